@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One entry for everything: deps, all, demo, check, check-full, bench, fuzz, install, clean.
+# V=1 shows the commands. All output goes to build/, one folder a variant.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+CC ?= gcc
+CLANG ?= clang
+B := build
+Q := $(if $(V),,@)
+FUZZ_TIME ?= 60
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+# ---- packages -------------------------------------------------------------------------------
+# What the program needs to build and to run, then what the tests, the demo and CI add to it.
+DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev
+DEPS_TEST := check libsubunit-dev clang libclang-rt-14-dev clang-format cppcheck gdb-multiarch \
+    binutils-arm-none-eabi gcc-arm-none-eabi libopencsd-dev libopencsd-bin g++ python3 \
+    qemu-system-arm mandoc zlib1g-dev
+DEPS := $(DEPS_BUILD) $(DEPS_TEST)
+
+.PHONY: deps deps-check
+deps-check:
+	$(Q)missing=$$(for p in $(DEPS); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null \
+	    | grep -q 'ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then echo "missing packages:" $$missing; exit 1; fi
+
+deps:
+	$(Q)missing=$$(for p in $(DEPS); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null \
+	    | grep -q 'ok installed' || echo $$p; done); \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO="sudo -n"; fi; \
+	echo "installing:" $$missing; \
+	$$SUDO apt-get update -qq && \
+	$$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    $$missing >/dev/null
+
+# ---- sources --------------------------------------------------------------------------------
+DECODER_SRC := $(wildcard decoder/*.c)
+DRIVERS_SRC := $(wildcard drivers/*.c drivers/virtual/*.c)
+PROTOCOL_SRC := $(wildcard protocol/*.c)
+SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
+LIB_SRC := $(DECODER_SRC) $(DRIVERS_SRC) $(PROTOCOL_SRC) $(SERVER_SRC)
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+ORACLE_SRC := $(wildcard tests/oracle/*.c)
+ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+HEADERS := $(wildcard decoder/*.h drivers/*.h drivers/virtual/*.h protocol/*.h server/*.h \
+    tests/support/*.h)
+
+UNITS := $(UNIT_SRC:tests/unit/%.c=%)
+ORACLES := $(ORACLE_SRC:tests/oracle/%.c=%)
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
+BENCHES := $(BENCH_SRC:tests/bench/%.c=%)
+
+PKGS := capstone inih libuv libelf
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS = $(shell pkg-config --libs $(PKGS))
+CHECK_LIBS = $(shell pkg-config --libs check)
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+    -Wpointer-arith -Wwrite-strings
+CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS)
+CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+# ---- variants: release (gcc -O2), asan (gcc, sanitizers), clang (warnings), fuzz (clang) -----
+# $(1) folder, $(2) compiler, $(3) flags for compiling and linking
+define variant
+$(B)/$(1)/%.o: %.c
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(2) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $(3) -MMD -MP -c $$< -o $$@
+
+$(B)/$(1)/libbtraced.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+
+$(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+
+$(B)/$(1)/btraced: $(B)/$(1)/server/main.o $(B)/$(1)/libbtraced.a
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
+
+$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lz -lpthread
+
+-include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
+    $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
+endef
+
+$(eval $(call variant,release,$$(CC),-O2 -g))
+$(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
+$(eval $(call variant,clang,$$(CLANG),-O2 -g))
+$(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
+
+all: $(B)/btraced
+
+$(B)/btraced: $(B)/release/btraced
+	$(Q)cp $< $@
+
+$(B)/release/oracle/%: $(B)/release/tests/oracle/%.o $(B)/release/libsupport.a \
+    $(B)/release/libbtraced.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lz -lpthread
+
+$(B)/release/bench/%: $(B)/release/tests/bench/%.o $(B)/release/libsupport.a \
+    $(B)/release/libbtraced.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lpthread
+
+$(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbtraced.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -O1 -g $(SAN) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lpthread
+
+.PHONY: all unit-tests asan clang-build
+unit-tests: $(UNITS:%=$(B)/release/unit/%) $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
+oracles: $(ORACLES:%=$(B)/release/oracle/%)
+clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
+fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
+
+# ---- static checks --------------------------------------------------------------------------
+ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
+    $(BENCH_SRC) $(HEADERS)
+.PHONY: format format-check lint
+format:
+	$(Q)clang-format -i $(ALL_C)
+format-check:
+	$(Q)clang-format --dry-run -Werror $(ALL_C)
+lint:
+	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -I. \
+	    --enable=warning,performance,portability -j2 \
+	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/main.c
+
+# ---- tests, benchmarks, fuzzing ---------------------------------------------------------------
+.PHONY: check check-full bench fuzz demo
+check: deps
+	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers
+	$(Q)tests/run.sh quick
+
+check-full: deps
+	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers
+	$(Q)tests/run.sh full
+
+bench: deps
+	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCHES:%=$(B)/release/bench/%)
+	$(Q)tests/bench/run.sh
+
+fuzz: deps
+	$(Q)$(MAKE) --no-print-directory -j2 fuzzers
+	$(Q)tests/fuzz/run.sh $(FUZZ_TIME)
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory -j2 all
+	$(Q)tests/demo/run.sh
+
+# ---- install ----------------------------------------------------------------------------------
+.PHONY: install clean
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/btraced/configs
+	install -m 755 $(B)/btraced $(DESTDIR)$(PREFIX)/bin/btraced
+	install -m 644 docs/btraced.1 $(DESTDIR)$(PREFIX)/share/man/man1/btraced.1
+	$(if $(wildcard configs/*.conf),install -m 644 $(wildcard configs/*.conf) \
+	    $(DESTDIR)$(PREFIX)/share/btraced/configs/)
+
+clean:
+	rm -rf $(B)
