@@ -86,12 +86,12 @@ $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 $(B)/$(1)/btraced: $(B)/$(1)/server/main.o $(B)/$(1)/libbtraced.a
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
 
-$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
+$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $(B)/$(1)/tests/unit/unit_main.o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lz -lpthread
 
 -include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
-    $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
+    tests/unit/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
 endef
 
 $(eval $(call variant,release,$$(CC),-O2 -g))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/support/unit_main.h"
+#include "tests/unit/unit_main.h"
 
 #include <stdbool.h>
 #include <stdio.h>
