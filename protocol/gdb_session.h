@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One GDB connection: bytes in, bytes out, operations of the target in between. No sockets, no
+ * clock, no threads: the event loop calls gdb_session_input() with what arrived and the session
+ * calls back with what is to be sent.
+ *
+ * Every packet is answered: unknown ones with an empty reply, known ones with malformed
+ * arguments with an error. Resuming packets are answered at once or by gdb_session_stopped().
+ */
+#ifndef PROTOCOL_GDB_SESSION_H
+#define PROTOCOL_GDB_SESSION_H
+
+#include "protocol/gdb_target.h"
+#include "protocol/rsp.h"
+#include "protocol/text_buf.h"
+
+/* Announced as PacketSize: bytes of one packet's payload. */
+#define GDB_PACKET_SIZE 0x4000
+
+/* Takes all `len` bytes (the caller queues what its socket does not take). */
+typedef void (*gdb_send_fn)(void *send_ctx, const void *bytes, size_t len);
+
+/* What the server does with the connection next. */
+enum gdb_session_state {
+    GDB_SESSION_OPEN,
+    GDB_SESSION_DETACHED, /* `D`: GDB closes the connection, or attaches again (extended) */
+    GDB_SESSION_KILLED,   /* `k`, `vKill`: close the connection unless gdb_session_extended() */
+    GDB_SESSION_FAILED,   /* out of memory, or the peer refuses every frame: close */
+};
+
+struct gdb_document; /* private, gdb_internal.h */
+
+/* Members are private to protocol/; use the functions. */
+struct gdb_session {
+    const struct gdb_target *target;
+    void *target_ctx;
+    gdb_send_fn send;
+    void *send_ctx;
+    struct rsp_receiver receiver;
+    struct rsp_sender sender;
+    struct text_buf reply;         /* payload under construction */
+    struct gdb_document *document; /* frozen text of the last qXfer read at offset 0 */
+    enum gdb_session_state state;
+    int core_count;
+    int general;   /* Hg: core index */
+    int stopped;   /* core of the last stop reply: what thread 0 means */
+    int motion;    /* Hc: core index, or one of GDB_MOTION_* */
+    bool running;  /* a stop reply is owed */
+    bool extended; /* `!` was seen */
+    bool threads_listed;
+    bool client_swbreak; /* GDB understands these stop reasons */
+    bool client_hwbreak;
+};
+
+/*
+ * `target`, its ctx and `send_ctx` must outlive the session. BT_OK, BT_ERR_NOMEM, or
+ * BT_ERR_INVAL when the target lacks core_count, core_info, halt_reason, read_regs or
+ * read_memory, has an impossible number of cores, or has only some of the btrace or of the
+ * breakpoint operations. Nothing to release after an error.
+ */
+int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                     gdb_send_fn send, void *send_ctx);
+
+/* Sends nothing and tells the target nothing: a lost connection is the server's to judge (2.2). */
+void gdb_session_release(struct gdb_session *s);
+
+/* Bytes from the wire, in any pieces. Must not be called from within a target operation. */
+void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len);
+
+/*
+ * The target halted after GDB_PENDING. May be called at any later time, also from interrupt(),
+ * but not from within the operation that returns GDB_PENDING. Ignored when nothing is pending.
+ */
+void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop);
+
+/* The resume that is pending failed: GDB prints `text` and shows the target as stopped. */
+void gdb_session_resume_failed(struct gdb_session *s, const char *text);
+
+/* Console text while something is pending; dropped otherwise (GDB would take it for a reply). */
+void gdb_session_output(struct gdb_session *s, const char *text);
+
+enum gdb_session_state gdb_session_state(const struct gdb_session *s);
+
+/* `target extended-remote`: the connection survives kill and detach. */
+bool gdb_session_extended(const struct gdb_session *s);
+
+/* A stop reply is owed: the target runs as far as GDB knows. */
+bool gdb_session_running(const struct gdb_session *s);
+
+#endif
