@@ -38,7 +38,7 @@ struct snapshot_reg {
     const char *name; /* without the parenthesised part */
     bool has_index;
     uint32_t index; /* register number (byte offset / 4) in the programmer's model */
-    unsigned size;  /* bits, from (size:N); 32 otherwise */
+    unsigned size;  /* bits, from (size:N); otherwise 32, or 64 if the value needs it */
     uint64_t value;
     unsigned line;
 };
@@ -46,7 +46,7 @@ struct snapshot_reg {
 /* One [dump...] section: bytes of memory at the time of the snapshot. */
 struct snapshot_dump {
     uint64_t address;
-    uint64_t length;   /* bytes; `length=` clamped to the file, or the rest of the file */
+    uint64_t length;   /* bytes; `length=` clamped to the file; not given or 0: rest of it */
     uint64_t offset;   /* first byte's place in the file; 0 without `offset=` */
     const char *space; /* as written: "S", "N", "H", "EL1N", "EL2", "EL3"...; "" if not given */
     const char *path;  /* relative to the folder */
@@ -57,7 +57,7 @@ struct snapshot_dump {
 struct snapshot_device {
     const char *name;       /* unique in the snapshot */
     const char *class_name; /* as written */
-    enum snapshot_class class;
+    enum snapshot_class device_class;
     const char
         *type; /* core: "Cortex-A9"; source: "PTM1.1", "PFT1.1", "ETM3.5", "ETM4", "ITM"... */
     const char *path;          /* its ini file, relative to the folder */
