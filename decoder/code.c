@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE             4096u
+#define DEFAULT_MAX_RUNS (1u << 20)
+#define VIEWS_MAX        64
+#define HASH_MIN         1024
+
+struct code_view {
+    const struct code_region **regions; /* best first */
+    size_t region_count;
+    struct code_run **hash; /* open addressing, power of two, NULL: free */
+    size_t hash_size;
+    size_t used;
+};
+
+static void view_free(struct code_view *view)
+{
+    if (!view)
+        return;
+    free(view->regions);
+    free(view->hash);
+    free(view);
+}
+
+int code_cache_init(struct code_cache *cache, const struct code_image *image,
+                    const struct code_options *options)
+{
+    memset(cache, 0, sizeof *cache);
+    cache->image = image;
+    cache->options = *options;
+    if (cache->options.max_runs < CODE_RUN_CHUNK)
+        cache->options.max_runs = cache->options.max_runs ? CODE_RUN_CHUNK : DEFAULT_MAX_RUNS;
+    cache->edits = image->edits;
+    return BT_OK;
+}
+
+static void drop_runs(struct code_cache *cache)
+{
+    for (size_t i = 0; i < cache->view_count; i++) {
+        struct code_view *view = cache->views[i];
+        if (view->hash)
+            memset(view->hash, 0, view->hash_size * sizeof *view->hash);
+        view->used = 0;
+    }
+    for (size_t i = 0; i < cache->chunk_count; i++)
+        free(cache->chunks[i]);
+    free(cache->chunks);
+    cache->chunks = NULL;
+    cache->chunk_count = 0;
+    cache->run_count = 0;
+    cache->epoch++;
+}
+
+static void drop_views(struct code_cache *cache)
+{
+    drop_runs(cache);
+    for (size_t i = 0; i < cache->view_count; i++)
+        view_free(cache->views[i]);
+    free(cache->views);
+    cache->views = NULL;
+    cache->view_count = 0;
+}
+
+void code_cache_release(struct code_cache *cache)
+{
+    drop_views(cache);
+}
+
+void code_cache_refresh(struct code_cache *cache)
+{
+    if (cache->edits == cache->image->edits)
+        return;
+    drop_views(cache);
+    cache->edits = cache->image->edits;
+}
+
+static struct code_view *view_new(const struct code_region **regions, size_t count)
+{
+    struct code_view *view = calloc(1, sizeof *view);
+    if (!view)
+        return NULL;
+    view->regions = regions;
+    view->region_count = count;
+    view->hash_size = HASH_MIN;
+    view->hash = calloc(view->hash_size, sizeof *view->hash);
+    if (view->hash)
+        return view;
+    free(view);
+    return NULL;
+}
+
+/* Views are shared by all keys that see the same regions: one for a simple system. */
+struct code_view *code_select(struct code_cache *cache, const struct code_key *key)
+{
+    size_t max = cache->image->count;
+    const struct code_region **regions = malloc((max ? max : 1) * sizeof *regions);
+    if (!regions)
+        return NULL;
+    size_t n = code_image_resolve(cache->image, key, regions, max);
+    for (size_t i = 0; i < cache->view_count; i++) {
+        struct code_view *view = cache->views[i];
+        if (view->region_count == n && memcmp(view->regions, regions, n * sizeof *regions) == 0) {
+            free(regions);
+            return view;
+        }
+    }
+    if (cache->view_count == VIEWS_MAX)
+        drop_views(cache);
+    struct code_view **grown =
+        realloc(cache->views, (cache->view_count + 1) * sizeof *cache->views);
+    struct code_view *view = grown ? view_new(regions, n) : NULL;
+    if (grown)
+        cache->views = grown;
+    if (!view) {
+        free(regions);
+        return NULL;
+    }
+    cache->views[cache->view_count++] = view;
+    return view;
+}
+
+static size_t hash_slot(const struct code_view *view, uint64_t address, enum bt_isa isa)
+{
+    uint64_t h = (address ^ (uint64_t)isa << 60) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 20) & (view->hash_size - 1);
+}
+
+static bool hash_grow(struct code_view *view)
+{
+    struct code_run **old = view->hash;
+    size_t old_size = view->hash_size;
+    struct code_run **fresh = calloc(old_size * 2, sizeof *fresh);
+    if (!fresh)
+        return false;
+    view->hash = fresh;
+    view->hash_size = old_size * 2;
+    for (size_t i = 0; i < old_size; i++) {
+        if (!old[i])
+            continue;
+        size_t slot = hash_slot(view, old[i]->start, (enum bt_isa)old[i]->isa);
+        while (fresh[slot])
+            slot = (slot + 1) & (view->hash_size - 1);
+        fresh[slot] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+/* The run's slot: filled, or the free one where it belongs. */
+static struct code_run **hash_find(struct code_view *view, uint64_t address, enum bt_isa isa)
+{
+    size_t slot = hash_slot(view, address, isa);
+    while (view->hash[slot] && (view->hash[slot]->start != address || view->hash[slot]->isa != isa))
+        slot = (slot + 1) & (view->hash_size - 1);
+    return &view->hash[slot];
+}
+
+size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len)
+{
+    bool big_endian;
+    return code_regions_read(view->regions, view->region_count, address, out, len, &big_endian);
+}
+
+static uint16_t half(const uint8_t *b, bool big_endian)
+{
+    return big_endian ? (uint16_t)(b[0] << 8 | b[1]) : (uint16_t)(b[1] << 8 | b[0]);
+}
+
+/* BL/BLX pair traced as two instructions: the second half, when the first stands before it. */
+static bool split_suffix(const struct code_view *view, uint64_t address, uint16_t h2,
+                         struct insn *insn, bool big_endian)
+{
+    uint8_t b[2];
+    if ((h2 & 0xe800) != 0xe800 || code_read(view, address - 2, b, 2) != 2)
+        return false;
+    uint16_t h1 = half(b, big_endian);
+    if ((h1 & 0xf800) != 0xf000)
+        return false;
+    insn_decode_t32(h1, h2, address - 2, insn);
+    insn->size = 2;
+    return insn->cls == INSN_DIRECT && (insn->flags & INSN_LINK);
+}
+
+static int insn_t32(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+                    enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    uint8_t b[4];
+    bool be = false;
+    size_t n =
+        code_regions_read(view->regions, view->region_count, address & ~(uint64_t)1, b, 4, &be);
+    if (n < 2)
+        return BT_ERR_NO_CODE;
+    uint16_t h1 = half(b, be), h2 = 0;
+    *opcode = h1;
+    if (cache->options.t32_split && split_suffix(view, address, h1, insn, be))
+        return BT_OK;
+    if (insn_t32_size(h1) == 4) {
+        if (n < 4)
+            return BT_ERR_NO_CODE;
+        h2 = half(b + 2, be);
+        *opcode = (uint32_t)h1 << 16 | h2;
+    }
+    if (isa == BT_ISA_T32EE)
+        insn_decode_t32ee(h1, h2, address, insn);
+    else
+        insn_decode_t32(h1, h2, address, insn);
+    bool pair = insn->cls == INSN_DIRECT && insn->size == 4 && (insn->flags & INSN_LINK);
+    if (cache->options.t32_split && pair) {
+        *insn = (struct insn){.size = 2, .cls = INSN_OTHER, .target_isa = (uint8_t)isa};
+        *opcode = h1;
+    }
+    return BT_OK;
+}
+
+int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+              enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    if (isa == BT_ISA_T32 || isa == BT_ISA_T32EE)
+        return insn_t32(cache, view, address, isa, insn, opcode);
+    if (isa != BT_ISA_A32)
+        return BT_ERR_UNSUPPORTED;
+    uint8_t b[4];
+    bool be = false;
+    if (code_regions_read(view->regions, view->region_count, address, b, 4, &be) != 4)
+        return BT_ERR_NO_CODE;
+    uint32_t h0 = half(b, be), h1 = half(b + 2, be);
+    *opcode = be ? h0 << 16 | h1 : h1 << 16 | h0;
+    insn_decode_a32(*opcode, address, insn);
+    return BT_OK;
+}
+
+/* True when `insn` ends the run; fills how. */
+static bool ends_run(const struct code_cache *cache, const struct insn *insn, struct code_run *run)
+{
+    switch (insn->cls) {
+    case INSN_DIRECT:
+        run->end = CODE_END_DIRECT;
+        run->target = insn->target;
+        run->target_isa = insn->target_isa;
+        break;
+    case INSN_INDIRECT:
+        run->end = CODE_END_INDIRECT;
+        break;
+    case INSN_ISB:
+        run->end = CODE_END_BARRIER;
+        break;
+    case INSN_BARRIER:
+        if (!cache->options.barrier_waypoints)
+            return false;
+        run->end = CODE_END_BARRIER;
+        break;
+    default:
+        return false;
+    }
+    run->flags = insn->flags;
+    return true;
+}
+
+static void build_run(const struct code_cache *cache, const struct code_view *view,
+                      struct code_run *run)
+{
+    uint64_t address = run->start, page = run->start / PAGE;
+    uint32_t count = 0;
+    uint32_t opcode;
+    struct insn insn;
+    enum bt_isa isa = (enum bt_isa)run->isa;
+    for (;;) {
+        if (code_insn(cache, view, address, isa, &insn, &opcode) != BT_OK) {
+            run->end = CODE_END_NO_CODE;
+            break;
+        }
+        run->extent = (uint32_t)(address - run->start);
+        address = (uint32_t)(address + insn.size);
+        count++;
+        if (ends_run(cache, &insn, run))
+            break;
+        if (address / PAGE != page) {
+            run->end = CODE_END_PAGE;
+            break;
+        }
+    }
+    run->length = (uint32_t)(address - run->start);
+    run->info = bt_block_info(count, isa, BT_COND_UNKNOWN);
+}
+
+static struct code_run *run_alloc(struct code_cache *cache)
+{
+    if (cache->run_count == cache->options.max_runs)
+        drop_runs(cache);
+    size_t chunk = cache->run_count / CODE_RUN_CHUNK;
+    if (chunk == cache->chunk_count) {
+        struct code_run **grown = realloc(cache->chunks, (chunk + 1) * sizeof *grown);
+        if (!grown)
+            return NULL;
+        cache->chunks = grown;
+        grown[chunk] = malloc(CODE_RUN_CHUNK * sizeof **grown);
+        if (!grown[chunk])
+            return NULL;
+        cache->chunk_count++;
+    }
+    struct code_run *run = &cache->chunks[chunk][cache->run_count++ % CODE_RUN_CHUNK];
+    memset(run, 0, sizeof *run);
+    return run;
+}
+
+static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint64_t address,
+                                enum bt_isa isa)
+{
+    struct code_run *run = run_alloc(cache);
+    if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(view)))
+        return NULL;
+    run->start = address;
+    run->isa = (uint8_t)isa;
+    run->target_isa = (uint8_t)isa;
+    build_run(cache, view, run);
+    *hash_find(view, address, isa) = run;
+    view->used++;
+    return run;
+}
+
+struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                             enum bt_isa isa)
+{
+    struct code_run *run = *hash_find(view, address, isa);
+    return run ? run : add_run(cache, view, address, isa);
+}
+
+struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
+{
+    if (run->taken)
+        return run->taken;
+    uint32_t epoch = cache->epoch;
+    struct code_run *next = code_lookup(cache, view, run->target, (enum bt_isa)run->target_isa);
+    if (epoch == cache->epoch)
+        run->taken = next;
+    return next;
+}
+
+struct code_run *code_onward(struct code_cache *cache, struct code_view *view, struct code_run *run)
+{
+    if (run->onward)
+        return run->onward;
+    uint32_t epoch = cache->epoch;
+    uint64_t address = (uint32_t)(run->start + run->length);
+    struct code_run *next = code_lookup(cache, view, address, (enum bt_isa)run->isa);
+    if (epoch == cache->epoch)
+        run->onward = next;
+    return next;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs of instructions on the program image, classified once per start address: from an address
+ * to the next waypoint (or the end of a page, or of known code). Runs are linked to their
+ * successors, so following a hot loop is pointer chasing. One cache serves one decoder and
+ * belongs to its thread; the image must not change while it is followed.
+ */
+#ifndef DECODER_CODE_H
+#define DECODER_CODE_H
+
+#include "decoder/code_image.h"
+#include "decoder/insn.h"
+
+enum code_end {
+    CODE_END_DIRECT,   /* direct branch: target known */
+    CODE_END_INDIRECT, /* target computed */
+    CODE_END_BARRIER,  /* waypoint that goes on to the next instruction */
+    CODE_END_PAGE,     /* no waypoint yet: goes on at the next page */
+    CODE_END_NO_CODE,  /* no code behind the last instruction; count may be 0 */
+};
+
+struct code_run {
+    uint64_t start;
+    uint64_t target;         /* CODE_END_DIRECT */
+    struct code_run *taken;  /* cached successor, or NULL: ask code_follow() */
+    struct code_run *onward; /* run behind the last instruction, or NULL */
+    uint32_t extent;         /* bytes from start to the last instruction's first byte */
+    uint32_t length;         /* bytes from start to the byte behind the last instruction */
+    uint32_t info;           /* bt_block_info() with condition unknown */
+    uint8_t end;             /* enum code_end */
+    uint8_t flags;           /* INSN_* of the last instruction */
+    uint8_t isa;
+    uint8_t target_isa;
+};
+
+static inline uint32_t code_run_count(const struct code_run *run)
+{
+    return run->info >> 8;
+}
+
+#define CODE_RUN_CHUNK 1024
+
+struct code_view; /* the image as one key sees it */
+
+struct code_options {
+    bool barrier_waypoints; /* DMB, DSB end a run */
+    bool t32_split;         /* BL/BLX pairs in T32 are two instructions */
+    size_t max_runs;        /* memory limit: the cache starts over when it is reached; 0: default */
+};
+
+struct code_cache {
+    const struct code_image *image;
+    struct code_options options;
+    struct code_view **views;
+    size_t view_count;
+    struct code_run **chunks;
+    size_t chunk_count;
+    size_t run_count;
+    uint32_t edits; /* of the image when the cache was filled */
+    uint32_t epoch; /* changes when runs given out earlier are void */
+};
+
+/* `image` must outlive the cache. */
+int code_cache_init(struct code_cache *cache, const struct code_image *image,
+                    const struct code_options *options);
+void code_cache_release(struct code_cache *cache);
+
+/* Drops runs if the image has changed since. Call before following, not while. */
+void code_cache_refresh(struct code_cache *cache);
+
+/* The view for `key`: valid until code_cache_release() or a refresh that dropped. NULL: no memory.
+ */
+struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
+
+/*
+ * The run that starts at `address`. NULL: no memory. May start the cache over (epoch changes);
+ * then every run given out before is void.
+ */
+struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                             enum bt_isa isa);
+
+/* Successors of a run; the first call looks up, later ones follow the link. */
+struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);
+struct code_run *code_onward(struct code_cache *cache, struct code_view *view,
+                             struct code_run *run);
+
+/*
+ * One instruction: its class, and its opcode (T32: first halfword in the upper half if 4 bytes).
+ * BT_ERR_NO_CODE, or BT_ERR_UNSUPPORTED for an instruction set that cannot be followed.
+ */
+int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+              enum bt_isa isa, struct insn *insn, uint32_t *opcode);
+
+/* Raw bytes as the view sees them; returns how many there are. */
+size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len);
+
+#endif
