@@ -98,7 +98,8 @@ static const struct rule t32_rules[] = {
     {0xfff0ffe0, 0xe8d0f000, NO_SKIP, INSN_INDIRECT, 0}, /* TBB, TBH */
     {0xff7ff000, 0xf85ff000, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, literal */
     {0xfff0f000, 0xf8d0f000, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, imm12 */
-    {0xfff0f800, 0xf850f800, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, imm8 forms */
+    {0xfff0ff00, 0xf850fc00, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, [Rn,#-imm8] */
+    {0xfff0f900, 0xf850f900, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, imm8 with write-back */
     {0xfff0ffc0, 0xf850f000, NO_SKIP, INSN_INDIRECT, 0}, /* LDR.W PC, register */
     {0xffff0fff, 0xee070f95, NO_SKIP, INSN_ISB, 0},
     {0xffff0fff, 0xee070f9a, NO_SKIP, INSN_BARRIER, 0},

@@ -166,8 +166,7 @@ static bool address_bytes(struct cursor *c, struct address *a)
 }
 
 /* Digest 6.6, 7: new low bits over LastState's address; five bytes also give the state. */
-static void merge_address(const struct ptm *p, const struct address *a, uint32_t *address,
-                          uint8_t *isa)
+static void merge_address(const struct address *a, uint32_t *address, uint8_t *isa)
 {
     /* Low bits replaced by 1..4 bytes, before the shift: byte 1 has 6, the last 6, others 7. */
     static const uint8_t bits[5] = {0, 6, 12, 19, 26};
@@ -187,7 +186,6 @@ static void merge_address(const struct ptm *p, const struct address *a, uint32_t
         *isa = BT_ISA_A32;
         *address = a->value << 2 | (uint32_t)(a->fifth & 7) << 29;
     }
-    (void)p;
 }
 
 /* Digest 6.6. LastState is written only when the packet is complete. */
@@ -208,7 +206,7 @@ static int parse_branch(struct ptm *p, struct cursor *c, struct ptm_packet *k)
         return NEED_MORE;
     k->kind = PTM_BRANCH;
     k->n = a.bytes;
-    merge_address(p, &a, &p->last_address, &p->last_isa);
+    merge_address(&a, &p->last_address, &p->last_isa);
     if (a.e) {
         k->flags |= PTM_HAS_INFO;
         k->number = (uint16_t)((info0 >> 1 & 0xf) | (info1 & 0x1f) << 4);
@@ -235,7 +233,7 @@ static int parse_update(struct ptm *p, struct cursor *c, struct ptm_packet *k)
         return NEED_MORE;
     uint32_t address = p->last_address;
     uint8_t isa = p->last_isa;
-    merge_address(p, &a, &address, &isa);
+    merge_address(&a, &address, &isa);
     if (has_info)
         p->last_alt_isa = info & 0x40;
     k->kind = PTM_UPDATE;
@@ -380,7 +378,7 @@ static void clear_packet(struct ptm_packet *k, uint64_t offset)
     k->offset = offset;
 }
 
-static size_t emit_skipped(struct ptm *p, struct ptm_packet *out, enum ptm_kind kind, uint64_t from,
+static size_t emit_skipped(struct ptm_packet *out, enum ptm_kind kind, uint64_t from,
                            uint64_t count)
 {
     if (count == 0)
@@ -389,7 +387,6 @@ static size_t emit_skipped(struct ptm *p, struct ptm_packet *out, enum ptm_kind 
     out->kind = (uint8_t)kind;
     out->value = count;
     out->size = count < 0xffff ? (uint16_t)count : 0xffff;
-    (void)p;
     return 1;
 }
 
@@ -399,8 +396,8 @@ static size_t emit_async(struct ptm *p, struct ptm_packet *out)
     uint64_t start = p->offset - 1 - p->zeros;
     size_t n = 0;
     if (!p->synced)
-        n = emit_skipped(p, out, PTM_UNSYNCED, p->hunt_start, start - p->hunt_start);
-    emit_skipped(p, out + n, PTM_ASYNC, start, p->zeros + 1);
+        n = emit_skipped(out, PTM_UNSYNCED, p->hunt_start, start - p->hunt_start);
+    emit_skipped(out + n, PTM_ASYNC, start, p->zeros + 1);
     p->synced = true;
     p->in_zeros = false;
     p->zeros = 0;
@@ -529,8 +526,8 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out)
 {
     if (!p->synced)
-        return emit_skipped(p, out, PTM_UNSYNCED, p->hunt_start, p->offset - p->hunt_start);
+        return emit_skipped(out, PTM_UNSYNCED, p->hunt_start, p->offset - p->hunt_start);
     if (p->in_zeros)
-        return emit_skipped(p, out, PTM_INCOMPLETE, p->offset - p->zeros, p->zeros);
-    return emit_skipped(p, out, PTM_INCOMPLETE, p->offset, p->carry_len);
+        return emit_skipped(out, PTM_INCOMPLETE, p->offset - p->zeros, p->zeros);
+    return emit_skipped(out, PTM_INCOMPLETE, p->offset, p->carry_len);
 }

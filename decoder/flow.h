@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every protocol's flow stage hands out: blocks of executed instructions and events between
+ * them, in batches of fixed-size records.
+ */
+#ifndef DECODER_FLOW_H
+#define DECODER_FLOW_H
+
+#include "decoder/types.h"
+
+/* A flow stage stops before a packet when fewer free slots than this are left. */
+#define FLOW_SLACK 16
+
+/* Filled by a flow stage; arrays belong to the caller. */
+struct flow_out {
+    struct bt_block *blocks;
+    uint32_t *cycles; /* a count a block, FLOW_NO_CYCLES where none; NULL: not wanted */
+    struct bt_event *events;
+    size_t block_count, block_max;
+    size_t event_count, event_max;
+};
+
+#define FLOW_NO_CYCLES UINT32_MAX
+
+static inline bool flow_room(const struct flow_out *out)
+{
+    return out->block_max - out->block_count >= FLOW_SLACK &&
+           out->event_max - out->event_count >= FLOW_SLACK;
+}
+
+#endif

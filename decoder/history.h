@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What one core executed, addressed by instruction number.
+ *
+ * Trace is its own best compression: the history keeps the source's bytes (or knows where to
+ * read them again) and a checkpoint of the decoder every so often. A window, the stretch from one
+ * checkpoint to the next, is decoded again when somebody looks at it, always with the same
+ * result. Numbers are 0-based, count from the start of the stream, and stay valid while the
+ * oldest part is dropped. Memory is bounded by the configuration. For one thread at a time.
+ */
+#ifndef DECODER_HISTORY_H
+#define DECODER_HISTORY_H
+
+#include "decoder/stream.h"
+
+struct history_config {
+    size_t checkpoint_bytes; /* trace bytes between checkpoints; 0: 64 KiB */
+    size_t max_checkpoints;  /* the oldest go first; 0: 65536 */
+    size_t max_bytes;        /* of trace kept in memory; 0: 64 MiB; unused with `read` */
+    size_t max_gaps;         /* entries of the ledger: later ones are only counted; 0: 4096 */
+    /* Reads stored bytes back, for sources that are kept elsewhere: fills all of `out` or fails
+     * with a bt_error. NULL: the history keeps them itself. */
+    int (*read)(void *ctx, uint64_t offset, uint8_t *out, size_t len);
+    void *read_ctx;
+};
+
+/* One entry of the gap ledger. */
+struct history_gap {
+    uint64_t position; /* number of the instruction that follows */
+    uint64_t offset;   /* in the source's stream */
+    uint64_t bytes;    /* missing, if known */
+    uint64_t address;  /* last known or wanted, if has_address */
+    uint8_t cause;     /* enum bt_gap_cause */
+    bool has_address;
+};
+
+/* Decoded stretch of history. Owned by the history; valid until the next call with that history. */
+struct history_window {
+    uint64_t first; /* number of the first instruction */
+    uint64_t end;   /* one past the last */
+    const struct bt_block *blocks;
+    const uint64_t *numbers; /* of each block's first instruction */
+    const uint32_t *cycles;  /* FLOW_NO_CYCLES where none */
+    const struct bt_event *events;
+    size_t block_count;
+    size_t event_count;
+};
+
+struct history; /* private */
+
+/*
+ * `image` must outlive the history. *out is released with history_free().
+ * BT_ERR_NOMEM; BT_ERR_INVAL for a configuration that cannot work.
+ */
+int history_new(const struct history_config *config, const struct stream_config *stream,
+                const struct code_image *image, struct history **out);
+void history_free(struct history *h);
+
+/* The next bytes of the source. BT_ERR_NOMEM: nothing was taken. */
+int history_append(struct history *h, const uint8_t *data, size_t len);
+
+/* Bytes are missing before the next ones. Gaps at one place are one entry. */
+int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes);
+
+/* No more bytes will come. */
+void history_finish(struct history *h);
+
+/* Numbers of the oldest instruction that can be shown, and one past the newest. */
+uint64_t history_first(const struct history *h);
+uint64_t history_end(const struct history *h);
+
+/* Bytes of the source's stream taken so far, packets found, bytes skipped for want of a sync. */
+uint64_t history_bytes(const struct history *h);
+uint64_t history_packets(const struct history *h);
+uint64_t history_skipped(const struct history *h);
+uint64_t history_blocks(const struct history *h);
+
+/* Where execution goes on after the last instruction. False if that is not known. */
+bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa);
+
+/*
+ * The window that holds instruction `number` (or, for history_end(), the newest one).
+ * BT_ERR_RANGE: dropped already or not yet executed; BT_ERR_NOMEM; or what `read` returned.
+ */
+int history_window(struct history *h, uint64_t number, struct history_window *out);
+
+/* The window right before / behind the one that begins / ends there; BT_ERR_RANGE at the ends.
+ * Windows without instructions are visited, too: their events count. */
+int history_window_index(struct history *h, size_t index, struct history_window *out);
+size_t history_window_count(const struct history *h);
+
+/* Index of the block of `w` that holds instruction `number`; w->block_count if none does. */
+size_t history_block_index(const struct history_window *w, uint64_t number);
+
+/* The ledger: entries kept, and the total by cause. */
+size_t history_gaps(const struct history *h, const struct history_gap **out);
+uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause);
+
+/* Bytes of memory in use. */
+size_t history_memory(const struct history *h);
+
+#endif
