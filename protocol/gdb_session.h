@@ -56,7 +56,8 @@ struct gdb_session {
  * `target`, its ctx and `send_ctx` must outlive the session. BT_OK, BT_ERR_NOMEM, or
  * BT_ERR_INVAL when the target lacks core_count, core_info, halt_reason, read_regs or
  * read_memory, has an impossible number of cores, or has only some of the btrace or of the
- * breakpoint operations. Nothing to release after an error.
+ * breakpoint operations. Nothing to release after an error. The session must not be moved or
+ * copied afterwards.
  */
 int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
                      gdb_send_fn send, void *send_ctx);
@@ -69,7 +70,7 @@ void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len);
 
 /*
  * The target halted after GDB_PENDING. May be called at any later time, also from interrupt(),
- * but not from within the operation that returns GDB_PENDING. Ignored when nothing is pending.
+ * and from within the operation that returns GDB_PENDING. Ignored when nothing is pending.
  */
 void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop);
 

@@ -22,7 +22,7 @@ enum rsp_event {
     RSP_NAK,      /* '-' */
     RSP_BREAK,    /* 0x03 between packets */
     RSP_BAD,      /* a frame with a wrong or malformed checksum, or an escape before '#' */
-    RSP_OVERSIZE, /* a frame, correct or not, longer than the limit; its payload is dropped */
+    RSP_OVERSIZE, /* a correct frame longer than the limit; its payload is cut */
 };
 
 enum rsp_state {
@@ -90,7 +90,10 @@ void rsp_sender_acked(struct rsp_sender *s);
  */
 int rsp_sender_nacked(struct rsp_sender *s);
 
-/* A new packet arrived, so the peer has seen all it waited for: what is queued is dropped. */
+/*
+ * A new packet arrived, so the peer is done with the frame in flight, whether it said '+' or not
+ * (simple clients never do). What still waits goes out at once, for it may be waited for.
+ */
 void rsp_sender_implied_ack(struct rsp_sender *s);
 
 /* From now on no acknowledgements are expected or sent (QStartNoAckMode, after its OK). */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "protocol/gdb_session.h"
+
+#include <string.h>
+
+#include "protocol/gdb_internal.h"
+
+/* Bytes of console text in one O packet. */
+#define CONSOLE_CHUNK 1024
+
+static const struct gdb_command *const command_tables[] = {
+    gdb_data_commands, gdb_run_commands, gdb_query_commands, gdb_xfer_commands, gdb_btrace_commands,
+};
+
+static bool all_or_none(const bool *have, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (have[i] != have[0])
+            return false;
+    }
+    return true;
+}
+
+static bool target_complete(const struct gdb_target *t)
+{
+    const bool btrace[] = {
+        t->btrace_enable != NULL, t->btrace_disable != NULL, t->btrace_set_size != NULL,
+        t->btrace_conf != NULL,   t->btrace_read != NULL,    t->btrace_delivered != NULL,
+    };
+    const bool breakpoints[] = {t->insert_breakpoint != NULL, t->remove_breakpoint != NULL};
+    return t->core_count != NULL && t->core_info != NULL && t->halt_reason != NULL &&
+           t->read_regs != NULL && t->read_memory != NULL &&
+           all_or_none(btrace, sizeof(btrace) / sizeof(*btrace)) &&
+           all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints));
+}
+
+static void write_bytes(void *ctx, const void *bytes, size_t len)
+{
+    struct gdb_session *s = ctx;
+    s->send(s->send_ctx, bytes, len);
+}
+
+int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                     gdb_send_fn send, void *send_ctx)
+{
+    *s = (struct gdb_session){
+        .target = target,
+        .target_ctx = target_ctx,
+        .send = send,
+        .send_ctx = send_ctx,
+        .motion = GDB_MOTION_ALL,
+    };
+    if (!target_complete(target))
+        return BT_ERR_INVAL;
+    s->core_count = target->core_count(target_ctx);
+    if (s->core_count < 1 || s->core_count > GDB_CORES_MAX)
+        return BT_ERR_INVAL;
+    s->document = gdb_document_new();
+    if (s->document == NULL)
+        return BT_ERR_NOMEM;
+    if (rsp_receiver_init(&s->receiver, GDB_PACKET_SIZE) < 0) {
+        gdb_document_free(s->document);
+        return BT_ERR_NOMEM;
+    }
+    rsp_sender_init(&s->sender, write_bytes, s);
+    text_buf_init(&s->reply);
+    return BT_OK;
+}
+
+void gdb_session_release(struct gdb_session *s)
+{
+    gdb_document_free(s->document);
+    s->document = NULL;
+    rsp_receiver_release(&s->receiver);
+    rsp_sender_release(&s->sender);
+    text_buf_release(&s->reply);
+}
+
+int gdb_reply(struct gdb_session *s, const char *text)
+{
+    text_buf_clear(&s->reply);
+    text_buf_puts(&s->reply, text);
+    return BT_OK;
+}
+
+/* GDB prints the text as it stands on the wire: no character that would be escaped there. */
+static void add_plain(struct text_buf *b, const char *text)
+{
+    for (; *text != '\0'; text++)
+        text_buf_putc(b, *text < ' ' || *text > '~' || strchr("#$}*", *text) ? '?' : *text);
+}
+
+int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why)
+{
+    if (rc >= 0)
+        return gdb_reply(s, "OK");
+    gdb_reply(s, "E.");
+    add_plain(&s->reply, why->text[0] != '\0' ? why->text : bt_strerror(rc));
+    return BT_OK;
+}
+
+/* GDB shows no more than the number: that of errno where there is one. */
+static int reply_number(struct gdb_session *s, int error)
+{
+    switch (error) {
+    case BT_ERR_NOMEM:
+        return gdb_reply(s, "E0c");
+    case BT_ERR_RANGE:
+    case BT_ERR_NO_CODE:
+        return gdb_reply(s, "E0e");
+    case BT_ERR_IO:
+        return gdb_reply(s, "E05");
+    default:
+        return gdb_reply(s, "E01");
+    }
+}
+
+void gdb_reply_send(struct gdb_session *s)
+{
+    if (text_buf_error(&s->reply) < 0)
+        reply_number(s, BT_ERR_NOMEM);
+    if (text_buf_error(&s->reply) < 0 || rsp_send(&s->sender, s->reply.data, s->reply.len) < 0)
+        s->state = GDB_SESSION_FAILED;
+    text_buf_clear(&s->reply);
+}
+
+bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
+{
+    if (thread == GDB_THREAD_ANY) {
+        *core = s->stopped;
+        return true;
+    }
+    if (thread < 1 || thread > s->core_count)
+        return false;
+    *core = thread - 1;
+    return true;
+}
+
+int gdb_thread_of_core(int core)
+{
+    return core + 1;
+}
+
+struct gdb_core gdb_core_info(const struct gdb_session *s, int core)
+{
+    struct gdb_core info = {.name = NULL};
+    if (s->target->core_info(s->target_ctx, core, &info) < 0)
+        info = (struct gdb_core){.name = NULL};
+    if (info.name == NULL)
+        info.name = "core";
+    return info;
+}
+
+void gdb_send_console(struct gdb_session *s, const char *text)
+{
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t len = left < CONSOLE_CHUNK ? left : CONSOLE_CHUNK;
+        gdb_reply(s, "O");
+        text_buf_hex(&s->reply, text, len);
+        gdb_reply_send(s);
+        text += len;
+        left -= len;
+    }
+}
+
+static bool matches(const struct gdb_command *c, const struct gdb_args *packet)
+{
+    return c->match == GDB_EXACT
+               ? gdb_args_equal(packet, c->name)
+               : gdb_args_text(&(struct gdb_args){packet->at, packet->end}, c->name);
+}
+
+static const struct gdb_command *find_command(const struct gdb_args *packet)
+{
+    for (size_t t = 0; t < sizeof(command_tables) / sizeof(*command_tables); t++) {
+        for (const struct gdb_command *c = command_tables[t]; c->name != NULL; c++) {
+            if (matches(c, packet))
+                return c;
+        }
+    }
+    return NULL;
+}
+
+static int run_packet(struct gdb_session *s, struct gdb_args *packet)
+{
+    const struct gdb_command *c = find_command(packet);
+    if (c == NULL)
+        return BT_OK;
+    if (s->running && !c->while_running)
+        return gdb_reply(s, "E.the target is running");
+    gdb_args_text(packet, c->name);
+    if (c->match == GDB_BARE && !gdb_args_empty(packet))
+        return BT_ERR_INVAL;
+    return c->run(s, packet);
+}
+
+static void take_packet(struct gdb_session *s)
+{
+    struct gdb_args packet = {s->receiver.payload, s->receiver.payload + s->receiver.payload_len};
+    rsp_send_ack(&s->sender, true);
+    rsp_sender_implied_ack(&s->sender);
+    text_buf_clear(&s->reply);
+    int rc = run_packet(s, &packet);
+    if (rc == GDB_PENDING)
+        return;
+    if (rc < 0)
+        reply_number(s, rc);
+    gdb_reply_send(s);
+}
+
+static void take_oversize(struct gdb_session *s)
+{
+    rsp_send_ack(&s->sender, true);
+    rsp_sender_implied_ack(&s->sender);
+    gdb_reply(s, "E.the packet is longer than PacketSize");
+    gdb_reply_send(s);
+}
+
+/* Without acknowledgements nothing asks for the frame again: say so, or the client waits. */
+static void take_bad(struct gdb_session *s)
+{
+    rsp_send_ack(&s->sender, false);
+    if (s->sender.no_ack) {
+        reply_number(s, BT_ERR_FORMAT);
+        gdb_reply_send(s);
+    }
+}
+
+static void take_event(struct gdb_session *s, enum rsp_event event)
+{
+    switch (event) {
+    case RSP_PACKET:
+        take_packet(s);
+        break;
+    case RSP_OVERSIZE:
+        take_oversize(s);
+        break;
+    case RSP_BAD:
+        take_bad(s);
+        break;
+    case RSP_ACK:
+        rsp_sender_acked(&s->sender);
+        break;
+    case RSP_NAK:
+        if (rsp_sender_nacked(&s->sender) < 0)
+            s->state = GDB_SESSION_FAILED;
+        break;
+    case RSP_BREAK:
+        /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
+        if (s->running && s->target->interrupt != NULL)
+            s->target->interrupt(s->target_ctx);
+        break;
+    case RSP_NONE:
+        break;
+    }
+}
+
+void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len)
+{
+    const uint8_t *at = bytes;
+    while (len > 0 && s->state != GDB_SESSION_FAILED)
+        take_event(s, rsp_receive(&s->receiver, &at, &len));
+}
+
+void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop)
+{
+    if (!s->running)
+        return;
+    s->running = false;
+    gdb_reply_stop(s, stop);
+    gdb_reply_send(s);
+}
+
+void gdb_session_resume_failed(struct gdb_session *s, const char *text)
+{
+    if (!s->running)
+        return;
+    s->running = false;
+    gdb_reply(s, "E.");
+    add_plain(&s->reply, text);
+    gdb_reply_send(s);
+}
+
+void gdb_session_output(struct gdb_session *s, const char *text)
+{
+    if (s->running)
+        gdb_send_console(s, text);
+}
+
+enum gdb_session_state gdb_session_state(const struct gdb_session *s)
+{
+    return s->state;
+}
+
+bool gdb_session_extended(const struct gdb_session *s)
+{
+    return s->extended;
+}
+
+bool gdb_session_running(const struct gdb_session *s)
+{
+    return s->running;
+}

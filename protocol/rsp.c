@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "protocol/rsp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAME_START    '$'
+#define FRAME_END      '#'
+#define FRAME_ESCAPE   '}'
+#define FRAME_REPEAT   '*'
+#define ESCAPE_FLIP    0x20
+#define CHECKSUM_CHARS 2
+
+/* More refusals of one frame than this mean that the peer will never take it. */
+#define RESENDS_MAX 16
+
+int rsp_receiver_init(struct rsp_receiver *r, size_t limit)
+{
+    *r = (struct rsp_receiver){.limit = limit};
+    r->payload = malloc(limit + 1);
+    if (r->payload == NULL)
+        return BT_ERR_NOMEM;
+    r->payload[0] = '\0';
+    return BT_OK;
+}
+
+void rsp_receiver_release(struct rsp_receiver *r)
+{
+    free(r->payload);
+    *r = (struct rsp_receiver){0};
+}
+
+static void start_frame(struct rsp_receiver *r)
+{
+    r->payload_len = 0;
+    r->sum = 0;
+    r->wanted = 0;
+    r->bad = false;
+    r->oversize = false;
+    r->state = RSP_STATE_PAYLOAD;
+}
+
+static void store(struct rsp_receiver *r, uint8_t byte)
+{
+    if (r->payload_len < r->limit)
+        r->payload[r->payload_len++] = (char)byte;
+    else
+        r->oversize = true;
+}
+
+static enum rsp_event take_idle(struct rsp_receiver *r, uint8_t byte)
+{
+    switch (byte) {
+    case FRAME_START:
+        start_frame(r);
+        return RSP_NONE;
+    case '+':
+        return RSP_ACK;
+    case '-':
+        return RSP_NAK;
+    case RSP_INTERRUPT:
+        return RSP_BREAK;
+    default:
+        return RSP_NONE;
+    }
+}
+
+/* Inside a frame 0x03 is data: GDB sends it unescaped in X packets. */
+static void take_payload(struct rsp_receiver *r, uint8_t byte)
+{
+    if (byte == FRAME_START) {
+        start_frame(r);
+        return;
+    }
+    if (byte == FRAME_END) {
+        r->bad = r->state == RSP_STATE_ESCAPE;
+        r->state = RSP_STATE_CHECKSUM1;
+        return;
+    }
+    r->sum += byte;
+    if (r->state == RSP_STATE_ESCAPE) {
+        store(r, byte ^ ESCAPE_FLIP);
+        r->state = RSP_STATE_PAYLOAD;
+    } else if (byte == FRAME_ESCAPE) {
+        r->state = RSP_STATE_ESCAPE;
+    } else {
+        store(r, byte);
+    }
+}
+
+static int hex_value(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static enum rsp_event end_frame(struct rsp_receiver *r)
+{
+    r->state = RSP_STATE_IDLE;
+    r->payload[r->payload_len] = '\0';
+    if (r->bad || r->sum != r->wanted)
+        return RSP_BAD;
+    return r->oversize ? RSP_OVERSIZE : RSP_PACKET;
+}
+
+static enum rsp_event take_checksum(struct rsp_receiver *r, int digit)
+{
+    r->wanted = (uint8_t)(r->wanted << 4 | digit);
+    if (r->state == RSP_STATE_CHECKSUM2)
+        return end_frame(r);
+    r->state = RSP_STATE_CHECKSUM2;
+    return RSP_NONE;
+}
+
+enum rsp_event rsp_receive(struct rsp_receiver *r, const uint8_t **bytes, size_t *len)
+{
+    enum rsp_event event = RSP_NONE;
+    while (*len > 0 && event == RSP_NONE) {
+        uint8_t byte = **bytes;
+        if (r->state >= RSP_STATE_CHECKSUM1 && hex_value(byte) < 0) {
+            /* The byte stays: a '$' here begins the next frame. */
+            r->bad = true;
+            return end_frame(r);
+        }
+        (*bytes)++;
+        (*len)--;
+        if (r->state == RSP_STATE_IDLE)
+            event = take_idle(r, byte);
+        else if (r->state < RSP_STATE_CHECKSUM1)
+            take_payload(r, byte);
+        else
+            event = take_checksum(r, hex_value(byte));
+    }
+    return event;
+}
+
+void rsp_sender_init(struct rsp_sender *s, rsp_write_fn write, void *write_ctx)
+{
+    *s = (struct rsp_sender){.write = write, .write_ctx = write_ctx};
+    text_buf_init(&s->queue);
+}
+
+void rsp_sender_release(struct rsp_sender *s)
+{
+    text_buf_release(&s->queue);
+}
+
+static bool needs_escape(char c)
+{
+    return c == FRAME_START || c == FRAME_END || c == FRAME_ESCAPE || c == FRAME_REPEAT;
+}
+
+/* Appends payload bytes with escapes; runs without any in one piece. */
+static void add_escaped(struct text_buf *b, const char *payload, size_t len)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (!needs_escape(payload[i]))
+            continue;
+        text_buf_add(b, payload + done, i - done);
+        text_buf_putc(b, FRAME_ESCAPE);
+        text_buf_putc(b, (char)(payload[i] ^ ESCAPE_FLIP));
+        done = i + 1;
+    }
+    text_buf_add(b, payload + done, len - done);
+}
+
+static uint8_t sum_of(const char *bytes, size_t len)
+{
+    uint8_t sum = 0;
+    for (size_t i = 0; i < len; i++)
+        sum += (uint8_t)bytes[i];
+    return sum;
+}
+
+/* Length of the first frame of the queue: a '#' inside of one is escaped. */
+static size_t head_len(const struct rsp_sender *s)
+{
+    if (s->queue.len == 0)
+        return 0;
+    const char *end = memchr(s->queue.data, FRAME_END, s->queue.len);
+    return (size_t)(end - s->queue.data) + 1 + CHECKSUM_CHARS;
+}
+
+static void write_head(struct rsp_sender *s)
+{
+    if (s->queue.len > 0)
+        s->write(s->write_ctx, s->queue.data, head_len(s));
+}
+
+int rsp_send(struct rsp_sender *s, const void *payload, size_t len)
+{
+    size_t start = s->queue.len;
+    text_buf_putc(&s->queue, FRAME_START);
+    add_escaped(&s->queue, payload, len);
+    if (text_buf_error(&s->queue) == BT_OK) {
+        uint8_t sum = sum_of(s->queue.data + start + 1, s->queue.len - start - 1);
+        text_buf_printf(&s->queue, "%c%02x", FRAME_END, sum);
+    }
+    if (text_buf_error(&s->queue) < 0) {
+        s->failed = true;
+        text_buf_clear(&s->queue);
+        return BT_ERR_NOMEM;
+    }
+    if (s->no_ack) {
+        s->write(s->write_ctx, s->queue.data, s->queue.len);
+        text_buf_clear(&s->queue);
+    } else if (start == 0) {
+        s->resends = 0;
+        write_head(s);
+    }
+    return BT_OK;
+}
+
+void rsp_send_ack(struct rsp_sender *s, bool good)
+{
+    if (!s->no_ack)
+        s->write(s->write_ctx, good ? "+" : "-", 1);
+}
+
+void rsp_sender_acked(struct rsp_sender *s)
+{
+    text_buf_drop(&s->queue, head_len(s));
+    s->resends = 0;
+    write_head(s);
+}
+
+int rsp_sender_nacked(struct rsp_sender *s)
+{
+    if (s->queue.len == 0)
+        return BT_OK;
+    if (++s->resends > RESENDS_MAX) {
+        s->failed = true;
+        return BT_ERR_IO;
+    }
+    write_head(s);
+    return BT_OK;
+}
+
+void rsp_sender_implied_ack(struct rsp_sender *s)
+{
+    size_t head = head_len(s);
+    if (s->queue.len > head)
+        s->write(s->write_ctx, s->queue.data + head, s->queue.len - head);
+    text_buf_clear(&s->queue);
+}
+
+void rsp_sender_set_no_ack(struct rsp_sender *s)
+{
+    rsp_sender_implied_ack(s);
+    s->no_ack = true;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "protocol/xml.h"
+
+#define PSR_NUMBER 25
+
+static void core_registers(struct text_buf *out, const char *psr)
+{
+    for (int i = 0; i <= 12; i++)
+        text_buf_printf(out, "<reg name=\"r%d\" bitsize=\"32\" type=\"uint32\" regnum=\"%d\"/>\n",
+                        i, i);
+    text_buf_puts(out, "<reg name=\"sp\" bitsize=\"32\" type=\"data_ptr\" regnum=\"13\"/>\n"
+                       "<reg name=\"lr\" bitsize=\"32\" regnum=\"14\"/>\n"
+                       "<reg name=\"pc\" bitsize=\"32\" type=\"code_ptr\" regnum=\"15\"/>\n");
+    text_buf_printf(out, "<reg name=\"%s\" bitsize=\"32\" regnum=\"%d\"/>\n", psr, PSR_NUMBER);
+}
+
+void xml_target(struct text_buf *out, enum gdb_profile profile)
+{
+    bool m = profile == GDB_PROFILE_M;
+    text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
+                       "<!DOCTYPE target SYSTEM \"gdb-target.dtd\">\n"
+                       "<target version=\"1.0\">\n"
+                       "<architecture>arm</architecture>\n");
+    text_buf_printf(out, "<feature name=\"org.gnu.gdb.arm.%s\">\n", m ? "m-profile" : "core");
+    core_registers(out, m ? "xpsr" : "cpsr");
+    text_buf_puts(out, "</feature>\n</target>\n");
+}
+
+void xml_threads_begin(struct text_buf *out)
+{
+    text_buf_puts(out, "<?xml version=\"1.0\"?>\n<threads>\n");
+}
+
+void xml_threads_add(struct text_buf *out, const struct xml_thread *thread)
+{
+    text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"", (unsigned)thread->id,
+                    thread->core);
+    text_buf_xml(out, thread->name);
+    text_buf_puts(out, "\">");
+    text_buf_xml(out, thread->status);
+    text_buf_puts(out, "</thread>\n");
+}
+
+void xml_threads_end(struct text_buf *out)
+{
+    text_buf_puts(out, "</threads>\n");
+}
+
+static const char *region_name(enum gdb_region_type type)
+{
+    switch (type) {
+    case GDB_REGION_ROM:
+        return "rom";
+    case GDB_REGION_FLASH:
+        return "flash";
+    default:
+        return "ram";
+    }
+}
+
+static void add_region(struct text_buf *out, const struct gdb_region *region)
+{
+    text_buf_printf(out, "<memory type=\"%s\" start=\"", region_name(region->type));
+    text_buf_hex_number(out, region->start);
+    text_buf_puts(out, "\" length=\"");
+    text_buf_hex_number(out, region->length);
+    if (region->type == GDB_REGION_FLASH) {
+        text_buf_puts(out, "\">\n<property name=\"blocksize\">");
+        text_buf_hex_number(out, region->blocksize);
+        text_buf_puts(out, "</property>\n</memory>\n");
+    } else {
+        text_buf_puts(out, "\"/>\n");
+    }
+}
+
+void xml_memory_map(struct text_buf *out, const struct gdb_region *regions, size_t count)
+{
+    text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
+                       "<!DOCTYPE memory-map PUBLIC \"+//IDN gnu.org//DTD GDB Memory Map V1.0//EN\""
+                       " \"http://sourceware.org/gdb/gdb-memory-map.dtd\">\n"
+                       "<memory-map>\n");
+    for (size_t i = 0; i < count; i++)
+        add_region(out, &regions[i]);
+    text_buf_puts(out, "</memory-map>\n");
+}
+
+void xml_btrace(struct text_buf *out, const struct gdb_btrace_blocks *blocks)
+{
+    text_buf_puts(out, "<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\">\n");
+    for (size_t i = 0; i < blocks->count; i++) {
+        text_buf_puts(out, "<block begin=\"");
+        text_buf_hex_number(out, blocks->block[i].begin);
+        text_buf_puts(out, "\" end=\"");
+        text_buf_hex_number(out, blocks->block[i].end);
+        text_buf_puts(out, "\"/>\n");
+    }
+    text_buf_puts(out, "</btrace>\n");
+}
+
+void xml_btrace_conf(struct text_buf *out, const struct gdb_btrace_conf *conf)
+{
+    text_buf_puts(out, "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
+                       "<btrace-conf version=\"1.0\">\n");
+    if (conf->recording) {
+        text_buf_puts(out, "<bts size=\"");
+        text_buf_hex_number(out, conf->size);
+        text_buf_puts(out, "\"/>\n");
+    }
+    text_buf_puts(out, "</btrace-conf>\n");
+}
