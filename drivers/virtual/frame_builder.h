@@ -20,7 +20,7 @@ struct frame_options {
     unsigned full_sync_percent; /* chance of a full sync in front of a frame */
     unsigned half_sync_percent; /* chance of a half sync in front of each byte pair */
     unsigned repeat_id_period;  /* frames of one source after which its ID is repeated; 0: never */
-    bool no_delayed;            /* never delay an ID change: costs a null byte where it would */
+    bool no_delayed;            /* no delayed ID changes: the old ID is repeated in their place */
 };
 
 /* Fields are private. No memory of its own: nothing to release. */

@@ -176,6 +176,9 @@ int ptm_encoder_flush(struct ptm_encoder *e);
 /* Atoms (= waypoints) that ran but are not in the output yet. */
 unsigned ptm_encoder_pending_atoms(const struct ptm_encoder *e);
 
+/* Count in the last packet that carried one; cycle-accurate mode. */
+uint32_t ptm_encoder_last_count(const struct ptm_encoder *e);
+
 /* True if no instruction ran since the last waypoint, exception or I-sync. */
 bool ptm_encoder_at_boundary(const struct ptm_encoder *e);
 
