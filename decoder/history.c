@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/history.h"
+
+#include "decoder/history_window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_CHECKPOINT_BYTES (64u << 10)
+#define DEFAULT_MAX_CHECKPOINTS  65536
+#define DEFAULT_MAX_BYTES        (64u << 20)
+#define DEFAULT_MAX_GAPS         4096
+#define RING_MIN                 (64u << 10)
+#define SCRATCH_BLOCKS           1024
+#define SCRATCH_EVENTS           256
+#define READ_PIECE               (16u << 10)
+
+/* State of the decoder before the byte at `offset`. */
+struct checkpoint {
+    uint64_t offset;
+    uint64_t marks; /* marks applied so far */
+    uint64_t instructions;
+    struct stream state;
+};
+
+/* Bytes are missing before the byte at `offset`. */
+struct mark {
+    uint64_t offset;
+    uint64_t bytes;
+    enum bt_gap_cause cause;
+};
+
+struct history {
+    struct history_config config;
+    struct code_cache code;
+    struct stream live;
+    struct stream_sink sink; /* of the live decode: blocks are counted and dropped */
+    struct bt_block scratch_blocks[SCRATCH_BLOCKS];
+    struct bt_event scratch_events[SCRATCH_EVENTS];
+    uint8_t *ring; /* power of two, holds [ring_tail, offset) */
+    size_t ring_size;
+    uint64_t ring_tail;
+    struct checkpoint *checkpoints; /* [0, checkpoint_count): oldest first */
+    size_t checkpoint_count;
+    size_t checkpoint_max;
+    uint64_t checkpoint_base; /* number of checkpoints[0] since the stream began */
+    struct mark *marks;
+    size_t mark_count;
+    size_t mark_max;
+    uint64_t mark_base;
+    struct history_gap *gaps;
+    size_t gap_count;
+    size_t gap_max;
+    struct history_gap last_gap;
+    uint64_t gap_totals[BT_GAP_CAUSES];
+    bool finished;
+    uint64_t clock; /* for the window cache */
+    struct window_slot windows[WINDOW_CACHE];
+};
+
+/* ---- the gap ledger ------------------------------------------------------------------------ */
+
+static void ledger_add(struct history *h, const struct bt_event *e)
+{
+    struct history_gap gap = {e->position, e->offset, e->kind == BT_EVENT_GAP ? e->value : 0,
+                              e->address,  e->cause,  e->flags & BT_EVENT_HAS_ADDRESS};
+    bool same = h->last_gap.cause == gap.cause && h->last_gap.position == gap.position;
+    if (same) {
+        h->last_gap.bytes += gap.bytes;
+        if (h->gap_count && h->gaps[h->gap_count - 1].offset == h->last_gap.offset)
+            h->gaps[h->gap_count - 1].bytes += gap.bytes;
+        return;
+    }
+    h->last_gap = gap;
+    h->gap_totals[gap.cause]++;
+    if (h->gap_count == h->config.max_gaps)
+        return;
+    if (h->gap_count == h->gap_max) {
+        size_t max = h->gap_max ? h->gap_max * 2 : 64;
+        struct history_gap *grown = realloc(h->gaps, max * sizeof *grown);
+        if (!grown)
+            return; /* counted above: the entry alone is missing */
+        h->gaps = grown;
+        h->gap_max = max;
+    }
+    h->gaps[h->gap_count++] = gap;
+}
+
+static void flush_live(void *ctx, struct flow_out *out)
+{
+    struct history *h = ctx;
+    for (size_t i = 0; i < out->event_count; i++) {
+        const struct bt_event *e = &out->events[i];
+        bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+        if (gap && e->cause != BT_GAP_NONE)
+            ledger_add(h, e);
+    }
+    out->block_count = 0;
+    out->event_count = 0;
+}
+
+size_t history_gaps(const struct history *h, const struct history_gap **out)
+{
+    *out = h->gaps;
+    return h->gap_count;
+}
+
+uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause)
+{
+    return (unsigned)cause < BT_GAP_CAUSES ? h->gap_totals[cause] : 0;
+}
+
+/* ---- checkpoints and marks ------------------------------------------------------------------ */
+
+static void drop_oldest(struct history *h, size_t count)
+{
+    memmove(h->checkpoints, h->checkpoints + count,
+            (h->checkpoint_count - count) * sizeof *h->checkpoints);
+    h->checkpoint_count -= count;
+    h->checkpoint_base += count;
+    uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
+    size_t old = (size_t)(first - h->mark_base);
+    memmove(h->marks, h->marks + old, (h->mark_count - old) * sizeof *h->marks);
+    h->mark_count -= old;
+    h->mark_base = first;
+}
+
+static int add_checkpoint(struct history *h)
+{
+    if (h->checkpoint_count == h->config.max_checkpoints)
+        drop_oldest(h, 1 + h->checkpoint_count / 16);
+    if (h->checkpoint_count == h->checkpoint_max) {
+        size_t max = h->checkpoint_max ? h->checkpoint_max * 2 : 64;
+        struct checkpoint *grown = realloc(h->checkpoints, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        h->checkpoints = grown;
+        h->checkpoint_max = max;
+    }
+    struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
+    c->offset = stream_offset(&h->live);
+    c->marks = h->mark_base + h->mark_count;
+    c->instructions = stream_instructions(&h->live);
+    stream_save(&h->live, &c->state);
+    return BT_OK;
+}
+
+static uint64_t next_checkpoint(const struct history *h)
+{
+    if (h->checkpoint_count == 0)
+        return stream_offset(&h->live);
+    return h->checkpoints[h->checkpoint_count - 1].offset + h->config.checkpoint_bytes;
+}
+
+/* ---- stored bytes ---------------------------------------------------------------------------- */
+
+static bool ring_grow(struct history *h, uint64_t held)
+{
+    size_t size = h->ring_size ? h->ring_size * 2 : RING_MIN;
+    uint8_t *grown = malloc(size);
+    if (!grown)
+        return false;
+    for (uint64_t at = h->ring_tail; at < h->ring_tail + held; at++)
+        grown[at & (size - 1)] = h->ring[at & (h->ring_size - 1)];
+    free(h->ring);
+    h->ring = grown;
+    h->ring_size = size;
+    return true;
+}
+
+/* Room for `len` bytes at `offset`: the ring grows to its bound, then the oldest go. */
+static int ring_reserve(struct history *h, uint64_t offset, size_t len)
+{
+    while (offset - h->ring_tail + len > h->ring_size && h->ring_size < h->config.max_bytes)
+        if (!ring_grow(h, offset - h->ring_tail))
+            break;
+    if (len > h->ring_size)
+        return BT_ERR_NOMEM;
+    size_t drop = 0;
+    if (offset - h->ring_tail + len > h->ring_size) {
+        h->ring_tail = offset + len - h->ring_size;
+        while (drop < h->checkpoint_count && h->checkpoints[drop].offset < h->ring_tail)
+            drop++;
+    }
+    if (drop)
+        drop_oldest(h, drop);
+    return BT_OK;
+}
+
+static void ring_write(struct history *h, uint64_t offset, const uint8_t *data, size_t len)
+{
+    size_t at = offset & (h->ring_size - 1);
+    size_t first = len < h->ring_size - at ? len : h->ring_size - at;
+    memcpy(h->ring + at, data, first);
+    memcpy(h->ring, data + first, len - first);
+}
+
+/* A contiguous piece of stored bytes at `offset`, at most `len` long; in `buffer` or in the ring.
+ */
+static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,
+                        const uint8_t **out, size_t *got)
+{
+    if (h->config.read) {
+        *got = len < READ_PIECE ? len : READ_PIECE;
+        *out = buffer;
+        return h->config.read(h->config.read_ctx, offset, buffer, *got);
+    }
+    size_t at = offset & (h->ring_size - 1);
+    *got = len < h->ring_size - at ? len : h->ring_size - at;
+    *out = h->ring + at;
+    return BT_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static size_t or_default(size_t value, size_t otherwise)
+{
+    return value ? value : otherwise;
+}
+
+int history_new(const struct history_config *config, const struct stream_config *stream,
+                const struct code_image *image, struct history **out)
+{
+    struct history *h = calloc(1, sizeof *h);
+    struct code_options options;
+    *out = NULL;
+    if (!h)
+        return BT_ERR_NOMEM;
+    h->config = *config;
+    h->config.checkpoint_bytes = or_default(config->checkpoint_bytes, DEFAULT_CHECKPOINT_BYTES);
+    h->config.max_checkpoints = or_default(config->max_checkpoints, DEFAULT_MAX_CHECKPOINTS);
+    h->config.max_gaps = or_default(config->max_gaps, DEFAULT_MAX_GAPS);
+    h->config.max_bytes = or_default(config->max_bytes, DEFAULT_MAX_BYTES);
+    if (h->config.max_bytes < RING_MIN ||
+        (!config->read && h->config.checkpoint_bytes > h->config.max_bytes / 2)) {
+        free(h);
+        return BT_ERR_INVAL;
+    }
+    stream_code_options(stream, &options);
+    code_cache_init(&h->code, image, &options);
+    stream_init(&h->live, stream, &h->code);
+    h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
+                                    .events = h->scratch_events,
+                                    .block_max = SCRATCH_BLOCKS,
+                                    .event_max = SCRATCH_EVENTS};
+    h->sink.flush = flush_live;
+    h->sink.ctx = h;
+    *out = h;
+    return BT_OK;
+}
+
+void history_free(struct history *h)
+{
+    if (!h)
+        return;
+    for (size_t i = 0; i < WINDOW_CACHE; i++)
+        window_slot_release(&h->windows[i]);
+    code_cache_release(&h->code);
+    free(h->ring);
+    free(h->checkpoints);
+    free(h->marks);
+    free(h->gaps);
+    free(h);
+}
+
+static int append_piece(struct history *h, const uint8_t *data, size_t len)
+{
+    uint64_t offset = stream_offset(&h->live);
+    if (!h->config.read) {
+        int error = ring_reserve(h, offset, len);
+        if (error)
+            return error;
+        ring_write(h, offset, data, len);
+    }
+    stream_feed(&h->live, data, len, &h->sink);
+    flush_live(h, &h->sink.out);
+    return BT_OK;
+}
+
+int history_append(struct history *h, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        uint64_t offset = stream_offset(&h->live);
+        if (offset >= next_checkpoint(h)) {
+            int error = add_checkpoint(h);
+            if (error)
+                return error;
+        }
+        uint64_t room = next_checkpoint(h) - offset;
+        size_t piece = len < room ? len : (size_t)room;
+        int error = append_piece(h, data, piece);
+        if (error)
+            return error;
+        data += piece;
+        len -= piece;
+    }
+    return BT_OK;
+}
+
+int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes)
+{
+    uint64_t offset = stream_offset(&h->live);
+    if (h->checkpoint_count == 0) {
+        int error = add_checkpoint(h);
+        if (error)
+            return error;
+    }
+    struct mark *last = h->mark_count ? &h->marks[h->mark_count - 1] : NULL;
+    if (last && last->offset == offset && last->cause == cause) {
+        last->bytes += bytes;
+    } else {
+        if (h->mark_count == h->mark_max) {
+            size_t max = h->mark_max ? h->mark_max * 2 : 64;
+            struct mark *grown = realloc(h->marks, max * sizeof *grown);
+            if (!grown)
+                return BT_ERR_NOMEM;
+            h->marks = grown;
+            h->mark_max = max;
+        }
+        h->marks[h->mark_count++] = (struct mark){offset, bytes, cause};
+    }
+    stream_gap(&h->live, cause, bytes, &h->sink);
+    flush_live(h, &h->sink.out);
+    return BT_OK;
+}
+
+void history_finish(struct history *h)
+{
+    stream_finish(&h->live, &h->sink);
+    flush_live(h, &h->sink.out);
+    h->finished = true;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+uint64_t history_first(const struct history *h)
+{
+    return h->checkpoint_count ? h->checkpoints[0].instructions : stream_instructions(&h->live);
+}
+
+uint64_t history_end(const struct history *h)
+{
+    return stream_instructions(&h->live);
+}
+
+uint64_t history_bytes(const struct history *h)
+{
+    return stream_offset(&h->live);
+}
+
+uint64_t history_packets(const struct history *h)
+{
+    return h->live.packets;
+}
+
+uint64_t history_skipped(const struct history *h)
+{
+    return h->live.skipped;
+}
+
+uint64_t history_blocks(const struct history *h)
+{
+    return h->live.flow.blocks;
+}
+
+bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa)
+{
+    return stream_position(&h->live, address, isa);
+}
+
+size_t history_memory(const struct history *h)
+{
+    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
+               h->mark_max * sizeof *h->marks + h->gap_max * sizeof *h->gaps +
+               h->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
+    if (!h->config.read)
+        n += h->ring_size;
+    for (size_t i = 0; i < WINDOW_CACHE; i++)
+        n += window_slot_memory(&h->windows[i]);
+    return n;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static int decode_bytes(struct history *h, struct stream *s, uint64_t end, struct stream_sink *sink)
+{
+    uint8_t buffer[READ_PIECE];
+    while (stream_offset(s) < end) {
+        uint64_t offset = stream_offset(s);
+        const uint8_t *data;
+        size_t got;
+        int error = stored_bytes(h, offset, (size_t)(end - offset), buffer, &data, &got);
+        if (error)
+            return error;
+        stream_feed(s, data, got, sink);
+    }
+    return BT_OK;
+}
+
+static int decode_window(struct history *h, const struct checkpoint *c, struct window_slot *slot)
+{
+    struct stream s;
+    int error = window_slot_begin(slot, c->instructions);
+    if (error)
+        return error;
+    stream_resume(&s, &c->state, &h->code);
+    for (uint64_t m = c->marks; m < slot->end_marks; m++) {
+        const struct mark *mark = &h->marks[m - h->mark_base];
+        error = decode_bytes(h, &s, mark->offset, &slot->sink);
+        if (error)
+            return error;
+        stream_gap(&s, mark->cause, mark->bytes, &slot->sink);
+    }
+    error = decode_bytes(h, &s, slot->end_offset, &slot->sink);
+    if (error)
+        return error;
+    return window_slot_end(slot);
+}
+
+/* The slot of checkpoint number `id` decoded to the given end, or the one to be used for it. */
+static struct window_slot *choose_slot(struct history *h, uint64_t id, uint64_t end_offset,
+                                       uint64_t end_marks)
+{
+    struct window_slot *oldest = &h->windows[0];
+    for (size_t i = 0; i < WINDOW_CACHE; i++) {
+        struct window_slot *slot = &h->windows[i];
+        if (slot->valid && slot->id == id && slot->end_offset == end_offset &&
+            slot->end_marks == end_marks)
+            return slot;
+        if (slot->used < oldest->used)
+            oldest = slot;
+    }
+    oldest->valid = false;
+    oldest->id = id;
+    oldest->end_offset = end_offset;
+    oldest->end_marks = end_marks;
+    return oldest;
+}
+
+size_t history_window_count(const struct history *h)
+{
+    return h->checkpoint_count;
+}
+
+int history_window_index(struct history *h, size_t index, struct history_window *out)
+{
+    if (index >= h->checkpoint_count)
+        return BT_ERR_RANGE;
+    const struct checkpoint *c = &h->checkpoints[index];
+    bool last = index + 1 == h->checkpoint_count;
+    uint64_t end_offset = last ? stream_offset(&h->live) : c[1].offset;
+    uint64_t end_marks = last ? h->mark_base + h->mark_count : c[1].marks;
+    struct window_slot *slot = choose_slot(h, h->checkpoint_base + index, end_offset, end_marks);
+    slot->used = ++h->clock;
+    if (!slot->valid) {
+        /* The live decode keeps pointers into the cache that a window's decode may refill. */
+        h->live.flow.run = NULL;
+        h->live.flow.view_stale = true;
+        int error = decode_window(h, c, slot);
+        if (error)
+            return error;
+    }
+    *out = slot->window;
+    return BT_OK;
+}
+
+int history_window(struct history *h, uint64_t number, struct history_window *out)
+{
+    if (number < history_first(h) || number > history_end(h) || h->checkpoint_count == 0)
+        return BT_ERR_RANGE;
+    size_t low = 0, high = h->checkpoint_count;
+    while (high - low > 1) { /* the last checkpoint at or before the instruction */
+        size_t mid = low + (high - low) / 2;
+        if (h->checkpoints[mid].instructions <= number)
+            low = mid;
+        else
+            high = mid;
+    }
+    return history_window_index(h, low, out);
+}
+
+size_t history_block_index(const struct history_window *w, uint64_t number)
+{
+    if (number < w->first || number >= w->end)
+        return w->block_count;
+    size_t low = 0, high = w->block_count;
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (w->numbers[mid] <= number)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
