@@ -29,8 +29,8 @@ struct frame_builder {
     struct trace_random random;
     struct trace_bytes *out;
     uint8_t frame[16];
-    unsigned slot;        /* next free slot, 0..14; 15: complete */
-    unsigned half_before; /* bit k: half sync in front of pair k */
+    unsigned slot;          /* next free slot, 0..14; 15: complete */
+    uint8_t half_before[9]; /* half syncs in front of pair k; [8]: of the next frame */
     bool full_before;
     bool have_pending;
     uint8_t pending_id;
