@@ -33,8 +33,9 @@ static int write_frame(struct frame_builder *b)
         b->since_sync = 0;
     }
     for (unsigned pair = 0; !error && pair < 8; pair++) {
-        if (b->half_before >> pair & 1 ||
-            trace_random_percent(&b->random, b->options.half_sync_percent))
+        unsigned halves = b->half_before[pair];
+        halves += (unsigned)trace_random_percent(&b->random, b->options.half_sync_percent);
+        while (!error && halves-- > 0)
             error = trace_bytes_append(b->out, half_sync, sizeof half_sync);
         if (!error)
             error = trace_bytes_append(b->out, b->frame + 2 * pair, 2);
@@ -42,8 +43,8 @@ static int write_frame(struct frame_builder *b)
     memset(b->frame, 0, sizeof b->frame);
     b->slot = 0;
     b->full_before = false;
-    b->half_before =
-        b->half_before >> 8; /* asked for behind the last pair: before the next frame */
+    b->half_before[0] = b->half_before[8];
+    memset(b->half_before + 1, 0, sizeof b->half_before - 1);
     b->frames++;
     b->since_sync++;
     b->since_id++;
@@ -151,9 +152,9 @@ void frame_builder_full_sync(struct frame_builder *b)
 
 void frame_builder_half_sync(struct frame_builder *b)
 {
-    unsigned slot = b->slot + (b->have_pending ? 1 : 0);
+    unsigned slot = b->slot + (b->have_pending ? 1 : 0); /* 15 at most */
 
-    b->half_before |= 1u << (slot + 1) / 2;
+    b->half_before[(slot + 1) / 2]++;
 }
 
 int frame_builder_idle(struct frame_builder *b, bool full)
