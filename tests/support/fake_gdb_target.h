@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A target of a few bytes and the wire to a GDB session on it, for tests of protocol/. All
+ * operations are present and write what they were asked into `log`; a test takes some away, or
+ * sets what they return.
+ */
+#ifndef TESTS_SUPPORT_FAKE_GDB_TARGET_H
+#define TESTS_SUPPORT_FAKE_GDB_TARGET_H
+
+#include "protocol/gdb_session.h"
+#include "protocol/text_buf.h"
+
+#define FAKE_CORES  3
+#define FAKE_MEMORY 0x20000000u
+#define FAKE_SIZE   0x3000u
+
+struct fake_target {
+    struct gdb_target ops;
+    int cores;
+    enum gdb_profile profile;
+    bool big_endian;
+    struct gdb_regs regs[FAKE_CORES];
+    uint8_t memory[FAKE_SIZE];
+    const struct gdb_region *regions;
+    int region_count;
+
+    /* What operations that may fail return, with this explanation. */
+    int result;
+    const char *why;
+    struct gdb_stop stop;             /* of resume, reverse and halt_reason */
+    struct gdb_session *stop_session; /* told the stop from within the operation */
+
+    bool recording[FAKE_CORES];
+    uint32_t btrace_size;
+    const struct gdb_btrace_block *blocks; /* of btrace_read, newest first */
+    size_t block_count;
+
+    struct text_buf log;
+};
+
+/* Two A-profile cores; register i of core c is 0x100 * c + i; memory byte i is i & 0xff. */
+void fake_target_init(struct fake_target *t);
+void fake_target_release(struct fake_target *t);
+
+struct fake_wire {
+    struct fake_target target;
+    struct gdb_session session;
+    struct text_buf sent;    /* bytes on the wire, not yet looked at */
+    struct text_buf replies; /* of the last fake_ask() */
+    bool no_ack;
+};
+
+/* The session gets a copy of target.ops as it is now. Both end the program on failure. */
+void fake_wire_open(struct fake_wire *w);
+void fake_wire_init(struct fake_wire *w);
+void fake_wire_release(struct fake_wire *w);
+
+/*
+ * Sends one packet as GDB does, acknowledges what comes back, and returns the payloads with
+ * escapes undone, joined by '|'; "(none)" when there was no frame. Valid until the next call.
+ */
+const char *fake_ask(struct fake_wire *w, const char *payload);
+const char *fake_ask_bytes(struct fake_wire *w, const void *payload, size_t len);
+
+/* What came without a question (stop replies), as fake_ask() returns it. */
+const char *fake_replies(struct fake_wire *w);
+
+/* Appends a frame around the payload. */
+void fake_frame(struct text_buf *out, const void *payload, size_t len);
+
+/*
+ * Takes the next frame, '+' or '-' off the front of *bytes. Returns its length, 0 when nothing is
+ * left, or -1 when the bytes are none of these. The payload goes to `payload` if it was a frame.
+ * Written apart from protocol/rsp.c, to judge it.
+ */
+long fake_take_frame(const char *bytes, size_t len, struct text_buf *payload);
+
+/* The log since the last call; valid until the next one. */
+const char *fake_log(struct fake_wire *w);
+
+#endif
