@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A recording ready to be decoded: its trace sources with their decoder configuration, the cores
+ * they belong to, and the program image of each core. Wires drivers/snapshot to the decoder.
+ */
+#ifndef SERVER_RECORDING_H
+#define SERVER_RECORDING_H
+
+#include "decoder/formatter.h"
+#include "decoder/stream.h"
+#include "drivers/elf_image.h"
+#include "drivers/snapshot.h"
+
+/* A text for people: what failed, where, what to do. */
+struct message {
+    char text[640];
+};
+
+void message_set(struct message *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define RECORDING_MAX_ELF 8
+
+/* One trace source whose protocol can be decoded. */
+struct recording_source {
+    const struct snapshot_device *device;
+    const struct snapshot_device *core; /* NULL if the recording does not say */
+    const struct snapshot_buffer *buffer;
+    const char *name;      /* of the source */
+    const char *core_name; /* of the core, or of the source where that is unknown */
+    unsigned trace_id;
+    struct stream_config config;
+    struct code_image *image; /* of the core; owned by the recording */
+};
+
+struct recording_core {
+    const struct snapshot_device *device; /* NULL: stands for "unknown" */
+    struct code_image image;
+};
+
+struct recording {
+    struct snapshot *snapshot;
+    struct recording_source *sources;
+    size_t source_count;
+    struct recording_core *cores;
+    size_t core_count;
+    struct elf_image *elf[RECORDING_MAX_ELF];
+    size_t elf_count;
+    char **warnings; /* lines for standard error */
+    size_t warning_count;
+};
+
+/*
+ * Opens the folder; `elf` names `elf_count` program files whose segments complete the dumps.
+ * Returns 0 or a bt_error with *why filled. Release with recording_close() in both cases.
+ */
+int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
+                   struct message *why);
+void recording_close(struct recording *r);
+
+/* Source by device name, or by trace ID; NULL if there is none. */
+const struct recording_source *recording_find_name(const struct recording *r, const char *name);
+const struct recording_source *recording_find_id(const struct recording *r, unsigned id);
+
+/* Where the bytes of one source go, in order. */
+struct recording_sink {
+    int (*data)(void *ctx, const uint8_t *data, size_t len);
+    int (*loss)(void *ctx); /* frame alignment was lost before the next data */
+    void *ctx;
+};
+
+/* Statistics of a pass over a buffer. */
+struct recording_pass {
+    uint64_t raw_bytes;
+    struct formatter formatter; /* as the pass left it; untouched for unformatted buffers */
+    bool formatted;
+};
+
+/*
+ * One pass over the source's buffer: hands its bytes to `sink`, in pieces. Stops at the first
+ * error that the sink returns, and returns it; BT_ERR_IO if the files cannot be mapped.
+ */
+int recording_feed(struct recording *r, const struct recording_source *source,
+                   const struct recording_sink *sink, struct recording_pass *pass);
+
+#endif
