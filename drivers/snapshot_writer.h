@@ -52,7 +52,8 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
 
 /*
  * Trace of device `source` goes into `buffer`, and traces device `core` (-1: no core, as for STM
- * and ITM). Return 0, BT_ERR_INVAL (no such device or buffer), BT_ERR_NOMEM.
+ * and ITM). A source has one buffer, a core may have several sources.
+ * Return 0, BT_ERR_INVAL (no such device or buffer, source already has one), BT_ERR_NOMEM.
  */
 int snapshot_writer_add_source(struct snapshot_writer *w, int source, int buffer, int core);
 
@@ -79,7 +80,8 @@ int snapshot_writer_share_dump(struct snapshot_writer *w, int device);
 
 /*
  * Bring the ini files up to date: devices first, snapshot.ini last. Makes missing buffer files.
- * Return 0 or BT_ERR_IO (errno says why; the files are as they were, or newer one by one).
+ * Return 0, BT_ERR_INVAL (no device yet), or BT_ERR_IO (errno says why; the files are as they
+ * were, or newer one by one).
  */
 int snapshot_writer_commit(struct snapshot_writer *w);
 
