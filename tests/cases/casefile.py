@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a .case file: code, trace bytes with the packets they are, and the elements expected.
+
+Anything that is not understood is an error: a line that is
+skipped would be a check that cannot fail.
+"""
+import re
+
+ISAS = ('A32', 'T32', 'T32EE', 'Jazelle')
+SECURITY = ('S', 'NS', 'HYP')
+REASON_GAP = {'1': 'filter', '2': 'overflow', '3': 'debug'}
+GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'lost-bytes',
+              'overwritten', 'no-sync')
+REGISTERS = {'ETMCR': 0x000, 'ETMIDR': 0x079, 'ETMCCER': 0x07A, 'ETMTRACEIDR': 0x080}
+DUMP_ATTRIBUTES = ('space',)
+
+# Positional words of a packet, then the keys that it must have, then those that it may have.
+PACKETS = {
+    'a-sync': ((), (), ()),
+    'i-sync': (('address', 'isa', 'sec'), ('reason',), ('cycles', 'cid')),
+    'atom': (('atoms',), (), ('cycles',)),
+    'branch': (('address', 'isa', 'sec?'), (), ('exception', 'cycles')),
+    'waypoint-update': (('address', 'isa'), (), ()),
+    'trigger': ((), (), ()),
+    'context-id': (('cid',), (), ()),
+    'vmid': (('vmid',), (), ()),
+    'timestamp': ((), ('raw', 'bits'), ('value', 'freq', 'cycles')),
+    'exception-return': ((), (), ()),
+    'ignore': ((), (), ()),
+    'reserved': ((), (), ()),
+    'unsynced': ((), (), ()),
+    'incomplete': ((), (), ()),
+}
+
+
+class CaseError(Exception):
+    """The case file itself is wrong."""
+
+
+class Packet:
+    """One line of a trace section: where, which bytes, what they are."""
+
+    def __init__(self, offset, data, kind, detail):
+        self.offset, self.data, self.kind, self.detail = offset, data, kind, detail
+
+    def row(self):
+        """As the program lists it: offset, bytes, packet, detail."""
+        detail = dict(self.detail)
+        if self.kind in ('unsynced', 'incomplete'):
+            detail['count'] = len(self.data)
+        if self.kind == 'reserved':
+            detail['header'] = self.data[0]
+        text = '' if self.kind == 'unsynced' else self.data.hex(' ').upper()
+        return self.offset, text, self.kind, detail
+
+
+class Case:
+    """One test: what the snapshot holds, and what its listings must say."""
+
+    def __init__(self, name, line):
+        self.name, self.line = name, line
+        self.regs = {'ETMCR': 0, 'ETMIDR': 0x411CF312, 'ETMCCER': 0x34C01AC2, 'ETMTRACEIDR': 0x10}
+        self.options = []
+        self.dumps = [({}, [])]  # (attributes, [(line number, statement)])
+        self.trace = None
+        self.elements = None
+        self.instructions = None
+
+
+def number(text, what='number'):
+    """A number as C writes it; `what` names it in the error."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise CaseError(f"bad {what} '{text}'") from None
+
+
+def value_of(key, text):
+    """Values that are numbers are compared as numbers, names as names."""
+    if key in ('isa', 'sec', 'atoms', 'gap', 'cause'):
+        return text
+    return number(text, key)
+
+
+def pairs(words, allowed):
+    """key=value words to a dictionary, each key once and known."""
+    out = {}
+    for word in words:
+        key, sep, text = word.partition('=')
+        if not sep or key not in allowed:
+            raise CaseError(f"unknown word '{word}'")
+        if key in out:
+            raise CaseError(f"'{key}' is given twice")
+        out[key] = value_of(key, text)
+    return out
+
+
+def take(words, pattern, what):
+    """Removes the next word, which must match."""
+    if not words or not re.fullmatch(pattern, words[0]):
+        raise CaseError(f"{what} expected, not '{words[0] if words else 'the end of the line'}'")
+    return words.pop(0)
+
+
+SHAPES = {
+    'address': r'0x[0-9A-F]+',
+    'cid': r'0x[0-9A-F]+',
+    'vmid': r'0x[0-9A-F]+',
+    'isa': '|'.join(ISAS),
+    'sec': '|'.join(SECURITY),
+    'atoms': '[EN]+',
+}
+
+
+def parse_packet(words):
+    """`branch 0x18 A32 S exception=14` to kind and detail."""
+    kind = words.pop(0)
+    if kind not in PACKETS:
+        raise CaseError(f"unknown packet '{kind}'")
+    positional, required, optional = PACKETS[kind]
+    detail = {}
+    for item in positional:
+        key = item.rstrip('?')
+        if item.endswith('?') and not (words and re.fullmatch(SHAPES[key], words[0])):
+            continue
+        detail[key] = value_of(key, take(words, SHAPES[key], key))
+    detail.update(pairs(words, required + optional))
+    for key in required:
+        if key not in detail:
+            raise CaseError(f"{kind} without '{key}'")
+    return kind, detail
+
+
+def parse_trace_line(text, offset):
+    """`12: 84 86  x3 atom E` gives three packets if x3, else one; checks the offset."""
+    m = re.fullmatch(r'(\d+): ((?:[0-9A-F]{2}(?:\*\d+)?)(?: [0-9A-F]{2}(?:\*\d+)?)*)  +(.*)', text)
+    if not m:
+        raise CaseError('expected: OFFSET: BYTES  packet')
+    if int(m[1]) != offset:
+        raise CaseError(f'offset {m[1]}, but the bytes before it are {offset}')
+    data = bytearray()
+    for token in m[2].split(' '):
+        byte, _, times = token.partition('*')
+        data += bytes([int(byte, 16)]) * (int(times) if times else 1)
+    words = m[3].split()
+    repeat = int(words.pop(0)[1:]) if re.fullmatch(r'x\d+', words[0]) else 1
+    kind, detail = parse_packet(words)
+    size = len(data)
+    return [Packet(offset + i * size, bytes(data), kind, detail) for i in range(repeat)]
+
+
+def block(first, end, count, isa, mark, cycles):
+    """A run of instructions. E, N: condition of its waypoint; upd, cut: no condition known."""
+    return ('block', {'first': first, 'end': end, 'count': count, 'isa': isa,
+                      'condition': {'E': 'pass', 'N': 'fail', 'upd': '', 'cut': ''}[mark],
+                      'cycles': cycles})
+
+
+def parse_block(text):
+    m = re.fullmatch(r'\[(0x[0-9A-F]+)-(0x[0-9A-F]+)\) n=(\d+) (\w+) (E|N|upd|cut)'
+                     r'(?: cycles=(\d+))?', text)
+    if not m or m[4] not in ISAS:
+        raise CaseError('expected: [FIRST-END) n=COUNT ISA E|N|upd|cut')
+    cycles = int(m[6]) if m[6] else None
+    return [block(int(m[1], 16), int(m[2], 16), int(m[3]), m[4], m[5], cycles)]
+
+
+def parse_steps(text):
+    """`steps 0x1000 by 8 n=2 A32: E N EE`: one block of two instructions for each letter."""
+    m = re.fullmatch(r'steps (0x[0-9A-F]+) by (\d+)(?: n=(\d+))? (\w+): ([EN ]+)', text)
+    if not m or m[4] not in ISAS:
+        raise CaseError('expected: steps FIRST by SIZE n=COUNT ISA: E N ...')
+    at, size, out = int(m[1], 16), int(m[2]), []
+    for mark in m[5].replace(' ', ''):
+        out.append(block(at, at + size, int(m[3] or 1), m[4], mark, None))
+        at += size
+    return out
+
+
+def parse_trace_on(words):
+    reason = take(words, '[0-3]', 'reason')
+    detail = {'reason': int(reason), 'address': number(take(words, SHAPES['address'], 'address')),
+              'isa': take(words, SHAPES['isa'], 'isa')}
+    detail.update(pairs(words, ('cycles', 'gap')))
+    return 'trace-on', detail
+
+
+def parse_exception(words):
+    """`exception 14 ret 0x1004 to 0x18 A32`, `exception return`."""
+    if words == ['return']:
+        return 'exception-return', {}
+    detail = {'number': number(take(words, r'\d+', 'exception number'))}
+    take(words, 'ret', "'ret'")
+    back = take(words, r'0x[0-9A-F]+|\?', "return address or '?'")
+    if back != '?':
+        detail['return'] = number(back)
+    if words and words[0] == 'to':
+        words.pop(0)
+        detail['vector'] = number(take(words, SHAPES['address'], 'vector'))
+        detail['isa'] = take(words, SHAPES['isa'], 'isa')
+    detail.update(pairs(words, ('cycles',)))
+    return 'exception', detail
+
+
+def parse_gap(words):
+    detail = {'cause': take(words, '|'.join(GAP_CAUSES), 'cause of a gap')}
+    if words and re.fullmatch(SHAPES['address'], words[0]):
+        detail['address'] = number(words.pop(0))
+    detail.update(pairs(words, ('bytes',)))
+    return 'gap', detail
+
+
+def parse_value(event, key, optional=()):
+    """Events with one number: `CID=0x11`, `timestamp 0x6F freq=1`."""
+    def parse(words):
+        detail = {key: number(take(words, SHAPES['address'], key))}
+        detail.update(pairs(words, optional))
+        return event, detail
+    return parse
+
+
+def parse_word(event, key, pattern):
+    """Events with one name, or nothing, behind them."""
+    def parse(words):
+        detail = {key: take(words, pattern, key)} if key else {}
+        pairs(words, ())
+        return event, detail
+    return parse
+
+
+EVENTS = {
+    'trace-on': parse_trace_on,
+    'exception': parse_exception,
+    'gap': parse_gap,
+    'context': parse_value('context', 'cid'),
+    'vmid': parse_value('vmid', 'vmid'),
+    'timestamp': parse_value('timestamp', 'value', ('freq', 'cycles')),
+    'state': parse_word('state', 'sec', '|'.join(SECURITY)),
+    'trigger': parse_word('trigger', None, ''),
+    'warning': parse_word('warning', 'cause', '|'.join(GAP_CAUSES)),
+}
+
+
+def parse_element(text):
+    """One element to a list of (kind, detail): blocks and events in their order."""
+    m = re.fullmatch(r'x(\d+) (.*)', text)
+    if m:
+        return parse_element(m[2]) * int(m[1])
+    if text.startswith('['):
+        return parse_block(text)
+    if text.startswith('steps '):
+        return parse_steps(text)
+    words = text.split()
+    parser = EVENTS.get(words.pop(0))
+    if not parser:
+        raise CaseError(f"unknown element '{text}'")
+    return [parser(words)]
+
+
+def parse_instruction(text):
+    """`0x1000 e1a00000 A32 - mov r0, r0`, for waypoints E or N in place of -."""
+    m = re.fullmatch(r'(0x[0-9A-F]+) ([0-9a-f]{4}|[0-9a-f]{8}) (\w+) ([-EN])(?: cycles=(\d+))? +(.*)',
+                     text)
+    if not m or m[3] not in ISAS:
+        raise CaseError('expected: ADDRESS OPCODE ISA E|N|- TEXT')
+    return {'address': int(m[1], 16), 'opcode': m[2], 'size': len(m[2]) // 2, 'isa': m[3],
+            'cycles': int(m[5]) if m[5] else None,
+            'condition': {'E': 'pass', 'N': 'fail', '-': ''}[m[4]], 'text': ' '.join(m[6].split())}
+
+
+class Reader:
+    """Keeps what the lines of a file have said so far."""
+
+    def __init__(self):
+        self.common = Case('', 0)
+        self.case, self.section, self.cases = self.common, None, []
+
+    def keyword(self, line, words):
+        name, rest = words[0], words[1:]
+        self.section = name
+        if name == 'case':
+            if not rest:
+                raise CaseError('case without a name')
+            self.finish()
+            self.case = Case(' '.join(rest), line)
+            self.case.regs = dict(self.common.regs)
+            self.case.options = list(self.common.options)
+            self.case.dumps = [(dict(a), list(c)) for a, c in self.common.dumps]
+            self.cases.append(self.case)
+        elif name == 'regs':
+            self.case.regs.update(self.registers(rest))
+        elif name == 'options':
+            self.case.options += rest
+        elif name == 'dump':
+            self.case.dumps.append((self.attributes(rest), []))
+        elif name in ('code', 'trace', 'elements', 'instructions'):
+            if rest:
+                raise CaseError(f"text behind '{name}'")
+            self.open(name)
+        else:
+            raise CaseError(f"unknown keyword '{name}'")
+
+    def open(self, name):
+        if name == 'code':
+            return
+        if self.case is self.common:
+            raise CaseError(f"'{name}' before the first case")
+        if getattr(self.case, name) is not None:
+            raise CaseError(f"second '{name}'")
+        setattr(self.case, name, [])
+
+    @staticmethod
+    def registers(words):
+        out = {}
+        for word in words:
+            name, sep, text = word.partition('=')
+            if not sep or name not in REGISTERS:
+                raise CaseError(f"unknown register '{word}'")
+            out[name] = number(text, name)
+        return out
+
+    @staticmethod
+    def attributes(words):
+        out = {}
+        for word in words:
+            name, sep, text = word.partition('=')
+            if not sep or name not in DUMP_ATTRIBUTES:
+                raise CaseError(f"unknown dump attribute '{word}'")
+            out[name] = text
+        return out
+
+    def content(self, line, text):
+        if self.section == 'code':
+            self.case.dumps[0][1].append((line, text))
+        elif self.section == 'dump':
+            self.case.dumps[-1][1].append((line, text))
+        elif self.section == 'trace':
+            last = self.case.trace[-1] if self.case.trace else None
+            offset = last.offset + len(last.data) if last else 0
+            self.case.trace += parse_trace_line(text, offset)
+        elif self.section == 'elements':
+            for item in text.split(';'):
+                if item.strip():
+                    self.case.elements += parse_element(item.strip())
+        elif self.section == 'instructions':
+            self.case.instructions.append(parse_instruction(text))
+        else:
+            raise CaseError(f"text outside a section: '{text}'")
+
+    def finish(self):
+        if self.case is self.common:
+            return
+        if not self.case.trace:
+            raise CaseError(f"case '{self.case.name}' has no trace")
+
+
+def read(path):
+    """All cases of a file. Raises CaseError with the file and line."""
+    reader = Reader()
+    line = 0
+    try:
+        with open(path, encoding='utf-8') as file:
+            for line, text in enumerate(file, 1):
+                text = text.split('#', 1)[0].rstrip() if text.lstrip().startswith('#') \
+                    else re.sub(r'\s+# .*$', '', text.rstrip())
+                if not text:
+                    continue
+                if text[0].isspace():
+                    reader.content(line, text.strip())
+                else:
+                    reader.keyword(line, text.split())
+        reader.finish()
+        if not reader.cases:
+            raise CaseError('no case in the file')
+    except CaseError as error:
+        raise CaseError(f'{path}:{line}: {error}') from None
+    return reader.cases
