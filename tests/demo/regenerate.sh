@@ -14,9 +14,12 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -I"$root" \
     -o "$work/make_recording" "$here/make_recording.c" "$root/build/release/libbtraced.a"
 
 cd "$here"
-arm-none-eabi-gcc -mcpu=cortex-a15 -marm -g -O1 -fno-inline -ffreestanding -nostdlib \
-    -Wall -Wextra -Werror -fdebug-prefix-map="$here"=. \
-    -Wl,-T,link.ld -Wl,-n -Wl,--build-id=none -o "$work/crash.elf" start.S crash.c
+for part in start.S crash.c; do
+    arm-none-eabi-gcc -mcpu=cortex-a15 -marm -g -O1 -fno-inline -ffreestanding -Wall -Wextra -Werror \
+        -fdebug-prefix-map="$here"=. -c -o "$work/${part%.*}.o" "$part"
+done
+arm-none-eabi-gcc -mcpu=cortex-a15 -nostdlib -Wl,-T,link.ld -Wl,-n -Wl,--build-id=none \
+    -o "$work/crash.elf" "$work/start.o" "$work/crash.o"
 chmod 644 "$work/crash.elf"
 
 mkdir "$work/run"
