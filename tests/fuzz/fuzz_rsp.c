@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A GDB session fed with raw bytes from the wire. Everything it sends must be well framed, and
+ * the way in which the input is cut must not matter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/fake_gdb_target.h"
+
+static const struct gdb_btrace_block blocks[] = {{0x8010, 0x8010}, {0x1, 0x0}, {0x0, 0x8004}};
+
+static void open_wire(struct fake_wire *w, int result)
+{
+    fake_wire_init(w);
+    w->target.result = result;
+    w->target.blocks = blocks;
+    w->target.block_count = sizeof(blocks) / sizeof(*blocks);
+    fake_wire_open(w);
+}
+
+static void check_frames(const struct text_buf *sent)
+{
+    struct text_buf payload;
+    size_t at = 0;
+    text_buf_init(&payload);
+    while (at < sent->len) {
+        long len = fake_take_frame(sent->data + at, sent->len - at, &payload);
+        if (len <= 0)
+            abort();
+        at += (size_t)len;
+    }
+    text_buf_release(&payload);
+}
+
+/* Cut into pieces; what is pending stops (or fails) after each. */
+static void feed(struct fake_wire *w, const uint8_t *data, size_t size, size_t piece)
+{
+    static const struct gdb_stop stop = {GDB_STOP_WATCH, 1, 0, 0x20000000};
+    for (size_t at = 0; at < size; at += piece) {
+        size_t len = size - at < piece ? size - at : piece;
+        gdb_session_input(&w->session, data + at, len);
+        gdb_session_output(&w->session, "#$}*");
+        if (at / piece % 3 != 2)
+            gdb_session_stopped(&w->session, &stop);
+        else
+            gdb_session_resume_failed(&w->session, "gone #$}*");
+    }
+    check_frames(&w->sent);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const int results[] = {BT_OK, BT_ERR_IO, BT_ERR_UNSUPPORTED};
+    struct fake_wire whole;
+    struct fake_wire bytes;
+    for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
+        open_wire(&whole, results[i]);
+        open_wire(&bytes, results[i]);
+        feed(&whole, data, size, size + 1);
+        feed(&bytes, data, size, 1);
+        if (whole.sent.len != bytes.sent.len ||
+            memcmp(whole.sent.data, bytes.sent.data, whole.sent.len) != 0)
+            abort();
+        fake_wire_release(&whole);
+        fake_wire_release(&bytes);
+    }
+    open_wire(&whole, GDB_PENDING);
+    feed(&whole, data, size, 7);
+    fake_wire_release(&whole);
+    return 0;
+}
