@@ -61,7 +61,6 @@ session() {
 set confirm off
 set pagination off
 set width 0
-set debuginfod enabled off
 directory tests/demo
 END
     say "A board has stopped. We have its ELF file, and a recording: registers, memory, and" \
@@ -127,8 +126,8 @@ read_arguments $round$round$round$round${round}read_call vectors prefetch_abort_
 [ -x "$btraced" ] || give_up "no program '$btraced': run make first"
 start_server
 session >"$work/session"
-timeout 60 gdb-multiarch -q -nx -batch -x "$work/session" tests/demo/crash.elf \
-    >"$work/gdb" 2>&1 </dev/null || {
+HOME=$work LC_ALL=C DEBUGINFOD_URLS='' timeout 60 gdb-multiarch -q -nx -batch \
+    -x "$work/session" tests/demo/crash.elf >"$work/gdb" 2>&1 </dev/null || {
     cat "$work/gdb"
     give_up "GDB ended with an error"
 }
