@@ -6,7 +6,7 @@
 #ifndef DECODER_FLOW_H
 #define DECODER_FLOW_H
 
-#include "decoder/types.h"
+#include "decoder/code_image.h"
 
 /* A flow stage stops before a packet when fewer free slots than this are left. */
 #define FLOW_SLACK 16
@@ -21,6 +21,12 @@ struct flow_out {
 };
 
 #define FLOW_NO_CYCLES UINT32_MAX
+
+/*
+ * Follows who looks at the program image along blocks and events: call for each event in order.
+ * Listings need it to read the opcodes of the blocks behind the event.
+ */
+void flow_track_key(struct code_key *key, const struct bt_event *event);
 
 static inline bool flow_room(const struct flow_out *out)
 {

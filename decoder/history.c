@@ -231,6 +231,8 @@ int history_new(const struct history_config *config, const struct stream_config 
     h->config.max_checkpoints = or_default(config->max_checkpoints, DEFAULT_MAX_CHECKPOINTS);
     h->config.max_gaps = or_default(config->max_gaps, DEFAULT_MAX_GAPS);
     h->config.max_bytes = or_default(config->max_bytes, DEFAULT_MAX_BYTES);
+    while (h->config.max_bytes & (h->config.max_bytes - 1)) /* the ring is a power of two */
+        h->config.max_bytes &= h->config.max_bytes - 1;
     if (h->config.max_bytes < RING_MIN ||
         (!config->read && h->config.checkpoint_bytes > h->config.max_bytes / 2)) {
         free(h);
@@ -404,6 +406,7 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
     if (error)
         return error;
     stream_resume(&s, &c->state, &h->code);
+    stream_code_key(&s, &slot->window.key);
     for (uint64_t m = c->marks; m < slot->end_marks; m++) {
         const struct mark *mark = &h->marks[m - h->mark_base];
         error = decode_bytes(h, &s, mark->offset, &slot->sink);

@@ -44,6 +44,7 @@ struct history_window {
     const struct bt_event *events;
     size_t block_count;
     size_t event_count;
+    struct code_key key; /* at the window's begin: see flow_track_key() */
 };
 
 struct history; /* private */

@@ -126,19 +126,24 @@ void ptm_flow_gap(struct ptm_flow *f, uint64_t offset, enum bt_gap_cause cause, 
 
 /* ---- position ------------------------------------------------------------------------------ */
 
+void ptm_flow_code_key(const struct ptm_flow *f, struct code_key *key)
+{
+    code_key_init(key);
+    key->core = f->core;
+    key->generation = f->generation;
+    key->security = f->cur.security;
+    key->context = f->cur.context;
+    key->has_context = f->cur.has_context;
+    key->vmid = f->cur.vmid;
+    key->has_vmid = f->cur.has_vmid;
+}
+
 static struct code_view *view_of(struct ptm_flow *f)
 {
     if (!f->view_stale && f->view)
         return f->view;
     struct code_key key;
-    code_key_init(&key);
-    key.core = f->core;
-    key.generation = f->generation;
-    key.security = f->cur.security;
-    key.context = f->cur.context;
-    key.has_context = f->cur.has_context;
-    key.vmid = f->cur.vmid;
-    key.has_vmid = f->cur.has_vmid;
+    ptm_flow_code_key(f, &key);
     f->view = code_select(f->code, &key);
     f->view_stale = false;
     f->run = NULL;
@@ -373,6 +378,7 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
     struct bt_event *e = add_event(f, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = k->number;
     e->value = k->value;
+    e->target_isa = (uint8_t)ptm_packet_isa(k);
     if (f->cur.known)
         event_address(e, f->cur.address, f->cur.isa);
     event_cycles(e, k);

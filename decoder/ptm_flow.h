@@ -64,6 +64,9 @@ void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct c
 void ptm_flow_unlink(struct ptm_flow *f);
 void ptm_flow_link(struct ptm_flow *f, struct code_cache *code);
 
+/* Who looks at the program image at this point of the flow. */
+void ptm_flow_code_key(const struct ptm_flow *f, struct code_key *key);
+
 /*
  * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
  * when `out` has less than FLOW_SLACK room left.

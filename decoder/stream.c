@@ -35,13 +35,16 @@ void stream_resume(struct stream *s, const struct stream *copy, struct code_cach
 static void take_packets(struct stream *s, const struct ptm_packet *packets, size_t count,
                          struct stream_sink *sink)
 {
-    if (sink->packets && count)
-        sink->packets(sink->ctx, packets, count);
     s->packets += count;
     size_t done = 0;
     while (done < count) {
-        done += ptm_flow_run(&s->flow, packets + done, count - done, &sink->out);
-        if (done < count)
+        /* A listing wants each packet followed by its effect; otherwise whole batches go. */
+        size_t step = sink->packets ? 1 : count - done;
+        size_t taken = ptm_flow_run(&s->flow, packets + done, step, &sink->out);
+        if (taken && sink->packets)
+            sink->packets(sink->ctx, packets + done, taken);
+        done += taken;
+        if (taken < step || sink->packets)
             sink->flush(sink->ctx, &sink->out);
     }
 }
@@ -92,6 +95,11 @@ uint64_t stream_offset(const struct stream *s)
 uint64_t stream_instructions(const struct stream *s)
 {
     return s->flow.instructions;
+}
+
+void stream_code_key(const struct stream *s, struct code_key *key)
+{
+    ptm_flow_code_key(&s->flow, key);
 }
 
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)

@@ -22,7 +22,8 @@ struct stream_config {
 /*
  * Where output goes. `out` points at arrays of the caller; `flush` is called whenever they are
  * nearly full, must use up what is there and set the counts to 0. What is left after a call of
- * stream_feed() is the caller's to take. `packets`, if set, sees every packet before its effect.
+ * stream_feed() is the caller's to take. `packets`, if set, sees every packet right before its
+ * output is flushed.
  */
 struct stream_sink {
     struct flow_out out;
@@ -59,6 +60,9 @@ void stream_finish(struct stream *s, struct stream_sink *sink);
 
 uint64_t stream_offset(const struct stream *s);       /* bytes taken */
 uint64_t stream_instructions(const struct stream *s); /* instructions put out */
+
+/* Who looks at the program image at this point of the flow. */
+void stream_code_key(const struct stream *s, struct code_key *key);
 
 /* Where execution goes on. False if that is not known. */
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa);

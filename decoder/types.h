@@ -133,7 +133,8 @@ struct bt_event {
     uint8_t kind;  /* enum bt_event_kind */
     uint8_t cause; /* enum bt_gap_cause */
     uint8_t flags;
-    uint8_t isa; /* of address */
+    uint8_t isa;        /* of address */
+    uint8_t target_isa; /* exception: of the vector */
 };
 
 /* Security and privilege as far as they select an address space. */

@@ -132,7 +132,7 @@ static int add_cores(struct recording *r, struct message *why)
     if (!r->cores)
         return BT_ERR_NOMEM;
     for (size_t i = 0; i < snap->device_count; i++) {
-        if (snap->devices[i].class != SNAPSHOT_CLASS_CORE)
+        if (snap->devices[i].device_class != SNAPSHOT_CLASS_CORE)
             continue;
         struct recording_core *core = &r->cores[r->core_count++];
         core->device = &snap->devices[i];

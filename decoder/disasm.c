@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/disasm.h"
+
+#include <capstone/capstone.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHE_SIZE 16384 /* entries; a hit needs the same address, opcode and condition */
+
+struct entry {
+    uint64_t address;
+    uint32_t opcode;
+    uint8_t isa;
+    uint8_t it_cond;
+    char *text;
+};
+
+struct disasm {
+    csh a32;
+    csh t32;
+    csh a64;
+    bool open;
+    struct entry cache[CACHE_SIZE];
+};
+
+struct disasm *disasm_new(bool m_profile)
+{
+    struct disasm *d = calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    int m_class = m_profile ? CS_MODE_MCLASS : 0;
+    cs_mode arm = (cs_mode)(CS_MODE_ARM | CS_MODE_V8);
+    cs_mode thumb = (cs_mode)(CS_MODE_THUMB | CS_MODE_V8 | m_class);
+    d->open = cs_open(CS_ARCH_ARM, arm, &d->a32) == CS_ERR_OK &&
+              cs_open(CS_ARCH_ARM, thumb, &d->t32) == CS_ERR_OK &&
+              cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &d->a64) == CS_ERR_OK;
+    if (d->open)
+        return d;
+    disasm_free(d);
+    return NULL;
+}
+
+void disasm_free(struct disasm *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < CACHE_SIZE; i++)
+        free(d->cache[i].text);
+    cs_close(&d->a32);
+    cs_close(&d->t32);
+    cs_close(&d->a64);
+    free(d);
+}
+
+static void put_half(uint8_t *out, uint32_t half)
+{
+    out[0] = (uint8_t)half;
+    out[1] = (uint8_t)(half >> 8);
+}
+
+/* Bytes as capstone wants them. In an IT block an IT instruction for this one alone goes ahead. */
+static size_t encode(uint8_t *out, enum bt_isa isa, uint32_t opcode, unsigned size, uint8_t it_cond)
+{
+    size_t n = 0;
+    if (it_cond != DISASM_NO_IT) {
+        put_half(out, 0xbf08u | (uint32_t)it_cond << 4);
+        n = 2;
+    }
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (size == 2) {
+        put_half(out + n, opcode);
+    } else {
+        put_half(out + n, thumb ? opcode >> 16 : opcode);
+        put_half(out + n + 2, thumb ? opcode : opcode >> 16);
+    }
+    return n + size;
+}
+
+static char *make_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                       unsigned size, uint8_t it_cond)
+{
+    uint8_t bytes[8];
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    size_t len = encode(bytes, isa, opcode, size, thumb ? it_cond : DISASM_NO_IT);
+    csh handle = thumb ? d->t32 : isa == BT_ISA_A64 ? d->a64 : d->a32;
+    cs_insn *insn = NULL;
+    size_t want = len == size ? 1 : 2;
+    size_t n = cs_disasm(handle, bytes, len, address - (len - size), want, &insn);
+    char *text = NULL;
+    int made = -1;
+    if (n == want && insn[n - 1].size == size)
+        made = asprintf(&text, "%s%s%s", insn[n - 1].mnemonic, *insn[n - 1].op_str ? " " : "",
+                        insn[n - 1].op_str);
+    else if (size == 2)
+        made = asprintf(&text, ".inst.n 0x%04x", opcode);
+    else
+        made = asprintf(&text, thumb ? ".inst.w 0x%08x" : ".inst 0x%08x", opcode);
+    if (n)
+        cs_free(insn, n);
+    return made < 0 ? NULL : text;
+}
+
+const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                        unsigned size, uint8_t it_cond)
+{
+    uint64_t h = (address ^ (uint64_t)opcode << 32 ^ it_cond) * 0x9e3779b97f4a7c15u;
+    struct entry *e = &d->cache[(h >> 32) % CACHE_SIZE];
+    if (e->text && e->address == address && e->opcode == opcode && e->isa == isa &&
+        e->it_cond == it_cond)
+        return e->text;
+    free(e->text);
+    e->address = address;
+    e->opcode = opcode;
+    e->isa = (uint8_t)isa;
+    e->it_cond = it_cond;
+    e->text = make_text(d, address, isa, opcode, size, it_cond);
+    return e->text ? e->text : "?";
+}
+
+/* A path that leaves a block in the middle may come back to it behind an exception. */
+static void it_leave(struct it_track *it)
+{
+    if (it->state & 0xf) {
+        it->saved[it->saved_next].address = it->next;
+        it->saved[it->saved_next].state = it->state;
+        it->saved_next = (it->saved_next + 1) % 8;
+    }
+    it->state = 0;
+}
+
+static void it_resume(struct it_track *it, uint64_t address)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        if (it->saved[i].state && it->saved[i].address == address) {
+            it->state = it->saved[i].state;
+            it->saved[i].state = 0;
+            return;
+        }
+    }
+}
+
+uint8_t it_track_step(struct it_track *it, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                      unsigned size)
+{
+    if (address != it->next) {
+        it_leave(it);
+        it_resume(it, address);
+    }
+    it->next = address + size;
+    if (isa != BT_ISA_T32 && isa != BT_ISA_T32EE) {
+        it->state = 0;
+        return DISASM_NO_IT;
+    }
+    uint8_t cond = it->state & 0xf ? it->state >> 4 : DISASM_NO_IT;
+    /* ITAdvance(): the low five bits shift up; the block ends with its last mask bit. */
+    it->state = it->state & 7 ? (uint8_t)((it->state & 0xe0) | (it->state << 1 & 0x1f)) : 0;
+    if (size == 2 && (opcode & 0xff00) == 0xbf00 && (opcode & 0xf))
+        it->state = (uint8_t)opcode;
+    return cond;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Subcommands of the program. Each takes argv from its own name on and returns an exit code. */
+#ifndef SERVER_COMMANDS_H
+#define SERVER_COMMANDS_H
+
+int cmd_decode(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+
+extern const char decode_help[];
+extern const char replay_help[];
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/commands.h"
+#include "server/exit_codes.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char main_help[] =
+    "usage: btraced COMMAND [OPTION]...\n"
+    "Serves the execution history of ARM cores to GDB, reconstructed from CoreSight trace.\n"
+    "\n"
+    "commands:\n"
+    "  replay RECORDING   serve a recording to GDB (record btrace)\n"
+    "  decode RECORDING   list its packets, instructions, blocks or events\n"
+    "  serve              live trace: not available in this version\n"
+    "\n"
+    "  --help, --version\n"
+    "\n"
+    "examples:\n"
+    "  btraced replay --listen 127.0.0.1:3333 recording\n"
+    "  gdb-multiarch prog.elf -ex 'target remote :3333' -ex 'record instruction-history'\n"
+    "  btraced decode --instructions recording\n"
+    "\n"
+    "'btraced COMMAND --help' tells more; so does the manual page btraced(1).\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"decode", cmd_decode},
+    {"replay", cmd_replay},
+    {"serve", cmd_serve},
+};
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error of that one write */
+    if (argc < 2) {
+        fputs(main_help, stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(main_help, stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("btraced " BTRACED_VERSION);
+        return EXIT_OK;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "btraced: no command '%s'; see 'btraced --help'\n", argv[1]);
+    return EXIT_USAGE;
+}
