@@ -4,8 +4,13 @@
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
 B := build
 Q := $(if $(V),,@)
 FUZZ_TIME ?= 60
@@ -56,6 +61,7 @@ HEADERS := $(wildcard decoder/*.h drivers/*.h drivers/virtual/*.h protocol/*.h s
 
 UNITS := $(UNIT_SRC:tests/unit/%.c=%)
 ORACLES := $(ORACLE_SRC:tests/oracle/%.c=%)
+CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
 BENCHES := $(BENCH_SRC:tests/bench/%.c=%)
 
@@ -109,6 +115,17 @@ $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o $(B)/release/libsupport.a \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lz -lpthread
 
+$(B)/release/tests/oracle/%.o: tests/oracle/%.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -I. -std=c++17 -Wall -Wextra -O2 -g -MMD -MP -c $< -o $@
+
+$(CXX_ORACLES:%=$(B)/release/oracle/%): $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o \
+    $(B)/release/libbtraced.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -o $@ $^ $(PKG_LIBS) -lopencsd -lpthread
+
+-include $(ORACLE_CXX:%.cpp=$(B)/release/%.d)
+
 $(B)/release/bench/%: $(B)/release/tests/bench/%.o $(B)/release/libsupport.a \
     $(B)/release/libbtraced.a
 	$(Q)mkdir -p $(@D)
@@ -120,7 +137,7 @@ $(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbt
 
 .PHONY: all unit-tests asan clang-build
 unit-tests: $(UNITS:%=$(B)/release/unit/%) $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
-oracles: $(ORACLES:%=$(B)/release/oracle/%)
+oracles: $(ORACLES:%=$(B)/release/oracle/%) $(CXX_ORACLES:%=$(B)/release/oracle/%)
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 

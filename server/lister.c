@@ -352,7 +352,7 @@ static void write_headers(struct lister *l, bool summary)
 int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
                   bool summary)
 {
-    struct recording_sink sink = {feed_data, feed_loss, l};
+    struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .ctx = l};
     struct recording_pass pass;
     bool m_profile = source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
     l->disasm = disasm_new(m_profile);

@@ -65,6 +65,8 @@ const struct recording_source *recording_find_id(const struct recording *r, unsi
 struct recording_sink {
     int (*data)(void *ctx, const uint8_t *data, size_t len);
     int (*loss)(void *ctx); /* frame alignment was lost before the next data */
+    /* Optional: called before each piece of raw bytes, with its place in the buffer's files. */
+    int (*piece)(void *ctx, size_t file, uint64_t at, const struct formatter *f);
     void *ctx;
 };
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PIECE (1u << 20) /* raw bytes between two looks at errors and returned memory */
+#define PIECE (64u << 10) /* raw bytes between two looks at errors and returned memory */
 
 struct feed {
     const struct recording_sink *sink;
@@ -35,11 +35,15 @@ static void give_back(const uint8_t *data, size_t len)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-static int feed_file(const struct recording_source *source, const uint8_t *data, uint64_t size,
-                     struct feed *f, struct recording_pass *pass)
+static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
+                     uint64_t size, struct feed *f, struct recording_pass *pass)
 {
     for (uint64_t at = 0; at < size && !f->error; at += PIECE) {
         size_t len = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        if (f->sink->piece)
+            f->error = f->sink->piece(f->sink->ctx, file, at, &pass->formatter);
+        if (f->error)
+            break;
         if (source->buffer->format == SNAPSHOT_FORMAT_SOURCE_DATA)
             f->error = f->sink->data(f->sink->ctx, data + at, len);
         else
@@ -63,7 +67,7 @@ int recording_feed(struct recording *r, const struct recording_source *source,
         uint64_t size;
         int error = snapshot_map_buffer(r->snapshot, source->buffer, i, &data, &size);
         if (!error)
-            error = feed_file(source, data, size, &f, pass);
+            error = feed_file(source, i, data, size, &f, pass);
         if (error)
             return error;
     }
