@@ -82,7 +82,10 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
                          struct reason *why)
 {
     size_t count = 0;
-    if (elf_getphdrnum(image->priv->elf, &count) != 0)
+    GElf_Ehdr header;
+    /* libelf leaves out headers that reach beyond the file: then the numbers differ. */
+    if (elf_getphdrnum(image->priv->elf, &count) != 0 || !gelf_getehdr(image->priv->elf, &header) ||
+        (header.e_phnum != PN_XNUM && header.e_phnum != count))
         return refuse(why, BT_ERR_FORMAT, "damaged program headers");
     if (count > ELF_MAX_SEGMENTS)
         return refuse(why, BT_ERR_RANGE, "too many program headers");
