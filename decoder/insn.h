@@ -29,7 +29,7 @@ struct insn {
     uint8_t target_isa;
 };
 
-/* A32 word `op` at `address`. Unpredictable encodings are INSN_OTHER. */
+/* A32 word `op` at `address`. What is outside the tables of pft.md 10 is INSN_OTHER. */
 void insn_decode_a32(uint32_t op, uint64_t address, struct insn *out);
 
 /* Size in bytes of the T32 instruction that starts with halfword `h1`. */

@@ -125,8 +125,7 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     int error = history_new(&config, &source->config, source->image, &rh->history);
     if (error)
         return error;
-    struct recording_sink sink = {
-        .data = on_data, .loss = on_loss, .piece = on_piece, .ctx = rh};
+    struct recording_sink sink = {.data = on_data, .loss = on_loss, .piece = on_piece, .ctx = rh};
     error = recording_feed(r, source, &sink, &rh->pass);
     if (error)
         return error;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/gdb_listener.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READ_SIZE 65536
+#define QUEUE_MAX (16u << 20) /* bytes a client may leave unread before it is dropped */
+#define BACKLOG   4
+
+/* One connection. Freed by its close callback alone. */
+struct gdb_client {
+    uv_tcp_t socket;
+    struct gdb_listener *listener; /* NULL once the listener has let go of it */
+    struct gdb_session session;
+    bool session_open;
+    bool closing;
+    char buffer[READ_SIZE];
+};
+
+struct pending_write {
+    uv_write_t request;
+    char bytes[];
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct gdb_client *c = handle->data;
+    if (c->session_open)
+        gdb_session_release(&c->session);
+    free(c);
+}
+
+static void client_close(struct gdb_client *c)
+{
+    if (c->closing)
+        return;
+    c->closing = true;
+    if (c->listener && c->listener->client == c)
+        c->listener->client = NULL;
+    c->listener = NULL;
+    uv_close((uv_handle_t *)&c->socket, on_closed);
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+    struct gdb_client *c = request->handle->data;
+    free(request); /* first member of struct pending_write */
+    if (status < 0 && status != UV_ECANCELED)
+        client_close(c);
+}
+
+/* What the socket takes at once goes at once; the rest waits in the loop. */
+static void client_send(void *ctx, const void *bytes, size_t len)
+{
+    struct gdb_client *c = ctx;
+    if (c->closing)
+        return;
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)len);
+    int sent = uv_stream_get_write_queue_size((uv_stream_t *)&c->socket)
+                   ? 0
+                   : uv_try_write((uv_stream_t *)&c->socket, &buf, 1);
+    size_t done = sent > 0 ? (size_t)sent : 0;
+    if (done == len)
+        return;
+    struct pending_write *w = NULL;
+    if (uv_stream_get_write_queue_size((uv_stream_t *)&c->socket) < QUEUE_MAX)
+        w = malloc(sizeof *w + (len - done));
+    if (!w) {
+        client_close(c);
+        return;
+    }
+    memcpy(w->bytes, (const char *)bytes + done, len - done);
+    buf = uv_buf_init(w->bytes, (unsigned)(len - done));
+    if (uv_write(&w->request, (uv_stream_t *)&c->socket, &buf, 1, on_written) < 0) {
+        free(w);
+        client_close(c);
+    }
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct gdb_client *c = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(c->buffer, sizeof c->buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct gdb_client *c = stream->data;
+    if (n < 0) {
+        client_close(c);
+        return;
+    }
+    gdb_session_input(&c->session, buf->base, (size_t)n);
+    enum gdb_session_state state = gdb_session_state(&c->session);
+    bool over = state == GDB_SESSION_FAILED ||
+                (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session));
+    if (over)
+        client_close(c);
+}
+
+static int client_start(struct gdb_client *c)
+{
+    struct gdb_listener *l = c->listener;
+    int error = gdb_session_init(&c->session, l->target, l->target_ctx, client_send, c);
+    if (error)
+        return error;
+    c->session_open = true;
+    uv_tcp_nodelay(&c->socket, 1);
+    if (l->connected)
+        l->connected(l->target_ctx);
+    return uv_read_start((uv_stream_t *)&c->socket, on_alloc, on_read);
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+    struct gdb_listener *l = server->data;
+    struct gdb_client *c = status < 0 ? NULL : calloc(1, sizeof *c);
+    if (!c)
+        return;
+    uv_tcp_init(l->loop, &c->socket);
+    c->socket.data = c;
+    if (uv_accept(server, (uv_stream_t *)&c->socket) < 0 || l->client) {
+        client_close(c); /* one at a time: the other side sees the connection end at once */
+        return;
+    }
+    c->listener = l;
+    l->client = c;
+    if (client_start(c) < 0)
+        client_close(c);
+}
+
+static int parse_address(const char *address, unsigned port, struct sockaddr_storage *out)
+{
+    memset(out, 0, sizeof *out);
+    if (uv_ip4_addr(address, (int)port, (struct sockaddr_in *)out) == 0)
+        return 0;
+    return uv_ip6_addr(address, (int)port, (struct sockaddr_in6 *)out);
+}
+
+static unsigned bound_port(uv_tcp_t *socket)
+{
+    struct sockaddr_storage a;
+    int len = sizeof a;
+    if (uv_tcp_getsockname(socket, (struct sockaddr *)&a, &len) < 0)
+        return 0;
+    uint16_t port = a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+                                            : ((struct sockaddr_in *)&a)->sin_port;
+    return ntohs(port);
+}
+
+int gdb_listener_start(struct gdb_listener *l, uv_loop_t *loop, const char *address, unsigned port,
+                       const struct gdb_target *target, void *target_ctx,
+                       void (*connected)(void *target_ctx))
+{
+    struct sockaddr_storage where;
+    memset(l, 0, sizeof *l);
+    l->loop = loop;
+    l->target = target;
+    l->target_ctx = target_ctx;
+    l->connected = connected;
+    int error = parse_address(address, port, &where);
+    if (!error)
+        error = uv_tcp_init(loop, &l->socket);
+    if (error)
+        return error;
+    l->socket.data = l;
+    error = uv_tcp_bind(&l->socket, (const struct sockaddr *)&where, 0);
+    if (!error)
+        error = uv_listen((uv_stream_t *)&l->socket, BACKLOG, on_connection);
+    if (error)
+        uv_close((uv_handle_t *)&l->socket, NULL);
+    else
+        l->port = bound_port(&l->socket);
+    return error;
+}
+
+void gdb_listener_stop(struct gdb_listener *l)
+{
+    if (l->client)
+        client_close(l->client);
+    if (!uv_is_closing((uv_handle_t *)&l->socket))
+        uv_close((uv_handle_t *)&l->socket, NULL);
+}

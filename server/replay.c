@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define XPSR_T       (1u << 24)
+#define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+static void set_reg(struct gdb_regs *regs, unsigned reg, uint64_t value)
+{
+    regs->value[reg] = (uint32_t)value;
+    regs->known |= 1u << reg;
+}
+
+/* Names of a core's registers in recordings, in GDB's order. The first that is there counts. */
+static void read_recorded_regs(const struct snapshot_device *device, struct gdb_regs *regs)
+{
+    static const struct {
+        const char *name;
+        unsigned reg;
+    } names[] = {
+        {"SP", GDB_REG_SP},    {"R13", GDB_REG_SP},   {"LR", GDB_REG_LR},
+        {"R14", GDB_REG_LR},   {"PC", GDB_REG_PC},    {"R15", GDB_REG_PC},
+        {"CPSR", GDB_REG_PSR}, {"xPSR", GDB_REG_PSR}, {"PSR", GDB_REG_PSR},
+    };
+    uint64_t value;
+    for (unsigned i = 0; i <= 12; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "R%u", i);
+        if (snapshot_reg(device, name, &value) == BT_OK)
+            set_reg(regs, i, value);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(regs->known >> names[i].reg & 1) &&
+            snapshot_reg(device, names[i].name, &value) == BT_OK)
+            set_reg(regs, names[i].reg, value);
+}
+
+/* The last address that the trace knows: where it goes on, else its last instruction. */
+static bool traced_end(const struct replay_core *core, uint64_t *address, enum bt_isa *isa)
+{
+    struct history_window w;
+    if (!core->trace)
+        return false;
+    if (history_position(core->trace->history, address, isa))
+        return true;
+    uint64_t end = history_end(core->trace->history);
+    if (end == 0 || history_window(core->trace->history, end - 1, &w) || w.block_count == 0)
+        return false;
+    *address = bt_block_last(&w.blocks[w.block_count - 1]);
+    *isa = bt_block_isa(&w.blocks[w.block_count - 1]);
+    return true;
+}
+
+/* GDB cannot do without PC and PSR: where the recording has none the trace's end stands in. */
+static void complete_regs(struct replay_core *core)
+{
+    uint64_t address = 0;
+    enum bt_isa isa = core->profile == GDB_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
+    bool traced = traced_end(core, &address, &isa);
+    if (!(core->regs.known >> GDB_REG_PC & 1))
+        set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
+    if (core->regs.known >> GDB_REG_PSR & 1)
+        return;
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (core->profile == GDB_PROFILE_M)
+        set_reg(&core->regs, GDB_REG_PSR, XPSR_T);
+    else
+        set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? REPLAY_CPSR_T : 0));
+}
+
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+static enum gdb_profile profile_of(const struct snapshot_device *device)
+{
+    if (device && strncasecmp(device->type, "Cortex-M", 8) == 0)
+        return GDB_PROFILE_M;
+    if (device && strncasecmp(device->type, "Cortex-R", 8) == 0)
+        return GDB_PROFILE_R;
+    return GDB_PROFILE_A;
+}
+
+/* Who reads memory: the state in which the core was last seen. */
+static void init_key(const struct replay *r, struct replay_core *core)
+{
+    struct history_window w;
+    code_key_init(&core->key);
+    core->key.core = core->image_core;
+    if (!core->trace)
+        return;
+    struct history *h = core->trace->history;
+    size_t count = history_window_count(h);
+    if (count && history_window_index(h, count - 1, &w) == BT_OK) {
+        core->key = w.key;
+        for (size_t i = 0; i < w.event_count; i++)
+            flow_track_key(&core->key, &w.events[i]);
+    }
+    (void)r;
+}
+
+static void add_core(struct replay *r, const char *name, const struct snapshot_device *device,
+                     struct recording_history *trace, const struct recording_core *image)
+{
+    struct replay_core *core = &r->cores[r->core_count++];
+    core->name = name;
+    core->device = device;
+    core->trace = trace;
+    core->image = &image->image;
+    core->image_core = (uint16_t)(image - r->recording.cores);
+    core->profile = profile_of(device);
+    core->recording = trace != NULL;
+    if (device)
+        read_recorded_regs(device, &core->regs);
+    for (size_t i = 0; i < r->recording.elf_count; i++)
+        core->big_endian |= r->recording.elf[i]->big_endian;
+    complete_regs(core);
+    init_key(r, core);
+}
+
+static bool has_trace(const struct replay *r, const struct snapshot_device *device)
+{
+    for (size_t i = 0; i < r->core_count; i++)
+        if (r->cores[i].device == device)
+            return true;
+    return false;
+}
+
+/* Cores with trace come first: GDB selects the first thread. */
+static int add_cores(struct replay *r)
+{
+    struct recording *rec = &r->recording;
+    r->cores = calloc(rec->source_count + rec->core_count + 1, sizeof *r->cores);
+    if (!r->cores)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < r->trace_count && r->core_count < GDB_CORES_MAX; i++) {
+        const struct recording_source *s = r->traces[i].source;
+        add_core(r, s->core_name, s->core, &r->traces[i], &rec->cores[s->config.core]);
+    }
+    for (size_t i = 0; i < rec->core_count && r->core_count < GDB_CORES_MAX; i++)
+        if (!has_trace(r, rec->cores[i].device))
+            add_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL, &rec->cores[i]);
+    return BT_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int replay_init(struct replay *r, const char *path, const char *const *elf, size_t elf_count,
+                struct message *why)
+{
+    memset(r, 0, sizeof *r);
+    r->size = REPLAY_DEFAULT_SIZE;
+    int error = recording_open(&r->recording, path, elf, elf_count, why);
+    if (error)
+        return error;
+    if (r->recording.source_count == 0) {
+        message_set(why, "%s: no trace source that can be decoded", path);
+        return BT_ERR_UNSUPPORTED;
+    }
+    r->traces = calloc(r->recording.source_count, sizeof *r->traces);
+    if (!r->traces)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < r->recording.source_count; i++) {
+        r->trace_count++;
+        error = recording_history_init(&r->traces[i], &r->recording, &r->recording.sources[i]);
+        if (error) {
+            message_set(why, "%s: cannot decode '%s': %s", path, r->recording.sources[i].name,
+                        bt_strerror(error));
+            return error;
+        }
+    }
+    return add_cores(r);
+}
+
+void replay_release(struct replay *r)
+{
+    for (size_t i = 0; i < r->trace_count; i++)
+        recording_history_release(&r->traces[i]);
+    free(r->traces);
+    free(r->cores);
+    recording_close(&r->recording);
+    memset(r, 0, sizeof *r);
+}
+
+void replay_connected(struct replay *r)
+{
+    r->size = REPLAY_DEFAULT_SIZE;
+    for (size_t i = 0; i < r->core_count; i++) {
+        r->cores[i].recording = r->cores[i].trace != NULL;
+        r->cores[i].delivered = false;
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static int op_core_count(void *ctx)
+{
+    return (int)((struct replay *)ctx)->core_count;
+}
+
+static int op_core_info(void *ctx, int core, struct gdb_core *info)
+{
+    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    info->name = c->name;
+    info->profile = c->profile;
+    info->big_endian = c->big_endian;
+    return BT_OK;
+}
+
+static int op_core_status(void *ctx, int core, char *text, size_t size)
+{
+    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    if (c->trace)
+        snprintf(text, size, "recorded, %llu instructions",
+                 (unsigned long long)history_end(c->trace->history));
+    else
+        snprintf(text, size, "recorded, no trace");
+    return BT_OK;
+}
+
+static int op_halt_reason(void *ctx, struct gdb_stop *stop)
+{
+    (void)ctx;
+    memset(stop, 0, sizeof *stop);
+    stop->kind = GDB_STOP_TRAP;
+    return BT_OK;
+}
+
+static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+{
+    *regs = ((struct replay *)ctx)->cores[core].regs;
+    return BT_OK;
+}
+
+static int op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
+{
+    (void)ctx, (void)core, (void)reg, (void)value;
+    snprintf(why->text, sizeof why->text, "a recording is read-only");
+    return BT_ERR_UNSUPPORTED;
+}
+
+/* Where the last known state sees nothing the others are asked: a reader of a recording wants
+ * what was recorded. */
+static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+{
+    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    struct code_key key = c->key;
+    size_t n = code_image_read(c->image, &key, address, bytes, len);
+    for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
+        key.security = (uint8_t)s;
+        n = code_image_read(c->image, &key, address, bytes, len);
+    }
+    return n ? (int)n : BT_ERR_NO_CODE;
+}
+
+static int op_write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
+                           struct gdb_why *why)
+{
+    (void)ctx, (void)core, (void)address, (void)bytes, (void)len;
+    snprintf(why->text, sizeof why->text, "a recording is read-only");
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                     struct gdb_why *why)
+{
+    (void)ctx, (void)resume, (void)stop;
+    snprintf(why->text, sizeof why->text,
+             "a recording cannot run on: go back with reverse-stepi or 'record goto'");
+    return BT_ERR_UNSUPPORTED;
+}
+
+/* GDB checks its breakpoints against the replayed history itself; nothing is planted here. */
+static int op_breakpoint(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+{
+    (void)ctx, (void)core, (void)why;
+    bool code = bp->type == GDB_BREAKPOINT_SOFTWARE || bp->type == GDB_BREAKPOINT_HARDWARE;
+    return code ? BT_OK : BT_ERR_UNSUPPORTED;
+}
+
+static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
+{
+    struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    if (!c->trace) {
+        snprintf(why->text, sizeof why->text, "the recording has no trace of %s", c->name);
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (!c->recording)
+        c->delivered = false;
+    c->recording = true;
+    return BT_OK;
+}
+
+static int op_btrace_disable(void *ctx, int core)
+{
+    ((struct replay *)ctx)->cores[core].recording = false;
+    return BT_OK;
+}
+
+static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+{
+    (void)why;
+    struct replay *r = ctx;
+    const uint32_t max = 64u << 20, min = 64 * REPLAY_BLOCK_BYTES;
+    r->size = size > max ? max : size < min ? min : size;
+    return BT_OK;
+}
+
+static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+{
+    const struct replay *r = ctx;
+    conf->recording = r->cores[core].recording;
+    conf->size = r->size;
+    return BT_OK;
+}
+
+/* Nothing runs: after one delivery there is never anything new, and no delta can be joined to
+ * what GDB has from before (the halted PC alone). */
+static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
+{
+    const struct replay *r = ctx;
+    const struct replay_core *c = &r->cores[core];
+    if (!c->trace || !c->recording)
+        return BT_ERR_UNSUPPORTED;
+    if (annex != GDB_ANNEX_ALL && c->delivered)
+        return BT_OK;
+    if (annex == GDB_ANNEX_DELTA)
+        return BT_ERR_RANGE;
+    return replay_blocks(r, c, out);
+}
+
+static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
+{
+    (void)annex;
+    ((struct replay *)ctx)->cores[core].delivered = true;
+}
+
+static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+{
+    return replay_monitor(ctx, core, text, print, to);
+}
+
+static int op_restart(void *ctx, struct gdb_why *why)
+{
+    (void)ctx, (void)why;
+    return BT_OK; /* a recording is always at its end */
+}
+
+const struct gdb_target replay_target = {
+    .core_count = op_core_count,
+    .core_info = op_core_info,
+    .core_status = op_core_status,
+    .halt_reason = op_halt_reason,
+    .read_regs = op_read_regs,
+    .write_reg = op_write_reg,
+    .read_memory = op_read_memory,
+    .write_memory = op_write_memory,
+    .resume = op_resume,
+    .insert_breakpoint = op_breakpoint,
+    .remove_breakpoint = op_breakpoint,
+    .btrace_enable = op_btrace_enable,
+    .btrace_disable = op_btrace_disable,
+    .btrace_set_size = op_btrace_set_size,
+    .btrace_conf = op_btrace_conf,
+    .btrace_read = op_btrace_read,
+    .btrace_delivered = op_btrace_delivered,
+    .monitor = op_monitor,
+    .restart = op_restart,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A recording as a GDB target: one thread a core, memory and registers as they were recorded,
+ * and each core's history. Read-only; nothing ever runs.
+ */
+#ifndef SERVER_REPLAY_H
+#define SERVER_REPLAY_H
+
+#include "protocol/gdb_target.h"
+#include "server/recording_history.h"
+
+/* Instructions of one btrace document, unless the user asks for a larger buffer: GDB takes 4 to
+ * 5 microseconds for each, while its prompt is blocked. */
+#define REPLAY_MAX_INSTRUCTIONS 100000u
+#define REPLAY_BLOCK_BYTES      24u /* what GDB counts for a block of its buffer size */
+#define REPLAY_DEFAULT_SIZE     (4u << 20)
+
+#define REPLAY_CPSR_T (1u << 5)
+
+struct replay_core {
+    const char *name;
+    const struct snapshot_device *device; /* NULL: the recording names no core */
+    struct recording_history *trace;      /* NULL: no trace that can be decoded */
+    const struct code_image *image;
+    uint16_t image_core; /* for struct code_key */
+    enum gdb_profile profile;
+    bool big_endian;
+    struct gdb_regs regs;
+    struct code_key key; /* who reads memory: the state at the end of the history */
+    bool recording;      /* as far as GDB knows */
+    bool delivered;      /* the history was read since it was enabled or GDB connected */
+};
+
+struct replay {
+    struct recording recording;
+    struct recording_history *traces; /* one a source */
+    size_t trace_count;
+    struct replay_core *cores;
+    size_t core_count;
+    uint32_t size;  /* of GDB's buffer, bytes */
+    bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+};
+
+/* Opens and decodes; r is zeroed first. 0 or a bt_error with *why filled; release in both cases. */
+int replay_init(struct replay *r, const char *path, const char *const *elf, size_t elf_count,
+                struct message *why);
+void replay_release(struct replay *r);
+
+/* Operations with a struct replay as ctx. */
+extern const struct gdb_target replay_target;
+
+/* A new connection: what was read before counts no more, all cores record again. */
+void replay_connected(struct replay *r);
+
+/* Blocks of a core's history for GDB, newest first, ending at the halted PC. */
+int replay_blocks(const struct replay *r, const struct replay_core *core,
+                  struct gdb_btrace_blocks *out);
+
+/* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
+int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to);
+
+#endif

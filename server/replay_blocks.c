@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A core's history as GDB's btrace wants it: newest block first, straight runs joined, lost trace
+ * as gaps, the newest block ending at the halted PC (GDB digest 2.9, 2.12).
+ */
+#include "server/replay.h"
+
+#include "decoder/code.h"
+
+#include <string.h>
+
+#define WALK_MAX 4096 /* instructions from the trace's end to the halted PC */
+
+/* Blocks go out newest first: `begin`, `end` is the one that older ones may still join. */
+struct builder {
+    struct gdb_btrace_blocks *out;
+    struct code_cache code; /* instruction sizes */
+    struct code_key key;
+    uint64_t begin;
+    uint64_t end;
+    bool open;
+    bool gap;       /* one goes below the open block */
+    bool thumb;     /* the open block is T32 */
+    bool odd_thumb; /* mark such blocks by bit 0 */
+    uint64_t instructions;
+    uint64_t max_instructions;
+    size_t max_blocks;
+};
+
+static bool full(const struct builder *b)
+{
+    return b->instructions >= b->max_instructions || b->out->count >= b->max_blocks;
+}
+
+static int close_block(struct builder *b)
+{
+    int error = BT_OK;
+    uint64_t mark = b->odd_thumb && b->thumb;
+    if (b->open)
+        error = gdb_btrace_blocks_add(b->out, b->begin | mark, b->end | mark);
+    if (!error && b->gap)
+        error = gdb_btrace_blocks_add_gap(b->out);
+    b->open = b->gap = false;
+    return error;
+}
+
+/* Bytes of the last instruction of a block: joined runs must be exactly adjacent. */
+static unsigned last_size(struct builder *b, const struct bt_block *block)
+{
+    if (bt_block_isa(block) == BT_ISA_A32)
+        return 4;
+    struct insn insn;
+    uint32_t opcode;
+    struct code_view *view = code_select(&b->code, &b->key);
+    if (!view || code_insn(&b->code, view, bt_block_last(block), bt_block_isa(block), &insn,
+                           &opcode) != BT_OK)
+        return 0;
+    return insn.size;
+}
+
+/* GDB decodes a block by the instruction set of its first byte's symbol: never join two sets. */
+static int add_block(struct builder *b, const struct bt_block *block, bool same_isa)
+{
+    unsigned size = last_size(b, block);
+    bool joins = b->open && !b->gap && same_isa && size && bt_block_last(block) + size == b->begin;
+    b->instructions += bt_block_count(block);
+    if (joins) {
+        b->begin = block->first;
+        return BT_OK;
+    }
+    int error = close_block(b);
+    b->begin = block->first;
+    b->end = bt_block_last(block);
+    b->thumb = bt_block_isa(block) != BT_ISA_A32;
+    b->open = true;
+    return error;
+}
+
+/* Events that mean missing instructions. A stay in Debug state is not: nothing was lost. */
+static bool is_gap(const struct bt_event *e)
+{
+    bool kind = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+    return kind && e->cause != BT_GAP_NONE && e->cause != BT_GAP_DEBUG;
+}
+
+/* One window, newest block first. Keys are not tracked back: sizes need code at the same place in
+ * all states, or the join is simply not made. */
+static int add_window(struct builder *b, const struct history_window *w, enum bt_isa *newer)
+{
+    size_t e = w->event_count;
+    b->key = w->key;
+    for (size_t i = 0; i < w->event_count; i++)
+        flow_track_key(&b->key, &w->events[i]);
+    for (size_t i = w->block_count; i > 0 && !full(b); i--) {
+        const struct bt_block *block = &w->blocks[i - 1];
+        uint64_t end = w->numbers[i - 1] + bt_block_count(block);
+        for (; e > 0 && w->events[e - 1].position >= end; e--)
+            b->gap |= is_gap(&w->events[e - 1]);
+        int error = add_block(b, block, bt_block_isa(block) == *newer);
+        if (error)
+            return error;
+        *newer = bt_block_isa(block);
+    }
+    for (; e > 0 && !full(b); e--)
+        b->gap |= is_gap(&w->events[e - 1]) && w->events[e - 1].position > 0;
+    return BT_OK;
+}
+
+/* ---- the halted PC -----------------------------------------------------------------------------
+ */
+
+/* True when straight code leads from the trace's end to the PC: then those instructions ran. */
+static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uint64_t pc)
+{
+    struct code_view *view = code_select(&b->code, &b->key);
+    for (unsigned i = 0; i < WALK_MAX && view; i++) {
+        struct insn insn;
+        uint32_t opcode;
+        if (address == pc)
+            return true;
+        if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK ||
+            insn.cls == INSN_DIRECT || insn.cls == INSN_INDIRECT)
+            return false;
+        address += insn.size;
+    }
+    return false;
+}
+
+static bool psr_thumb(const struct replay_core *core)
+{
+    bool m = core->profile == GDB_PROFILE_M;
+    return m || (core->regs.value[GDB_REG_PSR] & REPLAY_CPSR_T);
+}
+
+static void begin_at_pc(struct builder *b, const struct replay_core *core, enum bt_isa *isa)
+{
+    uint64_t address, pc = core->regs.value[GDB_REG_PC];
+    bool known = history_position(core->trace->history, &address, isa);
+    b->open = true;
+    b->begin = b->end = pc;
+    b->thumb = psr_thumb(core);
+    if (known && address == pc)
+        return;
+    if (known && walk_to_pc(b, address, *isa, pc)) {
+        b->begin = address;
+        return;
+    }
+    b->gap = true;
+}
+
+int replay_blocks(const struct replay *r, const struct replay_core *core,
+                  struct gdb_btrace_blocks *out)
+{
+    struct history *h = core->trace->history;
+    struct builder b = {.out = out, .key = core->key, .odd_thumb = r->odd_thumb};
+    struct code_options options = {0};
+    struct history_window w;
+    enum bt_isa isa = BT_ISA_A32;
+    b.max_blocks = r->size / REPLAY_BLOCK_BYTES;
+    b.max_instructions = REPLAY_MAX_INSTRUCTIONS;
+    if (r->size > REPLAY_DEFAULT_SIZE && b.max_blocks > b.max_instructions)
+        b.max_instructions = b.max_blocks;
+    if (history_end(h) == 0)
+        return BT_OK;
+    code_cache_init(&b.code, core->image, &options);
+    begin_at_pc(&b, core, &isa);
+    int error = BT_OK;
+    for (size_t i = history_window_count(h); i > 0 && !full(&b) && !error; i--) {
+        error = history_window_index(h, i - 1, &w);
+        if (!error)
+            error = add_window(&b, &w, &isa);
+    }
+    b.gap = false; /* nothing older is shown */
+    if (!error)
+        error = close_block(&b);
+    code_cache_release(&b.code);
+    return error;
+}
