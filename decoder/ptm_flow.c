@@ -116,6 +116,7 @@ void ptm_flow_gap(struct ptm_flow *f, uint64_t offset, enum bt_gap_cause cause, 
     if (f->cur.known)
         event_address(e, f->cur.address, f->cur.isa);
     f->cur.known = false;
+    f->cur.halted = false;
     f->cur.has_context = false;
     f->cur.has_vmid = false;
     f->synced = false;
@@ -155,6 +156,7 @@ static void go_to(struct ptm_flow *f, uint64_t address, uint8_t isa)
     f->cur.address = address;
     f->cur.isa = isa;
     f->cur.known = true;
+    f->cur.halted = false;
     f->run = NULL;
 }
 
@@ -383,6 +385,7 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
         event_address(e, f->cur.address, f->cur.isa);
     event_cycles(e, k);
     if (k->number == EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
+        f->cur.halted = f->cur.known;
         f->cur.known = false;
         f->run = NULL;
         return;

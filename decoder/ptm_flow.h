@@ -20,7 +20,8 @@ struct ptm_position {
     uint8_t isa;
     uint8_t security; /* enum bt_security */
     uint8_t vmid;
-    bool known; /* address and isa */
+    bool known;  /* address and isa */
+    bool halted; /* entered Debug state at `address`: known, but nothing may be followed from it */
     bool has_context;
     bool has_vmid;
 };

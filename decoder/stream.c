@@ -106,5 +106,5 @@ bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa
 {
     *address = s->flow.cur.address;
     *isa = (enum bt_isa)s->flow.cur.isa;
-    return s->flow.cur.known;
+    return s->flow.cur.known || s->flow.cur.halted;
 }
