@@ -102,8 +102,11 @@ struct place {
     bool narrow; /* 16 bits only */
 };
 
-static bool form_allowed(const struct code_form *f, const struct place *p)
+static bool form_allowed(const struct generator *g, const struct code_form *f,
+                         const struct place *p)
 {
+    if (p->in_it && g->options->no_it_blx && f->field == FIELD_T32_BLX)
+        return false;
     if (p->in_it && (f->fill & ALWAYS))
         return false;
     if (p->in_it && !p->it_last && (f->fill & LAST_ONLY))
@@ -122,7 +125,7 @@ static const struct code_form *choose_form(struct generator *g, unsigned state,
         f = special_form(g, state);
     if (waypoint && state == 0 && g->options->eret_a32 && below(g, 100) < 5)
         f = &a32_eret;
-    while (!f || !form_allowed(f, p))
+    while (!f || !form_allowed(g, f, p))
         f = &t.forms[below(g, t.count)];
     return f;
 }

@@ -47,7 +47,8 @@ struct random_flow_work {
 
     uint32_t pc; /* index of the next instruction */
     enum bt_security security;
-    bool block_start; /* nothing ran since the last waypoint or exception */
+    enum bt_security shown_security; /* as the trace has told it */
+    bool block_start;                /* nothing ran since the last waypoint or exception */
     enum mode mode;
     unsigned mode_left; /* instructions until trace may come back */
     uint32_t calls[CALLS_MAX];
@@ -176,6 +177,7 @@ static void saw_isync(struct random_flow_work *w, uint64_t offset)
                              .isa = next->isa,
                              .flags = BT_EVENT_HAS_ADDRESS};
 
+    w->shown_security = w->security;
     if (w->reason != 0)
         add_event(w, &event, w->reason == 1 || !is_v11(w));
     show_context_id(w, offset, false);
@@ -405,6 +407,8 @@ static int take_exception(struct random_flow_work *w, unsigned number, uint32_t 
         w->waypoint_time = w->time;
     w->security = exception_security(w, number);
     w->pc = w->code.vectors[w->security != BT_SEC_SECURE][vector_slot(number)];
+    if (traced)
+        w->shown_security = w->security;
     w->exception_vector = w->code.insns[w->pc].address;
     w->block_start = true;
     const struct ptm_state vector = state_at(w, w->pc);
@@ -578,6 +582,19 @@ static void tell_long_block(struct random_flow_work *w)
     truth_tell(&w->truth, end);
 }
 
+/* A taken branch tells the security state if it is new. */
+static void note_security(struct random_flow_work *w, const struct code_insn *insn, bool pass)
+{
+    struct random_flow *f = w->truth.flow;
+    bool branch = insn->kind == CODE_DIRECT || insn->kind == CODE_INDIRECT;
+    bool packet = branch || (w->options.encoder.etmcr & PTM_CR_BROADCAST);
+
+    if (!pass || !is_waypoint(w, insn) || !packet || w->security == w->shown_security)
+        return;
+    f->insns[f->insn_count - 1].information = true;
+    w->shown_security = w->security;
+}
+
 static int run_insn(struct random_flow_work *w, const struct code_insn *insn, bool pass)
 {
     bool waypoint = is_waypoint(w, insn);
@@ -606,6 +623,8 @@ static int run_insn(struct random_flow_work *w, const struct code_insn *insn, bo
     }
     w->pc = choose_next(w, insn, pass);
     event.next = state_at(w, w->pc);
+    if (traced)
+        note_security(w, insn, pass);
     w->block_start = waypoint;
     result = ptm_encoder_insn(w->encoder, &event);
     if (result < 0)

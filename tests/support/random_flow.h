@@ -28,6 +28,7 @@ struct random_flow_options {
     bool a32;                           /* code of this state exists; at least one of the two */
     bool t32;
     bool t32_vectors;      /* exceptions are taken in T32 state (if there is T32 code) */
+    bool no_it_blx;        /* no BLX immediate in IT blocks (OpenCSD follows a failed one to A32) */
     bool it_blocks;        /* T32 code has IT blocks */
     bool svc_insns;        /* code has SVC, UDF */
     bool smc_insns;        /* code has SMC */
@@ -74,6 +75,7 @@ struct random_flow_insn {
     bool traced;
     bool waypoint;       /* an atom or branch packet stands for it */
     bool closes;         /* last instruction of a range: waypoint, or named by a waypoint update */
+    bool information;    /* its branch packet reports a new security state */
     uint8_t security;    /* enum bt_security it ran in */
     uint32_t context_id; /* in force for it as the trace shows it */
 };
