@@ -7,24 +7,10 @@
 #ifndef DECODER_PTM_FLOW_H
 #define DECODER_PTM_FLOW_H
 
-#include "decoder/code.h"
-#include "decoder/flow.h"
+#include "decoder/flow_core.h"
 #include "decoder/ptm.h"
 
 #define PTM_RETURN_STACK 16 /* at least as deep as any trace unit's (digest 11) */
-
-/* Where execution continues: CurrentState of the specification. */
-struct ptm_position {
-    uint64_t address;
-    uint32_t context;
-    uint8_t isa;
-    uint8_t security; /* enum bt_security */
-    uint8_t vmid;
-    bool known;  /* address and isa */
-    bool halted; /* entered Debug state at `address`: known, but nothing may be followed from it */
-    bool has_context;
-    bool has_vmid;
-};
 
 struct ptm_return {
     uint32_t address;
@@ -32,41 +18,22 @@ struct ptm_return {
     uint8_t security;
 };
 
-/*
- * Plain data but for `code`, `view` and `run`, which are looked up again after a copy: a
- * checkpoint is a copy with ptm_flow_unlink(), brought back with ptm_flow_link().
- */
+/* See struct flow_core for copies. */
 struct ptm_flow {
+    struct flow_core core;
     struct ptm_config config;
-    struct ptm_position cur;
-    uint64_t instructions; /* number of the next instruction: 0-based */
-    uint64_t blocks;
-    uint64_t cycles;        /* sum of all counts since the stream began */
     uint64_t atoms_dropped; /* atoms on an unknown position */
     uint64_t last_waypoint; /* address of the last waypoint output */
-    uint16_t core;
-    uint32_t generation;
-    bool synced;  /* an I-sync was seen since the last loss */
-    bool started; /* an I-sync was seen at all */
-    bool view_stale;
+    bool synced;            /* an I-sync was seen since the last loss */
+    bool started;           /* an I-sync was seen at all */
     uint8_t rs_count;
     uint8_t rs_top; /* index of the next free entry */
     struct ptm_return rs[PTM_RETURN_STACK];
-    struct code_cache *code;
-    struct code_view *view;
-    struct code_run *run; /* that starts at cur.address, or NULL */
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
 void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation);
-
-/* The image changed, or this is a copy of another flow's state. */
-void ptm_flow_unlink(struct ptm_flow *f);
-void ptm_flow_link(struct ptm_flow *f, struct code_cache *code);
-
-/* Who looks at the program image at this point of the flow. */
-void ptm_flow_code_key(const struct ptm_flow *f, struct code_key *key);
 
 /*
  * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only

@@ -23,13 +23,13 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
 void stream_save(const struct stream *s, struct stream *copy)
 {
     *copy = *s;
-    ptm_flow_unlink(&copy->flow);
+    flow_core_link(&copy->flow.core, NULL);
 }
 
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code)
 {
     *s = *copy;
-    ptm_flow_link(&s->flow, code);
+    flow_core_link(&s->flow.core, code);
 }
 
 static void take_packets(struct stream *s, const struct ptm_packet *packets, size_t count,
@@ -94,17 +94,17 @@ uint64_t stream_offset(const struct stream *s)
 
 uint64_t stream_instructions(const struct stream *s)
 {
-    return s->flow.instructions;
+    return s->flow.core.instructions;
 }
 
 void stream_code_key(const struct stream *s, struct code_key *key)
 {
-    ptm_flow_code_key(&s->flow, key);
+    flow_core_key(&s->flow.core, key);
 }
 
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)
 {
-    *address = s->flow.cur.address;
-    *isa = (enum bt_isa)s->flow.cur.isa;
-    return s->flow.cur.known || s->flow.cur.halted;
+    *address = s->flow.core.cur.address;
+    *isa = (enum bt_isa)s->flow.core.cur.isa;
+    return s->flow.core.cur.known || s->flow.core.cur.halted;
 }

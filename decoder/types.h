@@ -110,14 +110,18 @@ enum bt_event_kind {
     BT_EVENT_STATE,         /* value = enum bt_security of the instructions that follow */
     BT_EVENT_TIMESTAMP,     /* value = decoded time; number = 1 if the clock rate changed */
     BT_EVENT_TRIGGER,
+    BT_EVENT_DATA,    /* access of the instruction before: address, value, number = bytes */
     BT_EVENT_WARNING, /* cause = what is odd; decoding goes on, nothing is lost */
     BT_EVENT_KINDS
 };
 
 const char *bt_event_name(enum bt_event_kind kind);
 
-#define BT_EVENT_HAS_ADDRESS 1u /* address is known */
-#define BT_EVENT_HAS_CYCLES  2u /* cycles is valid */
+#define BT_EVENT_HAS_ADDRESS 1u  /* address is known */
+#define BT_EVENT_HAS_CYCLES  2u  /* cycles is valid */
+#define BT_EVENT_HAS_VALUE   4u  /* data: value is valid */
+#define BT_EVENT_STORE       8u  /* data: a store, else a load */
+#define BT_EVENT_M_PROFILE   16u /* exception: number is that of ARMv7-M (16 = IRQ 0) */
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows

@@ -276,10 +276,10 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
         summary_row(l, "frame-losses", pass->formatter.losses);
     }
     summary_row(l, "packets", l->stream.packets);
-    summary_row(l, "blocks", l->stream.flow.blocks);
+    summary_row(l, "blocks", l->stream.flow.core.blocks);
     summary_row(l, "instructions", stream_instructions(&l->stream));
     summary_row(l, "exceptions", l->exceptions);
-    summary_row(l, "cycles", l->stream.flow.cycles);
+    summary_row(l, "cycles", l->stream.flow.core.cycles);
     summary_row(l, "atoms-dropped", l->stream.flow.atoms_dropped);
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
         char key[40];
