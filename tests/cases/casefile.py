@@ -8,7 +8,8 @@ import re
 
 ISAS = ('A32', 'T32', 'T32EE', 'Jazelle')
 SECURITY = ('S', 'NS', 'HYP')
-REASON_GAP = {'1': 'filter', '2': 'overflow', '3': 'debug'}
+EXCEPTION_NAMES = {1: 'debug', 2: 'SMC', 3: 'HYP', 4: 'async-abort', 5: 'thumbee-check', 8: 'reset',
+                   9: 'UND', 10: 'SVC', 11: 'pabt', 12: 'dabt', 13: 'generic', 14: 'IRQ', 15: 'FIQ'}
 GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'lost-bytes',
               'overwritten', 'no-sync')
 REGISTERS = {'ETMCR': 0x000, 'ETMIDR': 0x079, 'ETMCCER': 0x07A, 'ETMTRACEIDR': 0x080}
@@ -28,6 +29,7 @@ PACKETS = {
     'exception-return': ((), (), ()),
     'ignore': ((), (), ()),
     'reserved': ((), (), ()),
+    'malformed': ((), (), ()),
     'unsynced': ((), (), ()),
     'incomplete': ((), (), ()),
 }
@@ -48,7 +50,7 @@ class Packet:
         detail = dict(self.detail)
         if self.kind in ('unsynced', 'incomplete'):
             detail['count'] = len(self.data)
-        if self.kind == 'reserved':
+        if self.kind in ('reserved', 'malformed'):
             detail['header'] = self.data[0]
         text = '' if self.kind == 'unsynced' else self.data.hex(' ').upper()
         return self.offset, text, self.kind, detail
@@ -77,7 +79,7 @@ def number(text, what='number'):
 
 def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
-    if key in ('isa', 'sec', 'atoms', 'gap', 'cause'):
+    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name'):
         return text
     return number(text, key)
 
@@ -180,34 +182,37 @@ def parse_steps(text):
 def parse_trace_on(words):
     reason = take(words, '[0-3]', 'reason')
     detail = {'reason': int(reason), 'address': number(take(words, SHAPES['address'], 'address')),
-              'isa': take(words, SHAPES['isa'], 'isa')}
+              'isa': take(words, SHAPES['isa'], 'isa'),
+              'sec': take(words, SHAPES['sec'], 'security state')}
     detail.update(pairs(words, ('cycles', 'gap')))
     return 'trace-on', detail
 
 
 def parse_exception(words):
-    """`exception 14 ret 0x1004 to 0x18 A32`, `exception return`."""
+    """`exception 14 ret 0x1004 to 0x18`, `exception return`."""
     if words == ['return']:
         return 'exception-return', {}
     detail = {'number': number(take(words, r'\d+', 'exception number'))}
+    detail['name'] = EXCEPTION_NAMES.get(detail['number'], '?')
     take(words, 'ret', "'ret'")
     back = take(words, r'0x[0-9A-F]+|\?', "return address or '?'")
     if back != '?':
         detail['return'] = number(back)
-    if words and words[0] == 'to':
-        words.pop(0)
-        detail['vector'] = number(take(words, SHAPES['address'], 'vector'))
-        detail['isa'] = take(words, SHAPES['isa'], 'isa')
+    take(words, 'to', "'to'")
+    detail['vector'] = number(take(words, SHAPES['address'], 'vector'))
     detail.update(pairs(words, ('cycles',)))
     return 'exception', detail
 
 
-def parse_gap(words):
-    detail = {'cause': take(words, '|'.join(GAP_CAUSES), 'cause of a gap')}
-    if words and re.fullmatch(SHAPES['address'], words[0]):
-        detail['address'] = number(words.pop(0))
-    detail.update(pairs(words, ('bytes',)))
-    return 'gap', detail
+def parse_gap(event):
+    """`gap no-code 0x1008 bytes=4`; a warning has the same form."""
+    def parse(words):
+        detail = {'cause': take(words, '|'.join(GAP_CAUSES), 'cause')}
+        if words and re.fullmatch(SHAPES['address'], words[0]):
+            detail['address'] = number(words.pop(0))
+        detail.update(pairs(words, ('bytes',)))
+        return event, detail
+    return parse
 
 
 def parse_value(event, key, optional=()):
@@ -231,13 +236,13 @@ def parse_word(event, key, pattern):
 EVENTS = {
     'trace-on': parse_trace_on,
     'exception': parse_exception,
-    'gap': parse_gap,
+    'gap': parse_gap('gap'),
     'context': parse_value('context', 'cid'),
     'vmid': parse_value('vmid', 'vmid'),
     'timestamp': parse_value('timestamp', 'value', ('freq', 'cycles')),
     'state': parse_word('state', 'sec', '|'.join(SECURITY)),
     'trigger': parse_word('trigger', None, ''),
-    'warning': parse_word('warning', 'cause', '|'.join(GAP_CAUSES)),
+    'warning': parse_gap('warning'),
 }
 
 
