@@ -264,8 +264,8 @@ def parse_element(text):
 
 def parse_instruction(text):
     """`0x1000 e1a00000 A32 - mov r0, r0`, for waypoints E or N in place of -."""
-    m = re.fullmatch(r'(0x[0-9A-F]+) ([0-9a-f]{4}|[0-9a-f]{8}) (\w+) ([-EN])(?: cycles=(\d+))? +(.*)',
-                     text)
+    m = re.fullmatch(r'(0x[0-9A-F]+) ([0-9a-f]{4}|[0-9a-f]{8}) (\w+) ([-EN])'
+                     r'(?: cycles=(\d+))? +(.*)', text)
     if not m or m[3] not in ISAS:
         raise CaseError('expected: ADDRESS OPCODE ISA E|N|- TEXT')
     return {'address': int(m[1], 16), 'opcode': m[2], 'size': len(m[2]) // 2, 'isa': m[3],

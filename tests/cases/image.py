@@ -67,7 +67,8 @@ def source(items):
 
 def elf_sections(data):
     """Section table of a 32-bit little-endian ELF file: (name, type, content, link)."""
-    offset, size, count, names = struct.unpack_from('<I', data, 32) + struct.unpack_from('<HHH', data, 46)
+    offset, = struct.unpack_from('<I', data, 32)
+    size, count, names = struct.unpack_from('<HHH', data, 46)
     raw = [struct.unpack_from('<10I', data, offset + i * size) for i in range(count)]
     strings = data[raw[names][4]:][:raw[names][5]]
 
