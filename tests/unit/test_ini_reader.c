@@ -88,6 +88,9 @@ END_TEST
 START_TEST(line_ends_and_bom)
 {
     expect("\xef\xbb\xbf[a]\r\nk=v\r\n\r\nj=w\r\n", "1:[a]|2:a(1).k=v|4:a(1).j=w|");
+    expect_error("  \xef\xbb\xbf=1\n", BT_ERR_FORMAT, 1, "byte order mark within the text");
+    expect_error("\xef\xbb\xbf\xef\xbb\xbf=1\n", BT_ERR_FORMAT, 1,
+                 "byte order mark within the text");
     expect_error("[a]\rk=v\r", BT_ERR_FORMAT, 1, "control character 0x0d");
 }
 END_TEST

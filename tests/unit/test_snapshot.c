@@ -173,7 +173,7 @@ START_TEST(register_forms)
     put("cpu.ini", "[device]\nname=cpu_0\nclass=core\ntype=Cortex-A15\n[regs]\n"
                    "ETMCR(0x000)=0x10\nETMIDR(id:0x79)=17\nCNTPCT(size:64)=0x0000043429D1ACFF\n"
                    "SP(size:64)=0\nR15=0xC0008000\nOCT=010\nBOTH( id:0x10 , size:64 )=1\n"
-                   "BIG=0x123456789\nETMTRACEIDR (0x080)=2\nV0(size:128)=0x1\n");
+                   "BIG=0x123456789\nETMTRACEIDR (0x080)=2\nV0(size:128)=0x1\nTWO WORDS=5\n");
     struct snapshot *snap = open_quiet();
     const struct snapshot_device *cpu = &snap->devices[0];
     uint64_t v = 99;
@@ -187,7 +187,10 @@ START_TEST(register_forms)
     ck_assert_uint_eq(v, 8);
     ck_assert_int_eq(snapshot_reg(cpu, "ETMTRACEIDR", &v), 0);
     ck_assert_uint_eq(v, 2);
+    ck_assert_int_eq(snapshot_reg(cpu, "two words (0x1)", &v), 0);
+    ck_assert_uint_eq(v, 5);
     v = 99;
+    ck_assert_int_eq(snapshot_reg(cpu, "TWO", &v), BT_ERR_RANGE);
     ck_assert_int_eq(snapshot_reg(cpu, "ETM", &v), BT_ERR_RANGE);
     ck_assert_int_eq(snapshot_reg(cpu, "ETMCR2", &v), BT_ERR_RANGE);
     ck_assert_int_eq(snapshot_reg(cpu, "", &v), BT_ERR_RANGE);

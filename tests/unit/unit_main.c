@@ -5,6 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void unit_cases(Suite *suite, const char *name, const TTest *test, int from, int to)
+{
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, test, from, to);
+    suite_add_tcase(suite, tc);
+}
+
+void unit_case(Suite *suite, const char *name, const TTest *test)
+{
+    unit_cases(suite, name, test, 0, 1);
+}
+
 /* One "PASS name" or "FAIL name: why" line a test: what tests/run.sh counts. */
 int main(void)
 {

@@ -8,4 +8,8 @@
 /* Defined by the test program. */
 Suite *unit_suite(void);
 
+/* Adds a test under its own name, once or for each _i in from..to-1. */
+void unit_case(Suite *suite, const char *name, const TTest *test);
+void unit_cases(Suite *suite, const char *name, const TTest *test, int from, int to);
+
 #endif
