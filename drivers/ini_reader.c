@@ -56,6 +56,11 @@ static size_t trim_end(const char *s, size_t length)
     return length;
 }
 
+static bool starts_with_bom(const char *s, size_t length)
+{
+    return length >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0;
+}
+
 /* Length of the part of a line before its comment. */
 static size_t before_comment(const char *s, size_t length, enum ini_comments comments)
 {
@@ -79,7 +84,7 @@ static int take_line(struct reader *r)
     r->next = newline ? newline + 1 : r->end;
     size_t length = (size_t)((newline ? newline : r->end) - s);
 
-    if (r->line_number == 1 && length >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0) {
+    if (r->line_number == 1 && starts_with_bom(s, length)) {
         s += 3;
         length -= 3;
     }
@@ -93,6 +98,9 @@ static int take_line(struct reader *r)
         s++;
         length--;
     }
+    /* inih would take it out of the key. */
+    if (starts_with_bom(s, length))
+        return fail(r, BT_ERR_FORMAT, "byte order mark within the text");
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)s[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f)

@@ -238,7 +238,9 @@ const struct snapshot_device *snapshot_source_in(const struct snapshot *snap, si
 
 const struct snapshot_reg *snapshot_find_reg(const struct snapshot_device *dev, const char *name)
 {
-    size_t length = strcspn(name, "( \t");
+    size_t length = strcspn(name, "(");
+    while (length > 0 && (name[length - 1] == ' ' || name[length - 1] == '\t'))
+        length--;
     for (size_t i = 0; i < dev->reg_count; i++)
         if (strncasecmp(dev->regs[i].name, name, length) == 0 && dev->regs[i].name[length] == '\0')
             return &dev->regs[i];

@@ -5,13 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "drivers/snapshot_internal.h"
 
 #define NAME_MAX_LENGTH 63
 
@@ -63,6 +64,7 @@ struct snapshot_writer {
     struct writer_source *sources;
     size_t source_count;
     unsigned dump_files;
+    size_t dump_total;              /* of all devices */
     struct writer_dump newest_dump; /* valid if dump_files > 0 */
     bool index_dirty;               /* snapshot.ini is behind */
     bool trace_dirty;               /* trace.ini is behind */
@@ -89,10 +91,11 @@ static void *grow(void *array, size_t count, size_t element)
     void *old;
     memcpy(&old, array, sizeof old);
     if ((count & (count - 1)) == 0) {
-        old = reallocarray(old, count == 0 ? 1 : count * 2, element);
-        if (!old)
+        void *grown = reallocarray(old, count == 0 ? 1 : count * 2, element);
+        if (!grown)
             return NULL;
-        memcpy(array, &old, sizeof old);
+        memcpy(array, &grown, sizeof grown);
+        old = grown;
     }
     void *place = (char *)old + count * element;
     memset(place, 0, element);
@@ -212,8 +215,8 @@ int snapshot_writer_add_device(struct snapshot_writer *w, const struct snapshot_
     for (size_t i = 0; i < w->device_count; i++)
         if (strcmp(w->devices[i].name, dev->name) == 0)
             return BT_ERR_INVAL;
-    if (w->device_count == INT_MAX)
-        return BT_ERR_INVAL;
+    if (w->device_count == SNAPSHOT_MAX_DEVICES)
+        return BT_ERR_RANGE;
     struct writer_device *added = grow(&w->devices, w->device_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
@@ -234,8 +237,8 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
     for (size_t i = 0; i < w->buffer_count; i++)
         if (strcmp(w->buffers[i].name, name) == 0)
             return BT_ERR_INVAL;
-    if (w->buffer_count == INT_MAX)
-        return BT_ERR_INVAL;
+    if (w->buffer_count == SNAPSHOT_MAX_BUFFERS)
+        return BT_ERR_RANGE;
     struct writer_buffer *added = grow(&w->buffers, w->buffer_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
@@ -275,6 +278,8 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
         if (strcasecmp(dev->regs[i].name, name) == 0)
             reg = &dev->regs[i];
     if (!reg) {
+        if (dev->reg_count == SNAPSHOT_MAX_REGS)
+            return BT_ERR_RANGE;
         reg = grow(&dev->regs, dev->reg_count, sizeof *reg);
         if (!reg)
             return BT_ERR_NOMEM;
@@ -291,11 +296,14 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
 static int name_dump(struct snapshot_writer *w, int device, const struct writer_dump *dump)
 {
     struct writer_device *dev = &w->devices[device];
+    if (w->dump_total == SNAPSHOT_MAX_DUMPS)
+        return BT_ERR_RANGE;
     struct writer_dump *added = grow(&dev->dumps, dev->dump_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     *added = *dump;
     dev->dump_count++;
+    w->dump_total++;
     dev->dirty = true;
     return 0;
 }
@@ -308,6 +316,9 @@ int snapshot_writer_add_dump(struct snapshot_writer *w, int device, uint64_t add
     if (!valid_device(w, device) || length == 0 || length - 1 > UINT64_MAX - address ||
         (space[0] != '\0' && !valid_name(space)))
         return BT_ERR_INVAL;
+    if (w->dump_files >= SNAPSHOT_MAX_FILES - SNAPSHOT_MAX_BUFFERS ||
+        w->dump_total == SNAPSHOT_MAX_DUMPS)
+        return BT_ERR_RANGE;
     struct writer_dump dump = {.file = w->dump_files, .address = address, .length = length};
     snprintf(dump.space, sizeof dump.space, "%s", space);
     char name[32];

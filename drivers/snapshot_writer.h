@@ -10,6 +10,9 @@
  * whole (written beside, synced, renamed), and trace bytes go straight to the end of the buffer's
  * file, so what a crash cuts off is readable up to the last whole byte.
  *
+ * What snapshot_open() would refuse for its number (devices, buffers, dumps, registers) is refused
+ * here, with BT_ERR_RANGE.
+ *
  * A writer belongs to one thread. File names are made by the writer ("device_0.ini",
  * "buffer_0.bin", "dump_0.bin"); names of devices and buffers are the caller's.
  * A name is 1 to 63 characters, printable, without any of = ; # [ ] ( ) , " ' / \ and without

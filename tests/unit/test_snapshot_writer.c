@@ -320,6 +320,39 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
+START_TEST(limits)
+{
+    struct snapshot_writer *w = create_small();
+    int result = 0;
+    unsigned dumps = 0;
+    for (; dumps < 5000 && result == 0; dumps++)
+        result = dumps < 10 ? snapshot_writer_add_dump(w, 0, dumps, "", "x", 1)
+                            : snapshot_writer_share_dump(w, 0);
+    ck_assert_int_eq(result, 0);
+    for (; dumps < 20000 && result == 0; dumps++)
+        result = snapshot_writer_share_dump(w, 1);
+    ck_assert_int_eq(result, BT_ERR_RANGE);
+    ck_assert_int_eq(snapshot_writer_add_dump(w, 0, 0, "", "x", 1), BT_ERR_RANGE);
+    char name[32];
+    for (unsigned i = 2; i < 1024; i++) {
+        snprintf(name, sizeof name, "d%u", i);
+        ck_assert_int_eq(add_device(w, name, "core", "x"), (int)i);
+    }
+    ck_assert_int_eq(add_device(w, "last", "core", "x"), BT_ERR_RANGE);
+    for (unsigned i = 1; i < 256; i++) {
+        snprintf(name, sizeof name, "b%u", i);
+        ck_assert_int_eq(snapshot_writer_add_buffer(w, name, "coresight"), (int)i);
+    }
+    ck_assert_int_eq(snapshot_writer_add_buffer(w, "last", "coresight"), BT_ERR_RANGE);
+    ck_assert_int_eq(snapshot_writer_close(w), 0);
+    struct snapshot *snap = open_quiet();
+    ck_assert_uint_eq(snap->device_count, 1024);
+    ck_assert_uint_eq(snap->buffer_count, 256);
+    ck_assert_uint_eq(snap->devices[0].dump_count + snap->devices[1].dump_count, 16384);
+    snapshot_close(snap);
+}
+END_TEST
+
 static void add(Suite *s, const char *name, const TTest *test)
 {
     TCase *tc = tcase_create(name);
@@ -339,5 +372,6 @@ Suite *unit_suite(void)
     add(s, "snapshot_writer: no room on the disk", disk_full);
     add(s, "snapshot_writer: folders that exist", folder_in_use);
     add(s, "snapshot_writer: bad names, numbers and indexes", bad_arguments);
+    add(s, "snapshot_writer: writes no more than the reader takes", limits);
     return s;
 }
