@@ -55,6 +55,8 @@ struct ptm_encoder_options {
     bool update_is_not_base; /* a waypoint update does not become the address base */
     bool no_auto_timestamps; /* timestamps only on ptm_encoder_request_timestamp() */
     bool vmid_after_isync;   /* repeat the VMID after each I-sync, else only when it changed */
+    bool plain_isync_count;  /* I-sync count as in other packets; Cortex-A9 and A15 set bit 7 */
+    bool full_on_isa_change; /* five address bytes also when only the flow changes state */
 };
 
 /* Cortex-A15 with everything optional off, 1024 bytes between A-syncs, 5 atoms, seed 1. */

@@ -73,6 +73,7 @@ int ptm_out_isync(struct ptm_encoder *e, unsigned reason, const struct ptm_state
                                  .security = next->security,
                                  .reason = reason,
                                  .count = PTM_NO_COUNT,
+                                 .count_bit7 = !e->options.plain_isync_count,
                                  .context_id = e->context_id,
                                  .context_id_bytes = e->context_id_bytes};
     int error = ptm_out_flush(e);
@@ -130,7 +131,7 @@ static unsigned choose_bytes(struct ptm_encoder *e, uint32_t address, enum bt_is
 {
     unsigned least = 5;
 
-    if (isa == e->last.isa)
+    if (isa == e->last.isa && !(e->options.full_on_isa_change && isa != e->next.isa))
         least = ptm_address_bytes(address, e->last.address, isa);
     if (info && least < 2)
         least = 2;

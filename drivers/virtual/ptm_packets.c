@@ -85,7 +85,10 @@ size_t ptm_put_isync(uint8_t *p, const struct ptm_isync_fields *f)
     p[n++] = (uint8_t)(f->reason << 5 | (f->security != BT_SEC_SECURE ? 0x08 : 0) |
                        (f->isa == BT_ISA_T32EE ? 0x04 : 0) |
                        (f->security == BT_SEC_HYP ? 0x02 : 0) | 0x01);
-    n += put_count(p + n, f->count);
+    size_t count_bytes = put_count(p + n, f->count);
+    if (count_bytes && f->count_bit7)
+        p[n] |= 0x80;
+    n += count_bytes;
     n += put_little_endian(p + n, f->context_id, f->context_id_bytes);
     return n;
 }

@@ -19,6 +19,7 @@ struct ptm_isync_fields {
     enum bt_security security;
     unsigned reason; /* 0..3 */
     int64_t count;
+    bool count_bit7; /* top bit of the first count byte, without a meaning */
     uint32_t context_id;
     unsigned context_id_bytes; /* 0, 1, 2, 4 */
 };
