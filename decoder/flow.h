@@ -14,13 +14,13 @@
 /* Filled by a flow stage; arrays belong to the caller. */
 struct flow_out {
     struct bt_block *blocks;
-    uint32_t *cycles; /* a count a block, FLOW_NO_CYCLES where none; NULL: not wanted */
+    uint64_t *cycles; /* a count a block, FLOW_NO_CYCLES where none; NULL: not wanted */
     struct bt_event *events;
     size_t block_count, block_max;
     size_t event_count, event_max;
 };
 
-#define FLOW_NO_CYCLES UINT32_MAX
+#define FLOW_NO_CYCLES UINT64_MAX /* counts are 32 bit: all of their values are used */
 
 /*
  * Follows who looks at the program image along blocks and events: call for each event in order.

@@ -82,7 +82,7 @@ void flow_set_context(struct flow_core *f, struct flow_out *out, uint64_t offset
 void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint8_t vmid);
 
 static inline void flow_block(struct flow_core *f, struct flow_out *out, uint64_t first,
-                              uint32_t extent, uint32_t info, uint32_t cycles)
+                              uint32_t extent, uint32_t info, uint64_t cycles)
 {
     struct bt_block *b = &out->blocks[out->block_count];
     b->first = first;

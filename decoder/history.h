@@ -40,7 +40,7 @@ struct history_window {
     uint64_t end;   /* one past the last */
     const struct bt_block *blocks;
     const uint64_t *numbers; /* of each block's first instruction */
-    const uint32_t *cycles;  /* FLOW_NO_CYCLES where none */
+    const uint64_t *cycles;  /* FLOW_NO_CYCLES where none */
     const struct bt_event *events;
     size_t block_count;
     size_t event_count;

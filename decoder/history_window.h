@@ -18,7 +18,7 @@ struct window_slot {
     struct history_window window;
     struct bt_block *blocks;
     uint64_t *numbers;
-    uint32_t *cycles;
+    uint64_t *cycles;
     struct bt_event *events;
     size_t block_max;
     size_t event_max;

@@ -40,7 +40,7 @@ void ptm_init(struct ptm *p, const struct ptm_config *config)
 
 static void lose_sync(struct ptm *p, uint64_t from)
 {
-    p->synced = false;
+    p->synced = p->based = false;
     p->in_zeros = false;
     p->zeros = 0;
     p->hunt_start = from;
@@ -129,6 +129,7 @@ static int parse_isync(struct ptm *p, struct cursor *c, struct ptm_packet *k)
     p->last_alt_isa = info & 4;
     p->last_isa = address & 1 ? BT_ISA_T32 : BT_ISA_A32;
     p->last_address = address & ~1u;
+    p->based = true;
     set_state(p, k, p->last_isa);
     return 1;
 }
@@ -188,6 +189,12 @@ static void merge_address(const struct address *a, uint32_t *address, uint8_t *i
     }
 }
 
+static uint8_t address_flags(const struct ptm *p, const struct address *a)
+{
+    bool odd = a->bytes == 5 && (a->fifth & 0x38) == 0;
+    return (uint8_t)((odd ? PTM_ODD_STATE : 0) | (p->based || a->bytes == 5 ? 0 : PTM_PARTIAL));
+}
+
 /* Digest 6.6. LastState is written only when the packet is complete. */
 static int parse_branch(struct ptm *p, struct cursor *c, struct ptm_packet *k)
 {
@@ -206,6 +213,7 @@ static int parse_branch(struct ptm *p, struct cursor *c, struct ptm_packet *k)
         return NEED_MORE;
     k->kind = PTM_BRANCH;
     k->n = a.bytes;
+    k->flags |= address_flags(p, &a);
     merge_address(&a, &p->last_address, &p->last_isa);
     if (a.e) {
         k->flags |= PTM_HAS_INFO;
@@ -238,6 +246,7 @@ static int parse_update(struct ptm *p, struct cursor *c, struct ptm_packet *k)
         p->last_alt_isa = info & 0x40;
     k->kind = PTM_UPDATE;
     k->n = a.bytes;
+    k->flags |= address_flags(p, &a);
     set_state(p, k, isa);
     k->value = address;
     if (!p->config.update_keeps_base) {

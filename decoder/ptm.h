@@ -55,6 +55,8 @@ enum ptm_kind {
 #define PTM_HAS_INFO    0x04u /* branch: an exception information byte gave the security state */
 #define PTM_TS_VALID    0x08u /* a full-length timestamp was seen: value may be reported */
 #define PTM_TS_FREQ     0x10u /* the clock frequency changed */
+#define PTM_ODD_STATE   0x20u /* reserved instruction set code in the fifth address byte */
+#define PTM_PARTIAL     0x40u /* no I-sync yet: only the low bits of the address are known */
 
 struct ptm_packet {
     uint64_t offset; /* of the header in the source's stream */
@@ -97,6 +99,7 @@ struct ptm {
     bool last_ns;
     bool last_hyp;
     bool synced;
+    bool based;    /* an I-sync gave LastState since the last loss */
     bool in_zeros; /* inside an A-sync (or what may become one) */
     bool ts_valid;
     uint8_t carry_len;

@@ -74,7 +74,7 @@ struct stretch {
 };
 
 static void flush_stretch(struct ptm_flow *f, struct flow_out *out, const struct stretch *s,
-                          enum bt_cond cond, uint32_t cycles)
+                          enum bt_cond cond, uint64_t cycles)
 {
     if (s->count)
         flow_block(&f->core, out, s->first, s->extent,
@@ -122,7 +122,7 @@ static void begin_stretch(const struct ptm_flow *f, struct stretch *s, uint64_t 
 
 /* Walks to the next waypoint and outputs it with its condition. The position stays. */
 static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
-                                      enum bt_cond cond, uint32_t cycles)
+                                      enum bt_cond cond, uint64_t cycles)
 {
     struct stretch s;
     struct code_run *run;
@@ -173,7 +173,7 @@ static void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run
 static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
                             struct flow_out *out)
 {
-    uint32_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
+    uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
     enum bt_cond cond = passed ? BT_COND_PASS : BT_COND_FAIL;
     struct code_run *run = f->core.run;
     if (run && run->end < CODE_END_PAGE) { /* the hot path: a cached run that ends in a waypoint */
@@ -209,7 +209,7 @@ static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, s
 
 static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
-    uint32_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
+    uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
     if (f->core.cur.known) {
         struct code_run *run = take_waypoint(f, out, k->offset, BT_COND_PASS, cycles);
         if (run && (run->flags & INSN_LINK) && f->config.return_stack)
@@ -248,12 +248,15 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
 
 static void analyze_branch(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
+
     if (k->flags & PTM_HAS_CYCLES)
         f->core.cycles += k->cycles;
     if (k->number == 0)
         branch_no_excp(f, k, out);
     else
         branch_with_excp(f, k, out);
+    if (k->flags & PTM_ODD_STATE)
+        flow_warn(&f->core, out, k->offset, BT_GAP_BAD_PACKET, k->value);
 }
 
 /* ---- analyze_waypoint_update() -------------------------------------------------------------- */

@@ -65,7 +65,10 @@ const char *describe_ptm_kind(enum ptm_kind kind)
 
 static void add_target(struct detail *d, const struct ptm_packet *k)
 {
-    add(d, "address=0x%08" PRIx64, k->value);
+    if (k->flags & PTM_PARTIAL)
+        add(d, "address=partial");
+    else
+        add(d, "address=0x%08" PRIx64, k->value);
     add(d, "isa=%s", bt_isa_name(ptm_packet_isa(k)));
 }
 
@@ -117,6 +120,10 @@ static void add_fields(struct detail *d, const struct ptm_config *config,
         break;
     case PTM_TIMESTAMP:
         add_timestamp(d, config, k);
+        break;
+    case PTM_ASYNC:
+        if (k->size > 64)
+            add(d, "count=%" PRIu64, k->value);
         break;
     case PTM_VMID:
         add(d, "vmid=0x%02" PRIx64, k->value);
@@ -171,6 +178,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
         if (e->flags & BT_EVENT_HAS_ADDRESS)
             add(d, "return=0x%08" PRIx64, e->address);
         add(d, "vector=0x%08" PRIx64, e->value);
+        add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
         break;
     case BT_EVENT_CONTEXT:
         add(d, "cid=0x%" PRIx64, e->value);

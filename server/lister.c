@@ -11,6 +11,8 @@
 #define OUT_BLOCKS 1024
 #define OUT_EVENTS 256
 
+#define HEX_MAX 64 /* bytes shown of one packet; " ..." marks that there are more */
+
 /* Bytes are not kept by the decoder: the last ones fed are, for the packets' hex column. */
 #define KEEP 8192
 
@@ -37,7 +39,7 @@ struct lister {
     uint64_t exceptions;
     int error;
     struct bt_block out_blocks[OUT_BLOCKS];
-    uint32_t out_cycles[OUT_BLOCKS];
+    uint64_t out_cycles[OUT_BLOCKS];
     struct bt_event out_events[OUT_EVENTS];
 };
 
@@ -99,7 +101,7 @@ static void list_event(struct lister *l, const struct bt_event *e)
     listing_row(&l->events, row);
 }
 
-static void list_block(struct lister *l, const struct bt_block *b, uint32_t cycles)
+static void list_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
 {
     char index[24], first[24], last[24], count[24], cyc[24] = "";
     if (cycles != FLOW_NO_CYCLES)
@@ -118,7 +120,7 @@ static void list_block(struct lister *l, const struct bt_block *b, uint32_t cycl
 }
 
 static void list_instruction(struct lister *l, uint64_t number, uint64_t address, enum bt_isa isa,
-                             unsigned size, uint32_t opcode, enum bt_cond cond, uint32_t cycles)
+                             unsigned size, uint32_t opcode, enum bt_cond cond, uint64_t cycles)
 {
     char index[24], addr[24], op[24], bytes[8], cyc[24] = "";
     uint8_t it = it_track_step(&l->it, address, isa, opcode, size);
@@ -140,7 +142,7 @@ static void list_instruction(struct lister *l, uint64_t number, uint64_t address
     listing_row(&l->instructions, row);
 }
 
-static void list_block_instructions(struct lister *l, const struct bt_block *b, uint32_t cycles)
+static void list_block_instructions(struct lister *l, const struct bt_block *b, uint64_t cycles)
 {
     uint64_t address = b->first, last = bt_block_last(b);
     enum bt_isa isa = bt_block_isa(b);
@@ -174,7 +176,7 @@ static void take_event(struct lister *l, const struct bt_event *e)
         list_event(l, e);
 }
 
-static void take_block(struct lister *l, const struct bt_block *b, uint32_t cycles)
+static void take_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
 {
     if (l->options.blocks)
         list_block(l, b, cycles);
@@ -213,11 +215,14 @@ static void hex_bytes(const struct kept *k, const struct ptm_packet *p, char *ou
     uint64_t size = p->size == 0xffff ? p->value : p->size;
     size_t n = 0;
     out[0] = 0;
-    if (p->kind == PTM_UNSYNCED || p->offset + KEEP < k->end)
+    bool zeros = p->kind == PTM_ASYNC; /* may be longer than what is kept */
+    if (p->kind == PTM_UNSYNCED || (!zeros && p->offset + KEEP < k->end))
         return;
-    for (uint64_t i = 0; i < size && n + 8 < max; i++)
+    for (uint64_t i = 0; i < size && i < HEX_MAX && n + 8 < max; i++)
         n += (size_t)snprintf(out + n, max - n, "%s%02X", i ? " " : "",
-                              k->bytes[(p->offset + i) % KEEP]);
+                              zeros && i + 1 < size ? 0 : k->bytes[(p->offset + i) % KEEP]);
+    if (size > HEX_MAX)
+        snprintf(out + n, max - n, " ...");
 }
 
 static void take_packets(void *ctx, const struct ptm_packet *packets, size_t count)

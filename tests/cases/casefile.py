@@ -189,7 +189,7 @@ def parse_trace_on(words):
 
 
 def parse_exception(words):
-    """`exception 14 ret 0x1004 to 0x18`, `exception return`."""
+    """`exception 14 ret 0x1004 to 0x18 [T32]`, `exception return`."""
     if words == ['return']:
         return 'exception-return', {}
     detail = {'number': number(take(words, r'\d+', 'exception number'))}
@@ -200,6 +200,9 @@ def parse_exception(words):
         detail['return'] = number(back)
     take(words, 'to', "'to'")
     detail['vector'] = number(take(words, SHAPES['address'], 'vector'))
+    # A32 goes without saying.
+    named = words and re.fullmatch(SHAPES['isa'], words[0])
+    detail['isa'] = take(words, SHAPES['isa'], 'isa') if named else 'A32'
     detail.update(pairs(words, ('cycles',)))
     return 'exception', detail
 
