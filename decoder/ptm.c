@@ -249,10 +249,9 @@ static int parse_update(struct ptm *p, struct cursor *c, struct ptm_packet *k)
     k->flags |= address_flags(p, &a);
     set_state(p, k, isa);
     k->value = address;
-    if (!p->config.update_keeps_base) {
+    p->last_isa = isa;
+    if (!p->config.update_keeps_base)
         p->last_address = address;
-        p->last_isa = isa;
-    }
     return 1;
 }
 

@@ -375,8 +375,10 @@ static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct
 
 static void analyze_cid(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
-    if (k->flags & PTM_HAS_CONTEXT)
-        flow_set_context(&f->core, out, k->offset, k->context);
+    if (!(k->flags & PTM_HAS_CONTEXT))
+        return;
+    f->core.cur.has_context = false; /* an event for each packet, also one that repeats */
+    flow_set_context(&f->core, out, k->offset, k->context);
 }
 
 static void analyze_vmid(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
