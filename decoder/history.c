@@ -362,7 +362,7 @@ uint64_t history_skipped(const struct history *h)
 
 uint64_t history_blocks(const struct history *h)
 {
-    return h->live.flow.core.blocks;
+    return stream_blocks(&h->live);
 }
 
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa)
@@ -457,8 +457,7 @@ int history_window_index(struct history *h, size_t index, struct history_window 
     slot->used = ++h->clock;
     if (!slot->valid) {
         /* The live decode keeps pointers into the cache that a window's decode may refill. */
-        h->live.flow.core.run = NULL;
-        h->live.flow.core.view_stale = true;
+        stream_unlink(&h->live);
         int error = decode_window(h, c, slot);
         if (error)
             return error;

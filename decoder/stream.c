@@ -5,69 +5,217 @@
 
 #define BATCH 256 /* packets between the two stages: stays in the first-level cache */
 
+/* Packets on their way from the parser to the flow stage. */
+struct batch {
+    size_t count;
+    union {
+        struct ptm_packet ptm[BATCH];
+    } u;
+};
+
+/* ---- one switch an operation: once a batch, never once a packet ------------------------------ */
+
 void stream_code_options(const struct stream_config *config, struct code_options *options)
 {
     memset(options, 0, sizeof *options);
-    options->barrier_waypoints = config->ptm.barrier_waypoints;
-    options->t32_split = config->ptm.t32_split;
+    switch (config->protocol) {
+    case STREAM_PTM:
+        options->barrier_waypoints = config->ptm.barrier_waypoints;
+        options->t32_split = config->ptm.t32_split;
+        break;
+    }
 }
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code)
 {
     memset(s, 0, sizeof *s);
     s->protocol = (uint8_t)config->protocol;
-    ptm_init(&s->ptm, &config->ptm);
-    ptm_flow_init(&s->flow, &config->ptm, code, config->core, config->generation);
+    switch (config->protocol) {
+    case STREAM_PTM:
+        ptm_init(&s->u.ptm.parser, &config->ptm);
+        ptm_flow_init(&s->u.ptm.flow, &config->ptm, code, config->core, config->generation);
+        break;
+    }
+}
+
+static struct flow_core *core_of(struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return &s->u.ptm.flow.core;
+    }
+    return NULL;
+}
+
+static const struct flow_core *const_core(const struct stream *s)
+{
+    return core_of((struct stream *)s);
+}
+
+static bool synced(const struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return s->u.ptm.parser.synced;
+    }
+    return false;
+}
+
+static size_t parse(struct stream *s, const uint8_t *data, size_t len, struct batch *b)
+{
+    b->count = 0;
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return ptm_parse(&s->u.ptm.parser, data, len, b->u.ptm, BATCH, &b->count);
+    }
+    return len;
+}
+
+static void parse_end(struct stream *s, struct batch *b)
+{
+    b->count = 0;
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        b->count = ptm_finish(&s->u.ptm.parser, b->u.ptm);
+        break;
+    }
+}
+
+/* Up to `count` packets from number `from`; returns how many were taken. */
+static size_t run(struct stream *s, const struct batch *b, size_t from, size_t count,
+                  struct flow_out *out)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return ptm_flow_run(&s->u.ptm.flow, b->u.ptm + from, count, out);
+    }
+    return count;
+}
+
+static void view_packet(const struct stream *s, const struct batch *b, size_t i,
+                        struct stream_packet *view)
+{
+    *view = (struct stream_packet){.protocol = (enum stream_protocol)s->protocol};
+    switch (view->protocol) {
+    case STREAM_PTM: {
+        const struct ptm_packet *k = &b->u.ptm[i];
+        view->offset = k->offset;
+        view->size = k->size == 0xffff ? k->value : k->size;
+        view->zeros = k->kind == PTM_ASYNC;
+        view->skipped = k->kind == PTM_UNSYNCED;
+        view->packet = k;
+        break;
+    }
+    }
+}
+
+static void gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struct flow_out *out)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        ptm_discontinuity(&s->u.ptm.parser);
+        ptm_flow_gap(&s->u.ptm.flow, stream_offset(s), cause, bytes, out);
+        break;
+    }
+}
+
+uint64_t stream_offset(const struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return s->u.ptm.parser.offset + s->u.ptm.parser.carry_len;
+    }
+    return 0;
+}
+
+uint64_t stream_atoms_dropped(const struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return s->u.ptm.flow.atoms_dropped;
+    }
+    return 0;
+}
+
+bool stream_started(const struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return s->u.ptm.flow.started;
+    }
+    return false;
+}
+
+/* ---- the same for all ------------------------------------------------------------------------ */
+
+void stream_unlink(struct stream *s)
+{
+    struct flow_core *core = core_of(s);
+    core->run = NULL;
+    core->view_stale = true;
 }
 
 void stream_save(const struct stream *s, struct stream *copy)
 {
     *copy = *s;
-    flow_core_link(&copy->flow.core, NULL);
+    flow_core_link(core_of(copy), NULL);
 }
 
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code)
 {
     *s = *copy;
-    flow_core_link(&s->flow.core, code);
+    flow_core_link(core_of(s), code);
 }
 
-static void take_packets(struct stream *s, const struct ptm_packet *packets, size_t count,
-                         struct stream_sink *sink)
+/* A listing wants each packet followed by its effect. */
+static void take_one_by_one(struct stream *s, const struct batch *b, struct stream_sink *sink)
 {
-    s->packets += count;
+    for (size_t i = 0; i < b->count; i++) {
+        struct stream_packet view;
+        while (run(s, b, i, 1, &sink->out) == 0)
+            sink->flush(sink->ctx, &sink->out);
+        view_packet(s, b, i, &view);
+        sink->packet(sink->ctx, &view);
+        sink->flush(sink->ctx, &sink->out);
+    }
+}
+
+static void take_packets(struct stream *s, const struct batch *b, struct stream_sink *sink)
+{
+    s->packets += b->count;
+    if (sink->packet) {
+        take_one_by_one(s, b, sink);
+        return;
+    }
     size_t done = 0;
-    while (done < count) {
-        /* A listing wants each packet followed by its effect; otherwise whole batches go. */
-        size_t step = sink->packets ? 1 : count - done;
-        size_t taken = ptm_flow_run(&s->flow, packets + done, step, &sink->out);
-        if (taken && sink->packets)
-            sink->packets(sink->ctx, packets + done, taken);
-        done += taken;
-        if (taken < step || sink->packets)
+    while (done < b->count) {
+        done += run(s, b, done, b->count - done, &sink->out);
+        if (done < b->count)
             sink->flush(sink->ctx, &sink->out);
     }
 }
 
-static void count_skipped(struct stream *s, const struct ptm_packet *packets, size_t count)
+static void count_skipped(struct stream *s, const struct batch *b)
 {
-    for (size_t i = 0; i < count; i++)
-        if (packets[i].kind == PTM_UNSYNCED)
-            s->skipped += packets[i].value;
+    for (size_t i = 0; i < b->count; i++) {
+        struct stream_packet view;
+        view_packet(s, b, i, &view);
+        if (view.skipped)
+            s->skipped += view.size;
+    }
 }
 
 void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
 {
-    struct ptm_packet packets[BATCH];
+    struct batch b;
     while (len > 0) {
-        size_t count;
-        bool hunting = !s->ptm.synced;
-        size_t used = ptm_parse(&s->ptm, data, len, packets, BATCH, &count);
+        bool hunting = !synced(s);
+        size_t used = parse(s, data, len, &b);
         data += used;
         len -= used;
-        if (hunting || !s->ptm.synced)
-            count_skipped(s, packets, count);
-        take_packets(s, packets, count, sink);
+        if (hunting || !synced(s))
+            count_skipped(s, &b);
+        take_packets(s, &b, sink);
     }
 }
 
@@ -75,36 +223,41 @@ void stream_gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struc
 {
     if (!flow_room(&sink->out))
         sink->flush(sink->ctx, &sink->out);
-    ptm_discontinuity(&s->ptm);
-    ptm_flow_gap(&s->flow, stream_offset(s), cause, bytes, &sink->out);
+    gap(s, cause, bytes, &sink->out);
 }
 
 void stream_finish(struct stream *s, struct stream_sink *sink)
 {
-    struct ptm_packet packet;
-    size_t count = ptm_finish(&s->ptm, &packet);
-    count_skipped(s, &packet, count);
-    take_packets(s, &packet, count, sink);
-}
-
-uint64_t stream_offset(const struct stream *s)
-{
-    return s->ptm.offset + s->ptm.carry_len;
+    struct batch b;
+    parse_end(s, &b);
+    count_skipped(s, &b);
+    take_packets(s, &b, sink);
 }
 
 uint64_t stream_instructions(const struct stream *s)
 {
-    return s->flow.core.instructions;
+    return const_core(s)->instructions;
+}
+
+uint64_t stream_blocks(const struct stream *s)
+{
+    return const_core(s)->blocks;
+}
+
+uint64_t stream_cycles(const struct stream *s)
+{
+    return const_core(s)->cycles;
 }
 
 void stream_code_key(const struct stream *s, struct code_key *key)
 {
-    flow_core_key(&s->flow.core, key);
+    flow_core_key(const_core(s), key);
 }
 
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)
 {
-    *address = s->flow.core.cur.address;
-    *isa = (enum bt_isa)s->flow.core.cur.isa;
-    return s->flow.core.cur.known || s->flow.core.cur.halted;
+    const struct flow_core *core = const_core(s);
+    *address = core->cur.address;
+    *isa = (enum bt_isa)core->cur.isa;
+    return core->cur.known || core->cur.halted;
 }

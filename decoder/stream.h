@@ -2,6 +2,11 @@
 /*
  * One trace source's way from bytes to blocks, whatever its protocol. Plain data: a copy taken
  * between two calls is a checkpoint from which the same bytes give the same output.
+ *
+ * A protocol is a parser (bytes -> packets) and a flow stage (packets -> blocks and events) with
+ * the shape of ptm.h and ptm_flow.h. It joins with an enumerator, a configuration in struct
+ * stream_config, a pair of states in the union of struct stream, an array in the union of struct
+ * batch, and a case in each switch of stream.c.
  */
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
@@ -16,28 +21,45 @@ struct stream_config {
     enum stream_protocol protocol;
     uint16_t core;       /* selects code, see struct code_key */
     uint32_t generation; /* of the program image */
+    /* Only that of `protocol` counts. */
     struct ptm_config ptm;
+};
+
+/* One packet of any protocol, for those who list packets. */
+struct stream_packet {
+    enum stream_protocol protocol;
+    uint64_t offset;    /* of the first byte in the source's stream */
+    uint64_t size;      /* bytes */
+    bool zeros;         /* an A-sync: all bytes but the last are 0, perhaps a great many */
+    bool skipped;       /* not a packet, but bytes thrown away for want of synchronisation */
+    const void *packet; /* struct ptm_packet ..., as `protocol` says; valid during the call */
 };
 
 /*
  * Where output goes. `out` points at arrays of the caller; `flush` is called whenever they are
  * nearly full, must use up what is there and set the counts to 0. What is left after a call of
- * stream_feed() is the caller's to take. `packets`, if set, sees every packet right before its
+ * stream_feed() is the caller's to take. `packet`, if set, sees every packet right before its
  * output is flushed.
  */
 struct stream_sink {
     struct flow_out out;
     void (*flush)(void *ctx, struct flow_out *out);
-    void (*packets)(void *ctx, const struct ptm_packet *packets, size_t count);
+    void (*packet)(void *ctx, const struct stream_packet *packet);
     void *ctx;
+};
+
+struct stream_ptm {
+    struct ptm parser;
+    struct ptm_flow flow;
 };
 
 struct stream {
     uint8_t protocol;
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
     uint64_t packets;
-    struct ptm ptm;
-    struct ptm_flow flow;
+    union {
+        struct stream_ptm ptm;
+    } u;
 };
 
 /* Options that the protocol sets for the program image's cache. */
@@ -49,17 +71,26 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
 void stream_save(const struct stream *s, struct stream *copy);
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code);
 
+/* Another stream is about to use the same cache: keep no pointer into it. */
+void stream_unlink(struct stream *s);
+
 void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink);
 
 /* `bytes` (0: unknown) are missing at this point. */
 void stream_gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes,
                 struct stream_sink *sink);
 
-/* End of the stream: what is incomplete is reported to `packets`. */
+/* End of the stream: what is incomplete is reported to `packet`, what is held back is put out. */
 void stream_finish(struct stream *s, struct stream_sink *sink);
 
-uint64_t stream_offset(const struct stream *s);       /* bytes taken */
-uint64_t stream_instructions(const struct stream *s); /* instructions put out */
+uint64_t stream_offset(const struct stream *s);        /* bytes taken */
+uint64_t stream_instructions(const struct stream *s);  /* instructions put out */
+uint64_t stream_blocks(const struct stream *s);        /* blocks put out */
+uint64_t stream_cycles(const struct stream *s);        /* sum of all counts */
+uint64_t stream_atoms_dropped(const struct stream *s); /* atoms on an unknown position */
+
+/* A synchronising packet that gives the position was seen since the beginning. */
+bool stream_started(const struct stream *s);
 
 /* Who looks at the program image at this point of the flow. */
 void stream_code_key(const struct stream *s, struct code_key *key);

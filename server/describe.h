@@ -3,16 +3,20 @@
 #ifndef SERVER_DESCRIBE_H
 #define SERVER_DESCRIBE_H
 
-#include "decoder/ptm.h"
+#include "decoder/types.h"
 
 #define DESCRIBE_MAX 256
 
-/* "a-sync", "branch" ... */
-const char *describe_ptm_kind(enum ptm_kind kind);
+/* Text of key=value pairs, separated by spaces, that grows key by key and is cut, never overrun:
+ * `text` holds DESCRIBE_MAX bytes. Start with len 0 and an empty text. */
+struct detail {
+    char *text;
+    size_t len;
+};
 
-/* key=value pairs, separated by spaces; at most DESCRIBE_MAX bytes with the end. */
-void describe_ptm_packet(const struct ptm_config *config, const struct ptm_packet *packet,
-                         char *out);
+void detail_add(struct detail *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As a detail, at most DESCRIBE_MAX bytes with the end. */
 void describe_event(const struct bt_event *event, char *out);
 
 /* "S", "NS", "HYP" */

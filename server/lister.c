@@ -2,7 +2,7 @@
 #include "server/lister.h"
 
 #include "decoder/disasm.h"
-#include "server/describe.h"
+#include "server/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ struct lister {
     struct kept kept;
     struct listing packets, instructions, blocks, events, summary;
     const struct recording_source *source;
+    const struct source_protocol *protocol;
     struct disasm *disasm;
     struct it_track it;
     struct stream stream;
@@ -210,35 +211,34 @@ static void keep(struct kept *k, const uint8_t *data, size_t len)
         k->bytes[k->end % KEEP] = data[i];
 }
 
-static void hex_bytes(const struct kept *k, const struct ptm_packet *p, char *out, size_t max)
+static void hex_bytes(const struct kept *k, const struct stream_packet *p, char *out, size_t max)
 {
-    uint64_t size = p->size == 0xffff ? p->value : p->size;
     size_t n = 0;
     out[0] = 0;
-    bool zeros = p->kind == PTM_ASYNC; /* may be longer than what is kept */
-    if (p->kind == PTM_UNSYNCED || (!zeros && p->offset + KEEP < k->end))
+    if (p->skipped || (!p->zeros && p->offset + KEEP < k->end))
         return;
-    for (uint64_t i = 0; i < size && i < HEX_MAX && n + 8 < max; i++)
+    for (uint64_t i = 0; i < p->size && i < HEX_MAX && n + 8 < max; i++)
         n += (size_t)snprintf(out + n, max - n, "%s%02X", i ? " " : "",
-                              zeros && i + 1 < size ? 0 : k->bytes[(p->offset + i) % KEEP]);
-    if (size > HEX_MAX)
+                              p->zeros && i + 1 < p->size ? 0 : k->bytes[(p->offset + i) % KEEP]);
+    if (p->size > HEX_MAX)
         snprintf(out + n, max - n, " ...");
 }
 
-static void take_packets(void *ctx, const struct ptm_packet *packets, size_t count)
+static void take_packet(void *ctx, const struct stream_packet *p)
 {
     struct lister *l = ctx;
-    for (size_t i = 0; i < count; i++) {
-        char offset[24], bytes[400], detail[DESCRIBE_MAX];
-        hex_bytes(&l->kept, &packets[i], bytes, sizeof bytes);
-        describe_ptm_packet(&l->source->config.ptm, &packets[i], detail);
-        const char *row[] = {
-            l->source->name, number_text(offset, sizeof offset, packets[i].offset),
-            bytes,           describe_ptm_kind((enum ptm_kind)packets[i].kind),
-            detail,
-        };
-        listing_row(&l->packets, row);
-    }
+    char offset[24], bytes[400], text[DESCRIBE_MAX] = "";
+    struct detail detail = {text, 0};
+    hex_bytes(&l->kept, p, bytes, sizeof bytes);
+    l->protocol->describe(&l->source->config, p->packet, &detail);
+    const char *row[] = {
+        l->source->name,
+        number_text(offset, sizeof offset, p->offset),
+        bytes,
+        l->protocol->name(p->packet),
+        text,
+    };
+    listing_row(&l->packets, row);
 }
 
 /* ---- one source
@@ -281,11 +281,11 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
         summary_row(l, "frame-losses", pass->formatter.losses);
     }
     summary_row(l, "packets", l->stream.packets);
-    summary_row(l, "blocks", l->stream.flow.core.blocks);
+    summary_row(l, "blocks", stream_blocks(&l->stream));
     summary_row(l, "instructions", stream_instructions(&l->stream));
     summary_row(l, "exceptions", l->exceptions);
-    summary_row(l, "cycles", l->stream.flow.core.cycles);
-    summary_row(l, "atoms-dropped", l->stream.flow.atoms_dropped);
+    summary_row(l, "cycles", stream_cycles(&l->stream));
+    summary_row(l, "atoms-dropped", stream_atoms_dropped(&l->stream));
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
         char key[40];
         snprintf(key, sizeof key, "gaps-%s", bt_gap_name((enum bt_gap_cause)cause));
@@ -317,6 +317,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
 {
     struct code_options code;
     l->source = source;
+    l->protocol = source_protocol(source->config.protocol);
     stream_code_options(&source->config, &code);
     code_cache_init(&l->code, source->image, &code);
     code_cache_init(&l->lookup, source->image, &code);
@@ -335,7 +336,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
                 .block_max = OUT_BLOCKS,
                 .event_max = OUT_EVENTS},
         .flush = flush,
-        .packets = l->options.packets ? take_packets : NULL,
+        .packet = l->options.packets ? take_packet : NULL,
         .ctx = l,
     };
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording.h"
 
+#include "server/source.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,63 +160,26 @@ static struct recording_core *core_of(struct recording *r, const struct snapshot
 
 /* ---- trace sources -------------------------------------------------------------------------- */
 
-static int need_reg(const struct snapshot_device *d, const char *name, uint32_t *value,
-                    struct message *why)
-{
-    uint64_t v;
-    if (snapshot_reg(d, name, &v)) {
-        message_set(why,
-                    "%s: register %s is missing in [regs]: the trace of '%s' cannot be decoded "
-                    "without it",
-                    d->path, name, d->name);
-        return BT_ERR_FORMAT;
-    }
-    *value = (uint32_t)v;
-    return BT_OK;
-}
-
-static int configure_ptm(const struct snapshot_device *d, struct stream_config *config,
-                         struct message *why)
-{
-    static const char *const names[4] = {"ETMCR", "ETMIDR", "ETMCCER", "ETMTRACEIDR"};
-    uint32_t v[4];
-    for (size_t i = 0; i < 4; i++) {
-        int error = need_reg(d, names[i], &v[i], why);
-        if (error)
-            return error;
-    }
-    config->protocol = STREAM_PTM;
-    int error = ptm_config_from_regs(&config->ptm, v[0], v[1], v[2], v[3]);
-    if (error)
-        message_set(why, "%s: ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", d->path,
-                    v[1]);
-    return error;
-}
-
-static bool is_ptm(const char *type)
-{
-    return strncasecmp(type, "PTM", 3) == 0 || strncasecmp(type, "PFT", 3) == 0;
-}
-
 static int add_source(struct recording *r, const struct snapshot_device *device,
                       const struct snapshot_buffer *buffer, struct message *why)
 {
     struct recording_source *s = &r->sources[r->source_count];
     memset(s, 0, sizeof *s);
-    if (!is_ptm(device->type)) {
+    const struct source_protocol *protocol = source_protocol_of_type(device->type);
+    if (!protocol) {
         add_warning(r, "%s: trace of '%s' is skipped: protocol '%s' is not supported yet",
                     device->path, device->name, device->type);
         return BT_OK;
     }
-    int error = configure_ptm(device, &s->config, why);
+    s->core = snapshot_core_of(r->snapshot, device->name);
+    s->config.protocol = protocol->protocol;
+    int error = protocol->configure(device, s->core, &s->config, &s->trace_id, why);
     if (error)
         return error;
     s->device = device;
     s->name = device->name;
     s->buffer = buffer;
-    s->core = snapshot_core_of(r->snapshot, device->name);
     s->core_name = s->core ? s->core->name : device->name;
-    s->trace_id = s->config.ptm.trace_id;
     struct recording_core *core = core_of(r, s->core);
     s->image = &core->image;
     s->config.core = (uint16_t)(core - r->cores);

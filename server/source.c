@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/source.h"
+
+static const struct source_protocol *const protocols[] = {
+    &source_ptm,
+};
+
+#define PROTOCOLS (sizeof protocols / sizeof *protocols)
+
+const struct source_protocol *source_protocol_of_type(const char *type)
+{
+    for (size_t i = 0; i < PROTOCOLS; i++)
+        if (protocols[i]->matches(type))
+            return protocols[i];
+    return NULL;
+}
+
+const struct source_protocol *source_protocol(enum stream_protocol protocol)
+{
+    for (size_t i = 0; i < PROTOCOLS; i++)
+        if (protocols[i]->protocol == protocol)
+            return protocols[i];
+    return NULL;
+}
+
+int source_need_reg(const struct snapshot_device *d, const char *name, uint32_t *value,
+                    struct message *why)
+{
+    uint64_t v;
+    if (snapshot_reg(d, name, &v)) {
+        message_set(why,
+                    "%s: register %s is missing in [regs]: the trace of '%s' cannot be decoded "
+                    "without it",
+                    d->path, name, d->name);
+        return BT_ERR_FORMAT;
+    }
+    *value = (uint32_t)v;
+    return BT_OK;
+}

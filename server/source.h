@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the server knows of a trace protocol: which device types speak it, which registers
+ * configure its decoder, and its packets in words. One row a protocol in source.c, one file each.
+ */
+#ifndef SERVER_SOURCE_H
+#define SERVER_SOURCE_H
+
+#include "server/describe.h"
+#include "server/recording.h"
+
+struct source_protocol {
+    enum stream_protocol protocol;
+    /* `type=` of a snapshot's device. */
+    bool (*matches)(const char *type);
+    /* Fills the protocol's part of `config` and *trace_id from the device's registers; `core` may
+     * be NULL. Returns 0 or a bt_error with *why filled. */
+    int (*configure)(const struct snapshot_device *device, const struct snapshot_device *core,
+                     struct stream_config *config, unsigned *trace_id, struct message *why);
+    /* The `packet` column: "a-sync", "branch" ... */
+    const char *(*name)(const void *packet);
+    /* The `detail` column. */
+    void (*describe)(const struct stream_config *config, const void *packet, struct detail *d);
+};
+
+/* The protocol of a device type, or NULL. */
+const struct source_protocol *source_protocol_of_type(const char *type);
+const struct source_protocol *source_protocol(enum stream_protocol protocol);
+
+/* A register that the decoder cannot do without: BT_ERR_FORMAT, and *why names file and register.
+ */
+int source_need_reg(const struct snapshot_device *device, const char *name, uint32_t *value,
+                    struct message *why);
+
+extern const struct source_protocol source_ptm;
+
+#endif
