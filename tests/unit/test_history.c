@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* History: windows decoded from checkpoints equal one straight decode; bounds; gaps; numbers. */
+#include "decoder/history.h"
+#include "tests/support/decoded.h"
+#include "tests/support/random_flow.h"
+#include "tests/unit/unit_main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    struct random_flow flow;
+    struct code_image image;
+    struct stream_config config;
+    struct decoded straight;
+};
+
+static void set_up(struct fixture *x, uint64_t seed, unsigned instructions)
+{
+    struct random_flow_options o;
+    memset(x, 0, sizeof *x);
+    random_flow_default_options(&o);
+    o.instructions = instructions;
+    o.encoder.etmcr |= PTM_CR_RETURN_STACK | PTM_CR_CONTEXT_ID(2) | PTM_CR_TIMESTAMP |
+                       (seed & 1 ? PTM_CR_CYCLE_ACCURATE : 0);
+    ck_assert_int_eq(random_flow_init(&x->flow, seed, &o), 0);
+    code_image_init(&x->image);
+    for (size_t i = 0; i < x->flow.region_count; i++) {
+        struct code_region r = {.address = x->flow.regions[i].address,
+                                .size = x->flow.regions[i].size,
+                                .bytes = x->flow.regions[i].bytes};
+        code_image_add(&x->image, &r);
+    }
+    x->config.protocol = STREAM_PTM;
+    ck_assert_int_eq(ptm_config_from_regs(&x->config.ptm, o.encoder.etmcr, o.encoder.etmidr,
+                                          o.encoder.etmccer, 0x10),
+                     0);
+}
+
+static void tear_down(struct fixture *x)
+{
+    code_image_release(&x->image);
+    random_flow_release(&x->flow);
+}
+
+static void check_events(const struct history_window *w, const struct decoded *d, size_t *event)
+{
+    for (size_t i = 0; i < w->event_count; i++, ++*event) {
+        ck_assert_uint_lt(*event, d->event_count);
+        ck_assert_int_eq(memcmp(&w->events[i], &d->events[*event], sizeof w->events[i]), 0);
+    }
+}
+
+/* All windows, one after the other, against the straight decode from block `block` on. */
+static void check_windows(struct history *h, const struct decoded *d, size_t block, size_t event)
+{
+    struct history_window w;
+    uint64_t number = history_first(h);
+    for (size_t i = 0; i < history_window_count(h); i++) {
+        ck_assert_int_eq(history_window_index(h, i, &w), 0);
+        ck_assert_uint_eq(w.first, number);
+        for (size_t b = 0; b < w.block_count; b++, block++) {
+            ck_assert_uint_lt(block, d->block_count);
+            ck_assert_int_eq(memcmp(&w.blocks[b], &d->blocks[block], sizeof w.blocks[b]), 0);
+            ck_assert_uint_eq(w.cycles[b], d->cycles[block]);
+            ck_assert_uint_eq(w.numbers[b], number);
+            number += bt_block_count(&w.blocks[b]);
+        }
+        ck_assert_uint_eq(w.end, number);
+        check_events(&w, d, &event);
+    }
+    ck_assert_uint_eq(block, d->block_count);
+    ck_assert_uint_eq(event, d->event_count);
+    ck_assert_uint_eq(number, history_end(h));
+}
+
+START_TEST(windows_equal_a_straight_decode)
+{
+    static struct fixture x;
+    set_up(&x, (uint64_t)_i + 1, 30000);
+    decoded_init(&x.straight, &x.config, &x.image);
+    decoded_feed(&x.straight, x.flow.trace.data, x.flow.trace.size, 0);
+    struct history_config hc = {.checkpoint_bytes = 100 + 333 * (size_t)_i};
+    struct history *h;
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    for (size_t at = 0; at < x.flow.trace.size;) {
+        size_t n = 1 + (at * 7919 + (size_t)_i) % 500;
+        if (n > x.flow.trace.size - at)
+            n = x.flow.trace.size - at;
+        ck_assert_int_eq(history_append(h, x.flow.trace.data + at, n), 0);
+        at += n;
+    }
+    history_finish(h);
+    ck_assert_uint_eq(history_bytes(h), x.flow.trace.size);
+    check_windows(h, &x.straight, 0, 0);
+    check_windows(h, &x.straight, 0, 0); /* again: nothing depends on what was looked at before */
+    history_free(h);
+    decoded_release(&x.straight);
+    tear_down(&x);
+}
+END_TEST
+
+/* Any window on its own, in random order, while the history grows. */
+START_TEST(numbers_stay_valid_while_it_grows)
+{
+    static struct fixture x;
+    set_up(&x, 99, 20000);
+    decoded_init(&x.straight, &x.config, &x.image);
+    decoded_feed(&x.straight, x.flow.trace.data, x.flow.trace.size, 0);
+    struct history_config hc = {.checkpoint_bytes = 512};
+    struct history *h;
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    srand(5);
+    for (size_t at = 0; at < x.flow.trace.size;) {
+        size_t n = 64 < x.flow.trace.size - at ? 64 : x.flow.trace.size - at;
+        ck_assert_int_eq(history_append(h, x.flow.trace.data + at, n), 0);
+        at += n;
+        if (history_end(h) == 0)
+            continue;
+        uint64_t number = (uint64_t)rand() % history_end(h);
+        struct history_window w;
+        ck_assert_int_eq(history_window(h, number, &w), 0);
+        size_t b = history_block_index(&w, number), all = 0;
+        ck_assert_uint_lt(b, w.block_count);
+        uint64_t count = 0;
+        while (count + bt_block_count(&x.straight.blocks[all]) <= number)
+            count += bt_block_count(&x.straight.blocks[all++]);
+        ck_assert_uint_eq(w.blocks[b].first, x.straight.blocks[all].first);
+        ck_assert_uint_eq(w.numbers[b], count);
+    }
+    struct history_window w;
+    ck_assert_int_eq(history_window(h, history_end(h) + 1, &w), BT_ERR_RANGE);
+    history_free(h);
+    decoded_release(&x.straight);
+    tear_down(&x);
+}
+END_TEST
+
+/* The oldest part goes when the memory is full; what is left keeps its numbers. */
+START_TEST(bounded_memory_drops_the_oldest)
+{
+    static struct fixture x;
+    set_up(&x, 3, 60000);
+    struct history_config hc = {.checkpoint_bytes = 1024, .max_bytes = 64 << 10};
+    struct history *h;
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    unsigned rounds = 20;
+    size_t memory = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        ck_assert_int_eq(history_append(h, x.flow.trace.data, x.flow.trace.size), 0);
+        if (i == rounds / 2)
+            memory = history_memory(h);
+    }
+    ck_assert_uint_gt(history_bytes(h), 10 * hc.max_bytes);
+    ck_assert_uint_gt(history_first(h), 0);
+    ck_assert_uint_le(history_memory(h), memory + memory / 4);
+    struct history_window w;
+    ck_assert_int_eq(history_window(h, history_first(h) - 1, &w), BT_ERR_RANGE);
+    ck_assert_int_eq(history_window(h, history_first(h), &w), 0);
+    decoded_init(&x.straight, &x.config, &x.image);
+    for (unsigned i = 0; i < rounds; i++)
+        decoded_feed(&x.straight, x.flow.trace.data, x.flow.trace.size, 0);
+    size_t block = 0, event = 0;
+    for (uint64_t n = 0; n < history_first(h); block++)
+        n += bt_block_count(&x.straight.blocks[block]);
+    ck_assert_int_eq(history_window_index(h, 0, &w), 0);
+    ck_assert_uint_gt(w.event_count, 0);
+    while (memcmp(&x.straight.events[event], &w.events[0], sizeof w.events[0]) != 0)
+        event++;
+    check_windows(h, &x.straight, block, event);
+    history_free(h);
+    decoded_release(&x.straight);
+    tear_down(&x);
+}
+END_TEST
+
+/* Lost bytes: one entry of the ledger, the same place in a window decoded later. */
+START_TEST(gaps_are_one_entry_and_decoded_again)
+{
+    static struct fixture x;
+    set_up(&x, 12, 20000);
+    struct history_config hc = {.checkpoint_bytes = 700};
+    struct history *h;
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    size_t half = x.flow.trace.size / 2;
+    ck_assert_int_eq(history_append(h, x.flow.trace.data, half), 0);
+    ck_assert_int_eq(history_gap(h, BT_GAP_LOST_BYTES, 100), 0);
+    ck_assert_int_eq(history_gap(h, BT_GAP_LOST_BYTES, 23), 0);
+    ck_assert_int_eq(
+        history_append(h, x.flow.trace.data + half + 123, x.flow.trace.size - half - 123), 0);
+    ck_assert_uint_eq(history_gap_count(h, BT_GAP_LOST_BYTES), 1);
+    const struct history_gap *gaps;
+    size_t n = history_gaps(h, &gaps), lost = 0, found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (gaps[i].cause != BT_GAP_LOST_BYTES)
+            continue;
+        ck_assert_uint_eq(gaps[i].bytes, 123);
+        ck_assert_uint_eq(gaps[i].offset, half);
+        lost++;
+    }
+    ck_assert_uint_eq(lost, 1);
+    for (size_t i = 0; i < history_window_count(h); i++) {
+        struct history_window w;
+        ck_assert_int_eq(history_window_index(h, i, &w), 0);
+        for (size_t e = 0; e < w.event_count; e++)
+            found += w.events[e].kind == BT_EVENT_GAP && w.events[e].cause == BT_GAP_LOST_BYTES;
+    }
+    ck_assert_uint_ge(found, 1);
+    history_free(h);
+    tear_down(&x);
+}
+END_TEST
+
+START_TEST(impossible_configuration)
+{
+    static struct fixture x;
+    set_up(&x, 1, 100);
+    struct history *h;
+    struct history_config small = {.max_bytes = 1000};
+    struct history_config coarse = {.checkpoint_bytes = 1 << 20, .max_bytes = 1 << 20};
+    ck_assert_int_eq(history_new(&small, &x.config, &x.image, &h), BT_ERR_INVAL);
+    ck_assert_int_eq(history_new(&coarse, &x.config, &x.image, &h), BT_ERR_INVAL);
+    tear_down(&x);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("history");
+    unit_cases(s, "history: windows equal a straight decode", windows_equal_a_straight_decode, 0,
+               6);
+    unit_case(s, "history: numbers stay valid while it grows", numbers_stay_valid_while_it_grows);
+    unit_case(s, "history: bounded memory drops the oldest", bounded_memory_drops_the_oldest);
+    unit_case(s, "history: gaps are one entry, decoded again the same",
+              gaps_are_one_entry_and_decoded_again);
+    unit_case(s, "history: impossible configuration", impossible_configuration);
+    return s;
+}
