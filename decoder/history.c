@@ -120,6 +120,8 @@ static void drop_oldest(struct history *h, size_t count)
     h->checkpoint_base += count;
     uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
     size_t old = (size_t)(first - h->mark_base);
+    if (old == 0)
+        return;
     memmove(h->marks, h->marks + old, (h->mark_count - old) * sizeof *h->marks);
     h->mark_count -= old;
     h->mark_base = first;

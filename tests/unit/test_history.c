@@ -141,7 +141,7 @@ START_TEST(bounded_memory_drops_the_oldest)
 {
     static struct fixture x;
     set_up(&x, 3, 60000);
-    struct history_config hc = {.checkpoint_bytes = 1024, .max_bytes = 64 << 10};
+    struct history_config hc = {.checkpoint_bytes = 1024, .max_bytes = 64 << 10, .max_gaps = 64};
     struct history *h;
     ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
     unsigned rounds = 20;

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Program image: who sees which bytes; runs; opcodes; text. */
+#include "decoder/code.h"
+#include "decoder/disasm.h"
+#include "tests/unit/unit_main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t nop_bx[8] = {0x00, 0x00, 0xa0, 0xe1, 0x1e, 0xff, 0x2f, 0xe1};
+static const uint8_t b_self[8] = {0xfe, 0xff, 0xff, 0xea, 0x1e, 0xff, 0x2f, 0xe1};
+
+static void add(struct code_image *image, struct code_region r)
+{
+    if (!r.size)
+        r.size = 8;
+    ck_assert_int_eq(code_image_add(image, &r), 0);
+}
+
+static uint32_t opcode_at(struct code_cache *cache, const struct code_key *key, uint64_t address)
+{
+    struct insn insn;
+    uint32_t opcode;
+    struct code_view *view = code_select(cache, key);
+    return code_insn(cache, view, address, BT_ISA_A32, &insn, &opcode) ? 0 : opcode;
+}
+
+START_TEST(same_address_under_two_contexts)
+{
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {0};
+    struct code_key key;
+    code_image_init(&image);
+    add(&image, (struct code_region){
+                    .address = 0x8000, .bytes = nop_bx, .by = CODE_BY_CONTEXT, .context = 1});
+    add(&image, (struct code_region){
+                    .address = 0x8000, .bytes = b_self, .by = CODE_BY_CONTEXT, .context = 2});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&key);
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0); /* context not known: nobody's code */
+    key.has_context = true;
+    key.context = 1;
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0xe1a00000);
+    struct code_run *one = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
+    key.context = 2;
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0xeafffffe);
+    struct code_run *two = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
+    ck_assert_uint_eq(code_run_count(one), 2);
+    ck_assert_int_eq(one->end, CODE_END_INDIRECT);
+    ck_assert_uint_eq(code_run_count(two), 1);
+    ck_assert_int_eq(two->end, CODE_END_DIRECT);
+    key.context = 3;
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0);
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+START_TEST(security_vmid_and_core_select)
+{
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {0};
+    struct code_key key;
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0, .bytes = b_self});
+    add(&image,
+        (struct code_region){
+            .address = 0, .bytes = nop_bx, .by = CODE_BY_SECURITY, .security = BT_SEC_NONSECURE});
+    add(&image, (struct code_region){.address = 0x100,
+                                     .bytes = nop_bx,
+                                     .by = CODE_BY_VMID | CODE_BY_CORE,
+                                     .vmid = 7,
+                                     .core = 1});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&key);
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0), 0xeafffffe); /* Secure: the general one */
+    key.security = BT_SEC_NONSECURE;
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0), 0xe1a00000); /* the more specific one wins */
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x100), 0);
+    key.core = 1;
+    key.vmid = 7;
+    key.has_vmid = true;
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x100), 0xe1a00000);
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+START_TEST(overlay_is_reloaded)
+{
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {0};
+    struct code_key old, new;
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0x2000, .bytes = nop_bx});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&old);
+    ck_assert_uint_eq(opcode_at(&cache, &old, 0x2000), 0xe1a00000);
+    new = old;
+    new.generation = code_image_new_generation(&image);
+    add(&image, (struct code_region){
+                    .address = 0x2000, .size = 4, .bytes = b_self, .generation = new.generation});
+    code_cache_refresh(&cache);
+    ck_assert_uint_eq(opcode_at(&cache, &new, 0x2000), 0xeafffffe);
+    ck_assert_uint_eq(opcode_at(&cache, &new, 0x2004), 0xe12fff1e); /* not overwritten */
+    ck_assert_uint_eq(opcode_at(&cache, &old, 0x2000), 0xe1a00000); /* the past keeps its code */
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+START_TEST(first_of_two_dumps_wins_and_reads_go_on)
+{
+    struct code_image image;
+    struct code_key key;
+    uint8_t got[16];
+    code_image_init(&image);
+    code_key_init(&key);
+    add(&image, (struct code_region){.address = 0x1004, .size = 4, .bytes = b_self});
+    add(&image, (struct code_region){.address = 0x1000, .bytes = nop_bx});
+    add(&image, (struct code_region){.address = 0x1008, .bytes = nop_bx});
+    ck_assert_uint_eq(code_image_read(&image, &key, 0x1000, got, 16), 16);
+    ck_assert_int_eq(memcmp(got, nop_bx, 4), 0);
+    ck_assert_int_eq(memcmp(got + 4, b_self, 4), 0);
+    ck_assert_int_eq(memcmp(got + 8, nop_bx, 8), 0);
+    ck_assert_uint_eq(code_image_read(&image, &key, 0x100c, got, 16), 4);
+    ck_assert_uint_eq(code_image_read(&image, &key, 0x0fff, got, 16), 0);
+    struct code_region empty = {.address = 0}, wrap = {.address = ~(uint64_t)0 - 1, .size = 8};
+    ck_assert_int_eq(code_image_add(&image, &empty), BT_ERR_INVAL);
+    ck_assert_int_eq(code_image_add(&image, &wrap), BT_ERR_INVAL);
+    code_image_release(&image);
+}
+END_TEST
+
+/* BE8: instructions are little-endian although data is not; BE32: both are big-endian. */
+START_TEST(byte_order_of_instructions)
+{
+    static const uint8_t big[8] = {0xe1, 0xa0, 0x00, 0x00, 0xe1, 0x2f, 0xff, 0x1e};
+    static const uint8_t big_thumb[8] = {0xf0, 0x00, 0xf8, 0x1d, 0x47, 0x70, 0xbf, 0x00};
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {0};
+    struct code_key key;
+    struct insn insn;
+    uint32_t opcode;
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0x1000, .bytes = nop_bx});
+    add(&image, (struct code_region){.address = 0x2000, .bytes = big, .big_endian = true});
+    add(&image, (struct code_region){.address = 0x3000, .bytes = big_thumb, .big_endian = true});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&key);
+    ck_assert_uint_eq(opcode_at(&cache, &key, 0x1004), opcode_at(&cache, &key, 0x2004));
+    struct code_view *view = code_select(&cache, &key);
+    ck_assert_int_eq(code_insn(&cache, view, 0x3000, BT_ISA_T32, &insn, &opcode), 0);
+    ck_assert_uint_eq(opcode, 0xf000f81d);
+    ck_assert_uint_eq(insn.target, 0x303e);
+    ck_assert_int_eq(code_insn(&cache, view, 0x3004, BT_ISA_T32, &insn, &opcode), 0);
+    ck_assert_uint_eq(opcode, 0x4770);
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+/* A 16-bit instruction in the last two bytes of known memory is code; half of a 32-bit one not. */
+START_TEST(end_of_known_code)
+{
+    static const uint8_t code[6] = {0x00, 0xbf, 0x70, 0x47, 0x00, 0xf0};
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {0};
+    struct code_key key;
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0x10, .size = 6, .bytes = code});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&key);
+    struct code_view *view = code_select(&cache, &key);
+    struct code_run *run = code_lookup(&cache, view, 0x10, BT_ISA_T32);
+    ck_assert_int_eq(run->end, CODE_END_INDIRECT);
+    ck_assert_uint_eq(code_run_count(run), 2);
+    run = code_onward(&cache, view, run);
+    ck_assert_int_eq(run->end, CODE_END_NO_CODE);
+    ck_assert_uint_eq(code_run_count(run), 0);
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+START_TEST(cache_starts_over_at_its_bound)
+{
+    static uint8_t code[64 * 1024];
+    struct code_image image;
+    struct code_cache cache;
+    struct code_options options = {.max_runs = CODE_RUN_CHUNK};
+    struct code_key key;
+    for (size_t i = 0; i < sizeof code; i += 4)
+        memcpy(code + i, b_self, 4);
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0, .size = sizeof code, .bytes = code});
+    code_cache_init(&cache, &image, &options);
+    code_key_init(&key);
+    struct code_view *view = code_select(&cache, &key);
+    for (uint64_t a = 0; a < sizeof code; a += 4) {
+        struct code_run *run = code_lookup(&cache, view, a, BT_ISA_A32);
+        ck_assert_uint_eq(run->target, a);
+        ck_assert_ptr_eq(code_taken(&cache, view, run), run);
+    }
+    ck_assert_uint_le(cache.run_count, CODE_RUN_CHUNK);
+    ck_assert_uint_gt(cache.epoch, 10);
+    code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+static const char *text(struct disasm *d, uint32_t opcode, unsigned size, enum bt_isa isa,
+                        uint8_t it)
+{
+    return disasm_text(d, 0x8000, isa, opcode, size, it);
+}
+
+START_TEST(text_of_instructions)
+{
+    struct disasm *d = disasm_new(false);
+    ck_assert_str_eq(text(d, 0xe1a00000, 4, BT_ISA_A32, DISASM_NO_IT), "mov r0, r0");
+    ck_assert_str_eq(text(d, 0x4770, 2, BT_ISA_T32, DISASM_NO_IT), "bx lr");
+    ck_assert_str_eq(text(d, 0x1840, 2, BT_ISA_T32, DISASM_NO_IT), "adds r0, r0, r1");
+    ck_assert_str_eq(text(d, 0x1840, 2, BT_ISA_T32, 0), "addeq r0, r0, r1");
+    ck_assert_str_eq(text(d, 0x1840, 2, BT_ISA_T32, DISASM_NO_IT), "adds r0, r0, r1");
+    ck_assert_str_eq(text(d, 0xf000f81e, 4, BT_ISA_T32, DISASM_NO_IT), "bl #0x8040");
+    ck_assert_str_eq(text(d, 0xffffffff, 4, BT_ISA_A32, DISASM_NO_IT), ".inst 0xffffffff");
+    ck_assert_str_eq(text(d, 0xffffffff, 4, BT_ISA_T32, DISASM_NO_IT), ".inst.w 0xffffffff");
+    disasm_free(d);
+}
+END_TEST
+
+/* ITTE EQ over three instructions; an exception in the middle and the return to it. */
+START_TEST(it_blocks_are_tracked)
+{
+    struct it_track it = {0};
+    ck_assert_uint_eq(it_track_step(&it, 0x100, BT_ISA_T32, 0xbf06, 2), DISASM_NO_IT);
+    ck_assert_uint_eq(it_track_step(&it, 0x102, BT_ISA_T32, 0x1840, 2), 0);
+    ck_assert_uint_eq(it_track_step(&it, 0x18, BT_ISA_A32, 0xe1a00000, 4), DISASM_NO_IT);
+    ck_assert_uint_eq(it_track_step(&it, 0x1c, BT_ISA_A32, 0xe1a00000, 4), DISASM_NO_IT);
+    ck_assert_uint_eq(it_track_step(&it, 0x104, BT_ISA_T32, 0x1840, 2), 0);
+    ck_assert_uint_eq(it_track_step(&it, 0x106, BT_ISA_T32, 0x1840, 2), 1);
+    ck_assert_uint_eq(it_track_step(&it, 0x108, BT_ISA_T32, 0x1840, 2), DISASM_NO_IT);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("code");
+    unit_case(s, "code: the same address under two context IDs", same_address_under_two_contexts);
+    unit_case(s, "code: security, VMID and core select", security_vmid_and_core_select);
+    unit_case(s, "code: an overlay is reloaded", overlay_is_reloaded);
+    unit_case(s, "code: overlapping dumps", first_of_two_dumps_wins_and_reads_go_on);
+    unit_case(s, "code: BE8 and BE32", byte_order_of_instructions);
+    unit_case(s, "code: end of known code", end_of_known_code);
+    unit_case(s, "code: the cache starts over at its bound", cache_starts_over_at_its_bound);
+    unit_case(s, "disasm: text", text_of_instructions);
+    unit_case(s, "disasm: IT blocks are tracked", it_blocks_are_tracked);
+    return s;
+}
