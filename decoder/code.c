@@ -52,7 +52,8 @@ static void drop_runs(struct code_cache *cache)
     cache->chunks = NULL;
     cache->chunk_count = 0;
     cache->run_count = 0;
-    cache->epoch++;
+    if (++cache->epoch == CODE_EPOCH_NONE)
+        cache->epoch = 0;
 }
 
 static void drop_views(struct code_cache *cache)
@@ -234,7 +235,8 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
 }
 
 /* True when `insn` ends the run; fills how. */
-static bool ends_run(const struct code_cache *cache, const struct insn *insn, struct code_run *run)
+static bool ends_run(const struct code_cache *cache, const struct insn *insn, uint64_t address,
+                     struct code_run *run)
 {
     switch (insn->cls) {
     case INSN_DIRECT:
@@ -247,11 +249,13 @@ static bool ends_run(const struct code_cache *cache, const struct insn *insn, st
         break;
     case INSN_ISB:
         run->end = CODE_END_BARRIER;
+        run->target = (uint32_t)(address + insn->size); /* the next instruction (digest 10.1) */
         break;
     case INSN_BARRIER:
         if (!cache->options.barrier_waypoints)
             return false;
         run->end = CODE_END_BARRIER;
+        run->target = (uint32_t)(address + insn->size);
         break;
     default:
         return false;
@@ -274,9 +278,12 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
             break;
         }
         run->extent = (uint32_t)(address - run->start);
-        address = (uint32_t)(address + insn.size);
+        if (count < 64 && insn.size == 4)
+            run->wide |= (uint64_t)1 << count;
         count++;
-        if (ends_run(cache, &insn, run))
+        bool end = ends_run(cache, &insn, address, run);
+        address = (uint32_t)(address + insn.size);
+        if (end)
             break;
         if (address / PAGE != page) {
             run->end = CODE_END_PAGE;
@@ -329,25 +336,38 @@ struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, u
     return run ? run : add_run(cache, view, address, isa);
 }
 
+struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
+                               struct code_run *from, uint64_t address, enum bt_isa isa)
+{
+    struct code_run *guess = from->next[CODE_TAKEN];
+    if (guess && guess->start == address && guess->isa == isa)
+        return guess;
+    uint32_t epoch = cache->epoch;
+    struct code_run *next = code_lookup(cache, view, address, isa);
+    if (epoch == cache->epoch)
+        from->next[CODE_TAKEN] = next;
+    return next;
+}
+
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
 {
-    if (run->taken)
-        return run->taken;
+    if (run->next[CODE_TAKEN])
+        return run->next[CODE_TAKEN];
     uint32_t epoch = cache->epoch;
     struct code_run *next = code_lookup(cache, view, run->target, (enum bt_isa)run->target_isa);
     if (epoch == cache->epoch)
-        run->taken = next;
+        run->next[CODE_TAKEN] = next;
     return next;
 }
 
 struct code_run *code_onward(struct code_cache *cache, struct code_view *view, struct code_run *run)
 {
-    if (run->onward)
-        return run->onward;
+    if (run->next[CODE_ONWARD])
+        return run->next[CODE_ONWARD];
     uint32_t epoch = cache->epoch;
     uint64_t address = (uint32_t)(run->start + run->length);
     struct code_run *next = code_lookup(cache, view, address, (enum bt_isa)run->isa);
     if (epoch == cache->epoch)
-        run->onward = next;
+        run->next[CODE_ONWARD] = next;
     return next;
 }

@@ -13,22 +13,29 @@
 
 enum code_end {
     CODE_END_DIRECT,   /* direct branch: target known */
+    CODE_END_BARRIER,  /* waypoint whose target is the next instruction */
     CODE_END_INDIRECT, /* target computed */
-    CODE_END_BARRIER,  /* waypoint that goes on to the next instruction */
     CODE_END_PAGE,     /* no waypoint yet: goes on at the next page */
     CODE_END_NO_CODE,  /* no code behind the last instruction; count may be 0 */
 };
 
+/* Ways on from a run; CODE_TAKEN of an indirect branch is a guess: where it went last. */
+enum code_way {
+    CODE_TAKEN,
+    CODE_ONWARD, /* to the instruction behind the last one */
+};
+
+/* One cache line. */
 struct code_run {
     uint64_t start;
-    uint64_t target;         /* CODE_END_DIRECT */
-    struct code_run *taken;  /* cached successor, or NULL: ask code_follow() */
-    struct code_run *onward; /* run behind the last instruction, or NULL */
-    uint32_t extent;         /* bytes from start to the last instruction's first byte */
-    uint32_t length;         /* bytes from start to the byte behind the last instruction */
-    uint32_t info;           /* bt_block_info() with condition unknown */
-    uint8_t end;             /* enum code_end */
-    uint8_t flags;           /* INSN_* of the last instruction */
+    uint64_t target;          /* CODE_END_DIRECT, CODE_END_BARRIER */
+    struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
+    uint64_t wide;            /* bit i: instruction i, of the first 64, has four bytes */
+    uint32_t extent;          /* bytes from start to the last instruction's first byte */
+    uint32_t length;          /* bytes from start to the byte behind the last instruction */
+    uint32_t info;            /* bt_block_info() with condition unknown */
+    uint8_t end;              /* enum code_end */
+    uint8_t flags;            /* INSN_* of the last instruction */
     uint8_t isa;
     uint8_t target_isa;
 };
@@ -47,6 +54,8 @@ struct code_options {
     bool t32_split;         /* BL/BLX pairs in T32 are two instructions */
     size_t max_runs;        /* memory limit: the cache starts over when it is reached; 0: default */
 };
+
+#define CODE_EPOCH_NONE UINT32_MAX /* no cache is ever in it */
 
 struct code_cache {
     const struct code_image *image;
@@ -78,6 +87,13 @@ struct code_view *code_select(struct code_cache *cache, const struct code_key *k
  */
 struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
                              enum bt_isa isa);
+
+/*
+ * The run at `address` where `from`, an indirect branch, went: remembers the last target, since
+ * most branches go where they went before.
+ */
+struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
+                               struct code_run *from, uint64_t address, enum bt_isa isa);
 
 /* Successors of a run; the first call looks up, later ones follow the link. */
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);

@@ -18,6 +18,7 @@ void flow_core_link(struct flow_core *f, struct code_cache *code)
     f->view = NULL;
     f->run = NULL;
     f->view_stale = true;
+    f->run_epoch = CODE_EPOCH_NONE;
 }
 
 void flow_core_key(const struct flow_core *f, struct code_key *key)

@@ -33,7 +33,8 @@ struct flow_core {
     uint64_t cycles; /* sum of all counts since the stream began */
     uint32_t generation;
     uint16_t core;
-    bool view_stale; /* what selects the view has changed */
+    bool view_stale;    /* what selects the view has changed */
+    uint32_t run_epoch; /* of `code`, when a flow stage last kept pointers to runs */
     struct code_cache *code;
     struct code_view *view;
     struct code_run *run; /* that starts at cur.address, or NULL: look it up */
@@ -72,6 +73,12 @@ struct code_view *flow_view(struct flow_core *f);
 
 /* The run at the current position; NULL, after a gap event, when there is no memory for it. */
 struct code_run *flow_run_here(struct flow_core *f, struct flow_out *out, uint64_t offset);
+
+/* Pointers to runs that a flow stage kept are still good. */
+static inline bool flow_runs_valid(const struct flow_core *f)
+{
+    return f->run_epoch == f->code->epoch;
+}
 
 void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa);
 

@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/ptm.h"
 
+#include "decoder/ptm_internal.h"
+
 #include <string.h>
 
-#define HDR_ISYNC      0x08
-#define HDR_TRIGGER    0x0c
-#define HDR_VMID       0x3c
-#define HDR_TIMESTAMP  0x42 /* bit 2: clock frequency changed */
-#define HDR_IGNORE     0x66
-#define HDR_CONTEXT    0x6e
-#define HDR_UPDATE     0x72
-#define HDR_EXC_RETURN 0x76
-#define ASYNC_ZEROS    5
-#define ASYNC_END      0x80
-
-/* A parse function returns the packet's bytes, or one of these. */
-#define NEED_MORE 0
-#define BAD       (-1)
-
-/* Bytes of one packet while it is taken apart. */
-struct cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
-
-static inline bool next_byte(struct cursor *c, uint8_t *byte)
-{
-    if (c->p == c->end)
-        return false;
-    *byte = *c->p++;
-    return true;
-}
+#define ASYNC_ZEROS 5
+#define ASYNC_END   0x80
 
 void ptm_init(struct ptm *p, const struct ptm_config *config)
 {
@@ -56,328 +32,6 @@ void ptm_discontinuity(struct ptm *p)
     p->offset += p->carry_len;
     p->carry_len = 0;
     lose_sync(p, p->offset);
-}
-
-/* Digest 6.1. The first byte's count bits and continuation are given by the caller. */
-static bool count_rest(struct cursor *c, bool more, uint32_t *count)
-{
-    uint8_t byte = 0;
-    for (unsigned i = 0; more && i < 4; i++) {
-        if (!next_byte(c, &byte))
-            return false;
-        *count |= (uint32_t)(byte & 0x7f) << (4 + 7 * i);
-        more = byte & 0x80;
-    }
-    return true;
-}
-
-static bool cycle_count(struct cursor *c, struct ptm_packet *k)
-{
-    uint8_t byte;
-    if (!next_byte(c, &byte))
-        return false;
-    k->cycles = byte >> 2 & 0xf;
-    k->flags |= PTM_HAS_CYCLES;
-    return count_rest(c, byte & 0x40, &k->cycles);
-}
-
-static bool context_id(const struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    unsigned n = p->config.context_bytes;
-    if ((size_t)(c->end - c->p) < n)
-        return false;
-    k->context = 0;
-    for (unsigned i = 0; i < n; i++)
-        k->context |= (uint32_t)*c->p++ << 8 * i;
-    if (n)
-        k->flags |= PTM_HAS_CONTEXT;
-    return true;
-}
-
-static enum bt_security security(const struct ptm *p, bool ns, bool hyp)
-{
-    if (hyp && p->config.virtualization)
-        return BT_SEC_HYP;
-    return ns ? BT_SEC_NONSECURE : BT_SEC_SECURE;
-}
-
-static void set_state(const struct ptm *p, struct ptm_packet *k, uint8_t isa)
-{
-    if (isa == BT_ISA_T32 && p->last_alt_isa)
-        isa = BT_ISA_T32EE;
-    k->isa_state = (uint8_t)(isa | security(p, p->last_ns, p->last_hyp) << 4);
-    k->value = p->last_address;
-}
-
-/* Digest 6.3. */
-static int parse_isync(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    if (c->end - c->p < 6)
-        return NEED_MORE;
-    const uint8_t *b = c->p + 1;
-    uint32_t address = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    uint8_t info = b[4];
-    c->p += 6;
-    k->number = info >> 5 & 3;
-    if (p->config.cycle_accurate && k->number != 0 && !cycle_count(c, k))
-        return NEED_MORE;
-    if (!context_id(p, c, k))
-        return NEED_MORE;
-    k->kind = PTM_ISYNC;
-    p->last_ns = info & 8;
-    p->last_hyp = info & 2;
-    p->last_alt_isa = info & 4;
-    p->last_isa = address & 1 ? BT_ISA_T32 : BT_ISA_A32;
-    p->last_address = address & ~1u;
-    p->based = true;
-    set_state(p, k, p->last_isa);
-    return 1;
-}
-
-/* What the address bytes of a branch or waypoint update said. */
-struct address {
-    uint32_t value; /* address bits [.. ] before the shift of the instruction set */
-    uint8_t bytes;
-    uint8_t fifth;
-    bool e; /* bit 6 of the last byte: an information byte follows */
-};
-
-/* Digest 6.6: one to five bytes, continue bit 7; the last of two to four has six address bits. */
-static bool address_bytes(struct cursor *c, struct address *a)
-{
-    uint8_t byte;
-    if (!next_byte(c, &byte))
-        return false;
-    a->value = byte >> 1 & 0x3f;
-    a->bytes = 1;
-    a->e = false;
-    unsigned shift = 6;
-    while ((byte & 0x80) && a->bytes < 5) {
-        if (!next_byte(c, &byte))
-            return false;
-        a->bytes++;
-        if (a->bytes == 5 || !(byte & 0x80))
-            a->e = byte & 0x40;
-        if (a->bytes < 5)
-            a->value |= (uint32_t)(byte & (byte & 0x80 ? 0x7f : 0x3f)) << shift;
-        shift += 7;
-    }
-    a->fifth = byte;
-    return true;
-}
-
-/* Digest 6.6, 7: new low bits over LastState's address; five bytes also give the state. */
-static void merge_address(const struct address *a, uint32_t *address, uint8_t *isa)
-{
-    /* Low bits replaced by 1..4 bytes, before the shift: byte 1 has 6, the last 6, others 7. */
-    static const uint8_t bits[5] = {0, 6, 12, 19, 26};
-    static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
-    if (a->bytes < 5) {
-        unsigned n = bits[a->bytes] + shifts[*isa];
-        *address = (*address & ~((1u << n) - 1)) | a->value << shifts[*isa];
-        return;
-    }
-    if (a->fifth & 0x20) {
-        *isa = BT_ISA_JAZELLE;
-        *address = a->value | (uint32_t)(a->fifth & 0x1f) << 27;
-    } else if (a->fifth & 0x10) {
-        *isa = BT_ISA_T32;
-        *address = a->value << 1 | (uint32_t)(a->fifth & 0xf) << 28;
-    } else { /* the code without bit 3 is reserved: read as A32 */
-        *isa = BT_ISA_A32;
-        *address = a->value << 2 | (uint32_t)(a->fifth & 7) << 29;
-    }
-}
-
-static uint8_t address_flags(const struct ptm *p, const struct address *a)
-{
-    bool odd = a->bytes == 5 && (a->fifth & 0x38) == 0;
-    return (uint8_t)((odd ? PTM_ODD_STATE : 0) | (p->based || a->bytes == 5 ? 0 : PTM_PARTIAL));
-}
-
-/* Digest 6.6. LastState is written only when the packet is complete. */
-static int parse_branch(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    struct address a;
-    uint8_t info0 = 0, info1 = 0;
-    if (!address_bytes(c, &a))
-        return NEED_MORE;
-    if (a.e && !next_byte(c, &info0))
-        return NEED_MORE;
-    bool second = a.e && (info0 & 0x80);
-    if (second && !next_byte(c, &info1))
-        return NEED_MORE;
-    if (info1 & 0x80)
-        return BAD;
-    if (p->config.cycle_accurate && !cycle_count(c, k))
-        return NEED_MORE;
-    k->kind = PTM_BRANCH;
-    k->n = a.bytes;
-    k->flags |= address_flags(p, &a);
-    merge_address(&a, &p->last_address, &p->last_isa);
-    if (a.e) {
-        k->flags |= PTM_HAS_INFO;
-        k->number = (uint16_t)((info0 >> 1 & 0xf) | (info1 & 0x1f) << 4);
-        p->last_alt_isa = info0 & 0x40;
-        p->last_ns = info0 & 1;
-        if (second)
-            p->last_hyp = info1 & 0x20;
-    }
-    set_state(p, k, p->last_isa);
-    return 1;
-}
-
-/* Digest 6.7: address bytes as in a branch; never a cycle count. */
-static int parse_update(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    struct address a;
-    uint8_t info;
-    c->p++;
-    if (!address_bytes(c, &a))
-        return NEED_MORE;
-    bool thumb5 = a.bytes == 5 && (a.fifth & 0x30) == 0x10;
-    bool has_info = thumb5 && a.e;
-    if (has_info && !next_byte(c, &info))
-        return NEED_MORE;
-    uint32_t address = p->last_address;
-    uint8_t isa = p->last_isa;
-    merge_address(&a, &address, &isa);
-    if (has_info)
-        p->last_alt_isa = info & 0x40;
-    k->kind = PTM_UPDATE;
-    k->n = a.bytes;
-    k->flags |= address_flags(p, &a);
-    set_state(p, k, isa);
-    k->value = address;
-    p->last_isa = isa;
-    if (!p->config.update_keeps_base)
-        p->last_address = address;
-    return 1;
-}
-
-/* Digest 6.11: least significant group first; missing groups keep their old bits. */
-static int parse_timestamp(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    unsigned last = p->config.timestamp64 ? 9 : 7;
-    uint64_t value = 0;
-    unsigned bits = 0;
-    uint8_t byte, header = *c->p++;
-    for (unsigned n = 1;; n++) {
-        if (!next_byte(c, &byte))
-            return NEED_MORE;
-        if (n == last) {
-            unsigned width = p->config.timestamp64 ? 8 : 6;
-            value |= (uint64_t)(byte & ((1u << width) - 1)) << bits;
-            bits += width;
-            break;
-        }
-        value |= (uint64_t)(byte & 0x7f) << bits;
-        bits += 7;
-        if (!(byte & 0x80))
-            break;
-    }
-    if (p->config.cycle_accurate && !cycle_count(c, k))
-        return NEED_MORE;
-    bool full = bits >= 48 && (bits == 64 || !p->config.timestamp64);
-    uint64_t mask = bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
-    p->ts_raw = (p->ts_raw & ~mask) | value;
-    p->ts_valid |= full;
-    k->kind = PTM_TIMESTAMP;
-    k->value = p->ts_raw;
-    k->n = (uint8_t)bits;
-    k->flags |= (p->ts_valid ? PTM_TS_VALID : 0) | (header & 4 ? PTM_TS_FREQ : 0);
-    return 1;
-}
-
-static int parse_context(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    c->p++;
-    k->kind = PTM_CONTEXT;
-    return context_id(p, c, k) ? 1 : NEED_MORE;
-}
-
-static int parse_vmid(struct cursor *c, struct ptm_packet *k)
-{
-    if (c->end - c->p < 2)
-        return NEED_MORE;
-    k->kind = PTM_VMID;
-    k->value = c->p[1];
-    c->p += 2;
-    return 1;
-}
-
-static int parse_single(struct cursor *c, struct ptm_packet *k, enum ptm_kind kind)
-{
-    c->p++;
-    k->kind = (uint8_t)kind;
-    return 1;
-}
-
-/* Digest 6.5: one atom with its count. */
-static int parse_atom_cycles(struct cursor *c, struct ptm_packet *k)
-{
-    uint8_t header = *c->p++;
-    k->kind = PTM_ATOM;
-    k->n = 1;
-    k->value = header >> 1 & 1;
-    k->cycles = header >> 2 & 0xf;
-    k->flags = PTM_HAS_CYCLES;
-    return count_rest(c, header & 0x40, &k->cycles) ? 1 : NEED_MORE;
-}
-
-/* Digest 6.4: the atoms below the marker bit, the oldest next to it. */
-static inline void atoms(uint8_t header, struct ptm_packet *k)
-{
-    k->kind = PTM_ATOM;
-    if (header & 0x40) {
-        k->n = 5;
-        k->value = header >> 1 & 0x1f;
-        return;
-    }
-    unsigned marker = 31 - (unsigned)__builtin_clz(header & 0x3f);
-    k->n = (uint8_t)(marker - 1);
-    k->value = header >> 1 & ((1u << (marker - 1)) - 1);
-}
-
-static int parse_atoms(const struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    if (p->config.cycle_accurate)
-        return parse_atom_cycles(c, k);
-    if (*c->p < 0x84)
-        return BAD;
-    atoms(*c->p++, k);
-    return 1;
-}
-
-/* One packet that is no A-sync. Returns 1, NEED_MORE or BAD; c->p ends behind the packet. */
-static int parse_packet(struct ptm *p, struct cursor *c, struct ptm_packet *k)
-{
-    uint8_t header = *c->p;
-    if (header & 1)
-        return parse_branch(p, c, k);
-    if (header & 0x80)
-        return parse_atoms(p, c, k);
-    switch (header) {
-    case HDR_ISYNC:
-        return parse_isync(p, c, k);
-    case HDR_TIMESTAMP:
-    case HDR_TIMESTAMP | 4:
-        return parse_timestamp(p, c, k);
-    case HDR_UPDATE:
-        return parse_update(p, c, k);
-    case HDR_CONTEXT:
-        return parse_context(p, c, k);
-    case HDR_VMID:
-        return parse_vmid(c, k);
-    case HDR_EXC_RETURN:
-        return parse_single(c, k, PTM_EXC_RETURN);
-    case HDR_TRIGGER:
-        return parse_single(c, k, PTM_TRIGGER);
-    case HDR_IGNORE:
-        return parse_single(c, k, PTM_IGNORE);
-    default:
-        return BAD;
-    }
 }
 
 static void clear_packet(struct ptm_packet *k, uint64_t offset)
@@ -460,17 +114,17 @@ static size_t parse_carried(struct ptm *p, const uint8_t *data, size_t len, stru
     size_t had = p->carry_len;
     size_t take = PTM_CARRY - had < len ? PTM_CARRY - had : len;
     memcpy(p->carry + had, data, take);
-    struct cursor c = {p->carry, p->carry + had + take};
+    struct ptm_cursor c = {p->carry, p->carry + had + take};
     struct ptm_packet *k = &out[*count];
     clear_packet(k, p->offset);
-    int result = parse_packet(p, &c, k);
-    if (result == NEED_MORE) {
+    int result = ptm_parse_packet(p, &c, k);
+    if (result == PTM_NEED_MORE) {
         p->carry_len = (uint8_t)(had + take);
         return take;
     }
     (*count)++;
     p->carry_len = 0;
-    if (result == BAD) {
+    if (result == PTM_BAD) {
         /* The carried bytes behind the header have no zeros that matter: they are looked at
          * again here, the rest by the caller. */
         uint8_t tail[PTM_CARRY];
@@ -488,18 +142,132 @@ static size_t parse_carried(struct ptm *p, const uint8_t *data, size_t len, stru
 /* Synced, at a header with all of `data` at hand. Returns bytes consumed; 0: carry the rest. */
 static inline size_t parse_one(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *k)
 {
-    struct cursor c = {data, data + len};
+    struct ptm_cursor c = {data, data + len};
     clear_packet(k, p->offset);
-    int result = parse_packet(p, &c, k);
-    if (result == NEED_MORE)
+    int result = ptm_parse_packet(p, &c, k);
+    if (result == PTM_NEED_MORE)
         return 0;
-    if (result == BAD) {
+    if (result == PTM_BAD) {
         lose_at(p, k, *data);
         return 1;
     }
     k->size = (uint16_t)(c.p - data);
     p->offset += k->size;
     return k->size;
+}
+
+/* ---- the packets that most of a stream is made of ----------------------------------------------
+ */
+
+/* Digest 6.4: atoms and their number for each header of a stream that is not cycle-accurate. */
+#define ATOM_1(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 1, 1                                                                            \
+    }
+#define ATOM_2(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 3, 2                                                                            \
+    }
+#define ATOM_3(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 7, 3                                                                            \
+    }
+#define ATOM_4(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 15, 4                                                                           \
+    }
+#define ATOM_5(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 31, 5                                                                           \
+    }
+#define EIGHT(m, h) m(h), m(h + 2), m(h + 4), m(h + 6), m(h + 8), m(h + 10), m(h + 12), m(h + 14)
+
+/* Index: (header - 0x80) / 2; n = 0: not an atom header. */
+static const struct {
+    uint8_t value;
+    uint8_t n;
+} atom_headers[64] = {
+    {0, 0},
+    {0, 0},
+    ATOM_1(0x84),
+    ATOM_1(0x86),
+    ATOM_2(0x88),
+    ATOM_2(0x8a),
+    ATOM_2(0x8c),
+    ATOM_2(0x8e),
+    EIGHT(ATOM_3, 0x90),
+    EIGHT(ATOM_4, 0xa0),
+    EIGHT(ATOM_4, 0xb0),
+    EIGHT(ATOM_5, 0xc0),
+    EIGHT(ATOM_5, 0xd0),
+    EIGHT(ATOM_5, 0xe0),
+    EIGHT(ATOM_5, 0xf0),
+};
+
+/* A branch address of one to four bytes without an information byte; 0: it is another one. */
+static inline unsigned short_branch(struct ptm *p, const uint8_t *b, size_t len,
+                                    struct ptm_packet *k)
+{
+    static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
+    uint32_t value = b[0] >> 1 & 0x3f;
+    unsigned n = 1, bits = 6, shift = shifts[p->last_isa];
+    uint8_t byte = b[0];
+    while (byte & 0x80) {
+        if (n == 4 || n == len)
+            return 0;
+        byte = b[n++];
+        value |= (uint32_t)(byte & 0x7f) << bits;
+        bits += 7;
+    }
+    if (n > 1) {
+        if (byte & 0x40)
+            return 0;
+        bits--;
+    }
+    uint32_t mask = (1u << (bits + shift)) - 1;
+    p->last_address = (p->last_address & ~mask) | (value << shift & mask);
+    *k = (struct ptm_packet){.offset = p->offset,
+                             .value = p->last_address,
+                             .size = (uint16_t)n,
+                             .kind = PTM_BRANCH,
+                             .flags = p->based ? 0 : PTM_PARTIAL,
+                             .isa_state = ptm_isa_state(p, p->last_isa),
+                             .n = (uint8_t)n};
+    return n;
+}
+
+/*
+ * Atoms and short branches of a synchronised stream without cycle counts, as many as there are.
+ * Stops at the first other packet. Returns bytes consumed.
+ */
+static size_t parse_common(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
+                           size_t max, size_t *count)
+{
+    size_t i = 0, n = *count;
+    while (i < len && n < max) {
+        uint8_t header = data[i];
+        struct ptm_packet *k = &out[n];
+        unsigned size = 1;
+        if (header & 1) {
+            size = short_branch(p, data + i, len - i, k);
+            if (size == 0)
+                break;
+        } else {
+            unsigned atom = (unsigned)(header - 0x80) / 2;
+            if (header < 0x84)
+                break;
+            *k = (struct ptm_packet){.offset = p->offset,
+                                     .value = atom_headers[atom].value,
+                                     .size = 1,
+                                     .kind = PTM_ATOM,
+                                     .n = atom_headers[atom].n};
+        }
+        p->offset += size;
+        i += size;
+        n++;
+    }
+    *count = n;
+    return i;
 }
 
 size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out, size_t max,
@@ -512,6 +280,11 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
         if (!p->synced || p->in_zeros) {
             i += scan_zeros(p, data + i, len - i, out, &n);
             continue;
+        }
+        if (!p->config.cycle_accurate) {
+            i += parse_common(p, data + i, len - i, out, max - 1, &n);
+            if (i == len || n + 2 > max)
+                break;
         }
         if (data[i] == 0) {
             p->in_zeros = true;

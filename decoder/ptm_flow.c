@@ -44,21 +44,28 @@ static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
 
 /* ---- return stack (digest 11) -------------------------------------------------------------- */
 
-static inline void push_return(struct ptm_flow *f, uint64_t address, uint8_t isa, uint8_t security)
+static inline void push_return(struct ptm_flow *f, uint64_t address, uint8_t isa, uint8_t security,
+                               struct code_run *from)
 {
+    if (!flow_runs_valid(&f->core)) {
+        memset(f->rs_from, 0, sizeof f->rs_from);
+        f->core.run_epoch = f->core.code->epoch;
+    }
     f->rs[f->rs_top] = (struct ptm_return){(uint32_t)address, isa, security};
+    f->rs_from[f->rs_top] = from;
     f->rs_top = (f->rs_top + 1) % PTM_RETURN_STACK;
     if (f->rs_count < PTM_RETURN_STACK)
         f->rs_count++;
 }
 
-static bool pop_return(struct ptm_flow *f, struct ptm_return *r)
+static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run **from)
 {
     if (f->rs_count == 0)
         return false;
     f->rs_count--;
     f->rs_top = (f->rs_top + PTM_RETURN_STACK - 1) % PTM_RETURN_STACK;
     *r = f->rs[f->rs_top];
+    *from = flow_runs_valid(&f->core) ? f->rs_from[f->rs_top] : NULL;
     return true;
 }
 
@@ -142,19 +149,26 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
                              uint64_t address)
 {
     struct ptm_return r;
-    if (!f->config.return_stack || !pop_return(f, &r)) {
+    struct code_run *call;
+    if (!f->config.return_stack || !pop_return(f, &r, &call)) {
         flow_lose(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, address);
         return;
     }
     flow_set_security(&f->core, out, offset, (enum bt_security)r.security, true);
     flow_go_to(&f->core, r.address, r.isa);
+    if (call && !f->core.view_stale)
+        f->core.run = code_onward(f->core.code, f->core.view, call);
 }
 
-static void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run, uint64_t offset)
+/* After the waypoint that ends `run`, E: the position it leads to. */
+static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run,
+                         uint64_t offset)
 {
     uint64_t ret = (uint32_t)(run->start + run->length);
     uint8_t isa = f->core.cur.isa, security = f->core.cur.security;
-    bool link = run->flags & INSN_LINK; /* following a link may start the cache over: run is void */
+    /* Following a link may start the cache over: the run is void then. */
+    bool push = (run->flags & INSN_LINK) && f->config.return_stack;
+    uint32_t epoch = f->core.code->epoch;
     if (run->end == CODE_END_DIRECT) {
         f->core.cur.address = run->target;
         f->core.cur.isa = run->target_isa;
@@ -166,24 +180,31 @@ static void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run
         indirect_by_atom(f, out, offset, run->start + run->extent);
     }
     /* After the pop, never before (digest 11). */
-    if (link && f->config.return_stack)
-        push_return(f, ret, isa, security);
+    if (push)
+        push_return(f, ret, isa, security, epoch == f->core.code->epoch ? run : NULL);
+}
+
+/* One waypoint with its condition. Returns its run, NULL when the code could not be followed. */
+static inline struct code_run *waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                                        enum bt_cond cond, uint64_t cycles)
+{
+    struct code_run *run = f->core.run;
+    if (!run || run->end >= CODE_END_PAGE)
+        return take_waypoint(f, out, offset, cond, cycles);
+    /* The hot path: a cached run that ends in a waypoint. */
+    flow_block(&f->core, out, run->start, run->extent, run->info | (uint32_t)cond << 4, cycles);
+    f->last_waypoint = run->start + run->extent;
+    return run;
 }
 
 static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
                             struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
-    enum bt_cond cond = passed ? BT_COND_PASS : BT_COND_FAIL;
-    struct code_run *run = f->core.run;
-    if (run && run->end < CODE_END_PAGE) { /* the hot path: a cached run that ends in a waypoint */
-        flow_block(&f->core, out, run->start, run->extent, run->info | (uint32_t)cond << 4, cycles);
-        f->last_waypoint = run->start + run->extent;
-    } else {
-        run = take_waypoint(f, out, k->offset, cond, cycles);
-        if (!run)
-            return;
-    }
+    struct code_run *run =
+        waypoint(f, out, k->offset, passed ? BT_COND_PASS : BT_COND_FAIL, cycles);
+    if (!run)
+        return;
     if (passed) {
         taken(f, out, run, k->offset);
         return;
@@ -192,16 +213,73 @@ static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool
     f->core.run = code_onward(f->core.code, f->core.view, run);
 }
 
+/* An atom of the slow path: code seen for the first time, long runs, pops, cycle counts. */
+static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i,
+                      struct flow_out *out)
+{
+    if (f->core.cur.known)
+        one_atom(f, k, !(k->value >> i & 1), out);
+    else
+        f->atoms_dropped++;
+}
+
+/*
+ * Atoms along cached runs: one load of the run and one of its successor for each, and no branch
+ * that depends on the data but for returns. Position and counters are written back at the end.
+ * Returns how many atoms are left.
+ */
+static unsigned follow_atoms(struct ptm_flow *f, unsigned value, unsigned n, struct flow_out *out)
+{
+    struct code_run *run = f->core.run;
+    struct bt_block *b = out->blocks + out->block_count, *first = b;
+    uint64_t instructions = 0, last = f->last_waypoint;
+    bool stack = f->config.return_stack;
+    while (n > 0) {
+        unsigned fail = value >> (n - 1) & 1;
+        if (run->end > CODE_END_BARRIER + fail)
+            break; /* passed: direct or barrier; failed: indirect, too */
+        struct code_run *next = run->next[fail];
+        if (!next)
+            break;
+        b->first = run->start;
+        b->extent = run->extent;
+        b->info = run->info | (1 + fail) << 4;
+        b++;
+        instructions += run->info >> 8;
+        last = run->start + run->extent;
+        if (stack && (run->flags & INSN_LINK) && !fail)
+            push_return(f, (uint32_t)(run->start + run->length), run->isa, f->core.cur.security,
+                        run);
+        run = next;
+        n--;
+    }
+    size_t count = (size_t)(b - first);
+    if (out->cycles)
+        for (size_t i = 0; i < count; i++)
+            out->cycles[out->block_count + i] = FLOW_NO_CYCLES;
+    out->block_count += count;
+    f->core.blocks += count;
+    f->core.instructions += instructions;
+    f->last_waypoint = last;
+    f->core.run = run;
+    f->core.cur.address = run->start;
+    f->core.cur.isa = run->isa;
+    return n;
+}
+
 static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
-    if (k->flags & PTM_HAS_CYCLES)
+    bool counted = k->flags & PTM_HAS_CYCLES;
+    unsigned n = k->n;
+    if (counted)
         f->core.cycles += k->cycles;
-    for (unsigned i = k->n; i-- > 0;) {
-        if (!f->core.cur.known) {
-            f->atoms_dropped += i + 1;
-            return;
+    while (n > 0) {
+        if (f->core.run && !f->core.view_stale && !counted) {
+            n = follow_atoms(f, (unsigned)k->value, n, out);
+            if (n == 0)
+                return;
         }
-        one_atom(f, k, !(k->value >> i & 1), out);
+        slow_atom(f, k, --n, out);
     }
 }
 
@@ -210,18 +288,27 @@ static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, s
 static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
+    enum bt_isa isa = ptm_packet_isa(k);
+    struct code_run *run = NULL, *next = NULL;
     if (f->core.cur.known) {
-        struct code_run *run = take_waypoint(f, out, k->offset, BT_COND_PASS, cycles);
-        if (run && (run->flags & INSN_LINK) && f->config.return_stack)
+        if (f->core.view_stale)
+            flow_view(&f->core);
+        run = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
+    }
+    if (run) {
+        if ((run->flags & INSN_LINK) && f->config.return_stack)
             push_return(f, (uint32_t)(run->start + run->length), f->core.cur.isa,
-                        f->core.cur.security);
-        if (run && run->end == CODE_END_DIRECT && run->target != k->value)
+                        f->core.cur.security, run);
+        if (run->end == CODE_END_DIRECT && run->target != k->value)
             flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, run->start + run->extent);
+        if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
+            next = code_indirect(f->core.code, f->core.view, run, k->value, isa);
     }
     if (k->flags & PTM_HAS_INFO)
         flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);
-    flow_go_to(&f->core, k->value, (uint8_t)ptm_packet_isa(k));
-    if (f->core.cur.isa == BT_ISA_JAZELLE) /* not traced until an I-sync (digest 13.6) */
+    flow_go_to(&f->core, k->value, (uint8_t)isa);
+    f->core.run = next;
+    if (isa == BT_ISA_JAZELLE) /* not traced until an I-sync (digest 13.6) */
         f->core.cur.known = false;
 }
 
