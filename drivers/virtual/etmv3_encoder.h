@@ -161,7 +161,11 @@ int etmv3_encoder_insn(struct etmv3_encoder *e, const struct etmv3_insn *insn);
  */
 int etmv3_encoder_data(struct etmv3_encoder *e, const struct etmv3_access *access);
 
-/* The value for a placeholder. Lost if trace is off or the tag is not out. */
+/*
+ * The value for a placeholder. Nothing if trace is off or the tag is free. A placeholder from
+ * before a gap still gets its value, which a decoder has to ignore; its tag is not used again until
+ * then.
+ */
 int etmv3_encoder_late_value(struct etmv3_encoder *e, unsigned tag, uint32_t value);
 
 /* The instruction with `in_progress` has no more transfers. */
@@ -237,7 +241,7 @@ int etmv3_encoder_ignore(struct etmv3_encoder *e);
 /* As if the sync counter had expired: A-sync now, I-sync within isync_delay instructions. */
 int etmv3_encoder_request_sync(struct etmv3_encoder *e);
 
-/* Outputs pending atoms and branch (end of trace). */
+/* Outputs what is pending: branch, cycle count, atoms (end of trace). */
 int etmv3_encoder_flush(struct etmv3_encoder *e);
 
 /* E and N atoms that are not in the output yet. */
@@ -246,7 +250,7 @@ unsigned etmv3_encoder_pending_atoms(const struct etmv3_encoder *e);
 /* Cycle-accurate mode: W atoms traced or pending since the last I-sync that began a region. */
 uint64_t etmv3_encoder_cycles(const struct etmv3_encoder *e);
 
-/* True while a placeholder with this tag waits for its value. */
+/* True while a placeholder of this region of trace waits for its value. */
 bool etmv3_encoder_tag_out(const struct etmv3_encoder *e, unsigned tag);
 
 /* Packets of a kind in the output so far. */
