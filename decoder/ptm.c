@@ -204,12 +204,28 @@ static const struct {
     EIGHT(ATOM_5, 0xf0),
 };
 
-/* A branch address of one to four bytes without an information byte; 0: it is another one. */
+/* Rest of a count (digest 6.1) behind the n bytes at `b`; false: not all of it is there. */
+static inline bool more_count(const uint8_t *b, size_t len, unsigned *n, bool more, uint32_t *count)
+{
+    for (unsigned shift = 4; more && shift < 32; shift += 7) {
+        if (*n == len)
+            return false;
+        uint8_t byte = b[(*n)++];
+        *count |= (uint32_t)(byte & 0x7f) << shift;
+        more = byte & 0x80;
+    }
+    return true;
+}
+
+/*
+ * A branch address of one to four bytes without an information byte, with its count in
+ * cycle-accurate mode; 0: it is another one, or not all there.
+ */
 static inline unsigned short_branch(struct ptm *p, const uint8_t *b, size_t len,
                                     struct ptm_packet *k)
 {
     static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
-    uint32_t value = b[0] >> 1 & 0x3f;
+    uint32_t value = b[0] >> 1 & 0x3f, cycles = 0;
     unsigned n = 1, bits = 6, shift = shifts[p->last_isa];
     uint8_t byte = b[0];
     while (byte & 0x80) {
@@ -219,49 +235,78 @@ static inline unsigned short_branch(struct ptm *p, const uint8_t *b, size_t len,
         value |= (uint32_t)(byte & 0x7f) << bits;
         bits += 7;
     }
+    uint8_t bytes = (uint8_t)n;
     if (n > 1) {
         if (byte & 0x40)
             return 0;
         bits--;
     }
+    bool counted = p->config.cycle_accurate;
+    if (counted) {
+        if (n == len)
+            return 0;
+        byte = b[n++];
+        cycles = byte >> 2 & 0xf;
+        if (!more_count(b, len, &n, byte & 0x40, &cycles))
+            return 0;
+    }
     uint32_t mask = (1u << (bits + shift)) - 1;
     p->last_address = (p->last_address & ~mask) | (value << shift & mask);
-    *k = (struct ptm_packet){.offset = p->offset,
-                             .value = p->last_address,
-                             .size = (uint16_t)n,
-                             .kind = PTM_BRANCH,
-                             .flags = p->based ? 0 : PTM_PARTIAL,
-                             .isa_state = ptm_isa_state(p, p->last_isa),
-                             .n = (uint8_t)n};
+    *k = (struct ptm_packet){
+        .offset = p->offset,
+        .value = p->last_address,
+        .cycles = cycles,
+        .size = (uint16_t)n,
+        .kind = PTM_BRANCH,
+        .flags = (uint8_t)((p->based ? 0 : PTM_PARTIAL) | (counted ? PTM_HAS_CYCLES : 0)),
+        .isa_state = ptm_isa_state(p, p->last_isa),
+        .n = bytes};
     return n;
 }
 
+/* An atom header; 0: it is something else, or not all there. */
+static inline unsigned short_atom(const struct ptm *p, const uint8_t *b, size_t len,
+                                  struct ptm_packet *k)
+{
+    uint8_t header = b[0];
+    if (p->config.cycle_accurate) { /* digest 6.5 */
+        uint32_t cycles = header >> 2 & 0xf;
+        unsigned n = 1;
+        if (header < 0x80 || !more_count(b, len, &n, header & 0x40, &cycles))
+            return 0;
+        *k = (struct ptm_packet){.offset = p->offset,
+                                 .value = header >> 1 & 1,
+                                 .cycles = cycles,
+                                 .size = (uint16_t)n,
+                                 .kind = PTM_ATOM,
+                                 .flags = PTM_HAS_CYCLES,
+                                 .n = 1};
+        return n;
+    }
+    if (header < 0x84)
+        return 0;
+    unsigned atom = (unsigned)(header - 0x80) / 2;
+    *k = (struct ptm_packet){.offset = p->offset,
+                             .value = atom_headers[atom].value,
+                             .size = 1,
+                             .kind = PTM_ATOM,
+                             .n = atom_headers[atom].n};
+    return 1;
+}
+
 /*
- * Atoms and short branches of a synchronised stream without cycle counts, as many as there are.
- * Stops at the first other packet. Returns bytes consumed.
+ * Atoms and short branches of a synchronised stream, as many as there are. Stops at the first
+ * other packet. Returns bytes consumed.
  */
 static size_t parse_common(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
                            size_t max, size_t *count)
 {
     size_t i = 0, n = *count;
     while (i < len && n < max) {
-        uint8_t header = data[i];
-        struct ptm_packet *k = &out[n];
-        unsigned size = 1;
-        if (header & 1) {
-            size = short_branch(p, data + i, len - i, k);
-            if (size == 0)
-                break;
-        } else {
-            unsigned atom = (unsigned)(header - 0x80) / 2;
-            if (header < 0x84)
-                break;
-            *k = (struct ptm_packet){.offset = p->offset,
-                                     .value = atom_headers[atom].value,
-                                     .size = 1,
-                                     .kind = PTM_ATOM,
-                                     .n = atom_headers[atom].n};
-        }
+        unsigned size = data[i] & 1 ? short_branch(p, data + i, len - i, &out[n])
+                                    : short_atom(p, data + i, len - i, &out[n]);
+        if (size == 0)
+            break;
         p->offset += size;
         i += size;
         n++;
@@ -281,11 +326,9 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
             i += scan_zeros(p, data + i, len - i, out, &n);
             continue;
         }
-        if (!p->config.cycle_accurate) {
-            i += parse_common(p, data + i, len - i, out, max - 1, &n);
-            if (i == len || n + 2 > max)
-                break;
-        }
+        i += parse_common(p, data + i, len - i, out, max - 1, &n);
+        if (i == len || n + 2 > max)
+            break;
         if (data[i] == 0) {
             p->in_zeros = true;
             continue;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/ptm_flow.h"
 
+#include "decoder/ptm_flow_internal.h"
+
 #include <string.h>
 
 #define EXC_DEBUG  1u
@@ -43,20 +45,6 @@ static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
 }
 
 /* ---- return stack (digest 11) -------------------------------------------------------------- */
-
-static inline void push_return(struct ptm_flow *f, uint64_t address, uint8_t isa, uint8_t security,
-                               struct code_run *from)
-{
-    if (!flow_runs_valid(&f->core)) {
-        memset(f->rs_from, 0, sizeof f->rs_from);
-        f->core.run_epoch = f->core.code->epoch;
-    }
-    f->rs[f->rs_top] = (struct ptm_return){(uint32_t)address, isa, security};
-    f->rs_from[f->rs_top] = from;
-    f->rs_top = (f->rs_top + 1) % PTM_RETURN_STACK;
-    if (f->rs_count < PTM_RETURN_STACK)
-        f->rs_count++;
-}
 
 static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run **from)
 {
@@ -181,7 +169,7 @@ static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_r
     }
     /* After the pop, never before (digest 11). */
     if (push)
-        push_return(f, ret, isa, security, epoch == f->core.code->epoch ? run : NULL);
+        ptm_flow_push(f, ret, isa, security, epoch == f->core.code->epoch ? run : NULL);
 }
 
 /* One waypoint with its condition. Returns its run, NULL when the code could not be followed. */
@@ -223,64 +211,13 @@ static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i
         f->atoms_dropped++;
 }
 
-/*
- * Atoms along cached runs: one load of the run and one of its successor for each, and no branch
- * that depends on the data but for returns. Position and counters are written back at the end.
- * Returns how many atoms are left.
- */
-static unsigned follow_atoms(struct ptm_flow *f, unsigned value, unsigned n, struct flow_out *out)
+static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
+                               struct flow_out *out)
 {
-    struct code_run *run = f->core.run;
-    struct bt_block *b = out->blocks + out->block_count, *first = b;
-    uint64_t instructions = 0, last = f->last_waypoint;
-    bool stack = f->config.return_stack;
-    while (n > 0) {
-        unsigned fail = value >> (n - 1) & 1;
-        if (run->end > CODE_END_BARRIER + fail)
-            break; /* passed: direct or barrier; failed: indirect, too */
-        struct code_run *next = run->next[fail];
-        if (!next)
-            break;
-        b->first = run->start;
-        b->extent = run->extent;
-        b->info = run->info | (1 + fail) << 4;
-        b++;
-        instructions += run->info >> 8;
-        last = run->start + run->extent;
-        if (stack && (run->flags & INSN_LINK) && !fail)
-            push_return(f, (uint32_t)(run->start + run->length), run->isa, f->core.cur.security,
-                        run);
-        run = next;
-        n--;
-    }
-    size_t count = (size_t)(b - first);
-    if (out->cycles)
-        for (size_t i = 0; i < count; i++)
-            out->cycles[out->block_count + i] = FLOW_NO_CYCLES;
-    out->block_count += count;
-    f->core.blocks += count;
-    f->core.instructions += instructions;
-    f->last_waypoint = last;
-    f->core.run = run;
-    f->core.cur.address = run->start;
-    f->core.cur.isa = run->isa;
-    return n;
-}
-
-static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
-{
-    bool counted = k->flags & PTM_HAS_CYCLES;
-    unsigned n = k->n;
-    if (counted)
+    if (k->flags & PTM_HAS_CYCLES)
         f->core.cycles += k->cycles;
-    while (n > 0) {
-        if (f->core.run && !f->core.view_stale && !counted) {
-            n = follow_atoms(f, (unsigned)k->value, n, out);
-            if (n == 0)
-                return;
-        }
+    while (n > 0)
         slow_atom(f, k, --n, out);
-    }
 }
 
 /* ---- branch_no_excp(), branch_with_excp() ---------------------------------------------------- */
@@ -297,8 +234,8 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
     }
     if (run) {
         if ((run->flags & INSN_LINK) && f->config.return_stack)
-            push_return(f, (uint32_t)(run->start + run->length), f->core.cur.isa,
-                        f->core.cur.security, run);
+            ptm_flow_push(f, (uint32_t)(run->start + run->length), f->core.cur.isa,
+                          f->core.cur.security, run);
         if (run->end == CODE_END_DIRECT && run->target != k->value)
             flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, run->start + run->extent);
         if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
@@ -544,11 +481,17 @@ size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t
     for (size_t i = 0; i < count; i++) {
         if (!flow_room(out))
             return i;
+        unsigned left = packets[i].n;
+        if (f->core.run && f->synced && !f->core.view_stale) {
+            i += ptm_flow_follow(f, packets + i, count - i, out, &left);
+            if (i == count || (left == packets[i].n && !flow_room(out)))
+                return i; /* a packet half done is finished: there is slack for it */
+        }
         const struct ptm_packet *k = &packets[i];
         if (k->kind == PTM_ATOM && f->synced) {
             if (f->core.view_stale)
                 flow_view(&f->core);
-            analyze_atomheader(f, k, out);
+            analyze_atomheader(f, k, left, out);
         } else {
             other_packet(f, k, out);
         }
