@@ -8,8 +8,9 @@
 
 #include "decoder/code_image.h"
 
-/* A flow stage stops before a packet when fewer free slots than this are left. */
-#define FLOW_SLACK 16
+/* A flow stage stops before a packet when fewer free slots than this are left: no packet, with
+ * what was held back before it, puts out more. Arrays must be larger. */
+#define FLOW_SLACK 48
 
 /* Filled by a flow stage; arrays belong to the caller. */
 struct flow_out {

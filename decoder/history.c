@@ -333,6 +333,8 @@ void history_finish(struct history *h)
     stream_finish(&h->live, &h->sink);
     flush_live(h, &h->sink.out);
     h->finished = true;
+    for (size_t i = 0; i < WINDOW_CACHE; i++) /* the last window may have become longer */
+        h->windows[i].valid = false;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -419,6 +421,8 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
     error = decode_bytes(h, &s, slot->end_offset, &slot->sink);
     if (error)
         return error;
+    if (h->finished && slot->id + 1 == h->checkpoint_base + h->checkpoint_count)
+        stream_finish(&s, &slot->sink); /* what was held back has been put out then, too */
     return window_slot_end(slot);
 }
 

@@ -10,6 +10,7 @@ struct batch {
     size_t count;
     union {
         struct ptm_packet ptm[BATCH];
+        struct etmv3_packet etmv3[BATCH];
     } u;
 };
 
@@ -23,6 +24,9 @@ void stream_code_options(const struct stream_config *config, struct code_options
         options->barrier_waypoints = config->ptm.barrier_waypoints;
         options->t32_split = config->ptm.t32_split;
         break;
+    case STREAM_ETMV3:
+        options->t32_split = config->etmv3.t32_split;
+        break;
     }
 }
 
@@ -35,6 +39,10 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
         ptm_init(&s->u.ptm.parser, &config->ptm);
         ptm_flow_init(&s->u.ptm.flow, &config->ptm, code, config->core, config->generation);
         break;
+    case STREAM_ETMV3:
+        etmv3_init(&s->u.etmv3.parser, &config->etmv3);
+        etmv3_flow_init(&s->u.etmv3.flow, &config->etmv3, code, config->core, config->generation);
+        break;
     }
 }
 
@@ -43,6 +51,8 @@ static struct flow_core *core_of(struct stream *s)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return &s->u.ptm.flow.core;
+    case STREAM_ETMV3:
+        return &s->u.etmv3.flow.core;
     }
     return NULL;
 }
@@ -57,6 +67,8 @@ static bool synced(const struct stream *s)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return s->u.ptm.parser.synced;
+    case STREAM_ETMV3:
+        return s->u.etmv3.parser.synced;
     }
     return false;
 }
@@ -67,6 +79,8 @@ static size_t parse(struct stream *s, const uint8_t *data, size_t len, struct ba
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return ptm_parse(&s->u.ptm.parser, data, len, b->u.ptm, BATCH, &b->count);
+    case STREAM_ETMV3:
+        return etmv3_parse(&s->u.etmv3.parser, data, len, b->u.etmv3, BATCH, &b->count);
     }
     return len;
 }
@@ -78,6 +92,9 @@ static void parse_end(struct stream *s, struct batch *b)
     case STREAM_PTM:
         b->count = ptm_finish(&s->u.ptm.parser, b->u.ptm);
         break;
+    case STREAM_ETMV3:
+        b->count = etmv3_finish(&s->u.etmv3.parser, b->u.etmv3);
+        break;
     }
 }
 
@@ -88,6 +105,8 @@ static size_t run(struct stream *s, const struct batch *b, size_t from, size_t c
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return ptm_flow_run(&s->u.ptm.flow, b->u.ptm + from, count, out);
+    case STREAM_ETMV3:
+        return etmv3_flow_run(&s->u.etmv3.flow, b->u.etmv3 + from, count, out);
     }
     return count;
 }
@@ -106,6 +125,15 @@ static void view_packet(const struct stream *s, const struct batch *b, size_t i,
         view->packet = k;
         break;
     }
+    case STREAM_ETMV3: {
+        const struct etmv3_packet *k = &b->u.etmv3[i];
+        view->offset = k->offset;
+        view->size = k->size == 0xffff ? k->value : k->size;
+        view->zeros = k->kind == ETMV3_ASYNC;
+        view->skipped = k->kind == ETMV3_UNSYNCED;
+        view->packet = k;
+        break;
+    }
     }
 }
 
@@ -116,6 +144,10 @@ static void gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struc
         ptm_discontinuity(&s->u.ptm.parser);
         ptm_flow_gap(&s->u.ptm.flow, stream_offset(s), cause, bytes, out);
         break;
+    case STREAM_ETMV3:
+        etmv3_discontinuity(&s->u.etmv3.parser);
+        etmv3_flow_gap(&s->u.etmv3.flow, stream_offset(s), cause, bytes, out);
+        break;
     }
 }
 
@@ -124,6 +156,8 @@ uint64_t stream_offset(const struct stream *s)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return s->u.ptm.parser.offset + s->u.ptm.parser.carry_len;
+    case STREAM_ETMV3:
+        return s->u.etmv3.parser.offset + s->u.etmv3.parser.carry_len;
     }
     return 0;
 }
@@ -133,6 +167,8 @@ uint64_t stream_atoms_dropped(const struct stream *s)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return s->u.ptm.flow.atoms_dropped;
+    case STREAM_ETMV3:
+        return s->u.etmv3.flow.atoms_dropped;
     }
     return 0;
 }
@@ -142,8 +178,32 @@ bool stream_started(const struct stream *s)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         return s->u.ptm.flow.started;
+    case STREAM_ETMV3:
+        return s->u.etmv3.flow.started;
     }
     return false;
+}
+
+/* What the flow stage holds back. */
+static void put_out(struct stream *s, struct flow_out *out)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        break;
+    case STREAM_ETMV3:
+        etmv3_flow_finish(&s->u.etmv3.flow, out);
+        break;
+    }
+}
+
+bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)
+{
+    if (s->protocol == STREAM_ETMV3)
+        return etmv3_flow_position(&s->u.etmv3.flow, address, isa);
+    const struct flow_core *core = const_core(s);
+    *address = core->cur.address;
+    *isa = (enum bt_isa)core->cur.isa;
+    return core->cur.known || core->cur.halted;
 }
 
 /* ---- the same for all ------------------------------------------------------------------------ */
@@ -232,6 +292,9 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
     parse_end(s, &b);
     count_skipped(s, &b);
     take_packets(s, &b, sink);
+    if (!flow_room(&sink->out))
+        sink->flush(sink->ctx, &sink->out);
+    put_out(s, &sink->out);
 }
 
 uint64_t stream_instructions(const struct stream *s)
@@ -252,12 +315,4 @@ uint64_t stream_cycles(const struct stream *s)
 void stream_code_key(const struct stream *s, struct code_key *key)
 {
     flow_core_key(const_core(s), key);
-}
-
-bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)
-{
-    const struct flow_core *core = const_core(s);
-    *address = core->cur.address;
-    *isa = (enum bt_isa)core->cur.isa;
-    return core->cur.known || core->cur.halted;
 }

@@ -11,10 +11,12 @@
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
 
+#include "decoder/etmv3_flow.h"
 #include "decoder/ptm_flow.h"
 
 enum stream_protocol {
     STREAM_PTM,
+    STREAM_ETMV3,
 };
 
 struct stream_config {
@@ -23,6 +25,7 @@ struct stream_config {
     uint32_t generation; /* of the program image */
     /* Only that of `protocol` counts. */
     struct ptm_config ptm;
+    struct etmv3_config etmv3;
 };
 
 /* One packet of any protocol, for those who list packets. */
@@ -53,12 +56,18 @@ struct stream_ptm {
     struct ptm_flow flow;
 };
 
+struct stream_etmv3 {
+    struct etmv3 parser;
+    struct etmv3_flow flow;
+};
+
 struct stream {
     uint8_t protocol;
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
     uint64_t packets;
     union {
         struct stream_ptm ptm;
+        struct stream_etmv3 etmv3;
     } u;
 };
 

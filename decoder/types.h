@@ -110,8 +110,9 @@ enum bt_event_kind {
     BT_EVENT_STATE,         /* value = enum bt_security of the instructions that follow */
     BT_EVENT_TIMESTAMP,     /* value = decoded time; number = 1 if the clock rate changed */
     BT_EVENT_TRIGGER,
-    BT_EVENT_DATA,    /* access of the instruction before: address, value, number = bytes */
+    BT_EVENT_DATA,    /* access of the instruction `back` before: address, value, number = bytes */
     BT_EVENT_WARNING, /* cause = what is odd; decoding goes on, nothing is lost */
+    BT_EVENT_CYCLES,  /* cycles = length of the gap before the latest trace-on, told late */
     BT_EVENT_KINDS
 };
 
@@ -122,6 +123,7 @@ const char *bt_event_name(enum bt_event_kind kind);
 #define BT_EVENT_HAS_VALUE   4u  /* data: value is valid */
 #define BT_EVENT_STORE       8u  /* data: a store, else a load */
 #define BT_EVENT_M_PROFILE   16u /* exception: number is that of ARMv7-M (16 = IRQ 0) */
+#define BT_EVENT_FAILED      32u /* data: a store-exclusive that did not store */
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows
@@ -139,6 +141,7 @@ struct bt_event {
     uint8_t flags;
     uint8_t isa;        /* of address */
     uint8_t target_isa; /* exception: of the vector */
+    uint8_t back;       /* data: 1 = access of the instruction right before; 0 = not known whose */
 };
 
 /* Security and privilege as far as they select an address space. */

@@ -195,6 +195,8 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
         if (several)
             printf("source %s (core %s)\n", r->sources[i].name, r->sources[i].core_name);
         error = lister_source(lister, r, &r->sources[i], args->summary);
+        if (!error && lister_warning(lister))
+            fprintf(stderr, "btraced decode: warning: %s\n", lister_warning(lister));
     }
     lister_free(lister);
     if (error) {

@@ -24,8 +24,19 @@ const char *describe_security(enum bt_security security)
     return (unsigned)security < 3 ? names[security] : "?";
 }
 
-const char *describe_exception(unsigned number)
+static const char *m_exception(unsigned number)
 {
+    static const char *const names[16] = {
+        "none", "reset", "NMI", "HardFault", "MemManage",    "BusFault", "UsageFault", "?",
+        "?",    "?",     "?",   "SVC",       "DebugMonitor", "?",        "PendSV",     "SysTick",
+    };
+    return number < 16 ? names[number] : "IRQ";
+}
+
+const char *describe_exception(unsigned number, bool m_profile)
+{
+    if (m_profile)
+        return m_exception(number);
     static const char *const names[16] = {
         "none",  "debug", "SMC", "HYP",  "async-abort", "thumbee-check", "?",   "?",
         "reset", "UND",   "SVC", "pabt", "dabt",        "generic",       "IRQ", "FIQ",
@@ -33,13 +44,29 @@ const char *describe_exception(unsigned number)
     return number < 16 ? names[number] : "?";
 }
 
+static void add_data(struct detail *d, const struct bt_event *e)
+{
+    if (e->flags & BT_EVENT_HAS_ADDRESS)
+        detail_add(d, "address=0x%08" PRIx64, e->address);
+    if (e->flags & BT_EVENT_HAS_VALUE)
+        detail_add(d, "value=0x%" PRIx64, e->value);
+    detail_add(d, "bytes=%u", e->number);
+    if (e->back)
+        detail_add(d, "access=%s", e->flags & BT_EVENT_STORE ? "store" : "load");
+    detail_add(d, "back=%u", e->back);
+    if (e->flags & BT_EVENT_FAILED)
+        detail_add(d, "failed=1");
+}
+
 static void add_event(struct detail *d, const struct bt_event *e)
 {
     switch ((enum bt_event_kind)e->kind) {
     case BT_EVENT_TRACE_ON:
         detail_add(d, "reason=%" PRIu64, e->value);
-        detail_add(d, "address=0x%08" PRIx64, e->address);
-        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->isa));
+        if (e->flags & BT_EVENT_HAS_ADDRESS) {
+            detail_add(d, "address=0x%08" PRIx64, e->address);
+            detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->isa));
+        }
         detail_add(d, "sec=%s", describe_security((enum bt_security)e->number));
         if (e->cause)
             detail_add(d, "gap=%s", bt_gap_name((enum bt_gap_cause)e->cause));
@@ -54,11 +81,14 @@ static void add_event(struct detail *d, const struct bt_event *e)
         break;
     case BT_EVENT_EXCEPTION:
         detail_add(d, "number=%u", e->number);
-        detail_add(d, "name=%s", describe_exception(e->number));
+        detail_add(d, "name=%s", describe_exception(e->number, e->flags & BT_EVENT_M_PROFILE));
         if (e->flags & BT_EVENT_HAS_ADDRESS)
             detail_add(d, "return=0x%08" PRIx64, e->address);
         detail_add(d, "vector=0x%08" PRIx64, e->value);
         detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
+        break;
+    case BT_EVENT_DATA:
+        add_data(d, e);
         break;
     case BT_EVENT_CONTEXT:
         detail_add(d, "cid=0x%" PRIx64, e->value);

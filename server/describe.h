@@ -22,7 +22,7 @@ void describe_event(const struct bt_event *event, char *out);
 /* "S", "NS", "HYP" */
 const char *describe_security(enum bt_security security);
 
-/* "IRQ" ... for a PTM exception number (pft.md 12.1); "?" for reserved ones. */
-const char *describe_exception(unsigned number);
+/* "IRQ" ... for an exception number of an event; "?" for reserved ones. */
+const char *describe_exception(unsigned number, bool m_profile);
 
 #endif

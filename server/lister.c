@@ -11,6 +11,9 @@
 #define OUT_BLOCKS 1024
 #define OUT_EVENTS 256
 
+/* A unit may put off its synchronisation, and headers come first: bytes to allow for that. */
+#define SYNC_SLACK 256
+
 #define HEX_MAX 64 /* bytes shown of one packet; " ..." marks that there are more */
 
 /* Bytes are not kept by the decoder: the last ones fed are, for the packets' hex column. */
@@ -39,6 +42,7 @@ struct lister {
     uint64_t gaps[BT_GAP_CAUSES];
     uint64_t exceptions;
     int error;
+    char warning[400];
     struct bt_block out_blocks[OUT_BLOCKS];
     uint64_t out_cycles[OUT_BLOCKS];
     struct bt_event out_events[OUT_EVENTS];
@@ -271,6 +275,26 @@ static void summary_row(struct lister *l, const char *key, uint64_t value)
     listing_row(&l->summary, row);
 }
 
+/* A stream that never synchronises is a stream of something else: say so, once. */
+static void judge(struct lister *l)
+{
+    uint64_t bytes = stream_offset(&l->stream);
+    uint64_t patience = 2 * (uint64_t)l->protocol->sync_period(&l->source->config) + SYNC_SLACK;
+    const char *what = l->stream.skipped == bytes ? "A-sync" : "I-sync";
+    l->warning[0] = 0;
+    if (patience == SYNC_SLACK || bytes < patience || stream_started(&l->stream))
+        return;
+    snprintf(l->warning, sizeof l->warning,
+             "%s: no %s in %" PRIu64 " bytes: check %s in '%s', and that the trace ID is 0x%02x",
+             l->source->name, what, bytes, l->protocol->registers, l->source->device->path,
+             l->source->trace_id);
+}
+
+const char *lister_warning(const struct lister *l)
+{
+    return l->warning[0] ? l->warning : NULL;
+}
+
 static void list_summary(struct lister *l, const struct recording_pass *pass)
 {
     summary_row(l, "raw-bytes", pass->raw_bytes);
@@ -370,6 +394,7 @@ int lister_source(struct lister *l, struct recording *r, const struct recording_
     if (!error) {
         stream_finish(&l->stream, &l->sink);
         flush(l, &l->sink.out);
+        judge(l);
         if (summary)
             list_summary(l, &pass);
     }

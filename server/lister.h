@@ -27,4 +27,7 @@ void lister_free(struct lister *l);
 int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
                   bool summary);
 
+/* What is odd about the source listed last, as a line for standard error; NULL: nothing. */
+const char *lister_warning(const struct lister *l);
+
 #endif

@@ -3,6 +3,7 @@
 
 static const struct source_protocol *const protocols[] = {
     &source_ptm,
+    &source_etmv3,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)

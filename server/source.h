@@ -17,6 +17,10 @@ struct source_protocol {
      * be NULL. Returns 0 or a bt_error with *why filled. */
     int (*configure)(const struct snapshot_device *device, const struct snapshot_device *core,
                      struct stream_config *config, unsigned *trace_id, struct message *why);
+    /* Bytes from one synchronisation to the next; 0: not known. With `registers`, those that decide
+     * how the stream reads, for the message when it makes no sense. */
+    uint32_t (*sync_period)(const struct stream_config *config);
+    const char *registers;
     /* The `packet` column: "a-sync", "branch" ... */
     const char *(*name)(const void *packet);
     /* The `detail` column. */
@@ -33,5 +37,6 @@ int source_need_reg(const struct snapshot_device *device, const char *name, uint
                     struct message *why);
 
 extern const struct source_protocol source_ptm;
+extern const struct source_protocol source_etmv3;
 
 #endif

@@ -29,6 +29,12 @@ static bool is_ptm(const char *type)
     return strncasecmp(type, "PTM", 3) == 0 || strncasecmp(type, "PFT", 3) == 0;
 }
 
+static uint32_t sync_period(const struct stream_config *config)
+{
+    (void)config;
+    return 1024; /* the reset value of ETMSYNCFR */
+}
+
 static const char *ptm_name(const void *packet)
 {
     static const char *const names[] = {
@@ -144,6 +150,8 @@ const struct source_protocol source_ptm = {
     .protocol = STREAM_PTM,
     .matches = is_ptm,
     .configure = configure_ptm,
+    .sync_period = sync_period,
+    .registers = "ETMCR and ETMIDR",
     .name = ptm_name,
     .describe = describe_ptm,
 };

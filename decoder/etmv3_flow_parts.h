@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the ETMv3 flow stage share. Private to decoder/etmv3*.c. */
+#ifndef DECODER_ETMV3_FLOW_PARTS_H
+#define DECODER_ETMV3_FLOW_PARTS_H
+
+#include "decoder/etmv3_flow.h"
+
+/* ---- etmv3_hold.c: the open block, the held block, the events behind it ---- */
+
+static inline bool etmv3_holding(const struct etmv3_flow *f)
+{
+    return f->held.count || f->queued;
+}
+
+/* Instructions in the open block. */
+static inline uint32_t etmv3_open(const struct etmv3_flow *f)
+{
+    return f->joined + f->done - f->begin;
+}
+
+/* Bytes from the start of the run to its instruction `index`. */
+uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index);
+
+/* Execution goes on at `address`: the open block must be closed. */
+void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa);
+
+/* Address of the next instruction, if the position is known. */
+uint64_t etmv3_here(struct etmv3_flow *f);
+
+/* The run at the position again, after a copy or a change of the image: false if it is lost. */
+bool etmv3_relink(struct etmv3_flow *f, struct flow_out *out, uint64_t offset);
+
+/* The open block, if any, becomes the held one, and the run begins at the next instruction. */
+void etmv3_close(struct etmv3_flow *f);
+void etmv3_rebase(struct etmv3_flow *f);
+
+/* Puts out what is held. */
+void etmv3_release(struct etmv3_flow *f, struct flow_out *out);
+
+/* Before the view of the image changes: only the last instruction stays held. */
+void etmv3_split(struct etmv3_flow *f, struct flow_out *out);
+
+/* The last instruction did not complete (digest 9.6): true, and its address, if it was held. */
+bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address);
+
+/*
+ * Where events go now: to `out`, or behind what is held. Close the open block before; give what
+ * it returned to etmv3_events_end() at once when the events are made.
+ */
+struct flow_out *etmv3_events(struct etmv3_flow *f, struct flow_out *out, struct flow_out *tray);
+void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const struct flow_out *tray);
+
+/* ---- etmv3_flow_atoms.c ---- */
+
+void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
+
+/* One executed instruction without a W atom: that of an LSiP I-sync. */
+void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
+
+/* ---- etmv3_flow_data.c ---- */
+
+static inline bool etmv3_has_data(const struct etmv3_flow *f)
+{
+    return f->config.data_value || f->config.data_address;
+}
+
+/* Looks for data instructions in the held block: before it is put out, and before data. */
+void etmv3_data_scan(struct etmv3_flow *f);
+
+/* A data packet of any kind. */
+void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
+
+/* The last instruction was cancelled: its data never was. */
+void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number);
+
+/* The stack transfers of an exception follow: they are no instruction's. */
+void etmv3_data_disown(struct etmv3_flow *f);
+
+/* Values that will never come: their accesses are told without. */
+void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out);
+
+#endif
