@@ -48,12 +48,12 @@ static void find_plain(const struct cursor *at, struct candidates *c)
     unsigned left = at->e->atom_count - at->atom;
     unsigned run = run_of_e(at, 15, 0);
 
+    if (left >= 2)
+        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
     for (unsigned k = 1; k <= run; k++)
         add(c, 0x80 | k << 2, 0, k);
     if (run < left && a[run].n)
         add(c, 0xc0 | run << 2, 0, run + 1);
-    if (left >= 2)
-        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
 }
 
 /* Format 1 and 2: each atom, or the first of two, has exactly one W. */
@@ -132,8 +132,9 @@ static const struct candidate *choose(struct etmv3_encoder *e, const struct curs
         return NULL;
     if (e->options.packing == ETMV3_PACK_RANDOM)
         return &c->all[trace_random_below(&e->random, kept)];
+    /* Of equal ones format 1, which comes last. */
     for (unsigned i = 0; i < kept; i++)
-        if (!best || c->all[i].idle + c->all[i].atoms > best->idle + best->atoms)
+        if (!best || c->all[i].idle + c->all[i].atoms >= best->idle + best->atoms)
             best = &c->all[i];
     return best;
 }

@@ -26,10 +26,8 @@ static int serve_isync(struct etmv3_encoder *e)
 {
     int error;
 
-    if (e->isync_wait > 0) {
-        e->isync_wait--;
+    if (e->isync_wait > 0 && --e->isync_wait > 0)
         return 0;
-    }
     /* An I-sync names the place behind a branch, whose packet may not come after it. */
     error = etmv3_branch_flush(e);
     if (!error)
@@ -49,8 +47,11 @@ int etmv3_sync_serve(struct etmv3_encoder *e)
     if (e->count_due && e->count_wait-- == 0)
         error = etmv3_out_cycle_count(e);
     if (!error && e->options.sync_period && !e->isync_due &&
-        e->since_async >= e->options.sync_period)
+        e->since_async >= e->options.sync_period) {
         error = start_sync(e);
+        if (e->isync_wait > 0)
+            return error;
+    }
     if (!error && e->isync_due)
         error = serve_isync(e);
     if (!error && e->tsync_due) {
