@@ -11,6 +11,7 @@ struct batch {
     union {
         struct ptm_packet ptm[BATCH];
         struct etmv3_packet etmv3[BATCH];
+        struct etmv2_packet etmv2[BATCH];
     } u;
 };
 
@@ -26,6 +27,9 @@ void stream_code_options(const struct stream_config *config, struct code_options
         break;
     case STREAM_ETMV3:
         options->t32_split = config->etmv3.t32_split;
+        break;
+    case STREAM_ETMV2: /* no Thumb-2: a BL is two instructions */
+        options->t32_split = true;
         break;
     }
 }
@@ -43,6 +47,10 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
         etmv3_init(&s->u.etmv3.parser, &config->etmv3);
         etmv3_flow_init(&s->u.etmv3.flow, &config->etmv3, code, config->core, config->generation);
         break;
+    case STREAM_ETMV2:
+        etmv2_init(&s->u.etmv2.parser, &config->etmv2);
+        etmv2_flow_init(&s->u.etmv2.flow, &config->etmv2, code, config->core, config->generation);
+        break;
     }
 }
 
@@ -53,6 +61,8 @@ static struct flow_core *core_of(struct stream *s)
         return &s->u.ptm.flow.core;
     case STREAM_ETMV3:
         return &s->u.etmv3.flow.core;
+    case STREAM_ETMV2:
+        return &s->u.etmv2.flow.trail.core;
     }
     return NULL;
 }
@@ -69,6 +79,8 @@ static bool synced(const struct stream *s)
         return s->u.ptm.parser.synced;
     case STREAM_ETMV3:
         return s->u.etmv3.parser.synced;
+    case STREAM_ETMV2:
+        return s->u.etmv2.parser.synced;
     }
     return false;
 }
@@ -81,6 +93,8 @@ static size_t parse(struct stream *s, const uint8_t *data, size_t len, struct ba
         return ptm_parse(&s->u.ptm.parser, data, len, b->u.ptm, BATCH, &b->count);
     case STREAM_ETMV3:
         return etmv3_parse(&s->u.etmv3.parser, data, len, b->u.etmv3, BATCH, &b->count);
+    case STREAM_ETMV2:
+        return etmv2_parse(&s->u.etmv2.parser, data, len, b->u.etmv2, BATCH, &b->count);
     }
     return len;
 }
@@ -95,6 +109,9 @@ static void parse_end(struct stream *s, struct batch *b)
     case STREAM_ETMV3:
         b->count = etmv3_finish(&s->u.etmv3.parser, b->u.etmv3);
         break;
+    case STREAM_ETMV2:
+        b->count = etmv2_finish(&s->u.etmv2.parser, b->u.etmv2);
+        break;
     }
 }
 
@@ -107,6 +124,8 @@ static size_t run(struct stream *s, const struct batch *b, size_t from, size_t c
         return ptm_flow_run(&s->u.ptm.flow, b->u.ptm + from, count, out);
     case STREAM_ETMV3:
         return etmv3_flow_run(&s->u.etmv3.flow, b->u.etmv3 + from, count, out);
+    case STREAM_ETMV2:
+        return etmv2_flow_run(&s->u.etmv2.flow, b->u.etmv2 + from, count, out);
     }
     return count;
 }
@@ -134,6 +153,14 @@ static void view_packet(const struct stream *s, const struct batch *b, size_t i,
         view->packet = k;
         break;
     }
+    case STREAM_ETMV2: {
+        const struct etmv2_packet *k = &b->u.etmv2[i];
+        view->offset = k->offset;
+        view->size = etmv2_packet_size(&s->u.etmv2.parser.config, k);
+        view->skipped = k->kind == ETMV2_UNSYNCED;
+        view->packet = k;
+        break;
+    }
     }
 }
 
@@ -148,6 +175,10 @@ static void gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struc
         etmv3_discontinuity(&s->u.etmv3.parser);
         etmv3_flow_gap(&s->u.etmv3.flow, stream_offset(s), cause, bytes, out);
         break;
+    case STREAM_ETMV2:
+        etmv2_discontinuity(&s->u.etmv2.parser);
+        etmv2_flow_gap(&s->u.etmv2.flow, stream_offset(s), cause, bytes, out);
+        break;
     }
 }
 
@@ -158,6 +189,8 @@ uint64_t stream_offset(const struct stream *s)
         return s->u.ptm.parser.offset + s->u.ptm.parser.carry_len;
     case STREAM_ETMV3:
         return s->u.etmv3.parser.offset + s->u.etmv3.parser.carry_len;
+    case STREAM_ETMV2:
+        return s->u.etmv2.parser.in.offset;
     }
     return 0;
 }
@@ -169,6 +202,8 @@ uint64_t stream_atoms_dropped(const struct stream *s)
         return s->u.ptm.flow.atoms_dropped;
     case STREAM_ETMV3:
         return s->u.etmv3.flow.atoms_dropped;
+    case STREAM_ETMV2:
+        return s->u.etmv2.flow.dropped;
     }
     return 0;
 }
@@ -180,6 +215,8 @@ bool stream_started(const struct stream *s)
         return s->u.ptm.flow.started;
     case STREAM_ETMV3:
         return s->u.etmv3.flow.started;
+    case STREAM_ETMV2:
+        return s->u.etmv2.flow.started;
     }
     return false;
 }
@@ -189,6 +226,8 @@ static void put_out(struct stream *s, struct flow_out *out)
 {
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
+        break;
+    case STREAM_ETMV2: /* by its last packet */
         break;
     case STREAM_ETMV3:
         etmv3_flow_finish(&s->u.etmv3.flow, out);

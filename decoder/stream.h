@@ -11,12 +11,14 @@
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
 
+#include "decoder/etmv2_flow.h"
 #include "decoder/etmv3_flow.h"
 #include "decoder/ptm_flow.h"
 
 enum stream_protocol {
     STREAM_PTM,
     STREAM_ETMV3,
+    STREAM_ETMV2,
 };
 
 struct stream_config {
@@ -26,6 +28,7 @@ struct stream_config {
     /* Only that of `protocol` counts. */
     struct ptm_config ptm;
     struct etmv3_config etmv3;
+    struct etmv2_config etmv2;
 };
 
 /* One packet of any protocol, for those who list packets. */
@@ -61,6 +64,11 @@ struct stream_etmv3 {
     struct etmv3_flow flow;
 };
 
+struct stream_etmv2 {
+    struct etmv2 parser;
+    struct etmv2_flow flow;
+};
+
 struct stream {
     uint8_t protocol;
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
@@ -68,6 +76,7 @@ struct stream {
     union {
         struct stream_ptm ptm;
         struct stream_etmv3 etmv3;
+        struct stream_etmv2 etmv2;
     } u;
 };
 

@@ -124,6 +124,7 @@ const char *bt_event_name(enum bt_event_kind kind);
 #define BT_EVENT_STORE       8u  /* data: a store, else a load */
 #define BT_EVENT_M_PROFILE   16u /* exception: number is that of ARMv7-M (16 = IRQ 0) */
 #define BT_EVENT_FAILED      32u /* data: a store-exclusive that did not store */
+#define BT_EVENT_CANCELED    64u /* exception: the instruction at `address` did not complete */
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows

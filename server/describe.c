@@ -86,6 +86,8 @@ static void add_event(struct detail *d, const struct bt_event *e)
             detail_add(d, "return=0x%08" PRIx64, e->address);
         detail_add(d, "vector=0x%08" PRIx64, e->value);
         detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
+        if (e->flags & BT_EVENT_CANCELED)
+            detail_add(d, "canceled=1");
         break;
     case BT_EVENT_DATA:
         add_data(d, e);

@@ -4,6 +4,7 @@
 static const struct source_protocol *const protocols[] = {
     &source_ptm,
     &source_etmv3,
+    &source_etmv2,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)
@@ -37,4 +38,27 @@ int source_need_reg(const struct snapshot_device *d, const char *name, uint32_t 
     }
     *value = (uint32_t)v;
     return BT_OK;
+}
+
+int source_port_layout(const struct snapshot_device *d, struct port_format *format,
+                       struct message *why)
+{
+    uint64_t layout = PORT_ETB;
+    if (snapshot_reg(d, "PORT_LAYOUT", &layout) == BT_OK && layout >= PORT_LAYOUTS) {
+        message_set(why, "%s: PORT_LAYOUT must be 0 (words of an ETB) or 1 (a cycle a record)",
+                    d->path);
+        return BT_ERR_FORMAT;
+    }
+    format->layout = (uint8_t)layout;
+    return BT_OK;
+}
+
+void source_vectors(const struct snapshot_device *core, bool *low, bool *high)
+{
+    uint64_t sctlr;
+    *low = *high = true;
+    if (!core || snapshot_reg(core, "SCTLR", &sctlr))
+        return;
+    *high = sctlr >> 13 & 1;
+    *low = !*high;
 }

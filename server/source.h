@@ -36,7 +36,15 @@ const struct source_protocol *source_protocol(enum stream_protocol protocol);
 int source_need_reg(const struct snapshot_device *device, const char *name, uint32_t *value,
                     struct message *why);
 
+/* ETMv1, ETMv2: how the cycles of the port are stored (PORT_LAYOUT; 0 if missing). */
+int source_port_layout(const struct snapshot_device *device, struct port_format *format,
+                       struct message *why);
+
+/* Where the core's exception vectors are, from its SCTLR: both places if that is not known. */
+void source_vectors(const struct snapshot_device *core, bool *low, bool *high);
+
 extern const struct source_protocol source_ptm;
 extern const struct source_protocol source_etmv3;
+extern const struct source_protocol source_etmv2;
 
 #endif
