@@ -94,6 +94,11 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
     for (size_t i = w->block_count; i > 0 && !full(b); i--) {
         const struct bt_block *block = &w->blocks[i - 1];
         uint64_t end = w->numbers[i - 1] + bt_block_count(block);
+        /* The limit is a promise: a block that goes past it is left out, but never all of them. */
+        if (b->instructions && b->instructions + bt_block_count(block) > b->max_instructions) {
+            b->max_instructions = b->instructions;
+            break;
+        }
         for (; e > 0 && w->events[e - 1].position >= end; e--)
             b->gap |= is_gap(&w->events[e - 1]);
         int error = add_block(b, block, bt_block_isa(block) == *newer);
