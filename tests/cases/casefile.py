@@ -6,13 +6,18 @@ skipped would be a check that cannot fail.
 """
 import re
 
+import port
+
 ISAS = ('A32', 'T32', 'T32EE', 'Jazelle')
 SECURITY = ('S', 'NS', 'HYP')
 EXCEPTION_NAMES = {1: 'debug', 2: 'SMC', 3: 'HYP', 4: 'async-abort', 5: 'thumbee-check', 8: 'reset',
                    9: 'UND', 10: 'SVC', 11: 'pabt', 12: 'dabt', 13: 'generic', 14: 'IRQ', 15: 'FIQ'}
 GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'lost-bytes',
-              'overwritten', 'no-sync')
-REGISTERS = {'ETMCR': 0x000, 'ETMIDR': 0x079, 'ETMCCER': 0x07A, 'ETMTRACEIDR': 0x080}
+              'overwritten', 'no-sync', 'filter', 'overflow', 'debug')
+REGISTERS = {'ETMCR': 0x000, 'ETMCCR': 0x001, 'ETMIDR': 0x079, 'ETMCCER': 0x07A,
+             'ETMTRACEIDR': 0x080}
+SETTINGS = ('PORT_LAYOUT', 'SCTLR')  # not of the trace unit: see decoder/port_cycle.h, etmv2.h
+PORT_REGS = {'ETM1': {'ETMCR': 0x10}, 'ETM2': {'ETMCR': 0x10, 'ETMIDR': 0x41000100}}
 DUMP_ATTRIBUTES = ('space',)
 
 # Positional words of a packet, then the keys that it must have, then those that it may have.
@@ -63,6 +68,9 @@ class Case:
         self.name, self.line = name, line
         self.regs = {'ETMCR': 0, 'ETMIDR': 0x411CF312, 'ETMCCER': 0x34C01AC2, 'ETMTRACEIDR': 0x10}
         self.options = []
+        self.protocol = 'PTM'
+        self.cycles = None   # ETMv1, ETMv2: the port, see port.py
+        self.packets = None
         self.dumps = [({}, [])]  # (attributes, [(line number, statement)])
         self.trace = None
         self.elements = None
@@ -79,7 +87,7 @@ def number(text, what='number'):
 
 def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
-    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name'):
+    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access'):
         return text
     return number(text, key)
 
@@ -203,8 +211,22 @@ def parse_exception(words):
     # A32 goes without saying.
     named = words and re.fullmatch(SHAPES['isa'], words[0])
     detail['isa'] = take(words, SHAPES['isa'], 'isa') if named else 'A32'
-    detail.update(pairs(words, ('cycles',)))
+    detail.update(pairs(words, ('cycles', 'canceled')))
     return 'exception', detail
+
+
+def parse_data(words):
+    """`data load 0x40000100 value=0x12 bytes=4 back=2`; ? for an address or access not known."""
+    detail = {'access': take(words, r'load|store|\?', "'load', 'store' or '?'")}
+    address = take(words, r'0x[0-9A-F]+|\?', "address or '?'")
+    if address != '?':
+        detail['address'] = number(address)
+    detail['back'] = 1
+    detail.update(pairs(words, ('value', 'bytes', 'back')))
+    if detail['access'] == '?':
+        del detail['access']
+        detail['back'] = 0
+    return 'data', detail
 
 
 def parse_gap(event):
@@ -239,6 +261,7 @@ def parse_word(event, key, pattern):
 EVENTS = {
     'trace-on': parse_trace_on,
     'exception': parse_exception,
+    'data': parse_data,
     'gap': parse_gap('gap'),
     'context': parse_value('context', 'cid'),
     'vmid': parse_value('vmid', 'vmid'),
@@ -293,20 +316,30 @@ class Reader:
             self.case = Case(' '.join(rest), line)
             self.case.regs = dict(self.common.regs)
             self.case.options = list(self.common.options)
+            self.case.protocol = self.common.protocol
             self.case.dumps = [(dict(a), list(c)) for a, c in self.common.dumps]
             self.cases.append(self.case)
         elif name == 'regs':
             self.case.regs.update(self.registers(rest))
+        elif name == 'protocol':
+            self.protocol(rest)
         elif name == 'options':
             self.case.options += rest
         elif name == 'dump':
             self.case.dumps.append((self.attributes(rest), []))
-        elif name in ('code', 'trace', 'elements', 'instructions'):
+        elif name in ('code', 'trace', 'elements', 'instructions', 'cycles', 'packets'):
             if rest:
                 raise CaseError(f"text behind '{name}'")
             self.open(name)
         else:
             raise CaseError(f"unknown keyword '{name}'")
+
+    def protocol(self, words):
+        """`protocol ETM2.0`: an ETMv1 or ETMv2 with an 8-bit port, to be changed with regs."""
+        if len(words) != 1 or words[0][:4] not in PORT_REGS:
+            raise CaseError(f"unknown protocol '{' '.join(words)}'")
+        self.case.protocol = words[0]
+        self.case.regs = dict(PORT_REGS[words[0][:4]])
 
     def open(self, name):
         if name == 'code':
@@ -322,7 +355,7 @@ class Reader:
         out = {}
         for word in words:
             name, sep, text = word.partition('=')
-            if not sep or name not in REGISTERS:
+            if not sep or name not in (*REGISTERS, *SETTINGS):
                 raise CaseError(f"unknown register '{word}'")
             out[name] = number(text, name)
         return out
@@ -346,6 +379,12 @@ class Reader:
             last = self.case.trace[-1] if self.case.trace else None
             offset = last.offset + len(last.data) if last else 0
             self.case.trace += parse_trace_line(text, offset)
+        elif self.section == 'cycles':
+            for item in text.split('|'):
+                self.case.cycles += port.parse_cycle(self.case.protocol, item.strip(),
+                                                     len(self.case.cycles))
+        elif self.section == 'packets':
+            self.case.packets.append(port.parse_packet(text))
         elif self.section == 'elements':
             for item in text.split(';'):
                 if item.strip():
@@ -358,7 +397,7 @@ class Reader:
     def finish(self):
         if self.case is self.common:
             return
-        if not self.case.trace:
+        if not (self.case.trace if self.case.protocol == 'PTM' else self.case.cycles):
             raise CaseError(f"case '{self.case.name}' has no trace")
 
 
@@ -380,6 +419,6 @@ def read(path):
         reader.finish()
         if not reader.cases:
             raise CaseError('no case in the file')
-    except CaseError as error:
+    except (CaseError, port.PortError) as error:
         raise CaseError(f'{path}:{line}: {error}') from None
     return reader.cases

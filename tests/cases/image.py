@@ -11,6 +11,7 @@ import re
 import struct
 import subprocess
 
+import port
 from casefile import REGISTERS, CaseError
 
 AS = ['arm-none-eabi-as', '-mcpu=cortex-a15', '-mfpu=neon', '-o']
@@ -152,7 +153,9 @@ def write(folder, name, text):
 
 def write_core(case, folder, core_type):
     """The core's device file with its memory dumps, and the dumps themselves."""
-    lines = ['[device]', 'name=cpu_0', 'class=core', f'type={core_type}', '', '[regs]', 'R15=0', '']
+    lines = ['[device]', 'name=cpu_0', 'class=core', f'type={core_type}', '', '[regs]', 'R15=0']
+    lines += [f"SCTLR={case.regs['SCTLR']:#x}"] if 'SCTLR' in case.regs else []
+    lines.append('')
     count = 0
     for attributes, code in case.dumps:
         for address, data in runs(assemble(code, folder)):
@@ -166,14 +169,22 @@ def write_core(case, folder, core_type):
 
 def write_snapshot(case, folder):
     """A snapshot of one core with one trace source, its bytes as they come (no frames)."""
-    minor = case.regs['ETMIDR'] >> 4 & 0xf
-    write_core(case, folder, 'Cortex-A9' if minor == 0 else 'Cortex-A15')
-    regs = [f'{name}({REGISTERS[name]:#05x})={value:#010x}' for name, value in case.regs.items()]
-    write(folder, 'ptm_0.ini', '\n'.join(['[device]', 'name=PTM_0', 'class=trace_source',
-                                          f'type=PFT1.{minor}', '', '[regs]'] + regs + ['']))
-    write(folder, 'trace.bin', b''.join(p.data for p in case.trace))
+    name, kind, core, data = 'PTM_0', None, None, None
+    if case.protocol == 'PTM':
+        minor = case.regs['ETMIDR'] >> 4 & 0xf
+        kind, core = f'PFT1.{minor}', 'Cortex-A9' if minor == 0 else 'Cortex-A15'
+        data = b''.join(p.data for p in case.trace)
+    else:
+        name, kind = 'ETM_0', case.protocol
+        core, data = 'ARM926EJ-S' if kind[3] == '1' else 'ARM1020E', port.pack(case)[0]
+    write_core(case, folder, core)
+    regs = [f'{reg}({REGISTERS[reg]:#05x})={value:#010x}' if reg in REGISTERS
+            else f'{reg}={value:#x}' for reg, value in case.regs.items() if reg != 'SCTLR']
+    write(folder, 'source.ini', '\n'.join(['[device]', f'name={name}', 'class=trace_source',
+                                           f'type={kind}', '', '[regs]'] + regs + ['']))
+    write(folder, 'trace.bin', data)
     write(folder, 'trace.ini', '[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=BUF_0\n'
-          'file=trace.bin\nformat=source_data\n\n[source_buffers]\nPTM_0=BUF_0\n\n'
-          '[core_trace_sources]\ncpu_0=PTM_0\n')
+          f'file=trace.bin\nformat=source_data\n\n[source_buffers]\n{name}=BUF_0\n\n'
+          f'[core_trace_sources]\ncpu_0={name}\n')
     write(folder, 'snapshot.ini', '[snapshot]\nversion=1.0\n\n[device_list]\n'
-          'device0=cpu_0.ini\ndevice1=ptm_0.ini\n\n[trace]\nmetadata=trace.ini\n')
+          'device0=cpu_0.ini\ndevice1=source.ini\n\n[trace]\nmetadata=trace.ini\n')

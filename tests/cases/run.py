@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import port
 from casefile import CaseError, number, read, value_of
 from image import write_snapshot
 
@@ -68,7 +69,7 @@ class Difference(Mismatch):
 
 def listing(case, folder, what):
     """Rows of one listing as dictionaries."""
-    command = [PROGRAM, 'decode', f'--{what}', '--format', 'tsv', '--source', 'PTM_0',
+    command = [PROGRAM, 'decode', f'--{what}', '--format', 'tsv', '--source', 'PTM_0' if case.protocol == 'PTM' else 'ETM_0',
                *case.options, folder]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT,
@@ -148,6 +149,16 @@ def check_packets(case, rows):
     compare('packets', packet_lines(listed(p) for p in case.trace), packet_lines(got))
 
 
+def check_port(case, rows):
+    """ETMv1, ETMv2: cycles and packets."""
+    got = port.parse_rows(rows)
+    places = port.pack(case)[1]
+    port.check_cycles(case, got, places)
+    if case.packets is not None:
+        compare('packets', [port.packet_line(*p) for p in case.packets],
+                port.packet_lines(case, got, places))
+
+
 def block_line(detail):
     mark = {'pass': 'E', 'fail': 'N', '': '-'}[detail['condition']]
     cycles = '' if detail['cycles'] is None else f" cycles={detail['cycles']}"
@@ -206,6 +217,8 @@ def got_blocks(rows, instructions):
 
 def got_events(case, rows):
     """Event rows as (index, kind, detail); each must come from a packet that can cause it."""
+    if case.protocol != 'PTM':
+        return port_events(case, rows)
     starts = {p.offset: p.kind for p in case.trace}
     out, before = [], (0, 0)
     for row in rows:
@@ -216,6 +229,19 @@ def got_events(case, rows):
         if offset not in starts or starts[offset] not in ORIGINS.get(kind, (starts[offset],)):
             raise Mismatch(f'event {kind} at offset {offset}: no packet there that can cause it')
         out.append((index, kind, parse_detail(row['detail'])))
+    return out
+
+
+def port_events(case, rows):
+    """As got_events(): what waited for a late packet is told with that packet's place."""
+    starts = {at for at, _ in port.pack(case)[1]}
+    out, before = [], 0
+    for row in rows:
+        index, offset = number(row['index']), number(row['offset'])
+        if row['core'] != 'cpu_0' or index < before or offset not in starts:
+            raise Mismatch(f'event out of order, or not at a cycle: {row}')
+        before = index
+        out.append((index, row['event'], parse_detail(row['detail'])))
     return out
 
 
@@ -254,13 +280,16 @@ def decode(case, folder):
 
 
 def check(case, listings):
-    check_packets(case, listings['packets'])
+    if case.protocol == 'PTM':
+        check_packets(case, listings['packets'])
+    else:
+        check_port(case, listings['packets'])
     check_elements(case, listings)
 
 
 def expectations(case):
     """Every single expected line, as (list it stands in, its place)."""
-    for rows in (case.trace, case.elements, case.instructions):
+    for rows in (case.trace, case.packets, case.elements, case.instructions):
         for place in range(len(rows or [])):
             yield rows, place
 
@@ -275,7 +304,7 @@ def self_test(case, listings):
         line = rows.pop(place)
         try:
             check(case, listings)
-        except Mismatch:
+        except (Mismatch, port.Mismatch):
             continue
         finally:
             rows.insert(place, line)
@@ -294,7 +323,7 @@ def run_case(name, case, options):
             check(case, listings)
             if options.self_test:
                 self_test(case, listings)
-    except (Mismatch, CaseError) as error:
+    except (Mismatch, CaseError, port.Mismatch, port.PortError) as error:
         print(f'FAIL case: {name}: {error}')
         for line in error.lines() if isinstance(error, Mismatch) else ():
             print('    ' + (line if len(line) < WIDTH else line[:WIDTH] + '...'))
