@@ -70,6 +70,8 @@ class Suite:
             for line in lines[1:40]:
                 print(f"#   {line}")
             sys.stdout.flush()
+        for server in Server.running:
+            server.process.kill()
         sys.exit(1 if failed else 0)
 
 
@@ -147,11 +149,13 @@ def environment():
                 ASAN_OPTIONS=asan)
 
 
-# ---- the server ---------------------------------------------------------------------------------
+# ---- the server ----
 
 class Server:
     """`btraced replay` on a free port, ended by the `with` statement. That it ends well and
     prints nothing to stdout is part of every test."""
+
+    running = []
 
     def __init__(self, recording, *options, listen="127.0.0.1:0"):
         self.lines = []
@@ -161,6 +165,7 @@ class Server:
         self.process = subprocess.Popen(
             [BTRACED, "replay", "--listen", listen, *options, str(recording)], env=environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        Server.running.append(self)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self.ready.wait(PATIENCE)
@@ -186,6 +191,7 @@ class Server:
         return int(re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)[1])
 
     def stop(self):
+        Server.running.remove(self)
         self.process.send_signal(signal.SIGTERM)
         try:
             stdout = self.process.stdout.read()
@@ -203,12 +209,13 @@ class Server:
         if kind is None:
             self.stop()
         else:
+            Server.running.remove(self)
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
 
 
-# ---- GDB ----------------------------------------------------------------------------------------
+# ---- GDB ----
 
 SETTINGS = ["set confirm off", "set pagination off", "set width 0", "set height 0",
             "set style enabled off", "set debuginfod enabled off"]
@@ -358,7 +365,7 @@ class Mi:
         self.process.stdin.close()
 
 
-# ---- the raw client -----------------------------------------------------------------------------
+# ---- the raw client ----
 
 def frame(payload):
     if isinstance(payload, str):
@@ -466,7 +473,7 @@ def blocks(document):
             re.findall(r'<block begin="(0x[0-9a-f]+)" end="(0x[0-9a-f]+)"/>', document)]
 
 
-# ---- recordings and what really ran ---------------------------------------------------------------
+# ---- recordings and what really ran ----
 
 GAP = (1, 0)
 
