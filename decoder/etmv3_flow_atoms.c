@@ -91,6 +91,7 @@ static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond c
 static inline void step_on(struct etmv3_flow *f, struct code_run *run, bool passed)
 {
     f->begin = f->done;
+    f->branched = ETMV3_BRANCHED_NOT;
     if (f->done < code_run_count(run) || run->end == CODE_END_NO_CODE) {
         f->first = (uint32_t)(run->start + etmv3_run_offset(f, f->done));
         return;
@@ -126,6 +127,7 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
         uint32_t left = code_run_count(run) - f->done;
         if (e < left) {
             f->done += e;
+            f->branched = ETMV3_BRANCHED_NOT;
             return 0;
         }
         e -= left;

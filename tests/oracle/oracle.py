@@ -54,10 +54,12 @@ class Failed(Exception):
     pass
 
 
-def decode(listing, source, folder, columns):
-    """Rows of `btraced decode --<listing>` as tuples of the named columns, all text."""
+def decode(listing, source, folder, columns, extra=()):
+    """Rows of `btraced decode --<listing>` as tuples of the named columns, all text. `extra`: more
+    options, as a list."""
     program = os.environ.get("BTRACED", str(ROOT / "build" / "btraced"))
-    command = [program, "decode", "--" + listing, "--format", "tsv", "--source", source, folder]
+    command = [program, "decode", "--" + listing, "--format", "tsv", "--source", source,
+               *extra, folder]
     try:
         run = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
@@ -78,23 +80,25 @@ def decode(listing, source, folder, columns):
     return rows
 
 
-def packets(source, folder):
-    return decode("packets", source, folder, ["source", "offset", "bytes", "packet", "detail"])
+def packets(source, folder, extra=()):
+    return decode("packets", source, folder, ["source", "offset", "bytes", "packet", "detail"],
+                  extra)
 
 
-def instructions(source, folder):
+def instructions(source, folder, extra=()):
     return decode("instructions", source, folder,
                   ["core", "index", "address", "opcode", "size", "isa", "cycles", "condition",
-                   "text"])
+                   "text"], extra)
 
 
-def blocks(source, folder):
+def blocks(source, folder, extra=()):
     return decode("blocks", source, folder,
-                  ["core", "index", "first", "last", "count", "isa", "condition", "cycles"])
+                  ["core", "index", "first", "last", "count", "isa", "condition", "cycles"],
+                  extra)
 
 
-def events(source, folder):
-    return decode("events", source, folder, ["core", "index", "offset", "event", "detail"])
+def events(source, folder, extra=()):
+    return decode("events", source, folder, ["core", "index", "offset", "event", "detail"], extra)
 
 
 def details(text):
