@@ -216,6 +216,7 @@ static bool hunt(struct etmv2 *p, uint8_t byte)
     if (p->fifo - 1 == header && p->config.port.bits == 4 && !p->shifted) {
         /* The TFO may have come in the middle of a byte: then all is half a byte later. */
         p->shifted = true;
+        p->byte_cycle = p->in.cycles;
         p->nibble = byte >> 4;
         p->nibble_valid = true;
         p->fifo--;
@@ -237,10 +238,10 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
 {
     bool tfo = Q_AT(p, 0) & Q_TFO;
     if (p->raw_len == 0) {
-        p->raw_cycle = p->in.cycles;
+        p->raw_cycle = p->byte_cycle;
         if (tfo && !tfo_in_place(p)) {
             /* This byte may be one that the TFO value still counts. */
-            emit(out, ETMV2_DESYNC, cycle_offset(p, p->in.cycles));
+            emit(out, ETMV2_DESYNC, cycle_offset(p, p->byte_cycle));
             p->fifo--;
             lose_sync(p);
             p->fifo++;
@@ -293,6 +294,8 @@ static void take_unit(struct etmv2 *p, struct sink *out)
     uint8_t unit = c->pkt & 0xff;
     c->pkt >>= 8;
     c->slots--;
+    if (!p->nibble_valid)
+        p->byte_cycle = p->in.cycles;
     if (p->config.port.bits != 4) {
         take_byte(p, out, unit);
         return;

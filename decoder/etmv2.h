@@ -143,6 +143,7 @@ struct etmv2 {
     uint64_t fifo;        /* bytes out of the FIFO */
     uint64_t hunt_start;  /* offset where the search for a TFO began */
     uint64_t skipped_to;  /* end of skipped bytes that are to be reported; 0: none */
+    uint64_t byte_cycle;  /* of the latest byte: of its lower nibble */
     uint64_t raw_cycle;   /* of the first byte of the packet in `raw` */
     uint32_t base;        /* last branch or TFO address */
     uint32_t data_base;   /* last data address */

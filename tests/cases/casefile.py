@@ -18,6 +18,15 @@ REGISTERS = {'ETMCR': 0x000, 'ETMCCR': 0x001, 'ETMIDR': 0x079, 'ETMCCER': 0x07A,
              'ETMTRACEIDR': 0x080}
 SETTINGS = ('PORT_LAYOUT', 'SCTLR')  # not of the trace unit: see decoder/port_cycle.h, etmv2.h
 PORT_REGS = {'ETM1': {'ETMCR': 0x10}, 'ETM2': {'ETMCR': 0x10, 'ETMIDR': 0x41000100}}
+# Protocols that are bytes, not cycles of a port: name of the source, registers, core.
+BYTE_PROTOCOLS = {
+    'PTM': ('PTM_0', {'ETMCR': 0, 'ETMIDR': 0x411CF312, 'ETMCCER': 0x34C01AC2,
+                      'ETMTRACEIDR': 0x10}, None),
+    'ETM3': ('ETM_0', {'ETMCR': 0, 'ETMIDR': 0x410CF250, 'ETMCCER': 0x344008F2,
+                       'ETMTRACEIDR': 0x10}, 'Cortex-A7'),
+}
+M_EXCEPTION_NAMES = ('none', 'reset', 'NMI', 'HardFault', 'MemManage', 'BusFault', 'UsageFault',
+                     '?', '?', '?', '?', 'SVC', 'DebugMonitor', '?', 'PendSV', 'SysTick')
 DUMP_ATTRIBUTES = ('space',)
 
 # Positional words of a packet, then the keys that it must have, then those that it may have.
@@ -40,6 +49,27 @@ PACKETS = {
 }
 
 
+DATA_KEYS = ('tag', 'address', 'bits', 'be', 'value')
+ETM3_PACKETS = {
+    'a-sync': ((), (), ()),
+    'i-sync': (('address?', 'isa?', 'sec'), ('reason',),
+               ('cycles', 'cid', 'state', 'from', 'from-isa', 'from-sec')),
+    'atom': (('atoms',), (), ()),
+    'branch': (('address', 'isa', 'sec?'), (), ('exception', 'inline', 'cancel', 'resume')),
+    'cycle-count': ((), ('cycles',), ()),
+    'context-id': (('cid',), (), ()),
+    'vmid': (('vmid',), (), ()),
+    'timestamp': ((), ('raw', 'bits'), ('value', 'freq')),
+    'data': ((), (), DATA_KEYS),
+    'data-placeholder': ((), ('tag',), DATA_KEYS),
+    'data-out-of-order': ((), ('tag',), DATA_KEYS),
+    'data-not-traced': ((), (), DATA_KEYS),
+    **{kind: ((), (), ()) for kind in ('trigger', 'ignore', 'exception-entry', 'exception-return',
+                                       'store-failed', 'data-suppressed', 'end', 'reserved',
+                                       'malformed', 'unsynced', 'incomplete')},
+}
+
+
 class CaseError(Exception):
     """The case file itself is wrong."""
 
@@ -53,7 +83,7 @@ class Packet:
     def row(self):
         """As the program lists it: offset, bytes, packet, detail."""
         detail = dict(self.detail)
-        if self.kind in ('unsynced', 'incomplete'):
+        if self.kind in ('unsynced', 'incomplete', 'end'):
             detail['count'] = len(self.data)
         if self.kind in ('reserved', 'malformed'):
             detail['header'] = self.data[0]
@@ -66,9 +96,10 @@ class Case:
 
     def __init__(self, name, line):
         self.name, self.line = name, line
-        self.regs = {'ETMCR': 0, 'ETMIDR': 0x411CF312, 'ETMCCER': 0x34C01AC2, 'ETMTRACEIDR': 0x10}
-        self.options = []
         self.protocol = 'PTM'
+        self.regs = dict(BYTE_PROTOCOLS['PTM'][1])
+        self.core = None  # its type, if the protocol does not say
+        self.options = []
         self.cycles = None   # ETMv1, ETMv2: the port, see port.py
         self.packets = None
         self.dumps = [({}, [])]  # (attributes, [(line number, statement)])
@@ -87,7 +118,7 @@ def number(text, what='number'):
 
 def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
-    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access'):
+    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa', 'from-sec'):
         return text
     return number(text, key)
 
@@ -113,21 +144,22 @@ def take(words, pattern, what):
 
 
 SHAPES = {
-    'address': r'0x[0-9A-F]+',
+    'address': r'0x[0-9A-F]+|partial',
     'cid': r'0x[0-9A-F]+',
     'vmid': r'0x[0-9A-F]+',
     'isa': '|'.join(ISAS),
     'sec': '|'.join(SECURITY),
-    'atoms': '[EN]+',
+    'atoms': '[EWN]+|-',
 }
 
 
-def parse_packet(words):
+def parse_packet(words, protocol):
     """`branch 0x18 A32 S exception=14` to kind and detail."""
     kind = words.pop(0)
-    if kind not in PACKETS:
+    table = ETM3_PACKETS if protocol == 'ETM3' else PACKETS
+    if kind not in table:
         raise CaseError(f"unknown packet '{kind}'")
-    positional, required, optional = PACKETS[kind]
+    positional, required, optional = table[kind]
     detail = {}
     for item in positional:
         key = item.rstrip('?')
@@ -141,7 +173,7 @@ def parse_packet(words):
     return kind, detail
 
 
-def parse_trace_line(text, offset):
+def parse_trace_line(text, offset, protocol):
     """`12: 84 86  x3 atom E` gives three packets if x3, else one; checks the offset."""
     m = re.fullmatch(r'(\d+): ((?:[0-9A-F]{2}(?:\*\d+)?)(?: [0-9A-F]{2}(?:\*\d+)?)*)  +(.*)', text)
     if not m:
@@ -154,7 +186,7 @@ def parse_trace_line(text, offset):
         data += bytes([int(byte, 16)]) * (int(times) if times else 1)
     words = m[3].split()
     repeat = int(words.pop(0)[1:]) if re.fullmatch(r'x\d+', words[0]) else 1
-    kind, detail = parse_packet(words)
+    kind, detail = parse_packet(words, protocol)
     size = len(data)
     return [Packet(offset + i * size, bytes(data), kind, detail) for i in range(repeat)]
 
@@ -335,7 +367,15 @@ class Reader:
             raise CaseError(f"unknown keyword '{name}'")
 
     def protocol(self, words):
-        """`protocol ETM2.0`: an ETMv1 or ETMv2 with an 8-bit port, to be changed with regs."""
+        """`protocol ETM2.0`: an ETMv1 or ETMv2 with an 8-bit port, to be changed with regs.
+
+        `protocol ETM3`, `protocol ETM3 Cortex-M4`: ETMv3 as its registers say.
+        """
+        if words[:1] == ['ETM3'] and len(words) <= 2:
+            self.case.protocol = 'ETM3'
+            self.case.core = words[1] if len(words) == 2 else None
+            self.case.regs = dict(BYTE_PROTOCOLS['ETM3'][1])
+            return
         if len(words) != 1 or words[0][:4] not in PORT_REGS:
             raise CaseError(f"unknown protocol '{' '.join(words)}'")
         self.case.protocol = words[0]
@@ -378,7 +418,7 @@ class Reader:
         elif self.section == 'trace':
             last = self.case.trace[-1] if self.case.trace else None
             offset = last.offset + len(last.data) if last else 0
-            self.case.trace += parse_trace_line(text, offset)
+            self.case.trace += parse_trace_line(text, offset, self.case.protocol)
         elif self.section == 'cycles':
             for item in text.split('|'):
                 self.case.cycles += port.parse_cycle(self.case.protocol, item.strip(),
@@ -397,7 +437,7 @@ class Reader:
     def finish(self):
         if self.case is self.common:
             return
-        if not (self.case.trace if self.case.protocol == 'PTM' else self.case.cycles):
+        if not (self.case.trace if self.case.protocol in BYTE_PROTOCOLS else self.case.cycles):
             raise CaseError(f"case '{self.case.name}' has no trace")
 
 

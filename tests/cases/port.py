@@ -84,6 +84,8 @@ def pack(case):
         data = b''.join(w.to_bytes(record, 'little') for w in all_words)
         starts = [i * record for i in range(len(all_words))]
     else:
+        if len(all_words) % per_word:
+            raise PortError(f'the last word of the ETB is not full: {len(all_words)} cycles')
         data = b''
         for i in range(0, len(all_words), per_word):
             value = sum(w << k * (bits + 4) for k, w in enumerate(all_words[i:i + per_word]))

@@ -42,6 +42,8 @@ ORIGINS = {
     'state': ('branch', 'i-sync', 'atom'),
     'timestamp': ('timestamp',),
     'trigger': ('trigger',),
+    'data': ('data', 'data-placeholder', 'data-out-of-order', 'data-not-traced'),
+    'cycles': ('cycle-count',),
 }
 
 
@@ -67,9 +69,13 @@ class Difference(Mismatch):
         return difflib.unified_diff(self.want, self.got, 'expected', 'program', lineterm='', n=2)
 
 
+def source_of(case):
+    return BYTE_PROTOCOLS[case.protocol][0] if case.protocol in BYTE_PROTOCOLS else 'ETM_0'
+
+
 def listing(case, folder, what):
     """Rows of one listing as dictionaries."""
-    command = [PROGRAM, 'decode', f'--{what}', '--format', 'tsv', '--source', 'PTM_0' if case.protocol == 'PTM' else 'ETM_0',
+    command = [PROGRAM, 'decode', f'--{what}', '--format', 'tsv', '--source', source_of(case),
                *case.options, folder]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT,
@@ -142,7 +148,7 @@ def listed(packet):
 def check_packets(case, rows):
     got = []
     for row in rows:
-        if row['source'] != 'PTM_0':
+        if row['source'] != source_of(case):
             raise Mismatch(f"packet of source '{row['source']}'")
         got.append((number(row['offset']), row['bytes'], row['packet'],
                     parse_detail(row['detail'])))
@@ -280,7 +286,7 @@ def decode(case, folder):
 
 
 def check(case, listings):
-    if case.protocol == 'PTM':
+    if case.protocol in BYTE_PROTOCOLS:
         check_packets(case, listings['packets'])
     else:
         check_port(case, listings['packets'])
