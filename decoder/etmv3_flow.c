@@ -215,7 +215,8 @@ static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, bool h
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = f->config.m_profile ? m_exception(k->number) : k->number;
-    e->flags = f->config.m_profile ? BT_EVENT_M_PROFILE : 0;
+    e->flags = (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) |
+               (k->flags & ETMV3_CANCEL && has_return ? BT_EVENT_CANCELED : 0);
     e->value = k->value;
     e->target_isa = (uint8_t)etmv3_packet_isa(k);
     if (has_return)
@@ -253,9 +254,7 @@ static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k
         return false;
     if ((k->flags & ETMV3_HAS_INFO) || f->branched == ETMV3_BRANCHED_PACKET)
         return false;
-    if (f->branched == ETMV3_BRANCHED_DIRECT) /* the packet gives the target: once more */
-        return f->config.branch_broadcast;
-    return f->since > 1;
+    return f->branched == ETMV3_BRANCHED_DIRECT || f->since > 1;
 }
 
 static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,

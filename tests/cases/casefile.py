@@ -25,8 +25,6 @@ BYTE_PROTOCOLS = {
     'ETM3': ('ETM_0', {'ETMCR': 0, 'ETMIDR': 0x410CF250, 'ETMCCER': 0x344008F2,
                        'ETMTRACEIDR': 0x10}, 'Cortex-A7'),
 }
-M_EXCEPTION_NAMES = ('none', 'reset', 'NMI', 'HardFault', 'MemManage', 'BusFault', 'UsageFault',
-                     '?', '?', '?', '?', 'SVC', 'DebugMonitor', '?', 'PendSV', 'SysTick')
 DUMP_ATTRIBUTES = ('space',)
 
 # Positional words of a packet, then the keys that it must have, then those that it may have.
@@ -120,6 +118,8 @@ def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
     if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa', 'from-sec'):
         return text
+    if key == 'address' and text == 'partial':  # known in its low bits only
+        return text
     return number(text, key)
 
 
@@ -144,7 +144,7 @@ def take(words, pattern, what):
 
 
 SHAPES = {
-    'address': r'0x[0-9A-F]+|partial',
+    'address': r'0x[0-9A-F]+',
     'cid': r'0x[0-9A-F]+',
     'vmid': r'0x[0-9A-F]+',
     'isa': '|'.join(ISAS),
@@ -163,9 +163,10 @@ def parse_packet(words, protocol):
     detail = {}
     for item in positional:
         key = item.rstrip('?')
-        if item.endswith('?') and not (words and re.fullmatch(SHAPES[key], words[0])):
+        shape = SHAPES[key] + ('|partial' if key == 'address' else '')
+        if item.endswith('?') and not (words and re.fullmatch(shape, words[0])):
             continue
-        detail[key] = value_of(key, take(words, SHAPES[key], key))
+        detail[key] = value_of(key, take(words, shape, key))
     detail.update(pairs(words, required + optional))
     for key in required:
         if key not in detail:
@@ -208,22 +209,26 @@ def parse_block(text):
 
 
 def parse_steps(text):
-    """`steps 0x1000 by 8 n=2 A32: E N EE`: one block of two instructions for each letter."""
-    m = re.fullmatch(r'steps (0x[0-9A-F]+) by (\d+)(?: n=(\d+))? (\w+): ([EN ]+)', text)
+    """`steps 0x1000 by 8 n=2 A32: E N EE`: one block of two instructions for each letter; `E1 N0`:
+    with cycles."""
+    m = re.fullmatch(r'steps (0x[0-9A-F]+) by (\d+)(?: n=(\d+))? (\w+): ([EN][EN0-9 ]*)', text)
     if not m or m[4] not in ISAS:
         raise CaseError('expected: steps FIRST by SIZE n=COUNT ISA: E N ...')
     at, size, out = int(m[1], 16), int(m[2]), []
-    for mark in m[5].replace(' ', ''):
-        out.append(block(at, at + size, int(m[3] or 1), m[4], mark, None))
+    for mark, cycles in re.findall(r'([EN])(\d*)', m[5]):
+        cycles = int(cycles) if cycles else None
+        out.append(block(at, at + size, int(m[3] or 1), m[4], mark, cycles))
         at += size
     return out
 
 
 def parse_trace_on(words):
-    reason = take(words, '[0-3]', 'reason')
-    detail = {'reason': int(reason), 'address': number(take(words, SHAPES['address'], 'address')),
-              'isa': take(words, SHAPES['isa'], 'isa'),
-              'sec': take(words, SHAPES['sec'], 'security state')}
+    """`trace-on 1 0x8000 A32 S`; in data-only mode `trace-on 1 S`."""
+    detail = {'reason': int(take(words, '[0-3]', 'reason'))}
+    if not (words and re.fullmatch(SHAPES['sec'], words[0])):
+        detail['address'] = number(take(words, SHAPES['address'], 'address'))
+        detail['isa'] = take(words, SHAPES['isa'], 'isa')
+    detail['sec'] = take(words, SHAPES['sec'], 'security state')
     detail.update(pairs(words, ('cycles', 'gap')))
     return 'trace-on', detail
 
@@ -243,7 +248,7 @@ def parse_exception(words):
     # A32 goes without saying.
     named = words and re.fullmatch(SHAPES['isa'], words[0])
     detail['isa'] = take(words, SHAPES['isa'], 'isa') if named else 'A32'
-    detail.update(pairs(words, ('cycles', 'canceled')))
+    detail.update(pairs(words, ('cycles', 'canceled', 'name')))
     return 'exception', detail
 
 
@@ -254,7 +259,7 @@ def parse_data(words):
     if address != '?':
         detail['address'] = number(address)
     detail['back'] = 1
-    detail.update(pairs(words, ('value', 'bytes', 'back')))
+    detail.update(pairs(words, ('value', 'bytes', 'back', 'failed')))
     if detail['access'] == '?':
         del detail['access']
         detail['back'] = 0
@@ -290,6 +295,11 @@ def parse_word(event, key, pattern):
     return parse
 
 
+def parse_cycles(words):
+    """`cycles 20`: the gap before the latest trace-on, told late."""
+    return 'cycles', {'cycles': number(take(words, r'\d+', 'number of cycles'))}
+
+
 EVENTS = {
     'trace-on': parse_trace_on,
     'exception': parse_exception,
@@ -300,6 +310,7 @@ EVENTS = {
     'timestamp': parse_value('timestamp', 'value', ('freq', 'cycles')),
     'state': parse_word('state', 'sec', '|'.join(SECURITY)),
     'trigger': parse_word('trigger', None, ''),
+    'cycles': parse_cycles,
     'warning': parse_gap('warning'),
 }
 
@@ -349,6 +360,7 @@ class Reader:
             self.case.regs = dict(self.common.regs)
             self.case.options = list(self.common.options)
             self.case.protocol = self.common.protocol
+            self.case.core = self.common.core
             self.case.dumps = [(dict(a), list(c)) for a, c in self.common.dumps]
             self.cases.append(self.case)
         elif name == 'regs':

@@ -12,7 +12,7 @@ import struct
 import subprocess
 
 import port
-from casefile import REGISTERS, CaseError
+from casefile import BYTE_PROTOCOLS, REGISTERS, CaseError
 
 AS = ['arm-none-eabi-as', '-mcpu=cortex-a15', '-mfpu=neon', '-o']
 BRANCH = re.compile(r'((?:b|bl|blx|cbz|cbnz|b[a-z]{2}|bl[a-z]{2})(?:\.[nw])?\s+(?:r\d+,\s*)?)'
@@ -173,6 +173,10 @@ def write_snapshot(case, folder):
     if case.protocol == 'PTM':
         minor = case.regs['ETMIDR'] >> 4 & 0xf
         kind, core = f'PFT1.{minor}', 'Cortex-A9' if minor == 0 else 'Cortex-A15'
+        data = b''.join(p.data for p in case.trace)
+    elif case.protocol == 'ETM3':
+        minor = case.regs['ETMIDR'] >> 4 & 0xf
+        name, kind, core = 'ETM_0', f'ETM3.{minor}', case.core or BYTE_PROTOCOLS['ETM3'][2]
         data = b''.join(p.data for p in case.trace)
     else:
         name, kind = 'ETM_0', case.protocol

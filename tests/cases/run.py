@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import port
-from casefile import CaseError, number, read, value_of
+from casefile import BYTE_PROTOCOLS, CaseError, number, read, value_of
 from image import write_snapshot
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -223,7 +223,7 @@ def got_blocks(rows, instructions):
 
 def got_events(case, rows):
     """Event rows as (index, kind, detail); each must come from a packet that can cause it."""
-    if case.protocol != 'PTM':
+    if case.protocol not in BYTE_PROTOCOLS:
         return port_events(case, rows)
     starts = {p.offset: p.kind for p in case.trace}
     out, before = [], (0, 0)
