@@ -76,7 +76,7 @@ CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) 
 CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-# ---- variants: release (gcc -O2), asan (gcc, sanitizers), clang (warnings), fuzz (clang) -----
+# ---- variants: release (gcc -O2), asan and tsan (sanitizers), clang (warnings), fuzz ----------
 # $(1) folder, $(2) compiler, $(3) flags for compiling and linking
 define variant
 $(B)/$(1)/%.o: %.c
@@ -103,6 +103,7 @@ endef
 $(eval $(call variant,release,$$(CC),-O2 -g))
 $(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call variant,clang,$$(CLANG),-O2 -g))
+$(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread))
 $(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
 
 all: $(B)/btraced
@@ -136,7 +137,7 @@ $(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbt
 	$(Q)$(CLANG) -O1 -g $(SAN) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lpthread
 
 .PHONY: all unit-tests asan clang-build
-unit-tests: $(UNITS:%=$(B)/release/unit/%) $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
+unit-tests: $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
 oracles: $(ORACLES:%=$(B)/release/oracle/%) $(CXX_ORACLES:%=$(B)/release/oracle/%)
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
@@ -161,7 +162,8 @@ check: deps
 	$(Q)tests/run.sh quick
 
 check-full: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers
+	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
+	    $(B)/tsan/btraced
 	$(Q)tests/run.sh full
 
 bench: deps

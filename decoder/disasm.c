@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_SIZE 16384 /* entries; a hit needs the same address, opcode and condition */
+#define FIRST_SIZE 4096       /* slots of the table of texts, a power of two */
+#define MAX_TEXTS  (1u << 20) /* then it starts over */
 
 struct entry {
     uint64_t address;
@@ -21,18 +22,33 @@ struct disasm {
     csh t32;
     csh a64;
     bool open;
-    struct entry cache[CACHE_SIZE];
+    struct entry *table; /* open addressing; a hit needs the same address, opcode, condition */
+    size_t size;
+    size_t used;
+    uint64_t calls;
+    uint64_t texts;
 };
+
+static void forget(struct disasm *d)
+{
+    for (size_t i = 0; i < d->size; i++) {
+        free(d->table[i].text);
+        d->table[i].text = NULL;
+    }
+    d->used = 0;
+}
 
 struct disasm *disasm_new(bool m_profile)
 {
     struct disasm *d = calloc(1, sizeof *d);
     if (!d)
         return NULL;
+    d->table = calloc(FIRST_SIZE, sizeof *d->table);
+    d->size = d->table ? FIRST_SIZE : 0;
     int m_class = m_profile ? CS_MODE_MCLASS : 0;
     cs_mode arm = (cs_mode)(CS_MODE_ARM | CS_MODE_V8);
     cs_mode thumb = (cs_mode)(CS_MODE_THUMB | CS_MODE_V8 | m_class);
-    d->open = cs_open(CS_ARCH_ARM, arm, &d->a32) == CS_ERR_OK &&
+    d->open = d->table && cs_open(CS_ARCH_ARM, arm, &d->a32) == CS_ERR_OK &&
               cs_open(CS_ARCH_ARM, thumb, &d->t32) == CS_ERR_OK &&
               cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &d->a64) == CS_ERR_OK;
     if (d->open)
@@ -45,8 +61,8 @@ void disasm_free(struct disasm *d)
 {
     if (!d)
         return;
-    for (size_t i = 0; i < CACHE_SIZE; i++)
-        free(d->cache[i].text);
+    forget(d);
+    free(d->table);
     cs_close(&d->a32);
     cs_close(&d->t32);
     cs_close(&d->a64);
@@ -101,21 +117,68 @@ static char *make_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint
     return made < 0 ? NULL : text;
 }
 
+static size_t slot_of(const struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                      uint8_t it_cond)
+{
+    uint64_t h = (address ^ (uint64_t)opcode << 32 ^ it_cond ^ (uint64_t)isa << 61);
+    size_t slot = (size_t)(h * 0x9e3779b97f4a7c15u >> 32) & (d->size - 1);
+    for (; d->table[slot].text; slot = (slot + 1) & (d->size - 1)) {
+        const struct entry *e = &d->table[slot];
+        if (e->address == address && e->opcode == opcode && e->isa == isa && e->it_cond == it_cond)
+            break;
+    }
+    return slot;
+}
+
+static bool table_grow(struct disasm *d)
+{
+    struct entry *old = d->table;
+    size_t old_size = d->size;
+    if (d->used == MAX_TEXTS) {
+        forget(d);
+        return true;
+    }
+    d->table = calloc(old_size * 2, sizeof *d->table);
+    if (!d->table) {
+        d->table = old;
+        return false;
+    }
+    d->size = old_size * 2;
+    for (size_t i = 0; i < old_size; i++) {
+        const struct entry *e = &old[i];
+        if (e->text)
+            d->table[slot_of(d, e->address, (enum bt_isa)e->isa, e->opcode, e->it_cond)] = *e;
+    }
+    free(old);
+    return true;
+}
+
 const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
                         unsigned size, uint8_t it_cond)
 {
-    uint64_t h = (address ^ (uint64_t)opcode << 32 ^ it_cond) * 0x9e3779b97f4a7c15u;
-    struct entry *e = &d->cache[(h >> 32) % CACHE_SIZE];
-    if (e->text && e->address == address && e->opcode == opcode && e->isa == isa &&
-        e->it_cond == it_cond)
+    if (2 * d->used >= d->size && !table_grow(d))
+        forget(d);
+    struct entry *e = &d->table[slot_of(d, address, isa, opcode, it_cond)];
+    if (e->text)
         return e->text;
-    free(e->text);
-    e->address = address;
-    e->opcode = opcode;
-    e->isa = (uint8_t)isa;
-    e->it_cond = it_cond;
-    e->text = make_text(d, address, isa, opcode, size, it_cond);
-    return e->text ? e->text : "?";
+    d->calls++;
+    char *text = make_text(d, address, isa, opcode, size, it_cond);
+    if (!text)
+        return "?";
+    *e = (struct entry){address, opcode, (uint8_t)isa, it_cond, text};
+    d->used++;
+    d->texts++;
+    return text;
+}
+
+uint64_t disasm_calls(const struct disasm *d)
+{
+    return d->calls;
+}
+
+uint64_t disasm_texts(const struct disasm *d)
+{
+    return d->texts;
 }
 
 /* A path that leaves a block in the middle may come back to it behind an exception. */

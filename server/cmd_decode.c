@@ -30,6 +30,7 @@ enum {
     OPT_SOURCE,
     OPT_ID,
     OPT_ELF,
+    OPT_STATS,
 };
 
 static const struct option options[] = {
@@ -42,6 +43,8 @@ static const struct option options[] = {
     {"source", required_argument, NULL, OPT_SOURCE},
     {"id", required_argument, NULL, OPT_ID},
     {"elf", required_argument, NULL, OPT_ELF},
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"jobs", required_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -59,6 +62,8 @@ const char decode_help[] =
     "  --source NAME      one trace source, by device name\n"
     "  --id N             one trace source, by CoreSight trace ID\n"
     "  --elf FILE         program file that completes the recording's memory dumps\n"
+    "  --stats            with the summary: what decoding cost\n"
+    "  -j, --jobs N       decode with N threads; the output is the same\n"
     "\n"
     "examples:\n"
     "  btraced decode recording\n"
@@ -95,6 +100,16 @@ static int parse_id(const char *text, int *id)
     return 0;
 }
 
+static int parse_jobs(const char *text, unsigned *jobs)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*end || end == text || value < 1 || value > 64)
+        return usage_error("the number of threads is from 1 to 64, not", text);
+    *jobs = (unsigned)value;
+    return 0;
+}
+
 static int parse_option(struct decode_args *args, int option)
 {
     switch (option) {
@@ -125,6 +140,11 @@ static int parse_option(struct decode_args *args, int option)
             return usage_error("too many --elf options", NULL);
         args->elf[args->elf_count++] = optarg;
         return 0;
+    case OPT_STATS:
+        args->list.stats = args->summary = true;
+        return 0;
+    case 'j':
+        return parse_jobs(optarg, &args->list.jobs);
     case 'h':
         fputs(decode_help, stdout);
         return -1;
@@ -137,7 +157,7 @@ static int parse_args(int argc, char **argv, struct decode_args *args)
 {
     memset(args, 0, sizeof *args);
     args->id = -1;
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, "hj:", options, NULL)) != -1;) {
         int code = parse_option(args, option);
         if (code)
             return code;

@@ -2,6 +2,7 @@
 #include "server/lister.h"
 
 #include "decoder/disasm.h"
+#include "server/parallel.h"
 #include "server/source.h"
 
 #include <inttypes.h>
@@ -34,8 +35,9 @@ struct lister {
     struct it_track it;
     struct stream stream;
     struct stream_sink sink;
-    struct code_cache code;   /* of the decoder */
-    struct code_cache lookup; /* of the listing: opcodes for what was decoded */
+    struct parallel *parallel; /* NULL: one thread */
+    struct code_cache code;    /* of the decoder */
+    struct code_cache lookup;  /* of the listing: opcodes for what was decoded */
     struct code_view *view;
     struct code_key key;
     uint64_t number; /* of the next instruction to be listed */
@@ -195,7 +197,8 @@ static void flush(void *ctx, struct flow_out *out)
 {
     struct lister *l = ctx;
     size_t e = 0;
-    for (size_t b = 0; b < out->block_count; b++) {
+    bool blocks = l->options.blocks || l->options.instructions;
+    for (size_t b = 0; blocks && b < out->block_count; b++) {
         while (e < out->event_count && out->events[e].position <= l->number)
             take_event(l, &out->events[e++]);
         take_block(l, &out->blocks[b], out->cycles[b]);
@@ -251,9 +254,12 @@ static void take_packet(void *ctx, const struct stream_packet *p)
 static int feed_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct lister *l = ctx;
+    if (l->parallel)
+        return parallel_feed(l->parallel, data, len);
     while (len > 0) {
-        size_t piece = len < KEEP / 2 ? len : KEEP / 2;
-        keep(&l->kept, data, piece);
+        size_t piece = l->options.packets && len > KEEP / 2 ? KEEP / 2 : len;
+        if (l->options.packets)
+            keep(&l->kept, data, piece);
         stream_feed(&l->stream, data, piece, &l->sink);
         data += piece;
         len -= piece;
@@ -264,8 +270,10 @@ static int feed_data(void *ctx, const uint8_t *data, size_t len)
 static int feed_loss(void *ctx)
 {
     struct lister *l = ctx;
-    stream_gap(&l->stream, BT_GAP_WIRE, 0, &l->sink);
-    return BT_OK;
+    int error = l->parallel ? parallel_drain(l->parallel) : BT_OK;
+    if (!error)
+        stream_gap(&l->stream, BT_GAP_WIRE, 0, &l->sink);
+    return error;
 }
 
 static void summary_row(struct lister *l, const char *key, uint64_t value)
@@ -318,6 +326,15 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
     }
 }
 
+/* What decoding cost: each instruction is classified, and asked of the disassembler, once. */
+static void list_stats(struct lister *l)
+{
+    summary_row(l, "code-runs", l->code.run_count);
+    summary_row(l, "code-restarts", l->code.epoch);
+    summary_row(l, "disassembler-calls", disasm_calls(l->disasm));
+    summary_row(l, "disassembler-texts", disasm_texts(l->disasm));
+}
+
 struct lister *lister_new(FILE *out, const struct lister_options *options)
 {
     struct lister *l = calloc(1, sizeof *l);
@@ -355,7 +372,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
     l->kept.end = 0;
     l->sink = (struct stream_sink){
         .out = {.blocks = l->out_blocks,
-                .cycles = l->out_cycles,
+                .cycles = l->options.blocks || l->options.instructions ? l->out_cycles : NULL,
                 .events = l->out_events,
                 .block_max = OUT_BLOCKS,
                 .event_max = OUT_EVENTS},
@@ -375,7 +392,7 @@ static void write_headers(struct lister *l, bool summary)
         listing_header(&l->blocks);
     if (l->options.events)
         listing_header(&l->events);
-    if (summary)
+    if (summary || l->options.stats)
         listing_header(&l->summary);
 }
 
@@ -390,13 +407,24 @@ int lister_source(struct lister *l, struct recording *r, const struct recording_
         return BT_ERR_NOMEM;
     set_up(l, source);
     write_headers(l, summary);
+    /* A packet listing needs the bytes at hand, and other protocols go on one thread. */
+    bool blocks = l->options.blocks || l->options.instructions;
+    if (l->options.jobs > 1 && !l->options.packets)
+        l->parallel = parallel_new(l->options.jobs, &source->config, source->image, &l->stream,
+                                   &l->sink, blocks);
     int error = recording_feed(r, source, &sink, &pass);
+    if (!error && l->parallel)
+        error = parallel_drain(l->parallel);
+    parallel_free(l->parallel);
+    l->parallel = NULL;
     if (!error) {
         stream_finish(&l->stream, &l->sink);
         flush(l, &l->sink.out);
         judge(l);
-        if (summary)
+        if (summary || l->options.stats)
             list_summary(l, &pass);
+        if (l->options.stats)
+            list_stats(l);
     }
     code_cache_release(&l->code);
     code_cache_release(&l->lookup);

@@ -11,6 +11,8 @@ struct lister_options {
     bool instructions;
     bool blocks;
     bool events;
+    bool stats;    /* what decoding cost, with the summary */
+    unsigned jobs; /* threads that decode; 0 and 1: the caller's alone */
     enum listing_format format;
 };
 
