@@ -27,9 +27,11 @@ struct builder {
     size_t max_blocks;
 };
 
+/* What is still open counts: it will go out, too. */
 static bool full(const struct builder *b)
 {
-    return b->instructions >= b->max_instructions || b->out->count >= b->max_blocks;
+    size_t blocks = b->out->count + b->open + b->gap;
+    return b->instructions >= b->max_instructions || blocks >= b->max_blocks;
 }
 
 static int close_block(struct builder *b)
@@ -95,12 +97,12 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
         const struct bt_block *block = &w->blocks[i - 1];
         uint64_t end = w->numbers[i - 1] + bt_block_count(block);
         /* The limit is a promise: a block that goes past it is left out, but never all of them. */
-        if (b->instructions && b->instructions + bt_block_count(block) > b->max_instructions) {
+        if (b->instructions && b->instructions + bt_block_count(block) > b->max_instructions)
             b->max_instructions = b->instructions;
-            break;
-        }
         for (; e > 0 && w->events[e - 1].position >= end; e--)
             b->gap |= is_gap(&w->events[e - 1]);
+        if (full(b))
+            break;
         int error = add_block(b, block, bt_block_isa(block) == *newer);
         if (error)
             return error;
