@@ -448,11 +448,12 @@ class Client:
         self.socket.close()
 
     def closed(self):
-        """True when the server has ended the connection; waits for it."""
+        """Waits until the server ends the connection; what it still sends is dropped."""
         try:
-            return self.socket.recv(1) == b""
+            while self.socket.recv(65536):
+                pass
         except ConnectionResetError:
-            return True
+            pass
 
     def __enter__(self):
         return self

@@ -147,7 +147,7 @@ def _():
                    f"{place} for instruction {number}")
             place = None
     equal(number, len(RUN), "last instruction")
-    expect(len({name for name, _ in shown}) == 2 and len(shown) > 8, f"only {shown}")
+    expect(len({name for name, _ in shown}) == 2 and len(shown) > 4, f"only {shown}")
 
 
 @suite.test("demo: reverse-stepi to the start of the last message, stepi back to the halt")
