@@ -148,8 +148,10 @@ static void add_isync(struct detail *d, const struct etmv3_packet *k)
         detail_add(d, "state=reserved");
     if (k->flags & ETMV3_LSIP) {
         detail_add(d, "from=0x%08x", k->address);
-        detail_add(d, "from-isa=%s", isa_name(k->extra));
-        detail_add(d, "from-sec=%s", security_name(k->extra));
+        if ((k->extra ^ k->isa_state) & 0xf)
+            detail_add(d, "from-isa=%s", isa_name(k->extra));
+        if ((k->extra ^ k->isa_state) >> 4)
+            detail_add(d, "from-sec=%s", security_name(k->extra));
     }
     if (k->flags & ETMV3_HAS_CYCLES)
         detail_add(d, "cycles=%u", k->cycles);
