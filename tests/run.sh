@@ -73,6 +73,7 @@ if [ "$mode" = quick ]; then
     step fuzz tests/fuzz/run.sh 4
 else
     units release
+    step tsan build/tsan/unit/test_pipeline
     export BTRACED=build/asan/btraced
     export BTRACED_PROPERTY_COUNT=300
     units asan
