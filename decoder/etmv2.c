@@ -72,6 +72,30 @@ static uint64_t tfo_header(const struct etmv2_tfo *t)
     return t->fifo + t->half + t->n;
 }
 
+static bool has_group(uint8_t entry)
+{
+    uint8_t status = entry & Q_STATUS;
+    if (entry & Q_TFO)
+        return true;
+    return (status & 1) && status != ETMV2_TD;
+}
+
+static void pop_status(struct etmv2 *p)
+{
+    p->queue_head = (p->queue_head + 1) % ETMV2_QUEUE;
+    p->queue_len--;
+    p->queue_cycle++;
+    p->head_out = false;
+}
+
+static void begin_queue_at(struct etmv2 *p, uint64_t cycle)
+{
+    while (p->queue_cycle < cycle) {
+        p->groups -= has_group(Q_AT(p, 0));
+        pop_status(p);
+    }
+}
+
 /*
  * Not synchronised any more. A TFO that has been seen already, and whose packet is still to come,
  * is the next place to synchronise at (digest 8.6); statuses before it are lost.
@@ -93,21 +117,20 @@ static void lose_sync(struct etmv2 *p)
         p->nibble_valid = false;
         return;
     }
-    while (p->queue_cycle < p->tfo[0].cycle) {
-        bool group = Q_AT(p, 0) & Q_TFO || (Q_AT(p, 0) & 1 && (Q_AT(p, 0) & 7) != ETMV2_TD);
-        p->groups -= group;
-        p->queue_head = (p->queue_head + 1) % ETMV2_QUEUE;
-        p->queue_len--;
-        p->queue_cycle++;
-    }
+    begin_queue_at(p, p->tfo[0].cycle);
     p->candidate = true;
 }
 
-/* The TFO that synchronisation was tried at is none, or damaged. */
-static void reject_candidate(struct etmv2 *p)
+/* TFO number `i` of those seen is none, or damaged. */
+static void reject(struct etmv2 *p, unsigned i)
 {
-    drop_tfo(p);
-    lose_sync(p);
+    uint8_t *entry = &Q_AT(p, p->tfo[i].cycle - p->queue_cycle);
+    *entry &= (uint8_t)~Q_TFO;
+    p->groups--;
+    p->tfo_count--;
+    memmove(p->tfo + i, p->tfo + i + 1, (p->tfo_count - i) * sizeof *p->tfo);
+    if (i == 0)
+        lose_sync(p);
 }
 
 static void desync(struct etmv2 *p, struct sink *out, uint64_t cycle)
@@ -138,14 +161,6 @@ void etmv2_discontinuity(struct etmv2 *p)
 
 /* ---- statuses -------------------------------------------------------------------------------- */
 
-static bool has_group(uint8_t entry)
-{
-    uint8_t status = entry & Q_STATUS;
-    if (entry & Q_TFO)
-        return true;
-    return (status & 1) && status != ETMV2_TD;
-}
-
 static void emit_status(struct etmv2 *p, struct sink *out)
 {
     uint8_t entry = Q_AT(p, 0);
@@ -156,14 +171,6 @@ static void emit_status(struct etmv2 *p, struct sink *out)
                    (entry & Q_WAITING ? ETMV2_WAITING : 0));
     if (entry & Q_TFO)
         k->value = p->tfo[0].n;
-}
-
-static void pop_status(struct etmv2 *p)
-{
-    p->queue_head = (p->queue_head + 1) % ETMV2_QUEUE;
-    p->queue_len--;
-    p->queue_cycle++;
-    p->head_out = false;
 }
 
 /* Gives out statuses up to one whose group has not come yet. False: no room. */
@@ -203,26 +210,35 @@ static void accept_candidate(struct etmv2 *p)
     p->skipped_to = start > p->hunt_start ? start : 0;
 }
 
-/* A byte while not synchronised: skipped, or the header that decides. False: taken care of. */
+/* A byte while not synchronised: is it the header that a TFO announced? */
 static bool hunt(struct etmv2 *p, uint8_t byte)
 {
-    uint64_t header = tfo_header(&p->tfo[0]);
-    if (p->fifo - 1 < header)
-        return false;
-    if (p->fifo - 1 == header && ETMV2_TFO_HEADER(byte) && byte != 0x80) {
-        accept_candidate(p);
-        return true;
+    bool header = ETMV2_TFO_HEADER(byte) && byte != 0x80;
+    unsigned i = 0;
+    /* The newest TFO may still wait for its value. */
+    while (i + (p->tfo_wait ? 1 : 0) < p->tfo_count) {
+        if (p->fifo - 1 != tfo_header(&p->tfo[i])) {
+            i++;
+        } else if (header) {
+            while (i-- > 0)
+                drop_tfo(p);
+            begin_queue_at(p, p->tfo[0].cycle);
+            accept_candidate(p);
+            return true;
+        } else if (p->config.port.bits == 4 && !p->shifted) {
+            /* The TFO may have come in the middle of a byte: then all is half a byte later. */
+            p->shifted = true;
+            p->byte_cycle = p->in.cycles;
+            p->nibble = byte >> 4;
+            p->nibble_valid = true;
+            p->fifo--;
+            return false;
+        } else {
+            reject(p, i);
+        }
     }
-    if (p->fifo - 1 == header && p->config.port.bits == 4 && !p->shifted) {
-        /* The TFO may have come in the middle of a byte: then all is half a byte later. */
-        p->shifted = true;
-        p->byte_cycle = p->in.cycles;
-        p->nibble = byte >> 4;
-        p->nibble_valid = true;
-        p->fifo--;
-        return false;
-    }
-    reject_candidate(p);
+    while (p->tfo_count && !p->tfo_wait && p->fifo > tfo_header(&p->tfo[0]))
+        reject(p, 0);
     return false;
 }
 
