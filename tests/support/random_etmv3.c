@@ -107,7 +107,7 @@ static uint32_t indirect_target(struct random_etmv3_work *w, const struct code_i
         w->security = return_security(w, back->security);
         event->resume = back->resume;
         event->preempted = event->exception_return && w->mode == ETMV3_TRACED &&
-                           w->options.encoder.m_profile && random_etmv3_percent(w, 15);
+                           !w->options.no_preempted_returns && random_etmv3_percent(w, 15);
         return back->insn;
     }
     if (w->call_count && random_etmv3_percent(w, 60)) {

@@ -24,10 +24,11 @@ struct random_etmv3_options {
     bool security; /* exceptions, SMC and their returns change the security state */
     bool hyp;      /* HVC */
     bool eret_a32;
-    unsigned waypoints;    /* branches in the code, percent */
-    unsigned exceptions;   /* interrupts and aborts */
-    unsigned back_to_back; /* percent: another exception at once */
-    unsigned cancels;      /* percent of exceptions that cancel the last instruction */
+    unsigned waypoints;        /* branches in the code, percent */
+    unsigned exceptions;       /* interrupts and aborts */
+    unsigned back_to_back;     /* percent: another exception at once */
+    unsigned cancels;          /* percent of exceptions that cancel the last instruction */
+    bool no_preempted_returns; /* M profile: no exception cancels a return */
     unsigned resets;
     unsigned debugs;
     unsigned filters;
@@ -88,8 +89,9 @@ struct random_etmv3_access {
 /*
  * Events as in random_flow.h, with these differences: `position` counts instructions that are
  * traced in the end; TRACE_ON has cycles only if the gap's length is known from its own packet;
- * EXCEPTION has no cycles, M profile architectural numbers and BT_EVENT_M_PROFILE, and no
- * BT_EVENT_HAS_ADDRESS where the return address is not in the trace.
+ * EXCEPTION has in `cycles` 0, or the index of the instruction that it cancels plus 1; in M profile
+ * architectural numbers and BT_EVENT_M_PROFILE; no BT_EVENT_HAS_ADDRESS where the return address is
+ * not in the trace.
  */
 struct random_etmv3 {
     struct trace_bytes trace;

@@ -182,6 +182,7 @@ static void note_exception(struct random_etmv3_work *w, unsigned number, bool ca
     if (cancel && w->newest != NO_INSN) {
         event->address = w->flow->insns[w->newest].address;
         event->isa = w->flow->insns[w->newest].isa;
+        event->cycles = (uint32_t)w->newest + 1;
     }
     /* A return that was pre-empted has not said where it would have gone. */
     if (!reset && !(cancel && w->newest == NO_INSN))
@@ -270,13 +271,13 @@ static int visit_debug_state(struct random_etmv3_work *w)
     bool old = (w->options.encoder.etmidr >> 4 & 0xf) < 2;
     int error = random_etmv3_finish_data(w);
 
-    /* What is not told cancels nothing. */
     if (w->options.encoder.m_profile || (old && w->code.insns[w->pc].isa != BT_ISA_A32))
-        cancel = false;
+        told = false;
+    cancel = cancel && told;
     note_exception(w, EXC_DEBUG, cancel, &w->exception);
     if (cancel)
         random_etmv3_cancel(w);
-    w->exception_due = true;
+    w->exception_due = told;
     if (!error)
         error = etmv3_encoder_debug_entry(w->encoder, told, cancel);
     w->exception_due = w->exception_seen = false;
