@@ -210,37 +210,45 @@ static uint16_t m_exception(uint16_t number)
     return number < 24 ? numbers[number] : number;
 }
 
-static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, bool has_return,
-                      uint64_t ret, uint8_t ret_isa, struct flow_out *out)
+/* Where a branch packet found execution: the preferred return address of an exception. */
+struct origin {
+    uint64_t address;
+    uint8_t isa;
+    bool known;
+    bool canceled; /* the instruction at `address` did not complete */
+};
+
+static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, const struct origin *from,
+                      struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = f->config.m_profile ? m_exception(k->number) : k->number;
-    e->flags = (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) |
-               (k->flags & ETMV3_CANCEL && has_return ? BT_EVENT_CANCELED : 0);
+    e->flags =
+        (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) | (from->canceled ? BT_EVENT_CANCELED : 0);
     e->value = k->value;
     e->target_isa = (uint8_t)etmv3_packet_isa(k);
-    if (has_return)
-        flow_event_address(e, ret, ret_isa);
+    if (from->known)
+        flow_event_address(e, from->address, from->isa);
 }
 
 /* Debug state is entered: where to is not what the packet's address says. */
-static void halt(struct etmv3_flow *f, bool has_return, uint64_t ret, uint8_t ret_isa)
+static void halt(struct etmv3_flow *f, const struct origin *from)
 {
-    if (has_return)
-        etmv3_go_to(f, ret, ret_isa);
+    if (from->known)
+        etmv3_go_to(f, from->address, from->isa);
     f->core.cur.known = false;
-    f->core.cur.halted = has_return;
+    f->core.cur.halted = from->known;
 }
 
-static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k, bool has_return,
-                             uint64_t ret, uint8_t ret_isa, struct flow_out *out)
+static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
+                             const struct origin *from, struct flow_out *out)
 {
     etmv3_release(f, out);
-    exception(f, k, has_return, ret, ret_isa, out);
+    exception(f, k, from, out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
     if (k->number == EXC_DEBUG && !f->config.m_profile) {
-        halt(f, has_return, ret, ret_isa);
+        halt(f, from);
         return;
     }
     set_security(f, k, etmv3_packet_security(k), out);
@@ -275,26 +283,32 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
     etmv3_go_to(f, k->value, isa);
 }
 
+/* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
+static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct origin *from,
+                   struct flow_out *out)
+{
+    uint8_t isa = f->held.count ? f->held.isa : f->last_isa;
+    bool was_return = f->return_held;
+    uint64_t address;
+    bool done = etmv3_cancel(f, &address);
+    if (!done)
+        flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
+    else if (!was_return)
+        *from = (struct origin){address, isa, true, true};
+    etmv3_release(f, out);
+}
+
 static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
-    bool known = f->core.cur.known;
-    uint8_t isa = f->core.cur.isa;
     etmv3_rebase(f);
     uint64_t here = f->core.cur.address;
-    if (k->flags & ETMV3_CANCEL) {
-        uint8_t last_isa = f->held.count ? f->held.isa : f->last_isa;
-        if (etmv3_cancel(f, &here)) {
-            known = true;
-            isa = last_isa;
-        } else {
-            flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
-        }
-        etmv3_release(f, out);
-    }
+    struct origin from = {here, f->core.cur.isa, f->core.cur.known, false};
+    if (k->flags & ETMV3_CANCEL)
+        cancel(f, k, &from, out);
     if (f->blind)
         return;
     if (k->number != 0)
-        exception_branch(f, k, known, here, isa, out);
+        exception_branch(f, k, &from, out);
     else
         plain_branch(f, k, here, out);
 }
