@@ -12,6 +12,7 @@ struct batch {
         struct ptm_packet ptm[BATCH];
         struct etmv3_packet etmv3[BATCH];
         struct etmv2_packet etmv2[BATCH];
+        struct etmv1_packet etmv1[BATCH];
     } u;
 };
 
@@ -28,7 +29,8 @@ void stream_code_options(const struct stream_config *config, struct code_options
     case STREAM_ETMV3:
         options->t32_split = config->etmv3.t32_split;
         break;
-    case STREAM_ETMV2: /* no Thumb-2: a BL is two instructions */
+    case STREAM_ETMV1: /* no Thumb-2: a BL is two instructions */
+    case STREAM_ETMV2:
         options->t32_split = true;
         break;
     }
@@ -51,6 +53,10 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
         etmv2_init(&s->u.etmv2.parser, &config->etmv2);
         etmv2_flow_init(&s->u.etmv2.flow, &config->etmv2, code, config->core, config->generation);
         break;
+    case STREAM_ETMV1:
+        etmv1_init(&s->u.etmv1.parser, &config->etmv1);
+        etmv1_flow_init(&s->u.etmv1.flow, &config->etmv1, code, config->core, config->generation);
+        break;
     }
 }
 
@@ -63,6 +69,8 @@ static struct flow_core *core_of(struct stream *s)
         return &s->u.etmv3.flow.core;
     case STREAM_ETMV2:
         return &s->u.etmv2.flow.trail.core;
+    case STREAM_ETMV1:
+        return &s->u.etmv1.flow.trail.core;
     }
     return NULL;
 }
@@ -81,6 +89,8 @@ static bool synced(const struct stream *s)
         return s->u.etmv3.parser.synced;
     case STREAM_ETMV2:
         return s->u.etmv2.parser.synced;
+    case STREAM_ETMV1: /* the parser throws nothing away */
+        return true;
     }
     return false;
 }
@@ -95,6 +105,8 @@ static size_t parse(struct stream *s, const uint8_t *data, size_t len, struct ba
         return etmv3_parse(&s->u.etmv3.parser, data, len, b->u.etmv3, BATCH, &b->count);
     case STREAM_ETMV2:
         return etmv2_parse(&s->u.etmv2.parser, data, len, b->u.etmv2, BATCH, &b->count);
+    case STREAM_ETMV1:
+        return etmv1_parse(&s->u.etmv1.parser, data, len, b->u.etmv1, BATCH, &b->count);
     }
     return len;
 }
@@ -112,6 +124,9 @@ static void parse_end(struct stream *s, struct batch *b)
     case STREAM_ETMV2:
         b->count = etmv2_finish(&s->u.etmv2.parser, b->u.etmv2);
         break;
+    case STREAM_ETMV1:
+        b->count = etmv1_finish(&s->u.etmv1.parser, b->u.etmv1);
+        break;
     }
 }
 
@@ -126,6 +141,8 @@ static size_t run(struct stream *s, const struct batch *b, size_t from, size_t c
         return etmv3_flow_run(&s->u.etmv3.flow, b->u.etmv3 + from, count, out);
     case STREAM_ETMV2:
         return etmv2_flow_run(&s->u.etmv2.flow, b->u.etmv2 + from, count, out);
+    case STREAM_ETMV1:
+        return etmv1_flow_run(&s->u.etmv1.flow, b->u.etmv1 + from, count, out);
     }
     return count;
 }
@@ -161,6 +178,13 @@ static void view_packet(const struct stream *s, const struct batch *b, size_t i,
         view->packet = k;
         break;
     }
+    case STREAM_ETMV1: {
+        const struct etmv1_packet *k = &b->u.etmv1[i];
+        view->offset = k->offset;
+        view->size = etmv1_packet_size(&s->u.etmv1.parser.config, k);
+        view->packet = k;
+        break;
+    }
     }
 }
 
@@ -179,6 +203,10 @@ static void gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struc
         etmv2_discontinuity(&s->u.etmv2.parser);
         etmv2_flow_gap(&s->u.etmv2.flow, stream_offset(s), cause, bytes, out);
         break;
+    case STREAM_ETMV1:
+        etmv1_discontinuity(&s->u.etmv1.parser);
+        etmv1_flow_gap(&s->u.etmv1.flow, stream_offset(s), cause, bytes, out);
+        break;
     }
 }
 
@@ -191,6 +219,8 @@ uint64_t stream_offset(const struct stream *s)
         return s->u.etmv3.parser.offset + s->u.etmv3.parser.carry_len;
     case STREAM_ETMV2:
         return s->u.etmv2.parser.in.offset;
+    case STREAM_ETMV1:
+        return s->u.etmv1.parser.in.offset;
     }
     return 0;
 }
@@ -204,6 +234,8 @@ uint64_t stream_atoms_dropped(const struct stream *s)
         return s->u.etmv3.flow.atoms_dropped;
     case STREAM_ETMV2:
         return s->u.etmv2.flow.dropped;
+    case STREAM_ETMV1:
+        return s->u.etmv1.flow.dropped;
     }
     return 0;
 }
@@ -217,6 +249,8 @@ bool stream_started(const struct stream *s)
         return s->u.etmv3.flow.started;
     case STREAM_ETMV2:
         return s->u.etmv2.flow.started;
+    case STREAM_ETMV1:
+        return s->u.etmv1.flow.started;
     }
     return false;
 }
@@ -227,6 +261,7 @@ static void put_out(struct stream *s, struct flow_out *out)
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
         break;
+    case STREAM_ETMV1:
     case STREAM_ETMV2: /* by its last packet */
         break;
     case STREAM_ETMV3:

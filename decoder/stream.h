@@ -11,6 +11,7 @@
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
 
+#include "decoder/etmv1_flow.h"
 #include "decoder/etmv2_flow.h"
 #include "decoder/etmv3_flow.h"
 #include "decoder/ptm_flow.h"
@@ -19,6 +20,7 @@ enum stream_protocol {
     STREAM_PTM,
     STREAM_ETMV3,
     STREAM_ETMV2,
+    STREAM_ETMV1,
 };
 
 struct stream_config {
@@ -29,6 +31,7 @@ struct stream_config {
     struct ptm_config ptm;
     struct etmv3_config etmv3;
     struct etmv2_config etmv2;
+    struct etmv1_config etmv1;
 };
 
 /* One packet of any protocol, for those who list packets. */
@@ -69,6 +72,11 @@ struct stream_etmv2 {
     struct etmv2_flow flow;
 };
 
+struct stream_etmv1 {
+    struct etmv1 parser;
+    struct etmv1_flow flow;
+};
+
 struct stream {
     uint8_t protocol;
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
@@ -77,6 +85,7 @@ struct stream {
         struct stream_ptm ptm;
         struct stream_etmv3 etmv3;
         struct stream_etmv2 etmv2;
+        struct stream_etmv1 etmv1;
     } u;
 };
 

@@ -5,6 +5,7 @@ static const struct source_protocol *const protocols[] = {
     &source_ptm,
     &source_etmv3,
     &source_etmv2,
+    &source_etmv1,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)

@@ -46,5 +46,6 @@ void source_vectors(const struct snapshot_device *core, bool *low, bool *high);
 extern const struct source_protocol source_ptm;
 extern const struct source_protocol source_etmv3;
 extern const struct source_protocol source_etmv2;
+extern const struct source_protocol source_etmv1;
 
 #endif
