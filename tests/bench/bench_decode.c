@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets alone and full decode to blocks, ours and OpenCSD's, on the same bytes in one run.
+ * Prints a line a stream for report.py: fields are NAME=VALUE, rates per second of CPU time.
+ *
+ * usage: bench_decode [FOLDER]   FOLDER: real captures. BENCH_ONLY: part of a stream's name
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/ptm_encoder.h"
+#include "tests/support/bench_clock.h"
+#include "tests/support/bench_opencsd.h"
+
+#define SIZE          20e6 /* bytes for us: BENCH_MB */
+#define OCSD_SIZE     500000u
+#define PIECE         65536u /* bytes a call */
+#define BATCH         256    /* packets a call */
+#define ARRAY         1024   /* blocks, events */
+#define SMALL_CODE    (64u << 10)
+#define LARGE_CODE    (1u << 20)
+#define SMALL_UNIT    300000u
+#define LARGE_UNIT    1200000u
+#define MAX_TOLERATED 1e-3 /* difference to OpenCSD's number of instructions, generated streams */
+
+/* ---- ours -------------------------------------------------------------------------------------
+ */
+
+static uint64_t ptm_packets(const struct bench_stream *s)
+{
+    static struct ptm_packet out[BATCH];
+    struct ptm p;
+    uint64_t packets = 0;
+    ptm_init(&p, &s->config.ptm);
+    for (size_t unit = 0; unit < s->size; unit += s->unit) {
+        for (size_t at = 0, n; at < s->unit; packets += n)
+            at += ptm_parse(&p, s->bytes + unit + at, s->unit - at, out, BATCH, &n);
+        ptm_discontinuity(&p);
+    }
+    return packets;
+}
+
+static uint64_t etmv3_packets(const struct bench_stream *s)
+{
+    static struct etmv3_packet out[BATCH];
+    struct etmv3 p;
+    uint64_t packets = 0;
+    etmv3_init(&p, &s->config.etmv3);
+    for (size_t unit = 0; unit < s->size; unit += s->unit) {
+        for (size_t at = 0, n; at < s->unit; packets += n)
+            at += etmv3_parse(&p, s->bytes + unit + at, s->unit - at, out, BATCH, &n);
+        etmv3_discontinuity(&p);
+    }
+    return packets;
+}
+
+/* One row a protocol. */
+static const struct {
+    enum stream_protocol protocol;
+    const char *name;
+    uint64_t (*packets)(const struct bench_stream *s);
+} protocols[] = {
+    {STREAM_PTM, "PTM", ptm_packets},
+    {STREAM_ETMV3, "ETMv3", etmv3_packets},
+};
+
+static size_t protocol_row(const struct bench_stream *s)
+{
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (protocols[i].protocol == s->config.protocol)
+            return i;
+    fprintf(stderr, "bench_decode: %s: no such protocol in the table\n", s->name);
+    exit(1);
+}
+
+static void drop(void *ctx, struct flow_out *out)
+{
+    (void)ctx;
+    out->block_count = out->event_count = 0;
+}
+
+static void decode_all(const struct bench_stream *s, struct stream *stream)
+{
+    static struct bt_block blocks[ARRAY];
+    static uint64_t cycles[ARRAY];
+    static struct bt_event events[ARRAY];
+    struct stream_sink sink = {.out = {.blocks = blocks,
+                                       .cycles = cycles,
+                                       .events = events,
+                                       .block_max = ARRAY,
+                                       .event_max = ARRAY},
+                               .flush = drop};
+    for (size_t unit = 0; unit < s->size; unit += s->unit) {
+        if (unit)
+            stream_gap(stream, BT_GAP_WIRE, 0, &sink);
+        for (size_t at = 0; at < s->unit; at += PIECE)
+            stream_feed(stream, s->bytes + unit + at, s->unit - at < PIECE ? s->unit - at : PIECE,
+                        &sink);
+    }
+    stream_finish(stream, &sink);
+}
+
+static void full_run(const struct bench_stream *s, struct bench_runs *runs,
+                     struct bench_counts *counts)
+{
+    struct code_options options;
+    struct code_cache code;
+    static struct stream stream;
+    stream_code_options(&s->config, &options);
+    struct bench_time start = bench_now();
+    if (code_cache_init(&code, s->image, &options)) {
+        fputs("bench_decode: out of memory\n", stderr);
+        exit(1);
+    }
+    stream_init(&stream, &s->config, &code);
+    decode_all(s, &stream);
+    bench_add_run(runs, start);
+    counts->blocks = stream_blocks(&stream);
+    counts->instructions = stream_instructions(&stream);
+    code_cache_release(&code);
+}
+
+/* ---- OpenCSD ----------------------------------------------------------------------------------
+ */
+
+static size_t opencsd_size(const struct bench_stream *s)
+{
+    size_t units = (OCSD_SIZE + s->unit - 1) / s->unit;
+    return units * s->unit < s->size ? units * s->unit : s->size;
+}
+
+static void opencsd_run(const struct bench_stream *s, bool full, struct bench_runs *runs,
+                        struct bench_counts *counts)
+{
+    struct bench_opencsd *o = bench_opencsd_new(s, full);
+    if (!o) {
+        fprintf(stderr, "bench_decode: OpenCSD refuses %s\n", s->name);
+        exit(1);
+    }
+    struct bench_time start = bench_now();
+    if (!bench_opencsd_feed(o, s->bytes, opencsd_size(s), s->unit)) {
+        fprintf(stderr, "bench_decode: OpenCSD gives up %s\n", s->name);
+        exit(1);
+    }
+    bench_add_run(runs, start);
+    *counts = *bench_opencsd_counts(o);
+    bench_opencsd_free(o);
+}
+
+/* ---- a stream ---------------------------------------------------------------------------------
+ */
+
+struct result {
+    struct bench_runs packets, full, ocsd_packets, ocsd_full;
+    struct bench_counts ours, theirs;
+};
+
+/* Both decoders must have done the same work, or the ratio says nothing. */
+static bool same_work(const struct bench_stream *s, const struct result *r, double *theirs)
+{
+    double share = (double)opencsd_size(s) / (double)s->size;
+    double ours = (double)r->ours.instructions * share;
+    *theirs = ours > 0 ? (double)r->theirs.instructions / ours : 0;
+    if (!s->instructions)
+        return true; /* captures: what is shown at their gaps differs */
+    double expected = (double)s->instructions * (double)(s->size / s->unit);
+    double off = (double)r->ours.instructions / expected - 1;
+    bool same = off < MAX_TOLERATED && off > -MAX_TOLERATED && *theirs - 1 < MAX_TOLERATED &&
+                1 - *theirs < MAX_TOLERATED;
+    if (!same)
+        fprintf(stderr, "bench_decode: %s: %" PRIu64 " instructions, ran %.0f, OpenCSD %.4f x\n",
+                s->name, r->ours.instructions, expected, *theirs);
+    return same;
+}
+
+static double rate(double amount, double time)
+{
+    return time > 0 ? amount / time / 1e6 : 0;
+}
+
+static bool print(const struct bench_stream *s, const struct result *r)
+{
+    struct bench_time full = bench_median(&r->full), packets = bench_median(&r->packets);
+    struct bench_time ocsd_full = bench_median(&r->ocsd_full);
+    struct bench_time ocsd_packets = bench_median(&r->ocsd_packets);
+    double size = (double)s->size, ocsd_size = (double)opencsd_size(s), theirs;
+    bool same = same_work(s, r, &theirs);
+    printf("decode\tname=%s\tprotocol=%s\tcode_bytes=%zu\tunit_bytes=%zu\tbytes=%zu\tocsd_bytes=%zu"
+           "\tblocks_per_byte=%.3f\tinsns_per_byte=%.2f",
+           s->name, protocols[protocol_row(s)].name, s->code_bytes, s->unit, s->size,
+           opencsd_size(s), (double)r->ours.blocks / size, (double)r->ours.instructions / size);
+    printf("\tfull=%.2f\tfull_wall=%.2f\tblocks=%.2f\tinsns=%.2f\tocsd_full=%.3f"
+           "\tocsd_blocks=%.3f\tpackets=%.2f\tpackets_wall=%.2f\tocsd_packets=%.3f\tsame=%.4f\n",
+           rate(size, full.cpu), rate(size, full.wall), rate((double)r->ours.blocks, full.cpu),
+           rate((double)r->ours.instructions, full.cpu), rate(ocsd_size, ocsd_full.cpu),
+           rate((double)r->theirs.blocks, ocsd_full.cpu), rate(size, packets.cpu),
+           rate(size, packets.wall), rate(ocsd_size, ocsd_packets.cpu), theirs);
+    fflush(stdout);
+    return same;
+}
+
+/* Ours and theirs take turns: both see the same noise. */
+static bool measure(const struct bench_stream *s)
+{
+    static struct result r;
+    struct bench_counts ignored;
+    size_t runs = bench_wanted_runs();
+    size_t row = protocol_row(s);
+    memset(&r, 0, sizeof r);
+    for (size_t i = 0; i < runs; i++) {
+        full_run(s, &r.full, &r.ours);
+        struct bench_time start = bench_now();
+        r.ours.packets = protocols[row].packets(s);
+        bench_add_run(&r.packets, start);
+        if (i >= (runs + 1) / 2) /* theirs take longer and vary less */
+            continue;
+        opencsd_run(s, true, &r.ocsd_full, &r.theirs);
+        opencsd_run(s, false, &r.ocsd_packets, &ignored);
+    }
+    return print(s, &r);
+}
+
+static bool wanted(const char *name)
+{
+    const char *only = getenv("BENCH_ONLY");
+    return !only || !*only || strstr(name, only);
+}
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
+
+#define CALLS(code, t)                                                                             \
+    {                                                                                              \
+        "calls", t, code, 5, 55, 5, 8, 0                                                           \
+    }
+#define LOOPS(code, t)                                                                             \
+    {                                                                                              \
+        "loops", t, code, 55, 5, 0, 6, 0                                                           \
+    }
+#define INDIRECT(code, t)                                                                          \
+    {                                                                                              \
+        "indirect", t, code, 5, 10, 50, 8, 0                                                       \
+    }
+#define INTERRUPTS(code, t)                                                                        \
+    {                                                                                              \
+        "interrupts", t, code, 20, 25, 10, 8, 200                                                  \
+    }
+
+static const struct bench_mix mixes[] = {
+    CALLS(SMALL_CODE, true),       LOOPS(SMALL_CODE, false), INDIRECT(SMALL_CODE, true),
+    INTERRUPTS(SMALL_CODE, false), CALLS(LARGE_CODE, false), LOOPS(LARGE_CODE, true),
+};
+
+static const struct {
+    const char *name;
+    enum stream_protocol protocol;
+    uint32_t etmcr;
+} modes[] = {
+    {"PTM", STREAM_PTM, 0},
+    {"PTM return stack", STREAM_PTM, PTM_CR_RETURN_STACK},
+    {"PTM cycles", STREAM_PTM, PTM_CR_CYCLE_ACCURATE},
+    {"ETMv3", STREAM_ETMV3, 0},
+    {"ETMv3 cycles", STREAM_ETMV3, ETMV3_CR_CYCLE_ACCURATE},
+};
+
+static bool generated(size_t size)
+{
+    bool ok = true;
+    for (size_t k = 0; k < sizeof modes / sizeof *modes; k++) {
+        for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
+            static struct bench_stream s;
+            char name[64];
+            bool large = mixes[m].code_bytes >= LARGE_CODE;
+            snprintf(name, sizeof name, "%s, %s, %s", modes[k].name, mixes[m].name,
+                     large ? "1 MB" : "64 kB");
+            const struct bench_recipe recipe = {name, mixes[m], modes[k].protocol, modes[k].etmcr,
+                                                large ? LARGE_UNIT : SMALL_UNIT};
+            if (!wanted(name))
+                continue;
+            int error = bench_stream_generate(&s, &recipe, size);
+            if (error)
+                fprintf(stderr, "bench_decode: %s: %s\n", name, bt_strerror(error));
+            ok = !error && measure(&s) && ok;
+            bench_stream_release(&s);
+        }
+    }
+    return ok;
+}
+
+static bool capture(const char *folder, const char *recording, const char *source, size_t size)
+{
+    static struct recording r;
+    static struct bench_stream s;
+    struct message why;
+    char path[4096], name[sizeof s.name];
+    snprintf(path, sizeof path, "%s/%s", folder, recording);
+    snprintf(name, sizeof name, "capture %.20s %.20s", recording, source);
+    if (!wanted(name))
+        return true;
+    if (recording_open(&r, path, NULL, 0, &why)) {
+        fprintf(stderr, "SKIP %s: %s\n", name, why.text);
+        recording_close(&r);
+        return true;
+    }
+    int error = bench_stream_capture(&s, &r, source, size);
+    if (error)
+        fprintf(stderr, "bench_decode: %s: %s\n", name, bt_strerror(error));
+    memcpy(s.name, name, sizeof name);
+    bool ok = !error && measure(&s);
+    bench_stream_release(&s);
+    recording_close(&r);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    size_t size = (size_t)(bench_option("BENCH_MB", SIZE / 1e6) * 1e6);
+    bool ok = true;
+    printf("about\topencsd=%s\n", bench_opencsd_version());
+    if (argc > 1) {
+        ok = capture(argv[1], "a15-ptm-return-stack", "PTM_0_2", size) && ok;
+        ok = capture(argv[1], "tc2-etmv3-ptm", "PTM_0", size) && ok;
+        ok = capture(argv[1], "tc2-etmv3-ptm", "ETM_0", size) && ok;
+    }
+    ok = generated(size) && ok;
+    return ok ? 0 : 1;
+}

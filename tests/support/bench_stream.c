@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/support/bench_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/snapshot_writer.h"
+#include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/ptm_encoder.h"
+
+#define TRACE_ID  0x10
+#define IRQ       14 /* exception number, both protocols */
+#define ASYNC_MIN 5  /* zero bytes in front of the 80 */
+
+/* ---- trace unit models ------------------------------------------------------------------------
+ */
+
+static int ptm_on(void *encoder, uint32_t address, enum bt_isa isa)
+{
+    const struct ptm_state at = {address, isa, BT_SEC_NONSECURE};
+    int error = ptm_encoder_request_sync(encoder);
+    return error ? error : ptm_encoder_trace_on(encoder, &at);
+}
+
+static int ptm_step(void *encoder, uint32_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                    uint32_t next, unsigned cycles)
+{
+    const struct ptm_insn insn = {address, isa, opcode, pass, {next, isa, BT_SEC_NONSECURE}};
+    ptm_encoder_add_cycles(encoder, cycles);
+    return ptm_encoder_insn(encoder, &insn);
+}
+
+static int ptm_interrupt(void *encoder, uint32_t vector, enum bt_isa isa)
+{
+    const struct ptm_state at = {vector, isa, BT_SEC_NONSECURE};
+    return ptm_encoder_exception(encoder, IRQ, &at);
+}
+
+static int ptm_flush(void *encoder)
+{
+    return ptm_encoder_flush(encoder);
+}
+
+static int etmv3_on(void *encoder, uint32_t address, enum bt_isa isa)
+{
+    const struct etmv3_state at = {address, isa, BT_SEC_NONSECURE};
+    int error = etmv3_encoder_request_sync(encoder);
+    return error ? error : etmv3_encoder_trace_on(encoder, &at, false);
+}
+
+static int etmv3_step(void *encoder, uint32_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                      uint32_t next, unsigned cycles)
+{
+    const struct etmv3_insn insn = {.address = address,
+                                    .isa = isa,
+                                    .opcode = opcode,
+                                    .pass = pass,
+                                    .next = {next, isa, BT_SEC_NONSECURE}};
+    int error = etmv3_encoder_add_cycles(encoder, cycles);
+    return error ? error : etmv3_encoder_insn(encoder, &insn);
+}
+
+static int etmv3_interrupt(void *encoder, uint32_t vector, enum bt_isa isa)
+{
+    const struct etmv3_state at = {vector, isa, BT_SEC_NONSECURE};
+    const struct etmv3_exception irq = {.number = IRQ};
+    return etmv3_encoder_exception(encoder, &irq, &at);
+}
+
+static int etmv3_flush(void *encoder)
+{
+    return etmv3_encoder_flush(encoder);
+}
+
+static int run_ptm(struct bench_stream *s, struct trace_bytes *out, size_t bytes)
+{
+    struct ptm_encoder_options o;
+    ptm_encoder_default_options(&o);
+    o.etmcr = s->etmcr;
+    s->etmidr = o.etmidr;
+    s->etmccer = o.etmccer;
+    struct bench_encoder e = {ptm_encoder_new(&o, out), ptm_on, ptm_step, ptm_interrupt, ptm_flush};
+    int error = BT_ERR_NOMEM;
+    if (e.encoder)
+        error = bench_program_run(&s->program, &e, out, bytes, &s->instructions);
+    ptm_encoder_free(e.encoder);
+    return error ? error
+                 : ptm_config_from_regs(&s->config.ptm, s->etmcr, s->etmidr, s->etmccer, TRACE_ID);
+}
+
+static int run_etmv3(struct bench_stream *s, struct trace_bytes *out, size_t bytes)
+{
+    struct etmv3_encoder_options o;
+    etmv3_encoder_default_options(&o);
+    o.etmcr = s->etmcr;
+    s->etmidr = o.etmidr;
+    s->etmccer = o.etmccer;
+    struct bench_encoder e = {etmv3_encoder_new(&o, out), etmv3_on, etmv3_step, etmv3_interrupt,
+                              etmv3_flush};
+    int error = BT_ERR_NOMEM;
+    if (e.encoder)
+        error = bench_program_run(&s->program, &e, out, bytes, &s->instructions);
+    etmv3_encoder_free(e.encoder);
+    return error ? error
+                 : etmv3_config_from_regs(&s->config.etmv3, s->etmcr, s->etmidr, s->etmccer,
+                                          TRACE_ID);
+}
+
+/* One row a protocol that has a model. */
+static const struct {
+    enum stream_protocol protocol;
+    int (*run)(struct bench_stream *s, struct trace_bytes *out, size_t bytes);
+} models[] = {
+    {STREAM_PTM, run_ptm},
+    {STREAM_ETMV3, run_etmv3},
+};
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
+
+/* The unit, again and again. */
+static int repeat(struct bench_stream *s, const uint8_t *unit, size_t len, size_t size)
+{
+    size_t count = (size + len - 1) / len;
+    s->unit = len;
+    s->size = count * len;
+    s->bytes = malloc(s->size);
+    if (!s->bytes)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        memcpy(s->bytes + i * len, unit, len);
+    return BT_OK;
+}
+
+int bench_stream_generate(struct bench_stream *s, const struct bench_recipe *recipe, size_t size)
+{
+    struct trace_bytes out = {0};
+    memset(s, 0, sizeof *s);
+    code_image_init(&s->own_image);
+    snprintf(s->name, sizeof s->name, "%s", recipe->name);
+    s->config.protocol = recipe->protocol;
+    s->etmcr = recipe->etmcr;
+    s->etmtraceidr = TRACE_ID;
+    int error = bench_program_init(&s->program, &recipe->mix, 1);
+    if (error)
+        return error;
+    s->code_bytes = s->program.code_size;
+    const struct code_region region = {
+        .address = BENCH_CODE_ADDRESS, .size = s->code_bytes, .bytes = s->program.code};
+    error = code_image_add(&s->own_image, &region);
+    s->image = &s->own_image;
+    for (size_t i = 0; !error && i < sizeof models / sizeof *models; i++)
+        if (models[i].protocol == recipe->protocol)
+            error = models[i].run(s, &out, recipe->unit);
+    if (!error)
+        error = out.size ? repeat(s, out.data, out.size, size) : BT_ERR_UNSUPPORTED;
+    trace_bytes_release(&out);
+    return error;
+}
+
+static int take_data(void *ctx, const uint8_t *data, size_t len)
+{
+    return trace_bytes_append(ctx, data, len);
+}
+
+static int take_loss(void *ctx)
+{
+    (void)ctx;
+    return BT_OK;
+}
+
+/* Offset of an A-sync at or behind `from`; `size` if there is none. Either protocol's. */
+static size_t find_async(const uint8_t *data, size_t size, size_t from)
+{
+    size_t zeros = 0;
+    for (size_t i = from; i < size; i++) {
+        if (data[i] == 0x80 && zeros >= ASYNC_MIN)
+            return i - zeros;
+        zeros = data[i] ? 0 : zeros + 1;
+    }
+    return size;
+}
+
+/* From the first A-sync to the last one, exclusive. */
+static int cut(struct bench_stream *s, const struct trace_bytes *all, size_t size)
+{
+    size_t first = find_async(all->data, all->size, 0);
+    size_t last = first;
+    for (size_t at = first; at < all->size;
+         at = find_async(all->data, all->size, at + ASYNC_MIN + 1))
+        last = at;
+    if (last <= first)
+        return BT_ERR_RANGE;
+    return repeat(s, all->data + first, last - first, size);
+}
+
+static void registers(struct bench_stream *s, const struct snapshot_device *d)
+{
+    const struct {
+        const char *name;
+        uint32_t *value;
+    } wanted[] = {
+        {"ETMCR", &s->etmcr},
+        {"ETMIDR", &s->etmidr},
+        {"ETMCCER", &s->etmccer},
+        {"ETMTRACEIDR", &s->etmtraceidr},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        uint64_t value;
+        if (snapshot_reg(d, wanted[i].name, &value) == 0)
+            *wanted[i].value = (uint32_t)value;
+    }
+}
+
+int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name, size_t size)
+{
+    const struct recording_source *source = recording_find_name(r, name);
+    struct trace_bytes all = {0};
+    struct recording_pass pass;
+    const struct recording_sink sink = {.data = take_data, .loss = take_loss, .ctx = &all};
+    memset(s, 0, sizeof *s);
+    code_image_init(&s->own_image);
+    if (!source)
+        return BT_ERR_RANGE;
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->config = source->config;
+    s->image = source->image;
+    for (size_t i = 0; i < s->image->count; i++)
+        s->code_bytes += s->image->regions[i].size;
+    registers(s, source->device);
+    int error = recording_feed(r, source, &sink, &pass);
+    if (!error)
+        error = cut(s, &all, size);
+    trace_bytes_release(&all);
+    return error;
+}
+
+void bench_stream_release(struct bench_stream *s)
+{
+    free(s->bytes);
+    code_image_release(&s->own_image);
+    bench_program_release(&s->program);
+    memset(s, 0, sizeof *s);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------
+ */
+
+static int describe(struct snapshot_writer *w, const struct bench_stream *s)
+{
+    const char *type = s->config.protocol == STREAM_PTM ? "PTM1.1" : "ETM3.5";
+    const char *core_type = s->config.protocol == STREAM_PTM ? "Cortex-A15" : "Cortex-A7";
+    const struct snapshot_writer_device core = {"cpu_0", "core", core_type};
+    const struct snapshot_writer_device unit = {"SOURCE_0", "trace_source", type};
+    const struct {
+        const char *name;
+        uint32_t index, value;
+    } regs[] = {
+        {"ETMCR", 0x000, s->etmcr},
+        {"ETMIDR", 0x079, s->etmidr},
+        {"ETMCCER", 0x07a, s->etmccer},
+        {"ETMTRACEIDR", 0x080, s->etmtraceidr},
+    };
+    int cpu = snapshot_writer_add_device(w, &core);
+    int source = snapshot_writer_add_device(w, &unit);
+    int buffer = snapshot_writer_add_buffer(w, "ETB_0", "coresight");
+    if (cpu < 0 || source < 0 || buffer < 0)
+        return BT_ERR_NOMEM;
+    int error = snapshot_writer_add_source(w, source, buffer, cpu);
+    for (size_t i = 0; !error && i < sizeof regs / sizeof *regs; i++)
+        error = snapshot_writer_set_reg(w, source, regs[i].name, regs[i].index, 32, regs[i].value);
+    if (!error)
+        error = snapshot_writer_add_dump(w, cpu, BENCH_CODE_ADDRESS, NULL, s->program.code,
+                                         s->program.code_size);
+    return error ? error : snapshot_writer_commit(w);
+}
+
+int bench_stream_record(const struct bench_stream *s, const char *path, uint64_t size)
+{
+    struct snapshot_writer *w;
+    struct trace_bytes frames = {0};
+    struct frame_builder b;
+    const struct frame_options o = {0};
+    int error = snapshot_writer_create(path, "made by a benchmark", &w);
+    if (error)
+        return error;
+    error = describe(w, s);
+    frame_builder_init(&b, &o, &frames);
+    if (!error)
+        error = frame_builder_write(&b, (uint8_t)s->etmtraceidr, s->bytes, s->unit);
+    if (!error)
+        error = frame_builder_flush(&b);
+    for (uint64_t done = 0; !error && done < size; done += s->unit)
+        error = snapshot_writer_append(w, 0, frames.data, frames.size);
+    trace_bytes_release(&frames);
+    int closed = snapshot_writer_close(w);
+    return error ? error : closed;
+}
