@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/gdb_listener.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,15 +32,31 @@ static void on_closed(uv_handle_t *handle)
     free(c);
 }
 
+static void accept_client(struct gdb_listener *l);
+
 static void client_close(struct gdb_client *c)
 {
+    struct gdb_listener *l = c->listener;
     if (c->closing)
         return;
     c->closing = true;
-    if (c->listener && c->listener->client == c)
-        c->listener->client = NULL;
     c->listener = NULL;
     uv_close((uv_handle_t *)&c->socket, on_closed);
+    if (!l || l->client != c)
+        return;
+    l->client = NULL;
+    if (l->deferred && !uv_is_closing((uv_handle_t *)&l->socket))
+        accept_client(l);
+}
+
+/* The other side has ended the connection, though what it sent before may not be read yet. */
+static bool client_is_leaving(const struct gdb_client *c)
+{
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&c->socket, &fd) < 0)
+        return true;
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
 }
 
 static void on_written(uv_write_t *request, int status)
@@ -113,15 +130,15 @@ static int client_start(struct gdb_client *c)
     return uv_read_start((uv_stream_t *)&c->socket, on_alloc, on_read);
 }
 
-static void on_connection(uv_stream_t *server, int status)
+static void accept_client(struct gdb_listener *l)
 {
-    struct gdb_listener *l = server->data;
-    struct gdb_client *c = status < 0 ? NULL : calloc(1, sizeof *c);
+    struct gdb_client *c = calloc(1, sizeof *c);
+    l->deferred = false;
     if (!c)
         return;
     uv_tcp_init(l->loop, &c->socket);
     c->socket.data = c;
-    if (uv_accept(server, (uv_stream_t *)&c->socket) < 0 || l->client) {
+    if (uv_accept((uv_stream_t *)&l->socket, (uv_stream_t *)&c->socket) < 0 || l->client) {
         client_close(c); /* one at a time: the other side sees the connection end at once */
         return;
     }
@@ -129,6 +146,21 @@ static void on_connection(uv_stream_t *server, int status)
     l->client = c;
     if (client_start(c) < 0)
         client_close(c);
+}
+
+/*
+ * A debugger that is started again may be here before the end of its last connection is: then it
+ * waits in the socket's queue until the place is free, instead of being turned away.
+ */
+static void on_connection(uv_stream_t *server, int status)
+{
+    struct gdb_listener *l = server->data;
+    if (status < 0)
+        return;
+    if (l->client && client_is_leaving(l->client))
+        l->deferred = true;
+    else
+        accept_client(l);
 }
 
 static int parse_address(const char *address, unsigned port, struct sockaddr_storage *out)
@@ -178,8 +210,8 @@ int gdb_listener_start(struct gdb_listener *l, uv_loop_t *loop, const char *addr
 
 void gdb_listener_stop(struct gdb_listener *l)
 {
-    if (l->client)
-        client_close(l->client);
     if (!uv_is_closing((uv_handle_t *)&l->socket))
         uv_close((uv_handle_t *)&l->socket, NULL);
+    if (l->client)
+        client_close(l->client);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Listens for GDB on TCP and runs sessions on an event loop, one connection at a time: a second
- * one is turned away while the first lasts. A connection may end at any byte.
+ * one is turned away while the first lasts, and waits where the first is just ending. A connection
+ * may end at any byte.
  */
 #ifndef SERVER_GDB_LISTENER_H
 #define SERVER_GDB_LISTENER_H
@@ -17,6 +18,7 @@ struct gdb_listener {
     void *target_ctx;
     void (*connected)(void *target_ctx); /* a new client is there; may be NULL */
     struct gdb_client *client;           /* NULL: nobody is connected */
+    bool deferred;                       /* a connection waits for the client to be gone */
     unsigned port;                       /* really listened on */
 };
 
