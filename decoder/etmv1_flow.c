@@ -226,8 +226,6 @@ static void push(struct etmv1_flow *f, const struct etmv1_packet *k, struct flow
     }
     if (k->flags & ETMV1_SYNC)
         f->address_at = f->end;
-    if (idle)
-        f->idle = f->end;
     f->info[f->end % ETMV1_RING] = info;
     f->pkt[f->end % ETMV1_RING] = idle ? 1 : k->pkt;
     f->end++;
@@ -279,6 +277,8 @@ size_t etmv1_flow_run(struct etmv1_flow *f, const struct etmv1_packet *packets, 
                       struct flow_out *out)
 {
     for (size_t i = 0; i < count; i++) {
+        /* What is in the ring at the end may still be good to synchronise at. */
+        f->ended = packets[i].kind == ETMV1_END;
         if (!advance(f, out) || !flow_room(out))
             return i;
         packet(f, &packets[i], out);

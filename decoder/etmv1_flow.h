@@ -42,6 +42,7 @@ struct etmv1_flow {
     uint64_t dropped; /* instructions on an unknown position */
     bool synced;      /* branches and addresses are paired */
     bool started;     /* were so at all */
+    bool ended;       /* no more cycles will come */
     bool aligned;     /* `data` is where the next status's data is, at the earliest */
     bool data_known;  /* data_base is a full address */
     uint32_t data_base;
@@ -49,7 +50,6 @@ struct etmv1_flow {
     uint64_t earliest; /* place where the bytes of the next status may begin */
     uint64_t first;    /* places in the ring: oldest, next status, end */
     uint64_t next, end;
-    uint64_t idle;       /* place of the latest TD */
     uint64_t address_at; /* place where the address begins that is being received */
     uint64_t next_cycle; /* number of the cycle at `next` */
     uint64_t base;       /* offset of cycle 0 */

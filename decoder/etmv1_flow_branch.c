@@ -2,8 +2,9 @@
 /* Branches, their addresses and synchronisation: digest etmv1.md 6, 7, 10, 11. */
 #include "decoder/etmv1_flow_parts.h"
 
-#define APO_UNKNOWN 15 /* the offset is larger than can be said */
-#define WINDOW      3  /* a branch and the two cycles with its address packet offset */
+#define APO_UNKNOWN 15  /* the offset is larger than can be said */
+#define FIFO_BYTES  128 /* more than any FIFO has */
+#define WINDOW      3   /* a branch and the two cycles with its address packet offset */
 
 /* Exceptions as trail_vector() numbers them. */
 #define EXC_UND  9
@@ -55,6 +56,22 @@ static unsigned syncs_between(const struct etmv1_flow *f, uint64_t from, uint64_
     for (uint64_t i = from; i < to; i++)
         n += (etmv1_info(f, i) & RING_SYNC) != 0;
     return n;
+}
+
+/* A TD says that the FIFO is empty: what comes behind it is of a later status. */
+static bool idle_between(const struct etmv1_flow *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        if (etmv1_status_at(f, i) == ETMV1_TD && !(etmv1_info(f, i) & RING_TRIGGER))
+            return true;
+    return false;
+}
+
+/* The branch at f->next has waited for its address longer than a FIFO can hold it. */
+static bool overdue(const struct etmv1_flow *f, unsigned span)
+{
+    unsigned limit = FIFO_BYTES * 8 / f->config.port.bits;
+    return f->ended || f->end - f->next > limit || idle_between(f, f->next + span, f->end);
 }
 
 static void set_context(struct etmv1_flow *f, const struct etmv1_target *t, struct flow_out *out)
@@ -143,10 +160,11 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     enum etmv1_step result = read_window(f, &w);
     if (result != ETMV1_STEP_DONE)
         return result;
-    if (f->target_count == 0) /* a TD says that the FIFO is empty: nothing will come */
-        return f->idle >= f->next + w.span ? ETMV1_STEP_LOST : ETMV1_STEP_WAIT;
+    if (f->target_count == 0)
+        return overdue(f, w.span) && !f->ended ? ETMV1_STEP_LOST : ETMV1_STEP_WAIT;
     struct etmv1_target t = *target_at(f, 0);
-    if (t.start < f->next || (t.flags & ETMV1_PARTIAL))
+    if (t.start < f->next || (t.flags & ETMV1_PARTIAL) ||
+        idle_between(f, f->next + w.span, t.start))
         return ETMV1_STEP_LOST;
     if (!w.abandoned && w.apo != APO_UNKNOWN && syncs_between(f, f->next, t.start) != w.apo)
         return ETMV1_STEP_LOST;
@@ -180,10 +198,12 @@ enum etmv1_step etmv1_hunt(struct etmv1_flow *f, struct flow_out *out)
         etmv1_pass(f, out, w.span);
         return ETMV1_STEP_DONE;
     }
-    if (f->target_count <= w.apo)
+    if (f->target_count <= w.apo && !overdue(f, WINDOW))
         return ETMV1_STEP_WAIT;
-    struct etmv1_target t = *target_at(f, w.apo);
-    if (t.flags & ETMV1_PARTIAL) {
+    struct etmv1_target t = {.flags = ETMV1_PARTIAL};
+    if (f->target_count > w.apo)
+        t = *target_at(f, w.apo);
+    if ((t.flags & ETMV1_PARTIAL) || idle_between(f, f->next + WINDOW, t.start)) {
         etmv1_pass(f, out, WINDOW);
         return ETMV1_STEP_DONE;
     }
