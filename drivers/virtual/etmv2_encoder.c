@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "drivers/virtual/etmv2_encoder_state.h"
-#include "drivers/virtual/waypoint.h"
 
 #define CONTINUES       0x80 /* C bit of a header */
 #define BRANCH_BYTES    5
@@ -183,21 +182,6 @@ int etmv2_add(struct etmv2_encoder *e, enum etmv2_model_kind kind, const uint8_t
 /* ---- instructions -----------------------------------------------------------------------------
  */
 
-/* Thumb BL and BLX of v4T: the second half is direct right behind the first, else indirect. */
-static enum waypoint_class classify(const struct etmv2_encoder *e, const struct etmv2_insn *insn)
-{
-    struct waypoint w;
-
-    if (insn->at.isa == BT_ISA_T32 && insn->opcode <= 0xffff &&
-        ((insn->opcode & 0xf800) == 0xf800 || (insn->opcode & 0xf801) == 0xe800)) {
-        bool pair = e->last.isa == BT_ISA_T32 && e->last.address + 2 == insn->at.address &&
-                    (e->last_opcode & 0xfffff800) == 0xf000;
-        return pair ? WAYPOINT_DIRECT : WAYPOINT_INDIRECT;
-    }
-    waypoint_classify(insn->at.isa, insn->opcode, insn->at.address, &w);
-    return w.cls;
-}
-
 static void note_busy(struct etmv2_encoder *e, const struct etmv2_insn *insn)
 {
     if (insn->in_progress) {
@@ -207,8 +191,6 @@ static void note_busy(struct etmv2_encoder *e, const struct etmv2_insn *insn)
     } else if (e->busy) {
         e->busy_overtaken = true;
     }
-    e->last = insn->at;
-    e->last_opcode = insn->opcode;
 }
 
 /* Two sync periods without an IE: an overflow, by definition (8.1). */
@@ -220,9 +202,9 @@ static int serve_missed_sync(struct etmv2_encoder *e, const struct etmv2_place *
     return error ? error : etmv2_encoder_restart(e, at, false);
 }
 
-static int trace_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
+static int trace_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn,
+                      enum waypoint_class cls)
 {
-    enum waypoint_class cls = classify(e, insn);
     unsigned status = insn->pass ? ETMV2_MODEL_IE : ETMV2_MODEL_IN;
     bool direct = cls == WAYPOINT_DIRECT;
     bool packet = insn->pass && (cls == WAYPOINT_INDIRECT || (direct && e->broadcast));
@@ -251,6 +233,8 @@ static int trace_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
 
 int etmv2_encoder_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
 {
+    enum waypoint_class cls =
+        arm5_classify(&e->previous, insn->at.isa, insn->opcode, insn->at.address);
     int error = 0;
 
     if (e->on && !e->folded)
@@ -261,7 +245,7 @@ int etmv2_encoder_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
             error = serve_missed_sync(e, &insn->at);
     }
     if (!error && e->on)
-        error = trace_insn(e, insn);
+        error = trace_insn(e, insn, cls);
     else if (!error)
         error = etmv2_idle(e);
     note_busy(e, insn);

@@ -3,6 +3,7 @@
 #ifndef DRIVERS_VIRTUAL_ETMV2_ENCODER_STATE_H
 #define DRIVERS_VIRTUAL_ETMV2_ENCODER_STATE_H
 
+#include "drivers/virtual/arm5_branch.h"
 #include "drivers/virtual/etmv2_encoder.h"
 
 #define ETMV2_MODEL_TAGS 4 /* 1..3 are used */
@@ -59,8 +60,7 @@ struct etmv2_encoder {
     bool late_due; /* branch address of a closed cycle */
     bool late_cancel;
     struct etmv2_place late;
-    struct etmv2_place last; /* newest instruction: is it the first half of a Thumb BL? */
-    uint32_t last_opcode;
+    struct arm5_previous previous;
 
     /* Data instruction in progress. */
     bool busy;
