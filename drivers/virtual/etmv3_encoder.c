@@ -84,17 +84,22 @@ void etmv3_encoder_free(struct etmv3_encoder *e)
 
 int etmv3_branch_flush(struct etmv3_encoder *e)
 {
+    int error = 0;
+
     if (!e->branch_due)
         return 0;
     e->branch_due = false;
-    return etmv3_out_branch(e, &e->branch_target, NULL, e->branch_resume);
+    if (e->branch_computed && !e->branch_resume)
+        error = etmv3_out_detour(e, &e->branch_target);
+    return error ? error : etmv3_out_branch(e, &e->branch_target, NULL, e->branch_resume);
 }
 
-static int tell_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn)
+static int tell_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn, bool computed)
 {
     e->branch_due = true;
     e->branch_target = insn->next;
     e->branch_resume = insn->resume;
+    e->branch_computed = computed;
     return trace_random_percent(&e->random, e->options.late_percent) ? 0 : etmv3_branch_flush(e);
 }
 
@@ -145,7 +150,7 @@ static int end_of_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn,
         error = etmv3_out_single(e, ETMV3_PACKET_EXCEPTION_RETURN, 0x76);
     e->preempted = packet && is_return && insn->preempted;
     if (!error && packet && !e->preempted)
-        error = tell_branch(e, insn);
+        error = tell_branch(e, insn, w->cls == WAYPOINT_INDIRECT);
     if (!error && packet && is_return && e->timestamps && !e->options.no_auto_timestamps)
         error = etmv3_out_timestamp(e, false);
     return error;

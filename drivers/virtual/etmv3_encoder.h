@@ -63,7 +63,7 @@ struct etmv3_encoder_options {
                                  that can tell it; always before v3.2, never if alternative */
     unsigned late_percent;    /* chance that a branch packet waits: W-only P-headers, timestamps,
                                  triggers and data may then stand in front of it */
-    unsigned extra_percent;   /* chance of one more branch packet in front of the real one */
+    unsigned extra_percent;   /* chance of one more packet in front of that of an indirect branch */
     unsigned count_percent;   /* chance that a gap's cycle count is a packet of its own */
     unsigned count_delay;     /* instructions from the I-sync to that packet, at most */
     unsigned gap_cycles;      /* so many idle cycles become an I-sync with a count; 0: never */

@@ -68,7 +68,8 @@ struct etmv3_encoder {
     bool branch_due; /* of the last instruction */
     struct etmv3_state branch_target;
     uint8_t branch_resume;
-    bool preempted; /* the last instruction was an exception return that has no target */
+    bool branch_computed; /* it is indirect */
+    bool preempted;       /* the last instruction was an exception return that has no target */
 
     /* Data instruction in progress. */
     bool busy;
@@ -116,6 +117,8 @@ int etmv3_out_isync(struct etmv3_encoder *e, unsigned reason, const struct etmv3
                     const struct etmv3_state *executing);
 int etmv3_out_branch(struct etmv3_encoder *e, const struct etmv3_state *target,
                      const struct etmv3_exception *x, uint8_t resume);
+/* Perhaps a branch packet to somewhere, which the real one follows. */
+int etmv3_out_detour(struct etmv3_encoder *e, const struct etmv3_state *target);
 int etmv3_out_cycle_count(struct etmv3_encoder *e);
 int etmv3_out_context_id(struct etmv3_encoder *e);
 int etmv3_out_vmid(struct etmv3_encoder *e);

@@ -142,6 +142,20 @@ static bool use_inline(struct etmv3_encoder *e, const struct etmv3_state *target
            trace_random_percent(&e->random, e->options.inline_percent);
 }
 
+int etmv3_out_detour(struct etmv3_encoder *e, const struct etmv3_state *target)
+{
+    uint8_t bytes[ETMV3_PACKET_MAX];
+    struct etmv3_branch_fields f;
+    struct etmv3_state detour = *target;
+    int error = etmv3_atoms_flush(e, false);
+
+    if (error || !trace_random_percent(&e->random, e->options.extra_percent))
+        return error;
+    detour.address = (uint32_t)trace_random_next(&e->random) & ~3u;
+    make_branch(e, &detour, NULL, 0, &f);
+    return etmv3_out_emit(e, ETMV3_PACKET_BRANCH, bytes, etmv3_put_branch(bytes, &f), 0);
+}
+
 int etmv3_out_branch(struct etmv3_encoder *e, const struct etmv3_state *target,
                      const struct etmv3_exception *x, uint8_t resume)
 {
@@ -152,14 +166,6 @@ int etmv3_out_branch(struct etmv3_encoder *e, const struct etmv3_state *target,
 
     if (error)
         return error;
-    if (!x && !resume && trace_random_percent(&e->random, e->options.extra_percent)) {
-        struct etmv3_state detour = *target;
-        detour.address = (uint32_t)trace_random_next(&e->random) & ~3u;
-        make_branch(e, &detour, NULL, 0, &f);
-        error = etmv3_out_emit(e, ETMV3_PACKET_BRANCH, bytes, etmv3_put_branch(bytes, &f), 0);
-        if (error)
-            return error;
-    }
     if (x && use_inline(e, target, x)) {
         unsigned code = (unsigned)etmv3_inline_code(e, x->number);
         size = etmv3_put_inline_exception(bytes, (uint32_t)target->address, code, x->cancel);

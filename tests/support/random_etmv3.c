@@ -147,7 +147,7 @@ static uint32_t choose_next(struct random_etmv3_work *w, const struct code_insn 
  */
 
 /* The exception that an instruction causes when it runs, as numbered in the packet; 0: none. */
-static unsigned caused_exception(const struct random_etmv3_work *w, const struct code_insn *insn)
+static unsigned caused_exception(struct random_etmv3_work *w, const struct code_insn *insn)
 {
     bool m = w->options.encoder.m_profile;
 
@@ -157,7 +157,8 @@ static unsigned caused_exception(const struct random_etmv3_work *w, const struct
     case CODE_SMC:
         return m ? M_USAGE_FAULT : EXC_SMC;
     case CODE_UDF:
-        return m ? M_USAGE_FAULT : EXC_UNDEFINED;
+        /* Some are hints of this core: handlers that begin with one come to an end. */
+        return random_etmv3_percent(w, 40) ? 0 : m ? M_USAGE_FAULT : EXC_UNDEFINED;
     case CODE_HVC:
         return m ? M_USAGE_FAULT : w->security == BT_SEC_SECURE ? EXC_UNDEFINED : EXC_HYP;
     default:
@@ -192,7 +193,8 @@ static int run_record(struct random_etmv3_work *w, const struct code_insn *insn,
         return count;
     w->flow->insns[*index].cycle = etmv3_encoder_cycles(w->encoder);
     w->flow->insns[*index].region = w->region;
-    w->newest = traced ? *index : NO_INSN;
+    /* M profile: the return packet says that the instruction completed. */
+    w->newest = traced && !event->exception_return ? *index : NO_INSN;
     w->newest_pc = here;
     w->newest_late = count > 1;
     /* The encoder has its own idea of what is traced. */
@@ -205,6 +207,7 @@ static int run_record(struct random_etmv3_work *w, const struct code_insn *insn,
 static int preempt(struct random_etmv3_work *w)
 {
     w->newest = NO_INSN; /* what is canceled is the return */
+    random_etmv3_cancel_return(w);
     return random_etmv3_exception(w, 1 + random_etmv3_below(w, 8), true, w->pc);
 }
 

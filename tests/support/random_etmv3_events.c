@@ -85,8 +85,10 @@ static int continue_in_progress(struct random_etmv3_work *w, unsigned reason,
         error = random_etmv3_start_trace(w, reason, way == 0);
     if (error)
         return error;
-    if (shown)
+    if (shown) {
         random_etmv3_show(w, w->busy);
+        w->flow->insns[w->busy].cycle = etmv3_encoder_cycles(w->encoder);
+    }
     if (way == 0 || shown)
         error = random_etmv3_begin_data(w, plan, w->busy);
     else
@@ -177,12 +179,13 @@ static void note_exception(struct random_etmv3_work *w, unsigned number, bool ca
                                .isa = next->isa};
     if (m) {
         event->number = m_number(number);
-        event->flags = BT_EVENT_M_PROFILE;
+        event->flags |= BT_EVENT_M_PROFILE;
     }
     if (cancel && w->newest != NO_INSN) {
         event->address = w->flow->insns[w->newest].address;
         event->isa = w->flow->insns[w->newest].isa;
         event->cycles = (uint32_t)w->newest + 1;
+        event->flags |= BT_EVENT_CANCELED;
     }
     /* A return that was pre-empted has not said where it would have gone. */
     if (!reset && !(cancel && w->newest == NO_INSN))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random ETMv3 flow: the truth as it grows, mostly as packets come out. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/random_etmv3_work.h"
 
@@ -82,6 +83,18 @@ void random_etmv3_cancel(struct random_etmv3_work *w)
     w->newest = NO_INSN;
 }
 
+void random_etmv3_cancel_return(struct random_etmv3_work *w)
+{
+    struct random_etmv3 *f = w->flow;
+    size_t i = f->event_count;
+
+    while (i-- > 0)
+        if (f->events[i].kind == BT_EVENT_EXCEPTION_RET)
+            break;
+    memmove(&f->events[i], &f->events[i + 1], (f->event_count - i - 1) * sizeof *f->events);
+    f->event_count--;
+}
+
 void random_etmv3_take_back(struct random_etmv3_work *w, unsigned count)
 {
     struct random_etmv3 *f = w->flow;
@@ -135,6 +148,21 @@ static bool count_known(const struct random_etmv3_work *w, unsigned reason, uint
     return reason == 1 || minor > 0;
 }
 
+/* W atoms of canceled instructions behind the last one that counts. */
+static uint32_t canceled_idle(const struct random_etmv3_work *w)
+{
+    const struct random_etmv3 *f = w->flow;
+    uint64_t canceled = 0;
+
+    for (size_t i = f->insn_count - w->before; i-- > 0 && f->insns[i].region == w->region;) {
+        if (f->insns[i].canceled && canceled == 0)
+            canceled = f->insns[i].cycle;
+        if (f->insns[i].traced)
+            return canceled ? (uint32_t)(canceled - f->insns[i].cycle) : 0;
+    }
+    return (uint32_t)canceled;
+}
+
 static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t detail)
 {
     unsigned reason = detail & 3;
@@ -155,12 +183,15 @@ static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t det
     }
     event.address = here.address;
     event.isa = (uint8_t)here.isa;
+    if (reason != 0)
+        w->gap_idle = w->idle_told + canceled_idle(w);
     if ((detail & ETMV3_DETAIL_COUNT) && count_known(w, reason, (uint32_t)(detail >> 32))) {
         event.flags |= BT_EVENT_HAS_CYCLES;
-        event.cycles = (uint32_t)(detail >> 32);
+        event.cycles = (uint32_t)(detail >> 32) + w->gap_idle;
     }
     if (reason != 0) {
         w->region++;
+        w->idle_told = 0;
         add_event(w, &event);
     }
     show_context_id(w, offset, false);
@@ -180,7 +211,7 @@ static void saw_count(struct random_etmv3_work *w, uint64_t detail)
     if (!count_known(w, (unsigned)f->events[i].value, (uint32_t)(detail >> 32)))
         return;
     f->events[i].flags |= BT_EVENT_HAS_CYCLES;
-    f->events[i].cycles = (uint32_t)(detail >> 32);
+    f->events[i].cycles = (uint32_t)(detail >> 32) + w->gap_idle;
 }
 
 /* The branch of the instruction before may come late, in front of that of the exception. */
@@ -194,6 +225,17 @@ static void saw_branch(struct random_etmv3_work *w, uint64_t offset)
     else
         add_event(w, &w->exception);
     w->exception_seen = true;
+}
+
+/* W atoms behind the last instruction, from the headers (table 7.3). */
+static void count_idle(struct random_etmv3_work *w, uint8_t header)
+{
+    if ((header & 0xe3) == 0xa0)
+        w->idle_told += (header >> 2 & 7u) + 1;
+    else if (header == 0x80)
+        w->idle_told++;
+    else
+        w->idle_told = 0;
 }
 
 static uint64_t timestamp_value(const struct random_etmv3_work *w)
@@ -237,7 +279,9 @@ void random_etmv3_observe(void *context, enum etmv3_packet_kind kind, uint64_t o
     (void)size;
     if (kind != ETMV3_PACKET_VMID && kind != ETMV3_PACKET_IGNORE)
         w->before = false;
-    if (kind == ETMV3_PACKET_ISYNC)
+    if (kind == ETMV3_PACKET_PHEADER)
+        count_idle(w, w->flow->trace.data[offset]);
+    else if (kind == ETMV3_PACKET_ISYNC)
         saw_isync(w, offset, detail);
     else if (kind == ETMV3_PACKET_CONTEXT_ID)
         show_context_id(w, offset, true);

@@ -52,6 +52,8 @@ struct random_etmv3_work {
     uint8_t vmid;
     uint64_t time;
     uint32_t region;
+    uint32_t idle_told; /* W atoms in the output behind the last instruction */
+    uint32_t gap_idle;  /* those in front of the latest trace-on */
 
     size_t newest;      /* instruction that an exception may cancel, or NO_INSN */
     uint32_t newest_pc; /* its index in the code */
@@ -89,6 +91,8 @@ int random_etmv3_add_access(struct random_etmv3_work *w, const struct random_etm
 void random_etmv3_show(struct random_etmv3_work *w, size_t insn);
 /* The newest traced instruction is canceled; its data with it. */
 void random_etmv3_cancel(struct random_etmv3_work *w);
+/* The newest exception return is canceled: no event for it. */
+void random_etmv3_cancel_return(struct random_etmv3_work *w);
 /* The newest `count` traced instructions are lost. */
 void random_etmv3_take_back(struct random_etmv3_work *w, unsigned count);
 void random_etmv3_observe(void *context, enum etmv3_packet_kind kind, uint64_t offset, size_t size,
