@@ -5,6 +5,7 @@
 #include "server/gdb_listener.h"
 #include "server/replay.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static int parse_listen(const char *text, struct replay_args *args)
     if (!colon || !colon[1])
         return usage_error("--listen wants ADDRESS:PORT, not", text);
     unsigned long port = strtoul(colon + 1, &end, 10);
-    if (*end || port > 65535)
+    if (!isdigit((unsigned char)colon[1]) || *end || port > 65535)
         return usage_error("a port is a number from 0 to 65535, not", colon + 1);
     size_t len = (size_t)(colon - text);
     if (len >= 2 && text[0] == '[' && text[len - 1] == ']') {
@@ -185,6 +186,8 @@ int cmd_replay(int argc, char **argv)
     struct replay_args args;
     struct replay r;
     struct message why = {"out of memory"};
+    char name[] = "btraced replay";
+    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;
