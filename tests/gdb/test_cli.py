@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: usage, exit codes, messages, formats of listings, the listening port."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+
+from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, Client, Server, Suite, capture,
+                        copy_recording, demo_run, environment, equal, expect, folder, has, lacks,
+                        same_list)
+
+RECORDING = str(DEMO / "recording")
+COLUMNS = {
+    "packets": ["source", "offset", "bytes", "packet", "detail"],
+    "instructions": ["core", "index", "address", "opcode", "size", "isa", "cycles", "condition",
+                     "text"],
+    "blocks": ["core", "index", "first", "last", "count", "isa", "condition", "cycles"],
+    "events": ["core", "index", "offset", "event", "detail"],
+    "summary": ["source", "key", "value"],
+}
+NUMBERS = {"offset", "index", "size", "cycles", "count", "value"}
+suite = Suite()
+
+
+def btraced(*arguments, stdout=subprocess.PIPE):
+    """A run that ends by itself: exit code, standard output, standard error."""
+    done = subprocess.run([BTRACED, *arguments], stdin=subprocess.DEVNULL, stdout=stdout,
+                          stderr=subprocess.PIPE, text=True, env=environment(), timeout=PATIENCE)
+    return done.returncode, done.stdout, done.stderr
+
+
+def refused(code, pattern, *arguments):
+    """Nothing on standard output, one line that names the program and what is wrong."""
+    got, out, err = btraced(*arguments)
+    line = " ".join(arguments)
+    equal(got, code, f"exit code of 'btraced {line}' ({err.strip()[:200]})")
+    equal(out, "", f"standard output of 'btraced {line}'")
+    has(err, pattern, f"message of 'btraced {line}'")
+    last = err.splitlines()[-1]
+    expect(last.startswith("btraced") and len(err.splitlines()) < 4, f"message {err!r}")
+    return err
+
+
+def listed(listing, form, *arguments):
+    code, out, err = btraced("decode", "--" + listing, "--format", form, *arguments, RECORDING)
+    equal((code, err), (0, ""), f"exit code and messages of --{listing}")
+    return out.splitlines()
+
+
+# ---- usage ----
+
+@suite.test("cli: --help and --version")
+def _():
+    code, out, err = btraced("--help")
+    equal((code, err), (0, ""), "exit code and messages")
+    for word in ("replay", "decode", "serve", "--version"):
+        expect(word in out, f"the help does not name {word}")
+    equal(btraced("-h")[:2], (0, out), "-h")
+    code, out, err = btraced("--version")
+    equal((code, err), (0, ""), "exit code and messages")
+    has(out, r"\Abtraced \d+\.\d+\.\d+\n\Z")
+    for command in ("replay", "decode"):
+        code, out, err = btraced(command, "--help")
+        equal((code, err), (0, ""), "exit code and messages")
+        has(out, rf"\Ausage: btraced {command} ")
+        equal(btraced(command, "-h")[:2], (0, out), "-h")
+
+
+@suite.test("cli: without a command the usage goes to standard error")
+def _():
+    code, out, err = btraced()
+    equal((code, out), (2, ""), "exit code and output")
+    equal(err, btraced("--help")[1], "usage")
+
+
+@suite.test("cli: unknown commands and options, missing and surplus arguments")
+def _():
+    refused(2, "no command 'bogus'", "bogus")
+    refused(2, "no command '--bogus'", "--bogus")
+    refused(2, "no command ''", "")
+    refused(2, "^btraced serve: live trace is not available in this version", "serve")
+    refused(2, "not available", "serve", "-c", "any.conf")
+    refused(2, "^btraced replay: unrecognized option '--bogus'", "replay", "--bogus", RECORDING)
+    refused(2, "requires an argument", "replay", "--listen")
+    for command in ("replay", "decode"):
+        refused(2, f"^btraced {command}: no recording given", command)
+        refused(2, f"^btraced {command}: more than one recording given", command, "a", "b")
+        refused(2, "too many --elf", command, *["--elf", "x"] * 100, RECORDING)
+    code, out, err = btraced("decode", "--bogus", RECORDING)
+    equal((code, out), (2, ""), "exit code and output")
+    has(err, "unrecognized option '--bogus'")
+
+
+@suite.test("cli: values of decode's options")
+def _():
+    refused(2, "format must be text, tsv or json, not 'xml'", "decode", "--format", "xml",
+            RECORDING)
+    for wrong in ("0", "0x70", "112", "x", "", "16x", "-1", "99999999999999999999"):
+        refused(2, f"trace ID is a number .* not '{wrong}'", "decode", "--id", wrong, RECORDING)
+    refused(2, "one listing at a time", "decode", "--format", "tsv", "--packets", "--events",
+            RECORDING)
+    refused(2, "one listing at a time", "decode", "--format", "json", "--summary", "--blocks",
+            RECORDING)
+
+
+@suite.test("cli: where replay listens")
+def _():
+    for wrong in ("", "x", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536",
+                  "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1: 1", "127.0.0.1:1x",
+                  "127.0.0.1:-18446744073709551615", "a" * 300 + ":1"):
+        refused(2, "ADDRESS:PORT|a port is", "replay", "--listen", wrong, RECORDING)
+    for open_to_all in ("0.0.0.0:0", "192.0.2.1:0", "[::]:0", "[2001:db8::1]:0", "example.org:0",
+                        "128.0.0.1:0", "*:0"):
+        refused(2, "only loopback addresses", "replay", "--listen", open_to_all, RECORDING)
+
+
+# ---- listening ----
+
+@suite.test("cli: port 0 takes a free port and says which")
+def _():
+    for listen in ("127.0.0.1:0", ":0", "localhost:0", "127.0.0.2:0"):
+        with Server(RECORDING, listen=listen) as server:
+            expect(1024 <= server.port <= 65535, f"port {server.port}")
+            host = "127.0.0.2" if listen.startswith("127.0.0.2") else "127.0.0.1"
+            with socket.create_connection((host, server.port), PATIENCE) as client:
+                client.sendall(b"$?#3f")
+                has(client.recv(100).decode(), r"^\+")
+
+
+@suite.test("cli: IPv6 loopback")
+def _():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return  # not on this machine; the address is accepted or not by the test above
+    with Server(RECORDING, listen="[::1]:0") as server:
+        with socket.create_connection(("::1", server.port), PATIENCE) as client:
+            client.sendall(b"$?#3f")
+            has(client.recv(100).decode(), r"^\+")
+
+
+@suite.test("cli: a port that is taken is exit code 3")
+def _():
+    with Server(RECORDING) as server:
+        refused(3, rf"cannot listen on '127\.0\.0\.1' port {server.port}: address already in use",
+                "replay", "--listen", f"127.0.0.1:{server.port}", RECORDING)
+        with Client(server.port) as client:
+            client.start()
+        port = server.port
+    # At once afterwards it is free again, though connections were just closed.
+    with Server(RECORDING, listen=f"127.0.0.1:{port}") as server:
+        equal(server.port, port, "port")
+
+
+@suite.test("cli: SIGINT and SIGTERM end the server with exit code 0")
+def _():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        server = Server(RECORDING)
+        with Client(server.port) as client:
+            client.start()
+            server.process.send_signal(number)
+            client.closed()
+        equal(server.process.wait(PATIENCE), 0, "exit code")
+        server.stop()
+
+
+@suite.test("cli: replay takes its ELF file and --odd-thumb")
+def _():
+    with Server(RECORDING, "--elf", str(DEMO / "crash.elf"), "--odd-thumb") as server:
+        with Client(server.port) as client:
+            client.start()
+            odd = [b for b, _ in client.blocks() if b & 1]
+    expect(len(odd) > 100, f"{len(odd)} odd blocks")
+    thumb = {a for a, isa in demo_run() if isa == "T"}
+    equal({b - 1 for b in odd} - thumb, set(), "odd blocks that are not T32 code")
+
+
+# ---- input errors ----
+
+@suite.test("cli: recordings and files that are not there or are something else")
+def _():
+    for command in ("replay", "decode"):
+        refused(4, r"/nonexistent: cannot open: No such file or directory", command,
+                "/nonexistent")
+        refused(4, r"crash\.elf: cannot open: Not a directory", command, str(DEMO / "crash.elf"))
+        refused(4, r"cannot read 'snapshot\.ini'", command, str(folder()))
+        refused(4, r"cannot use '/nonexistent'", command, "--elf", "/nonexistent", RECORDING)
+        refused(4, r"not an ELF file", command, "--elf", str(DEMO / "crash.c"), RECORDING)
+
+
+# File, what is done to it (None: removed), file of the message, a text in its line, message.
+DAMAGE = [
+    ("dump_1.bin", None, "device_0.ini", "file=dump_1.bin", "cannot open 'dump_1.bin'"),
+    ("buffer_0.bin", None, "trace.ini", "file=buffer_0.bin", "cannot open 'buffer_0.bin'"),
+    ("device_0.ini", None, "snapshot.ini", "device0=", "cannot read 'device_0.ini'"),
+    ("trace.ini", None, "snapshot.ini", "metadata=", "cannot read 'trace.ini'"),
+    ("device_0.ini", ("length=0x638", "length=0xzz"), "device_0.ini", "0xzz",
+     "length is not a number: '0xzz'"),
+    ("device_0.ini", ("PC=0x8001044C", "PC=zero"), "device_0.ini", "PC=zero",
+     "register value is not a number: 'zero'"),
+    ("device_0.ini", ("[dump2]", "[dump2"), "device_0.ini", "[dump2", "section header without"),
+    ("device_0.ini", ("class=core", "class core"), "device_0.ini", "class core",
+     "neither '[section]' nor 'key=value'"),
+    ("snapshot.ini", ("version=1.0", "version=7.0"), "snapshot.ini", "version=7.0",
+     "version is '7.0'"),
+    ("trace.ini", ("format=coresight", "format=other"), "trace.ini", "[buffer0]",
+     "buffer format 'other' is not known"),
+    ("trace.ini", ("file=buffer_0.bin", "file=../../x"), "trace.ini", "../../x",
+     "path '../../x' leaves the folder"),
+]
+
+
+@suite.test("cli: a damaged recording is exit code 4, with file and line")
+def _():
+    for name, change, place, line, message in DAMAGE:
+        copy = copy_recording(RECORDING)
+        if change is None:
+            (copy / name).unlink()
+        else:
+            text = (copy / name).read_text()
+            expect(change[0] in text, f"{name} lacks {change[0]}")
+            (copy / name).write_text(text.replace(*change))
+        lines = (copy / place).read_text().splitlines()
+        number = next(n for n, text in enumerate(lines, 1) if line in text)
+        for command in ("replay", "decode"):
+            refused(4, rf"^btraced {command}: ({re.escape(str(copy))}/)?{place}:{number}: "
+                       + re.escape(message), command, str(copy))
+
+
+@suite.test("cli: a trace unit that cannot be decoded is named")
+def _():
+    copy = copy_recording(RECORDING)
+    text = (copy / "device_1.ini").read_text()
+    (copy / "device_1.ini").write_text(text.replace("PTM1.1", "XYZ9"))
+    for command in ("replay", "decode"):
+        has(refused(4, "trace source", command, str(copy)),
+            r"^btraced \w+: warning: device_1\.ini: trace of 'PTM_0' is skipped: protocol 'XYZ9'")
+    (copy / "device_1.ini").write_text(re.sub(r"ETMIDR.*\n", "", text))
+    for command in ("replay", "decode"):
+        refused(4, r"device_1\.ini: register ETMIDR is missing", command, str(copy))
+
+
+@suite.test("cli: an empty and a cut trace buffer are recordings all the same")
+def _():
+    whole = (DEMO / "recording" / "buffer_0.bin").read_bytes()
+    counts = []
+    for size in (0, 1, 15, 3000, len(whole)):
+        copy = copy_recording(RECORDING)
+        (copy / "buffer_0.bin").write_bytes(whole[:size])
+        code, out, err = btraced("decode", "--instructions", "--format", "tsv", str(copy))
+        equal((code, err), (0, ""), f"exit code and messages with {size} bytes")
+        counts.append(len(out.splitlines()) - 1)
+        with Server(copy) as server, Client(server.port) as client:
+            client.start()
+            found = client.blocks()
+            expect(not found or found[0][1] == DEMO_PC, f"newest block {found[:1]}")
+            equal(bool(found), counts[-1] > 0, f"blocks with {size} bytes")
+    equal(counts, sorted(counts), "instructions")
+    equal((counts[0], counts[-1]), (0, len(demo_run())), "instructions at the ends")
+
+
+# ---- listings ----
+
+@suite.test("cli: columns of tsv listings are stable, rows are complete")
+def _():
+    for listing, columns in COLUMNS.items():
+        lines = listed(listing, "tsv")
+        equal(lines[0].split("\t"), columns, f"columns of --{listing}")
+        expect(len(lines) > 5, f"--{listing} has {len(lines)} lines")
+        for line in lines[1:]:
+            equal(len(line.split("\t")), len(columns), f"fields of {line!r}")
+            for name, text in zip(columns, line.split("\t")):
+                expect(name not in NUMBERS or re.fullmatch(r"\d*", text), f"{name} is {text!r}")
+
+
+@suite.test("cli: json listings parse and say what the tsv ones say")
+def _():
+    for listing, columns in COLUMNS.items():
+        rows = []
+        for line in listed(listing, "json"):
+            row = json.loads(line)
+            expect("" not in row.values(), f"an empty value in {line}")
+            equal(sorted(set(row) - set(columns)), [], "other keys")
+            equal([k for k in columns if k in row], list(row), "order of keys")
+            for name, content in row.items():
+                equal(type(content), int if name in NUMBERS else str, f"type of {name}")
+            rows.append("\t".join(str(row.get(c, "")) for c in columns))
+        same_list(rows, listed(listing, "tsv")[1:], f"--{listing}")
+
+
+@suite.test("cli: --instructions is what ran; text has as many rows")
+def _():
+    rows = [line.split("\t") for line in listed("instructions", "tsv")[1:]]
+    same_list([(int(r[1]), int(r[2], 16), r[5][0]) for r in rows],
+              [(n, a, isa) for n, (a, isa) in enumerate(demo_run(), 1)], "instructions")
+    equal(len(listed("instructions", "text")), len(rows), "rows of text")
+    code, out, _ = btraced("decode", RECORDING)
+    equal((code, out), (0, "\n".join(listed("summary", "text")) + "\n"), "default listing")
+    has(out, rf"^PTM_0 +instructions +{len(rows)}$")
+
+
+@suite.test("cli: --source and --id choose one source")
+def _():
+    rows = listed("summary", "tsv")
+    for choice in (["--source", "PTM_0"], ["--id", "16"], ["--id", "0x10"], ["--id", "020"]):
+        equal(listed("summary", "tsv", *choice), rows, " ".join(choice))
+    for choice in (["--source", "PTM_9"], ["--source", "ptm_0x"], ["--id", "0x11"]):
+        refused(4, r"no such trace source in '.*'.*; it has: PTM_0 \(0x10\)$", "decode", *choice,
+                RECORDING)
+
+
+@suite.test("cli: several sources are headed by their names, in text alone")
+def _():
+    path = str(capture("tc2-etmv3-ptm"))
+    code, out, _ = btraced("decode", path)
+    equal(code, 0, "exit code")
+    names = re.findall(r"^source (\w+) \(core (\w+)\)$", out, re.MULTILINE)
+    expect(("PTM_0", "cpu_3") in names and len(names) >= 2, f"sources {names}")
+    code, out, _ = btraced("decode", "--format", "tsv", path)
+    rows = [line.split("\t") for line in out.splitlines()]
+    equal([len(row) for row in rows], [3] * len(rows), "fields")
+    equal(rows.count(COLUMNS["summary"]), 1, "headers")
+    equal(list(dict.fromkeys(row[0] for row in rows[1:])), [name for name, _ in names], "sources")
+    for choice in (["--source", "PTM_0"], ["--id", "0x13"]):
+        code, out, _ = btraced("decode", *choice, "--blocks", path)
+        equal(code, 0, "exit code")
+        lacks(out, "^source ")
+
+
+@suite.test("cli: standard output that is full or closed")
+def _():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        code, _, err = btraced("decode", "--instructions", RECORDING, stdout=full)
+    equal(code, 1, "exit code")
+    has(err, "^btraced decode: cannot write the listing: No space left on device")
+    process = subprocess.Popen([BTRACED, "decode", "--instructions", RECORDING],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    process.stdout.read(10)
+    process.stdout.close()
+    err = process.stderr.read().decode()
+    process.stderr.close()
+    expect(process.wait(PATIENCE) in (0, 1), f"exit code {process.returncode}")
+    lacks(err, "Sanitizer|signal")
+
+
+suite.run()
