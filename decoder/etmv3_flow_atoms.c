@@ -87,13 +87,18 @@ static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond c
         etmv3_release(f, out);
 }
 
-/* Execution is behind instruction `done` - 1 of the run, a block has ended there. */
-static inline void step_on(struct etmv3_flow *f, struct code_run *run, bool passed)
+/* Execution is behind instruction `done` - 1 of the run, at `last`: a block has ended there. */
+static inline void step_on(struct etmv3_flow *f, struct code_run *run, uint64_t last, bool passed)
 {
     f->begin = f->done;
     f->branched = ETMV3_BRANCHED_NOT;
     if (f->done < code_run_count(run) || run->end == CODE_END_NO_CODE) {
-        f->first = (uint32_t)(run->start + etmv3_run_offset(f, f->done));
+        if (run->isa == BT_ISA_A32)
+            f->first = (uint32_t)(last + 4);
+        else if (f->done <= 64) /* sizes that `wide` tells */
+            f->first = (uint32_t)(last + 2 + 2 * (run->wide >> (f->done - 1) & 1));
+        else
+            f->first = (uint32_t)(run->start + etmv3_run_offset(f, f->done));
         return;
     }
     if (passed && is_branch(run))
@@ -109,7 +114,7 @@ static void join(struct etmv3_flow *f, struct code_run *run, struct flow_out *ou
     f->last = run->start + run->extent;
     if (etmv3_open(f) > JOINED_MAX) {
         end_block(f, f->last, BT_COND_PASS, FLOW_NO_CYCLES, false, out);
-        step_on(f, run, false);
+        step_on(f, run, f->last, false);
         return;
     }
     f->joined += f->done - f->begin;
@@ -139,7 +144,7 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
             continue;
         }
         end_block(f, run->start + run->extent, BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
-        step_on(f, run, true);
+        step_on(f, run, run->start + run->extent, true);
         if (!f->core.cur.known)
             return e;
     }
@@ -158,10 +163,11 @@ static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool hol
         cycles = f->waited;
         f->waited = 0;
     }
-    uint64_t last = run->start + etmv3_run_offset(f, f->done);
+    /* With nothing open the next instruction is the block's first: no offset to be looked up. */
+    uint64_t last = etmv3_open(f) ? run->start + etmv3_run_offset(f, f->done) : f->first;
     f->done++;
     end_block(f, last, passed ? BT_COND_PASS : BT_COND_FAIL, cycles, hold, out);
-    step_on(f, run, passed);
+    step_on(f, run, last, passed);
     return true;
 }
 
