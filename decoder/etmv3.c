@@ -355,6 +355,34 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
     return 0;
 }
 
+/* Synced: P-headers and short branches, which most of a stream is, as many as there are. Adds
+ * packets; returns bytes consumed. */
+static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
+                               struct etmv3_packet *out, size_t max, size_t *count)
+{
+    uint64_t offset = p->offset;
+    size_t i = 0, n = 0;
+    bool branches = !p->config.data_only;
+    while (i < len && n < max) {
+        struct etmv3_packet *k = &out[n];
+        uint8_t header = data[i];
+        clear_packet(k, offset + i);
+        if ((header & 0x81) == 0x80) {
+            k->size = 1;
+            if (!atoms(p, header, k))
+                break;
+        } else if (!(header & 1) || header == END_MARKER || !branches ||
+                   !etmv3_short_branch(p, data + i, len - i, k)) {
+            break;
+        }
+        i += k->size;
+        n++;
+    }
+    p->offset = offset + i;
+    *count += n;
+    return i;
+}
+
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
                    size_t max, size_t *count)
 {
@@ -362,6 +390,12 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
     while (p->carry_len && i < len && n + PER_STEP <= max)
         i += step_carried(p, data + i, len - i, out, &n);
     while (i < len && n + PER_STEP <= max) {
+        if (p->synced && !p->in_zeros && (data[i] & 0x81)) {
+            size_t got = parse_common_run(p, data + i, len - i, out + n, max - n, &n);
+            i += got;
+            if (got)
+                continue;
+        }
         size_t used = step(p, data + i, len - i, out, &n);
         if (used == 0) { /* fewer than ETMV3_CARRY bytes: every packet is shorter */
             p->carry_len = (uint8_t)(len - i);

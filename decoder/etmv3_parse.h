@@ -43,8 +43,19 @@ int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k
  */
 int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base);
 
+/* The same for a branch of up to four address bytes without exception information, all of it in
+ * `len` bytes: returns its size; 0: it is none. */
+size_t etmv3_short_branch(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *k);
+
 /* Instruction set and security state as packets carry them. */
-uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base);
+static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base)
+{
+    uint8_t isa = base->isa == BT_ISA_T32 && base->alt_isa ? BT_ISA_T32EE : base->isa;
+    enum bt_security security = base->ns ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+    if (base->hyp && p->config.virtualization)
+        security = BT_SEC_HYP;
+    return (uint8_t)(isa | security << 4);
+}
 
 /* etmv3_isync.c: cursor behind the header. */
 int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, bool with_count);
