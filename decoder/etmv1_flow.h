@@ -15,7 +15,7 @@
 #include "decoder/transfer.h"
 
 #define ETMV1_RING      512 /* cycles; more than any FIFO and the longest LDM take */
-#define ETMV1_ADDRESSES 64  /* complete ones in the ring: a FIFO has at most 45 bytes */
+#define ETMV1_ADDRESSES 24  /* complete ones in the ring: an offset counts up to 14 */
 
 /* An instruction address whose branch has not been reached yet. Places count ring entries. */
 struct etmv1_target {

@@ -29,12 +29,12 @@ static uint8_t size_inside(struct trail *t, const struct code_run *run, uint32_t
 bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct trail_step *step)
 {
     uint32_t address = (uint32_t)t->core.cur.address;
-    if (!flow_view(&t->core) || !t->core.run)
-        trail_close(t, out); /* the look-up may end in a gap event */
-    struct code_run *run = flow_run_here(&t->core, out, offset);
-    if (!run)
-        return false;
-    if (code_run_count(run) == 0) {
+    /* Not flow_run_here(): only a loss may close the open block, not a look-up after a copy. */
+    struct code_view *view = flow_view(&t->core);
+    if (view && !t->core.run)
+        t->core.run = code_lookup(t->core.code, view, address, (enum bt_isa)t->core.cur.isa);
+    struct code_run *run = t->core.run;
+    if (!run || code_run_count(run) == 0) {
         trail_lose(t, out, offset, BT_GAP_NO_CODE, address);
         return false;
     }
