@@ -205,8 +205,8 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     uint32_t back = (uint32_t)f->trail.core.cur.address;
     bool known = f->trail.core.cur.known;
     bool own = number == EXC_UND || number == EXC_DABT || (number == EXC_PABT && f->functional);
-    if (own) {
-        known = f->held;
+    if (own) { /* a load may have been overtaken: then it is not the held one */
+        known = f->held && (number != EXC_DABT || f->held_data || !etmv2_has_data(f));
         back = f->step.address;
     } else if (number == EXC_SVC && f->held) {
         known = true;
