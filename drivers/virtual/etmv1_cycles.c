@@ -78,7 +78,7 @@ static int push_early(struct etmv1_encoder *e, const struct etmv1_open_status *s
         return 0;
     unsigned total = 1 + trace_random_below(&e->random, s->size);
     while (!error && *pushed < total) {
-        unsigned n = 1 + trace_random_below(&e->random, total - *pushed);
+        unsigned n = trace_random_below(&e->random, total - *pushed + 1);
         while (!error && e->port.count > 1 && e->port.count + n > e->options.fifo_size)
             error = etmv1_idle(e);
         port_model_push(&e->port, s->data + *pushed, n, false);
