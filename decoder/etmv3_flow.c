@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define EXC_DEBUG 1u
+#define STACKED   4 /* bytes of one transfer at the entry to an exception and at its exit */
 
 enum isync_reason {
     ISYNC_PERIODIC,
@@ -138,7 +139,7 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     etmv3_release(f, out);
     if (k->number == ISYNC_OVERFLOW)
         etmv3_data_drop(f, out);
-    etmv3_data_disown(f);
+    etmv3_data_disown(f, 0);
     etmv3_release(f, out);
     trace_on(f, k, out);
     f->pending = false;
@@ -328,7 +329,7 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
         tray = (struct flow_out){.events = f->queue, .event_max = ETMV3_QUEUE};
         to = &tray;
         f->return_held = true;
-        etmv3_data_disown(f);
+        etmv3_data_disown(f, STACKED);
     }
     uint64_t last = f->held.count ? f->held.first + f->held.extent : f->last;
     flow_event_address(flow_event(&f->core, to, BT_EVENT_EXCEPTION_RET, k->offset), last,
@@ -404,7 +405,7 @@ static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
         etmv3_close(f);
         if (etmv3_has_data(f))
             etmv3_data_scan(f);
-        etmv3_data_disown(f);
+        etmv3_data_disown(f, STACKED);
         break;
     case ETMV3_DATA:
     case ETMV3_PLACEHOLDER:

@@ -36,9 +36,9 @@ void etmv3_data_scan(struct etmv3_flow *f)
     f->data.scanned = end;
 }
 
-void etmv3_data_disown(struct etmv3_flow *f)
+void etmv3_data_disown(struct etmv3_flow *f, uint8_t bytes)
 {
-    f->data.has_owner = f->data.has_next = false;
+    f->data = (struct etmv3_data){.scanned = f->data.scanned, .bytes = bytes};
 }
 
 /* Data of instruction `number` goes; what other instructions made is one less far back. */
@@ -60,7 +60,7 @@ void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number)
     if (f->data.scanned > number)
         f->data.scanned = number;
     if (f->data.has_owner && f->data.owner == number)
-        etmv3_data_disown(f);
+        etmv3_data_disown(f, 0);
 }
 
 /* A transfer: its address as the packet says, or behind the one before it (digest 12.3). */
@@ -158,7 +158,7 @@ void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out)
             flow_event_address(e, w->address, f->core.cur.isa);
         w->used = false;
     }
-    etmv3_data_disown(f);
+    etmv3_data_disown(f, 0);
 }
 
 static void store_failed(struct etmv3_flow *f)

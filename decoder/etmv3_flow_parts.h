@@ -73,8 +73,9 @@ void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struc
 /* The last instruction was cancelled: its data never was. */
 void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number);
 
-/* The stack transfers of an exception follow: they are no instruction's. */
-void etmv3_data_disown(struct etmv3_flow *f);
+/* What follows is no instruction's: the stack transfers of an exception, 4 bytes each, or nothing
+ * is known of it (0 bytes). */
+void etmv3_data_disown(struct etmv3_flow *f, uint8_t bytes);
 
 /* Values that will never come: their accesses are told without. */
 void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out);
