@@ -167,7 +167,8 @@ static int begin_region(struct etmv3_encoder *e, unsigned reason, const struct e
     e->cycles = 0;
     e->data_full = true;
     e->data_begun = false;
-    for (unsigned tag = 1; tag < ETMV3_TAGS; tag++)
+    /* An overflow loses what placeholders stand for; other gaps do not. */
+    for (unsigned tag = 1; reason == REASON_OVERFLOW && tag < ETMV3_TAGS; tag++)
         if (e->tags[tag] == ETMV3_TAG_OUT)
             e->tags[tag] = ETMV3_TAG_ORPHAN;
     return error;
@@ -211,7 +212,7 @@ static int tell_long_idle(struct etmv3_encoder *e, const struct etmv3_insn *insn
     uint64_t idle = e->idle;
     int error = 0;
 
-    if (e->options.gap_cycles == 0 || idle < e->options.gap_cycles)
+    if (e->busy || e->options.gap_cycles == 0 || idle < e->options.gap_cycles)
         return 0;
     e->idle = 0;
     error = etmv3_atoms_flush(e, false);

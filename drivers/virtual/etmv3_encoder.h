@@ -163,8 +163,8 @@ int etmv3_encoder_data(struct etmv3_encoder *e, const struct etmv3_access *acces
 
 /*
  * The value for a placeholder. Nothing if trace is off or the tag is free. A placeholder from
- * before a gap still gets its value, which a decoder has to ignore; its tag is not used again until
- * then.
+ * before an overflow still gets its value, which a decoder has to ignore; its tag is not used again
+ * until then.
  */
 int etmv3_encoder_late_value(struct etmv3_encoder *e, unsigned tag, uint32_t value);
 
@@ -250,7 +250,7 @@ unsigned etmv3_encoder_pending_atoms(const struct etmv3_encoder *e);
 /* Cycle-accurate mode: W atoms traced or pending since the last I-sync that began a region. */
 uint64_t etmv3_encoder_cycles(const struct etmv3_encoder *e);
 
-/* True while a placeholder of this region of trace waits for its value. */
+/* True while a placeholder that no overflow has lost waits for its value. */
 bool etmv3_encoder_tag_out(const struct etmv3_encoder *e, unsigned tag);
 
 /* Packets of a kind in the output so far. */

@@ -27,7 +27,7 @@ struct etmv3_atom {
 enum etmv3_tag {
     ETMV3_TAG_FREE,
     ETMV3_TAG_OUT,
-    ETMV3_TAG_ORPHAN, /* its placeholder was before a gap */
+    ETMV3_TAG_ORPHAN, /* its placeholder was before an overflow */
 };
 
 struct etmv3_encoder {

@@ -227,8 +227,8 @@ int random_etmv3_run(struct random_etmv3_work *w, bool in_progress)
         return error;
     if (in_progress)
         w->busy = index;
-    if (plan.count && event.pass && !w->transferring && w->mode == ETMV3_TRACED)
-        error = random_etmv3_begin_data(w, &plan, index);
+    if (plan.count && event.pass && !w->transferring && !event.preempted && w->mode == ETMV3_TRACED)
+        error = random_etmv3_begin_data(w, &plan, event.exception_return ? NO_INSN : index);
     if (!error && event.preempted)
         return preempt(w);
     unsigned exception = event.pass && !in_progress ? caused_exception(w, insn) : 0;

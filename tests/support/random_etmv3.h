@@ -74,7 +74,7 @@ struct random_etmv3_insn {
 struct random_etmv3_access {
     uint64_t offset;       /* of its packet; of the placeholder if its value came late */
     uint64_t value_offset; /* of the packet with the value */
-    size_t insn;           /* index in insns; SIZE_MAX: exception entry */
+    size_t insn;           /* index in insns; SIZE_MAX: exception entry, return of M profile */
     uint32_t address;
     uint32_t value;
     uint8_t size;
@@ -82,6 +82,7 @@ struct random_etmv3_access {
     bool has_address; /* traced, or follows from the one before */
     bool has_value;
     bool cprt;
+    bool failed;   /* a store that did not store */
     bool canceled; /* with its instruction */
     bool lost;     /* value was late and did not come before the end or a gap */
 };

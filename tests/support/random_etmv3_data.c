@@ -65,6 +65,7 @@ static int record(struct random_etmv3_work *w, const struct etmv3_access *a, int
         .size = a->size,
         .store = t->plan.store,
         .cprt = a->cprt,
+        .failed = a->failed && (etmcr & ETMV3_CR_DATA_VALUE),
         .has_address = (etmcr & ETMV3_CR_DATA_ADDRESS) && !a->cprt,
         .has_value = (etmcr & ETMV3_CR_DATA_VALUE) && !a->filtered && !tag,
     };

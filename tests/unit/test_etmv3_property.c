@@ -239,6 +239,92 @@ static void check_events(const struct random_etmv3 *f, const struct decoded *d, 
     ck_assert_uint_eq(suppressions, f->packets[ETMV3_PACKET_DATA_SUPPRESSED]);
 }
 
+/* ---- data ------------------------------------------------------------------------------------
+ */
+
+static int by_value_offset(const void *a, const void *b)
+{
+    const struct random_etmv3_access *x = a, *y = b;
+    return x->value_offset < y->value_offset ? -1 : x->value_offset > y->value_offset;
+}
+
+/* Number of an instruction among those traced. */
+static uint64_t traced_number(const struct random_etmv3 *f, size_t insn)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < insn; i++)
+        number += f->insns[i].traced;
+    return number;
+}
+
+/* Trace restarted between an instruction and position `number`: whose data comes is not certain. */
+static bool restarted(const struct random_etmv3 *f, size_t insn, uint64_t number)
+{
+    uint64_t n = 0;
+    uint32_t region = f->insns[insn].region;
+    for (size_t i = 0; i < f->insn_count && n < number; i++)
+        if (f->insns[i].traced && ++n == number)
+            region = f->insns[i].region;
+    return region != f->insns[insn].region;
+}
+
+/* What packet and owner say. */
+static unsigned data_flags(const struct random_etmv3_access *a, bool owned)
+{
+    return (a->has_address ? BT_EVENT_HAS_ADDRESS : 0u) | (a->has_value ? BT_EVENT_HAS_VALUE : 0u) |
+           (a->store && owned ? BT_EVENT_STORE : 0u) | (a->failed ? BT_EVENT_FAILED : 0u);
+}
+
+static void check_access(const struct random_etmv3 *f, const struct random_etmv3_access *a,
+                         const struct bt_event *e, uint64_t seed)
+{
+    /* M profile: the transfers of an exception's entry and return are no instruction's. */
+    bool frame = a->insn == SIZE_MAX;
+    uint64_t owner = frame ? 0 : traced_number(f, a->insn);
+    bool unsure = frame || e->position - owner > UINT8_MAX || restarted(f, a->insn, e->position);
+    ck_assert_msg(e->back == 0 ? unsure : e->position - e->back == owner,
+                  "seed %llu: data at byte %llu: %u before %llu instead of %llu", (ull)seed,
+                  (ull)e->offset, e->back, (ull)e->position, (ull)owner);
+    /* Where only the packets tell, the address may be that of the transfer before. */
+    if (e->back == 0 && !frame)
+        return;
+    unsigned flags = data_flags(a, e->back != 0);
+    ck_assert_msg(e->flags == flags && (!a->has_address || e->address == a->address) &&
+                      (!a->has_value || e->value == a->value) && (frame || e->number == a->size),
+                  "seed %llu: data at byte %llu: flags %x, 0x%llx, value 0x%llx, %u bytes instead "
+                  "of flags %x, 0x%x, value 0x%x, %u bytes",
+                  (ull)seed, (ull)e->offset, e->flags, (ull)e->address, (ull)e->value, e->number,
+                  flags, a->address, a->value, a->size);
+}
+
+/*
+ * Every transfer has its event, where its value comes; those whose value was lost where that is
+ * known. None has two.
+ */
+static void check_data(struct random_etmv3 *f, const struct decoded *d, uint64_t seed)
+{
+    size_t wanted = 0;
+    if (f->access_count)
+        qsort(f->accesses, f->access_count, sizeof *f->accesses, by_value_offset);
+    for (size_t a = 0; a < f->access_count; a++)
+        wanted += !f->accesses[a].canceled;
+    for (size_t i = 0; i < d->event_count; i++) {
+        const struct random_etmv3_access key = {.value_offset = d->events[i].offset};
+        if (d->events[i].kind != BT_EVENT_DATA)
+            continue;
+        struct random_etmv3_access *a =
+            f->access_count
+                ? bsearch(&key, f->accesses, f->access_count, sizeof key, by_value_offset)
+                : NULL;
+        ck_assert_msg(a && !a->canceled, "seed %llu: no data at byte %llu", (ull)seed,
+                      (ull)key.value_offset);
+        check_access(f, a, &d->events[i], seed);
+        a->canceled = true;
+        wanted--;
+    }
+    ck_assert_msg(wanted == 0, "seed %llu: %zu transfers are missing", (ull)seed, wanted);
+}
+
 static void configure(const struct random_etmv3_options *o, struct stream_config *config)
 {
     memset(config, 0, sizeof *config);
@@ -274,6 +360,7 @@ static void check_flow(uint64_t seed)
     fold_counts(&cut);
     order_returns(&cut);
     check_events(&f, &cut, seed);
+    check_data(&f, &cut, seed);
     ck_assert_uint_eq(cut.stream.skipped, 0);
     decoded_release(&cut);
     decoded_release(&whole);
