@@ -169,7 +169,7 @@ static unsigned caused_exception(struct random_etmv3_work *w, const struct code_
 static int run_record(struct random_etmv3_work *w, const struct code_insn *insn, bool in_progress,
                       struct etmv3_insn *event, size_t *index)
 {
-    bool traced = w->mode == ETMV3_TRACED;
+    bool traced = w->mode == ETMV3_TRACED && !(w->options.encoder.etmcr & ETMV3_CR_DATA_ONLY);
     struct random_etmv3_insn record = {.address = insn->address,
                                        .isa = insn->isa,
                                        .size = insn->size,
@@ -198,9 +198,7 @@ static int run_record(struct random_etmv3_work *w, const struct code_insn *insn,
     w->newest_pc = here;
     w->newest_late = count > 1;
     /* The encoder has its own idea of what is traced. */
-    return (count > 0) == (traced && !(w->options.encoder.etmcr & ETMV3_CR_DATA_ONLY))
-               ? 0
-               : BT_ERR_FORMAT;
+    return (count > 0) == traced ? 0 : BT_ERR_FORMAT;
 }
 
 /* The return that an exception pre-empts: the handler of the first goes on below the new one. */
@@ -216,6 +214,7 @@ int random_etmv3_run(struct random_etmv3_work *w, bool in_progress)
     const struct code_insn *insn = &w->code.insns[w->pc];
     struct etmv3_insn event = {
         .address = insn->address, .isa = (enum bt_isa)insn->isa, .opcode = insn->opcode};
+    bool data_only = w->options.encoder.etmcr & ETMV3_CR_DATA_ONLY;
     struct data_plan plan;
     size_t index;
     int error;
@@ -228,7 +227,8 @@ int random_etmv3_run(struct random_etmv3_work *w, bool in_progress)
     if (in_progress)
         w->busy = index;
     if (plan.count && event.pass && !w->transferring && !event.preempted && w->mode == ETMV3_TRACED)
-        error = random_etmv3_begin_data(w, &plan, event.exception_return ? NO_INSN : index);
+        error = random_etmv3_begin_data(w, &plan,
+                                        event.exception_return || data_only ? NO_INSN : index);
     if (!error && event.preempted)
         return preempt(w);
     unsigned exception = event.pass && !in_progress ? caused_exception(w, insn) : 0;

@@ -74,7 +74,7 @@ struct random_etmv3_insn {
 struct random_etmv3_access {
     uint64_t offset;       /* of its packet; of the placeholder if its value came late */
     uint64_t value_offset; /* of the packet with the value */
-    size_t insn;           /* index in insns; SIZE_MAX: exception entry, return of M profile */
+    size_t insn;           /* index in insns; SIZE_MAX: entry, return of M profile, data-only */
     uint32_t address;
     uint32_t value;
     uint8_t size;

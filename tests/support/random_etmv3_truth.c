@@ -163,15 +163,39 @@ static uint32_t canceled_idle(const struct random_etmv3_work *w)
     return (uint32_t)canceled;
 }
 
+/*
+ * Rules of 7.10.5: a periodic I-sync has neither a count nor a second address; every other one has
+ * one count in cycle-accurate mode, its own or in a packet before the next, lost by overflows only.
+ */
+static void check_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t detail)
+{
+    uint32_t etmcr = w->options.encoder.etmcr;
+    bool counted = w->flow->trace.data[offset] == 0x70;
+    bool wrong;
+
+    if ((detail & 3) == 0) {
+        wrong = counted || (detail & ETMV3_DETAIL_LSIP);
+    } else {
+        wrong = w->count_due && (detail & 3) != 2;
+        w->count_due =
+            !counted && (etmcr & ETMV3_CR_CYCLE_ACCURATE) && !(etmcr & ETMV3_CR_DATA_ONLY);
+    }
+    if (wrong && !w->error)
+        w->error = BT_ERR_FORMAT;
+}
+
 static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t detail)
 {
     unsigned reason = detail & 3;
     const struct random_etmv3 *f = w->flow;
+    bool data_only = w->options.encoder.etmcr & ETMV3_CR_DATA_ONLY;
     struct etmv3_state here = random_etmv3_state(w, w->pc);
     struct bt_event event = {.offset = offset,
                              .kind = BT_EVENT_TRACE_ON,
                              .value = reason,
-                             .flags = BT_EVENT_HAS_ADDRESS};
+                             .flags = data_only ? 0 : BT_EVENT_HAS_ADDRESS};
+
+    check_isync(w, offset, detail);
 
     if (reason != 0 && w->in_insn) {
         w->before = true;
@@ -205,6 +229,9 @@ static void saw_count(struct random_etmv3_work *w, uint64_t detail)
     struct random_etmv3 *f = w->flow;
     size_t i = f->event_count;
 
+    if (!w->count_due && !w->error)
+        w->error = BT_ERR_FORMAT;
+    w->count_due = false;
     while (i-- > 0)
         if (f->events[i].kind == BT_EVENT_TRACE_ON)
             break;

@@ -68,6 +68,7 @@ struct random_etmv3_work {
     bool in_insn; /* inside etmv3_encoder_insn(): an I-sync comes before the instruction */
     bool before;  /* so does what follows that I-sync at once */
     bool clock_changed;
+    bool count_due;            /* of the latest I-sync that is not periodic */
     struct bt_event exception; /* what a branch packet means, if exception_due */
     bool exception_due;
     bool exception_seen; /* a packet was taken for it: the last one is */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_FLOWS 50
+#define DEFAULT_FLOWS 35
 
 typedef unsigned long long ull;
 
@@ -42,7 +42,7 @@ static void random_registers(uint64_t seed, struct etmv3_encoder_options *e)
     e->etmcr |= pick(seed, 8, 2) ? ETMV3_CR_CYCLE_ACCURATE : 0;
     e->etmcr |= pick(seed, 9, 2) && minor == 5 ? ETMV3_CR_TIMESTAMP : 0;
     e->etmcr |= pick(seed, 10, 3) == 0 ? ETMV3_CR_BROADCAST : 0;
-    e->etmcr |= pick(seed, 11, 2) && minor == 5 ? ETMV3_CR_VMID : 0;
+    e->etmcr |= pick(seed, 11, 3) && minor == 5 ? ETMV3_CR_VMID : 0;
     if (pick(seed, 12, 2))
         e->etmcr |= pick(seed, 13, 4) * ETMV3_CR_DATA_VALUE; /* and ETMV3_CR_DATA_ADDRESS */
     e->etmcr |= pick(seed, 14, 2) ? ETMV3_CR_CPRT : 0;
@@ -368,6 +368,107 @@ static void check_flow(uint64_t seed)
     random_etmv3_release(&f);
 }
 
+/* Data-only mode: no instructions; of a transfer only what its packet says. */
+START_TEST(data_only_flows_decode_to_transfers)
+{
+    uint64_t seed = 5000 + (uint64_t)_i;
+    struct random_etmv3 f;
+    struct random_etmv3_options o;
+    struct stream_config config;
+    struct code_image image;
+    static struct decoded d;
+    random_options(seed, &o);
+    o.encoder.etmidr = ETMV3_IDR_MINOR(o.encoder.etmidr, 1 + pick(seed, 60, 5));
+    o.encoder.etmcr |= ETMV3_CR_DATA_ONLY | ETMV3_CR_DATA_VALUE | ETMV3_CR_DATA_ADDRESS;
+    o.encoder.no_value_not_traced = pick(seed, 61, 2);
+    o.encoder.m_profile = false;
+    o.security = o.hyp = o.t32_vectors = false;
+    o.a32 = true;
+    ck_assert_int_eq(random_etmv3_init(&f, seed, &o), 0);
+    fill_image(&f, &image);
+    configure(&o, &config);
+    decoded_init(&d, &config, &image);
+    decoded_feed(&d, f.trace.data, f.trace.size, (uint32_t)seed);
+    stream_finish(&d.stream, &d.sink);
+    decoded_take(&d);
+    check_events(&f, &d, seed);
+    qsort(f.accesses, f.access_count, sizeof *f.accesses, by_value_offset);
+    size_t count = 0;
+    for (size_t i = 0; i < d.event_count; i++) {
+        const struct random_etmv3_access key = {.value_offset = d.events[i].offset};
+        if (d.events[i].kind != BT_EVENT_DATA)
+            continue;
+        const struct random_etmv3_access *a =
+            bsearch(&key, f.accesses, f.access_count, sizeof key, by_value_offset);
+        ck_assert(a != NULL);
+        if (a->has_value)
+            ck_assert_uint_eq(d.events[i].value, a->value);
+        if (a->has_address && f.trace.data[a->offset] & 0x20 && f.trace.data[a->offset] != 0x6a)
+            ck_assert_uint_eq(d.events[i].address, a->address);
+        count++;
+    }
+    ck_assert_uint_eq(count, f.access_count);
+    ck_assert_uint_gt(count, 100);
+    ck_assert_uint_eq(d.block_count, 0);
+    decoded_release(&d);
+    code_image_release(&image);
+    random_etmv3_release(&f);
+}
+END_TEST
+
+/* The flows of these tests have every kind of packet. */
+START_TEST(random_flows_have_all_packets)
+{
+    uint64_t packets[ETMV3_PACKET_KINDS] = {0};
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct random_etmv3 f;
+        struct random_etmv3_options o;
+        random_options(seed, &o);
+        ck_assert_int_eq(random_etmv3_init(&f, seed, &o), 0);
+        for (unsigned k = 0; k < ETMV3_PACKET_KINDS; k++)
+            packets[k] += f.packets[k];
+        random_etmv3_release(&f);
+    }
+    for (unsigned k = 0; k < ETMV3_PACKET_KINDS; k++)
+        ck_assert_msg(packets[k] > 0, "no packet of kind %u", k);
+}
+END_TEST
+
+/* Damage: the end of a long undamaged tail decodes as before. */
+START_TEST(damage_ends_at_the_next_sync)
+{
+    struct random_etmv3 f;
+    struct random_etmv3_options o;
+    struct stream_config config;
+    struct code_image image;
+    static struct decoded good, bad;
+    random_options((uint64_t)_i + 1, &o);
+    o.instructions = 10000;
+    o.encoder.sync_period = 256;
+    ck_assert_int_eq(random_etmv3_init(&f, (uint64_t)_i + 77, &o), 0);
+    fill_image(&f, &image);
+    configure(&o, &config);
+    decoded_init(&good, &config, &image);
+    decoded_init(&bad, &config, &image);
+    decoded_feed(&good, f.trace.data, f.trace.size, 0);
+    for (unsigned k = 0; k < 20; k++) /* in the first half only */
+        f.trace.data[pick((uint64_t)_i, 100 + k, (unsigned)f.trace.size / 2)] ^=
+            (uint8_t)(1u << pick((uint64_t)_i, 200 + k, 8));
+    decoded_feed(&bad, f.trace.data, f.trace.size, 5);
+    size_t same = 0;
+    while (same < good.block_count && same < bad.block_count &&
+           memcmp(&good.blocks[good.block_count - 1 - same],
+                  &bad.blocks[bad.block_count - 1 - same], sizeof *good.blocks) == 0)
+        same++;
+    ck_assert_msg(same >= good.block_count / 4, "only %zu of %zu blocks recovered", same,
+                  good.block_count);
+    decoded_release(&good);
+    decoded_release(&bad);
+    code_image_release(&image);
+    random_etmv3_release(&f);
+}
+END_TEST
+
 START_TEST(random_flows_decode_to_what_ran)
 {
     const char *count = getenv("BTRACED_PROPERTY_COUNT");
@@ -382,5 +483,9 @@ Suite *unit_suite(void)
     Suite *s = suite_create("etmv3 property");
     unit_cases(s, "etmv3 property: random flows decode to what ran",
                random_flows_decode_to_what_ran, 0, 4);
+    unit_cases(s, "etmv3 property: data-only flows", data_only_flows_decode_to_transfers, 0, 10);
+    unit_case(s, "etmv3 property: all kinds of packets", random_flows_have_all_packets);
+    unit_cases(s, "etmv3 property: damage ends at the next sync", damage_ends_at_the_next_sync, 0,
+               10);
     return s;
 }
