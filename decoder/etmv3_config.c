@@ -49,3 +49,11 @@ uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw)
         raw ^= raw >> shift;
     return raw;
 }
+
+/* Digest 9.4: the frequent ones were moved below 16. */
+uint16_t etmv3_architectural(uint16_t number)
+{
+    static const uint8_t numbers[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,
+                                        12, 4,  14, 15, 8,  1,  10, 3,  9,  5, 7, 13};
+    return number < 24 ? numbers[number] : number;
+}

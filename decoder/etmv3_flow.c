@@ -203,14 +203,6 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
 
 /* ---- branch packets (digest 16.4) ------------------------------------------------------------ */
 
-/* Digest 9.4: the frequent ones were moved below 16. Gives the architecture's numbers. */
-static uint16_t m_exception(uint16_t number)
-{
-    static const uint8_t numbers[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,
-                                        12, 4,  14, 15, 8,  1,  10, 3,  9,  5, 7, 13};
-    return number < 24 ? numbers[number] : number;
-}
-
 /* Where a branch packet found execution: the preferred return address of an exception. */
 struct origin {
     uint64_t address;
@@ -223,7 +215,7 @@ static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, const 
                       struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
-    e->number = f->config.m_profile ? m_exception(k->number) : k->number;
+    e->number = f->config.m_profile ? etmv3_architectural(k->number) : k->number;
     e->flags =
         (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) | (from->canceled ? BT_EVENT_CANCELED : 0);
     e->value = k->value;

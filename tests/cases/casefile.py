@@ -116,7 +116,8 @@ def number(text, what='number'):
 
 def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
-    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa', 'from-sec'):
+    if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa',
+               'from-sec'):
         return text
     if key == 'address' and text == 'partial':  # known in its low bits only
         return text

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """ETMv3 captures without a listing to compare with. Whatever was decoded must hang together: each
-instruction leads to the next one, by what stands there and by its condition, unless an event between
-them says otherwise. The reader of instructions is the disassembler's text, not the decoder's tables.
+instruction leads to the next one, by what stands there and by its condition, unless an event
+between them says otherwise. The reader of instructions is the disassembler's text, not the tables
+of the decoder.
 """
 
 import collections
 import gzip
+import os
 import re
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -16,8 +20,8 @@ import oracle
 M3, R5 = "m3-etmv3-swo", "r5-etmv3-damaged"
 # Events after which execution is somewhere else, and says so.
 BREAKS = ("gap", "trace-on", "exception", "warning")
-DIRECT = re.compile(r"(?:b(?:eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al|hs|lo)?|bl(?:eq|ne|cs|cc|mi"
-                    r"|pl|vs|vc|hi|ls|ge|lt|gt|le|hs|lo)?|blx)(?:\.w|\.n)? #(0x[0-9a-f]+)$")
+CONDITION = "(?:eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le|al|hs|lo)?"
+DIRECT = re.compile(f"(?:b{CONDITION}|bl{CONDITION}|blx)" r"(?:\.w|\.n)? #(0x[0-9a-f]+)$")
 COMPARE = re.compile(r"cbn?z \w+, #(0x[0-9a-f]+)$")
 INDIRECT = re.compile(r"bxj?(?:[a-z]{2})? \w+$|blx(?:[a-z]{2})? [a-z]\w*$|tb[bh] "
                       r"|(?:pop|ldm)\S* .*pc\}|(?:ldr|mov|add|sub)s?\S* pc,|rfe|eret|subs pc, lr")
@@ -106,9 +110,9 @@ def check_m3(report):
 
 
 def check_r5(report):
-    """The frames are damaged from byte 28,624 on, and the program file is of another build than what
-    ran (an SVC is taken at 0x700009f8, where the file has none): losses are reported as what they
-    are, and nothing is made up between them."""
+    """The frames are damaged from byte 28,624 on, and the program file is of another build than
+    what ran (an SVC is taken at 0x700009f8, where the file has none): losses are reported as what
+    they are, and nothing is made up between them."""
     _, events, packets = look(report, R5, oracle.capture(R5) / "zephyr.elf")
     causes = collections.Counter(oracle.details(row[4])["cause"] for row in events
                                  if row[3] == "gap")
@@ -126,6 +130,36 @@ def check_r5(report):
                  + ([] if losses and int(svc[-1][2]) < losses[0] else ["SVC behind the damage"]))
 
 
+def said(folder, name, old, new):
+    """Standard error of `btraced decode` on a copy with another line in a device file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / folder
+        shutil.copytree(oracle.capture(folder), copy)
+        text = (copy / name).read_text()
+        if old not in text:
+            raise oracle.Failed(f"{folder}/{name} has no '{old}'")
+        (copy / name).write_text(text.replace(old, new))
+        program = os.environ.get("BTRACED", str(oracle.ROOT / "build" / "btraced"))
+        run = subprocess.run([program, "decode", str(copy)], capture_output=True, text=True)
+        return run.stderr
+
+
+def check_messages(report):
+    """A wrong configuration is told, with the file and the register."""
+    for what, folder, name, old, new, words in (
+            ("wrong trace ID", M3, "etm_0.ini", "=0x00000002", "=0x00000001",
+             ("no A-sync in", "ETMCR", "etm_0.ini", "trace ID is 0x01")),
+            ("not an ETMv3", M3, "etm_0.ini", "0x4114F242", "0x411CF312", ("ETMIDR", "0x411cf312")),
+            ("no ETMCR", M3, "etm_0.ini", "ETMCR(0x000)", "ETMCX(0x900)", ("etm_0.ini", "ETMCR")),
+            ("no ETMCCER", "tc2-etmv3-ptm", "device_5.ini", "ETMCCER(0x07A)", "ETMCX(0x900)",
+             ("device_5.ini", "ETMCCER"))):
+        if oracle.capture(folder) is None:
+            continue
+        text = said(folder, name, old, new)
+        report.check(f"message: {what}", [f"'{w}' is not in: {text.strip()[:200]}"
+                                          for w in words if w not in text])
+
+
 def main():
     report = oracle.Report()
     for folder, check in ((M3, check_m3), (R5, check_r5)):
@@ -136,6 +170,7 @@ def main():
             check(report)
         except oracle.Failed as failed:
             report.check(folder, [str(failed)])
+    check_messages(report)
     report.exit()
 
 

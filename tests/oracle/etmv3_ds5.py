@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ETMv3 decode against ARM's DS-5 debugger: its listing of a Cortex-A7 capture, line by line: index,
-address, opcode, cycles, condition of every instruction, and trace off, trace on, timestamps and
-exception returns between them.
+"""ETMv3 decode against ARM's DS-5 debugger: its listing of a Cortex-A7 capture, line by line:
+index, address, opcode, cycles, condition of every instruction, and trace off, trace on, timestamps
+and exception returns between them.
 """
 
 import gzip
@@ -15,8 +15,8 @@ SOURCE = "ETM_0"
 NAME = f"{FOLDER} {SOURCE}: as DS-5 lists it"
 INSTRUCTIONS = 7205  # lines that are compared: fewer would mean that the listing was not understood
 
-# What stands before the first instruction says nothing about the trace: the debugger's own mark, and
-# the function of the first address.
+# What stands before the first instruction says nothing about the trace: the debugger's own mark,
+# and the function of the first address.
 PREAMBLE = ["Debug stop\t\t\t\t\tDebug stop\t\t",
             "Function\t0\tS:0xC002115C\t\t\t<Unknown>\t\t"]
 

@@ -57,7 +57,7 @@ def their_fields(kind, text):
         isa = re.search(r"ISA=([^;]*);", text)
         security = re.search(r" (S|NS|N);", text)
         fields["isa"] = ISAS[isa.group(1)] if isa else None
-        fields["sec"] = security.group(1).replace("NS", "N").replace("N", "NS") if security else None
+        fields["sec"] = {"S": "S", "N": "NS", "NS": "NS"}[security.group(1)] if security else None
     if kind == "i-sync":
         fields["reason"] = REASONS[re.search(r"\(([^)]*)\);", text).group(1)]
         fields["cycles"] = number(r"Cycles=(\d+)", text, int)
@@ -188,7 +188,8 @@ def write_dumps(folder, program):
     size, count = struct.unpack_from("<HH", data, 42)
     with (folder / "cpu_0.ini").open("a") as file:
         for i in range(count):
-            kind, at, address, _, length, _, _, _ = struct.unpack_from("<8I", data, offset + i * size)
+            header = struct.unpack_from("<8I", data, offset + i * size)
+            kind, at, address, length = header[0], header[1], header[2], header[4]
             if kind == 1 and length:
                 (folder / f"segment{i}.bin").write_bytes(data[at:at + length])
                 file.write(f"\n[dump{i}]\nfile=segment{i}.bin\naddress={address:#010x}\n"
