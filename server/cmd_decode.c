@@ -231,6 +231,8 @@ int cmd_decode(int argc, char **argv)
     struct decode_args args;
     struct recording r;
     struct message why;
+    char name[] = "btraced decode";
+    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;

@@ -4,11 +4,14 @@
 #include "server/exit_codes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int cmd_serve(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        puts("usage: btraced serve\nLive trace: not available in this version.");
+        return EXIT_OK;
+    }
     fputs("btraced serve: live trace is not available in this version; "
           "use 'btraced replay RECORDING'\n",
           stderr);

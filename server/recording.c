@@ -239,13 +239,19 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
         const struct snapshot_error *w = &r->snapshot->warnings[i];
         add_warning(r, "%s:%u: %s", w->file, w->line, w->text);
     }
-    message_set(why, "%s: out of memory", path);
-    for (size_t i = 0; i < elf_count && !error; i++)
+    message_set(why, "snapshot.ini: out of memory");
+    for (size_t i = 0; i < elf_count; i++) {
         error = open_elf(r, elf[i], why);
-    if (!error)
-        error = add_cores(r, why);
+        if (error)
+            return error;
+    }
+    error = add_cores(r, why);
     if (!error)
         error = add_sources(r, why);
+    if (error) { /* the text begins with a file of the folder */
+        struct message inner = *why;
+        message_set(why, "%s/%s", path, inner.text);
+    }
     return error;
 }
 
