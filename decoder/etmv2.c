@@ -135,13 +135,8 @@ static void reject(struct etmv2 *p, unsigned i)
 
 static void desync(struct etmv2 *p, struct sink *out, uint64_t cycle)
 {
-    if (!p->synced) {
-        if (p->tfo_count)
-            drop_tfo(p);
-        lose_sync(p);
-        return;
-    }
-    emit(out, ETMV2_DESYNC, cycle_offset(p, cycle));
+    if (p->synced)
+        emit(out, ETMV2_DESYNC, cycle_offset(p, cycle));
     lose_sync(p);
 }
 
@@ -419,8 +414,7 @@ static void begin_cycle(struct etmv2 *p, struct sink *out, const struct port_cyc
     if (good && (p->synced || p->candidate || tfo))
         good = queue_status(p, tfo);
     if (!good) {
-        if (p->tfo_wait || p->tfo_count == ETMV2_TFOS)
-            p->tfo_count = 0;
+        p->tfo_count = 0; /* what was to come behind earlier ones is not there, either */
         p->tfo_wait = TFO_COMPLETE;
         p->tfo_idle = 0;
         c->slots = 0;
