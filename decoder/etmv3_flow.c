@@ -268,12 +268,15 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
         flow_warn(&f->core, to, k->offset, BT_GAP_DESYNC, here);
         etmv3_events_end(f, to, &tray);
     }
+    struct code_run *from = f->pending ? f->core.run : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
     if (f->core.cur.known && here == k->value && f->core.cur.isa == isa)
         return;
     etmv3_go_to(f, k->value, isa);
+    if (from && !f->core.view_stale && isa <= BT_ISA_T32)
+        f->core.run = code_indirect(f->core.code, f->core.view, from, k->value, (enum bt_isa)isa);
 }
 
 /* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
@@ -446,6 +449,13 @@ static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, str
         etmv3_release(f, out);
 }
 
+static inline bool may_follow(const struct etmv3_flow *f)
+{
+    return f->config.cycle_accurate && f->core.run && f->synced && f->core.cur.known &&
+           !f->core.view_stale && !f->queued && !f->has_deferred && !etmv3_has_data(f) &&
+           etmv3_open(f) == 0;
+}
+
 size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
                       struct flow_out *out)
 {
@@ -457,6 +467,13 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             etmv3_relink(f, out, k->offset);
         if (f->queued)
             settle_queue(f, k, out);
+        if (may_follow(f)) {
+            size_t taken = etmv3_follow(f, packets + i, count - i, out);
+            if (taken) {
+                i += taken - 1;
+                continue;
+            }
+        }
         if (f->config.cycle_accurate && defer(f, k, out))
             continue;
         if (k->kind == ETMV3_ATOM) {

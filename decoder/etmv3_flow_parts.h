@@ -54,6 +54,14 @@ void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const str
 
 void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
 
+/*
+ * The first packets of many, as far as they are P-headers of a cycle-accurate stream that are
+ * followed by another one. Needs a known position with its run, nothing open, no data trace.
+ * Returns how many were taken.
+ */
+size_t etmv3_follow(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
+                    struct flow_out *out);
+
 /* One executed instruction without a W atom: that of an LSiP I-sync. */
 void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
 
