@@ -37,7 +37,9 @@ static void put_event(struct etmv2_flow *f, struct flow_out *out, const struct e
     e->value = h->value;
     e->flags = h->flags;
     e->number = h->number;
-    e->back = h->kind == BT_EVENT_DATA ? 1 : 0;
+    uint64_t back = f->trail.core.instructions - h->owner;
+    if (h->owned && back < 256)
+        e->back = (uint8_t)back;
 }
 
 static void put_events(struct etmv2_flow *f, struct flow_out *out)

@@ -18,11 +18,13 @@
 /* An event that waits for the held instruction to be final. */
 struct etmv2_held_event {
     uint64_t offset;
+    uint64_t owner; /* data: number of the instruction, if `owned` */
     uint32_t address;
     uint32_t value;
     uint8_t kind; /* enum bt_event_kind */
     uint8_t flags;
     uint8_t number;
+    bool owned;
 };
 
 /* Whose data packets are coming: the latest instruction that transfers data. */
@@ -33,6 +35,7 @@ struct etmv2_access {
     bool open; /* a load that missed: its value is still to come */
     bool has_address;
     bool store;
+    bool swap;     /* SWP: a load, then a store to the same address */
     uint8_t bytes; /* of one transfer; 0: not known */
 };
 

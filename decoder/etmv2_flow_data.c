@@ -14,35 +14,28 @@ void etmv2_data_owner(struct etmv2_flow *f)
     if (t.kind == ACCESS_NONE)
         return;
     f->held_data = true;
-    f->access = (struct etmv2_access){
-        .number = trail_number(&f->trail), .owned = true, .store = t.store, .bytes = t.bytes};
+    f->access = (struct etmv2_access){.number = trail_number(&f->trail),
+                                      .owned = true,
+                                      .store = t.store,
+                                      .swap = t.swap,
+                                      .bytes = t.bytes};
 }
 
-/* One transfer of `a`, with whatever is known of it; told behind the instruction if it is held. */
+/* One transfer of `a`, with whatever is known of it; told behind the instruction if one is held. */
 static void tell(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
                  uint64_t offset, const uint32_t *value)
 {
     uint8_t flags = (uint8_t)((a->has_address ? BT_EVENT_HAS_ADDRESS : 0) |
                               (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
-    struct etmv2_held_event held = {.offset = offset,
-                                    .address = a->has_address ? a->address : 0,
-                                    .value = value ? *value : 0,
-                                    .kind = BT_EVENT_DATA,
-                                    .flags = flags,
-                                    .number = a->bytes};
-    uint64_t next = trail_number(&f->trail);
-    if (f->held && a->owned && a->number == next) {
-        etmv2_note(f, out, &held);
-        return;
-    }
-    /* Late data of an earlier instruction: before the held one, which may still be canceled. */
-    struct bt_event *e = trail_event(&f->trail, out, BT_EVENT_DATA, offset);
-    e->address = held.address;
-    e->value = held.value;
-    e->flags = flags;
-    e->number = a->bytes;
-    if (a->owned && a->number < next)
-        e->back = next - a->number < 256 ? (uint8_t)(next - a->number) : 0;
+    struct etmv2_held_event e = {.offset = offset,
+                                 .owner = a->number,
+                                 .owned = a->owned,
+                                 .address = a->has_address ? a->address : 0,
+                                 .value = value ? *value : 0,
+                                 .kind = BT_EVENT_DATA,
+                                 .flags = flags,
+                                 .number = a->bytes};
+    etmv2_note(f, out, &e);
 }
 
 /* The transfer that a packet is about. A packet with an address says where; others go on. */
@@ -60,7 +53,10 @@ static struct etmv2_access *transfer(struct etmv2_flow *f, const struct etmv2_pa
 
 static void next_transfer(struct etmv2_access *a)
 {
-    a->address += a->bytes ? a->bytes : 4;
+    if (a->swap)
+        a->store = true;
+    else
+        a->address += a->bytes ? a->bytes : 4;
 }
 
 static void miss_data(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
@@ -116,11 +112,14 @@ void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 void etmv2_data_drop(struct etmv2_flow *f)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < f->event_count; i++)
-        if (f->events[i].kind != BT_EVENT_DATA)
-            f->events[n++] = f->events[i];
-    f->event_count = (uint8_t)n;
     uint64_t number = trail_number(&f->trail);
+    for (unsigned i = 0; i < f->event_count; i++) {
+        const struct etmv2_held_event *e = &f->events[i];
+        bool its = e->kind == BT_EVENT_DATA && e->owned && e->owner == number;
+        if (!its)
+            f->events[n++] = *e;
+    }
+    f->event_count = (uint8_t)n;
     if (f->access.owned && f->access.number == number)
         f->access.owned = f->access.has_address = false;
     for (unsigned i = 0; i < 4; i++)
