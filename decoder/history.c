@@ -20,7 +20,6 @@ struct checkpoint {
     uint64_t offset;
     uint64_t marks; /* marks applied so far */
     uint64_t instructions;
-    struct stream state;
 };
 
 /* Bytes are missing before the byte at `offset`. */
@@ -41,6 +40,8 @@ struct history {
     size_t ring_size;
     uint64_t ring_tail;
     struct checkpoint *checkpoints; /* [0, checkpoint_count): oldest first */
+    uint8_t *states;                /* of the decoder, state_size bytes a checkpoint */
+    size_t state_size;
     size_t checkpoint_count;
     size_t checkpoint_max;
     uint64_t checkpoint_base; /* number of checkpoints[0] since the stream began */
@@ -116,6 +117,8 @@ static void drop_oldest(struct history *h, size_t count)
 {
     memmove(h->checkpoints, h->checkpoints + count,
             (h->checkpoint_count - count) * sizeof *h->checkpoints);
+    memmove(h->states, h->states + count * h->state_size,
+            (h->checkpoint_count - count) * h->state_size);
     h->checkpoint_count -= count;
     h->checkpoint_base += count;
     uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
@@ -127,23 +130,36 @@ static void drop_oldest(struct history *h, size_t count)
     h->mark_base = first;
 }
 
+static bool grow_checkpoints(struct history *h)
+{
+    size_t max = h->checkpoint_max ? h->checkpoint_max * 2 : 64;
+    if (max > h->config.max_checkpoints)
+        max = h->config.max_checkpoints;
+    struct checkpoint *checkpoints = realloc(h->checkpoints, max * sizeof *checkpoints);
+    if (checkpoints)
+        h->checkpoints = checkpoints;
+    uint8_t *states = realloc(h->states, max * h->state_size);
+    if (states)
+        h->states = states;
+    if (!checkpoints || !states)
+        return false;
+    h->checkpoint_max = max;
+    return true;
+}
+
 static int add_checkpoint(struct history *h)
 {
     if (h->checkpoint_count == h->config.max_checkpoints)
         drop_oldest(h, 1 + h->checkpoint_count / 16);
-    if (h->checkpoint_count == h->checkpoint_max) {
-        size_t max = h->checkpoint_max ? h->checkpoint_max * 2 : 64;
-        struct checkpoint *grown = realloc(h->checkpoints, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        h->checkpoints = grown;
-        h->checkpoint_max = max;
-    }
+    if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
+        return BT_ERR_NOMEM;
+    struct stream state;
+    stream_save(&h->live, &state);
+    memcpy(h->states + h->checkpoint_count * h->state_size, &state, h->state_size);
     struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
     c->offset = stream_offset(&h->live);
     c->marks = h->mark_base + h->mark_count;
     c->instructions = stream_instructions(&h->live);
-    stream_save(&h->live, &c->state);
     return BT_OK;
 }
 
@@ -243,6 +259,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_code_options(stream, &options);
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
+    h->state_size = stream_state_size(stream->protocol);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,
@@ -262,6 +279,7 @@ void history_free(struct history *h)
     code_cache_release(&h->code);
     free(h->ring);
     free(h->checkpoints);
+    free(h->states);
     free(h->marks);
     free(h->gaps);
     free(h);
@@ -376,7 +394,7 @@ bool history_position(const struct history *h, uint64_t *address, enum bt_isa *i
 
 size_t history_memory(const struct history *h)
 {
-    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
+    size_t n = sizeof *h + h->checkpoint_max * (sizeof *h->checkpoints + h->state_size) +
                h->mark_max * sizeof *h->marks + h->gap_max * sizeof *h->gaps +
                h->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
     if (!h->config.read)
@@ -409,7 +427,10 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
     int error = window_slot_begin(slot, c->instructions);
     if (error)
         return error;
-    stream_resume(&s, &c->state, &h->code);
+    struct stream saved;
+    memset(&saved, 0, sizeof saved);
+    memcpy(&saved, h->states + (size_t)(c - h->checkpoints) * h->state_size, h->state_size);
+    stream_resume(&s, &saved, &h->code);
     stream_code_key(&s, &slot->window.key);
     for (uint64_t m = c->marks; m < slot->end_marks; m++) {
         const struct mark *mark = &h->marks[m - h->mark_base];

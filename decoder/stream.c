@@ -289,6 +289,22 @@ void stream_unlink(struct stream *s)
     core->view_stale = true;
 }
 
+size_t stream_state_size(enum stream_protocol protocol)
+{
+    size_t head = offsetof(struct stream, u);
+    switch (protocol) {
+    case STREAM_PTM:
+        return head + sizeof(struct stream_ptm);
+    case STREAM_ETMV3:
+        return head + sizeof(struct stream_etmv3);
+    case STREAM_ETMV2:
+        return head + sizeof(struct stream_etmv2);
+    case STREAM_ETMV1:
+        return head + sizeof(struct stream_etmv1);
+    }
+    return sizeof(struct stream);
+}
+
 void stream_save(const struct stream *s, struct stream *copy)
 {
     *copy = *s;

@@ -94,7 +94,11 @@ void stream_code_options(const struct stream_config *config, struct code_options
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code);
 
-/* Copy of the state without pointers, and back into use with a cache. */
+/*
+ * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
+ * stream_state_size() bytes: what is behind belongs to other protocols.
+ */
+size_t stream_state_size(enum stream_protocol protocol);
 void stream_save(const struct stream *s, struct stream *copy);
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code);
 

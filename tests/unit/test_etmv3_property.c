@@ -183,24 +183,6 @@ static void fold_counts(struct decoded *d)
     }
 }
 
-/*
- * M profile: a return is told when nothing can cancel it any more, which may be behind packets that
- * came later. Back to where its packet is.
- */
-static void order_returns(struct decoded *d)
-{
-    for (size_t i = 1; i < d->event_count; i++) {
-        struct bt_event *e = &d->events[i];
-        for (size_t j = i; e->kind == BT_EVENT_EXCEPTION_RET && j > 0; j--) {
-            if (e[-1].position != e->position || e[-1].offset < e->offset)
-                break;
-            struct bt_event other = e[-1];
-            e[-1] = *e;
-            *e-- = other;
-        }
-    }
-}
-
 /* Data that was suppressed is all that a good stream may warn of. */
 static bool suppressed(const struct random_etmv3 *f, const struct bt_event *e)
 {
@@ -358,7 +340,6 @@ static void check_flow(uint64_t seed)
     ck_assert_msg(!difference, "seed %llu: cut and whole differ: %s", (ull)seed, difference);
     check_instructions(&f, &cut, o.encoder.etmcr & ETMV3_CR_CYCLE_ACCURATE, seed);
     fold_counts(&cut);
-    order_returns(&cut);
     check_events(&f, &cut, seed);
     check_data(&f, &cut, seed);
     ck_assert_uint_eq(cut.stream.skipped, 0);
