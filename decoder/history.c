@@ -57,6 +57,7 @@ struct history {
     bool finished;
     uint64_t clock; /* for the window cache */
     struct window_slot windows[WINDOW_CACHE];
+    struct window_scratch scratch;
 };
 
 /* ---- the gap ledger ------------------------------------------------------------------------ */
@@ -424,9 +425,8 @@ static int decode_bytes(struct history *h, struct stream *s, uint64_t end, struc
 static int decode_window(struct history *h, const struct checkpoint *c, struct window_slot *slot)
 {
     struct stream s;
-    int error = window_slot_begin(slot, c->instructions);
-    if (error)
-        return error;
+    int error;
+    window_slot_begin(slot, &h->scratch, c->instructions);
     struct stream saved;
     memset(&saved, 0, sizeof saved);
     memcpy(&saved, h->states + (size_t)(c - h->checkpoints) * h->state_size, h->state_size);
@@ -506,19 +506,4 @@ int history_window(struct history *h, uint64_t number, struct history_window *ou
             high = mid;
     }
     return history_window_index(h, low, out);
-}
-
-size_t history_block_index(const struct history_window *w, uint64_t number)
-{
-    if (number < w->first || number >= w->end)
-        return w->block_count;
-    size_t low = 0, high = w->block_count;
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-        if (w->numbers[mid] <= number)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
 }

@@ -34,18 +34,27 @@ struct history_gap {
     bool has_address;
 };
 
-/* Decoded stretch of history. Owned by the history; valid until the next call with that history. */
+struct window_store; /* private */
+
+/* Decoded stretch of history. Valid until the next call with that history. */
 struct history_window {
     uint64_t first; /* number of the first instruction */
     uint64_t end;   /* one past the last */
-    const struct bt_block *blocks;
-    const uint64_t *numbers; /* of each block's first instruction */
-    const uint64_t *cycles;  /* FLOW_NO_CYCLES where none */
-    const struct bt_event *events;
     size_t block_count;
+    const struct bt_event *events;
     size_t event_count;
     struct code_key key; /* at the window's begin: see flow_track_key() */
+    const struct window_store *store;
 };
+
+/* Block number i of the window, i < block_count. */
+void history_block(const struct history_window *w, size_t i, struct bt_block *out);
+
+/* Cycles that the trace counts for it; FLOW_NO_CYCLES if none. */
+uint64_t history_block_cycles(const struct history_window *w, size_t i);
+
+/* Number of its first instruction; not for every block of a long loop: adds up to 127 counts. */
+uint64_t history_block_number(const struct history_window *w, size_t i);
 
 struct history; /* private */
 

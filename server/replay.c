@@ -52,8 +52,10 @@ static bool traced_end(const struct replay_core *core, uint64_t *address, enum b
     uint64_t end = history_end(core->trace->history);
     if (end == 0 || history_window(core->trace->history, end - 1, &w) || w.block_count == 0)
         return false;
-    *address = bt_block_last(&w.blocks[w.block_count - 1]);
-    *isa = bt_block_isa(&w.blocks[w.block_count - 1]);
+    struct bt_block last;
+    history_block(&w, w.block_count - 1, &last);
+    *address = bt_block_last(&last);
+    *isa = bt_block_isa(&last);
     return true;
 }
 

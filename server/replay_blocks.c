@@ -93,20 +93,22 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
     b->key = w->key;
     for (size_t i = 0; i < w->event_count; i++)
         flow_track_key(&b->key, &w->events[i]);
+    uint64_t end = w->end;
     for (size_t i = w->block_count; i > 0 && !full(b); i--) {
-        const struct bt_block *block = &w->blocks[i - 1];
-        uint64_t end = w->numbers[i - 1] + bt_block_count(block);
+        struct bt_block block;
+        history_block(w, i - 1, &block);
         /* The limit is a promise: a block that goes past it is left out, but never all of them. */
-        if (b->instructions && b->instructions + bt_block_count(block) > b->max_instructions)
+        if (b->instructions && b->instructions + bt_block_count(&block) > b->max_instructions)
             b->max_instructions = b->instructions;
         for (; e > 0 && w->events[e - 1].position >= end; e--)
             b->gap |= is_gap(&w->events[e - 1]);
         if (full(b))
             break;
-        int error = add_block(b, block, bt_block_isa(block) == *newer);
+        int error = add_block(b, &block, bt_block_isa(&block) == *newer);
         if (error)
             return error;
-        *newer = bt_block_isa(block);
+        *newer = bt_block_isa(&block);
+        end -= bt_block_count(&block);
     }
     for (; e > 0 && !full(b); e--)
         b->gap |= is_gap(&w->events[e - 1]) && w->events[e - 1].position > 0;

@@ -83,9 +83,11 @@ static void check_window(const struct history_window *w, const struct decoded *d
     ck_assert_uint_eq(w->first, *number);
     for (size_t b = 0; b < w->block_count; b++, ++*block) {
         ck_assert_uint_lt(*block, d->block_count);
-        ck_assert_int_eq(memcmp(&w->blocks[b], &d->blocks[*block], sizeof w->blocks[b]), 0);
-        ck_assert_uint_eq(w->cycles[b], d->cycles[*block]);
-        *number += bt_block_count(&w->blocks[b]);
+        struct bt_block got;
+        history_block(w, b, &got);
+        ck_assert_int_eq(memcmp(&got, &d->blocks[*block], sizeof got), 0);
+        ck_assert_uint_eq(history_block_cycles(w, b), d->cycles[*block]);
+        *number += bt_block_count(&got);
     }
     for (size_t e = 0; e < w->event_count; e++, ++*event) {
         ck_assert_uint_lt(*event, d->event_count);

@@ -61,10 +61,12 @@ static void check_windows(struct history *h, const struct decoded *d, size_t blo
         ck_assert_uint_eq(w.first, number);
         for (size_t b = 0; b < w.block_count; b++, block++) {
             ck_assert_uint_lt(block, d->block_count);
-            ck_assert_int_eq(memcmp(&w.blocks[b], &d->blocks[block], sizeof w.blocks[b]), 0);
-            ck_assert_uint_eq(w.cycles[b], d->cycles[block]);
-            ck_assert_uint_eq(w.numbers[b], number);
-            number += bt_block_count(&w.blocks[b]);
+            struct bt_block got;
+            history_block(&w, b, &got);
+            ck_assert_int_eq(memcmp(&got, &d->blocks[block], sizeof got), 0);
+            ck_assert_uint_eq(history_block_cycles(&w, b), d->cycles[block]);
+            ck_assert_uint_eq(history_block_number(&w, b), number);
+            number += bt_block_count(&got);
         }
         ck_assert_uint_eq(w.end, number);
         check_events(&w, d, &event);
@@ -125,8 +127,10 @@ START_TEST(numbers_stay_valid_while_it_grows)
         uint64_t count = 0;
         while (count + bt_block_count(&x.straight.blocks[all]) <= number)
             count += bt_block_count(&x.straight.blocks[all++]);
-        ck_assert_uint_eq(w.blocks[b].first, x.straight.blocks[all].first);
-        ck_assert_uint_eq(w.numbers[b], count);
+        struct bt_block got;
+        history_block(&w, b, &got);
+        ck_assert_uint_eq(got.first, x.straight.blocks[all].first);
+        ck_assert_uint_eq(history_block_number(&w, b), count);
     }
     struct history_window w;
     ck_assert_int_eq(history_window(h, history_end(h) + 1, &w), BT_ERR_RANGE);
@@ -211,6 +215,69 @@ START_TEST(gaps_are_one_entry_and_decoded_again)
 }
 END_TEST
 
+/* Eight bytes a block on a 32-bit core, whatever a block holds. */
+START_TEST(windows_are_packed)
+{
+    static struct fixture x;
+    struct history_config hc = {.checkpoint_bytes = 1 << 20};
+    struct history *h;
+    struct history_window w;
+    set_up(&x, 2, 60000); /* an even seed: no cycle counts */
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    ck_assert_int_eq(history_append(h, x.flow.trace.data, x.flow.trace.size), 0);
+    size_t before = history_memory(h);
+    ck_assert_int_eq(history_window_index(h, 0, &w), 0);
+    ck_assert_uint_gt(w.block_count, 5000);
+    /* Arrays grow by doubling, so up to half of them is spare; events have a size of their own. */
+    size_t events = 2 * (w.event_count + 64) * sizeof *w.events;
+    size_t bound = 2 * 8 * (w.block_count + 1) + 2 * 8 * (w.block_count / 128 + 2) + events;
+    ck_assert_uint_le(history_memory(h) - before, bound + 4096);
+    history_free(h);
+    tear_down(&x);
+}
+END_TEST
+
+/* Straight code of 128 KiB: what does not fit in eight bytes is kept whole. */
+START_TEST(a_block_too_large_to_pack)
+{
+    static const uint8_t trace[] = {0, 0, 0, 0, 0, 0x80, 0x08, 0x00, 0x10, 0, 0, 0x21, 0x84, 0x86};
+    static uint8_t code[0x20000 + 8];
+    static const uint8_t nop[4] = {0x00, 0x00, 0xa0, 0xe1};
+    static const uint8_t beq_next[4] = {0xff, 0xff, 0xff, 0x0a};
+    struct code_image image;
+    struct stream_config config = {.protocol = STREAM_PTM};
+    struct history_config hc = {0};
+    struct history *h;
+    struct history_window w;
+    struct bt_block b;
+    for (size_t i = 0; i < 0x20000; i += 4)
+        memcpy(code + i, nop, 4);
+    memcpy(code + 0x20000, beq_next, 4);
+    memcpy(code + 0x20004, beq_next, 4);
+    code_image_init(&image);
+    struct code_region r = {.address = 0x1000, .size = sizeof code, .bytes = code};
+    ck_assert_int_eq(code_image_add(&image, &r), 0);
+    ck_assert_int_eq(ptm_config_from_regs(&config.ptm, 0, 0x411cf312, 0x34c01ac2, 0x10), 0);
+    ck_assert_int_eq(history_new(&hc, &config, &image, &h), 0);
+    ck_assert_int_eq(history_append(h, trace, sizeof trace), 0);
+    ck_assert_int_eq(history_window(h, 0, &w), 0);
+    ck_assert_uint_eq(w.block_count, 2);
+    history_block(&w, 0, &b);
+    ck_assert_uint_eq(b.first, 0x1000);
+    ck_assert_uint_eq(b.extent, 0x20000);
+    ck_assert_uint_eq(bt_block_count(&b), 0x8001);
+    ck_assert_int_eq(bt_block_cond(&b), BT_COND_PASS);
+    history_block(&w, 1, &b);
+    ck_assert_uint_eq(b.first, 0x21004);
+    ck_assert_int_eq(bt_block_cond(&b), BT_COND_FAIL);
+    ck_assert_uint_eq(history_block_number(&w, 1), 0x8001);
+    ck_assert_uint_eq(history_block_index(&w, 0x8000), 0);
+    ck_assert_uint_eq(history_block_index(&w, 0x8001), 1);
+    history_free(h);
+    code_image_release(&image);
+}
+END_TEST
+
 START_TEST(impossible_configuration)
 {
     static struct fixture x;
@@ -233,6 +300,8 @@ Suite *unit_suite(void)
     unit_case(s, "history: bounded memory drops the oldest", bounded_memory_drops_the_oldest);
     unit_case(s, "history: gaps are one entry, decoded again the same",
               gaps_are_one_entry_and_decoded_again);
+    unit_case(s, "history: windows are packed", windows_are_packed);
+    unit_case(s, "history: a block too large to pack", a_block_too_large_to_pack);
     unit_case(s, "history: impossible configuration", impossible_configuration);
     return s;
 }
