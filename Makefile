@@ -19,6 +19,7 @@ FUZZ_TIME ?= 60
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
+.SECONDARY: # objects are kept
 
 # ---- packages -------------------------------------------------------------------------------
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
