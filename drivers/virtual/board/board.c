@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "drivers/virtual/board/board.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define REQUEST_SECONDS 10
+
+static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
+{
+    struct board_cpu *c = &b->cpus[index];
+
+    board_cpu_init(c, index, &b->qemu);
+    if (board_unit_init(&c->unit, &b->options, index, &b->port, &b->clock) != 0) {
+        snprintf(message, size, "trace options contradict each other");
+        return -1;
+    }
+    if (board_truth_open(&c->truth, b->options.truth, index) != 0) {
+        snprintf(message, size, "cannot open '%s': %s", b->options.truth, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
+{
+    board_qemu_init(&b->qemu);
+    b->cpu_count = cpu_count;
+    b->cpus = calloc(cpu_count, sizeof *b->cpus);
+    if (!b->cpus || board_code_init(&b->code) != 0 ||
+        pthread_mutex_init(&b->desk.lock, NULL) != 0 ||
+        pthread_cond_init(&b->desk.served, NULL) != 0) {
+        snprintf(message, size, "out of memory");
+        return -1;
+    }
+    if (b->options.etmtraceidr + cpu_count - 1 > 0x6f ||
+        (b->options.format == BOARD_FORMAT_RAW && cpu_count > 1)) {
+        snprintf(message, size, "too many cores for these trace IDs or this format");
+        return -1;
+    }
+    if (board_port_init(&b->port, &b->options) != 0) {
+        snprintf(message, size, "cannot open '%s': %s", b->options.out, strerror(errno));
+        return -1;
+    }
+    for (unsigned i = 0; i < cpu_count; i++)
+        if (init_cpu(b, i, message, size) != 0)
+            return -1;
+    return 0;
+}
+
+void board_finish(struct board *b)
+{
+    board_control_stop(b->control);
+    for (unsigned i = 0; i < b->cpu_count; i++) {
+        board_unit_flush(&b->cpus[i].unit);
+        board_truth_log(&b->cpus[i].truth, b->cpus[i].count, "end anomalies %" PRIu64,
+                        b->cpus[i].anomalies);
+        board_truth_close(&b->cpus[i].truth);
+    }
+    board_port_flush(&b->port);
+    board_port_close(&b->port);
+}
+
+/* ---- commands --------------------------------------------------------------------------------
+ */
+
+/* What a request travels with to a core: freed there, however late that is. */
+struct errand {
+    struct board *board;
+    struct board_cpu *cpu;
+    enum board_request request;
+    uint64_t ticket;
+};
+
+static void switch_trace(struct board_cpu *c, bool on)
+{
+    struct ptm_state here = board_cpu_here(c);
+
+    if (c->unit.enabled == on)
+        return;
+    board_truth_log(&c->truth, c->count, "%s 0x%08x", on ? "on" : "off", (uint32_t)here.address);
+    if (on && c->started)
+        board_unit_on(&c->unit, &here);
+    else if (on)
+        c->unit.enabled = true; /* as soon as the core starts */
+    else
+        board_unit_off(&c->unit);
+}
+
+static void run_request(struct board *b, struct board_cpu *c, enum board_request request)
+{
+    struct ptm_state here;
+
+    board_cpu_settle(c);
+    if (request == BOARD_REQUEST_ON || request == BOARD_REQUEST_OFF)
+        switch_trace(c, request == BOARD_REQUEST_ON);
+    if (request == BOARD_REQUEST_OVERFLOW && c->started && !c->halted && c->unit.enabled) {
+        here = board_cpu_here(c);
+        board_truth_log(&c->truth, c->count, "overflow 0x%08x", (uint32_t)here.address);
+        board_unit_overflow(&c->unit, &here);
+    }
+    if (request == BOARD_REQUEST_FLUSH) {
+        board_unit_flush(&c->unit);
+        board_truth_flush(&c->truth);
+        if (b->options.format == BOARD_FORMAT_ETB)
+            board_unit_sync(&c->unit); /* the next content begins there */
+    }
+}
+
+/* In the core's thread. */
+static void serve(struct CPUState *cpu, union board_work_data data)
+{
+    struct errand *errand = data.pointer;
+    struct board_desk *desk = &errand->board->desk;
+    struct board_cpu *c = errand->cpu;
+
+    (void)cpu;
+    run_request(errand->board, c, errand->request);
+    pthread_mutex_lock(&desk->lock);
+    if (errand->ticket == desk->ticket && desk->outstanding > 0) {
+        desk->instructions += c->count;
+        desk->overflows += c->unit.overflows;
+        desk->anomalies += c->anomalies;
+        if (--desk->outstanding == 0)
+            pthread_cond_signal(&desk->served);
+    }
+    pthread_mutex_unlock(&desk->lock);
+    free(errand);
+}
+
+static bool send_out(struct board *b, unsigned index, enum board_request request)
+{
+    struct errand *errand = malloc(sizeof *errand);
+
+    if (!errand)
+        return false;
+    *errand = (struct errand){b, &b->cpus[index], request, b->desk.ticket};
+    if (board_qemu_run_on(&b->qemu, index, serve, errand))
+        return true;
+    free(errand);
+    return false;
+}
+
+/* Every core does the request; true when all have. */
+static bool ask_cores(struct board *b, enum board_request request)
+{
+    unsigned count = atomic_load(&b->cpus_made);
+    struct board_desk *desk = &b->desk;
+    struct timespec until;
+    int error = 0;
+
+    pthread_mutex_lock(&desk->lock);
+    desk->ticket++;
+    desk->outstanding = count;
+    desk->instructions = desk->overflows = desk->anomalies = 0;
+    pthread_mutex_unlock(&desk->lock);
+    for (unsigned i = 0; i < count; i++)
+        if (!send_out(b, i, request))
+            return false;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += REQUEST_SECONDS;
+    pthread_mutex_lock(&desk->lock);
+    while (desk->outstanding > 0 && error == 0)
+        error = pthread_cond_timedwait(&desk->served, &desk->lock, &until);
+    bool served = desk->outstanding == 0;
+    desk->outstanding = 0;
+    pthread_mutex_unlock(&desk->lock);
+    return served;
+}
+
+/* What is left to do when all cores have done their part. */
+static void finish_request(struct board *b, enum board_request request, char *reply, size_t size)
+{
+    const struct board_desk *desk = &b->desk;
+    int used;
+
+    if (request == BOARD_REQUEST_FLUSH)
+        board_port_flush(&b->port);
+    used = snprintf(reply, size, "ok %" PRIu64, board_port_written(&b->port));
+    if (request == BOARD_REQUEST_STATUS)
+        snprintf(reply + used, size - (size_t)used,
+                 " cores=%u instructions=%" PRIu64 " overflows=%" PRIu64 " anomalies=%" PRIu64
+                 " link=%s",
+                 b->cpu_count, desk->instructions, desk->overflows, desk->anomalies,
+                 b->port.link.broken ? "broken" : "open");
+}
+
+void board_command_line(void *context, const char *line, char *reply, size_t size)
+{
+    static const char *const names[BOARD_REQUESTS] = {"flush", "on", "off", "overflow", "status"};
+    struct board *b = context;
+
+    for (unsigned i = 0; i < BOARD_REQUESTS; i++) {
+        if (strcmp(line, names[i]) != 0)
+            continue;
+        if (ask_cores(b, (enum board_request)i))
+            finish_request(b, (enum board_request)i, reply, size);
+        else
+            snprintf(reply, size, "error the cores do not answer");
+        return;
+    }
+    snprintf(reply, size, "error unknown command");
+}

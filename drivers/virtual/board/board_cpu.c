@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "drivers/virtual/board/board_cpu.h"
+
+#include "drivers/virtual/board/board_exception.h"
+#include "drivers/virtual/waypoint.h"
+
+#define MODE(psr)    ((psr)&0x1f)
+#define MODE_MONITOR 0x16
+
+/* Effects that are looked up when the next instruction starts. */
+#define LATE_EFFECTS                                                                               \
+    (BOARD_INSN_EXCEPTION_RETURN | BOARD_INSN_WRITES_PSR | BOARD_INSN_CONTEXT_ID |                 \
+     BOARD_INSN_SECURE_CONFIG)
+
+void board_cpu_init(struct board_cpu *c, unsigned index, const struct board_qemu *q)
+{
+    c->qemu = q;
+    c->index = index;
+    c->mode = 0x13;
+    c->last_isa = BT_ISA_A32;
+}
+
+enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode)
+{
+    return c->nonsecure && mode != MODE_MONITOR ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+}
+
+bool board_cpu_psr(struct board_cpu *c, struct board_place *at)
+{
+    if (!at->has_psr)
+        at->has_psr = board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &at->psr);
+    return at->has_psr;
+}
+
+static bool runs_on(const struct board_insn *insn, struct board_place to)
+{
+    return to.address == insn->address + insn->size && to.isa == (enum bt_isa)insn->isa;
+}
+
+bool board_cpu_follows(const struct board_insn *insn, struct board_place to)
+{
+    switch (insn->cls) {
+    case WAYPOINT_INDIRECT:
+        return true;
+    case WAYPOINT_DIRECT:
+        return (to.address == insn->target && to.isa == (enum bt_isa)insn->target_isa) ||
+               runs_on(insn, to);
+    default:
+        return runs_on(insn, to);
+    }
+}
+
+/* Did the condition pass? The address says so, but where both ways lead to the same place. */
+static bool passed(struct board_cpu *c, const struct board_insn *insn, struct board_place to)
+{
+    bool to_target = to.address == insn->target && to.isa == (enum bt_isa)insn->target_isa;
+
+    if (insn->cls == WAYPOINT_NONE || !runs_on(insn, to))
+        return true;
+    if (insn->cls == WAYPOINT_DIRECT && !to_target)
+        return false;
+    return insn->condition >= BOARD_COND_ALWAYS || !board_cpu_psr(c, &to) ||
+           board_condition_passes(insn->condition, to.psr);
+}
+
+/* Value of the register that an MCR wrote: it is still there when the next instruction starts. */
+static bool written_value(struct board_cpu *c, const struct board_insn *insn, bool pass,
+                          struct board_place to, uint32_t *value)
+{
+    int number = (int)(insn->opcode >> 12 & 0xf);
+
+    if (insn->condition < BOARD_COND_ALWAYS)
+        pass = board_cpu_psr(c, &to) && board_condition_passes(insn->condition, to.psr);
+    return pass && board_qemu_register(c->qemu, c->index, number, value);
+}
+
+void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct board_place to)
+{
+    bool pass = passed(c, insn, to);
+    uint32_t value;
+
+    c->count++;
+    if (c->truth.instructions)
+        board_truth_add(&c->truth, insn->address | (insn->isa != BT_ISA_A32));
+    if (insn->flags & (BOARD_INSN_EXCEPTION_RETURN | BOARD_INSN_WRITES_PSR) &&
+        board_cpu_psr(c, &to))
+        c->mode = MODE(to.psr);
+    if (insn->flags & BOARD_INSN_SECURE_CONFIG && written_value(c, insn, pass, to, &value))
+        c->nonsecure = value & 1;
+    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    board_unit_ran(&c->unit, insn, pass, &c->next);
+    if (insn->flags & BOARD_INSN_CONTEXT_ID && written_value(c, insn, pass, to, &value)) {
+        board_truth_log(&c->truth, c->count, "context-id 0x%08x", value);
+        board_unit_context_id(&c->unit, value);
+    }
+}
+
+struct ptm_state board_cpu_here(const struct board_cpu *c)
+{
+    if (!c->pending)
+        return c->next;
+    return (struct ptm_state){c->pending->address, (enum bt_isa)c->pending->isa,
+                              board_cpu_security(c, c->mode)};
+}
+
+/*
+ * QEMU starts some instructions twice: after a watchpoint, and when an access turns out to be one
+ * of a device. The first start has done nothing then.
+ */
+static bool starts_again(const struct board_insn *insn, struct board_place to)
+{
+    return to.address == insn->address && to.isa == (enum bt_isa)insn->isa &&
+           (insn->cls != WAYPOINT_DIRECT || insn->target != insn->address);
+}
+
+static void begin(struct board_cpu *c, struct board_place to)
+{
+    c->started = true;
+    if (board_cpu_psr(c, &to))
+        c->mode = MODE(to.psr);
+    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    if (c->unit.enabled) {
+        board_truth_log(&c->truth, c->count, "on 0x%08x", to.address);
+        board_unit_on(&c->unit, &c->next);
+    }
+}
+
+static void leave_debug(struct board_cpu *c, struct board_place to)
+{
+    c->halted = false;
+    if (board_cpu_psr(c, &to))
+        c->mode = MODE(to.psr);
+    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    if (c->pending)
+        c->next = board_cpu_here(c);
+    board_truth_log(&c->truth, c->count, "debug-exit 0x%08x", (uint32_t)c->next.address);
+    board_unit_debug_exit(&c->unit, &c->next);
+}
+
+static void jump(struct board_cpu *c, struct board_place to)
+{
+    c->anomalies++;
+    board_truth_log(&c->truth, c->count, "jump from 0x%08x to 0x%08x",
+                    (uint32_t)board_cpu_here(c).address, to.address);
+    if (board_cpu_psr(c, &to))
+        c->mode = MODE(to.psr);
+    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    board_unit_jump(&c->unit, &c->next);
+}
+
+void board_cpu_advance(struct board_cpu *c, struct board_place to)
+{
+    const struct board_insn *insn = c->pending;
+
+    if (!c->started)
+        begin(c, to);
+    if (c->halted)
+        leave_debug(c, to);
+    if (!insn) {
+        bool expected = to.address == c->next.address && to.isa == c->next.isa;
+        if (!expected && !board_exception_take(c, NULL, to))
+            jump(c, to);
+        return;
+    }
+    if (starts_again(insn, to))
+        return;
+    if (insn->cls == WAYPOINT_INDIRECT) {
+        if (!board_exception_take(c, insn, to))
+            board_cpu_commit(c, insn, to);
+    } else if (board_cpu_follows(insn, to)) {
+        board_cpu_commit(c, insn, to);
+    } else if (!board_exception_take(c, insn, to)) {
+        jump(c, to);
+    }
+}
+
+void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
+{
+    struct board_place to = {.address = insn->address, .isa = (enum bt_isa)insn->isa};
+
+    board_cpu_advance(c, to);
+    c->pending = insn;
+    c->last_isa = to.isa;
+    if (insn->flags & BOARD_INSN_WAIT) {
+        board_unit_flush(&c->unit);
+        board_port_push(c->unit.port);
+    }
+}
+
+void board_cpu_settle(struct board_cpu *c)
+{
+    struct board_place to = {.has_psr = true};
+
+    if (!c->started || c->halted ||
+        !board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &to.address) ||
+        !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &to.psr))
+        return;
+    to.isa = board_code_state(to.psr).isa;
+    if (!c->pending && to.address == c->next.address && to.isa == c->next.isa)
+        return;
+    if (c->pending && starts_again(c->pending, to))
+        return;
+    board_cpu_advance(c, to);
+    c->pending = NULL;
+}
+
+void board_cpu_halt(struct board_cpu *c, bool debug)
+{
+    if (!c->started || c->halted)
+        return;
+    board_cpu_settle(c);
+    if (debug) {
+        board_truth_log(&c->truth, c->count, "debug-entry 0x%08x",
+                        (uint32_t)board_cpu_here(c).address);
+        board_unit_debug_entry(&c->unit);
+        c->halted = true;
+    }
+    board_unit_flush(&c->unit);
+    board_truth_flush(&c->truth);
+}
+
+void board_cpu_keep(struct board_cpu *c)
+{
+    if (c->pending) {
+        c->kept = *c->pending;
+        c->pending = &c->kept;
+    }
+    board_unit_keep(&c->unit);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Arguments of the virtual board, given to QEMU as -plugin virtual-board.so,NAME=VALUE,... */
+#ifndef DRIVERS_VIRTUAL_BOARD_BOARD_OPTIONS_H
+#define DRIVERS_VIRTUAL_BOARD_BOARD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum board_format {
+    BOARD_FORMAT_TPIU,   /* frames with full syncs: a trace port in continuous mode */
+    BOARD_FORMAT_FRAMES, /* memory aligned frames */
+    BOARD_FORMAT_ETB,    /* memory aligned frames, kept in a ring that is output when flushed */
+    BOARD_FORMAT_RAW,    /* bytes of the one source, no formatter */
+};
+
+/* Texts point into the argument list, which QEMU keeps. NULL: not asked for. */
+struct board_options {
+    const char *out;     /* file:PATH, unix:PATH or tcp:HOST:PORT; file:PATH may be a FIFO */
+    const char *control; /* unix:PATH */
+    const char *truth;   /* file:PATH */
+    unsigned format;     /* enum board_format */
+    size_t etb;          /* bytes, a multiple of 16 */
+    unsigned full_sync;  /* frames between full syncs (FSCR); 0: one at the start only */
+    unsigned half_sync;  /* chance in percent of a half sync in front of a byte pair */
+    bool idle;           /* sync words behind each flush, as from a port without data */
+    uint64_t rate;       /* bytes a second of the port; 0: as fast as the reader takes them */
+    bool drop;   /* a full port makes the trace unit overflow instead of stopping the core */
+    size_t fifo; /* bytes between trace unit and port when `drop` is set */
+    bool debug;  /* a stopped machine is a core in Debug state, and traced so */
+    bool start;  /* trace from the first instruction on */
+    uint32_t etmcr;
+    uint32_t etmidr;
+    uint32_t etmccer;
+    uint32_t etmtraceidr; /* of the first core; one more for each other */
+    uint32_t etmsyncfr;
+    unsigned return_stack; /* entries */
+};
+
+/*
+ * Parses `count` texts "NAME=VALUE". Returns 0, or -1 with the reason in `message`, a line of at
+ * most `size` bytes.
+ */
+int board_options_parse(struct board_options *o, int count, char **arguments, char *message,
+                        size_t size);
+
+#endif

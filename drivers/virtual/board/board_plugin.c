@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2: each Arm core of the machine
+ * gets a PTM, all feed one formatter. Run with -plugin build/virtual-board.so,out=unix:PATH,...;
+ * the arguments are those of board_options.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/virtual/board/board.h"
+#include "drivers/virtual/board/qemu_plugin_api.h"
+
+int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
+
+/* QEMU gives most callbacks no context of ours, and one process is one board. */
+static struct board board;
+
+static void on_insn(unsigned vcpu, void *insn)
+{
+    board_cpu_starts(&board.cpus[vcpu], insn);
+}
+
+/*
+ * State of the core that translates. Without access to the PSR the sizes of the instructions must
+ * do: one of two bytes shows T32, four bytes at an odd halfword too, and all else passes as A32.
+ */
+static struct board_code_state state_of(const struct qemu_plugin_tb *tb, size_t count)
+{
+    struct board_code_state state = {.isa = BT_ISA_A32};
+    uint32_t psr;
+
+    if (board_qemu_own_register(&board.qemu, BOARD_REG_CPSR, &psr))
+        return board_code_state(psr);
+    for (size_t i = 0; i < count; i++) {
+        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        if (qemu_plugin_insn_size(insn) == 2 || qemu_plugin_insn_vaddr(insn) & 2)
+            state.isa = BT_ISA_T32;
+    }
+    return state;
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    size_t count = qemu_plugin_tb_n_insns(tb);
+    struct board_code_state state = state_of(tb, count);
+    struct board_insn *records = board_code_new(&board.code, count);
+
+    (void)id;
+    if (!records)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        board_code_describe(&records[i], (uint32_t)qemu_plugin_insn_vaddr(insn),
+                            qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn), &state,
+                            i > 0 ? &records[i - 1] : NULL);
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_insn, QEMU_PLUGIN_CB_R_REGS, &records[i]);
+    }
+}
+
+/* All translated code is gone; every core stands still. */
+static void on_code_flush(qemu_plugin_id_t id)
+{
+    (void)id;
+    for (unsigned i = 0; i < board.cpu_count; i++)
+        board_cpu_keep(&board.cpus[i]);
+    board_code_clear(&board.code);
+}
+
+static void on_run_state(void *context, bool running, int state)
+{
+    (void)context;
+    (void)state;
+    if (running)
+        return;
+    for (unsigned i = 0; i < board.cpu_count; i++)
+        board_cpu_halt(&board.cpus[i], board.options.debug);
+    board_port_push(&board.port);
+}
+
+static void on_vcpu(qemu_plugin_id_t id, unsigned vcpu)
+{
+    (void)id;
+    (void)vcpu;
+    atomic_fetch_add(&board.cpus_made, 1);
+}
+
+static void on_exit(qemu_plugin_id_t id, void *context)
+{
+    (void)id;
+    (void)context;
+    board_finish(&board);
+}
+
+static int refuse(const char *message)
+{
+    fprintf(stderr, "virtual-board: %s\n", message);
+    return -1;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    char message[256];
+
+    if (!info->system_emulation || strcmp(info->target_name, "arm") != 0)
+        return refuse("needs qemu-system-arm");
+    if (board_options_parse(&board.options, argc, argv, message, sizeof message) != 0 ||
+        board_init(&board, (unsigned)info->system.max_vcpus, message, sizeof message) != 0)
+        return refuse(message);
+    if (!board.qemu.read_register || !board.qemu.spsr)
+        fprintf(stderr, "virtual-board: this QEMU does not show %s: exceptions are %s\n",
+                board.qemu.read_register ? "SPSR" : "registers",
+                board.qemu.read_register ? "sometimes wrong" : "traced as gaps");
+    if (board.options.control) {
+        board.control = board_control_start(board.options.control, board_command_line, &board);
+        if (!board.control)
+            return refuse("cannot listen at the control socket");
+    }
+    board_qemu_watch(&board.qemu, on_run_state, NULL);
+    qemu_plugin_register_vcpu_init_cb(id, on_vcpu);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+    qemu_plugin_register_flush_cb(id, on_code_flush);
+    qemu_plugin_register_atexit_cb(id, on_exit, NULL);
+    return 0;
+}

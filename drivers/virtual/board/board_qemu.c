@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "drivers/virtual/board/board_qemu.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* First members of GLib's GByteArray. */
+struct byte_array {
+    uint8_t *data;
+    unsigned size;
+};
+
+/* Beginning of QEMU's VMStateField and all of its VMStateDescription, as of version 7.2. */
+struct saved_field {
+    const char *name;
+    const char *hint;
+    size_t offset;
+    size_t size;
+    size_t start;
+    int count;
+    size_t count_offset;
+    size_t size_offset;
+    const void *info;
+    int flags;
+    const void *description;
+    int version;
+    int struct_version;
+    const void *exists;
+};
+
+struct saved_description {
+    const char *name;
+    int unmigratable;
+    int version;
+    int minimum_version;
+    int priority;
+    const void *hooks[6];
+    const struct saved_field *fields;
+};
+
+static void *look_up(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+/* Reads memory that may not exist: the layouts above are those of one version of QEMU only. */
+static bool peek(void *to, const void *from, size_t size)
+{
+    struct iovec local = {.iov_base = to, .iov_len = size};
+    struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static bool peek_name(const char *from, const char *wanted)
+{
+    char name[32];
+    size_t size = strlen(wanted) + 1;
+
+    return size <= sizeof name && peek(name, from, size) && memcmp(name, wanted, size) == 0;
+}
+
+/* Where QEMU's description of a saved Arm core says that its member `name` is. */
+static size_t saved_offset(const struct saved_description *description, const char *name)
+{
+    struct saved_description d;
+    struct saved_field f;
+
+    if (!description || !peek(&d, description, sizeof d) || !peek_name(d.name, "cpu"))
+        return 0;
+    for (unsigned i = 0; i < 64; i++) {
+        if (!peek(&f, d.fields + i, sizeof f) || !f.name)
+            return 0;
+        if (i == 0 && !peek_name(f.name, "env.regs"))
+            return 0;
+        if (peek_name(f.name, name))
+            return f.offset;
+    }
+    return 0;
+}
+
+void board_qemu_init(struct board_qemu *q)
+{
+    const struct saved_description *arm = look_up("vmstate_arm_cpu");
+
+    *(void **)&q->get_cpu = look_up("qemu_get_cpu");
+    *(void **)&q->read_register = look_up("arm_cpu_gdb_read_register");
+    *(void **)&q->new_array = look_up("g_byte_array_new");
+    *(void **)&q->resize_array = look_up("g_byte_array_set_size");
+    *(void **)&q->run_on_cpu = look_up("async_run_on_cpu");
+    *(void **)&q->watch_run_state = look_up("qemu_add_vm_change_state_handler");
+    q->spsr = saved_offset(arm, "env.spsr");
+    q->banked_spsr = saved_offset(arm, "env.banked_spsr");
+    q->banked_lr = saved_offset(arm, "env.banked_r14");
+    if (!q->get_cpu || !q->new_array || !q->resize_array)
+        q->read_register = NULL;
+}
+
+/* One array a thread: made once, never freed, as vCPU threads live as long as the machine. */
+static bool read_from(const struct board_qemu *q, struct CPUState *cpu, int number, uint32_t *value)
+{
+    static _Thread_local struct byte_array *array;
+
+    if (!q->read_register || !cpu)
+        return false;
+    if (!array)
+        array = q->new_array();
+    q->resize_array(array, 0);
+    if (q->read_register(cpu, array, number) != 4 || array->size < 4)
+        return false;
+    memcpy(value, array->data, sizeof *value);
+    return true;
+}
+
+bool board_qemu_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t *value)
+{
+    return q->read_register && read_from(q, q->get_cpu((int)vcpu), number, value);
+}
+
+bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value)
+{
+    /* A thread-local variable of QEMU: the address that is found is that of this thread's. */
+    struct CPUState **current = look_up("current_cpu");
+
+    return current && read_from(q, *current, number, value);
+}
+
+static bool read_member(const struct board_qemu *q, unsigned vcpu, size_t offset, uint32_t *value)
+{
+    const struct CPUState *cpu = q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+
+    if (!cpu || !offset)
+        return false;
+    memcpy(value, (const char *)cpu + offset, sizeof *value);
+    return true;
+}
+
+bool board_qemu_spsr(const struct board_qemu *q, unsigned vcpu, uint32_t *value)
+{
+    return read_member(q, vcpu, q->spsr, value);
+}
+
+/* Order in which QEMU keeps the banks; -1: the mode has none of its own. */
+static int bank_of(uint32_t mode)
+{
+    switch (mode) {
+    case 0x13:
+        return 1; /* Supervisor */
+    case 0x17:
+        return 2; /* Abort */
+    case 0x1b:
+        return 3; /* Undefined */
+    case 0x12:
+        return 4; /* IRQ */
+    case 0x11:
+        return 5; /* FIQ */
+    case 0x16:
+        return 7; /* Monitor */
+    default:
+        return -1;
+    }
+}
+
+bool board_qemu_banked(const struct board_qemu *q, unsigned vcpu, uint32_t mode, uint32_t *spsr,
+                       uint32_t *lr)
+{
+    int bank = bank_of(mode);
+
+    if (bank < 0 || !q->banked_spsr || !q->banked_lr)
+        return false;
+    return read_member(q, vcpu, q->banked_lr + 4 * (size_t)bank, lr) &&
+           /* The SPSRs of Arm cores with 64-bit modes are 8 bytes wide. */
+           read_member(q, vcpu, q->banked_spsr + 8 * (size_t)bank, spsr);
+}
+
+bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context)
+{
+    struct CPUState *cpu = q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+
+    if (!cpu || !q->run_on_cpu)
+        return false;
+    q->run_on_cpu(cpu, work, (union board_work_data){.pointer = context});
+    return true;
+}
+
+bool board_qemu_watch(const struct board_qemu *q, board_run_state handler, void *context)
+{
+    return q->watch_run_state && q->watch_run_state(handler, context);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the plugin interface of QEMU 7.2 does not offer: registers, work on a vCPU's thread, stop
+ * and start of the machine. QEMU's executable exports its own functions; they are looked up by name
+ * at run time. Nothing here is an official interface: any of it may be missing, and then the
+ * function says false.
+ */
+#ifndef DRIVERS_VIRTUAL_BOARD_BOARD_QEMU_H
+#define DRIVERS_VIRTUAL_BOARD_BOARD_QEMU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct CPUState;
+struct byte_array; /* GLib's GByteArray */
+
+/* QEMU passes work data by value as this union. */
+union board_work_data {
+    unsigned long number;
+    void *pointer;
+};
+
+typedef void (*board_work)(struct CPUState *cpu, union board_work_data data);
+typedef void (*board_run_state)(void *context, bool running, int state);
+
+/* Found functions are not NULL; private. */
+struct board_qemu {
+    struct CPUState *(*get_cpu)(int index);
+    int (*read_register)(struct CPUState *cpu, struct byte_array *buffer, int number);
+    struct byte_array *(*new_array)(void);
+    struct byte_array *(*resize_array)(struct byte_array *array, unsigned size);
+    void (*run_on_cpu)(struct CPUState *cpu, board_work work, union board_work_data data);
+    void *(*watch_run_state)(board_run_state handler, void *context);
+    /* Byte offsets in the CPU object; 0: not known. */
+    size_t spsr;
+    size_t banked_spsr;
+    size_t banked_lr;
+};
+
+#define BOARD_REG_LR   14
+#define BOARD_REG_PC   15
+#define BOARD_REG_CPSR 25
+
+void board_qemu_init(struct board_qemu *q);
+
+/*
+ * Core register r0-r15 or CPSR as GDB numbers them. Exact at the first instruction of a translated
+ * block, and between blocks. Only from the vCPU's own thread, or while the machine is stopped.
+ */
+bool board_qemu_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t *value);
+
+/* Register of the vCPU whose thread calls. Exact while it translates a block, for its start. */
+bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value);
+
+/* SPSR of the current mode; SPSR and LR of another mode, given as in CPSR[4:0]. */
+bool board_qemu_spsr(const struct board_qemu *q, unsigned vcpu, uint32_t *value);
+bool board_qemu_banked(const struct board_qemu *q, unsigned vcpu, uint32_t mode, uint32_t *spsr,
+                       uint32_t *lr);
+
+/* Queues `work` for the vCPU's thread; it runs between two blocks, also in a stopped machine. */
+bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context);
+
+/* `handler` is called when the machine has stopped or is about to start, vCPUs at rest. */
+bool board_qemu_watch(const struct board_qemu *q, board_run_state handler, void *context);
+
+#endif

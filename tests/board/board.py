@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The virtual board for tests: compiles a program, runs it in QEMU with the plugin, reads the truth,
+and writes what the board sent as a CoreSight snapshot folder."""
+
+import array
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+PLUGIN = Path(os.environ.get("BTRACED_BOARD", ROOT / "build" / "virtual-board.so"))
+TOOLS = ("qemu-system-arm", "arm-none-eabi-gcc", "arm-none-eabi-objcopy", "arm-none-eabi-nm")
+
+CR_BROADCAST = 1 << 8
+CR_CYCLE_ACCURATE = 1 << 12
+CR_TIMESTAMP = 1 << 28
+CR_RETURN_STACK = 1 << 29
+A9 = {"etmidr": 0x411CF301, "etmccer": 0x00C018EA}
+A15 = {"etmidr": 0x411CF312, "etmccer": 0x34C01AC2}
+
+
+def cr_context_id(code):
+    return code << 14
+
+
+def missing():
+    """Name of a tool that is not there, or None."""
+    return next((name for name in TOOLS if not shutil.which(name)), None)
+
+
+class BoardError(Exception):
+    pass
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise BoardError(f"{command[0]}: exit status {done.returncode}: {done.stderr[-300:]}")
+    return done.stdout
+
+
+class Program:
+    """program.c compiled for a number of rounds: ELF file, image of its code."""
+
+    def __init__(self, folder, rounds):
+        self.elf = Path(folder) / f"program{rounds}.elf"
+        code = Path(folder) / f"program{rounds}.bin"
+        run(["arm-none-eabi-gcc", "-mcpu=cortex-a9", "-marm", "-O2", "-g", "-ffreestanding",
+             "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
+             f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{HERE / 'link.ld'}", "-Wl,-n",
+             "-Wl,--build-id=none", "-o", str(self.elf), str(HERE / "start.S"),
+             str(HERE / "program.c"), "-lgcc"])
+        run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
+        self.code = code.read_bytes()
+        table = run(["arm-none-eabi-nm", str(self.elf)])
+        self.base = int(re.search(r"^(\w+) \w code_start$", table, re.MULTILINE).group(1), 16)
+
+    def size_at(self, address, thumb):
+        """Bytes of the instruction there."""
+        if not thumb:
+            return 4
+        at = address - self.base
+        half = self.code[at] | self.code[at + 1] << 8
+        return 4 if half >> 11 >= 0x1D else 2
+
+    def straight(self, first, last, thumb):
+        """Instructions from `first` up to the one at `last` as the truth has them, or None."""
+        found = []
+        while first <= last:
+            found.append(first | thumb)
+            first += self.size_at(first, thumb)
+        return found if found and found[-1] & ~1 == last else None
+
+
+def qemu(program, arguments, extra=(), deterministic=True):
+    """Command line; `arguments`: a dictionary for the plugin."""
+    text = ",".join(f"{name}={value}" for name, value in arguments.items())
+    timing = ["-icount", "shift=5,sleep=off"] if deterministic else []
+    return ["qemu-system-arm", "-M", "vexpress-a9", "-display", "none", "-monitor", "none",
+            "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
+            "enable=on,target=native", *timing, *extra, "-kernel", str(program.elf),
+            "-plugin", f"{PLUGIN},{text}"]
+
+
+ENVIRONMENT = dict(os.environ, QEMU_AUDIO_DRV="none")
+
+
+def run_to_end(program, arguments, extra=(), deterministic=True, timeout=60):
+    """Runs the program to its end. Returns what it printed."""
+    if not PLUGIN.exists():
+        raise BoardError(f"{PLUGIN} does not exist: make virtual-board")
+    done = subprocess.run(qemu(program, arguments, extra, deterministic), capture_output=True,
+                          text=True, env=ENVIRONMENT, timeout=timeout)
+    if "virtual-board:" in done.stderr:
+        raise BoardError(done.stderr.strip())
+    return done.stdout + done.stderr
+
+
+class Truth:
+    """What ran: `ran` (addresses with the Thumb bit), `log` [(index, name, [words])]."""
+
+    def __init__(self, path, core=0):
+        path = f"{path}.{core}" if core else str(path)
+        self.ran = array.array("I")
+        data = Path(path).read_bytes()
+        self.ran.frombytes(data[:len(data) & ~3])
+        if sys.byteorder == "big":
+            self.ran.byteswap()
+        lines = [line.split() for line in Path(path + ".log").read_text().splitlines()]
+        self.log = [(int(words[0]), words[1], words[2:]) for words in lines]
+
+    def events(self, *names):
+        return [entry for entry in self.log if entry[1] in names]
+
+    def exceptions(self):
+        """[(index, number, preferred return address with the Thumb bit)]"""
+        return [(index, int(words[0]), int(words[2], 16))
+                for index, _, words in self.events("exception")]
+
+
+def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
+    """Snapshot folder for bytes of the board. `arguments`: those of the plugin."""
+    folder = Path(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "code.bin").write_bytes(program.code)
+    (folder / "trace.bin").write_bytes(trace)
+    devices = []
+    for core in range(cores):
+        devices += [f"cpu_{core}", f"ptm_{core}"]
+        (folder / f"cpu_{core}.ini").write_text(
+            f"[device]\nname=cpu_{core}\nclass=core\ntype=Cortex-A9\n\n[regs]\nPC=0x0\n\n"
+            f"[dump1]\nfile=code.bin\naddress={program.base:#x}\nlength={len(program.code):#x}\n")
+        registers = {"ETMCR": arguments.get("etmcr", 0),
+                     "ETMIDR": arguments.get("etmidr", A15["etmidr"]),
+                     "ETMCCER": arguments.get("etmccer", A15["etmccer"]),
+                     "ETMTRACEIDR": arguments.get("etmtraceidr", 0x10) + core}
+        (folder / f"ptm_{core}.ini").write_text(
+            f"[device]\nname=PTM_{core}\nclass=trace_source\ntype=PTM1.1\n\n[regs]\n" +
+            "".join(f"{name}={value:#x}\n" for name, value in registers.items()))
+    (folder / "snapshot.ini").write_text(
+        "[snapshot]\nversion=1.0\n\n[device_list]\n" +
+        "".join(f"device{i}={name}.ini\n" for i, name in enumerate(devices)) +
+        "\n[trace]\nmetadata=trace.ini\n")
+    (folder / "trace.ini").write_text(
+        "[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
+        f"format={source_format}\n\n[source_buffers]\n" +
+        "".join(f"PTM_{core}=ETB_0\n" for core in range(cores)) + "\n[core_trace_sources]\n" +
+        "".join(f"cpu_{core}=PTM_{core}\n" for core in range(cores)))
+
+
+class Live:
+    """A running board: its output is collected, the machine stopped and started by QMP, the trace
+    unit asked by the control socket."""
+
+    def __init__(self, folder, program, arguments, extra=()):
+        folder = Path(folder)
+        self.data = bytearray()
+        self.paths = {name: folder / f"{name}.sock" for name in ("out", "control", "qmp")}
+        for path in self.paths.values():
+            path.unlink(missing_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.paths["out"]))
+        self.listener.listen(1)
+        arguments = {"out": f"unix:{self.paths['out']}",
+                     "control": f"unix:{self.paths['control']}", **arguments}
+        self.process = subprocess.Popen(
+            qemu(program, arguments, ["-S", "-qmp", f"unix:{self.paths['qmp']},server=on,wait=off",
+                                      *extra]),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+        self.listener.settimeout(20)
+        self.link, _ = self.listener.accept()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        self.control = self._connect("control").makefile("rw")
+        self.qmp = self._connect("qmp").makefile("rw")
+        json.loads(self.qmp.readline())
+        self.machine("qmp_capabilities")
+
+    def _read(self):
+        while True:
+            piece = self.link.recv(65536)
+            if not piece:
+                return
+            self.data += piece
+
+    def _connect(self, name):
+        for _ in range(200):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(20)
+            try:
+                connection.connect(str(self.paths[name]))
+                return connection
+            except OSError:
+                connection.close()
+                time.sleep(0.02)
+        raise BoardError(f"no {name} socket")
+
+    def machine(self, command):
+        """A QMP command: cont, stop, quit."""
+        self.qmp.write(json.dumps({"execute": command}) + "\n")
+        self.qmp.flush()
+        while True:
+            answer = json.loads(self.qmp.readline())
+            if "error" in answer:
+                raise BoardError(f"QMP {command}: {answer['error']}")
+            if "return" in answer:
+                return answer["return"]
+
+    def ask(self, command):
+        """Reply of the control socket to a line, without its line end."""
+        self.control.write(command + "\n")
+        self.control.flush()
+        return self.control.readline().rstrip("\n")
+
+    def executed(self):
+        """Instructions that the cores have executed."""
+        return int(re.search(r"instructions=(\d+)", self.ask("status")).group(1))
+
+    def run_for(self, instructions):
+        """Starts the machine and waits until it has executed so many, or more."""
+        goal = self.executed() + instructions
+        self.machine("cont")
+        limit = time.monotonic() + 20
+        while self.executed() < goal:
+            if time.monotonic() > limit:
+                raise BoardError("the machine does not run")
+
+    def flush(self):
+        """Everything pending is in `data` afterwards."""
+        words = self.ask("flush").split()
+        if words[0] != "ok":
+            raise BoardError("flush: " + " ".join(words))
+        limit = time.monotonic() + 10
+        while len(self.data) < int(words[1]) and time.monotonic() < limit:
+            time.sleep(0.005)
+        return int(words[1])
+
+    def close(self):
+        try:
+            self.machine("quit")
+            self.process.wait(20)
+        except (OSError, ValueError, BoardError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        self.reader.join(20)
+        self.link.close()
+        self.listener.close()

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The virtual board against OpenCSD and against our decoder: what they make of its trace must be
+what QEMU executed, instruction for instruction, with each exception in its place."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import oracle
+
+sys.path.insert(0, str(oracle.ROOT / "tests" / "board"))
+import board  # noqa: E402
+
+ROUNDS = 48
+LONG_ROUNDS = 300
+AT_LEAST = 300_000
+LONG_AT_LEAST = 2_000_000
+UNDEFINED = 9  # exception number
+TAIL = 100  # instructions that may be behind the last waypoint of a run
+
+# name: (arguments of the plugin, snapshot format, further options of the lister)
+SETS = {
+    "v1.1, plain": ({"format": "raw"}, "source_data", []),
+    "v1.1, return stack of 2, ETB": (
+        {"format": "etb", "etb": 1 << 22, "returnstack": 2, "etmcr": board.CR_RETURN_STACK},
+        "coresight", []),
+    "v1.1, cycles, timestamps, context ID, frames": (
+        {"format": "frames", "etmcr": board.CR_CYCLE_ACCURATE | board.CR_TIMESTAMP |
+         board.cr_context_id(3)}, "coresight", []),
+    "v1.1, branch broadcast, DMB and DSB, port with half syncs": (
+        {"format": "tpiu", "halfsync": 7, "etmcr": board.CR_BROADCAST,
+         "etmccer": board.A15["etmccer"] | 1 << 24}, "coresight", ["-tpiu_hsync"]),
+    "v1.0, return stack, timestamps, short context ID, frequent sync": (
+        {"format": "frames", "etmsyncfr": 100, **board.A9, "etmcr": board.CR_RETURN_STACK |
+         board.CR_TIMESTAMP | board.cr_context_id(1)}, "coresight", []),
+}
+
+report = oracle.Report()
+
+
+# --- OpenCSD --------------------------------------------------------------------------------
+
+
+def lister_elements(folder, options):
+    command = ["trc_pkt_lister", "-ss_dir", str(folder), "-decode_only", "-logstdout",
+               "-no_time_print", *options]
+    with tempfile.TemporaryDirectory() as scratch:  # it always leaves a log where it runs
+        done = subprocess.run(command, capture_output=True, text=True, cwd=scratch)
+    if done.returncode != 0:
+        raise oracle.Failed(f"trc_pkt_lister: exit status {done.returncode}")
+    return re.findall(r"OCSD_GEN_TRC_ELEM_(\w+?)(\(.*)", done.stdout)
+
+
+def their_run(program, elements):
+    """(executed addresses, [(index, exception, preferred return)], [(index, context ID)],
+    problems)"""
+    ran, exceptions, contexts, problems, context = [], [], [], [], None
+    for name, text in elements:
+        if name == "INSTR_RANGE":
+            m = re.search(r"0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\) last_sz\((\d)\) "
+                          r"\(ISA=(\w+)\)", text)
+            last = int(m.group(2), 16) - int(m.group(4))
+            block = program.straight(int(m.group(1), 16), last, m.group(5) == "T32")
+            if not block or len(block) != int(m.group(3)):
+                problems.append(f"range that is not in the program: {text}")
+                continue
+            ran += block
+        elif name == "EXCEPTION":
+            number = int(re.search(r"excep num \(0x(\w+)\)", text).group(1), 16)
+            address = int(re.search(r"ret addr:0x(\w+)", text).group(1), 16)
+            exceptions.append((len(ran), number, address))
+        elif name == "PE_CONTEXT":
+            m = re.search(r"CTXTID=0x(\w+)", text)
+            if m and m.group(1) != context:
+                context = m.group(1)
+                contexts.append((len(ran), int(context, 16)))
+        elif name == "ADDR_NACC" or name == "TRACE_ON" and ran:
+            problems.append(f"unexpected element {name}{text}")
+    return ran, exceptions, contexts, problems
+
+
+# --- comparison -----------------------------------------------------------------------------
+
+
+def compare_run(truth, ran, least):
+    """The decoded run is the truth, but for a tail without waypoints."""
+    n = len(ran)
+    if list(truth.ran[:n]) != list(ran):
+        at = next(i for i, address in enumerate(ran)
+                  if i >= len(truth.ran) or truth.ran[i] != address)
+        was = f"{truth.ran[at]:#x}" if at < len(truth.ran) else "nothing"
+        return [f"instruction {at} of {len(truth.ran)}: decoded {ran[at]:#x}, ran {was}"]
+    if len(truth.ran) < least:
+        return [f"only {len(truth.ran)} instructions ran"]
+    if n < len(truth.ran) - TAIL:
+        return [f"only {n} of {len(truth.ran)} instructions decoded"]
+    return []
+
+
+def seen_return(program, number, address):
+    """A PTM counts an undefined instruction as executed: a decoder stands behind it."""
+    plain = address & ~1
+    return plain + program.size_at(plain, address & 1) if number == UNDEFINED else plain
+
+
+def compare_exceptions(program, truth, exceptions, n):
+    expected = [(index, number, seen_return(program, number, address))
+                for index, number, address in truth.exceptions() if index <= n]
+    for ours, theirs in zip(expected, exceptions):
+        if ours != theirs:
+            return [f"exception (index, number, return) was {ours}, decoded {theirs}"]
+    if len(expected) - len(exceptions) not in (0, 1):
+        return [f"{len(expected)} exceptions, {len(exceptions)} decoded"]
+    return []
+
+
+def compare_contexts(truth, contexts, size):
+    """Each new context ID appears with the waypoint that follows the write."""
+    written = [(index, int(words[0], 16) & (1 << 8 * size) - 1)
+               for index, _, words in truth.events("context-id")]
+    if size == 1:
+        written = written[:1]  # the program changes the other bytes
+    seen = [entry for entry in contexts if entry[1]]
+    for (wrote, value), (decoded, other) in zip(written, seen):
+        if value != other or not wrote <= decoded <= wrote + 8:
+            return [f"context ID {value:#x} after {wrote}, decoded {other:#x} after {decoded}"]
+    if len(written) - len(seen) not in (0, 1):
+        return [f"{len(written)} context IDs written, {len(seen)} decoded"]
+    return []
+
+
+def counters(printed, truth):
+    """The program's own counts of what its handlers saw."""
+    numbers = [entry[1] for entry in truth.exceptions()]
+    expected = {"services": numbers.count(10), "undefined": numbers.count(9),
+                "aborts": numbers.count(11) + numbers.count(12),
+                "interrupts": numbers.count(14)}
+    return [f"the program counted {name}={value}, the board {expected[name]}"
+            for name, value in re.findall(r"(\w+) (\d+)", printed)
+            if name in expected and int(value) != expected[name]] + \
+        ([] if "interrupts" in printed else [f"the program did not end: {printed[:200]}"])
+
+
+# --- tests ----------------------------------------------------------------------------------
+
+
+def run_board(folder, program, arguments, **options):
+    arguments = {"out": f"file:{folder}/out.bin", "truth": f"file:{folder}/truth", **arguments}
+    printed = board.run_to_end(program, arguments, **options)
+    return printed, Path(f"{folder}/out.bin").read_bytes()
+
+
+def test_opencsd(folder, program, name):
+    arguments, source_format, options = SETS[name]
+    printed, trace = run_board(folder, program, arguments)
+    truth = board.Truth(f"{folder}/truth")
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format)
+    ran, exceptions, contexts, problems = their_run(
+        program, lister_elements(f"{folder}/snapshot", options))
+    problems += counters(printed, truth) + compare_run(truth, ran, AT_LEAST)
+    problems += compare_exceptions(program, truth, exceptions, len(ran))
+    size = (0, 1, 2, 4)[arguments.get("etmcr", 0) >> 14 & 3]
+    if size:
+        problems += compare_contexts(truth, contexts, size)
+    if truth.events("jump"):
+        problems.append(f"steps without a rule: {truth.events('jump')[0]}")
+    bits = 8 * len(trace) / max(len(ran), 1)
+    report.check(f"board, opencsd: {name}", problems,
+                 f"{len(ran)} instructions, {len(exceptions)} exceptions, {bits:.2f} bit each")
+
+
+def our_run(folder, source, extra=()):
+    """Executed addresses and events of `btraced decode`."""
+    ran = [int(row[2], 16) | (row[5] == "T32")
+           for row in oracle.instructions(source, folder, extra)]
+    return ran, oracle.events(source, folder, extra)
+
+
+def our_exceptions(events):
+    found = []
+    for _, index, _, event, text in events:
+        if event == "exception":
+            given = oracle.details(text)
+            found.append((int(index) - 1, int(given["number"]), int(given["return"], 16)))
+    return found
+
+
+def test_ours(folder, program, name, arguments, source_format):
+    printed, trace = run_board(folder, program, arguments)
+    truth = board.Truth(f"{folder}/truth")
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format)
+    ran, events = our_run(f"{folder}/snapshot", "PTM_0")
+    problems = counters(printed, truth) + compare_run(truth, ran, LONG_AT_LEAST)
+    problems += compare_exceptions(program, truth, our_exceptions(events), len(ran))
+    problems += [f"unexpected event {row}" for row in events if row[3] == "gap"]
+    report.check(f"board, btraced: {name}", problems, f"{len(ran)} instructions")
+
+
+def test_cores(folder, program):
+    """Two cores in threads of their own, interrupts by the host's clock: two sources."""
+    arguments = {"format": "frames"}
+    _, trace = run_board(folder, program, arguments, extra=["-smp", "2"], deterministic=False)
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, "coresight", cores=2)
+    problems, counts = [], []
+    for core, least in ((0, AT_LEAST), (1, 2000)):
+        truth = board.Truth(f"{folder}/truth", core)
+        ran, events = our_run(f"{folder}/snapshot", f"PTM_{core}")
+        problems += compare_run(truth, ran, least)
+        problems += compare_exceptions(program, truth, our_exceptions(events), len(ran))
+        counts.append(str(len(ran)))
+    report.check("board, btraced: two cores", problems, " and ".join(counts) + " instructions")
+
+
+def test_repeats(folder, program):
+    """The same run twice gives the same bytes."""
+    arguments = {"format": "tpiu", "etmcr": board.CR_CYCLE_ACCURATE}
+    first = run_board(folder, program, arguments)
+    report.check("board: a run repeats byte for byte",
+                 [] if run_board(folder, program, arguments) == first else ["bytes differ"])
+
+
+def segments(events):
+    """Numbers of the instructions at which trace starts."""
+    return [int(row[1]) - 1 for row in events if row[3] == "trace-on"]
+
+
+def compare_segments(truth, ran, events):
+    """Each piece from a trace-on begins where the board says it did; a piece that Debug state ends
+    is whole."""
+    begins, enabled, halted = [], False, False
+    for entry in truth.log:
+        enabled = entry[1] == "on" or enabled and entry[1] != "off"
+        halted = entry[1] == "debug-entry" or halted and entry[1] != "debug-exit"
+        if enabled and not halted and entry[1] in ("on", "overflow", "debug-exit"):
+            begins.append(entry)
+    ends = [entry[0] for entry in truth.events("debug-entry")]
+    starts = segments(events)
+    problems, whole = [], 0
+    if len(starts) != len(begins):
+        return [f"{len(starts)} pieces of trace, {len(begins)} expected"]
+    for i, (index, name, _) in enumerate(begins):
+        piece = ran[starts[i]:starts[i + 1] if i + 1 < len(starts) else len(ran)]
+        if list(truth.ran[index:index + len(piece)]) != piece:
+            problems.append(f"piece {i} ({name} at {index}) is not what ran")
+        stop = next((entry for entry in truth.log
+                     if entry[0] >= index + len(piece) and
+                     entry[1] in ("off", "overflow", "debug-entry")), None)
+        if stop and stop[1] == "debug-entry":
+            whole += 1
+            if index + len(piece) != stop[0]:
+                problems.append(f"piece {i} ends at {index + len(piece)}, the core at {stop[0]}")
+    if whole < 3 or whole > len(ends):
+        problems.append(f"{whole} pieces end in Debug state")
+    return problems
+
+
+def steer(live):
+    """Stops, starts, and control commands. Problems."""
+    problems = []
+    for step in ("", "off", "on", "", "overflow", ""):
+        live.run_for(5000)
+        if step:
+            reply = live.ask(step)
+            if not reply.startswith("ok "):
+                problems.append(f"{step}: {reply}")
+            live.flush()
+        live.machine("stop")
+        before = live.flush()
+        if before != len(live.data) or live.flush() != before:
+            problems.append("a flush of a stopped machine is not the last byte")
+    reply = live.ask("status")
+    if "anomalies=0" not in reply or "overflows=1" not in reply:
+        problems.append(f"status: {reply}")
+    if live.ask("hello") != "error unknown command":
+        problems.append("an unknown command is not refused")
+    return problems
+
+
+def test_live(folder, program):
+    arguments = {"format": "frames", "truth": f"file:{folder}/truth"}
+    live = board.Live(folder, program, arguments)
+    try:
+        problems = steer(live)
+        trace = bytes(live.data)
+    finally:
+        live.close()
+    truth = board.Truth(f"{folder}/truth")
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, "coresight")
+    ran, events = our_run(f"{folder}/snapshot", "PTM_0")
+    problems += compare_segments(truth, ran, events)
+    report.check("board: stop, flush, off, on, overflow while it runs", problems,
+                 f"{len(ran)} instructions, {len(segments(events))} pieces")
+
+
+def main():
+    lacking = board.missing()
+    if lacking:
+        report.skip("board", f"{lacking} is not installed")
+        report.exit()
+    with tempfile.TemporaryDirectory() as folder:
+        program = board.Program(folder, ROUNDS)
+        long_program = board.Program(folder, LONG_ROUNDS)
+        endless = board.Program(folder, 100_000_000)
+        tests = [(test_ours, folder, long_program, "v1.1, plain", {"format": "raw"},
+                  "source_data"),
+                 (test_ours, folder, long_program, "v1.0, return stack, cycles",
+                  {"format": "frames", **board.A9,
+                   "etmcr": board.CR_RETURN_STACK | board.CR_CYCLE_ACCURATE}, "coresight"),
+                 (test_cores, folder, program), (test_repeats, folder, program),
+                 (test_live, folder, endless)]
+        if oracle.tool("trc_pkt_lister"):
+            tests = [(test_opencsd, folder, program, name) for name in SETS] + tests
+        else:
+            report.skip("board, opencsd", "trc_pkt_lister is not installed")
+        for test, *arguments in tests:
+            try:
+                test(*arguments)
+            except (oracle.Failed, board.BoardError, subprocess.TimeoutExpired, OSError) as error:
+                report.check(f"{test.__name__} {arguments[2:3]}", [str(error)])
+    report.exit()
+
+
+if __name__ == "__main__":
+    main()
