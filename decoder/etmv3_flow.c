@@ -451,9 +451,9 @@ static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, str
 
 static inline bool may_follow(const struct etmv3_flow *f)
 {
-    return f->config.cycle_accurate && f->core.run && f->synced && f->core.cur.known &&
-           !f->core.view_stale && !f->queued && !f->has_deferred && !etmv3_has_data(f) &&
-           etmv3_open(f) == 0;
+    return f->core.run && f->synced && f->core.cur.known && !f->core.view_stale && !f->queued &&
+           !f->has_deferred && !etmv3_has_data(f) &&
+           (!f->config.cycle_accurate || etmv3_open(f) == 0);
 }
 
 size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
@@ -468,7 +468,9 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
         if (f->queued)
             settle_queue(f, k, out);
         if (may_follow(f)) {
-            size_t taken = etmv3_follow(f, packets + i, count - i, out);
+            size_t taken = f->config.cycle_accurate
+                               ? etmv3_follow(f, packets + i, count - i, out)
+                               : etmv3_follow_plain(f, packets + i, count - i, out);
             if (taken) {
                 i += taken - 1;
                 continue;

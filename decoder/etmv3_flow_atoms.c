@@ -182,9 +182,9 @@ static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct f
     f->atoms_dropped += count;
 }
 
-static void plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+void etmv3_plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, unsigned left,
+                       struct flow_out *out)
 {
-    unsigned left = k->n;
     while (left) {
         uint32_t rest = (uint32_t)k->value & ((1u << left) - 1);
         unsigned failed = rest ? 32u - (unsigned)__builtin_clz(rest) : 0; /* place of the first N */
@@ -233,7 +233,7 @@ void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow
         f->waited += k->flags & ETMV3_W_EACH ? 0 : k->cycles;
         cycle_atoms(f, k, k->n, false, out);
     } else if (f->core.cur.known)
-        plain_atoms(f, k, out);
+        etmv3_plain_atoms(f, k, k->n, out);
     else
         drop(f, k->offset, k->n, out);
 }

@@ -6,12 +6,21 @@
 
 #define WIDE_BITS 64 /* instructions that code_run.wide tells the size of */
 
+/* Inline, since without an instruction for it the compiler's own is a call. */
+static inline uint32_t bits_set(uint64_t x)
+{
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (uint32_t)(x * 0x0101010101010101u >> 56);
+}
+
 /* Far into a long run of T32: from the instruction looked at last, or the last one of `wide`. */
 static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
 {
     struct code_run *run = f->core.run;
     uint32_t i = WIDE_BITS;
-    uint32_t offset = 2 * WIDE_BITS + 2 * (uint32_t)__builtin_popcountll(run->wide);
+    uint32_t offset = 2 * WIDE_BITS + 2 * bits_set(run->wide);
     if (f->near_index > i && f->near_index <= index) {
         i = f->near_index;
         offset = f->near_offset;
@@ -41,7 +50,7 @@ uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index)
     if (index > WIDE_BITS)
         return far_offset(f, index);
     uint64_t before = index == WIDE_BITS ? run->wide : run->wide & (((uint64_t)1 << index) - 1);
-    return 2 * index + 2 * (uint32_t)__builtin_popcountll(before);
+    return 2 * index + 2 * bits_set(before);
 }
 
 void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa)
@@ -99,18 +108,22 @@ void etmv3_rebase(struct etmv3_flow *f)
     f->near_index = 0;
 }
 
-void etmv3_release(struct etmv3_flow *f, struct flow_out *out)
+static inline void release_block(struct etmv3_flow *f, struct flow_out *out)
 {
     const struct etmv3_held *h = &f->held;
-    if (h->count) {
-        if (etmv3_has_data(f))
-            etmv3_data_scan(f);
-        flow_block(&f->core, out, h->first, h->extent,
-                   bt_block_info(h->count, (enum bt_isa)h->isa, (enum bt_cond)h->cond), h->cycles);
-        f->last = h->first + h->extent;
-        f->last_isa = h->isa;
-        f->held.count = 0;
-    }
+    if (etmv3_has_data(f))
+        etmv3_data_scan(f);
+    flow_block(&f->core, out, h->first, h->extent,
+               bt_block_info(h->count, (enum bt_isa)h->isa, (enum bt_cond)h->cond), h->cycles);
+    f->last = h->first + h->extent;
+    f->last_isa = h->isa;
+    f->held.count = 0;
+}
+
+void etmv3_release(struct etmv3_flow *f, struct flow_out *out)
+{
+    if (f->held.count)
+        release_block(f, out);
     for (unsigned i = 0; i < f->queued; i++) {
         f->queue[i].position = f->core.instructions;
         out->events[out->event_count++] = f->queue[i];
