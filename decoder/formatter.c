@@ -54,84 +54,132 @@ static void lose(struct formatter *f, struct gather *g, bool keep_alignment)
 }
 
 /* Bytes of IDs that are no trace source: padding, triggers, reserved (digest 4). */
-static void take_special(struct formatter *f, struct gather *g)
+static void take_special(struct formatter *f, struct gather *g, unsigned len)
 {
     if (f->id == 0)
-        f->padding++;
+        f->padding += len;
     else if (f->id == FORMATTER_ID_UNKNOWN)
-        f->unattributed++;
-    else if (f->id == FORMATTER_ID_TRIGGER)
-        emit_mark(g, FORMATTER_TRIGGER, f->frame_offset);
+        f->unattributed += len;
+    else if (f->id != FORMATTER_ID_TRIGGER)
+        f->reserved += len;
     else
-        f->reserved++;
+        while (len--)
+            emit_mark(g, FORMATTER_TRIGGER, f->frame_offset);
 }
 
-static inline void take_byte(struct formatter *f, struct gather *g, uint8_t byte)
+/*
+ * A frame as two numbers, byte 0 lowest: its even bytes, the ones that may be IDs, are looked at in
+ * one go, and what belongs to one source moves as a whole.
+ */
+struct frame {
+    uint64_t low, high;
+};
+
+#define EVEN_BIT0 0x0001000100010001u
+#define EVEN_BITS 0x00ff00ff00ff00ffu
+
+static inline uint64_t load_half(const uint8_t *p)
+{
+    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+static inline void store_half(uint8_t *p, uint64_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+    p[4] = (uint8_t)(v >> 32);
+    p[5] = (uint8_t)(v >> 40);
+    p[6] = (uint8_t)(v >> 48);
+    p[7] = (uint8_t)(v >> 56);
+}
+
+/* Bytes from number `begin` on, 1 to 15; zeros follow. */
+static inline struct frame skip_bytes(struct frame frame, unsigned begin)
+{
+    if (begin >= 8)
+        return (struct frame){frame.high >> 8 * (begin - 8), 0};
+    return (struct frame){frame.low >> 8 * begin | frame.high << (64 - 8 * begin),
+                          frame.high >> 8 * begin};
+}
+
+/* Bit 0 of each even byte, the first one lowest. No two of the products meet. */
+static inline unsigned even_bits(uint64_t half)
+{
+    return (unsigned)((half & EVEN_BIT0) * 0x0001000200040008u >> 48) & 0xf;
+}
+
+/* The other way: four bits of the aux byte to bit 0 of the even bytes. */
+static inline uint64_t spread_bits(unsigned bits)
+{
+    return (bits & 0xfu) * 0x0000200040008001u & EVEN_BIT0;
+}
+
+static inline bool has_even_ff(uint64_t half)
+{
+    uint64_t zero_if_ff = ~half & EVEN_BITS;
+    return (zero_if_ff - EVEN_BIT0) & ~zero_if_ff & EVEN_BIT0 << 15;
+}
+
+/* The first `len` bytes of `data`, 1 to 15, belong to the current source. */
+static inline void take_data(struct formatter *f, struct gather *g, struct frame data, unsigned len)
 {
     if (f->id == 0 || f->id > FORMATTER_ID_MAX) {
-        take_special(f, g);
+        take_special(f, g, len);
         return;
     }
-    if (g->len == 0 || g->id != f->id || g->len == RUN_MAX) {
+    if (g->len == 0 || g->id != f->id || g->len > RUN_MAX - FORMATTER_FRAME) {
         gather_flush(g);
         g->id = f->id;
         g->offset = f->frame_offset;
     }
-    g->data[g->len++] = byte;
+    store_half(g->data + g->len, data.low);
+    store_half(g->data + g->len + 8, data.high);
+    g->len += len;
 }
 
-/* No ID byte in the frame: fifteen bytes of the current source at once. */
-static inline void take_plain_frame(struct formatter *f, struct gather *g, const uint8_t *frame)
+/* Frame with ID bytes: bit k of `ids` is set when byte 2k is one; `data` is the frame with bit 0
+ * of data bytes put back. Returns false when an impossible ID shows lost alignment. */
+static bool take_mixed_frame(struct formatter *f, struct gather *g, struct frame data, unsigned ids,
+                             unsigned aux)
 {
-    unsigned aux = frame[15];
-    if (g->len == 0 || g->id != f->id || g->len > RUN_MAX - 16) {
-        gather_flush(g);
-        g->id = f->id;
-        g->offset = f->frame_offset;
-    }
-    uint8_t *out = g->data + g->len;
-    memcpy(out, frame, 16);
-    for (unsigned k = 0; k < 8; k++)
-        out[2 * k] |= (uint8_t)(aux >> k & 1);
-    g->len += 15;
-}
-
-/* Frame with ID bytes. Returns false when an impossible ID shows lost alignment. */
-static bool take_mixed_frame(struct formatter *f, struct gather *g, const uint8_t *frame)
-{
-    unsigned aux = frame[15];
-    for (unsigned k = 0; k < 8; k++, aux >>= 1) {
-        uint8_t even = frame[2 * k];
-        bool last = k == 7; /* byte 15 is the aux byte, no data */
-        if (!(even & 1)) {
-            take_byte(f, g, even | (uint8_t)(aux & 1));
-            if (!last)
-                take_byte(f, g, frame[2 * k + 1]);
-            continue;
+    unsigned begin = 0; /* bytes of the frame that are gone from `data` */
+    for (; ids; ids &= ids - 1) {
+        unsigned k = (unsigned)__builtin_ctz(ids);
+        if (2 * k > begin) {
+            take_data(f, g, data, 2 * k - begin);
+            data = skip_bytes(data, 2 * k - begin);
         }
-        uint8_t id = even >> 1;
+        uint8_t id = (data.low & 0xff) >> 1;
         if (id == 0x7f)
             return false;
-        if (!last && (aux & 1)) /* delayed: the odd byte still belongs to the old source */
-            take_byte(f, g, frame[2 * k + 1]);
+        data = skip_bytes(data, 1);
+        begin = 2 * k + 1;
+        if (k < 7 && aux >> k & 1) { /* delayed: the odd byte still belongs to the old source */
+            take_data(f, g, data, 1);
+            data = skip_bytes(data, 1);
+            begin++;
+        }
         f->id = id;
-        if (!last && !(aux & 1))
-            take_byte(f, g, frame[2 * k + 1]);
     }
+    if (begin < FORMATTER_FRAME - 1)
+        take_data(f, g, data, FORMATTER_FRAME - 1 - begin);
     return true;
 }
 
-static void take_frame(struct formatter *f, struct gather *g, const uint8_t *frame)
+static inline void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
 {
-    static const uint8_t id_bits[8] = {1, 0, 1, 0, 1, 0, 1, 0};
-    uint64_t mask, low, high;
-    memcpy(&mask, id_bits, 8);
-    memcpy(&low, frame, 8);
-    memcpy(&high, frame + 8, 8);
-    bool source = f->id != 0 && f->id <= FORMATTER_ID_MAX;
-    if (((low | high) & mask) == 0 && source)
-        take_plain_frame(f, g, frame);
-    else if (!take_mixed_frame(f, g, frame)) {
+    struct frame frame = {load_half(bytes), load_half(bytes + 8)};
+    unsigned aux = (unsigned)(frame.high >> 56);
+    unsigned ids = even_bits(frame.low) | even_bits(frame.high) << 4;
+    frame.low |= spread_bits(aux);
+    frame.high |= spread_bits(aux >> 4);
+    if (!ids) {
+        take_data(f, g, frame, FORMATTER_FRAME - 1);
+    } else if (!take_mixed_frame(f, g, frame, ids, aux)) {
         /* Frames from memory keep their place whatever is in them. */
         lose(f, g, f->mode == FORMATTER_ALIGNED);
         return;
@@ -145,8 +193,8 @@ static void feed_aligned(struct formatter *f, struct gather *g, const uint8_t *d
     while (len > 0) {
         if (f->fill == 0 && len >= FORMATTER_FRAME) {
             f->frame_offset = f->offset;
-            take_frame(f, g, data);
             f->offset += FORMATTER_FRAME;
+            take_frame(f, g, data);
             data += FORMATTER_FRAME;
             len -= FORMATTER_FRAME;
             continue;
@@ -214,6 +262,22 @@ static size_t hunt(struct formatter *f, const uint8_t *data, size_t len)
     return len;
 }
 
+/* Sync words begin with FF at an even place, where a frame has an ID byte that no source has: a
+ * frame without FF there holds none. Returns bytes consumed. */
+static size_t take_whole_frames(struct formatter *f, struct gather *g, const uint8_t *data,
+                                size_t len)
+{
+    size_t i = 0;
+    while (len - i >= FORMATTER_FRAME && f->aligned && !has_even_ff(load_half(data + i)) &&
+           !has_even_ff(load_half(data + i + 8))) {
+        f->frame_offset = f->offset;
+        f->offset += FORMATTER_FRAME;
+        take_frame(f, g, data + i);
+        i += FORMATTER_FRAME;
+    }
+    return i;
+}
+
 static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data, size_t len)
 {
     size_t i = 0;
@@ -221,6 +285,11 @@ static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data
         if (!f->aligned) {
             i += hunt(f, data + i, len - i);
             continue;
+        }
+        if (!f->half && f->fill == 0 && !f->want_sync_tail) {
+            i += take_whole_frames(f, g, data + i, len - i);
+            if (i == len || !f->aligned)
+                continue;
         }
         f->offset++;
         if (!f->half) {

@@ -283,6 +283,31 @@ START_TEST(built_frames_come_apart)
 }
 END_TEST
 
+static void put_loss(void *ctx, const struct formatter_run *run)
+{
+    if (run->kind == FORMATTER_LOSS)
+        *(uint64_t *)ctx = run->offset;
+}
+
+/* A loss stands behind the frame that shows it, however the frame arrives. */
+START_TEST(loss_offset)
+{
+    uint8_t bytes[64];
+    size_t len = unhex("21 11 12 13 14 15 16 17 18 19 1A 1B 1C 1D 1E 00"
+                       "FF 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00"
+                       "21 11 12 13 14 15 16 17 18 19 1A 1B 1C 1D 1E 00",
+                       bytes);
+    for (size_t cut = 0; cut <= len; cut++) {
+        struct formatter f;
+        uint64_t offset = 0;
+        formatter_init(&f, FORMATTER_ALIGNED);
+        formatter_feed(&f, bytes, cut, put_loss, &offset);
+        formatter_feed(&f, bytes + cut, len - cut, put_loss, &offset);
+        ck_assert_uint_eq(offset, 32);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("formatter");
@@ -300,6 +325,7 @@ Suite *unit_suite(void)
     unit_case(s, "formatter: impossible ID", impossible_id);
     unit_case(s, "formatter: half sync in a full-sync stream", half_sync_where_none_may_be);
     unit_case(s, "formatter: discontinuity", discontinuity);
+    unit_case(s, "formatter: offset of a loss, any cut", loss_offset);
     unit_cases(s, "formatter: built frames come apart, any cut", built_frames_come_apart, 0, 16);
     return s;
 }
