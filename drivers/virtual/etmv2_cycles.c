@@ -196,5 +196,6 @@ void etmv2_lose(struct etmv2_encoder *e)
     e->folded = false;
     e->late_due = false;
     e->off_due = false;
+    e->overflowed = true;
     e->on = false;
 }

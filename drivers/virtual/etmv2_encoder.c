@@ -286,6 +286,9 @@ static int start_trace(struct etmv2_encoder *e, unsigned reason, const struct et
         e->off_due = false;
         return 0;
     }
+    if (e->overflowed && reason == ETMV2_REASON_TRACE_ON)
+        reason = ETMV2_REASON_OVERFLOW; /* takes precedence (10) */
+    e->overflowed = false;
     e->on = true;
     e->data_full = true;
     e->data_begun = false;

@@ -51,6 +51,7 @@ struct etmv2_encoder {
     bool cycle_accurate;
 
     bool on;
+    bool overflowed;         /* and not told */
     bool off_due;            /* as soon as the data instruction is done */
     struct etmv2_place base; /* last branch address or TFO */
     struct etmv2_open_cycle open;

@@ -136,7 +136,9 @@ static uint32_t fill(struct generator *g, const struct form *f, bool thumb, unsi
         op |= below(g, 13);
     if (f->fill & LIST) {
         unsigned bits = thumb ? 8 : 13;
-        uint32_t list = 1u << below(g, bits) | (below(g, 1u << bits) & below(g, 1u << bits));
+        uint32_t list = 1u << below(g, bits);
+        uint32_t more = below(g, 1u << bits);
+        list |= more & below(g, 1u << bits);
         op |= list;
         *listed = ones(list);
     }
@@ -271,7 +273,7 @@ static bool set_offset(struct arm5_insn *i, const struct arm5_insn *target)
     return true;
 }
 
-/* A direct branch gets a target in reach, or becomes an instruction that does nothing. */
+/* A direct branch gets a target in reach, or becomes another instruction. */
 static void aim(struct generator *g, struct arm5_insn *i)
 {
     struct arm5_code *c = g->code;
@@ -289,6 +291,11 @@ static void aim(struct generator *g, struct arm5_insn *i)
             return;
         }
         *i = saved;
+    }
+    if (i->flags & ARM5_LAST) { /* a vector: what stands behind it may be Thumb code */
+        i->kind = ARM5_INDIRECT;
+        i->opcode = 0xe12fff1e;
+        return;
     }
     if (pair)
         (i - 1)->opcode = 0x1c00;
@@ -318,9 +325,9 @@ int arm5_code_init(struct arm5_code *c, bool thumb, bool high_vectors, struct tr
     int error;
 
     *c = (struct arm5_code){.high_vectors = high_vectors};
-    const uint32_t addresses[ARM5_REGIONS] = {high_vectors ? 0xffff0000u : 0, 0x8000,
-                                              0x00200000u + (below(&g, 0x4000) << 6),
-                                              0x20000000u + (below(&g, 0x9000000) << 4)};
+    uint32_t addresses[ARM5_REGIONS] = {high_vectors ? 0xffff0000u : 0, 0x8000};
+    addresses[2] = 0x00200000u + (below(&g, 0x4000) << 6);
+    addresses[3] = 0x20000000u + (below(&g, 0x9000000) << 4);
     error = 0;
     for (unsigned i = 0; !error && i < ARM5_REGIONS; i++)
         error = add_region(&g, i, addresses[i], thumb);

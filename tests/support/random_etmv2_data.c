@@ -9,8 +9,9 @@ static bool traces(const struct random_etmv2_work *w, uint32_t bit)
 
 static uint32_t random_value(struct random_etmv2_work *w, unsigned bytes)
 {
-    uint32_t value = (uint32_t)trace_random_next(&w->random) >> random_etmv2_below(w, 32);
+    uint32_t value = (uint32_t)trace_random_next(&w->random);
 
+    value >>= random_etmv2_below(w, 32);
     if (random_etmv2_below(w, 6) == 0)
         value = 0;
     return bytes == 4 ? value : value & ((1u << 8 * bytes) - 1);

@@ -45,13 +45,15 @@ int random_etmv2_start(struct random_etmv2_work *w, unsigned reason)
 {
     struct port_truth *t = &w->flow->truth;
     const struct etmv2_place next = random_etmv2_place(w, w->pc);
-    bool busy = w->busy.on, executing = random_etmv2_below(w, 2);
+    bool busy = w->busy.on, executing = random_etmv2_below(w, 2) && reason != 3;
     int error;
 
     if (etmv2_encoder_tracing(w->encoder)) { /* it never went off */
         w->mode = MODE_ON;
         return etmv2_encoder_trace_on(w->encoder, &next, false);
     }
+    if (reason == 1 && w->lost) /* while the filter waited for an LSM */
+        reason = 2;
     port_truth_skip(t, t->insn_count);
     size_t after = t->insn_count - 1;
     const struct arm5_insn *lsm = &w->flow->code.insns[w->busy.index];
@@ -62,16 +64,16 @@ int random_etmv2_start(struct random_etmv2_work *w, unsigned reason)
     }
     port_truth_trace_on(t, reason, busy ? lsm->address : next.address, after,
                         w->gap_known ? &w->gap : NULL);
+    size_t events = t->event_count;
+    show_context(w, false);
+    if (t->event_count > events)
+        t->events[events].after = after;
     if (w->reopened != PORT_TRUTH_NONE) {
         /* Its status has a branch address if others have run since: a decoder may find that odd. */
         struct port_truth_event *e = port_truth_event(t, BT_EVENT_WARNING);
         e->after = w->reopened;
         e->optional = true;
     }
-    size_t events = t->event_count;
-    show_context(w, false);
-    if (t->event_count > events)
-        t->events[events].after = after;
     w->mode = MODE_ON;
     w->region = t->insn_count;
     w->last_fresh = false;
@@ -107,7 +109,7 @@ static int stop(struct random_etmv2_work *w, int mode)
         error = etmv2_encoder_overflow(w->encoder);
         port_truth_skip(t, t->insn_count);
     }
-    w->mode = mode;
+    w->mode = w->lost ? MODE_OVERFLOW : mode;
     w->gap_known = mode != MODE_OVERFLOW && !w->lost && !etmv2_encoder_tracing(w->encoder);
     w->gap = w->flow->code.insns[w->pc].address;
     return error;

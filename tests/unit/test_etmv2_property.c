@@ -32,7 +32,7 @@ static void random_encoder(uint64_t seed, struct etmv2_encoder_options *e)
     e->etmcr |= pick(seed, 5, 3) == 0 ? ETMV2_MODEL_CR_CYCLE_ACCURATE : 0;
     e->etmidr = pick(seed, 6, 2) ? ETMV2_MODEL_IDR_V20 : ETMV2_MODEL_IDR_V21;
     e->layout = pick(seed, 7, 2) ? PORT_MODEL_ETB : PORT_MODEL_CYCLES;
-    e->sync_period = pick(seed, 8, 4) ? 20 + pick(seed, 9, 1000) : 0;
+    e->sync_period = pick(seed, 8, 4) ? 64 + pick(seed, 9, 1000) : 0;
     e->fifo_size = 24 + pick(seed, 10, 80);
     e->lose_when_full = pick(seed, 11, 3) == 0;
     e->late_group = pick(seed, 12, 4) == 0;
