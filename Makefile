@@ -143,6 +143,9 @@ oracles: $(ORACLES:%=$(B)/release/oracle/%) $(CXX_ORACLES:%=$(B)/release/oracle/
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 
+# ---- the virtual board: a QEMU plugin, a program of its own licence ----------------------------
+include drivers/virtual/board/rules.mk
+
 # ---- static checks --------------------------------------------------------------------------
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS)
@@ -159,7 +162,8 @@ lint:
 # ---- tests, benchmarks, fuzzing ---------------------------------------------------------------
 .PHONY: check check-full bench fuzz demo
 check: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers
+	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
+	    virtual-board
 	$(Q)tests/run.sh quick
 
 check-full: deps
