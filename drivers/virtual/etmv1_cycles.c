@@ -12,15 +12,14 @@ static uint16_t noise(struct etmv1_encoder *e, uint16_t pkt, uint16_t valid)
 }
 
 /*
- * On a 16-bit port a byte that has the port for itself would make the next one, if it is data, come
- * at a place that a decoder cannot know. It can where the cycle has a status: what belongs to the
- * next one begins behind that.
+ * 16-bit port: either reading of 3.1. Without holding, a byte that has the port for itself makes
+ * the place of the next one uncertain, unless that is an address, or belongs to a later status.
  */
-static enum port_model_lone lone(const struct etmv1_encoder *e, bool has_status)
+static enum port_model_lone lone(const struct etmv1_encoder *e)
 {
-    if (e->draining || (has_status && !e->options.hold_single))
-        return PORT_MODEL_LONE_ALIGNED;
-    return PORT_MODEL_LONE_NEVER;
+    bool hold = e->options.hold_single && !e->draining;
+
+    return hold ? PORT_MODEL_LONE_NEVER : PORT_MODEL_LONE_ALIGNED;
 }
 
 static int output(struct etmv1_encoder *e, struct etmv1_model_cycle *c)
@@ -38,7 +37,7 @@ static int output(struct etmv1_encoder *e, struct etmv1_model_cycle *c)
         pkt = noise(e, c->status, 7);
         pins = ETMV1_MODEL_TR;
     } else {
-        struct port_model_slot slot = port_model_drain(&e->port, lone(e, has_status));
+        struct port_model_slot slot = port_model_drain(&e->port, lone(e));
         pkt = noise(e, slot.pkt, slot.valid);
         sync = slot.sync;
         if (!has_status && slot.valid == 0) {
@@ -68,7 +67,15 @@ int etmv1_idle(struct etmv1_encoder *e)
     return output(e, &cycle);
 }
 
-/* Data that comes before its status: some bytes, a cycle, more bytes ... Returns how many. */
+/* So many bytes may come now: on a 16-bit port pairs only, so that none of them goes alone. */
+static unsigned early_bytes(struct etmv1_encoder *e, unsigned most)
+{
+    unsigned n = trace_random_below(&e->random, most + 1);
+
+    return e->port.bits == 16 ? n & ~1u : n;
+}
+
+/* Data that comes before its status: some bytes, a cycle, more bytes ... */
 static int push_early(struct etmv1_encoder *e, const struct etmv1_open_status *s, unsigned *pushed)
 {
     int error = 0;
@@ -76,9 +83,13 @@ static int push_early(struct etmv1_encoder *e, const struct etmv1_open_status *s
     *pushed = 0;
     if (!s->size || !trace_random_percent(&e->random, e->options.early_percent))
         return 0;
+    if (e->port.bits == 16 && (s->size < 2 || !port_model_empty(&e->port)))
+        return 0;
     unsigned total = 1 + trace_random_below(&e->random, s->size);
+    if (e->port.bits == 16)
+        total = (total + 1) / 2 * 2 <= s->size ? (total + 1) / 2 * 2 : total / 2 * 2;
     while (!error && *pushed < total) {
-        unsigned n = trace_random_below(&e->random, total - *pushed + 1);
+        unsigned n = early_bytes(e, total - *pushed);
         while (!error && e->port.count > 1 && e->port.count + n > e->options.fifo_size)
             error = etmv1_idle(e);
         port_model_push(&e->port, s->data + *pushed, n, false);
@@ -101,7 +112,9 @@ static unsigned status_code(const struct etmv1_open_status *s)
 /* The APO cycles of the branch before, or not all of them: then that one is abandoned. */
 static int finish_apo(struct etmv1_encoder *e, const struct etmv1_open_status *s, bool *abandons)
 {
-    bool may = s->branch && s->size == 0 && (s->reason != ETMV1_REASON_NORMAL || !s->insn);
+    /* Of those that stand for no instruction only a restart is known to be abandoned. */
+    bool may =
+        e->apo_insn && s->branch && s->size == 0 && (s->reason != ETMV1_REASON_NORMAL || !s->insn);
     unsigned leave = 0;
     int error = 0;
 
@@ -165,6 +178,7 @@ int etmv1_status(struct etmv1_encoder *e, const struct etmv1_open_status *s, uns
     if (s->branch) {
         e->apo = apo;
         e->apo_left = 2;
+        e->apo_insn = s->reason == ETMV1_REASON_NORMAL;
     }
     return error;
 }

@@ -37,8 +37,7 @@ struct etmv1_encoder_options {
     unsigned sync_patience; /* cycles more until a direct branch is used for one */
     unsigned fifo_size;     /* bytes, 24..250; the core stalls when it is full */
     bool big_endian;        /* values most significant byte first (9.2) */
-    bool hold_single;       /* 16-bit port: a byte never goes alone but before an address (3.1);
-                               else only in cycles without a status of their own */
+    bool hold_single;       /* 16-bit port: a byte never goes alone but before an address (3.1) */
     bool drop_idle;         /* the capture leaves out TD cycles with TRACEPKT[0] = 0 */
     bool noise;             /* TRACEPKT bits that mean nothing are random, else 0 */
     unsigned early_percent; /* chance that data comes before the status that it belongs to (5.3) */

@@ -51,6 +51,7 @@ struct etmv1_encoder {
     /* APO cycles of the last branch that are still to come. */
     unsigned apo_left;
     unsigned apo;
+    bool apo_insn; /* it is no start of trace */
 
     uint32_t data_base;
     bool data_full;       /* next address has all bytes */

@@ -189,7 +189,7 @@ START_TEST(test_own_exception)
 }
 END_TEST
 
-/* 16-bit port: three bytes; the last one waits in cycles without a status, or always. */
+/* 16-bit port: three bytes; the last one goes at once, or waits for a fourth. */
 START_TEST(test_lone_byte)
 {
     for (unsigned hold = 0; hold < 2; hold++) {
@@ -206,7 +206,7 @@ START_TEST(test_lone_byte)
         etmv1_script_run(&s, A32_LDRB);
         etmv1_script_data(&s, 0, 0x44, 1);
         ck_assert_str_eq(etmv1_script_text(&s), hold ? "ID 2211 | TD 0000 | IE 0000 | ID 4433"
-                                                     : "ID 2211 | TD 0000 | IE 0033 | ID 0044");
+                                                     : "ID 2211 | WT 0033 | IE 0000 | ID 0044");
         etmv1_script_end(&s);
     }
 }
