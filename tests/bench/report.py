@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Readable tables of what the benchmarks printed, and their bars.
+
+usage: report.py FILE   FILE: lines of KIND<TAB>NAME=VALUE<TAB>...
+Exit code 1 when a bar is missed, unless BENCH_NO_BARS=1."""
+
+import os
+import sys
+
+# The bars. Rates in MB/s (10^6 bytes) or millions a second of CPU time.
+FULL_RATIO = 10      # times OpenCSD
+FULL_RATE = 100      # MB/s, where a byte makes at most DENSE blocks
+DENSE = 2            # blocks a byte
+FULL_BLOCKS = 80     # million blocks/s, where it makes more
+PACKETS_RATE = 300
+PACKETS_RATIO = 5
+FORMATTER_RATE = 1000
+HALT_MS = 10         # server's share with the default buffer
+MEMORY_GROWTH = 2    # longest recording against a tenth of it
+TIME_GROWTH = 1.5    # per MB, likewise
+
+
+class Bars:
+    """Verdicts; a miss keeps the row, the figure and by how much."""
+
+    def __init__(self):
+        self.misses = []
+        self.count = 0
+
+    def least(self, row, what, value, bar, unit=""):
+        self.count += 1
+        if value < bar:
+            self.misses.append(f"{row}: {what} {value:.3g}{unit}, bar {bar:g}{unit}: "
+                               f"{value / bar:.2f} of it")
+            return "!"
+        return " "
+
+    def most(self, row, what, value, bar, unit=""):
+        self.count += 1
+        if value > bar:
+            self.misses.append(f"{row}: {what} {value:.3g}{unit}, at most {bar:.3g}{unit}: "
+                               f"{value / bar:.2f} times that")
+            return "!"
+        return " "
+
+
+def read(path):
+    rows = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            kind, *fields = line.rstrip("\n").split("\t")
+            row = {}
+            for field in fields:
+                name, _, value = field.partition("=")
+                try:
+                    row[name] = float(value)
+                except ValueError:
+                    row[name] = value
+            rows.setdefault(kind, []).append(row)
+    return rows
+
+
+def ratio(a, b):
+    return a / b if b else 0.0
+
+
+def decode(rows, bars):
+    print("Full decode, bytes to blocks and events; rates per second of CPU time")
+    print("                                        code blocks  insns     ours  (wall)        of"
+          "        of     OpenCSD")
+    print("stream                                    kB  /byte  /byte     MB/s    MB/s  Mblock/s"
+          "  Minsn/s     MB/s     ratio")
+    for r in rows:
+        name = r["name"]
+        if r["blocks_per_byte"] <= DENSE:
+            rate = bars.least(name, "full decode", r["full"], FULL_RATE, " MB/s")
+            blocks = " "
+        else:
+            rate = " "
+            blocks = bars.least(name, "full decode", r["blocks"], FULL_BLOCKS, " Mblock/s")
+        times = ratio(r["full"], r["ocsd_full"])
+        mark = bars.least(name, "full decode against OpenCSD", times, FULL_RATIO, " x")
+        print(f"{name:38.38}{r['code_bytes'] / 1024:6.0f}{r['blocks_per_byte']:7.2f}"
+              f"{r['insns_per_byte']:7.2f} {r['full']:8.1f}{rate}{r['full_wall']:7.1f}"
+              f" {r['blocks']:9.1f}{blocks}{r['insns']:8.0f} {r['ocsd_full']:8.2f}"
+              f" {times:8.1f}x{mark}".rstrip())
+
+
+def packets(rows, bars):
+    print("Packets alone; rates per second of CPU time")
+    print("stream                                    ours MB/s   (wall)   OpenCSD MB/s    ratio")
+    for r in rows:
+        name = r["name"]
+        times = ratio(r["packets"], r["ocsd_packets"])
+        rate = bars.least(name, "packets alone", r["packets"], PACKETS_RATE, " MB/s")
+        mark = bars.least(name, "packets alone against OpenCSD", times, PACKETS_RATIO, " x")
+        print(f"{name:38.38} {r['packets']:12.1f}{rate}{r['packets_wall']:8.1f} "
+              f"{r['ocsd_packets']:14.1f} {times:7.1f}x{mark}".rstrip())
+
+
+def formatter(rows, bars):
+    print("Formatter alone; OpenCSD without decoders behind it; * no bar: a shape to show the worst")
+    print("frames                                    ours MB/s   (wall)   OpenCSD MB/s    ratio")
+    for r in rows:
+        mark = "*"
+        if r["judged"]:
+            mark = bars.least(r["name"], "formatter", r["rate"], FORMATTER_RATE, " MB/s")
+        print(f"{r['name']:38.38} {r['rate']:12.1f}{mark}{r['wall']:8.1f} {r['ocsd']:14.1f} "
+              f"{ratio(r['rate'], r['ocsd']):7.1f}x")
+
+
+def history(rows, bars):
+    first = rows[0]
+    per_byte = first["insns"] / first["megabytes"] / 1e6
+    print("History of a recording: PTM with return stack in ETB frames, "
+          f"{per_byte:.1f} instructions a byte")
+    print("     MB      CPU s  ms/MB   ratio to   kept   own memory  ratio to  peak with   "
+          "random position, us   newest")
+    print("                            first row     MB   at end, MB   1st row   file, MB   "
+          "median     99 %             us")
+    for r in rows:
+        per = r["cpu"] / r["megabytes"] * 1e3
+        base = first["cpu"] / first["megabytes"] * 1e3
+        print(f"{r['megabytes']:7.0f} {r['cpu']:10.3f} {per:6.2f} {ratio(per, base):9.2f}x"
+              f" {r['kept_kb'] / 1024:6.2f} {r['owned_kb'] / 1024:12.1f}"
+              f" {ratio(r['owned_kb'], first['owned_kb']):8.2f}x {r['peak_kb'] / 1024:10.1f}"
+              f" {r['visit_us']:8.0f} {r['visit_p99_us']:8.0f} {r['newest_us']:14.0f}")
+    if len(rows) < 2:
+        return
+    before, last = rows[-2:]
+    name = f"history of {last['megabytes']:.0f} MB"
+    bars.most(name, f"memory against {before['megabytes']:.0f} MB",
+              ratio(last["owned_kb"], before["owned_kb"]), MEMORY_GROWTH, " x")
+    bars.most(name, f"time a MB against {before['megabytes']:.0f} MB",
+              ratio(last["cpu"] / last["megabytes"], before["cpu"] / before["megabytes"]),
+              TIME_GROWTH, " x")
+
+
+def halt(rows, bars):
+    print("A halt: one history document. Server: CPU time, the first one (windows decoded) and the")
+    print("median of several; raw client: until the last byte; GDB: `info record` after")
+    print("`record btrace bts`; share: the server's CPU time while GDB does that, code reads included")
+    print("recording            buffer   blocks  document  insns in   server ms          raw"
+          "     GDB ms  server in it")
+    print("                         kB               kB       GDB   first  median  client ms"
+          "                ms   share")
+    for r in rows:
+        mark = " "
+        size = f"{r['buffer'] / 1024:.0f}" if r["buffer"] else "default"
+        if not r["buffer"]:
+            mark = bars.most(r["name"], "server's share of a halt", r["cold_ms"], HALT_MS, " ms")
+        print(f"{r['name']:19.19}{size:>8} {r['blocks']:8.0f} {r['document'] / 1024:9.0f}"
+              f" {r['insns']:9.0f} {r['cold_ms']:7.1f}{mark}{r['server_ms']:7.1f}"
+              f" {r['socket_ms']:10.1f} {r['gdb_ms']:10.1f} {r['gdb_server_ms']:7.1f}"
+              f" {100 * ratio(r['gdb_server_ms'], r['gdb_ms']):6.1f}%")
+
+
+def requests(rows, _):
+    print("Requests one at a time over TCP, client in Python")
+    print("recording            request        per second   wall us   server CPU us   share")
+    for r in rows:
+        print(f"{r['name']:20.20} {r['what']:12} {r['rate']:12.0f} {r['wall_us']:9.2f}"
+              f" {r['server_us']:15.2f} {100 * ratio(r['server_us'], r['wall_us']):6.1f}%")
+
+
+def main():
+    rows = read(sys.argv[1])
+    bars = Bars()
+    for about in rows.get("about", []):
+        print(*(f"{name} {value}" for name, value in about.items()))
+    tables = [("decode", decode), ("decode", packets), ("formatter", formatter),
+              ("history", history), ("gdb", halt), ("requests", requests)]
+    for kind, table in tables:
+        if rows.get(kind):
+            print()
+            table(rows[kind], bars)
+    print()
+    for miss in bars.misses:
+        print(f"MISS {miss}")
+    print(f"{bars.count - len(bars.misses)} of {bars.count} bars reached"
+          + ("; ! marks a figure below its bar" if bars.misses else ""))
+    if bars.misses and os.environ.get("BENCH_NO_BARS") != "1":
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the benchmarks that `make bench` has built; prints one report, also in build/bench.txt.
+# Ends with an error when a benchmark fails or a bar is missed.
+#
+#   BENCH_NO_BARS=1   bars are reported, but do not count (a noisy machine)
+#   BENCH_FULL=1      histories up to 1 GB instead of 100 MB
+#   BENCH_RUNS=N      runs of which the median is taken, 5
+#   BENCH_MB=N        megabytes a stream, 20
+#   BENCH_ONLY=TEXT   only streams with this in their name, and no histories or GDB
+#   BTRACED_DATA=DIR  real captures, otherwise ../shared/data; without them those rows are left out
+set -u -o pipefail
+cd "$(dirname "$0")/../.." || exit 1
+data=${BTRACED_DATA:-../shared/data}
+export BTRACED_DATA=$data BTRACED=build/btraced
+programs=build/release/bench
+rows=build/bench.tsv
+code=0
+
+machine() {
+    local model
+    model=$(LC_ALL=C lscpu | sed -n 's/^Model name: *//p' | head -n 1)
+    printf 'about\tmachine=%s, %s cores, %s, %s, load %s\n' "$model" "$(nproc)" "$(uname -sr)" \
+        "$(${CC:-gcc} --version | head -n 1)" "$(cut -d ' ' -f 1 /proc/loadavg)"
+    printf 'about\tcommit=%s\n' "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+}
+
+# bench COMMAND...: its rows go to the file, its complaints to standard error.
+bench() {
+    "$@" >>"$rows" || {
+        echo "FAIL $1: exit code $?" >&2
+        code=1
+    }
+}
+
+mkdir -p build
+machine >"$rows"
+[ -d "$data" ] || {
+    echo "SKIP captures: no folder $data" >&2
+    data=
+}
+bench "$programs"/bench_decode ${data:+"$data"}
+bench "$programs"/bench_formatter ${data:+"$data"}
+if [ -z "${BENCH_ONLY:-}" ]; then
+    bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
+    bench tests/bench/bench_gdb.py "$programs"/bench_history
+fi
+tests/bench/report.py "$rows" | tee build/bench.txt || code=1
+exit "$code"
