@@ -102,7 +102,7 @@ struct etmv2_packet {
 uint64_t etmv2_packet_size(const struct etmv2_config *config, const struct etmv2_packet *k);
 
 #define ETMV2_QUEUE 512 /* cycles that wait for earlier packets: a FIFO has at most 127 bytes */
-#define ETMV2_TFOS  4
+#define ETMV2_TFOS  32  /* TFO packets that may wait in the FIFO */
 
 /* A TFO cycle whose packet has not come yet. */
 struct etmv2_tfo {
