@@ -61,7 +61,9 @@ class Program:
         run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
         self.code = code.read_bytes()
         table = run(["arm-none-eabi-nm", str(self.elf)])
-        self.base = int(re.search(r"^(\w+) \w code_start$", table, re.MULTILINE).group(1), 16)
+        self.symbols = {name: int(value, 16)
+                        for value, name in re.findall(r"^(\w+) \w (\w+)$", table, re.MULTILINE)}
+        self.base = self.symbols["code_start"]
 
     def size_at(self, address, thumb):
         """Bytes of the instruction there."""
@@ -204,9 +206,9 @@ class Live:
                 time.sleep(0.02)
         raise BoardError(f"no {name} socket")
 
-    def machine(self, command):
+    def machine(self, command, **arguments):
         """A QMP command: cont, stop, quit."""
-        self.qmp.write(json.dumps({"execute": command}) + "\n")
+        self.qmp.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
         self.qmp.flush()
         while True:
             answer = json.loads(self.qmp.readline())
@@ -214,6 +216,11 @@ class Live:
                 raise BoardError(f"QMP {command}: {answer['error']}")
             if "return" in answer:
                 return answer["return"]
+
+    def pc(self):
+        """Of the first core."""
+        text = self.machine("human-monitor-command", **{"command-line": "info registers"})
+        return int(re.search(r"R15=(\w+)", text).group(1), 16)
 
     def ask(self, command):
         """Reply of the control socket to a line, without its line end."""

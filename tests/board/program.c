@@ -16,7 +16,9 @@
 /* start.S */
 void service_call(unsigned value);
 void service_call_thumb(unsigned value);
+void set_monitor(const void *base);
 void monitor_call(void);
+void monitor_entry(void);
 void undefined_a32(void);
 void undefined_t32(void);
 void undefined_entry(void);
@@ -31,7 +33,7 @@ void set_context_id(unsigned value);
 void next_branches(unsigned value);
 unsigned long_block(unsigned value);
 void set_exceptions(const void *base, unsigned te);
-extern char vectors[], vectors_twice[], vectors_thumb[];
+extern char vectors[], vectors_twice[], vectors_thumb[], vectors_monitor[];
 
 void print(const char *text);
 
@@ -79,6 +81,8 @@ T32 unsigned prefetch_abort(unsigned address)
     aborts++;
     if (address == (unsigned)vectors_twice + 4)
         return (unsigned)undefined_entry;
+    if (address == NOT_MAPPED + 8) /* vector of an SMC that could not be fetched */
+        return (unsigned)monitor_entry;
     if (address == NOT_MAPPED)
         return (unsigned)breakpoint + 4; /* a return: the call's LR is in place */
     return address + 4;
@@ -199,6 +203,7 @@ A32 static void exceptions(unsigned round)
     load_pc(NOT_MAPPED);
     breakpoint();
     ((void (*)(void))NOT_MAPPED)();
+    set_monitor(round % 4 == 1 ? (void *)NOT_MAPPED : vectors_monitor);
     if (round % 4 != 3) /* Monitor mode's vectors are A32 */
         monitor_call();
     write_word(GIC_DISTRIBUTOR + 0xf00, 0x02000000u | (round & 7)); /* SGI to itself */

@@ -72,8 +72,6 @@ function start
     bne second_start
     ldr r0, =vectors
     mcr p15, 0, r0, c12, c0, 0 // VBAR
-    ldr r0, =vectors_monitor
-    mcr p15, 0, r0, c12, c0, 1 // MVBAR
     cps #0x12
     ldr sp, =interrupt_stack_top
     cps #0x17
@@ -225,6 +223,11 @@ thumb_function service_call_thumb
     bx lr
 
     .arm
+function set_monitor
+    mcr p15, 0, r0, c12, c0, 1 // MVBAR
+    isb
+    bx lr
+
 function monitor_call
     push {lr}
     smc #0
@@ -334,7 +337,18 @@ thumb_function tables
     b .
 11: it ne
     bxne lr
-    isb
+    .global isb_not_executed, isb_executed, isb_last
+    itee eq
+    moveq r1, #0
+    addne r1, r1, #1
+isb_not_executed:
+    isbne
+    itet ne
+    movne r1, #0
+isb_executed:
+    isbeq
+isb_last:
+    isbne
     pop {r4, pc}
     .ltorg
 
@@ -355,10 +369,14 @@ function set_context_id
 function next_branches
     mov r1, lr
     cmp r0, #1
-    beq 12f
-12: bne 13f
-13: blne 14f
-14: bx r1
+    .global branch_if_one, branch_if_not_one, call_if_not_one
+branch_if_one:
+    beq branch_if_not_one
+branch_if_not_one:
+    bne call_if_not_one
+call_if_not_one:
+    blne 12f
+12: bx r1
 
 // More than 4096 bytes without a waypoint.
 function long_block

@@ -3,10 +3,12 @@
 """The virtual board against OpenCSD and against our decoder: what they make of its trace must be
 what QEMU executed, instruction for instruction, with each exception in its place."""
 
+import array
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import oracle
@@ -56,18 +58,19 @@ def lister_elements(folder, options):
 
 def their_run(program, elements):
     """(executed addresses, [(index, exception, preferred return)], [(index, context ID)],
-    problems)"""
-    ran, exceptions, contexts, problems, context = [], [], [], [], None
+    {address of a waypoint: its E and N}, problems)"""
+    ran, exceptions, contexts, atoms, problems, context = [], [], [], {}, [], None
     for name, text in elements:
         if name == "INSTR_RANGE":
             m = re.search(r"0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\) last_sz\((\d)\) "
-                          r"\(ISA=(\w+)\)", text)
+                          r"\(ISA=(\w+)\)(?: ([EN]) )?", text)
             last = int(m.group(2), 16) - int(m.group(4))
             block = program.straight(int(m.group(1), 16), last, m.group(5) == "T32")
             if not block or len(block) != int(m.group(3)):
                 problems.append(f"range that is not in the program: {text}")
                 continue
             ran += block
+            atoms.setdefault(last, []).append(m.group(6))
         elif name == "EXCEPTION":
             number = int(re.search(r"excep num \(0x(\w+)\)", text).group(1), 16)
             address = int(re.search(r"ret addr:0x(\w+)", text).group(1), 16)
@@ -79,7 +82,7 @@ def their_run(program, elements):
                 contexts.append((len(ran), int(context, 16)))
         elif name == "ADDR_NACC" or name == "TRACE_ON" and ran:
             problems.append(f"unexpected element {name}{text}")
-    return ran, exceptions, contexts, problems
+    return ran, exceptions, contexts, atoms, problems
 
 
 # --- comparison -----------------------------------------------------------------------------
@@ -119,8 +122,10 @@ def compare_exceptions(program, truth, exceptions, n):
 
 def compare_contexts(truth, contexts, size):
     """Each new context ID appears with the waypoint that follows the write."""
-    written = [(index, int(words[0], 16) & (1 << 8 * size) - 1)
-               for index, _, words in truth.events("context-id")]
+    full = [(index, int(words[0], 16)) for index, _, words in truth.events("context-id")]
+    if [value for _, value in full] != [i << 8 | 0x5A for i in range(ROUNDS)]:
+        return [f"the board saw context IDs {full[:3]}, {len(full)} in all"]
+    written = [(index, value & (1 << 8 * size) - 1) for index, value in full]
     if size == 1:
         written = written[:1]  # the program changes the other bytes
     seen = [entry for entry in contexts if entry[1]]
@@ -130,6 +135,20 @@ def compare_contexts(truth, contexts, size):
     if len(written) - len(seen) not in (0, 1):
         return [f"{len(written)} context IDs written, {len(seen)} decoded"]
     return []
+
+
+# Instructions that go to the next one in both cases; what they are in rounds 0, 1, 2 ...
+CONDITIONS = {"branch_if_one": "NE", "branch_if_not_one": "EN", "call_if_not_one": "EN",
+              "isb_executed": "E", "isb_not_executed": "N", "isb_last": "N"}
+
+
+def check_conditions(program, atoms):
+    problems = []
+    for name, pattern in CONDITIONS.items():
+        seen = "".join(atom or "-" for atom in atoms.get(program.symbols[name] & ~1, []))
+        if seen != (pattern * len(seen))[:len(seen)] or len(seen) < ROUNDS:
+            problems.append(f"{name}: atoms {seen[:20]}, expected {pattern} repeated")
+    return problems
 
 
 def counters(printed, truth):
@@ -158,10 +177,11 @@ def test_opencsd(folder, program, name):
     printed, trace = run_board(folder, program, arguments)
     truth = board.Truth(f"{folder}/truth")
     board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format)
-    ran, exceptions, contexts, problems = their_run(
+    ran, exceptions, contexts, atoms, problems = their_run(
         program, lister_elements(f"{folder}/snapshot", options))
     problems += counters(printed, truth) + compare_run(truth, ran, AT_LEAST)
     problems += compare_exceptions(program, truth, exceptions, len(ran))
+    problems += check_conditions(program, atoms)
     size = (0, 1, 2, 4)[arguments.get("etmcr", 0) >> 14 & 3]
     if size:
         problems += compare_contexts(truth, contexts, size)
@@ -257,8 +277,8 @@ def compare_segments(truth, ran, events):
     return problems
 
 
-def steer(live):
-    """Stops, starts, and control commands. Problems."""
+def steer(live, log):
+    """Stops, starts, and control commands; `log`: of the truth. Problems."""
     problems = []
     for step in ("", "off", "on", "", "overflow", ""):
         live.run_for(5000)
@@ -271,6 +291,9 @@ def steer(live):
         before = live.flush()
         if before != len(live.data) or live.flush() != before:
             problems.append("a flush of a stopped machine is not the last byte")
+        stop = Path(log).read_text().split("\n")[-2]
+        if f"debug-entry {live.pc():#010x}" not in stop:
+            problems.append(f"stopped at {live.pc():#x}, but the board says '{stop}'")
     reply = live.ask("status")
     if "anomalies=0" not in reply or "overflows=1" not in reply:
         problems.append(f"status: {reply}")
@@ -283,7 +306,7 @@ def test_live(folder, program):
     arguments = {"format": "frames", "truth": f"file:{folder}/truth"}
     live = board.Live(folder, program, arguments)
     try:
-        problems = steer(live)
+        problems = steer(live, f"{folder}/truth.log")
         trace = bytes(live.data)
     finally:
         live.close()
@@ -293,6 +316,75 @@ def test_live(folder, program):
     problems += compare_segments(truth, ran, events)
     report.check("board: stop, flush, off, on, overflow while it runs", problems,
                  f"{len(ran)} instructions, {len(segments(events))} pieces")
+
+
+def find_pieces(truth, ran, events):
+    """Problems if the pieces between trace-ons do not stand in the truth, in their order."""
+    raw, at, problems = truth.ran.tobytes(), 0, []
+    starts = segments(events)
+    for start, end in zip(starts, starts[1:] + [len(ran)]):
+        piece = array.array("I", ran[start:end]).tobytes()
+        found = raw.find(piece, at)
+        while found >= 0 and found % 4:
+            found = raw.find(piece, found + 1)
+        if found < 0:
+            problems.append(f"instructions {start} to {end} did not run like that")
+        else:
+            at = found + len(piece)
+    return problems
+
+
+def test_damage(folder, program, name, arguments, most, pieces):
+    """Boards that lose trace: what is left is true, and it is less than `most` instructions."""
+    _, trace = run_board(folder, program, arguments)
+    truth = board.Truth(f"{folder}/truth")
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, "coresight")
+    ran, events = our_run(f"{folder}/snapshot", "PTM_0")
+    problems = find_pieces(truth, ran, events)
+    starts = [row[4].split()[0] for row in events if row[3] == "trace-on"]
+    if not 1000 < len(ran) < most or not pieces(starts):
+        problems.append(f"{len(ran)} instructions, trace-on {starts[:5]}")
+    report.check(f"board: {name}", problems, f"{len(ran)} instructions, {len(starts)} pieces")
+
+
+GDB_SESSION = ["break fibonacci", "continue", "continue", "hbreak skip_undefined",
+               "watch services", "rwatch undefined", "delete 1", "continue", "continue",
+               "continue", "continue", "stepi 300", "continue", "stepi 50", "delete", "continue"]
+
+
+def test_debugger(folder, program):
+    """Breakpoints, watchpoints and steps of GDB: each stop is Debug state and loses nothing."""
+    arguments = {"format": "raw", "out": f"file:{folder}/out.bin", "truth": f"file:{folder}/truth"}
+    gdb = f"{folder}/gdb.sock"
+    extra = ["-S", "-chardev", f"socket,path={gdb},server=on,wait=off,id=gdb", "-gdb",
+             "chardev:gdb"]
+    machine = subprocess.Popen(board.qemu(program, arguments, extra), env=board.ENVIRONMENT,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            if Path(gdb).exists():
+                break
+            time.sleep(0.02)
+        commands = ["set confirm off", "set pagination off", f"target remote {gdb}", *GDB_SESSION]
+        # Its exit status depends on whether it saw the end of the program or of the connection.
+        subprocess.run(["gdb-multiarch", "-q", "-nx", "-batch",
+                        *[word for command in commands for word in ("-ex", command)],
+                        str(program.elf)], timeout=60, capture_output=True)
+        machine.wait(30)
+    finally:
+        machine.kill()
+        machine.wait()
+    truth = board.Truth(f"{folder}/truth")
+    trace = Path(f"{folder}/out.bin").read_bytes()
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, "source_data")
+    ran, events = our_run(f"{folder}/snapshot", "PTM_0")
+    problems = compare_run(truth, ran, 10_000) + compare_segments(truth, ran, events)
+    stops = len(truth.events("debug-entry"))
+    if machine.returncode != 0 or not truth.events("end"):
+        problems.append(f"the program did not end: exit status {machine.returncode}")
+    if stops < 50 or truth.events("jump"):
+        problems.append(f"{stops} stops, {len(truth.events('jump'))} steps without a rule")
+    report.check("board: a session of GDB", problems, f"{len(ran)} instructions, {stops} stops")
 
 
 def main():
@@ -310,11 +402,20 @@ def main():
                   {"format": "frames", **board.A9,
                    "etmcr": board.CR_RETURN_STACK | board.CR_CYCLE_ACCURATE}, "coresight"),
                  (test_cores, folder, program), (test_repeats, folder, program),
-                 (test_live, folder, endless)]
+                 (test_live, folder, endless),
+                 (test_damage, folder, program, "an ETB that wrapped keeps the end",
+                  {"format": "etb", "etb": 4096}, 20_000, lambda on: on == ["reason=0"]),
+                 (test_damage, folder, program, "a port that is too slow makes overflows",
+                  {"format": "frames", "drop": "on", "rate": 60_000, "fifo": 1024}, 200_000,
+                  lambda on: len(on) > 2 and set(on[1:]) == {"reason=2"})]
         if oracle.tool("trc_pkt_lister"):
             tests = [(test_opencsd, folder, program, name) for name in SETS] + tests
         else:
             report.skip("board, opencsd", "trc_pkt_lister is not installed")
+        if oracle.tool("gdb-multiarch"):
+            tests.append((test_debugger, folder, board.Program(folder, 4)))
+        else:
+            report.skip("board: a session of GDB", "gdb-multiarch is not installed")
         for test, *arguments in tests:
             try:
                 test(*arguments)

@@ -62,6 +62,7 @@ struct effect {
 static const struct effect a32_effects[] = {
     {0x0fff0fff, 0x0e0d0f30, BOARD_INSN_CONTEXT_ID},
     {0x0fff0fff, 0x0e010f11, BOARD_INSN_SECURE_CONFIG},
+    {0x0fff0fdf, 0x0e0c0f10, BOARD_INSN_VECTOR_BASE},
     {0x0ffffffe, 0x0320f002, BOARD_INSN_WAIT},
     {0x0ff0fff0, 0x0120f000, BOARD_INSN_WRITES_PSR}, /* MSR CPSR, register */
     {0x0ff0f000, 0x0320f000, BOARD_INSN_WRITES_PSR}, /* MSR CPSR, immediate */
@@ -79,6 +80,7 @@ static const struct effect t16_effects[] = {
 static const struct effect t32_effects[] = {
     {0xffff0fff, 0xee0d0f30, BOARD_INSN_CONTEXT_ID},
     {0xffff0fff, 0xee010f11, BOARD_INSN_SECURE_CONFIG},
+    {0xffff0fdf, 0xee0c0f10, BOARD_INSN_VECTOR_BASE},
     {0xfffffffe, 0xf3af8002, BOARD_INSN_WAIT},
     {0xfff0d000, 0xf3808000, BOARD_INSN_WRITES_PSR}, /* MSR CPSR */
     {0xfffff800, 0xf3af8000, BOARD_INSN_WRITES_PSR}, /* CPS, and the hints */

@@ -16,6 +16,7 @@
 #define BOARD_INSN_CONTEXT_ID       4u  /* MCR to CONTEXTIDR */
 #define BOARD_INSN_SECURE_CONFIG    8u  /* MCR to SCR */
 #define BOARD_INSN_WAIT             16u /* WFI, WFE */
+#define BOARD_INSN_VECTOR_BASE      32u /* MCR to VBAR or MVBAR */
 
 #define BOARD_COND_ALWAYS 14
 

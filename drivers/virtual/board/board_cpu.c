@@ -7,11 +7,6 @@
 #define MODE(psr)    ((psr)&0x1f)
 #define MODE_MONITOR 0x16
 
-/* Effects that are looked up when the next instruction starts. */
-#define LATE_EFFECTS                                                                               \
-    (BOARD_INSN_EXCEPTION_RETURN | BOARD_INSN_WRITES_PSR | BOARD_INSN_CONTEXT_ID |                 \
-     BOARD_INSN_SECURE_CONFIG)
-
 void board_cpu_init(struct board_cpu *c, unsigned index, const struct board_qemu *q)
 {
     c->qemu = q;
@@ -23,6 +18,13 @@ void board_cpu_init(struct board_cpu *c, unsigned index, const struct board_qemu
 enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode)
 {
     return c->nonsecure && mode != MODE_MONITOR ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+}
+
+unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode)
+{
+    if (mode == MODE_MONITOR)
+        return 2;
+    return c->nonsecure && c->mode != MODE_MONITOR;
 }
 
 bool board_cpu_psr(struct board_cpu *c, struct board_place *at)
@@ -89,6 +91,8 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
         c->nonsecure = value & 1;
     c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
     board_unit_ran(&c->unit, insn, pass, &c->next);
+    if (insn->flags & BOARD_INSN_VECTOR_BASE && written_value(c, insn, pass, to, &value))
+        c->vector_base[insn->opcode & 0x20 ? 2 : c->nonsecure] = value & ~0x1fu;
     if (insn->flags & BOARD_INSN_CONTEXT_ID && written_value(c, insn, pass, to, &value)) {
         board_truth_log(&c->truth, c->count, "context-id 0x%08x", value);
         board_unit_context_id(&c->unit, value);
@@ -125,6 +129,7 @@ static void begin(struct board_cpu *c, struct board_place to)
     }
 }
 
+/* Without a pending instruction it goes on at `to`, wherever a debugger has put the PC. */
 static void leave_debug(struct board_cpu *c, struct board_place to)
 {
     c->halted = false;
@@ -187,21 +192,38 @@ void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
     }
 }
 
+/* Where a core that stands still is. */
+static bool read_place(const struct board_cpu *c, struct board_place *at)
+{
+    at->has_psr = true;
+    if (!board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &at->address) ||
+        !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &at->psr))
+        return false;
+    at->isa = board_code_state(at->psr).isa;
+    return true;
+}
+
 void board_cpu_settle(struct board_cpu *c)
 {
-    struct board_place to = {.has_psr = true};
+    struct board_place to;
 
-    if (!c->started || c->halted ||
-        !board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &to.address) ||
-        !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &to.psr))
+    if (!c->started || c->halted || !read_place(c, &to))
         return;
-    to.isa = board_code_state(to.psr).isa;
     if (!c->pending && to.address == c->next.address && to.isa == c->next.isa)
         return;
     if (c->pending && starts_again(c->pending, to))
         return;
     board_cpu_advance(c, to);
     c->pending = NULL;
+}
+
+void board_cpu_resume(struct board_cpu *c)
+{
+    struct board_place to;
+
+    if (!c->halted || !read_place(c, &to))
+        return;
+    leave_debug(c, to);
 }
 
 void board_cpu_halt(struct board_cpu *c, bool debug)

@@ -26,13 +26,14 @@ struct board_cpu {
 
     const struct board_insn *pending; /* has started, nothing else is known */
     struct board_insn kept;
-    bool started;           /* something has run */
-    bool halted;            /* in Debug state */
-    struct ptm_state next;  /* what runs after the last instruction that is known to have run */
-    uint32_t mode;          /* CPSR[4:0] there */
-    bool nonsecure;         /* SCR.NS */
-    uint32_t came_from[32]; /* preferred return of the exception that entered a mode */
-    enum bt_isa last_isa;   /* for QEMUs that do not tell */
+    bool started;            /* something has run */
+    bool halted;             /* in Debug state */
+    struct ptm_state next;   /* what runs after the last instruction that is known to have run */
+    uint32_t mode;           /* CPSR[4:0] there */
+    bool nonsecure;          /* SCR.NS */
+    uint32_t came_from[32];  /* preferred return of the exception that entered a mode */
+    uint32_t vector_base[3]; /* VBAR of Secure and Non-secure state, MVBAR; 0 after reset */
+    enum bt_isa last_isa;    /* for QEMUs that do not tell */
 
     uint64_t count;     /* instructions that ran */
     uint64_t anomalies; /* steps that no rule explains */
@@ -55,6 +56,9 @@ void board_cpu_settle(struct board_cpu *c);
 /* The machine has stopped: Debug state if `debug`, and everything goes to the port. */
 void board_cpu_halt(struct board_cpu *c, bool debug);
 
+/* The machine is about to start: leaves Debug state. */
+void board_cpu_resume(struct board_cpu *c);
+
 /* Records of translated code are about to be freed. */
 void board_cpu_keep(struct board_cpu *c);
 
@@ -65,6 +69,9 @@ struct ptm_state board_cpu_here(const struct board_cpu *c);
 void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct board_place to);
 bool board_cpu_psr(struct board_cpu *c, struct board_place *at);
 enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode);
+
+/* Index in vector_base[] of an exception that is taken to `mode` now. */
+unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode);
 
 /* Is `to` where `insn` goes if nothing interferes? Of indirect branches: always. */
 bool board_cpu_follows(const struct board_insn *insn, struct board_place to);

@@ -5,6 +5,7 @@
 
 #define MODE(psr)    ((psr)&0x1f)
 #define MODE_MONITOR 0x16
+#define HIGH_VECTORS 0xffff0000u /* SCTLR.V */
 
 /* What an exception does to the instruction that its preferred return address names. */
 enum fate {
@@ -63,6 +64,14 @@ static void explain(const struct board_cpu *c, uint32_t lr, bool has_spsr, uint3
         (struct board_place){.address = lr - offset, .isa = isa, .has_psr = has_spsr, .psr = spsr};
 }
 
+/* Any address may look like a vector: is it where the vectors are? */
+static bool at_vectors(const struct board_cpu *c, const struct taken *t)
+{
+    uint32_t base = t->vector.address & ~0x1fu;
+
+    return base == c->vector_base[board_cpu_vectors(c, t->rule->mode)] || base == HIGH_VECTORS;
+}
+
 /* Is the core, at the vector of `rule`, there by an exception or did it branch there? */
 static bool is_entry(const struct board_cpu *c, const struct board_insn *pending,
                      const struct taken *t)
@@ -71,6 +80,8 @@ static bool is_entry(const struct board_cpu *c, const struct board_insn *pending
 
     if (!pending || pending->cls != WAYPOINT_INDIRECT)
         return true; /* the caller knows that no branch leads here */
+    if (!at_vectors(c, t))
+        return false;
     if (pending->flags & BOARD_INSN_EXCEPTION_RETURN)
         return c->came_from[c->mode] != to->address;
     if (t->rule->fate == FATE_CANCELLED && t->preferred.address == pending->address)
@@ -116,6 +127,8 @@ static void trace(struct board_cpu *c, const struct taken *t, unsigned number)
 {
     const struct board_place *to = &t->vector;
 
+    /* Right also after a reset, which nothing here sees. */
+    c->vector_base[board_cpu_vectors(c, t->rule->mode)] = to->address & ~0x1fu;
     if (c->mode == MODE_MONITOR && c->nonsecure)
         c->nonsecure = false; /* the core clears SCR.NS */
     c->mode = t->rule->mode;

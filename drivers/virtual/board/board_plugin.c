@@ -70,11 +70,14 @@ static void on_run_state(void *context, bool running, int state)
 {
     (void)context;
     (void)state;
-    if (running)
-        return;
-    for (unsigned i = 0; i < board.cpu_count; i++)
-        board_cpu_halt(&board.cpus[i], board.options.debug);
-    board_port_push(&board.port);
+    for (unsigned i = 0; i < board.cpu_count; i++) {
+        if (running)
+            board_cpu_resume(&board.cpus[i]);
+        else
+            board_cpu_halt(&board.cpus[i], board.options.debug);
+    }
+    if (!running)
+        board_port_push(&board.port);
 }
 
 static void on_vcpu(qemu_plugin_id_t id, unsigned vcpu)
