@@ -31,6 +31,7 @@ enum {
     OPT_ID,
     OPT_ELF,
     OPT_STATS,
+    OPT_CYCLES,
 };
 
 static const struct option options[] = {
@@ -43,6 +44,7 @@ static const struct option options[] = {
     {"source", required_argument, NULL, OPT_SOURCE},
     {"id", required_argument, NULL, OPT_ID},
     {"elf", required_argument, NULL, OPT_ELF},
+    {"cycles", no_argument, NULL, OPT_CYCLES},
     {"stats", no_argument, NULL, OPT_STATS},
     {"jobs", required_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
@@ -55,6 +57,7 @@ const char decode_help[] =
     "\n"
     "  --packets          packets of the trace protocol\n"
     "  --instructions     executed instructions\n"
+    "  --cycles           instructions with a running total of cycles, and where trace was off\n"
     "  --blocks           runs of instructions, each up to a waypoint\n"
     "  --events           exceptions, gaps, context, timestamps\n"
     "  --summary          counts (the default)\n"
@@ -139,6 +142,9 @@ static int parse_option(struct decode_args *args, int option)
         if (args->elf_count == RECORDING_MAX_ELF)
             return usage_error("too many --elf options", NULL);
         args->elf[args->elf_count++] = optarg;
+        return 0;
+    case OPT_CYCLES:
+        args->list.cycles = args->list.instructions = true;
         return 0;
     case OPT_STATS:
         args->list.stats = args->summary = true;

@@ -43,6 +43,7 @@ struct lister {
     uint64_t number; /* of the next instruction to be listed */
     uint64_t gaps[BT_GAP_CAUSES];
     uint64_t exceptions;
+    uint64_t total; /* cycles up to here */
     int error;
     char warning[400];
     struct bt_block out_blocks[OUT_BLOCKS];
@@ -55,9 +56,9 @@ static const struct listing_column packet_columns[] = {
     {"packet", false, -16}, {"detail", false, 0},
 };
 static const struct listing_column instruction_columns[] = {
-    {"core", false, 0},    {"index", true, 8},       {"address", false, 0},
-    {"opcode", false, -8}, {"size", true, 0},        {"isa", false, 0},
-    {"cycles", true, 4},   {"condition", false, -4}, {"text", false, 0},
+    {"core", false, 0}, {"index", true, 8},  {"address", false, 0}, {"opcode", false, -8},
+    {"size", true, 0},  {"isa", false, 0},   {"cycles", true, 4},   {"condition", false, -4},
+    {"text", false, 0}, {"total", true, 10}, /* with --cycles alone: left out otherwise */
 };
 static const struct listing_column block_columns[] = {
     {"core", false, 0}, {"index", true, 8}, {"first", false, 0},      {"last", false, 0},
@@ -129,12 +130,14 @@ static void list_block(struct lister *l, const struct bt_block *b, uint64_t cycl
 static void list_instruction(struct lister *l, uint64_t number, uint64_t address, enum bt_isa isa,
                              unsigned size, uint32_t opcode, enum bt_cond cond, uint64_t cycles)
 {
-    char index[24], addr[24], op[24], bytes[8], cyc[24] = "";
+    char index[24], addr[24], op[24], bytes[8], total[24], cyc[24] = "";
     uint8_t it = it_track_step(&l->it, address, isa, opcode, size);
     snprintf(op, sizeof op, size == 2 ? "%04x" : "%08x", opcode);
     snprintf(bytes, sizeof bytes, "%u", size);
-    if (cycles != FLOW_NO_CYCLES)
+    if (cycles != FLOW_NO_CYCLES) {
         number_text(cyc, sizeof cyc, cycles);
+        l->total += cycles;
+    }
     const char *row[] = {
         l->source->core_name,
         number_text(index, sizeof index, number + 1),
@@ -145,6 +148,7 @@ static void list_instruction(struct lister *l, uint64_t number, uint64_t address
         cyc,
         cond_text(cond),
         disasm_text(l->disasm, address, isa, opcode, size, it),
+        l->options.cycles ? number_text(total, sizeof total, l->total) : "",
     };
     listing_row(&l->instructions, row);
 }
@@ -179,7 +183,10 @@ static void take_event(struct lister *l, const struct bt_event *e)
         l->gaps[e->cause]++;
     if (e->kind == BT_EVENT_EXCEPTION)
         l->exceptions++;
-    if (l->options.events)
+    if (e->flags & BT_EVENT_HAS_CYCLES)
+        l->total += e->cycles;
+    bool off = l->options.cycles && l->options.format == LISTING_TEXT;
+    if (l->options.events || (off && e->kind == BT_EVENT_TRACE_ON))
         list_event(l, e);
 }
 
@@ -343,6 +350,7 @@ struct lister *lister_new(FILE *out, const struct lister_options *options)
     l->options = *options;
     listing_init(&l->packets, out, options->format, COLUMNS(packet_columns));
     listing_init(&l->instructions, out, options->format, COLUMNS(instruction_columns));
+    l->instructions.count -= !options->cycles;
     listing_init(&l->blocks, out, options->format, COLUMNS(block_columns));
     listing_init(&l->events, out, options->format, COLUMNS(event_columns));
     listing_init(&l->summary, out, options->format, COLUMNS(summary_columns));
@@ -367,6 +375,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
     l->view = NULL;
     l->number = 0;
     l->exceptions = 0;
+    l->total = 0;
     memset(l->gaps, 0, sizeof l->gaps);
     memset(&l->it, 0, sizeof l->it);
     l->kept.end = 0;

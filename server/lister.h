@@ -11,6 +11,7 @@ struct lister_options {
     bool instructions;
     bool blocks;
     bool events;
+    bool cycles;   /* a running total beside the instructions, and where trace was off */
     bool stats;    /* what decoding cost, with the summary */
     unsigned jobs; /* threads that decode; 0 and 1: the caller's alone */
     enum listing_format format;

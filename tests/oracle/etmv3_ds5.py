@@ -101,6 +101,14 @@ def total(items):
                for item in items if item[0] in ("insn", "trace-off"))
 
 
+def running_total(folder):
+    """The last `total` of the listing that `--cycles` gives."""
+    rows = oracle.decode("cycles", SOURCE, folder,
+                         ["core", "index", "address", "opcode", "size", "isa", "cycles",
+                          "condition", "text", "total"])
+    return int(rows[-1][-1])
+
+
 def main():
     report = oracle.Report()
     path = oracle.capture(FOLDER)
@@ -114,6 +122,8 @@ def main():
         problems = differences(ours, theirs)
         if total(ours) != total(theirs):
             problems.append(f"cycles: ours {total(ours)}, DS-5 {total(theirs)}")
+        if running_total(str(path)) != total(theirs):
+            problems.append(f"--cycles ends at {running_total(str(path))}, not {total(theirs)}")
         count = sum(1 for item in theirs if item[0] == "insn")
         if count != INSTRUCTIONS:
             problems.append(f"the listing has {count} instructions, expected {INSTRUCTIONS}")
