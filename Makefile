@@ -148,7 +148,7 @@ include drivers/virtual/board/rules.mk
 
 # ---- static checks --------------------------------------------------------------------------
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
-    $(BENCH_SRC) $(HEADERS)
+    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.c tests/demo/*.c)
 .PHONY: format format-check lint
 format:
 	$(Q)clang-format -i $(ALL_C)
