@@ -17,7 +17,7 @@ PACKETS_RATE = 300
 PACKETS_RATIO = 5
 FORMATTER_RATE = 1000
 HALT_MS = 10         # server's share with the default buffer
-MEMORY_GROWTH = 2    # longest recording against a tenth of it
+MEMORY_GROWTH = 2    # longest recording against one of 10 MB
 TIME_GROWTH = 1.5    # per MB, likewise
 
 
@@ -128,7 +128,7 @@ def history(rows, bars):
               f" {r['visit_us']:8.0f} {r['visit_p99_us']:8.0f} {r['newest_us']:14.0f}")
     if len(rows) < 2:
         return
-    before, last = rows[-2:]
+    before, last = min(rows, key=lambda r: abs(r["megabytes"] - 10)), rows[-1]
     name = f"history of {last['megabytes']:.0f} MB"
     bars.most(name, f"memory against {before['megabytes']:.0f} MB",
               ratio(last["owned_kb"], before["owned_kb"]), MEMORY_GROWTH, " x")
