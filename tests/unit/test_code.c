@@ -2,6 +2,7 @@
 /* Program image: who sees which bytes; runs; opcodes; text. */
 #include "decoder/code.h"
 #include "decoder/disasm.h"
+#include "tests/support/decoded.h"
 #include "tests/unit/unit_main.h"
 
 #include <stdio.h>
@@ -54,6 +55,37 @@ START_TEST(same_address_under_two_contexts)
     key.context = 3;
     ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0);
     code_cache_release(&cache);
+    code_image_release(&image);
+}
+END_TEST
+
+/* The same along a trace: a Context ID packet changes whose code the next atom is for. */
+START_TEST(a_context_packet_changes_the_code)
+{
+    static const uint8_t trace[] = {0,    0,    0, 0,    0,    0x80, 0x08, 0x00, 0x10, 0x00,
+                                    0x00, 0x21, 1, 0x84, 0x6e, 0x02, 0x84, 0x6e, 0x03, 0x84};
+    static const uint8_t one[4] = {0xfe, 0xff, 0xff, 0xea};                         /* B . */
+    static const uint8_t two[8] = {0x00, 0x00, 0xa0, 0xe1, 0xfd, 0xff, 0xff, 0xea}; /* NOP; B .-4 */
+    static struct decoded d;
+    struct stream_config config = {.protocol = STREAM_PTM};
+    struct code_image image;
+    code_image_init(&image);
+    add(&image,
+        (struct code_region){
+            .address = 0x1000, .size = 4, .bytes = one, .by = CODE_BY_CONTEXT, .context = 1});
+    add(&image,
+        (struct code_region){.address = 0x1000, .bytes = two, .by = CODE_BY_CONTEXT, .context = 2});
+    ck_assert_int_eq(ptm_config_from_regs(&config.ptm, 0x4000, 0x411cf312, 0x34c01ac2, 0x10), 0);
+    decoded_init(&d, &config, &image);
+    decoded_feed(&d, trace, sizeof trace, 3);
+    ck_assert_uint_eq(d.block_count, 2);
+    ck_assert_uint_eq(bt_block_count(&d.blocks[0]), 1);
+    ck_assert_uint_eq(bt_block_count(&d.blocks[1]), 2);
+    ck_assert_uint_eq(d.blocks[1].first, 0x1000);
+    /* Context 3 has no code there: a gap, not somebody else's instructions. */
+    ck_assert_int_eq(d.events[d.event_count - 1].kind, BT_EVENT_GAP);
+    ck_assert_int_eq(d.events[d.event_count - 1].cause, BT_GAP_NO_CODE);
+    decoded_release(&d);
     code_image_release(&image);
 }
 END_TEST
@@ -254,6 +286,8 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("code");
     unit_case(s, "code: the same address under two context IDs", same_address_under_two_contexts);
+    unit_case(s, "code: a context ID packet changes the code followed",
+              a_context_packet_changes_the_code);
     unit_case(s, "code: security, VMID and core select", security_vmid_and_core_select);
     unit_case(s, "code: an overlay is reloaded", overlay_is_reloaded);
     unit_case(s, "code: overlapping dumps", first_of_two_dumps_wins_and_reads_go_on);
