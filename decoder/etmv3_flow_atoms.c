@@ -54,7 +54,7 @@ static void onward(struct etmv3_flow *f, struct code_run *run)
 static void taken(struct etmv3_flow *f, struct code_run *run)
 {
     f->branched = ETMV3_BRANCHED_DIRECT;
-    f->last = run->start + run->extent;
+    etmv3_set_last(f, run->start + run->extent, run->isa);
     if (run->end == CODE_END_INDIRECT) {
         f->pending = true;
         f->core.cur.known = false;
@@ -75,6 +75,7 @@ static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond c
     if (!hold && !etmv3_has_data(f)) {
         flow_block(&f->core, out, f->first, extent,
                    bt_block_info(count, (enum bt_isa)f->core.cur.isa, cond), cycles);
+        etmv3_set_last(f, last, f->core.cur.isa);
         return;
     }
     f->held = (struct etmv3_held){.first = f->first,
@@ -111,7 +112,7 @@ static inline void step_on(struct etmv3_flow *f, struct code_run *run, uint64_t 
 /* The run was executed to its end, which is no branch: the open block goes on behind it. */
 static void join(struct etmv3_flow *f, struct code_run *run, struct flow_out *out)
 {
-    f->last = run->start + run->extent;
+    etmv3_set_last(f, run->start + run->extent, run->isa);
     if (etmv3_open(f) > JOINED_MAX) {
         end_block(f, f->last, BT_COND_PASS, FLOW_NO_CYCLES, false, out);
         step_on(f, run, f->last, false);
@@ -247,8 +248,10 @@ struct chain {
     uint64_t first; /* address of instruction `done` of the run */
     uint64_t waited;
     uint32_t done;
-    uint32_t count;          /* instructions of the run */
-    struct code_run *branch; /* the last instruction was a taken branch: its run */
+    uint32_t count; /* instructions of the run */
+    uint32_t last_isa;
+    uint64_t last; /* address of the last instruction */
+    bool branched; /* it was a taken branch */
 };
 
 static inline void chain_load(const struct etmv3_flow *f, struct chain *c)
@@ -258,7 +261,9 @@ static inline void chain_load(const struct etmv3_flow *f, struct chain *c)
     c->waited = f->waited;
     c->done = f->done;
     c->count = c->run ? code_run_count(c->run) : 0;
-    c->branch = NULL;
+    c->last = f->last;
+    c->last_isa = f->last_isa;
+    c->branched = false;
 }
 
 static inline void chain_store(struct etmv3_flow *f, const struct chain *c)
@@ -269,10 +274,9 @@ static inline void chain_store(struct etmv3_flow *f, const struct chain *c)
     f->first = c->first;
     f->waited = c->waited;
     f->begin = f->done = c->done;
-    if (c->branch) {
+    etmv3_set_last(f, c->last, c->last_isa);
+    if (c->branched)
         f->branched = ETMV3_BRANCHED_DIRECT;
-        f->last = c->branch->start + c->branch->extent;
-    }
 }
 
 /* Execution goes on behind the instruction at c->first; false: not along links that are there. */
@@ -283,7 +287,7 @@ static inline bool chain_step(struct chain *c, bool passed)
     if (c->done + 1 < c->count) {
         c->first += a32 ? 4 : 2 + 2 * (run->wide >> c->done & 1);
         c->done++;
-        c->branch = NULL;
+        c->branched = false;
         return true;
     }
     bool leaves = passed && is_branch(run);
@@ -292,7 +296,7 @@ static inline bool chain_step(struct chain *c, bool passed)
     next = run->next[leaves ? CODE_TAKEN : CODE_ONWARD];
     if (!next)
         return false;
-    c->branch = leaves ? run : NULL;
+    c->branched = leaves;
     c->run = next;
     c->first = next->start;
     c->done = 0;
@@ -318,6 +322,8 @@ static inline unsigned chain_atoms(struct etmv3_flow *f, struct chain *c,
         flow_block(&f->core, out, first, 0,
                    1u << 8 | (uint32_t)(passed ? BT_COND_PASS : BT_COND_FAIL) << 4 | isa,
                    c->waited);
+        c->last = first;
+        c->last_isa = isa;
         c->waited = 0;
         left--;
     }
@@ -352,7 +358,7 @@ size_t etmv3_follow(struct etmv3_flow *f, const struct etmv3_packet *packets, si
             etmv3_release(f, out);
         f->core.cycles += k->cycles;
         f->since = k->n > 1 || f->since ? 2 : 1;
-        c.branch = NULL;
+        c.branched = false;
         unsigned left = chain_atoms(f, &c, k, out);
         f->branched = ETMV3_BRANCHED_NOT;
         if (left == 0)

@@ -18,6 +18,13 @@ static inline uint32_t etmv3_open(const struct etmv3_flow *f)
     return f->joined + f->done - f->begin;
 }
 
+/* The instruction that was put out last, or joined to the open block. */
+static inline void etmv3_set_last(struct etmv3_flow *f, uint64_t address, uint32_t isa)
+{
+    f->last = address;
+    f->last_isa = (uint8_t)isa;
+}
+
 /* Bytes from the start of the run to its instruction `index`. */
 uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index);
 

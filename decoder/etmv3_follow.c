@@ -12,7 +12,8 @@
 struct path {
     struct code_run *run;
     uint64_t first; /* where the open block begins, or will begin */
-    uint64_t last;  /* address of the last taken branch, or end of the last joined run */
+    uint64_t last;  /* address of the last instruction put out, or joined */
+    uint32_t last_isa;
     uint32_t begin, done, joined;
     uint8_t branched;
     bool pending; /* the run's indirect branch was executed: its branch packet must come */
@@ -23,6 +24,7 @@ static void path_load(const struct etmv3_flow *f, struct path *p)
     *p = (struct path){.run = f->core.run,
                        .first = f->first,
                        .last = f->last,
+                       .last_isa = f->last_isa,
                        .begin = f->begin,
                        .done = f->done,
                        .joined = f->joined,
@@ -37,7 +39,7 @@ static void path_store(struct etmv3_flow *f, const struct path *p)
     f->core.cur.known = !p->pending;
     f->pending = p->pending;
     f->first = p->first;
-    f->last = p->last;
+    etmv3_set_last(f, p->last, p->last_isa);
     f->begin = p->begin;
     f->done = p->done;
     f->joined = p->joined;
@@ -57,6 +59,8 @@ static inline void path_block(struct etmv3_flow *f, struct path *p, uint64_t las
     flow_block(&f->core, out, p->first, (uint32_t)(last - p->first),
                bt_block_info(p->joined + count - p->begin, (enum bt_isa)p->run->isa, cond),
                FLOW_NO_CYCLES);
+    p->last = last;
+    p->last_isa = p->run->isa;
     p->joined = 0;
 }
 
@@ -73,15 +77,15 @@ static inline bool run_out(struct etmv3_flow *f, struct path *p, bool more, stru
         p->begin = p->done = 0;
         p->pending = true;
         p->branched = ETMV3_BRANCHED_DIRECT;
-        p->last = last;
         return true;
     }
     bool leaves = run->end == CODE_END_DIRECT;
     next = run->next[leaves ? CODE_TAKEN : CODE_ONWARD];
     if (!next || run->end == CODE_END_NO_CODE || p->joined + count > JOINED_MAX)
         return false;
-    p->last = last;
     if (!leaves) { /* the open block goes on in the next run */
+        p->last = last;
+        p->last_isa = run->isa;
         p->joined += count - p->begin;
         path_go(p, next);
         return true;

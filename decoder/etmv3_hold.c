@@ -115,8 +115,7 @@ static inline void release_block(struct etmv3_flow *f, struct flow_out *out)
         etmv3_data_scan(f);
     flow_block(&f->core, out, h->first, h->extent,
                bt_block_info(h->count, (enum bt_isa)h->isa, (enum bt_cond)h->cond), h->cycles);
-    f->last = h->first + h->extent;
-    f->last_isa = h->isa;
+    etmv3_set_last(f, h->first + h->extent, h->isa);
     f->held.count = 0;
 }
 
