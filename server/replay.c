@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/replay.h"
 
+#include "server/btrace_blocks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#define CPSR_T       (1u << 5)
 #define XPSR_T       (1u << 24)
 #define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
 
@@ -41,30 +44,12 @@ static void read_recorded_regs(const struct snapshot_device *device, struct gdb_
             set_reg(regs, names[i].reg, value);
 }
 
-/* The last address that the trace knows: where it goes on, else its last instruction. */
-static bool traced_end(const struct replay_core *core, uint64_t *address, enum bt_isa *isa)
-{
-    struct history_window w;
-    if (!core->trace)
-        return false;
-    if (history_position(core->trace->history, address, isa))
-        return true;
-    uint64_t end = history_end(core->trace->history);
-    if (end == 0 || history_window(core->trace->history, end - 1, &w) || w.block_count == 0)
-        return false;
-    struct bt_block last;
-    history_block(&w, w.block_count - 1, &last);
-    *address = bt_block_last(&last);
-    *isa = bt_block_isa(&last);
-    return true;
-}
-
 /* GDB cannot do without PC and PSR: where the recording has none the trace's end stands in. */
 static void complete_regs(struct replay_core *core)
 {
     uint64_t address = 0;
     enum bt_isa isa = core->profile == GDB_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
-    bool traced = traced_end(core, &address, &isa);
+    bool traced = core->trace && btrace_traced_end(core->trace->history, &address, &isa);
     if (!(core->regs.known >> GDB_REG_PC & 1))
         set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
     if (core->regs.known >> GDB_REG_PSR & 1)
@@ -73,7 +58,7 @@ static void complete_regs(struct replay_core *core)
     if (core->profile == GDB_PROFILE_M)
         set_reg(&core->regs, GDB_REG_PSR, XPSR_T);
     else
-        set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? REPLAY_CPSR_T : 0));
+        set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? CPSR_T : 0));
 }
 
 /* ---- cores ----------------------------------------------------------------------------------- */
@@ -85,24 +70,6 @@ static enum gdb_profile profile_of(const struct snapshot_device *device)
     if (device && strncasecmp(device->type, "Cortex-R", 8) == 0)
         return GDB_PROFILE_R;
     return GDB_PROFILE_A;
-}
-
-/* Who reads memory: the state in which the core was last seen. */
-static void init_key(const struct replay *r, struct replay_core *core)
-{
-    struct history_window w;
-    code_key_init(&core->key);
-    core->key.core = core->image_core;
-    if (!core->trace)
-        return;
-    struct history *h = core->trace->history;
-    size_t count = history_window_count(h);
-    if (count && history_window_index(h, count - 1, &w) == BT_OK) {
-        core->key = w.key;
-        for (size_t i = 0; i < w.event_count; i++)
-            flow_track_key(&core->key, &w.events[i]);
-    }
-    (void)r;
 }
 
 static void add_core(struct replay *r, const char *name, const struct snapshot_device *device,
@@ -121,7 +88,10 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
     for (size_t i = 0; i < r->recording.elf_count; i++)
         core->big_endian |= r->recording.elf[i]->big_endian;
     complete_regs(core);
-    init_key(r, core);
+    if (trace)
+        btrace_end_key(trace->history, core->image_core, &core->key);
+    else
+        core->key = (struct code_key){.core = core->image_core};
 }
 
 static bool has_trace(const struct replay *r, const struct snapshot_device *device)
@@ -155,7 +125,7 @@ int replay_init(struct replay *r, const char *path, const char *const *elf, size
                 struct message *why)
 {
     memset(r, 0, sizeof *r);
-    r->size = REPLAY_DEFAULT_SIZE;
+    r->size = BTRACE_DEFAULT_SIZE;
     int error = recording_open(&r->recording, path, elf, elf_count, why);
     if (error)
         return error;
@@ -190,7 +160,7 @@ void replay_release(struct replay *r)
 
 void replay_connected(struct replay *r)
 {
-    r->size = REPLAY_DEFAULT_SIZE;
+    r->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++) {
         r->cores[i].recording = r->cores[i].trace != NULL;
         r->cores[i].delivered = false;
@@ -306,9 +276,7 @@ static int op_btrace_disable(void *ctx, int core)
 static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
 {
     (void)why;
-    struct replay *r = ctx;
-    const uint32_t max = 64u << 20, min = 64 * REPLAY_BLOCK_BYTES;
-    r->size = size > max ? max : size < min ? min : size;
+    ((struct replay *)ctx)->size = btrace_clamp_size(size);
     return BT_OK;
 }
 
@@ -332,7 +300,15 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
         return BT_OK;
     if (annex == GDB_ANNEX_DELTA)
         return BT_ERR_RANGE;
-    return replay_blocks(r, c, out);
+    bool m = c->profile == GDB_PROFILE_M;
+    const struct btrace_view view = {.history = c->trace->history,
+                                     .image = c->image,
+                                     .key = c->key,
+                                     .pc = c->regs.value[GDB_REG_PC],
+                                     .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
+                                     .odd_thumb = r->odd_thumb,
+                                     .size = r->size};
+    return btrace_blocks(&view, out);
 }
 
 static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)

@@ -9,14 +9,6 @@
 #include "protocol/gdb_target.h"
 #include "server/recording_history.h"
 
-/* Instructions of one btrace document, unless the user asks for a larger buffer: GDB takes 4 to
- * 5 microseconds for each, while its prompt is blocked. */
-#define REPLAY_MAX_INSTRUCTIONS 100000u
-#define REPLAY_BLOCK_BYTES      24u /* what GDB counts for a block of its buffer size */
-#define REPLAY_DEFAULT_SIZE     (4u << 20)
-
-#define REPLAY_CPSR_T (1u << 5)
-
 struct replay_core {
     const char *name;
     const struct snapshot_device *device; /* NULL: the recording names no core */
@@ -51,10 +43,6 @@ extern const struct gdb_target replay_target;
 
 /* A new connection: what was read before counts no more, all cores record again. */
 void replay_connected(struct replay *r);
-
-/* Blocks of a core's history for GDB, newest first, ending at the halted PC. */
-int replay_blocks(const struct replay *r, const struct replay_core *core,
-                  struct gdb_btrace_blocks *out);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
 int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A core's history as GDB's btrace wants it: newest block first, straight runs joined, lost trace
- * as gaps, the newest block ending at the halted PC (GDB digest 2.9, 2.12).
- */
-#include "server/replay.h"
+#include "server/btrace_blocks.h"
 
 #include "decoder/code.h"
 
@@ -135,44 +131,43 @@ static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uin
     return false;
 }
 
-static bool psr_thumb(const struct replay_core *core)
+static void begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa)
 {
-    bool m = core->profile == GDB_PROFILE_M;
-    return m || (core->regs.value[GDB_REG_PSR] & REPLAY_CPSR_T);
-}
-
-static void begin_at_pc(struct builder *b, const struct replay_core *core, enum bt_isa *isa)
-{
-    uint64_t address, pc = core->regs.value[GDB_REG_PC];
-    bool known = history_position(core->trace->history, &address, isa);
+    uint64_t address;
+    bool known = history_position(view->history, &address, isa);
     b->open = true;
-    b->begin = b->end = pc;
-    b->thumb = psr_thumb(core);
-    if (known && address == pc)
+    b->begin = b->end = view->pc;
+    b->thumb = view->thumb;
+    if (known && address == view->pc)
         return;
-    if (known && walk_to_pc(b, address, *isa, pc)) {
+    if (known && walk_to_pc(b, address, *isa, view->pc)) {
         b->begin = address;
         return;
     }
     b->gap = true;
 }
 
-int replay_blocks(const struct replay *r, const struct replay_core *core,
-                  struct gdb_btrace_blocks *out)
+uint32_t btrace_clamp_size(uint32_t size)
 {
-    struct history *h = core->trace->history;
-    struct builder b = {.out = out, .key = core->key, .odd_thumb = r->odd_thumb};
+    const uint32_t max = 64u << 20, min = 64 * BTRACE_BLOCK_BYTES;
+    return size > max ? max : size < min ? min : size;
+}
+
+int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out)
+{
+    struct history *h = view->history;
+    struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb};
     struct code_options options = {0};
     struct history_window w;
     enum bt_isa isa = BT_ISA_A32;
-    b.max_blocks = r->size / REPLAY_BLOCK_BYTES;
-    b.max_instructions = REPLAY_MAX_INSTRUCTIONS;
-    if (r->size > REPLAY_DEFAULT_SIZE && b.max_blocks > b.max_instructions)
+    b.max_blocks = view->size / BTRACE_BLOCK_BYTES;
+    b.max_instructions = BTRACE_MAX_INSTRUCTIONS;
+    if (view->size > BTRACE_DEFAULT_SIZE && b.max_blocks > b.max_instructions)
         b.max_instructions = b.max_blocks;
     if (history_end(h) == 0)
         return BT_OK;
-    code_cache_init(&b.code, core->image, &options);
-    begin_at_pc(&b, core, &isa);
+    code_cache_init(&b.code, view->image, &options);
+    begin_at_pc(&b, view, &isa);
     int error = BT_OK;
     for (size_t i = history_window_count(h); i > 0 && !full(&b) && !error; i--) {
         error = history_window_index(h, i - 1, &w);
@@ -184,4 +179,35 @@ int replay_blocks(const struct replay *r, const struct replay_core *core,
         error = close_block(&b);
     code_cache_release(&b.code);
     return error;
+}
+
+/* ---- the end of the history --------------------------------------------------------------------
+ */
+
+void btrace_end_key(struct history *h, uint16_t core, struct code_key *key)
+{
+    struct history_window w;
+    code_key_init(key);
+    key->core = core;
+    size_t count = history_window_count(h);
+    if (count == 0 || history_window_index(h, count - 1, &w) != BT_OK)
+        return;
+    *key = w.key;
+    for (size_t i = 0; i < w.event_count; i++)
+        flow_track_key(key, &w.events[i]);
+}
+
+bool btrace_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa)
+{
+    struct history_window w;
+    if (history_position(h, address, isa))
+        return true;
+    uint64_t end = history_end(h);
+    if (end == 0 || history_window(h, end - 1, &w) || w.block_count == 0)
+        return false;
+    struct bt_block last;
+    history_block(&w, w.block_count - 1, &last);
+    *address = bt_block_last(&last);
+    *isa = bt_block_isa(&last);
+    return true;
 }

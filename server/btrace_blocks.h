@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A core's history as GDB's btrace wants it: newest block first, straight runs joined, lost trace
+ * as gaps, the newest block ending at the halted PC (GDB digest 2.9, 2.12).
+ */
+#ifndef SERVER_BTRACE_BLOCKS_H
+#define SERVER_BTRACE_BLOCKS_H
+
+#include "decoder/history.h"
+#include "protocol/gdb_target.h"
+
+/* Instructions of one document, unless the user asks for a larger buffer: GDB takes 4 to 5
+ * microseconds for each, while its prompt is blocked. */
+#define BTRACE_MAX_INSTRUCTIONS 100000u
+#define BTRACE_BLOCK_BYTES      24u /* what GDB counts for a block of its buffer size */
+#define BTRACE_DEFAULT_SIZE     (4u << 20)
+
+struct btrace_view {
+    struct history *history;
+    const struct code_image *image;
+    struct code_key key; /* who reads code: the state at the end of the history */
+    uint64_t pc;         /* of the halted core */
+    bool thumb;          /* it stands in T32 code */
+    bool odd_thumb;      /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+    uint32_t size;       /* of GDB's buffer, bytes */
+};
+
+/* What GDB asks for, as it will be reported: not less than a few blocks, not more than 64 MiB. */
+uint32_t btrace_clamp_size(uint32_t size);
+
+/* Fills `out`; no block if nothing was traced. 0 or a bt_error. */
+int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out);
+
+/* Who reads memory at the end of the history. `core` is that of the image's regions. */
+void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);
+
+/* The last address that the trace knows: where it goes on, else its last instruction. */
+bool btrace_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa);
+
+#endif
