@@ -64,6 +64,7 @@ static void clear_ring(struct etmv1_flow *f)
 void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out)
 {
+    etmv1_settle(f, out);
     trail_close(&f->trail, out);
     flow_core_gap(&f->trail.core, offset, cause, bytes, out);
     f->synced = false;
@@ -73,6 +74,7 @@ void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cau
 /* Statuses and bytes do not agree: the branch at f->next is the first to synchronise at again. */
 static void desync(struct etmv1_flow *f, struct flow_out *out)
 {
+    etmv1_settle(f, out);
     trail_close(&f->trail, out);
     flow_core_gap(&f->trail.core, etmv1_offset(f), BT_GAP_DESYNC, 0, out);
     f->synced = false;
@@ -102,6 +104,7 @@ static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct
         f->aligned = false;
     bool lost = status == ETMV1_ID && known && read == ETMV1_STEP_LOST;
     etmv1_count(f, out);
+    f->told = false;
     if (known) {
         trail_add(t, out, &step, passed ? BT_COND_PASS : BT_COND_FAIL, trail_cycles(t));
         trail_advance(t, &step, passed);
@@ -266,6 +269,7 @@ static void packet(struct etmv1_flow *f, const struct etmv1_packet *k, struct fl
         etmv1_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
         break;
     case ETMV1_END:
+        etmv1_settle(f, out);
         trail_close(&f->trail, out);
         break;
     case ETMV1_INCOMPLETE:

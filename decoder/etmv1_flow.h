@@ -45,7 +45,10 @@ struct etmv1_flow {
     bool ended;       /* no more cycles will come */
     bool aligned;     /* `data` is where the next status's data is, at the earliest */
     bool data_known;  /* data_base is a full address */
+    bool told;        /* a branch packet gave the position, and no instruction ran since */
+    bool start_held;  /* `start` was abandoned: the next branch says whether it counts */
     uint32_t data_base;
+    struct etmv1_target start;
     struct etmv1_cursor data;
     uint64_t earliest; /* place where the bytes of the next status may begin */
     uint64_t first;    /* places in the ring: oldest, next status, end */

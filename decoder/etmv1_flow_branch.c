@@ -96,10 +96,26 @@ static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flo
 static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned reason,
                   struct flow_out *out)
 {
-    trail_on(&f->trail, out, t->offset, reason, t->value, t->isa, !f->synced);
+    trail_on(&f->trail, out, t->offset, reason, t->value, t->isa, !f->synced, f->told);
+    f->told = false;
     f->data_known = false;
     go_to(f, t, out);
     f->synced = f->started = true;
+}
+
+void etmv1_settle(struct etmv1_flow *f, struct flow_out *out)
+{
+    if (!f->start_held)
+        return;
+    f->start_held = false;
+    begin(f, &f->start, f->start.reason, out);
+}
+
+/* Of a start that was abandoned the next branch says whether it counts. */
+static void hold_start(struct etmv1_flow *f, const struct etmv1_target *t)
+{
+    f->start = *t;
+    f->start_held = true;
 }
 
 static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsigned number,
@@ -144,6 +160,7 @@ static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
     }
     if (!known)
         return;
+    f->told = step.end != CODE_END_DIRECT || step.target != t->value;
     bool odd =
         step.end == CODE_END_PAGE || (step.end == CODE_END_DIRECT && step.target != t->value);
     trail_add(trail, out, &step, BT_COND_PASS, trail_cycles(trail));
@@ -170,6 +187,9 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
         return ETMV1_STEP_LOST;
     drop_targets(f, 1);
     bool starts = t.reason >= ETMV1_TRACE_ON && t.reason <= ETMV1_DEBUG_EXIT;
+    if (starts)
+        f->start_held = false; /* it takes the place of one that was abandoned (digest 11) */
+    etmv1_settle(f, out);
     etmv1_count(f, out);
     if (!starts)
         take(f, &t, data, out);
@@ -181,6 +201,8 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
         go_to(f, &t, out);
     else if (!w.abandoned)
         begin(f, &t, t.reason, out);
+    else
+        hold_start(f, &t);
     etmv1_move(f);
     etmv1_pass(f, out, w.span - 1);
     return ETMV1_STEP_DONE;

@@ -50,6 +50,9 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out);
 /* The same while not synchronised. */
 enum etmv1_step etmv1_hunt(struct etmv1_flow *f, struct flow_out *out);
 
+/* A start of tracing that waits to be told is told now: nothing took its place. */
+void etmv1_settle(struct etmv1_flow *f, struct flow_out *out);
+
 /* ---- etmv1_flow_data.c ---- */
 
 #define ETMV1_WORDS 20 /* transfers told of one instruction: an LDM has 16 */

@@ -91,6 +91,7 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
 {
     struct flow_core *core = &f->trail.core;
     etmv2_release(f, out);
+    f->arrival = f->arrival == ETMV2_BY_TFO ? ETMV2_FIRST_SINCE_TFO : ETMV2_BY_CODE;
     if (f->waiting)
         unknown_target(f, out, offset);
     if (!core->cur.known || !trail_fetch(&f->trail, out, offset, &f->step)) {
@@ -124,10 +125,10 @@ static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
     bool counts = k->status != ETMV2_TD || (k->flags & (ETMV2_WAITING | ETMV2_TFO_CYCLE));
     if (f->config.cycle_accurate && counts)
         f->trail.core.cycles++;
-    f->functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
+    bool functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
     if (k->flags & ETMV2_TRIGGER)
         trigger(f, k, out);
-    if (!f->synced || !f->functional)
+    if (!f->synced || !functional)
         return;
     if (k->status >= ETMV2_PHANTOM)
         execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
@@ -152,8 +153,10 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 {
     etmv2_release(f, out);
     if (k->number || !f->synced) {
-        trail_on(&f->trail, out, k->offset, k->number, (uint32_t)k->value, k->isa, !f->synced);
+        trail_on(&f->trail, out, k->offset, k->number, (uint32_t)k->value, k->isa, !f->synced,
+                 f->arrival == ETMV2_BY_BRANCH);
         f->waiting = false;
+        f->arrival = ETMV2_BY_TFO;
         f->access = (struct etmv2_access){0};
         if (k->number == RESTARTED || !f->synced)
             etmv2_data_forget(f);
@@ -169,6 +172,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
         execute(f, out, k->offset, true);
     if (k->flags & ETMV2_LSIP) {
         f->waiting = false;
+        f->arrival = ETMV2_BY_BRANCH;
         flow_go_to(&f->trail.core, k->address, k->isa2);
     }
 }
@@ -186,6 +190,7 @@ static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     if (back)
         flow_event_address(e, *back, f->step.isa);
     f->waiting = false;
+    f->arrival = ETMV2_BY_EXCEPTION;
     flow_go_to(&f->trail.core, k->value, k->isa);
 }
 
@@ -206,7 +211,9 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 {
     uint32_t back = (uint32_t)f->trail.core.cur.address;
     bool known = f->trail.core.cur.known;
-    bool own = number == EXC_UND || number == EXC_DABT || (number == EXC_PABT && f->functional);
+    /* What was branched to since the last status has none: it is not the last instruction. */
+    bool moved = f->arrival == ETMV2_BY_BRANCH || f->arrival == ETMV2_BY_EXCEPTION;
+    bool own = number == EXC_DABT || ((number == EXC_UND || number == EXC_PABT) && !moved);
     if (own) { /* a load may have been overtaken: then it is not the held one */
         known = f->held && (number != EXC_DABT || f->held_data || !etmv2_has_data(f));
         back = f->step.address;
@@ -218,6 +225,22 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
         etmv2_data_drop(f);
     etmv2_release(f, out);
     exception(f, k, out, number, known ? &back : NULL, 0);
+}
+
+/*
+ * Digest 8.4: where tracing began with a load or store multiple that was in progress, a branch
+ * packet says where execution goes on. The LSM may have its status, or only data.
+ */
+static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct trail_step step = f->step;
+    if (f->arrival == ETMV2_BY_TFO) {
+        if (!trail_fetch(&f->trail, out, k->offset, &step))
+            return false;
+    } else if (f->arrival != ETMV2_FIRST_SINCE_TFO || !f->held) {
+        return false;
+    }
+    return etmv2_is_lsm(f, &step);
 }
 
 static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
@@ -235,11 +258,12 @@ static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
         completing(f, k, out, number);
         return;
     }
-    if (!f->waiting && core->cur.known) {
+    if (!f->waiting && core->cur.known && !leaves_lsm(f, k, out)) {
         etmv2_release(f, out);
         trail_warn(&f->trail, out, k->offset, BT_GAP_DESYNC, core->cur.address);
     }
     f->waiting = false;
+    f->arrival = ETMV2_BY_BRANCH;
     flow_go_to(core, k->value, k->isa);
 }
 
@@ -257,6 +281,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
     flow_core_gap(&f->trail.core, offset, cause, bytes, out);
     f->synced = false;
     f->waiting = false;
+    f->arrival = ETMV2_BY_CODE;
     etmv2_data_forget(f);
 }
 

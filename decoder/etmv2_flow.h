@@ -39,6 +39,15 @@ struct etmv2_access {
     uint8_t bytes; /* of one transfer; 0: not known */
 };
 
+/* What gave the position that execution has reached. */
+enum etmv2_arrival {
+    ETMV2_BY_CODE,         /* the instruction before it */
+    ETMV2_BY_BRANCH,       /* a packet with its address, and no instruction ran since */
+    ETMV2_BY_EXCEPTION,    /* same, and it is a vector */
+    ETMV2_BY_TFO,          /* tracing began there, and no instruction ran since */
+    ETMV2_FIRST_SINCE_TFO, /* the one instruction since then */
+};
+
 /* See struct flow_core for copies. */
 struct etmv2_flow {
     struct trail trail;
@@ -49,7 +58,7 @@ struct etmv2_flow {
     bool waiting;      /* an indirect branch was executed: its packet must come */
     bool held;         /* `step` is the latest instruction, not put out yet */
     bool held_data;    /* which transfers data */
-    bool functional;   /* the latest status is that of an instruction */
+    uint8_t arrival;   /* enum etmv2_arrival */
     uint8_t held_cond; /* enum bt_cond */
     uint8_t event_count;
     struct trail_step step;

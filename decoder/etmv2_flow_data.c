@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+bool etmv2_is_lsm(struct etmv2_flow *f, const struct trail_step *step)
+{
+    uint32_t opcode;
+    if (!trail_opcode(&f->trail, step, &opcode))
+        return false;
+    struct transfer t = transfer_of(opcode, step->size, (enum bt_isa)step->isa);
+    return t.kind == ACCESS_MEMORY && t.count != 1;
+}
+
 void etmv2_data_owner(struct etmv2_flow *f)
 {
     uint32_t opcode;

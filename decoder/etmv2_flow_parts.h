@@ -20,6 +20,9 @@ static inline bool etmv2_has_data(const struct etmv2_flow *f)
     return f->config.data_value || f->config.data_address || f->config.monitor_cprt;
 }
 
+/* Does the instruction make several transfers, or a number that the code does not say? */
+bool etmv2_is_lsm(struct etmv2_flow *f, const struct trail_step *step);
+
 /* The held instruction was executed: does it transfer data? */
 void etmv2_data_owner(struct etmv2_flow *f);
 

@@ -135,15 +135,12 @@ void trail_warn(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_
 }
 
 void trail_on(struct trail *t, struct flow_out *out, uint64_t offset, unsigned reason,
-              uint32_t address, uint8_t isa, bool first)
+              uint32_t address, uint8_t isa, bool first, bool told)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
     uint8_t cause = first ? BT_GAP_NONE : causes[reason & 3];
-    if (cause && t->core.cur.known) {
-        /* Where the gap begins is known, too: one event for each end. */
+    if (cause && told && t->core.cur.known)
         trail_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
-        cause = BT_GAP_NONE;
-    }
     struct bt_event *e = trail_event(t, out, BT_EVENT_TRACE_ON, offset);
     e->cause = cause;
     e->value = reason;

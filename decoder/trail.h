@@ -72,10 +72,12 @@ void trail_warn(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_
 
 /*
  * Tracing begins at `address`, for one of the reasons of digest etmv1.md 7.3 and etmv2.md 8.4
- * (0: synchronisation). `gap`: where it had been lost is known to be core.cur.address.
+ * (0: synchronisation). `first`: nothing came before, or its loss has an event of its own.
+ * `told`: a branch packet gave core.cur.address, and nothing has run there: so the code alone does
+ * not say where the gap begins, and a gap event does.
  */
 void trail_on(struct trail *t, struct flow_out *out, uint64_t offset, unsigned reason,
-              uint32_t address, uint8_t isa, bool first);
+              uint32_t address, uint8_t isa, bool first, bool told);
 
 /* Number of the exception (as PTM numbers them, pft.md 12.1) whose vector this is; 0: none. */
 unsigned trail_vector(const struct trail *t, uint32_t address, uint8_t isa);

@@ -60,10 +60,11 @@ void port_truth_trace_on(struct port_truth *t, unsigned reason, uint32_t address
         e->event.cause = causes[reason];
         e->event.flags = gap ? BT_EVENT_HAS_ADDRESS : 0;
         e->event.address = gap ? *gap : 0;
-        e->optional = !gap;
+        e->optional = true;
     }
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_TRACE_ON);
     e->after = after;
+    e->event.cause = t->started ? causes[reason] : BT_GAP_NONE;
     e->event.value = reason;
     e->event.flags = BT_EVENT_HAS_ADDRESS;
     e->event.address = address;
@@ -156,8 +157,9 @@ static bool same(const struct bt_event *want, const struct bt_event *got)
     if (want->kind == BT_EVENT_DATA)
         return address && want->value == got->value && want->number == got->number &&
                same_owner(want, got) && (want->flags & flags) == (got->flags & flags);
+    bool gap = want->kind == BT_EVENT_GAP || want->kind == BT_EVENT_TRACE_ON;
     return want->kind == got->kind && want->position == got->position && address &&
-           (want->kind != BT_EVENT_GAP || want->cause == got->cause) && want->value == got->value &&
+           (!gap || want->cause == got->cause) && want->value == got->value &&
            (want->kind != BT_EVENT_EXCEPTION || want->number == got->number);
 }
 

@@ -24,7 +24,7 @@ struct port_truth_event {
     size_t owner;          /* data: its instruction, PORT_TRUTH_NONE: not in the trace */
     bool pending;          /* in a cycle that may still be lost */
     bool dropped;
-    bool optional; /* gap that begins at no known place: trace-on tells the cause, too */
+    bool optional; /* where a gap begins, if the code does not say it: trace-on has the cause */
 };
 
 /* All memory belongs to the truth: port_truth_release(). */

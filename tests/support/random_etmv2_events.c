@@ -68,12 +68,6 @@ int random_etmv2_start(struct random_etmv2_work *w, unsigned reason)
     show_context(w, false);
     if (t->event_count > events)
         t->events[events].after = after;
-    if (w->reopened != PORT_TRUTH_NONE) {
-        /* Its status has a branch address if others have run since: a decoder may find that odd. */
-        struct port_truth_event *e = port_truth_event(t, BT_EVENT_WARNING);
-        e->after = w->reopened;
-        e->optional = true;
-    }
     w->mode = MODE_ON;
     w->region = t->insn_count;
     w->last_fresh = false;
@@ -133,8 +127,7 @@ int random_etmv2_exception(struct random_etmv2_work *w, unsigned vector, bool ca
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_EXCEPTION);
     e->event.number = numbers[vector];
     e->event.value = v->address;
-    /* Whose a prefetch abort is, the last instruction's or the next one's, is not certain. */
-    e->event.flags = vector == 3 ? 0 : BT_EVENT_HAS_ADDRESS;
+    e->event.flags = BT_EVENT_HAS_ADDRESS;
     e->event.address = w->flow->code.insns[resume].address;
     return 0;
 }
