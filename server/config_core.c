@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* [core] sections: registers, and what the cores and the trace together must fulfil. */
+#include "server/config_internal.h"
+#include "server/source.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+int config_add_register(struct config_parser *p, unsigned line, unsigned i, const char *name,
+                        const char *value)
+{
+    const struct config_register *known = config_find_register(name);
+    struct config_core *core = &p->config->cores[i];
+    struct snapshot_device *device = known->of_core ? &core->core_device : &core->source_device;
+    struct snapshot_reg reg = {.name = known->name,
+                               .has_index = known->index != CONFIG_NO_INDEX,
+                               .index = known->index != CONFIG_NO_INDEX ? known->index : 0,
+                               .size = 32,
+                               .line = line};
+    for (size_t k = 0; k < device->reg_count; k++)
+        if (strcmp(device->regs[k].name, name) == 0)
+            return config_fail(p, line, name, "comes twice (first in line %u)",
+                               device->regs[k].line);
+    if (!config_parse_number(value, &reg.value) || reg.value > UINT32_MAX)
+        return config_fail(p, line, name,
+                           "'%s' is not the value of a register; allowed: a number up to "
+                           "0xffffffff",
+                           value);
+    struct snapshot_reg *grown =
+        realloc(device->regs, (device->reg_count + 1) * sizeof *device->regs);
+    if (!grown)
+        return BT_ERR_NOMEM;
+    device->regs = grown;
+    device->regs[device->reg_count++] = reg;
+    return BT_OK;
+}
+
+static unsigned register_line(const struct config_parser *p, unsigned i, const char *name)
+{
+    const struct snapshot_reg *reg = snapshot_find_reg(&p->config->cores[i].source_device, name);
+    return reg ? reg->line : p->cores[i].section;
+}
+
+/* ---- one core -------------------------------------------------------------------------------- */
+
+static unsigned key_line(const struct config_parser *p, unsigned i, const char *name)
+{
+    size_t count;
+    const struct config_key *key = config_find_key("core", name);
+    unsigned line = p->cores[i].key[key - config_keys(&count)];
+    return line ? line : p->cores[i].section;
+}
+
+static int check_type(struct config_parser *p, unsigned i)
+{
+    struct config_nearest nearest = {.word = p->config->cores[i].type};
+    size_t count;
+    const char *const *types = config_core_types(&count);
+    for (size_t k = 0; k < count; k++) {
+        if (strcmp(types[k], nearest.word) == 0)
+            return BT_OK;
+        config_nearest_offer(&nearest, types[k]);
+    }
+    char allowed[400] = "";
+    for (size_t k = 0, n = 0; k < count && n < sizeof allowed; k++)
+        n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%s", k ? ", " : "", types[k]);
+    if (nearest.best)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "core '%s' is not known; did you mean '%s'?", nearest.word,
+                           nearest.best);
+    return config_fail(p, key_line(p, i, "type"), "type", "core '%s' is not known; allowed: %s",
+                       nearest.word, allowed);
+}
+
+/* The type goes into a recording's ini files as it is. */
+static const struct source_protocol *protocol_of(const char *type)
+{
+    size_t length = strlen(type);
+    for (size_t k = 0; k < length; k++)
+        if (!isalnum((unsigned char)type[k]) && type[k] != '.')
+            return NULL;
+    return length < 32 ? source_protocol_of_type(type) : NULL;
+}
+
+/* "FILE:LINE", "PTM_0": what messages of the decoder's configuration begin with and speak of. */
+static int name_devices(struct config_parser *p, unsigned i)
+{
+    struct config_core *core = &p->config->cores[i];
+    char place[640], name[64];
+    const char *type = core->source_device.type;
+    size_t letters = 0;
+    while (type && isalpha((unsigned char)type[letters]))
+        letters++;
+    snprintf(place, sizeof place, "%s:%u", p->path, p->cores[i].section);
+    snprintf(name, sizeof name, "%.*s_%u", (int)letters, type ? type : "", i);
+    core->core_device.path = core->source_device.path = config_keep(p->config, place);
+    core->core_device.name = config_keep(p->config, core->name);
+    core->core_device.type = config_keep(p->config, core->type);
+    core->source_device.name = config_keep(p->config, name);
+    core->core_device.class_name = "core";
+    core->core_device.device_class = SNAPSHOT_CLASS_CORE;
+    core->source_device.class_name = "trace_source";
+    core->source_device.device_class = SNAPSHOT_CLASS_TRACE_SOURCE;
+    bool ok = core->core_device.path && core->core_device.name && core->core_device.type &&
+              core->source_device.name;
+    return ok ? BT_OK : BT_ERR_NOMEM;
+}
+
+static int check_trace_id(struct config_parser *p, unsigned i)
+{
+    uint64_t id, other;
+    const struct snapshot_device *device = &p->config->cores[i].source_device;
+    unsigned line = register_line(p, i, "ETMTRACEIDR");
+    if (!p->config->formatted)
+        return BT_OK;
+    if (snapshot_reg(device, "ETMTRACEIDR", &id))
+        return config_fail(p, line, "ETMTRACEIDR",
+                           "is missing: frames tell the trace of one core from that of another by "
+                           "it; allowed: 1 to 0x6f");
+    if (id < 1 || id > FORMATTER_ID_MAX)
+        return config_fail(p, line, "ETMTRACEIDR",
+                           "0x%llx is not the ID of a trace source; allowed: 1 to 0x6f",
+                           (unsigned long long)id);
+    for (unsigned k = 0; k < i; k++)
+        if (snapshot_reg(&p->config->cores[k].source_device, "ETMTRACEIDR", &other) == BT_OK &&
+            other == id)
+            return config_fail(p, line, "ETMTRACEIDR", "0x%llx is that of [core %s] too",
+                               (unsigned long long)id, p->config->cores[k].name);
+    return BT_OK;
+}
+
+static int check_source(struct config_parser *p, unsigned i)
+{
+    struct config_core *core = &p->config->cores[i];
+    struct stream_config stream = {0};
+    unsigned trace_id = 0;
+    core->has_source = core->source_device.type != NULL;
+    if (!core->has_source && core->source_device.reg_count)
+        return config_fail(p, core->source_device.regs[0].line, core->source_device.regs[0].name,
+                           "is a register of a trace unit, but [core %s] has no 'source'",
+                           core->name);
+    if (!core->has_source)
+        return BT_OK;
+    const struct source_protocol *protocol = protocol_of(core->source_device.type);
+    if (!protocol)
+        return config_fail(p, key_line(p, i, "source"), "source",
+                           "the protocol of '%s' is not known; allowed: %s",
+                           core->source_device.type, config_find_key("core", "source")->allowed);
+    int error = check_trace_id(p, i);
+    if (error)
+        return error;
+    stream.protocol = protocol->protocol;
+    p->why->text[0] = '\0';
+    error =
+        protocol->configure(&core->source_device, &core->core_device, &stream, &trace_id, p->why);
+    p->failed = error && p->why->text[0];
+    return error;
+}
+
+static int check_thread(struct config_parser *p, unsigned i)
+{
+    struct config_core *cores = p->config->cores;
+    if (cores[i].thread == 0)
+        cores[i].thread = i + 1;
+    for (unsigned k = 0; k < i; k++)
+        if (cores[k].thread == cores[i].thread)
+            return config_fail(p, key_line(p, i, "thread"), "thread", "%u is that of [core %s] too",
+                               cores[i].thread, cores[k].name);
+    return BT_OK;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Core and source are devices of one recording: their names must differ. */
+static int check_names(struct config_parser *p)
+{
+    struct config *c = p->config;
+    for (unsigned i = 0; i < c->core_count; i++)
+        for (unsigned k = 0; k < c->core_count; k++)
+            if (c->cores[k].has_source &&
+                strcmp(c->cores[i].name, c->cores[k].source_device.name) == 0)
+                return config_fail(p, p->cores[i].section, c->cores[i].name,
+                                   "is the name that the trace unit of [core %s] has in "
+                                   "recordings; another one is needed",
+                                   c->cores[k].name);
+    return BT_OK;
+}
+
+int config_check_cores(struct config_parser *p)
+{
+    struct config *c = p->config;
+    unsigned sources = 0;
+    if (c->core_count == 0)
+        return config_fail(p, 0, "[core NAME]", "is missing: one section for each core");
+    for (unsigned i = 0; i < c->core_count; i++) {
+        int error = name_devices(p, i);
+        if (!error)
+            error = check_type(p, i);
+        if (!error)
+            error = check_source(p, i);
+        if (!error)
+            error = check_thread(p, i);
+        if (error)
+            return error;
+        sources += c->cores[i].has_source;
+        if (sources > 1 && !c->formatted)
+            return config_fail(p, key_line(p, i, "source"), "source",
+                               "format = raw holds the trace of one source, and another core has "
+                               "one already; allowed: format = tpiu or frames");
+    }
+    if (sources == 0)
+        return config_fail(p, p->cores[0].section, "source",
+                           "no core has one, so there is nothing to trace; allowed: %s",
+                           config_find_key("core", "source")->allowed);
+    return check_names(p);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the board file reader share. */
+#ifndef SERVER_CONFIG_INTERNAL_H
+#define SERVER_CONFIG_INTERNAL_H
+
+#include "server/config.h"
+#include "server/config_keys.h"
+
+#define CONFIG_KEYS_MAX  32
+#define CONFIG_VALUE_MAX 4096 /* characters of a value, and of a command's word */
+
+/* Lines where keys stand, by their place in the table; 0: not given. */
+struct config_lines {
+    unsigned section;
+    unsigned key[CONFIG_KEYS_MAX];
+};
+
+struct config_parser {
+    struct config *config;
+    const struct config_names *names;
+    const char *path; /* for messages */
+    const char *dir;  /* $DIR */
+    struct message *why;
+    bool failed;               /* *why is filled in */
+    struct config_lines lines; /* of all sections but [core] */
+    struct config_lines cores[CONFIG_MAX_CORES];
+};
+
+/* Sets *why to "FILE:LINE: KEY: text" (no LINE if that is 0) and returns BT_ERR_FORMAT. */
+int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A copy that lives as long as the configuration; NULL: out of memory. */
+char *config_keep(struct config *config, const char *text);
+
+/* The value of a key of the table, to its field in `base`. */
+int config_store(struct config_parser *p, unsigned line, const struct config_key *key, void *base,
+                 const char *value);
+
+/* Replaces the dollar names. */
+int config_expand(struct config_parser *p, unsigned line, const char *key, const char *text,
+                  char *out, size_t size);
+
+/* A decimal number, or a hexadecimal one with 0x; all of the text. */
+bool config_parse_number(const char *text, uint64_t *value);
+
+/* NULL, or why the text is no address. */
+const char *config_address_problem(const char *text, struct config_address *address);
+
+/* A register line of core number i. */
+int config_add_register(struct config_parser *p, unsigned line, unsigned i, const char *name,
+                        const char *value);
+
+/* After the last line: what only all sections together can tell. */
+int config_check_cores(struct config_parser *p);
+
+/* The file of a board's bare name. Returns 0 or BT_ERR_IO with *why filled. */
+int config_find_board(const char *name, char *path, size_t size, struct message *why);
+
+/* The virtual board's plugin; false if there is none (`path` then names where it should be). */
+bool config_find_plugin(char *path, size_t size);
+
+#endif

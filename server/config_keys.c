@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/config_keys.h"
+
+#include "server/config_internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(struct config, name), sizeof(((struct config *)0)->name)
+#define CORE(name)  offsetof(struct config_core, name), sizeof(((struct config_core *)0)->name)
+#define KIB         ((uint64_t)1 << 10)
+#define MIB         ((uint64_t)1 << 20)
+#define GIB         ((uint64_t)1 << 30)
+
+#define ADDRESS "HOST:PORT, :PORT (this machine), [ADDRESS]:PORT or unix:PATH"
+
+static const struct config_key keys[] = {
+    {"board", "name", CONFIG_TEXT, FIELD(name), 0, 0, false, NULL, "a short text"},
+    {"board", "description", CONFIG_TEXT, FIELD(description), 0, 0, false, NULL, "a line of text"},
+    {"target", "connect", CONFIG_ADDRESS, FIELD(target), 0, 0, true, NULL, ADDRESS},
+    {"target", "command", CONFIG_WORDS, FIELD(command), 0, 0, false, NULL,
+     "a program and its arguments; double quotes group words"},
+    {"target", "reset", CONFIG_TEXT, FIELD(reset), 0, 0, false, NULL,
+     "a command of the target's GDB server"},
+    {"trace", "listen", CONFIG_ADDRESS, FIELD(trace), 0, 0, false, NULL, ADDRESS},
+    {"trace", "connect", CONFIG_ADDRESS, FIELD(trace), 0, 0, false, NULL, ADDRESS},
+    {"trace", "control", CONFIG_ADDRESS, FIELD(control), 0, 0, false, NULL, ADDRESS},
+    {"trace", "format", CONFIG_FORMAT, FIELD(mode), 0, 0, true, NULL, "tpiu, frames or raw"},
+    {"trace", "ring", CONFIG_SIZE, FIELD(ring), 64 * KIB, GIB, false, "16M",
+     "bytes, 64K to 1G; K, M and G may follow the number"},
+    {"trace", "drain_ms", CONFIG_NUMBER, FIELD(drain_ms), 0, 60000, false, "200",
+     "milliseconds, 0 to 60000"},
+    {"trace", "backpressure", CONFIG_SWITCH, FIELD(backpressure), 0, 0, false, "no", "yes or no"},
+    {"history", "memory", CONFIG_SIZE, FIELD(memory), 64 * KIB, 64 * GIB, false, "64M",
+     "bytes for each core, 64K to 64G; K, M and G may follow the number"},
+    {"history", "checkpoint", CONFIG_SIZE, FIELD(checkpoint), KIB, 16 * MIB, false, "64K",
+     "bytes, 1K to 16M; K and M may follow the number"},
+    {"gdb", "listen", CONFIG_ADDRESS, FIELD(listen), 0,
+     CONFIG_ADDRESS_ANY_PORT | CONFIG_ADDRESS_LOOPBACK, false, "127.0.0.1:3333",
+     "127.0.0.1:PORT, [::1]:PORT or :PORT; port 0 takes a free one"},
+    {"record", "dir", CONFIG_TEXT, FIELD(record_dir), 0, 0, false, NULL, "a folder"},
+    {"core", "type", CONFIG_TEXT, CORE(type), 0, 0, true, NULL, "the name of a core"},
+    {"core", "program", CONFIG_TEXT, CORE(program), 0, 0, false, NULL, "an ELF file"},
+    {"core", "thread", CONFIG_NUMBER, CORE(thread), 1, 1024, false, NULL, "1 to 1024"},
+    {"core", "source", CONFIG_STRING, CORE(source_device.type), 0, 0, false, NULL,
+     "the trace unit's type, PTM1.0 to PTM1.1 or ETM1.0 to ETM3.5"},
+};
+
+_Static_assert(sizeof keys / sizeof *keys <= CONFIG_KEYS_MAX, "room for the line of each key");
+
+const struct config_key *config_keys(size_t *count)
+{
+    *count = sizeof keys / sizeof *keys;
+    return keys;
+}
+
+const struct config_key *config_find_key(const char *section, const char *name)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+/* Those that change what the trace looks like, and those that say what was traced. */
+static const struct config_register registers[] = {
+    {"ETMCR", 0x000, false},
+    {"ETMCCR", 0x001, false},
+    {"ETMTRIGGER", 0x002, false},
+    {"ETMSR", 0x004, false},
+    {"ETMSCR", 0x005, false},
+    {"ETMTSSCR", 0x006, false},
+    {"ETMTECR2", 0x007, false},
+    {"ETMTEEVR", 0x008, false},
+    {"ETMTECR1", 0x009, false},
+    {"ETMFFRR", 0x00a, false},
+    {"ETMFFLR", 0x00b, false},
+    {"ETMSYNCFR", 0x078, false},
+    {"ETMIDR", 0x079, false},
+    {"ETMCCER", 0x07a, false},
+    {"ETMEXTINSELR", 0x07b, false},
+    {"ETMTSEVR", 0x07e, false},
+    {"ETMAUXCR", 0x07f, false},
+    {"ETMTRACEIDR", 0x080, false},
+    {"PORT_LAYOUT", CONFIG_NO_INDEX, false},
+    {"SCTLR", CONFIG_NO_INDEX, true},
+};
+
+const struct config_register *config_registers(size_t *count)
+{
+    *count = sizeof registers / sizeof *registers;
+    return registers;
+}
+
+const struct config_register *config_find_register(const char *name)
+{
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if (strcmp(registers[i].name, name) == 0)
+            return &registers[i];
+    return NULL;
+}
+
+static const char *const core_types[] = {
+    "Cortex-A5",   "Cortex-A7",   "Cortex-A8",    "Cortex-A9",   "Cortex-A12",   "Cortex-A15",
+    "Cortex-A17",  "Cortex-R4",   "Cortex-R5",    "Cortex-R7",   "Cortex-R8",    "Cortex-M3",
+    "Cortex-M4",   "Cortex-M7",   "ARM7TDMI",     "ARM7TDMI-S",  "ARM720T",      "ARM7EJ-S",
+    "ARM9TDMI",    "ARM920T",     "ARM922T",      "ARM940T",     "ARM926EJ-S",   "ARM946E-S",
+    "ARM966E-S",   "ARM968E-S",   "ARM1020E",     "ARM1022E",    "ARM1026EJ-S",  "ARM1136J-S",
+    "ARM1136JF-S", "ARM1156T2-S", "ARM1156T2F-S", "ARM1176JZ-S", "ARM1176JZF-S", "ARM11MPCore",
+    "SC300",
+};
+
+const char *const *config_core_types(size_t *count)
+{
+    *count = sizeof core_types / sizeof *core_types;
+    return core_types;
+}
+
+/* ---- did you mean ---------------------------------------------------------------------------- */
+
+#define WORD_MAX 63
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits that turn one word into the other; letters in the wrong case count nothing, two that are
+ * swapped count one. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    unsigned rows[3][WORD_MAX + 1];
+    if (n > WORD_MAX || m > WORD_MAX)
+        return WORD_MAX;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
+                y == tolower((unsigned char)a[i - 2]))
+                row[j] = least(row[j], above2[j - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+void config_nearest_offer(struct config_nearest *n, const char *candidate)
+{
+    unsigned d = distance(n->word, candidate);
+    unsigned limit = strlen(candidate) <= 4 ? 1 : strlen(candidate) <= 8 ? 2 : 3;
+    if (d > limit || (n->best && d >= n->distance))
+        return;
+    n->best = candidate;
+    n->distance = d;
+}

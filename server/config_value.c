@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Values of a board file's keys: numbers, addresses, words, dollar names. */
+#include "server/config_internal.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#define WORDS_MAX 256
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static int digit_of(char c, unsigned base)
+{
+    int d = c >= '0' && c <= '9'   ? c - '0'
+            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+            : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                   : 16;
+    return d < (int)base ? d : -1;
+}
+
+/* Digits from `text` on; returns the first character that is none, NULL if there is no number. */
+static const char *scan_number(const char *text, uint64_t *value)
+{
+    unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+    const char *begin = base == 16 ? text + 2 : text, *s = begin;
+    *value = 0;
+    for (; digit_of(*s, base) >= 0; s++) {
+        if (*value > (UINT64_MAX - 15) / base)
+            return NULL;
+        *value = *value * base + (unsigned)digit_of(*s, base);
+    }
+    return s == begin ? NULL : s;
+}
+
+bool config_parse_number(const char *text, uint64_t *value)
+{
+    const char *end = scan_number(text, value);
+    return end && *end == '\0';
+}
+
+static bool parse_size(const char *text, uint64_t *value)
+{
+    static const char units[] = "KMG";
+    const char *end = scan_number(text, value);
+    if (!end)
+        return false;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (!unit)
+        return *end == '\0';
+    unsigned shift = 10 * (unsigned)(unit - units + 1);
+    if (*value > UINT64_MAX >> shift)
+        return false;
+    *value <<= shift;
+    return end[1] == '\0';
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static const char *unix_problem(const char *path, struct config_address *address)
+{
+    if (!*path)
+        return "the path after unix: is empty";
+    if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+        return "the path of a Unix socket is too long: at most 107 characters are possible";
+    address->kind = CONFIG_UNIX;
+    snprintf(address->host, sizeof address->host, "%s", path);
+    return NULL;
+}
+
+static bool valid_host(const char *host, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)host[i]) && !strchr("-._:%", host[i]))
+            return false;
+    return length > 0;
+}
+
+const char *config_address_problem(const char *text, struct config_address *address)
+{
+    *address = (struct config_address){.kind = CONFIG_NOWHERE};
+    if (strncmp(text, "unix:", 5) == 0)
+        return unix_problem(text + 5, address);
+    const char *colon = strrchr(text, ':');
+    if (!colon)
+        return "it has no port";
+    uint64_t port;
+    if (!config_parse_number(colon + 1, &port) || port > 65535)
+        return "the port must be a number up to 65535";
+    const char *host = text;
+    size_t length = (size_t)(colon - text);
+    bool bracketed = length >= 2 && host[0] == '[' && host[length - 1] == ']';
+    if (bracketed) {
+        host++;
+        length -= 2;
+    } else if (length == 0) {
+        host = "127.0.0.1";
+        length = strlen(host);
+    }
+    if (!bracketed && memchr(host, ':', length))
+        return "an address with colons must stand in brackets";
+    if (!valid_host(host, length))
+        return "the host is no name or number";
+    if (length >= sizeof address->host)
+        return "the host is too long";
+    address->kind = CONFIG_TCP;
+    address->port = (unsigned)port;
+    memcpy(address->host, host, length);
+    address->host[length] = '\0';
+    return NULL;
+}
+
+int config_parse_address(const char *text, struct config_address *address)
+{
+    return config_address_problem(text, address) ? BT_ERR_FORMAT : BT_OK;
+}
+
+void config_format_address(const struct config_address *a, char *text, size_t size)
+{
+    if (a->kind == CONFIG_NOWHERE)
+        snprintf(text, size, "%s", "");
+    else if (a->kind == CONFIG_UNIX)
+        snprintf(text, size, "unix:%s", a->host);
+    else if (strchr(a->host, ':'))
+        snprintf(text, size, "[%s]:%u", a->host, a->port);
+    else
+        snprintf(text, size, "%s:%u", a->host, a->port);
+}
+
+static bool is_loopback(struct config_address *a)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (a->kind != CONFIG_TCP)
+        return false;
+    if (strcmp(a->host, "localhost") == 0)
+        snprintf(a->host, sizeof a->host, "127.0.0.1");
+    if (inet_pton(AF_INET, a->host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, a->host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static int store_address(struct config_parser *p, unsigned line, const struct config_key *key,
+                         struct config_address *field, const char *value)
+{
+    const char *problem = config_address_problem(value, field);
+    if (problem)
+        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", value, problem,
+                           key->allowed);
+    if (key->max & CONFIG_ADDRESS_LOOPBACK && !is_loopback(field))
+        return config_fail(p, line, key->name,
+                           "'%s' is not an address of this machine alone, and others are refused: "
+                           "whoever connects controls the target; allowed: %s",
+                           value, key->allowed);
+    if (field->kind == CONFIG_TCP && field->port == 0 && !(key->max & CONFIG_ADDRESS_ANY_PORT))
+        return config_fail(p, line, key->name, "'%s': port 0 cannot be reached; allowed: %s", value,
+                           key->allowed);
+    return BT_OK;
+}
+
+/* ---- dollar names ---------------------------------------------------------------------------- */
+
+/* What $NAME stands for; NULL with *why filled if it has no value. */
+static const char *name_value(struct config_parser *p, unsigned line, const char *key,
+                              const char *name, size_t length, char *plugin, size_t size)
+{
+    if (length == 3 && memcmp(name, "DIR", 3) == 0)
+        return p->dir;
+    if (length == 3 && memcmp(name, "RUN", 3) == 0) {
+        if (p->names && p->names->run)
+            return p->names->run;
+        config_fail(p, line, key, "$RUN has no value here");
+        return NULL;
+    }
+    if (length == 6 && memcmp(name, "PLUGIN", 6) == 0) {
+        if (p->names && p->names->plugin)
+            return p->names->plugin;
+        if (config_find_plugin(plugin, size))
+            return plugin;
+        config_fail(p, line, key,
+                    "$PLUGIN: the virtual board's plugin is neither beside the program nor "
+                    "installed (%s); 'make virtual-board' builds it",
+                    plugin);
+        return NULL;
+    }
+    config_fail(p, line, key,
+                "'$%.*s' stands for nothing; allowed: $RUN, $DIR, $PLUGIN, and $$ for a dollar "
+                "sign",
+                (int)length, name);
+    return NULL;
+}
+
+int config_expand(struct config_parser *p, unsigned line, const char *key, const char *text,
+                  char *out, size_t size)
+{
+    char plugin[CONFIG_VALUE_MAX];
+    size_t used = 0;
+    while (*text) {
+        const char *piece = text;
+        size_t length = strcspn(text, "$");
+        text += length;
+        if (length == 0 && text[1] == '$') {
+            length = 1;
+            text += 2;
+        } else if (length == 0) {
+            const char *name = ++text;
+            while (*text >= 'A' && *text <= 'Z')
+                text++;
+            piece = name_value(p, line, key, name, (size_t)(text - name), plugin, sizeof plugin);
+            if (!piece)
+                return BT_ERR_FORMAT;
+            length = strlen(piece);
+        }
+        if (length >= size - used)
+            return config_fail(p, line, key, "is too long: at most %zu characters", size - 1);
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    out[used] = '\0';
+    return BT_OK;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The next word of *text, without its quotes, to `word`. 1, 0 at the end, or an error. */
+static int next_word(struct config_parser *p, unsigned line, const char *key, const char **text,
+                     char *word)
+{
+    const char *s = *text + strspn(*text, " \t");
+    size_t n = 0;
+    bool quoted = false;
+    if (!*s)
+        return 0;
+    for (; *s && (quoted || (*s != ' ' && *s != '\t')); s++) {
+        if (*s == '"')
+            quoted = !quoted;
+        else if (n + 1 < CONFIG_VALUE_MAX)
+            word[n++] = *s;
+        else
+            return config_fail(p, line, key, "a word is longer than %d characters",
+                               CONFIG_VALUE_MAX - 1);
+    }
+    if (quoted)
+        return config_fail(p, line, key, "a double quote is not closed");
+    word[n] = '\0';
+    *text = s;
+    return 1;
+}
+
+/* Names are replaced after the splitting: a folder with blanks stays one word. */
+static int store_words(struct config_parser *p, unsigned line, const struct config_key *key,
+                       char ***field, const char *value)
+{
+    char word[CONFIG_VALUE_MAX], expanded[CONFIG_VALUE_MAX];
+    size_t count = 0;
+    *field = calloc(WORDS_MAX + 1, sizeof **field);
+    if (!*field)
+        return BT_ERR_NOMEM;
+    for (;;) {
+        int more = next_word(p, line, key->name, &value, word);
+        if (more <= 0)
+            return more;
+        if (count == WORDS_MAX)
+            return config_fail(p, line, key->name, "has more than %d words", WORDS_MAX);
+        int error = config_expand(p, line, key->name, word, expanded, sizeof expanded);
+        if (error)
+            return error;
+        if (count == 0 && !*expanded)
+            return config_fail(p, line, key->name, "the program's name is empty; allowed: %s",
+                               key->allowed);
+        (*field)[count] = config_keep(p->config, expanded);
+        if (!(*field)[count++])
+            return BT_ERR_NOMEM;
+    }
+}
+
+/* ---- all kinds ------------------------------------------------------------------------------- */
+
+static int store_format(struct config_parser *p, unsigned line, const struct config_key *key,
+                        const char *value)
+{
+    p->config->formatted = strcmp(value, "raw") != 0;
+    p->config->mode = strcmp(value, "frames") == 0 ? FORMATTER_ALIGNED : FORMATTER_SYNC;
+    if (p->config->formatted && strcmp(value, "tpiu") != 0 && strcmp(value, "frames") != 0)
+        return config_fail(p, line, key->name, "'%s' is not a format; allowed: %s", value,
+                           key->allowed);
+    return BT_OK;
+}
+
+static int store_text(struct config_parser *p, unsigned line, const struct config_key *key,
+                      char *field, const char *value)
+{
+    if (strlen(value) >= key->size)
+        return config_fail(p, line, key->name, "is too long: at most %zu characters",
+                           key->size - 1);
+    memcpy(field, value, strlen(value) + 1);
+    return BT_OK;
+}
+
+static int store_number(struct config_parser *p, unsigned line, const struct config_key *key,
+                        void *field, const char *value)
+{
+    uint64_t n;
+    bool ok = key->kind == CONFIG_SIZE ? parse_size(value, &n) : config_parse_number(value, &n);
+    if (!ok || n < key->min || n > key->max || n > SIZE_MAX)
+        return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", value,
+                           key->allowed);
+    if (key->kind == CONFIG_SIZE)
+        *(size_t *)field = (size_t)n;
+    else
+        *(unsigned *)field = (unsigned)n;
+    return BT_OK;
+}
+
+int config_store(struct config_parser *p, unsigned line, const struct config_key *key, void *base,
+                 const char *value)
+{
+    char text[CONFIG_VALUE_MAX];
+    void *field = (char *)base + key->offset;
+    if (!*value)
+        return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
+    if (key->kind == CONFIG_WORDS)
+        return store_words(p, line, key, field, value);
+    int error = config_expand(p, line, key->name, value, text, sizeof text);
+    if (error)
+        return error;
+    switch (key->kind) {
+    case CONFIG_TEXT:
+        return store_text(p, line, key, field, text);
+    case CONFIG_STRING:
+        *(char **)field = config_keep(p->config, text);
+        return *(char **)field ? BT_OK : BT_ERR_NOMEM;
+    case CONFIG_ADDRESS:
+        return store_address(p, line, key, field, text);
+    case CONFIG_SWITCH:
+        *(bool *)field = strcmp(text, "yes") == 0;
+        if (!*(bool *)field && strcmp(text, "no") != 0)
+            return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", text,
+                               key->allowed);
+        return BT_OK;
+    case CONFIG_FORMAT:
+        return store_format(p, line, key, text);
+    default:
+        return store_number(p, line, key, field, text);
+    }
+}
