@@ -25,6 +25,9 @@ CR_TIMESTAMP = 1 << 28
 CR_RETURN_STACK = 1 << 29
 A9 = {"etmidr": 0x411CF301, "etmccer": 0x00C018EA}
 A15 = {"etmidr": 0x411CF312, "etmccer": 0x34C01AC2}
+A7 = {"etmidr": 0x410CF250, "etmccer": 0x344008F2}
+M4 = {"etmidr": 0x4114F250, "etmccer": 0x18541800}
+M3_OLD = {"etmidr": 0x4114F240, "etmccer": 0x18541800}
 
 
 def cr_context_id(code):
@@ -47,19 +50,45 @@ def run(command, **options):
     return done.stdout
 
 
-class Program:
-    """program.c compiled for a number of rounds: ELF file, image of its code."""
+class Machine:
+    """A machine of QEMU: how a program for it is compiled, and what its cores are called."""
 
-    def __init__(self, folder, rounds):
-        self.elf = Path(folder) / f"program{rounds}.elf"
-        code = Path(folder) / f"program{rounds}.bin"
-        run(["arm-none-eabi-gcc", "-mcpu=cortex-a9", "-marm", "-O2", "-g", "-ffreestanding",
+    def __init__(self, name, core, flags, sources, script, profile="a"):
+        self.name, self.core, self.profile = name, core, profile
+        self.flags, self.sources, self.script = flags, sources, script
+
+
+A_FLAGS = ["-mcpu=cortex-a9", "-marm"]
+A_SOURCES = ("start.S", "program.c")
+M_SOURCES = ("start_m.S", "program_m.c")
+VEXPRESS = Machine("vexpress-a9", "Cortex-A9", A_FLAGS, A_SOURCES, "link.ld")
+# The same cores, called by the name of one that has an ETMv3.
+VEXPRESS_ETM = Machine("vexpress-a9", "Cortex-A7", A_FLAGS, A_SOURCES, "link.ld")
+# A SysTick about each 1500 instructions of 32 ns; only the first has addresses without a device.
+MPS2 = Machine("mps2-an385", "Cortex-M3",
+               ["-mcpu=cortex-m3", "-mthumb", "-DTICK=1237", "-DHAS_HOLES",
+                "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m")
+NETDUINO = Machine("netduinoplus2", "Cortex-M4",
+                   ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
+                    "-DTICK=8111", "-Wl,--defsym=code_base=0x08000000"],
+                   M_SOURCES, "link_m.ld", "m")
+
+
+class Program:
+    """The machine's program compiled for a number of rounds: ELF file, image of its code."""
+
+    def __init__(self, folder, rounds, machine=VEXPRESS):
+        self.machine = machine
+        self.elf = Path(folder) / f"{machine.name}{rounds}.elf"
+        code = Path(folder) / f"{machine.name}{rounds}.bin"
+        run(["arm-none-eabi-gcc", *machine.flags, "-O2", "-g", "-ffreestanding",
              "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
-             f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{HERE / 'link.ld'}", "-Wl,-n",
-             "-Wl,--build-id=none", "-o", str(self.elf), str(HERE / "start.S"),
-             str(HERE / "program.c"), "-lgcc"])
+             f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{HERE / machine.script}", "-Wl,-n",
+             "-Wl,--build-id=none", "-o", str(self.elf),
+             *[str(HERE / name) for name in machine.sources], "-lgcc"])
         run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
         self.code = code.read_bytes()
+        self.code += bytes(-len(self.code) % 4)  # OpenCSD takes whole halfwords only
         table = run(["arm-none-eabi-nm", str(self.elf)])
         self.symbols = {name: int(value, 16)
                         for value, name in re.findall(r"^(\w+) \w (\w+)$", table, re.MULTILINE)}
@@ -84,9 +113,10 @@ class Program:
 
 def qemu(program, arguments, extra=(), deterministic=True):
     """Command line; `arguments`: a dictionary for the plugin."""
+    arguments = {"profile": program.machine.profile, **arguments}
     text = ",".join(f"{name}={value}" for name, value in arguments.items())
     timing = ["-icount", "shift=5,sleep=off"] if deterministic else []
-    return ["qemu-system-arm", "-M", "vexpress-a9", "-display", "none", "-monitor", "none",
+    return ["qemu-system-arm", "-M", program.machine.name, "-display", "none", "-monitor", "none",
             "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
             "enable=on,target=native", *timing, *extra, "-kernel", str(program.elf),
             "-plugin", f"{PLUGIN},{text}"]
@@ -128,6 +158,19 @@ class Truth:
                 for index, _, words in self.events("exception")]
 
 
+def unit_type(program, arguments):
+    """(type in a snapshot, default registers) of the trace unit that the arguments ask for."""
+    if arguments.get("protocol", "ptm") == "ptm":
+        return "PTM1.1", A15
+    registers = M4 if program.machine.profile == "m" else A7
+    return f"ETM3.{arguments.get('etmidr', registers['etmidr']) >> 4 & 0xf}", registers
+
+
+def source_name(arguments, core=0):
+    """Device name of a core's trace unit in a snapshot."""
+    return f"{'PTM' if arguments.get('protocol', 'ptm') == 'ptm' else 'ETM'}_{core}"
+
+
 def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
     """Snapshot folder for bytes of the board. `arguments`: those of the plugin."""
     folder = Path(folder)
@@ -135,19 +178,22 @@ def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
     folder.mkdir(parents=True)
     (folder / "code.bin").write_bytes(program.code)
     (folder / "trace.bin").write_bytes(trace)
+    kind, unit = unit_type(program, arguments)
+    names = [source_name(arguments, core) for core in range(cores)]
     devices = []
-    for core in range(cores):
-        devices += [f"cpu_{core}", f"ptm_{core}"]
+    for core, name in enumerate(names):
+        devices += [f"cpu_{core}", name.lower()]
         (folder / f"cpu_{core}.ini").write_text(
-            f"[device]\nname=cpu_{core}\nclass=core\ntype=Cortex-A9\n\n[regs]\nPC=0x0\n\n"
+            f"[device]\nname=cpu_{core}\nclass=core\ntype={program.machine.core}\n\n"
+            f"[regs]\nPC=0x0\n\n"
             f"[dump1]\nfile=code.bin\naddress={program.base:#x}\nlength={len(program.code):#x}\n")
         registers = {"ETMCR": arguments.get("etmcr", 0),
-                     "ETMIDR": arguments.get("etmidr", A15["etmidr"]),
-                     "ETMCCER": arguments.get("etmccer", A15["etmccer"]),
+                     "ETMIDR": arguments.get("etmidr", unit["etmidr"]),
+                     "ETMCCER": arguments.get("etmccer", unit["etmccer"]),
                      "ETMTRACEIDR": arguments.get("etmtraceidr", 0x10) + core}
-        (folder / f"ptm_{core}.ini").write_text(
-            f"[device]\nname=PTM_{core}\nclass=trace_source\ntype=PTM1.1\n\n[regs]\n" +
-            "".join(f"{name}={value:#x}\n" for name, value in registers.items()))
+        (folder / f"{name.lower()}.ini").write_text(
+            f"[device]\nname={name}\nclass=trace_source\ntype={kind}\n\n[regs]\n" +
+            "".join(f"{register}={value:#x}\n" for register, value in registers.items()))
     (folder / "snapshot.ini").write_text(
         "[snapshot]\nversion=1.0\n\n[device_list]\n" +
         "".join(f"device{i}={name}.ini\n" for i, name in enumerate(devices)) +
@@ -155,8 +201,8 @@ def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
     (folder / "trace.ini").write_text(
         "[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=ETB_0\nfile=trace.bin\n"
         f"format={source_format}\n\n[source_buffers]\n" +
-        "".join(f"PTM_{core}=ETB_0\n" for core in range(cores)) + "\n[core_trace_sources]\n" +
-        "".join(f"cpu_{core}=PTM_{core}\n" for core in range(cores)))
+        "".join(f"{name}=ETB_0\n" for name in names) + "\n[core_trace_sources]\n" +
+        "".join(f"cpu_{core}={name}\n" for core, name in enumerate(names)))
 
 
 class Live:

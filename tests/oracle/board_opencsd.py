@@ -73,8 +73,8 @@ def their_run(program, elements):
             atoms.setdefault(last, []).append(m.group(6))
         elif name == "EXCEPTION":
             number = int(re.search(r"excep num \(0x(\w+)\)", text).group(1), 16)
-            address = int(re.search(r"ret addr:0x(\w+)", text).group(1), 16)
-            exceptions.append((len(ran), number, address))
+            address = re.search(r"ret addr:0x(\w+)", text)
+            exceptions.append((len(ran), number, address and int(address.group(1), 16)))
         elif name == "PE_CONTEXT":
             m = re.search(r"CTXTID=0x(\w+)", text)
             if m and m.group(1) != context:
@@ -204,7 +204,8 @@ def our_exceptions(events):
     for _, index, _, event, text in events:
         if event == "exception":
             given = oracle.details(text)
-            found.append((int(index) - 1, int(given["number"]), int(given["return"], 16)))
+            back = given.get("return")
+            found.append((int(index) - 1, int(given["number"]), back and int(back, 16)))
     return found
 
 

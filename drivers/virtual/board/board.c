@@ -13,7 +13,7 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 {
     struct board_cpu *c = &b->cpus[index];
 
-    board_cpu_init(c, index, &b->qemu);
+    board_cpu_init(c, index, b->options.profile == BOARD_PROFILE_M, &b->qemu);
     if (board_unit_init(&c->unit, &b->options, index, &b->port, &b->clock) != 0) {
         snprintf(message, size, "trace options contradict each other");
         return -1;
@@ -77,7 +77,7 @@ struct errand {
 
 static void switch_trace(struct board_cpu *c, bool on)
 {
-    struct ptm_state here = board_cpu_here(c);
+    struct board_state here = board_cpu_here(c);
 
     if (c->unit.enabled == on)
         return;
@@ -92,7 +92,7 @@ static void switch_trace(struct board_cpu *c, bool on)
 
 static void run_request(struct board *b, struct board_cpu *c, enum board_request request)
 {
-    struct ptm_state here;
+    struct board_state here;
 
     board_cpu_settle(c);
     if (request == BOARD_REQUEST_ON || request == BOARD_REQUEST_OFF)

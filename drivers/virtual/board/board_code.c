@@ -134,6 +134,10 @@ void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_
                          const struct board_insn *before)
 {
     struct waypoint w;
+
+    /* QEMU looks past a short instruction at the end of a page, and counts what it saw there. */
+    if (state->isa != BT_ISA_A32)
+        size = waypoint_t32_size((uint16_t)(bytes[0] | bytes[1] << 8));
     uint32_t opcode = read_opcode(bytes, size, state->isa);
 
     waypoint_classify(state->isa, opcode, address, &w);
@@ -158,9 +162,9 @@ void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_
         insn->before = before;
 }
 
-struct board_code_state board_code_state(uint32_t psr)
+struct board_code_state board_code_state(uint32_t psr, bool m_profile)
 {
-    return (struct board_code_state){.isa = psr & 0x20 ? BT_ISA_T32 : BT_ISA_A32,
+    return (struct board_code_state){.isa = m_profile || psr & 0x20 ? BT_ISA_T32 : BT_ISA_A32,
                                      .it = (uint8_t)((psr >> 8 & 0xfc) | (psr >> 25 & 3))};
 }
 

@@ -20,6 +20,13 @@
 
 #define BOARD_COND_ALWAYS 14
 
+/* Where execution is. */
+struct board_state {
+    uint32_t address;
+    enum bt_isa isa;
+    enum bt_security security;
+};
+
 struct board_insn {
     uint32_t address;
     uint32_t opcode; /* as waypoint_classify() takes it */
@@ -60,8 +67,8 @@ void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_
                          size_t size, struct board_code_state *state,
                          const struct board_insn *before);
 
-/* ISA and ITSTATE of a PSR value. */
-struct board_code_state board_code_state(uint32_t psr);
+/* ISA and ITSTATE of a PSR value; in the M profile that has no T bit where others have it. */
+struct board_code_state board_code_state(uint32_t psr, bool m_profile);
 
 /* Does a condition hold with these flags? */
 bool board_condition_passes(unsigned condition, uint32_t psr);

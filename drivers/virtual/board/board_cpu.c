@@ -5,14 +5,16 @@
 #include "drivers/virtual/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
+#define IPSR(psr)    ((psr)&0x1ff)
 #define MODE_MONITOR 0x16
 
-void board_cpu_init(struct board_cpu *c, unsigned index, const struct board_qemu *q)
+void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile, const struct board_qemu *q)
 {
     c->qemu = q;
+    c->m_profile = m_profile;
     c->index = index;
     c->mode = 0x13;
-    c->last_isa = BT_ISA_A32;
+    c->last_isa = m_profile ? BT_ISA_T32 : BT_ISA_A32;
 }
 
 enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode)
@@ -57,10 +59,14 @@ static bool passed(struct board_cpu *c, const struct board_insn *insn, struct bo
 {
     bool to_target = to.address == insn->target && to.isa == (enum bt_isa)insn->target_isa;
 
-    if (insn->cls == WAYPOINT_NONE || !runs_on(insn, to))
+    if (insn->cls == WAYPOINT_NONE)
+        return !c->failed;
+    if (!runs_on(insn, to))
         return true;
     if (insn->cls == WAYPOINT_DIRECT && !to_target)
         return false;
+    if (c->unit.each)
+        return !c->failed;
     return insn->condition >= BOARD_COND_ALWAYS || !board_cpu_psr(c, &to) ||
            board_condition_passes(insn->condition, to.psr);
 }
@@ -81,6 +87,7 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
     bool pass = passed(c, insn, to);
     uint32_t value;
 
+    board_cpu_log_accesses(c);
     c->count++;
     if (c->truth.instructions)
         board_truth_add(&c->truth, insn->address | (insn->isa != BT_ISA_A32));
@@ -89,8 +96,10 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
         c->mode = MODE(to.psr);
     if (insn->flags & BOARD_INSN_SECURE_CONFIG && written_value(c, insn, pass, to, &value))
         c->nonsecure = value & 1;
-    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
-    board_unit_ran(&c->unit, insn, pass, &c->next);
+    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    const struct board_step step = {insn, pass, c->returns, c->preempted, c->next};
+    c->returns = c->preempted = false;
+    board_unit_ran(&c->unit, &step);
     if (insn->flags & BOARD_INSN_VECTOR_BASE && written_value(c, insn, pass, to, &value))
         c->vector_base[insn->opcode & 0x20 ? 2 : c->nonsecure] = value & ~0x1fu;
     if (insn->flags & BOARD_INSN_CONTEXT_ID && written_value(c, insn, pass, to, &value)) {
@@ -99,12 +108,42 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
     }
 }
 
-struct ptm_state board_cpu_here(const struct board_cpu *c)
+struct board_step board_cpu_cancelled(const struct board_cpu *c, const struct board_insn *insn)
+{
+    return (struct board_step){
+        .insn = insn,
+        .pass = !c->failed,
+        .next = {insn->address + insn->size, (enum bt_isa)insn->isa, c->next.security}};
+}
+
+void board_cpu_access(struct board_cpu *c, const struct board_insn *insn, uint32_t address,
+                      unsigned size)
+{
+    if (c->pending == insn)
+        board_unit_access(&c->unit, address, size);
+}
+
+void board_cpu_log_accesses(struct board_cpu *c)
+{
+    for (unsigned i = 0; i < c->unit.access_count; i++)
+        board_truth_log(&c->truth, c->count, "data 0x%08x %u", c->unit.accesses[i].address,
+                        c->unit.accesses[i].size);
+}
+
+bool board_cpu_condition_fails(struct board_cpu *c, const struct board_insn *insn)
+{
+    uint32_t psr;
+
+    return board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &psr) &&
+           !board_condition_passes(insn->condition, psr);
+}
+
+struct board_state board_cpu_here(const struct board_cpu *c)
 {
     if (!c->pending)
         return c->next;
-    return (struct ptm_state){c->pending->address, (enum bt_isa)c->pending->isa,
-                              board_cpu_security(c, c->mode)};
+    return (struct board_state){c->pending->address, (enum bt_isa)c->pending->isa,
+                                board_cpu_security(c, c->mode)};
 }
 
 /*
@@ -120,9 +159,11 @@ static bool starts_again(const struct board_insn *insn, struct board_place to)
 static void begin(struct board_cpu *c, struct board_place to)
 {
     c->started = true;
-    if (board_cpu_psr(c, &to))
+    if (board_cpu_psr(c, &to)) {
         c->mode = MODE(to.psr);
-    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+        c->handlers.current = c->m_profile ? IPSR(to.psr) : 0;
+    }
+    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
     if (c->unit.enabled) {
         board_truth_log(&c->truth, c->count, "on 0x%08x", to.address);
         board_unit_on(&c->unit, &c->next);
@@ -135,7 +176,7 @@ static void leave_debug(struct board_cpu *c, struct board_place to)
     c->halted = false;
     if (board_cpu_psr(c, &to))
         c->mode = MODE(to.psr);
-    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
     if (c->pending)
         c->next = board_cpu_here(c);
     board_truth_log(&c->truth, c->count, "debug-exit 0x%08x", (uint32_t)c->next.address);
@@ -149,7 +190,7 @@ static void jump(struct board_cpu *c, struct board_place to)
                     (uint32_t)board_cpu_here(c).address, to.address);
     if (board_cpu_psr(c, &to))
         c->mode = MODE(to.psr);
-    c->next = (struct ptm_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
     board_unit_jump(&c->unit, &c->next);
 }
 
@@ -167,8 +208,10 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
             jump(c, to);
         return;
     }
-    if (starts_again(insn, to))
+    if (starts_again(insn, to)) {
+        board_unit_no_access(&c->unit);
         return;
+    }
     if (insn->cls == WAYPOINT_INDIRECT) {
         if (!board_exception_take(c, insn, to))
             board_cpu_commit(c, insn, to);
@@ -186,6 +229,8 @@ void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
     board_cpu_advance(c, to);
     c->pending = insn;
     c->last_isa = to.isa;
+    c->failed =
+        c->unit.each && insn->condition < BOARD_COND_ALWAYS && board_cpu_condition_fails(c, insn);
     if (insn->flags & BOARD_INSN_WAIT) {
         board_unit_flush(&c->unit);
         board_port_push(c->unit.port);
@@ -199,7 +244,7 @@ static bool read_place(const struct board_cpu *c, struct board_place *at)
     if (!board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &at->address) ||
         !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &at->psr))
         return false;
-    at->isa = board_code_state(at->psr).isa;
+    at->isa = board_code_state(at->psr, c->m_profile).isa;
     return true;
 }
 

@@ -20,20 +20,39 @@ struct board_place {
     uint32_t psr;
 };
 
+/* Exceptions that can be active at once: one of each number, but nobody nests so deep. */
+#define BOARD_ACTIVE_MAX 16
+
+/* What the M profile needs: there is no mode, but a number (IPSR), and a stack of those. */
+struct board_handlers {
+    uint32_t current; /* IPSR; 0: Thread mode */
+    uint32_t entry;   /* of the current handler */
+    unsigned depth;
+    struct {
+        uint32_t number;
+        uint32_t entry;
+    } below[BOARD_ACTIVE_MAX]; /* what the current one has interrupted, newest last */
+};
+
 struct board_cpu {
     const struct board_qemu *qemu;
     unsigned index;
+    bool m_profile;
 
     const struct board_insn *pending; /* has started, nothing else is known */
     struct board_insn kept;
+    bool failed;             /* the pending one's condition; only looked at for unit.each */
     bool started;            /* something has run */
     bool halted;             /* in Debug state */
-    struct ptm_state next;   /* what runs after the last instruction that is known to have run */
+    struct board_state next; /* what runs after the last instruction that is known to have run */
     uint32_t mode;           /* CPSR[4:0] there */
     bool nonsecure;          /* SCR.NS */
     uint32_t came_from[32];  /* preferred return of the exception that entered a mode */
     uint32_t vector_base[3]; /* VBAR of Secure and Non-secure state, MVBAR; 0 after reset */
     enum bt_isa last_isa;    /* for QEMUs that do not tell */
+    struct board_handlers handlers;
+    bool returns;   /* the instruction that is being committed is an exception return, */
+    bool preempted; /* in place of whose target comes a handler */
 
     uint64_t count;     /* instructions that ran */
     uint64_t anomalies; /* steps that no rule explains */
@@ -42,7 +61,8 @@ struct board_cpu {
 };
 
 /* `unit` and `truth` are ready. */
-void board_cpu_init(struct board_cpu *c, unsigned index, const struct board_qemu *q);
+void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile,
+                    const struct board_qemu *q);
 
 /* The pending instruction led to `to`. */
 void board_cpu_advance(struct board_cpu *c, struct board_place to);
@@ -63,7 +83,7 @@ void board_cpu_resume(struct board_cpu *c);
 void board_cpu_keep(struct board_cpu *c);
 
 /* What runs next, as far as is known. */
-struct ptm_state board_cpu_here(const struct board_cpu *c);
+struct board_state board_cpu_here(const struct board_cpu *c);
 
 /* For the exception rules: an instruction ran and `to` is next; PSR of a place; security there. */
 void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct board_place to);
@@ -73,11 +93,24 @@ enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode);
 /* Index in vector_base[] of an exception that is taken to `mode` now. */
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode);
 
+/* The pending instruction, which an exception has cancelled or will repeat. */
+struct board_step board_cpu_cancelled(const struct board_cpu *c, const struct board_insn *insn);
+
 /* Is `to` where `insn` goes if nothing interferes? Of indirect branches: always. */
 bool board_cpu_follows(const struct board_insn *insn, struct board_place to);
 
+/* A transfer of the instruction that runs. */
+void board_cpu_access(struct board_cpu *c, const struct board_insn *insn, uint32_t address,
+                      unsigned size);
+
+/* Those that an instruction made go to the log, before it is counted. */
+void board_cpu_log_accesses(struct board_cpu *c);
+
 /* The slow path of board_cpu_starts(). */
 void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn);
+
+/* Will a conditional instruction that is about to start be executed? */
+bool board_cpu_condition_fails(struct board_cpu *c, const struct board_insn *insn);
 
 static inline void board_cpu_starts(struct board_cpu *c, const struct board_insn *insn)
 {
@@ -87,11 +120,15 @@ static inline void board_cpu_starts(struct board_cpu *c, const struct board_insn
         board_cpu_start_slowly(c, insn);
         return;
     }
+    if (c->unit.access_count > 0)
+        board_cpu_log_accesses(c);
     c->count++;
     if (c->truth.instructions)
         board_truth_add(&c->truth, before->address | (before->isa != BT_ISA_A32));
-    board_unit_ran_plain(&c->unit, before);
+    board_unit_ran_plain(&c->unit, before, !c->failed);
     c->pending = insn;
+    if (c->unit.each)
+        c->failed = insn->condition < BOARD_COND_ALWAYS && board_cpu_condition_fails(c, insn);
 }
 
 #endif

@@ -57,7 +57,7 @@ static const struct rule *find_rule(uint32_t address, uint32_t mode)
 static void explain(const struct board_cpu *c, uint32_t lr, bool has_spsr, uint32_t spsr,
                     struct taken *t)
 {
-    enum bt_isa isa = has_spsr ? board_code_state(spsr).isa : (enum bt_isa)c->last_isa;
+    enum bt_isa isa = has_spsr ? board_code_state(spsr, false).isa : (enum bt_isa)c->last_isa;
     uint32_t offset = isa == BT_ISA_A32 ? t->rule->offset_a32 : t->rule->offset_t32;
 
     t->preferred =
@@ -123,7 +123,8 @@ static bool recognise_inner(struct board_cpu *c, const struct board_insn *pendin
     return is_entry(c, pending, t);
 }
 
-static void trace(struct board_cpu *c, const struct taken *t, unsigned number)
+static void trace(struct board_cpu *c, const struct taken *t, unsigned number,
+                  const struct board_insn *cancelled)
 {
     const struct board_place *to = &t->vector;
 
@@ -133,10 +134,9 @@ static void trace(struct board_cpu *c, const struct taken *t, unsigned number)
         c->nonsecure = false; /* the core clears SCR.NS */
     c->mode = t->rule->mode;
     c->came_from[c->mode] = t->preferred.address;
-    c->next = (struct ptm_state){to->address, to->isa, board_cpu_security(c, c->mode)};
-    board_truth_log(&c->truth, c->count, "exception %u preferred 0x%08x vector 0x%08x", number,
-                    t->preferred.address | (t->preferred.isa != BT_ISA_A32), to->address);
-    board_unit_exception(&c->unit, number, &c->next);
+    c->next = (struct board_state){to->address, to->isa, board_cpu_security(c, c->mode)};
+    board_exception_tell(c, number, cancelled, false,
+                         t->preferred.address | (t->preferred.isa != BT_ISA_A32));
 }
 
 /* Is the preferred return address where the core was about to go on? */
@@ -150,12 +150,13 @@ static bool was_next(const struct board_cpu *c, const struct board_insn *pending
 
 /* The instruction that had started, when the exception has been taken. False: no rule fits. */
 static bool settle(struct board_cpu *c, const struct board_insn *pending, const struct taken *t,
-                   unsigned *number)
+                   unsigned *number, const struct board_insn **cancelled)
 {
     bool named = pending && pending->address == t->preferred.address &&
                  (enum bt_isa)pending->isa == t->preferred.isa;
 
     *number = t->rule->number;
+    *cancelled = NULL;
     if (named && t->rule->fate == FATE_RAN) {
         if (pending->cls == WAYPOINT_NONE) {
             struct board_place after = t->preferred;
@@ -164,8 +165,10 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
         }
         return true;
     }
-    if (named && t->rule->fate == FATE_CANCELLED)
+    if (named && t->rule->fate == FATE_CANCELLED) {
+        *cancelled = pending;
         return true;
+    }
     if (was_next(c, pending, t)) {
         if (t->rule->fate == FATE_CANCELLED)
             *number = t->rule->async_number;
@@ -173,28 +176,47 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
             board_cpu_commit(c, pending, t->preferred);
         return true;
     }
-    return named; /* has started, was interrupted, will start again */
+    *cancelled = pending; /* has started, was interrupted, will start again */
+    return named;
 }
 
-bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
-                          struct board_place to)
+static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct board_place to)
 {
     struct taken outer, inner;
     unsigned number, inner_number;
+    const struct board_insn *cancelled;
 
     if (!recognise(c, pending, to, &outer))
         return false;
     if (recognise_inner(c, pending, &outer, &inner) &&
         !(pending && pending->address == outer.preferred.address) &&
         !(pending && pending->cls != WAYPOINT_INDIRECT && was_next(c, pending, &outer))) {
-        if (!settle(c, pending, &inner, &inner_number))
+        if (!settle(c, pending, &inner, &inner_number, &cancelled))
             return false;
-        trace(c, &inner, inner_number);
-        trace(c, &outer, outer.rule->number);
+        trace(c, &inner, inner_number, cancelled);
+        trace(c, &outer, outer.rule->number, NULL);
         return true;
     }
-    if (!settle(c, pending, &outer, &number))
+    if (!settle(c, pending, &outer, &number, &cancelled))
         return false;
-    trace(c, &outer, number);
+    trace(c, &outer, number, cancelled);
     return true;
+}
+
+void board_exception_tell(struct board_cpu *c, unsigned number, const struct board_insn *cancelled,
+                          bool preempts, uint32_t preferred)
+{
+    struct board_step step;
+
+    if (cancelled)
+        step = board_cpu_cancelled(c, cancelled);
+    board_truth_log(&c->truth, c->count, "exception %u preferred 0x%08x vector 0x%08x%s", number,
+                    preferred, c->next.address, cancelled ? " cancelled" : "");
+    board_unit_exception(&c->unit, number, cancelled ? &step : NULL, preempts, &c->next);
+}
+
+bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
+                          struct board_place to)
+{
+    return c->m_profile ? board_exception_take_m(c, pending, to) : take_a(c, pending, to);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exceptions of the A profile, recognised by where the core is (vector and mode) and explained by
- * LR and SPSR: QEMU does not tell a plugin. The M profile stacks its state and would be another
- * file of this interface.
+ * Exceptions, recognised by where the core is and in what state: QEMU does not tell a plugin. Those
+ * of the A profile are explained by LR and SPSR (board_exception.c), those of the M profile by what
+ * they have pushed (board_exception_m.c).
  */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
@@ -10,10 +10,22 @@
 #include "drivers/virtual/board/board_cpu.h"
 
 /*
- * If the core is at `to` because of an exception (or of two without an instruction in between):
- * settles what became of `pending` (NULL: nothing was), traces the exception, and returns true.
+ * If the core is at `to` because of an exception (or of several without an instruction in between):
+ * settles what became of `pending` (NULL: nothing was), traces the exception, and returns true. For
+ * the M profile notes, too, that `pending` is an exception return to `to`, and returns false.
  */
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
                           struct board_place to);
+
+/* The M profile's part of it. */
+bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pending,
+                            struct board_place to);
+
+/*
+ * For both: an exception to c->next goes to log and trace unit. `number` as in the trace;
+ * `preferred`: return address with the Thumb bit. See board_unit_exception() for the others.
+ */
+void board_exception_tell(struct board_cpu *c, unsigned number, const struct board_insn *cancelled,
+                          bool preempts, uint32_t preferred);
 
 #endif

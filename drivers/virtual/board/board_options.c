@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/virtual/etmv3_encoder.h"
 #include "drivers/virtual/ptm_encoder.h"
 
 #define TRACE_ID_MAX 0x6f
 #define ETB_MAX      (64u << 20)
+#define CCER_M4      0x18541800u /* timestamps of 48 bits */
 
 enum kind {
     TEXT,   /* const char * */
@@ -18,7 +20,10 @@ enum kind {
     NUMBER, /* unsigned or uint32_t */
     SIZE,   /* size_t */
     LONG,   /* uint64_t */
+    RANGE,  /* struct board_ranges */
     FORMAT,
+    PROTOCOL,
+    PROFILE,
 };
 
 struct option {
@@ -44,15 +49,26 @@ static const struct option table[] = {
     {"fifo", FIELD(fifo), SIZE, 64, ETB_MAX},
     {"debug", FIELD(debug), SWITCH, 0, 0},
     {"start", FIELD(start), SWITCH, 0, 0},
+    {"protocol", FIELD(protocol), PROTOCOL, 0, 0},
+    {"profile", FIELD(profile), PROFILE, 0, 0},
+    {"include", FIELD(filter.include), RANGE, 0, 0},
+    {"exclude", FIELD(filter.exclude), RANGE, 0, 0},
     {"etmcr", FIELD(etmcr), NUMBER, 0, UINT32_MAX},
     {"etmidr", FIELD(etmidr), NUMBER, 0, UINT32_MAX},
     {"etmccer", FIELD(etmccer), NUMBER, 0, UINT32_MAX},
     {"etmtraceidr", FIELD(etmtraceidr), NUMBER, 1, TRACE_ID_MAX},
     {"etmsyncfr", FIELD(etmsyncfr), NUMBER, 0, 4095},
     {"returnstack", FIELD(return_stack), NUMBER, 1, PTM_RETURN_STACK_MAX},
+    {"blxpackets", FIELD(blx_packets), SWITCH, 0, 0},
+    {"irregular", FIELD(irregular), NUMBER, 0, 50},
+    {"itm", FIELD(itm), NUMBER, 0, TRACE_ID_MAX},
+    {"itmperiod", FIELD(itm_period), NUMBER, 1, UINT32_MAX},
 };
 
+static const char *const switches[] = {"off", "on"};
 static const char *const formats[] = {"tpiu", "frames", "etb", "raw"};
+static const char *const protocols[] = {"ptm", "etmv3"};
+static const char *const profiles[] = {"a", "m"};
 
 static bool parse_number(const char *text, uint64_t *value)
 {
@@ -90,7 +106,6 @@ static bool store_number(const struct option *option, void *field, const char *t
 
 static bool store(const struct option *option, void *field, const char *text)
 {
-    static const char *const switches[] = {"off", "on"};
     unsigned word;
 
     switch (option->kind) {
@@ -103,7 +118,13 @@ static bool store(const struct option *option, void *field, const char *text)
         *(bool *)field = word == 1;
         return true;
     case FORMAT:
-        return parse_word(text, formats, sizeof formats / sizeof formats[0], (unsigned *)field);
+        return parse_word(text, formats, sizeof formats / sizeof formats[0], field);
+    case PROTOCOL:
+        return parse_word(text, protocols, 2, field);
+    case PROFILE:
+        return parse_word(text, profiles, 2, field);
+    case RANGE:
+        return board_ranges_add(field, text);
     default:
         return store_number(option, field, text);
     }
@@ -121,8 +142,8 @@ static bool parse_one(struct board_options *o, const char *argument)
     return false;
 }
 
-int board_options_parse(struct board_options *o, int count, char **arguments, char *message,
-                        size_t size)
+/* Registers of a unit that such cores have; what the arguments say comes afterwards. */
+static void set_defaults(struct board_options *o, unsigned protocol, unsigned profile)
 {
     *o = (struct board_options){.etb = 8192,
                                 .full_sync = 64,
@@ -133,20 +154,48 @@ int board_options_parse(struct board_options *o, int count, char **arguments, ch
                                 .etmccer = PTM_CCER_A15,
                                 .etmtraceidr = 0x10,
                                 .etmsyncfr = 1024,
-                                .return_stack = PTM_RETURN_STACK_MAX};
-    for (int i = 0; i < count; i++) {
-        if (!parse_one(o, arguments[i])) {
-            snprintf(message, size, "bad argument '%s'", arguments[i]);
-            return -1;
+                                .return_stack = PTM_RETURN_STACK_MAX,
+                                .blx_packets = true,
+                                .itm_period = 1000};
+    if (protocol == BOARD_PROTOCOL_ETMV3 && profile == BOARD_PROFILE_M) {
+        o->etmidr = ETMV3_IDR_M4;
+        o->etmccer = CCER_M4;
+    } else if (protocol == BOARD_PROTOCOL_ETMV3) {
+        o->etmidr = ETMV3_IDR_A7;
+        o->etmccer = ETMV3_CCER_A7;
+    }
+}
+
+static const char *contradiction(const struct board_options *o)
+{
+    if (!o->out)
+        return "no argument 'out'";
+    if (o->etb % 16)
+        return "argument 'etb' is not a multiple of 16";
+    if (o->profile == BOARD_PROFILE_M && o->protocol == BOARD_PROTOCOL_PTM)
+        return "cores of the M profile have no PTM: argument 'protocol' must be etmv3";
+    if (o->itm && o->format == BOARD_FORMAT_RAW)
+        return "argument 'itm' needs frames: 'format' must not be raw";
+    return NULL;
+}
+
+int board_options_parse(struct board_options *o, int count, char **arguments, char *message,
+                        size_t size)
+{
+    const char *wrong;
+
+    /* Twice: protocol and profile, wherever they stand, give the defaults of the others. */
+    for (unsigned pass = 0; pass < 2; pass++) {
+        set_defaults(o, pass ? o->protocol : 0, pass ? o->profile : 0);
+        for (int i = 0; i < count; i++) {
+            if (!parse_one(o, arguments[i])) {
+                snprintf(message, size, "bad argument '%s'", arguments[i]);
+                return -1;
+            }
         }
     }
-    if (!o->out) {
-        snprintf(message, size, "no argument 'out'");
-        return -1;
-    }
-    if (o->etb % 16) {
-        snprintf(message, size, "argument 'etb' is not a multiple of 16");
-        return -1;
-    }
-    return 0;
+    wrong = contradiction(o);
+    if (wrong)
+        snprintf(message, size, "%s", wrong);
+    return wrong ? -1 : 0;
 }

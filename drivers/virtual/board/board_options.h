@@ -7,6 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/virtual/board/board_filter.h"
+
+enum board_protocol {
+    BOARD_PROTOCOL_PTM,
+    BOARD_PROTOCOL_ETMV3,
+};
+
+enum board_profile {
+    BOARD_PROFILE_A,
+    BOARD_PROFILE_M,
+};
+
 enum board_format {
     BOARD_FORMAT_TPIU,   /* frames with full syncs: a trace port in continuous mode */
     BOARD_FORMAT_FRAMES, /* memory aligned frames */
@@ -25,16 +37,24 @@ struct board_options {
     unsigned half_sync;  /* chance in percent of a half sync in front of a byte pair */
     bool idle;           /* sync words behind each flush, as from a port without data */
     uint64_t rate;       /* bytes a second of the port; 0: as fast as the reader takes them */
-    bool drop;   /* a full port makes the trace unit overflow instead of stopping the core */
-    size_t fifo; /* bytes between trace unit and port when `drop` is set */
-    bool debug;  /* a stopped machine is a core in Debug state, and traced so */
-    bool start;  /* trace from the first instruction on */
-    uint32_t etmcr;
+    bool drop;         /* a full port makes the trace unit overflow instead of stopping the core */
+    size_t fifo;       /* bytes between trace unit and port when `drop` is set */
+    bool debug;        /* a stopped machine is a core in Debug state, and traced so */
+    bool start;        /* trace from the first instruction on */
+    unsigned protocol; /* enum board_protocol */
+    unsigned profile;  /* enum board_profile: what cores the machine has */
+    struct board_filter filter;
+    uint32_t etmcr; /* data values and data-only mode cannot be had */
     uint32_t etmidr;
     uint32_t etmccer;
     uint32_t etmtraceidr; /* of the first core; one more for each other */
     uint32_t etmsyncfr;
-    unsigned return_stack; /* entries */
+    unsigned return_stack; /* PTM: entries */
+    bool blx_packets;      /* ETMv3: a direct branch to the other instruction set has a packet */
+    unsigned irregular;    /* ETMv3: chance in percent of what implementations may do as they like:
+                              longer packets, late ones, Ignore; 0: the shortest trace */
+    unsigned itm;          /* trace ID of a second source, see board_itm.h; 0: none */
+    unsigned itm_period;   /* instructions between two of its PC samples */
 };
 
 /*

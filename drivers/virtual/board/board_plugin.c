@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2: each Arm core of the machine
- * gets a PTM, all feed one formatter. Run with -plugin build/virtual-board.so,out=unix:PATH,...;
- * the arguments are those of board_options.h.
+ * gets a PTM or an ETMv3, all feed one formatter. Run with -plugin
+ * build/virtual-board.so,out=unix:PATH,...; the arguments are those of board_options.h.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "drivers/virtual/board/board.h"
 #include "drivers/virtual/board/qemu_plugin_api.h"
+#include "drivers/virtual/etmv3_encoder.h"
 
 int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
 
@@ -20,17 +21,24 @@ static void on_insn(unsigned vcpu, void *insn)
     board_cpu_starts(&board.cpus[vcpu], insn);
 }
 
+static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *insn)
+{
+    board_cpu_access(&board.cpus[vcpu], insn, (uint32_t)address,
+                     1u << qemu_plugin_mem_size_shift(info));
+}
+
 /*
  * State of the core that translates. Without access to the PSR the sizes of the instructions must
  * do: one of two bytes shows T32, four bytes at an odd halfword too, and all else passes as A32.
  */
 static struct board_code_state state_of(const struct qemu_plugin_tb *tb, size_t count)
 {
-    struct board_code_state state = {.isa = BT_ISA_A32};
+    bool m_profile = board.options.profile == BOARD_PROFILE_M;
+    struct board_code_state state = {.isa = m_profile ? BT_ISA_T32 : BT_ISA_A32};
     uint32_t psr;
 
     if (board_qemu_own_register(&board.qemu, BOARD_REG_CPSR, &psr))
-        return board_code_state(psr);
+        return board_code_state(psr, m_profile);
     for (size_t i = 0; i < count; i++) {
         const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         if (qemu_plugin_insn_size(insn) == 2 || qemu_plugin_insn_vaddr(insn) & 2)
@@ -44,6 +52,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     size_t count = qemu_plugin_tb_n_insns(tb);
     struct board_code_state state = state_of(tb, count);
     struct board_insn *records = board_code_new(&board.code, count);
+    bool accesses = board.options.protocol == BOARD_PROTOCOL_ETMV3 &&
+                    board.options.etmcr & ETMV3_CR_DATA_ADDRESS;
 
     (void)id;
     if (!records)
@@ -53,6 +63,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         board_code_describe(&records[i], (uint32_t)qemu_plugin_insn_vaddr(insn),
                             qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn), &state,
                             i > 0 ? &records[i - 1] : NULL);
+        if (accesses)
+            qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_R_REGS,
+                                             QEMU_PLUGIN_MEM_RW, &records[i]);
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_insn, QEMU_PLUGIN_CB_R_REGS, &records[i]);
     }
 }
@@ -82,8 +95,12 @@ static void on_run_state(void *context, bool running, int state)
 
 static void on_vcpu(qemu_plugin_id_t id, unsigned vcpu)
 {
+    bool known;
+    bool m_profile = board_qemu_is_m(&board.qemu, vcpu, &known);
+
     (void)id;
-    (void)vcpu;
+    if (known && m_profile != (board.options.profile == BOARD_PROFILE_M))
+        fprintf(stderr, "virtual-board: core %u is not what argument 'profile' says\n", vcpu);
     atomic_fetch_add(&board.cpus_made, 1);
 }
 

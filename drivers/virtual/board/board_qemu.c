@@ -38,6 +38,7 @@ struct saved_description {
     int priority;
     const void *hooks[6];
     const struct saved_field *fields;
+    const struct saved_description *const *parts;
 };
 
 static void *look_up(const char *name)
@@ -62,23 +63,42 @@ static bool peek_name(const char *from, const char *wanted)
     return size <= sizeof name && peek(name, from, size) && memcmp(name, wanted, size) == 0;
 }
 
-/* Where QEMU's description of a saved Arm core says that its member `name` is. */
-static size_t saved_offset(const struct saved_description *description, const char *name)
+/* Where a description says that the member `name` is; its first one must be `first`. */
+static size_t saved_offset(const struct saved_description *description, const char *first,
+                           const char *name)
 {
     struct saved_description d;
     struct saved_field f;
 
-    if (!description || !peek(&d, description, sizeof d) || !peek_name(d.name, "cpu"))
+    if (!description || !peek(&d, description, sizeof d))
         return 0;
     for (unsigned i = 0; i < 64; i++) {
         if (!peek(&f, d.fields + i, sizeof f) || !f.name)
             return 0;
-        if (i == 0 && !peek_name(f.name, "env.regs"))
+        if (i == 0 && !peek_name(f.name, first))
             return 0;
         if (peek_name(f.name, name))
             return f.offset;
     }
     return 0;
+}
+
+/* The part `name` of a description, or NULL. */
+static const struct saved_description *saved_part(const struct saved_description *description,
+                                                  const char *name)
+{
+    const struct saved_description *part;
+    struct saved_description d, p;
+
+    if (!description || !peek(&d, description, sizeof d) || !d.parts)
+        return NULL;
+    for (unsigned i = 0; i < 32; i++) {
+        if (!peek(&part, d.parts + i, sizeof part) || !part || !peek(&p, part, sizeof p))
+            return NULL;
+        if (peek_name(p.name, name))
+            return part;
+    }
+    return NULL;
 }
 
 void board_qemu_init(struct board_qemu *q)
@@ -91,9 +111,13 @@ void board_qemu_init(struct board_qemu *q)
     *(void **)&q->resize_array = look_up("g_byte_array_set_size");
     *(void **)&q->run_on_cpu = look_up("async_run_on_cpu");
     *(void **)&q->watch_run_state = look_up("qemu_add_vm_change_state_handler");
-    q->spsr = saved_offset(arm, "env.spsr");
-    q->banked_spsr = saved_offset(arm, "env.banked_spsr");
-    q->banked_lr = saved_offset(arm, "env.banked_r14");
+    *(void **)&q->get_typename = look_up("object_get_typename");
+    *(void **)&q->read_memory = look_up("cpu_memory_rw_debug");
+    q->spsr = saved_offset(arm, "env.regs", "env.spsr");
+    q->banked_spsr = saved_offset(arm, "env.regs", "env.banked_spsr");
+    q->banked_lr = saved_offset(arm, "env.regs", "env.banked_r14");
+    q->other_sp = saved_offset(saved_part(saved_part(arm, "cpu/m"), "cpu/m/other-sp"),
+                               "env.v7m.other_sp", "env.v7m.other_sp");
     if (!q->get_cpu || !q->new_array || !q->resize_array)
         q->read_register = NULL;
 }
@@ -173,6 +197,32 @@ bool board_qemu_banked(const struct board_qemu *q, unsigned vcpu, uint32_t mode,
     return read_member(q, vcpu, q->banked_lr + 4 * (size_t)bank, lr) &&
            /* The SPSRs of Arm cores with 64-bit modes are 8 bytes wide. */
            read_member(q, vcpu, q->banked_spsr + 8 * (size_t)bank, spsr);
+}
+
+bool board_qemu_other_sp(const struct board_qemu *q, unsigned vcpu, uint32_t *value)
+{
+    return read_member(q, vcpu, q->other_sp, value);
+}
+
+bool board_qemu_word(const struct board_qemu *q, unsigned vcpu, uint32_t address, uint32_t *value)
+{
+    struct CPUState *cpu = q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+    uint8_t bytes[4];
+
+    if (!cpu || !q->read_memory || q->read_memory(cpu, address, bytes, sizeof bytes, false) != 0)
+        return false;
+    *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+             (uint32_t)bytes[3] << 24;
+    return true;
+}
+
+bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known)
+{
+    struct CPUState *cpu = q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+    const char *name = cpu && q->get_typename ? q->get_typename(cpu) : NULL;
+
+    *known = name != NULL;
+    return name && strncmp(name, "cortex-m", 8) == 0;
 }
 
 bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context)

@@ -27,6 +27,9 @@ typedef void (*board_run_state)(void *context, bool running, int state);
 /* Found functions are not NULL; private. */
 struct board_qemu {
     struct CPUState *(*get_cpu)(int index);
+    const char *(*get_typename)(void *object);
+    int (*read_memory)(struct CPUState *cpu, uint64_t address, void *bytes, size_t size,
+                       bool write);
     int (*read_register)(struct CPUState *cpu, struct byte_array *buffer, int number);
     struct byte_array *(*new_array)(void);
     struct byte_array *(*resize_array)(struct byte_array *array, unsigned size);
@@ -36,8 +39,10 @@ struct board_qemu {
     size_t spsr;
     size_t banked_spsr;
     size_t banked_lr;
+    size_t other_sp;
 };
 
+#define BOARD_REG_SP   13
 #define BOARD_REG_LR   14
 #define BOARD_REG_PC   15
 #define BOARD_REG_CPSR 25
@@ -57,6 +62,15 @@ bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *v
 bool board_qemu_spsr(const struct board_qemu *q, unsigned vcpu, uint32_t *value);
 bool board_qemu_banked(const struct board_qemu *q, unsigned vcpu, uint32_t mode, uint32_t *spsr,
                        uint32_t *lr);
+
+/* M profile: the stack pointer that is not in use, PSP in a handler. */
+bool board_qemu_other_sp(const struct board_qemu *q, unsigned vcpu, uint32_t *value);
+
+/* A word of memory, not of a device, as the vCPU sees it (little-endian). */
+bool board_qemu_word(const struct board_qemu *q, unsigned vcpu, uint32_t address, uint32_t *value);
+
+/* Is the vCPU of the M profile? False if that cannot be found out: `known` says. */
+bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known);
 
 /* Queues `work` for the vCPU's thread; it runs between two blocks, also in a stopped machine. */
 bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context);

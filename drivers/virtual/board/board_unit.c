@@ -4,30 +4,29 @@
 #include "drivers/virtual/waypoint.h"
 
 #define BURST    64  /* bytes that a source gives to the formatter at once */
-#define PATIENCE 256 /* waypoints between two looks at a full FIFO */
+#define PATIENCE 256 /* instructions told between two looks at a full FIFO */
 
 int board_unit_init(struct board_unit *u, const struct board_options *o, unsigned core,
                     struct board_port *port, atomic_uint_fast64_t *clock)
 {
-    struct ptm_encoder_options options;
-
-    *u = (struct board_unit){
-        .port = port, .clock = clock, .id = (uint8_t)(o->etmtraceidr + core), .enabled = o->start};
-    ptm_encoder_default_options(&options);
-    options.etmcr = o->etmcr;
-    options.etmidr = o->etmidr;
-    options.etmccer = o->etmccer;
-    options.sync_period = o->etmsyncfr;
-    options.return_stack_depth = o->return_stack;
-    u->encoder = ptm_encoder_new(&options, &u->bytes);
-    return u->encoder ? 0 : -1;
+    *u = (struct board_unit){.port = port,
+                             .clock = clock,
+                             .id = (uint8_t)(o->etmtraceidr + core),
+                             .filter = o->filter,
+                             .split = !o->irregular,
+                             .enabled = o->start};
+    if (board_model_init(&u->model, o, &u->bytes) != 0)
+        return -1;
+    u->each = u->model.ops->each;
+    return 0;
 }
 
 void board_unit_release(struct board_unit *u)
 {
-    ptm_encoder_free(u->encoder);
+    if (u->model.model)
+        u->model.ops->release(u->model.model);
     trace_bytes_release(&u->bytes);
-    u->encoder = NULL;
+    u->model.model = NULL;
 }
 
 /* After each call of the model: errors, and bytes to the port. */
@@ -40,7 +39,7 @@ static void done(struct board_unit *u, int result, size_t limit)
     bool room = board_port_write(u->port, u->id, u->bytes.data, u->bytes.size);
     u->bytes.size = 0;
     if (!room && !u->overflowed) {
-        ptm_encoder_overflow(u->encoder);
+        u->model.ops->overflow(u->model.model);
         u->overflowed = true;
         u->overflows++;
         u->patience = PATIENCE;
@@ -50,22 +49,20 @@ static void done(struct board_unit *u, int result, size_t limit)
 static void tell_time(struct board_unit *u)
 {
     uint64_t before = atomic_fetch_add_explicit(u->clock, u->cycles, memory_order_relaxed);
+    uint64_t cycles = u->cycles;
 
-    ptm_encoder_add_cycles(u->encoder, u->cycles);
-    ptm_encoder_set_time(u->encoder, before + u->cycles);
     u->cycles = 0;
+    done(u, u->model.ops->time(u->model.model, cycles, before + cycles), BURST);
 }
 
-static int tell(struct board_unit *u, const struct board_insn *insn, bool pass,
-                const struct ptm_state *next)
+static void tell(struct board_unit *u, const struct board_step *step)
 {
-    const struct ptm_insn ran = {.address = insn->address,
-                                 .isa = (enum bt_isa)insn->isa,
-                                 .opcode = insn->opcode,
-                                 .pass = pass,
-                                 .next = *next};
+    const struct board_model_ops *ops = u->model.ops;
 
-    return ptm_encoder_insn(u->encoder, &ran);
+    done(u, ops->insn(u->model.model, step), BURST);
+    for (unsigned i = 0; ops->access && i < u->access_count; i++)
+        done(u, ops->access(u->model.model, &u->accesses[i], i == 0), BURST);
+    u->access_count = 0;
 }
 
 /* Time, and the plain instruction that was held back: everything up to now is told. */
@@ -74,37 +71,96 @@ static void catch_up(struct board_unit *u)
     tell_time(u);
     if (u->newest) {
         const struct board_insn *insn = u->newest;
-        const struct ptm_state next = {insn->address + insn->size, (enum bt_isa)insn->isa,
-                                       u->security};
+        const struct board_step step = {
+            .insn = insn,
+            .pass = true,
+            .next = {insn->address + insn->size, (enum bt_isa)insn->isa, u->block.security}};
         u->newest = NULL;
-        done(u, tell(u, insn, true, &next), BURST);
+        tell(u, &step);
     }
 }
 
-static void enter_block(struct board_unit *u, const struct ptm_state *next)
+/* ---- when trace is on -------------------------------------------------------------------------
+ */
+
+static bool may_trace(const struct board_unit *u)
 {
-    u->block_start = (uint32_t)next->address;
-    u->security = next->security;
+    return u->enabled && !u->debug && !u->overflowed && !u->failed;
 }
 
-void board_unit_on(struct board_unit *u, const struct ptm_state *next)
+static void switch_on(struct board_unit *u, const struct board_state *at)
+{
+    tell_time(u);
+    u->selected = true;
+    done(u, u->model.ops->start(u->model.model, at, u->start), BURST);
+    u->start = BOARD_START_ON;
+}
+
+/* Trace may start at `next`: at once, or when the filter takes something. */
+static void start(struct board_unit *u, const struct board_state *next, enum board_start reason)
+{
+    u->block = *next;
+    u->selected = false;
+    u->newest = NULL;
+    u->start = reason;
+    if (may_trace(u) && !board_filter_active(&u->filter))
+        switch_on(u, next);
+}
+
+/*
+ * The filter looks at what ran from the instruction at `first` to the one at `last`, before the
+ * model is told: one instruction, or, of a PTM, all since the last boundary (PFT: TraceEnable).
+ */
+static void filter(struct board_unit *u, const struct board_state *first, uint32_t last)
+{
+    bool wanted;
+
+    if (!board_filter_active(&u->filter))
+        return;
+    wanted = board_filter_selects(&u->filter, first->address, last);
+    if (wanted != u->selected && may_trace(u)) {
+        if (wanted) {
+            switch_on(u, first);
+        } else {
+            u->newest = NULL;
+            done(u, u->model.ops->stop(u->model.model), BURST);
+        }
+    }
+    u->selected = wanted;
+    /* An exit from Debug state is the reason only if the first instruction is traced. */
+    if (!wanted && u->start == BOARD_START_DEBUG_EXIT)
+        u->start = BOARD_START_ON;
+}
+
+void board_unit_on(struct board_unit *u, const struct board_state *next)
 {
     u->enabled = true;
-    enter_block(u, next);
-    if (u->failed || u->debug || u->overflowed)
-        return;
-    catch_up(u);
-    done(u, ptm_encoder_trace_on(u->encoder, next), BURST);
+    start(u, next, BOARD_START_ON);
+}
+
+static void stop(struct board_unit *u)
+{
+    u->newest = NULL;
+    u->selected = false;
+    done(u, u->model.ops->stop(u->model.model), 0);
 }
 
 void board_unit_off(struct board_unit *u)
 {
     u->enabled = false;
-    u->newest = NULL;
-    done(u, ptm_encoder_trace_off(u->encoder), 0);
+    stop(u);
 }
 
-static void recover(struct board_unit *u, const struct ptm_state *next)
+void board_unit_set_filter(struct board_unit *u, const struct board_filter *wanted,
+                           const struct board_state *next)
+{
+    if (may_trace(u))
+        stop(u);
+    u->filter = *wanted;
+    start(u, next, BOARD_START_ON);
+}
+
+static void recover(struct board_unit *u, const struct board_state *next)
 {
     if (--u->patience > 0)
         return;
@@ -112,57 +168,86 @@ static void recover(struct board_unit *u, const struct ptm_state *next)
     if (!board_port_recovered(u->port))
         return;
     u->overflowed = false;
-    if (u->enabled && !u->debug)
-        done(u, ptm_encoder_restart(u->encoder, next), BURST);
+    start(u, next, BOARD_START_OVERFLOW);
 }
 
-void board_unit_ran(struct board_unit *u, const struct board_insn *insn, bool pass,
-                    const struct ptm_state *next)
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void run(struct board_unit *u, const struct board_step *step)
 {
+    const struct board_insn *insn = step->insn;
     bool boundary = insn->cls != WAYPOINT_NONE && insn->cls != WAYPOINT_BARRIER;
 
     u->cycles++;
-    if (boundary)
-        u->newest = NULL; /* covered by the waypoint's own packet */
     if (u->failed)
         return;
+    if (u->each)
+        u->block = (struct board_state){insn->address, (enum bt_isa)insn->isa, u->block.security};
+    filter(u, &u->block, insn->address);
     if (boundary)
-        tell_time(u);
-    else
-        catch_up(u);
-    done(u, tell(u, insn, pass, next), BURST);
-    if (boundary)
-        enter_block(u, next);
-    if (u->overflowed)
-        recover(u, next);
+        u->newest = NULL; /* covered by the waypoint's own packet */
+    catch_up(u);
+    tell(u, step);
+    if (boundary || u->each)
+        u->block = step->next;
 }
 
-void board_unit_exception(struct board_unit *u, unsigned number, const struct ptm_state *vector)
+void board_unit_ran(struct board_unit *u, const struct board_step *step)
+{
+    run(u, step);
+    if (u->overflowed && !u->failed)
+        recover(u, &step->next);
+}
+
+void board_unit_access(struct board_unit *u, uint32_t address, unsigned size)
+{
+    if (u->access_count < BOARD_UNIT_ACCESSES)
+        u->accesses[u->access_count++] = (struct board_access){address, (uint8_t)size};
+}
+
+void board_unit_no_access(struct board_unit *u)
+{
+    u->access_count = 0;
+}
+
+void board_unit_exception(struct board_unit *u, unsigned number, const struct board_step *cancelled,
+                          bool preempts, const struct board_state *vector)
 {
     if (u->failed)
         return;
+    /* An aborted load of the PC is not told: it has no target for a branch packet. */
+    if (cancelled && u->each && cancelled->insn->cls == WAYPOINT_NONE) {
+        if (u->split)
+            done(u, u->model.ops->flush(u->model.model), BURST);
+        run(u, cancelled);
+    } else {
+        cancelled = NULL;
+    }
+    u->access_count = 0;
+    if (u->newest)
+        filter(u, &u->block, u->newest->address);
     catch_up(u);
-    done(u, ptm_encoder_exception(u->encoder, number, vector), BURST);
-    enter_block(u, vector);
+    done(u, u->model.ops->exception(u->model.model, number, cancelled || preempts, vector), BURST);
+    u->block = *vector;
 }
 
 void board_unit_debug_entry(struct board_unit *u)
 {
     u->debug = true;
+    u->access_count = 0;
     if (u->failed)
         return;
+    if (u->newest)
+        filter(u, &u->block, u->newest->address);
     catch_up(u);
-    done(u, ptm_encoder_debug_entry(u->encoder), 0);
+    done(u, u->model.ops->debug_entry(u->model.model), 0);
 }
 
-void board_unit_debug_exit(struct board_unit *u, const struct ptm_state *next)
+void board_unit_debug_exit(struct board_unit *u, const struct board_state *next)
 {
     u->debug = false;
-    enter_block(u, next);
-    if (u->failed || !u->enabled || u->overflowed)
-        return;
-    catch_up(u);
-    done(u, ptm_encoder_debug_exit(u->encoder, next), BURST);
+    start(u, next, BOARD_START_DEBUG_EXIT);
 }
 
 void board_unit_context_id(struct board_unit *u, uint32_t value)
@@ -170,38 +255,37 @@ void board_unit_context_id(struct board_unit *u, uint32_t value)
     if (u->failed)
         return;
     catch_up(u);
-    done(u, ptm_encoder_set_context_id(u->encoder, value), BURST);
+    done(u, u->model.ops->context_id(u->model.model, value), BURST);
 }
 
-void board_unit_overflow(struct board_unit *u, const struct ptm_state *next)
+void board_unit_overflow(struct board_unit *u, const struct board_state *next)
 {
-    if (u->failed || u->debug || !u->enabled || u->overflowed)
+    if (!may_trace(u))
         return;
     catch_up(u);
-    ptm_encoder_overflow(u->encoder);
+    u->model.ops->overflow(u->model.model);
     u->overflows++;
-    enter_block(u, next);
-    done(u, ptm_encoder_restart(u->encoder, next), BURST);
+    start(u, next, BOARD_START_OVERFLOW);
 }
 
-void board_unit_jump(struct board_unit *u, const struct ptm_state *next)
+void board_unit_jump(struct board_unit *u, const struct board_state *next)
 {
-    if (u->failed || u->debug || !u->enabled || u->overflowed)
+    if (!may_trace(u))
         return;
-    board_unit_off(u);
-    board_unit_on(u, next);
+    stop(u);
+    start(u, next, BOARD_START_ON);
 }
 
 void board_unit_flush(struct board_unit *u)
 {
     if (!u->failed)
-        done(u, ptm_encoder_flush(u->encoder), 0);
+        done(u, u->model.ops->flush(u->model.model), 0);
 }
 
 void board_unit_sync(struct board_unit *u)
 {
     if (!u->failed)
-        done(u, ptm_encoder_request_sync(u->encoder), BURST);
+        done(u, u->model.ops->sync(u->model.model), BURST);
 }
 
 void board_unit_keep(struct board_unit *u)

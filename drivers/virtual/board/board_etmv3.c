@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The board's ETMv3. */
+#include "drivers/virtual/board/board_model.h"
+
+#include "drivers/virtual/etmv3_encoder.h"
+
+static struct etmv3_state translate(const struct board_state *s)
+{
+    return (struct etmv3_state){s->address, s->isa, s->security};
+}
+
+static int insn(void *model, const struct board_step *step)
+{
+    const struct etmv3_insn ran = {.address = step->insn->address,
+                                   .isa = (enum bt_isa)step->insn->isa,
+                                   .opcode = step->insn->opcode,
+                                   .pass = step->pass,
+                                   .next = translate(&step->next),
+                                   .exception_return = step->exception_return,
+                                   .preempted = step->preempted};
+
+    return etmv3_encoder_insn(model, &ran);
+}
+
+static int access_data(void *model, const struct board_access *a, bool first)
+{
+    const struct etmv3_access access = {.address = a->address, .size = a->size, .first = first};
+
+    return etmv3_encoder_data(model, &access);
+}
+
+static int exception(void *model, unsigned number, bool cancel, const struct board_state *vector)
+{
+    const struct etmv3_exception x = {.number = number, .cancel = cancel};
+    const struct etmv3_state to = translate(vector);
+
+    return etmv3_encoder_exception(model, &x, &to);
+}
+
+static int start(void *model, const struct board_state *next, enum board_start reason)
+{
+    const struct etmv3_state to = translate(next);
+
+    switch (reason) {
+    case BOARD_START_DEBUG_EXIT:
+        return etmv3_encoder_debug_exit(model, &to);
+    case BOARD_START_OVERFLOW:
+        return etmv3_encoder_restart(model, &to, false);
+    default:
+        return etmv3_encoder_trace_on(model, &to, false);
+    }
+}
+
+static int stop(void *model)
+{
+    return etmv3_encoder_trace_off(model);
+}
+
+static int overflow(void *model)
+{
+    return etmv3_encoder_overflow(model);
+}
+
+static int debug_entry(void *model)
+{
+    return etmv3_encoder_debug_entry(model, true, false);
+}
+
+static int context_id(void *model, uint32_t value)
+{
+    return etmv3_encoder_set_context_id(model, value);
+}
+
+static int pass_time(void *model, uint64_t cycles, uint64_t now)
+{
+    etmv3_encoder_set_time(model, now);
+    return etmv3_encoder_add_cycles(model, cycles);
+}
+
+static int flush(void *model)
+{
+    return etmv3_encoder_flush(model);
+}
+
+static int sync_now(void *model)
+{
+    return etmv3_encoder_request_sync(model);
+}
+
+static void release(void *model)
+{
+    etmv3_encoder_free(model);
+}
+
+static const struct board_model_ops ops = {.each = true,
+                                           .insn = insn,
+                                           .access = access_data,
+                                           .exception = exception,
+                                           .start = start,
+                                           .stop = stop,
+                                           .overflow = overflow,
+                                           .debug_entry = debug_entry,
+                                           .context_id = context_id,
+                                           .time = pass_time,
+                                           .flush = flush,
+                                           .sync = sync_now,
+                                           .release = release};
+
+/* Everything that the protocol leaves to the implementation, in its most irregular form. */
+static void be_irregular(struct etmv3_encoder_options *o, unsigned percent)
+{
+    o->packing = ETMV3_PACK_RANDOM;
+    o->isync_delay = 20;
+    o->zeros_max = 9;
+    o->longer_percent = percent;
+    o->ignore_percent = percent;
+    o->late_percent = percent;
+    o->count_percent = percent;
+    o->count_delay = 20;
+}
+
+int board_etmv3_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
+{
+    struct etmv3_encoder_options options;
+
+    /* QEMU tells addresses, but not what was read or written there. */
+    if (o->etmcr & (ETMV3_CR_DATA_VALUE | ETMV3_CR_DATA_ONLY | ETMV3_CR_CPRT))
+        return -1;
+    /* The units of these cores have no data trace, and nothing here knows their pushes. */
+    if (o->profile == BOARD_PROFILE_M && o->etmcr & ETMV3_CR_DATA_ADDRESS)
+        return -1;
+    etmv3_encoder_default_options(&options);
+    options.etmcr = o->etmcr;
+    options.etmidr = o->etmidr;
+    options.etmccer = o->etmccer;
+    options.m_profile = o->profile == BOARD_PROFILE_M;
+    options.sync_period = o->etmsyncfr;
+    options.blx_packets = o->blx_packets;
+    if (o->irregular)
+        be_irregular(&options, o->irregular);
+    *m = (struct board_model){.ops = &ops, .model = etmv3_encoder_new(&options, out)};
+    return m->model ? 0 : -1;
+}
+
+int board_model_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
+{
+    return o->protocol == BOARD_PROTOCOL_PTM ? board_ptm_init(m, o, out)
+                                             : board_etmv3_init(m, o, out);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The board's PTM. */
+#include "drivers/virtual/board/board_model.h"
+
+#include "drivers/virtual/ptm_encoder.h"
+
+static struct ptm_state translate(const struct board_state *s)
+{
+    return (struct ptm_state){s->address, s->isa, s->security};
+}
+
+static int insn(void *model, const struct board_step *step)
+{
+    const struct ptm_insn ran = {.address = step->insn->address,
+                                 .isa = (enum bt_isa)step->insn->isa,
+                                 .opcode = step->insn->opcode,
+                                 .pass = step->pass,
+                                 .next = translate(&step->next)};
+
+    return ptm_encoder_insn(model, &ran);
+}
+
+/* A PTM tells of instructions only when they have completed: there is nothing to cancel. */
+static int exception(void *model, unsigned number, bool cancel, const struct board_state *vector)
+{
+    const struct ptm_state to = translate(vector);
+
+    (void)cancel;
+    return ptm_encoder_exception(model, number, &to);
+}
+
+static int start(void *model, const struct board_state *next, enum board_start reason)
+{
+    const struct ptm_state to = translate(next);
+
+    switch (reason) {
+    case BOARD_START_DEBUG_EXIT:
+        return ptm_encoder_debug_exit(model, &to);
+    case BOARD_START_OVERFLOW:
+        return ptm_encoder_restart(model, &to);
+    default:
+        return ptm_encoder_trace_on(model, &to);
+    }
+}
+
+static int stop(void *model)
+{
+    return ptm_encoder_trace_off(model);
+}
+
+static int overflow(void *model)
+{
+    return ptm_encoder_overflow(model);
+}
+
+static int debug_entry(void *model)
+{
+    return ptm_encoder_debug_entry(model);
+}
+
+static int context_id(void *model, uint32_t value)
+{
+    return ptm_encoder_set_context_id(model, value);
+}
+
+static int pass_time(void *model, uint64_t cycles, uint64_t now)
+{
+    ptm_encoder_add_cycles(model, cycles);
+    ptm_encoder_set_time(model, now);
+    return 0;
+}
+
+static int flush(void *model)
+{
+    return ptm_encoder_flush(model);
+}
+
+static int sync_now(void *model)
+{
+    return ptm_encoder_request_sync(model);
+}
+
+static void release(void *model)
+{
+    ptm_encoder_free(model);
+}
+
+static const struct board_model_ops ops = {.insn = insn,
+                                           .exception = exception,
+                                           .start = start,
+                                           .stop = stop,
+                                           .overflow = overflow,
+                                           .debug_entry = debug_entry,
+                                           .context_id = context_id,
+                                           .time = pass_time,
+                                           .flush = flush,
+                                           .sync = sync_now,
+                                           .release = release};
+
+int board_ptm_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
+{
+    struct ptm_encoder_options options;
+
+    ptm_encoder_default_options(&options);
+    options.etmcr = o->etmcr;
+    options.etmidr = o->etmidr;
+    options.etmccer = o->etmccer;
+    options.sync_period = o->etmsyncfr;
+    options.return_stack_depth = o->return_stack;
+    *m = (struct board_model){.ops = &ops, .model = ptm_encoder_new(&options, out)};
+    return m->model ? 0 : -1;
+}
