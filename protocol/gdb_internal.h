@@ -39,6 +39,9 @@ int gdb_reply(struct gdb_session *s, const char *text);
 /* "OK", or "E." and the explanation for a negative `rc`. */
 int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why);
 
+/* Finds the packet in the tables, runs it and sends the answer. */
+void gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
+
 /* Sends s->reply and empties it. */
 void gdb_reply_send(struct gdb_session *s);
 
@@ -58,6 +61,12 @@ int gdb_reply_resumed(struct gdb_session *s, int rc, const struct gdb_stop *stop
 
 /* O packets for text of any length. */
 void gdb_send_console(struct gdb_session *s, const char *text);
+
+/*
+ * gdb_query.c: a whole qRcmd packet. BT_OK: answered; BT_ERR_UNSUPPORTED: the target knows no such
+ * command, nothing was sent.
+ */
+int gdb_monitor_packet(struct gdb_session *s, const char *payload, size_t len);
 
 /* gdb_xfer.c */
 struct gdb_document *gdb_document_new(void);

@@ -120,36 +120,69 @@ static void print_console(void *to, const char *text)
     gdb_send_console(to, text);
 }
 
-static void run_monitor(struct gdb_session *s, const char *text)
+static int run_monitor(struct gdb_session *s, const char *text)
 {
     int rc = s->target->monitor(s->target_ctx, s->general, text, print_console, s);
-    if (rc == BT_ERR_UNSUPPORTED) {
-        gdb_send_console(s, "unknown command '");
-        gdb_send_console(s, text);
-        gdb_send_console(s, "', try 'monitor help'\n");
-    } else if (rc < 0) {
+    if (rc < 0 && rc != BT_ERR_UNSUPPORTED) {
         gdb_send_console(s, bt_strerror(rc));
         gdb_send_console(s, "\n");
     }
+    return rc;
+}
+
+/* The command of ",HEX", to be freed. NULL with the reason in *error. */
+static char *take_command(struct gdb_args *a, int *error)
+{
+    *error = BT_ERR_INVAL;
+    if (!gdb_args_char(a, ',') || gdb_args_left(a) % 2 != 0)
+        return NULL;
+    size_t len = gdb_args_left(a) / 2;
+    char *text = malloc(len + 1);
+    if (text == NULL) {
+        *error = BT_ERR_NOMEM;
+        return NULL;
+    }
+    text[len] = '\0';
+    if (gdb_args_bytes(a, text, len) && memchr(text, '\0', len) == NULL)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Explanations are output and the end is OK: GDB cannot show an error text here (5.7). */
 static int monitor(struct gdb_session *s, struct gdb_args *a)
 {
+    int error;
     if (s->target->monitor == NULL)
         return BT_OK;
-    if (!gdb_args_char(a, ',') || gdb_args_left(a) % 2 != 0)
-        return BT_ERR_INVAL;
-    size_t len = gdb_args_left(a) / 2;
-    char *text = malloc(len + 1);
+    char *text = take_command(a, &error);
     if (text == NULL)
-        return BT_ERR_NOMEM;
-    bool good = gdb_args_bytes(a, text, len) && memchr(text, '\0', len) == NULL;
-    text[len] = '\0';
-    if (good)
-        run_monitor(s, text);
+        return error;
+    if (run_monitor(s, text) == BT_ERR_UNSUPPORTED) {
+        gdb_send_console(s, "unknown command '");
+        gdb_send_console(s, text);
+        gdb_send_console(s, "', try 'monitor help'\n");
+    }
     free(text);
-    return good ? gdb_reply(s, "OK") : BT_ERR_INVAL;
+    return gdb_reply(s, "OK");
+}
+
+int gdb_monitor_packet(struct gdb_session *s, const char *payload, size_t len)
+{
+    struct gdb_args a = {payload, payload + len};
+    int error;
+    if (s->target->monitor == NULL || !gdb_args_text(&a, "qRcmd"))
+        return BT_ERR_UNSUPPORTED;
+    char *text = take_command(&a, &error);
+    if (text == NULL)
+        return BT_ERR_UNSUPPORTED;
+    int rc = run_monitor(s, text);
+    free(text);
+    if (rc == BT_ERR_UNSUPPORTED)
+        return rc;
+    gdb_reply(s, "OK");
+    gdb_reply_send(s);
+    return BT_OK;
 }
 
 const struct gdb_command gdb_query_commands[] = {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "protocol/gdb_internal.h"
+#include "protocol/gdb_proxy.h"
 
 /* Bytes of console text in one O packet. */
 #define CONSOLE_CHUNK 1024
@@ -21,16 +22,20 @@ static bool all_or_none(const bool *have, size_t count)
     return true;
 }
 
-static bool target_complete(const struct gdb_target *t)
+static bool btrace_complete(const struct gdb_target *t)
 {
     const bool btrace[] = {
         t->btrace_enable != NULL, t->btrace_disable != NULL, t->btrace_set_size != NULL,
         t->btrace_conf != NULL,   t->btrace_read != NULL,    t->btrace_delivered != NULL,
     };
+    return all_or_none(btrace, sizeof(btrace) / sizeof(*btrace));
+}
+
+static bool target_complete(const struct gdb_target *t)
+{
     const bool breakpoints[] = {t->insert_breakpoint != NULL, t->remove_breakpoint != NULL};
     return t->core_count != NULL && t->core_info != NULL && t->halt_reason != NULL &&
-           t->read_regs != NULL && t->read_memory != NULL &&
-           all_or_none(btrace, sizeof(btrace) / sizeof(*btrace)) &&
+           t->read_regs != NULL && t->read_memory != NULL && btrace_complete(t) &&
            all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints));
 }
 
@@ -40,8 +45,8 @@ static void write_bytes(void *ctx, const void *bytes, size_t len)
     s->send(s->send_ctx, bytes, len);
 }
 
-int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                     gdb_send_fn send, void *send_ctx)
+static int init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                gdb_send_fn send, void *send_ctx)
 {
     *s = (struct gdb_session){
         .target = target,
@@ -50,11 +55,6 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
         .send_ctx = send_ctx,
         .motion = GDB_MOTION_ALL,
     };
-    if (!target_complete(target))
-        return BT_ERR_INVAL;
-    s->core_count = target->core_count(target_ctx);
-    if (s->core_count < 1 || s->core_count > GDB_CORES_MAX)
-        return BT_ERR_INVAL;
     s->document = gdb_document_new();
     if (s->document == NULL)
         return BT_ERR_NOMEM;
@@ -67,8 +67,42 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
     return BT_OK;
 }
 
+int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                     gdb_send_fn send, void *send_ctx)
+{
+    if (!target_complete(target))
+        return BT_ERR_INVAL;
+    int cores = target->core_count(target_ctx);
+    if (cores < 1 || cores > GDB_CORES_MAX)
+        return BT_ERR_INVAL;
+    int rc = init(s, target, target_ctx, send, send_ctx);
+    s->core_count = cores;
+    return rc;
+}
+
+int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
+                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
+                              void *send_ctx)
+{
+    if (!btrace_complete(target))
+        return BT_ERR_INVAL;
+    int cores = target->core_count != NULL ? target->core_count(target_ctx) : gdb_upstream_cores(u);
+    if (cores < 1 || cores > GDB_CORES_MAX)
+        return BT_ERR_INVAL;
+    int rc = init(s, target, target_ctx, send, send_ctx);
+    if (rc < 0)
+        return rc;
+    s->core_count = cores;
+    s->proxy = gdb_proxy_new(s, u);
+    if (s->proxy == NULL)
+        gdb_session_release(s);
+    return s->proxy != NULL ? BT_OK : BT_ERR_NOMEM;
+}
+
 void gdb_session_release(struct gdb_session *s)
 {
+    gdb_proxy_free(s->proxy);
+    s->proxy = NULL;
     gdb_document_free(s->document);
     s->document = NULL;
     rsp_receiver_release(&s->receiver);
@@ -144,7 +178,7 @@ int gdb_thread_of_core(int core)
 struct gdb_core gdb_core_info(const struct gdb_session *s, int core)
 {
     struct gdb_core info = {.name = NULL};
-    if (s->target->core_info(s->target_ctx, core, &info) < 0)
+    if (s->target->core_info == NULL || s->target->core_info(s->target_ctx, core, &info) < 0)
         info = (struct gdb_core){.name = NULL};
     if (info.name == NULL)
         info.name = "core";
@@ -195,11 +229,9 @@ static int run_packet(struct gdb_session *s, struct gdb_args *packet)
     return c->run(s, packet);
 }
 
-static void take_packet(struct gdb_session *s)
+void gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
 {
-    struct gdb_args packet = {s->receiver.payload, s->receiver.payload + s->receiver.payload_len};
-    rsp_send_ack(&s->sender, true);
-    rsp_sender_implied_ack(&s->sender);
+    struct gdb_args packet = {payload, payload + len};
     text_buf_clear(&s->reply);
     int rc = run_packet(s, &packet);
     if (rc == GDB_PENDING)
@@ -207,6 +239,16 @@ static void take_packet(struct gdb_session *s)
     if (rc < 0)
         reply_number(s, rc);
     gdb_reply_send(s);
+}
+
+static void take_packet(struct gdb_session *s)
+{
+    rsp_send_ack(&s->sender, true);
+    rsp_sender_implied_ack(&s->sender);
+    if (s->proxy != NULL)
+        gdb_proxy_packet(s->proxy, s->receiver.payload, s->receiver.payload_len);
+    else
+        gdb_session_answer(s, s->receiver.payload, s->receiver.payload_len);
 }
 
 static void take_oversize(struct gdb_session *s)
@@ -248,7 +290,9 @@ static void take_event(struct gdb_session *s, enum rsp_event event)
         break;
     case RSP_BREAK:
         /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
-        if (s->running && s->target->interrupt != NULL)
+        if (s->proxy != NULL)
+            gdb_proxy_interrupt(s->proxy);
+        else if (s->running && s->target->interrupt != NULL)
             s->target->interrupt(s->target_ctx);
         break;
     case RSP_NONE:

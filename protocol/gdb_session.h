@@ -29,6 +29,8 @@ enum gdb_session_state {
 };
 
 struct gdb_document; /* private, gdb_internal.h */
+struct gdb_proxy;    /* private, gdb_proxy.h */
+struct gdb_upstream; /* gdb_upstream.h */
 
 /* Members are private to protocol/; use the functions. */
 struct gdb_session {
@@ -40,6 +42,7 @@ struct gdb_session {
     struct rsp_sender sender;
     struct text_buf reply;         /* payload under construction */
     struct gdb_document *document; /* frozen text of the last qXfer read at offset 0 */
+    struct gdb_proxy *proxy;       /* NULL: the target answers everything */
     enum gdb_session_state state;
     int core_count;
     int general;   /* Hg: core index */
@@ -61,6 +64,28 @@ struct gdb_session {
  */
 int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
                      gdb_send_fn send, void *send_ctx);
+
+/*
+ * A session whose packets are passed on to another GDB server and answered by it. Ours are branch
+ * trace, acknowledgements, `monitor` as far as the target knows the command, detach and kill:
+ *
+ * - `D` removes the client's breakpoints and lets the cores run; `k` and `vKill` remove them and
+ *   leave the cores halted. The connection to the other server stays.
+ * - gdb_session_release() in the place of either removes the breakpoints at the next halt and
+ *   leaves the cores as they are.
+ * - A client that comes while cores run halts them with its first question.
+ *
+ * `target` needs nothing but the branch trace operations, all or none; core_count, core_info and
+ * monitor are optional, the others are never called but for detach and kill (optional, too). The
+ * stop of a resume comes from gdb_upstream_release_stop(): gdb_session_stopped() and
+ * gdb_session_resume_failed() are not for such a session.
+ *
+ * `u` has one session at a time: one that it had before gets errors from now on. It must outlive
+ * the session, or be freed before the session has input again. Otherwise as gdb_session_init().
+ */
+int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
+                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
+                              void *send_ctx);
 
 /* Sends nothing and tells the target nothing: a lost connection is the server's to judge (2.2). */
 void gdb_session_release(struct gdb_session *s);

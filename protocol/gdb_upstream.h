@@ -102,6 +102,9 @@ int gdb_upstream_write_memory(struct gdb_upstream *u, int core, uint64_t address
                               const uint8_t *bytes, size_t len, gdb_upstream_memory_fn fn,
                               void *ctx);
 
+/* Registers on the wire are big endian (the default is little). */
+void gdb_upstream_set_big_endian(struct gdb_upstream *u, bool big_endian);
+
 /* All cores run; stopped() follows some time. BT_OK, BT_ERR_IO, BT_ERR_INVAL (they run). */
 int gdb_upstream_resume(struct gdb_upstream *u);
 /* Asks for a halt (the interrupt byte); stopped() follows. Nothing happens when halted. */

@@ -11,6 +11,11 @@
 #define ESCAPE_FLIP    0x20
 #define CHECKSUM_CHARS 2
 
+/* The count of a run is one printable character: this much more than the repetitions. */
+#define REPEAT_BIAS 29
+#define REPEAT_MIN  ' '
+#define REPEAT_MAX  '~'
+
 /* More refusals of one frame than this mean that the peer will never take it. */
 #define RESENDS_MAX 16
 
@@ -28,6 +33,13 @@ void rsp_receiver_release(struct rsp_receiver *r)
 {
     free(r->payload);
     *r = (struct rsp_receiver){0};
+}
+
+void rsp_receiver_reset(struct rsp_receiver *r)
+{
+    r->state = RSP_STATE_IDLE;
+    r->payload_len = 0;
+    r->payload[0] = '\0';
 }
 
 static void start_frame(struct rsp_receiver *r)
@@ -65,6 +77,19 @@ static enum rsp_event take_idle(struct rsp_receiver *r, uint8_t byte)
     }
 }
 
+/* The byte before the '*' comes `count` times more. */
+static void repeat(struct rsp_receiver *r, uint8_t count)
+{
+    r->state = RSP_STATE_PAYLOAD;
+    if (r->payload_len == 0 || count < REPEAT_MIN || count > REPEAT_MAX) {
+        r->bad = true;
+        return;
+    }
+    uint8_t byte = (uint8_t)r->payload[r->payload_len - 1];
+    for (unsigned i = count - REPEAT_BIAS; i > 0; i--)
+        store(r, byte);
+}
+
 /* Inside a frame 0x03 is data: GDB sends it unescaped in X packets. */
 static void take_payload(struct rsp_receiver *r, uint8_t byte)
 {
@@ -73,7 +98,7 @@ static void take_payload(struct rsp_receiver *r, uint8_t byte)
         return;
     }
     if (byte == FRAME_END) {
-        r->bad = r->state == RSP_STATE_ESCAPE;
+        r->bad = r->bad || r->state != RSP_STATE_PAYLOAD;
         r->state = RSP_STATE_CHECKSUM1;
         return;
     }
@@ -81,8 +106,12 @@ static void take_payload(struct rsp_receiver *r, uint8_t byte)
     if (r->state == RSP_STATE_ESCAPE) {
         store(r, byte ^ ESCAPE_FLIP);
         r->state = RSP_STATE_PAYLOAD;
+    } else if (r->state == RSP_STATE_REPEAT) {
+        repeat(r, byte);
     } else if (byte == FRAME_ESCAPE) {
         r->state = RSP_STATE_ESCAPE;
+    } else if (byte == FRAME_REPEAT && r->expand) {
+        r->state = RSP_STATE_REPEAT;
     } else {
         store(r, byte);
     }
@@ -148,6 +177,14 @@ void rsp_sender_init(struct rsp_sender *s, rsp_write_fn write, void *write_ctx)
 void rsp_sender_release(struct rsp_sender *s)
 {
     text_buf_release(&s->queue);
+}
+
+void rsp_sender_reset(struct rsp_sender *s)
+{
+    text_buf_clear(&s->queue);
+    s->resends = 0;
+    s->no_ack = false;
+    s->failed = false;
 }
 
 static bool needs_escape(char c)

@@ -21,7 +21,7 @@ enum rsp_event {
     RSP_ACK,      /* '+' */
     RSP_NAK,      /* '-' */
     RSP_BREAK,    /* 0x03 between packets */
-    RSP_BAD,      /* a frame with a wrong or malformed checksum, or an escape before '#' */
+    RSP_BAD,      /* a frame with a wrong or malformed checksum, escape or run */
     RSP_OVERSIZE, /* a correct frame longer than the limit; its payload is cut */
 };
 
@@ -29,6 +29,7 @@ enum rsp_state {
     RSP_STATE_IDLE,
     RSP_STATE_PAYLOAD,
     RSP_STATE_ESCAPE,
+    RSP_STATE_REPEAT,
     RSP_STATE_CHECKSUM1,
     RSP_STATE_CHECKSUM2,
 };
@@ -42,11 +43,19 @@ struct rsp_receiver {
     uint8_t wanted; /* checksum digits read so far */
     bool bad;
     bool oversize;
+    /*
+     * Expand runs: '*' and a count after a byte. Servers may send them, GDB never does, so it is
+     * off after rsp_receiver_init().
+     */
+    bool expand;
 };
 
 /* `limit`: bytes of the longest payload, without escapes. BT_OK or BT_ERR_NOMEM. */
 int rsp_receiver_init(struct rsp_receiver *r, size_t limit);
 void rsp_receiver_release(struct rsp_receiver *r);
+
+/* Forgets a frame that has begun: another connection. */
+void rsp_receiver_reset(struct rsp_receiver *r);
 
 /*
  * Takes bytes from *bytes (advancing it and reducing *len) up to and including the end of the
@@ -74,6 +83,9 @@ struct rsp_sender {
 
 void rsp_sender_init(struct rsp_sender *s, rsp_write_fn write, void *write_ctx);
 void rsp_sender_release(struct rsp_sender *s);
+
+/* Another connection: nothing is queued, acknowledgements are expected again. */
+void rsp_sender_reset(struct rsp_sender *s);
 
 /* Frames and sends a payload; '$', '#', '}', '*' are escaped. BT_OK or BT_ERR_NOMEM. */
 int rsp_send(struct rsp_sender *s, const void *payload, size_t len);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a packet that is passed on to another server does there: how it is answered, and what has
+ * changed once it was answered well. Not for use outside of protocol/.
+ */
+#ifndef PROTOCOL_GDB_PACKET_H
+#define PROTOCOL_GDB_PACKET_H
+
+#include "protocol/gdb_target.h"
+#include "protocol/gdb_thread.h"
+
+enum gdb_packet_answer {
+    GDB_ANSWER_ONE,    /* one reply */
+    GDB_ANSWER_OUTPUT, /* one reply, console output may come before it */
+    GDB_ANSWER_STOP,   /* cores run; a stop reply when they halt */
+    GDB_ANSWER_NONE,
+};
+
+enum gdb_packet_effect {
+    GDB_EFFECT_NONE,
+    GDB_EFFECT_SELECT, /* `thread` is the general thread */
+    GDB_EFFECT_HALTED, /* the reply is a stop reply: its thread becomes the general one */
+    GDB_EFFECT_INSERT, /* `breakpoint` */
+    GDB_EFFECT_REMOVE,
+    GDB_EFFECT_MEMORY,    /* `address`, `length` (0: anywhere) */
+    GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, told before it */
+    GDB_EFFECT_RESET,     /* anything may be different */
+    GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */
+};
+
+struct gdb_packet {
+    enum gdb_packet_answer answer;
+    enum gdb_packet_effect effect;
+    struct gdb_thread thread;
+    struct gdb_breakpoint breakpoint;
+    uint64_t address;
+    uint64_t length;
+};
+
+/* Packets that it does not know have one reply and no effect. */
+struct gdb_packet gdb_packet_read(const char *payload, size_t len);
+
+/* The reply tells that the packet was done. */
+bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len);
+
+/* "O" and an even number of hex digits: text for the console. */
+bool gdb_packet_is_output(const char *payload, size_t len);
+
+bool gdb_packet_starts(const char *payload, size_t len, const char *start);
+
+#endif

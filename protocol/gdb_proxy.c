@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "protocol/gdb_proxy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/gdb_internal.h"
+#include "protocol/gdb_upstream_internal.h"
+
+/* What the client may send ahead of its answers. */
+#define BACKLOG_MAX (4 * GDB_PACKET_SIZE)
+
+/* Console output that the client has not acknowledged; more is dropped. */
+#define OUTPUT_MAX (1u << 20)
+
+static const char gone[] = "E.the target's GDB server closed the connection";
+static const char gone_text[] = "the target's GDB server closed the connection\n";
+static const char no_resume[] = "E.the target's GDB server does not know this way to run";
+
+/* SIGKILL, which no program runs on after. */
+static const char gone_stop[] = "X09";
+
+enum proxy_wait {
+    PROXY_IDLE,
+    PROXY_REPLY,
+    PROXY_FEATURES, /* qSupported */
+    PROXY_EXTENDED, /* `!` */
+    PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
+};
+
+struct gdb_proxy {
+    struct gdb_session *session;
+    struct gdb_upstream *upstream; /* NULL: another client has it */
+    enum proxy_wait wait;          /* apart from the stop reply, which session->running tells of */
+    struct gdb_thread general;
+    struct text_buf backlog; /* packets that wait, each behind its length */
+    bool draining;
+};
+
+static void send(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    if (rsp_send(&p->session->sender, payload, len) < 0)
+        p->session->state = GDB_SESSION_FAILED;
+}
+
+static void send_text(struct gdb_proxy *p, const char *text)
+{
+    send(p, text, strlen(text));
+}
+
+/* ---- answers of the other side ----------------------------------------------------------------
+ */
+
+/* GDB takes the thread of a stop reply for the selected one, without an Hg (2.13). */
+static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
+{
+    struct gdb_session *s = p->session;
+    if (!gdb_thread_of_stop(reply, len, &p->general))
+        return;
+    int core = gdb_upstream_core_of(p->upstream, &p->general);
+    if (core >= 0 && core < s->core_count) {
+        s->stopped = core;
+        s->general = core;
+    }
+}
+
+static void send_lost(struct gdb_proxy *p, enum proxy_wait wait)
+{
+    send_text(p, wait == PROXY_EXTENDED ? "OK" : gone);
+}
+
+static void send_lost_stop(struct gdb_proxy *p)
+{
+    p->session->running = false;
+    gdb_send_console(p->session, gone_text);
+    send_text(p, gone_stop);
+}
+
+static void send_features(struct gdb_proxy *p, const char *reply, size_t len)
+{
+    struct gdb_session *s = p->session;
+    text_buf_clear(&s->reply);
+    gdb_features_merge(&s->reply, reply, len, gdb_has_btrace(s->target));
+    gdb_reply_send(s);
+}
+
+static void drain(struct gdb_proxy *p);
+
+static void client_reply(void *ctx, const char *reply, size_t len)
+{
+    struct gdb_proxy *p = ctx;
+    enum proxy_wait wait = p->wait;
+    p->wait = PROXY_IDLE;
+    if (wait == PROXY_IDLE)
+        return;
+    if (wait == PROXY_STATE && reply != NULL)
+        note_stop(p, reply, len);
+    if (reply == NULL)
+        send_lost(p, wait);
+    else if (wait == PROXY_FEATURES)
+        send_features(p, reply, len);
+    else if (wait == PROXY_EXTENDED)
+        send_text(p, "OK");
+    else
+        send(p, reply, len);
+    drain(p);
+}
+
+static void client_stopped(void *ctx, const char *reply, size_t len)
+{
+    struct gdb_proxy *p = ctx;
+    if (!p->session->running)
+        return;
+    if (reply == NULL) {
+        send_lost_stop(p);
+        return;
+    }
+    p->session->running = false;
+    note_stop(p, reply, len);
+    if (len > 0)
+        send(p, reply, len);
+    else
+        send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
+}
+
+static void client_output(void *ctx, const char *payload, size_t len)
+{
+    struct gdb_proxy *p = ctx;
+    if (p->session->sender.queue.len < OUTPUT_MAX)
+        send(p, payload, len);
+}
+
+static void client_dropped(void *ctx)
+{
+    struct gdb_proxy *p = ctx;
+    enum proxy_wait wait = p->wait;
+    p->upstream = NULL;
+    p->wait = PROXY_IDLE;
+    if (wait != PROXY_IDLE)
+        send_lost(p, wait);
+    if (p->session->running)
+        send_lost_stop(p);
+}
+
+static const struct gdb_upstream_client client = {client_reply, client_stopped, client_output,
+                                                  client_dropped};
+
+/* ---- packets of the client --------------------------------------------------------------------
+ */
+
+static int try_pass(struct gdb_proxy *p, const struct gdb_thread *thread, const char *payload,
+                    size_t len)
+{
+    if (p->upstream == NULL)
+        return BT_ERR_IO;
+    return gdb_upstream_pass(p->upstream, thread, payload, len);
+}
+
+static void send_refusal(struct gdb_proxy *p, int error)
+{
+    send_text(p, error == BT_ERR_IO ? gone : "E.too much is under way");
+}
+
+static void pass(struct gdb_proxy *p, enum proxy_wait wait, const struct gdb_thread *thread,
+                 const char *payload, size_t len)
+{
+    p->wait = wait;
+    int rc = try_pass(p, thread, payload, len);
+    if (rc == BT_OK)
+        return;
+    p->wait = PROXY_IDLE;
+    if (wait == PROXY_EXTENDED)
+        send_text(p, "OK");
+    else
+        send_refusal(p, rc);
+}
+
+static void pass_resume(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    struct gdb_session *s = p->session;
+    s->running = true;
+    gdb_document_forget(s->document);
+    int rc = try_pass(p, &p->general, payload, len);
+    if (rc == BT_OK)
+        return;
+    s->running = false;
+    send_refusal(p, rc);
+}
+
+static bool is(const char *payload, size_t len, const char *text)
+{
+    return len == strlen(text) && memcmp(payload, text, len) == 0;
+}
+
+/* Hg0 means the thread of the last stop: nothing that the other side could be told again. */
+static void select_thread(struct gdb_proxy *p, const struct gdb_packet *packet)
+{
+    struct gdb_session *s = p->session;
+    int core = s->stopped;
+    if (packet->thread.single)
+        p->general = packet->thread;
+    else if (p->upstream != NULL)
+        p->general = p->upstream->stopped;
+    if (packet->thread.single && p->upstream != NULL)
+        core = gdb_upstream_core_of(p->upstream, &packet->thread);
+    /* A thread of an operating system: on which core it was is not known. */
+    if (core >= 0 && core < s->core_count)
+        s->general = core;
+}
+
+/* Packets that are about no thread go out with whichever is selected. */
+static bool needs_thread(const char *payload, size_t len)
+{
+    static const char *const without[] = {"H", "T", "qSupported", "vMustReplyEmpty", "qAttached"};
+    for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
+        if (gdb_packet_starts(payload, len, without[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A state that is asked for is that of a session again, after D or k. */
+static void pass_state(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    static const struct gdb_thread any = {.single = false};
+    bool left = p->session->state != GDB_SESSION_OPEN;
+    p->session->state = GDB_SESSION_OPEN;
+    /* The target was never let go of: attaching to it again is to ask how it is. */
+    if (left && gdb_packet_starts(payload, len, "vAttach"))
+        pass(p, PROXY_STATE, &any, "?", 1);
+    else
+        pass(p, PROXY_STATE, &any, payload, len);
+}
+
+static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    static const struct gdb_thread any = {.single = false};
+    struct gdb_packet packet = gdb_packet_read(payload, len);
+    enum proxy_wait wait = PROXY_REPLY;
+    if (packet.answer == GDB_ANSWER_STOP) {
+        pass_resume(p, payload, len);
+        return;
+    }
+    if (packet.effect == GDB_EFFECT_HALTED || packet.effect == GDB_EFFECT_RESTART) {
+        pass_state(p, payload, len);
+        return;
+    }
+    if (packet.answer == GDB_ANSWER_NONE) {
+        try_pass(p, &any, payload, len);
+        return;
+    }
+    if (packet.effect == GDB_EFFECT_SELECT)
+        select_thread(p, &packet);
+    if (gdb_packet_starts(payload, len, "qSupported"))
+        wait = PROXY_FEATURES;
+    pass(p, wait, needs_thread(payload, len) ? &p->general : &any, payload, len);
+}
+
+static bool is_btrace(const struct gdb_proxy *p, const char *payload, size_t len)
+{
+    static const char *const names[] = {
+        "Qbtrace:", "Qbtrace-conf:", "qXfer:btrace:", "qXfer:btrace-conf:"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (gdb_packet_starts(payload, len, names[i]))
+            return gdb_has_btrace(p->session->target);
+    }
+    return false;
+}
+
+static bool is_leave(const char *payload, size_t len)
+{
+    return is(payload, len, "D") || gdb_packet_starts(payload, len, "D;") ||
+           is(payload, len, "k") || gdb_packet_starts(payload, len, "vKill");
+}
+
+/* The connection to the other side stays: a GDB that comes later finds the board as it is. */
+static void leave(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    struct gdb_session *s = p->session;
+    s->state = GDB_SESSION_OPEN;
+    gdb_session_answer(s, payload, len);
+    if (p->upstream != NULL && s->state != GDB_SESSION_OPEN)
+        gdb_upstream_let_go(p->upstream, s->state == GDB_SESSION_DETACHED);
+}
+
+/* Our own commands first; the rest is the other side's. */
+static void monitor(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    if (gdb_monitor_packet(p->session, payload, len) == BT_ERR_UNSUPPORTED)
+        pass_on(p, payload, len);
+}
+
+/* While the target waits for a file, GDB may read and write its memory. */
+static void while_running(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    struct gdb_upstream *u = p->upstream;
+    enum gdb_packet_answer answer = gdb_packet_read(payload, len).answer;
+    if (u == NULL || !u->serving_file || answer == GDB_ANSWER_STOP || answer == GDB_ANSWER_NONE)
+        send_text(p, "E.the target is running");
+    else if (len == 0 || payload[0] != 'F')
+        pass(p, PROXY_REPLY, &p->general, payload, len);
+    else if (gdb_upstream_answer_file(u, payload, len) < 0)
+        send_text(p, "E.no file was asked for");
+}
+
+static void handle(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    struct gdb_session *s = p->session;
+    if (is_leave(payload, len)) {
+        leave(p, payload, len);
+    } else if (is(payload, len, "QStartNoAckMode")) {
+        gdb_session_answer(s, payload, len);
+    } else if (s->running) {
+        while_running(p, payload, len);
+    } else if (is_btrace(p, payload, len)) {
+        gdb_session_answer(s, payload, len);
+    } else if (gdb_packet_starts(payload, len, "QNonStop")) {
+        send_text(p, "");
+    } else if (is(payload, len, "!")) {
+        s->extended = true;
+        pass(p, PROXY_EXTENDED, &p->general, payload, len);
+    } else if (gdb_packet_starts(payload, len, "qRcmd,")) {
+        monitor(p, payload, len);
+    } else {
+        pass_on(p, payload, len);
+    }
+}
+
+/* ---- packets that come before the answer to the one before ------------------------------------
+ */
+
+/* A failed allocation shows in text_buf_error(), and loses the whole session. */
+static void put_off(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    struct text_buf *b = &p->backlog;
+    if (b->len + len < BACKLOG_MAX) {
+        text_buf_add(b, &len, sizeof(len));
+        text_buf_add(b, payload, len);
+    }
+    if (text_buf_error(b) < 0 || b->len + len >= BACKLOG_MAX)
+        p->session->state = GDB_SESSION_FAILED;
+}
+
+static void drain(struct gdb_proxy *p)
+{
+    struct text_buf *b = &p->backlog;
+    if (p->draining)
+        return;
+    p->draining = true;
+    while (b->len > 0 && p->wait == PROXY_IDLE && p->session->state != GDB_SESSION_FAILED) {
+        size_t len;
+        memcpy(&len, b->data, sizeof(len));
+        handle(p, b->data + sizeof(len), len);
+        text_buf_drop(b, sizeof(len) + len);
+    }
+    p->draining = false;
+}
+
+void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    if (p->wait != PROXY_IDLE || p->backlog.len > 0)
+        put_off(p, payload, len);
+    else
+        handle(p, payload, len);
+}
+
+void gdb_proxy_interrupt(struct gdb_proxy *p)
+{
+    if (p->session->running && p->upstream != NULL)
+        gdb_upstream_interrupt(p->upstream);
+}
+
+struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u)
+{
+    struct gdb_proxy *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return NULL;
+    p->session = s;
+    p->upstream = u;
+    text_buf_init(&p->backlog);
+    gdb_upstream_attach(u, &client, p);
+    p->general = u->stopped;
+    s->stopped = gdb_upstream_stopped_core(u);
+    s->general = s->stopped;
+    return p;
+}
+
+void gdb_proxy_free(struct gdb_proxy *p)
+{
+    if (p == NULL)
+        return;
+    if (p->upstream != NULL)
+        gdb_upstream_detach(p->upstream);
+    text_buf_release(&p->backlog);
+    free(p);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A session whose packets are answered by another GDB server, but for branch trace and for how a
+ * session begins and ends. Not for use outside of protocol/.
+ */
+#ifndef PROTOCOL_GDB_PROXY_H
+#define PROTOCOL_GDB_PROXY_H
+
+#include "protocol/gdb_session.h"
+#include "protocol/gdb_upstream.h"
+
+struct gdb_proxy; /* private */
+
+/* Whoever was the client of `u` before is dropped. NULL without memory. */
+struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u);
+void gdb_proxy_free(struct gdb_proxy *p);
+
+/* A packet of the client, acknowledged already. */
+void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len);
+
+/* The interrupt byte. */
+void gdb_proxy_interrupt(struct gdb_proxy *p);
+
+/* gdb_features.c: the reply to qSupported, made of that of the other side and what we add. */
+void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace);
+
+#endif

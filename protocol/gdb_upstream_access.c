@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registers and memory by questions of our own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/gdb_upstream_internal.h"
+
+#define ACCESS_MAX 1024
+
+/* "Mffffffffffffffff,400:" */
+#define WRITE_HEADER 32
+
+/* Writes are cut at words: registers of devices are written whole. */
+#define WRITE_ALIGN 4u
+
+static const struct gdb_thread *thread_of(const struct gdb_upstream *u, int core)
+{
+    return core >= 0 && core < u->core_count ? &u->threads[core] : NULL;
+}
+
+static int may_access(const struct gdb_upstream *u, int core)
+{
+    if (core < 0 || core >= gdb_upstream_cores(u))
+        return BT_ERR_INVAL;
+    return gdb_upstream_may_ask(u);
+}
+
+/* ---- PC and PSR -------------------------------------------------------------------------------
+ */
+
+struct regs_read {
+    struct gdb_upstream *u;
+    gdb_upstream_regs_fn fn;
+    void *ctx;
+    int core;
+    struct gdb_regs regs;
+};
+
+void gdb_upstream_set_big_endian(struct gdb_upstream *u, bool big_endian)
+{
+    u->big_endian = big_endian;
+}
+
+/* A register of 32 bits, or the low half of a wider one. `x` digits: not known. */
+static void take_reg(const struct gdb_upstream *u, struct gdb_regs *regs, enum gdb_reg reg,
+                     const char *reply, size_t len)
+{
+    struct gdb_args a = {reply, reply + len};
+    uint8_t bytes[8];
+    size_t size = len / 2;
+    if ((size != 4 && size != 8) || len % 2 != 0 || !gdb_args_bytes(&a, bytes, size))
+        return;
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; i++)
+        value |= (uint32_t)bytes[u->big_endian ? size - 1 - i : i] << 8 * i;
+    regs->value[reg] = value;
+    regs->known |= 1u << reg;
+}
+
+static void finish_regs(struct regs_read *r)
+{
+    bool known = (r->regs.known >> GDB_REG_PC & 1) != 0;
+    r->fn(r->ctx, r->core, known ? &r->regs : NULL);
+    free(r);
+}
+
+static int ask_reg(struct regs_read *r, unsigned number, gdb_upstream_reply_fn reply)
+{
+    char text[16];
+    int len = snprintf(text, sizeof(text), "p%x", number);
+    return gdb_upstream_ask_thread(r->u, thread_of(r->u, r->core), text, (size_t)len, reply, r);
+}
+
+static void got_psr(void *ctx, const char *reply, size_t len)
+{
+    struct regs_read *r = ctx;
+    if (reply != NULL)
+        take_reg(r->u, &r->regs, GDB_REG_PSR, reply, len);
+    finish_regs(r);
+}
+
+static void got_pc(void *ctx, const char *reply, size_t len)
+{
+    struct regs_read *r = ctx;
+    if (reply != NULL)
+        take_reg(r->u, &r->regs, GDB_REG_PC, reply, len);
+    if (r->regs.known == 0 || ask_reg(r, r->u->number_psr, got_psr) < 0)
+        finish_regs(r);
+}
+
+int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx)
+{
+    int rc = may_access(u, core);
+    if (rc < 0)
+        return rc;
+    struct regs_read *r = malloc(sizeof(*r));
+    if (r == NULL)
+        return BT_ERR_NOMEM;
+    *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
+    rc = ask_reg(r, u->number_pc, got_pc);
+    if (rc < 0)
+        free(r);
+    return rc;
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+struct memory_access {
+    struct gdb_upstream *u;
+    gdb_upstream_memory_fn fn;
+    void *ctx;
+    int core;
+    uint64_t address;
+    size_t end;  /* of what may still succeed */
+    size_t done; /* bytes */
+    size_t take; /* bytes that the question under way is about */
+    uint8_t bytes[ACCESS_MAX];
+};
+
+static void finish_memory(struct memory_access *m)
+{
+    m->fn(m->ctx, m->address, m->bytes, m->done);
+    free(m);
+}
+
+static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+                      struct memory_access **out)
+{
+    int rc = may_access(u, core);
+    if (rc == BT_OK && (len == 0 || len > ACCESS_MAX))
+        rc = BT_ERR_INVAL;
+    if (rc < 0)
+        return rc;
+    struct memory_access *m = malloc(sizeof(*m));
+    if (m == NULL)
+        return BT_ERR_NOMEM;
+    m->u = u;
+    m->core = core;
+    m->address = address;
+    m->end = len;
+    m->done = 0;
+    *out = m;
+    return BT_OK;
+}
+
+static int ask_memory(struct memory_access *m, const char *text, size_t len,
+                      gdb_upstream_reply_fn reply)
+{
+    return gdb_upstream_ask_thread(m->u, thread_of(m->u, m->core), text, len, reply, m);
+}
+
+static void got_memory(void *ctx, const char *reply, size_t len);
+
+static int ask_read(struct memory_access *m, size_t take)
+{
+    char text[48];
+    size_t longest = (m->u->packet_size - 1) / 2;
+    m->take = take < longest ? take : longest;
+    int len = snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)m->address + m->done,
+                       m->take);
+    return ask_memory(m, text, (size_t)len, got_memory);
+}
+
+/* Bytes in the reply, 0 when it is an error or too long. */
+static size_t take_bytes(struct memory_access *m, const char *reply, size_t len)
+{
+    size_t count = len / 2;
+    struct gdb_args a = {reply, reply + len};
+    if (len % 2 != 0 || count > m->take || !gdb_args_bytes(&a, m->bytes + m->done, count))
+        return 0;
+    return count;
+}
+
+/*
+ * Servers refuse a read that is good in part only: the end of the good part is searched, with
+ * half as many bytes after each refusal.
+ */
+static void got_memory(void *ctx, const char *reply, size_t len)
+{
+    struct memory_access *m = ctx;
+    size_t next;
+    size_t got = reply != NULL ? take_bytes(m, reply, len) : 0;
+    if (got > 0) {
+        m->done += got;
+        next = m->end - m->done;
+    } else {
+        m->end = m->done + m->take - 1;
+        next = m->take / 2;
+    }
+    if (reply == NULL || next == 0 || ask_read(m, next) < 0)
+        finish_memory(m);
+}
+
+int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+                             gdb_upstream_memory_fn fn, void *ctx)
+{
+    struct memory_access *m;
+    int rc = memory_new(u, core, address, len, &m);
+    if (rc < 0)
+        return rc;
+    m->fn = fn;
+    m->ctx = ctx;
+    rc = ask_read(m, len);
+    if (rc < 0)
+        free(m);
+    return rc;
+}
+
+static void got_write(void *ctx, const char *reply, size_t len);
+
+static int ask_write(struct memory_access *m)
+{
+    struct text_buf text;
+    size_t longest = (m->u->packet_size - WRITE_HEADER) / 2 & ~(size_t)(WRITE_ALIGN - 1);
+    size_t left = m->end - m->done;
+    m->take = left < longest ? left : longest;
+    text_buf_init(&text);
+    text_buf_printf(&text, "M%llx,%zx:", (unsigned long long)m->address + m->done, m->take);
+    text_buf_hex(&text, m->bytes + m->done, m->take);
+    int rc = text_buf_error(&text);
+    if (rc == BT_OK)
+        rc = ask_memory(m, text.data, text.len, got_write);
+    text_buf_release(&text);
+    return rc;
+}
+
+static void got_write(void *ctx, const char *reply, size_t len)
+{
+    struct memory_access *m = ctx;
+    bool good = reply != NULL && len == 2 && memcmp(reply, "OK", 2) == 0;
+    m->done += m->take;
+    if (good && m->done < m->end && ask_write(m) == BT_OK)
+        return;
+    if (!good || m->done < m->end)
+        m->done = 0;
+    finish_memory(m);
+}
+
+int gdb_upstream_write_memory(struct gdb_upstream *u, int core, uint64_t address,
+                              const uint8_t *bytes, size_t len, gdb_upstream_memory_fn fn,
+                              void *ctx)
+{
+    struct memory_access *m;
+    int rc = memory_new(u, core, address, len, &m);
+    if (rc < 0)
+        return rc;
+    memcpy(m->bytes, bytes, len);
+    m->fn = fn;
+    m->ctx = ctx;
+    rc = ask_write(m);
+    if (rc < 0)
+        free(m);
+    return rc;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of an upstream connection, and what a GDB session sees of it. Not for use outside of
+ * protocol/.
+ *
+ * Who is answered when: one request at a time is on the wire. Questions of our own come first,
+ * then a resume of our own, then the client's request; a client has one request at a time here.
+ */
+#ifndef PROTOCOL_GDB_UPSTREAM_INTERNAL_H
+#define PROTOCOL_GDB_UPSTREAM_INTERNAL_H
+
+#include "protocol/gdb_link.h"
+#include "protocol/gdb_packet.h"
+#include "protocol/gdb_session.h"
+#include "protocol/gdb_upstream.h"
+
+/* Payloads of the other side: its documents may come in larger pieces than ours. */
+#define GDB_UPSTREAM_PAYLOAD_MAX (4 * GDB_PACKET_SIZE)
+
+/* A server that does not say how long a packet may be gets none that is longer. */
+#define GDB_UPSTREAM_PACKET_SIZE     0x18a
+#define GDB_UPSTREAM_PACKET_SIZE_MIN 0x40
+
+/* Registers in the layout of "org.gnu.gdb.arm.core", unless a description says otherwise. */
+#define GDB_NUMBER_PC  15
+#define GDB_NUMBER_PSR 25
+
+/* Breakpoints of the client that can be there at once. */
+#define GDB_UPSTREAM_BREAKPOINTS_MAX 1024
+
+/* Questions of our own that can wait at once. */
+#define GDB_UPSTREAM_ASKS_MAX 4096
+
+enum gdb_upstream_phase {
+    GDB_UPSTREAM_DOWN,
+    GDB_UPSTREAM_GREETING,
+    GDB_UPSTREAM_READY,
+};
+
+enum gdb_upstream_run {
+    GDB_UPSTREAM_HALTED,
+    GDB_UPSTREAM_RUNNING,
+    GDB_UPSTREAM_HELD, /* halted, and the stop reply waits for its release */
+};
+
+/* A packet that waits for its turn or for its answer. */
+struct gdb_request {
+    struct gdb_request *next;
+    struct gdb_packet packet;
+    struct gdb_thread thread; /* selected before it is sent; not single: whichever is */
+    bool from_client;
+    bool abandoned;              /* the client has gone since */
+    gdb_upstream_reply_fn reply; /* may be NULL */
+    void *ctx;
+    size_t len;
+    char payload[];
+};
+
+/* The client's end. Each may be called from within the functions below. */
+struct gdb_upstream_client {
+    /* Answer to gdb_upstream_pass(). NULL: there will be none, the connection broke. */
+    void (*reply)(void *ctx, const char *reply, size_t len);
+    /* The same for a packet that resumes. */
+    void (*stopped)(void *ctx, const char *reply, size_t len);
+    /* Console output or a file request: to be sent as it is; no answer to the request. */
+    void (*output)(void *ctx, const char *payload, size_t len);
+    /* Another client took the place, or the connection was freed. */
+    void (*dropped)(void *ctx);
+};
+
+struct gdb_upstream {
+    const struct gdb_upstream_events *events;
+    void *ctx;
+    struct gdb_link link;
+    enum gdb_upstream_phase phase;
+    enum gdb_upstream_run run;
+
+    struct gdb_request *asks;
+    struct gdb_request **asks_end;
+    size_t ask_count;
+    struct gdb_request *greeting;  /* next request of the handshake */
+    struct gdb_request *waiting;   /* of the client */
+    struct gdb_request *in_flight; /* sent; its reply is next */
+    bool pumping;
+    bool pump_again;
+    bool resume_wanted;    /* by us, as soon as nothing else is to be asked */
+    bool interrupt_wanted; /* before the resume was sent */
+    bool resuming;         /* resumed() was told, the packet is not sent yet */
+    bool halting;          /* an interrupt was sent since */
+    bool serving_file;     /* the other side waits for the client's answer to a file request */
+
+    struct gdb_thread threads[GDB_CORES_MAX];
+    int core_count;
+    int listings;               /* replies to the question for threads so far */
+    struct gdb_thread selected; /* at the other side */
+    bool selecting;             /* for the request in flight, which is not sent before */
+    struct gdb_thread stopped;  /* of the last stop reply */
+    size_t packet_size;
+    bool can_vcont;
+    bool big_endian;
+    unsigned number_pc;
+    unsigned number_psr;
+
+    struct text_buf stop; /* the reply that is held */
+
+    struct gdb_breakpoint *breakpoints;
+    size_t breakpoint_count;
+    size_t breakpoint_capacity;
+    bool orphaned; /* no client has them any more: they go at the next halt */
+
+    const struct gdb_upstream_client *client;
+    void *client_ctx;
+    bool client_runs; /* it waits for a stop reply */
+};
+
+/* gdb_upstream.c */
+
+/* Any client before is dropped. */
+void gdb_upstream_attach(struct gdb_upstream *u, const struct gdb_upstream_client *client,
+                         void *ctx);
+/* Its breakpoints go as soon as the cores are halted; nothing else changes. */
+void gdb_upstream_detach(struct gdb_upstream *u);
+
+/*
+ * Sends a packet of the client with `thread` selected (not single: whichever is). reply()
+ * follows, maybe from within; none for R. BT_OK, BT_ERR_IO (not connected), BT_ERR_NOMEM,
+ * BT_ERR_INVAL (one is under way already).
+ */
+int gdb_upstream_pass(struct gdb_upstream *u, const struct gdb_thread *thread, const char *payload,
+                      size_t len);
+
+/* The client's answer to a file request; BT_ERR_INVAL when there was none. */
+int gdb_upstream_answer_file(struct gdb_upstream *u, const char *payload, size_t len);
+
+/* The client lets go: its breakpoints are removed, then the cores run, or stay halted. */
+void gdb_upstream_let_go(struct gdb_upstream *u, bool run);
+
+/* Core of a thread; -1 when the thread is none that was listed. */
+int gdb_upstream_core_of(const struct gdb_upstream *u, const struct gdb_thread *thread);
+
+/* A question for one thread (NULL: whichever is selected). As gdb_upstream_ask(). */
+int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thread,
+                            const char *payload, size_t len, gdb_upstream_reply_fn reply,
+                            void *ctx);
+
+/* What gdb_upstream_ask() returns for a question now. */
+int gdb_upstream_may_ask(const struct gdb_upstream *u);
+
+/* Ends the connection from our side: what waits is answered, then ready() or lost(). */
+void gdb_upstream_fail(struct gdb_upstream *u, int error);
+
+/* gdb_upstream_turns.c */
+
+/* Sends what can be sent now. */
+void gdb_upstream_pump(struct gdb_upstream *u);
+/* A packet of the other side. `ctx` is the struct gdb_upstream. */
+void gdb_upstream_packet(void *ctx, const char *payload, size_t len);
+/* A packet out of turn. False when the connection is gone. */
+bool gdb_upstream_send(struct gdb_upstream *u, const char *payload, size_t len);
+void gdb_upstream_interrupt_now(struct gdb_upstream *u);
+/* The first question of the queue, taken out of it. */
+struct gdb_request *gdb_upstream_take_ask(struct gdb_upstream *u);
+
+/* gdb_request.c */
+
+/* NULL without memory. */
+struct gdb_request *gdb_request_new(const char *payload, size_t len, gdb_upstream_reply_fn reply,
+                                    void *ctx);
+/* Calls reply() and frees the request. */
+void gdb_request_finish(struct gdb_request *r, const char *reply, size_t len);
+
+/* gdb_upstream_greet.c: the first questions, until ready() */
+void gdb_upstream_greet(struct gdb_upstream *u);
+
+/* gdb_upstream_breakpoints.c */
+
+/* Room for one more, before it is inserted: BT_OK or BT_ERR_NOMEM. */
+int gdb_upstream_reserve(struct gdb_upstream *u);
+void gdb_upstream_note_inserted(struct gdb_upstream *u, const struct gdb_breakpoint *bp);
+void gdb_upstream_note_removed(struct gdb_upstream *u, const struct gdb_breakpoint *bp);
+/* Asks for the removal of all, when the client has left them behind and cores are halted. */
+void gdb_upstream_remove_orphans(struct gdb_upstream *u);
+void gdb_upstream_forget_breakpoints(struct gdb_upstream *u);
+
+#endif
