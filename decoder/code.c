@@ -2,7 +2,6 @@
 #include "decoder/code.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PAGE             4096u
 #define DEFAULT_MAX_RUNS (1u << 20)
@@ -52,6 +51,7 @@ static void drop_runs(struct code_cache *cache)
     cache->chunks = NULL;
     cache->chunk_count = 0;
     cache->run_count = 0;
+    memset(&cache->calls, 0, sizeof cache->calls);
     if (++cache->epoch == CODE_EPOCH_NONE)
         cache->epoch = 0;
 }

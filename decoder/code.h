@@ -11,6 +11,8 @@
 #include "decoder/code_image.h"
 #include "decoder/insn.h"
 
+#include <string.h>
+
 enum code_end {
     CODE_END_DIRECT,   /* direct branch: target known */
     CODE_END_BARRIER,  /* waypoint whose target is the next instruction */
@@ -57,6 +59,15 @@ struct code_options {
 
 #define CODE_EPOCH_NONE UINT32_MAX /* no cache is ever in it */
 
+#define CODE_CALLS 16 /* a power of two */
+
+/* Calls seen last: guesses where a return goes, for protocols that tell its target anyway. */
+struct code_calls {
+    const struct code_view *view; /* that the runs are of */
+    struct code_run *from[CODE_CALLS];
+    uint32_t count; /* modulo CODE_CALLS: the next free entry */
+};
+
 struct code_cache {
     const struct code_image *image;
     struct code_options options;
@@ -67,6 +78,7 @@ struct code_cache {
     size_t run_count;
     uint32_t edits; /* of the image when the cache was filled */
     uint32_t epoch; /* changes when runs given out earlier are void */
+    struct code_calls calls;
 };
 
 /* `image` must outlive the cache. */
@@ -99,6 +111,37 @@ struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);
 struct code_run *code_onward(struct code_cache *cache, struct code_view *view,
                              struct code_run *run);
+
+/* Before code_note_call() and code_went() are used on runs of `view`. */
+static inline void code_calls_of(struct code_cache *cache, const struct code_view *view)
+{
+    if (cache->calls.view == view)
+        return;
+    memset(&cache->calls, 0, sizeof cache->calls);
+    cache->calls.view = view;
+}
+
+/* The branch that ends `run` was taken: remembered if it is a call. */
+static inline void code_note_call(struct code_cache *cache, struct code_run *run)
+{
+    struct code_calls *c = &cache->calls;
+    c->from[c->count % CODE_CALLS] = run;
+    c->count += run->flags & INSN_LINK;
+}
+
+/* As code_indirect(), but returns are first looked for behind the latest call. */
+static inline struct code_run *code_went(struct code_cache *cache, struct code_view *view,
+                                         struct code_run *from, uint64_t address, enum bt_isa isa)
+{
+    struct code_calls *c = &cache->calls;
+    struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
+    if (!(from->flags & INSN_LINK) && call && (uint32_t)(call->start + call->length) == address &&
+        call->isa == isa) {
+        c->count--;
+        return call->next[CODE_ONWARD] ? call->next[CODE_ONWARD] : code_onward(cache, view, call);
+    }
+    return code_indirect(cache, view, from, address, isa);
+}
 
 /*
  * One instruction: its class, and its opcode (T32: first halfword in the upper half if 4 bytes).

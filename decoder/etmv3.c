@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv3.h"
 
+#include "decoder/etmv3_headers.h"
 #include "decoder/etmv3_parse.h"
 
 #include <string.h>
@@ -68,58 +69,6 @@ void etmv3_discontinuity(struct etmv3 *p)
     lose_sync(p, p->offset);
 }
 
-/* ---- P-headers (digest 6) -------------------------------------------------------------------- */
-
-static inline bool atoms_plain(uint8_t h, struct etmv3_packet *k)
-{
-    if ((h & 3) == 0) {
-        unsigned n = h >> 6 & 1;
-        k->n = (uint8_t)((h >> 2 & 0xf) + n);
-        k->value = n;
-        return true;
-    }
-    k->n = 2;
-    k->value = h >> 2 & 3;
-    return (h & 0xf3) == 0x82;
-}
-
-static bool atoms_cycles(const struct etmv3 *p, uint8_t h, struct etmv3_packet *k)
-{
-    if (h == 0x80) {
-        k->cycles = 1;
-        return p->config.version_minor == 0;
-    }
-    if ((h & 0xa3) == 0x80) {
-        k->value = h >> 6 & 1;
-        k->n = (uint8_t)((h >> 2 & 7) + k->value);
-        k->cycles = k->n;
-        k->flags = ETMV3_W_EACH;
-        return true;
-    }
-    if ((h & 0xa3) == 0xa0) {
-        k->cycles = (h >> 2 & 7u) + 1;
-        k->n = h >> 6 & 1;
-        return true;
-    }
-    if ((h & 0xf3) == 0x82) {
-        k->n = 2;
-        k->value = h >> 2 & 3;
-        k->cycles = 1;
-        return true;
-    }
-    k->n = 1;
-    k->value = h >> 2 & 1;
-    return (h & 0xfb) == 0x92 && p->config.version_minor >= 3;
-}
-
-static inline bool atoms(const struct etmv3 *p, uint8_t h, struct etmv3_packet *k)
-{
-    k->kind = ETMV3_ATOM;
-    if (p->config.data_only)
-        return false;
-    return p->config.cycle_accurate ? atoms_cycles(p, h, k) : atoms_plain(h, k);
-}
-
 /* ---- one packet ------------------------------------------------------------------------------ */
 
 static int single(struct etmv3_packet *k, enum etmv3_kind kind)
@@ -164,6 +113,18 @@ static int parse_common(struct etmv3 *p, struct cursor *c, struct etmv3_packet *
     default:
         return BAD;
     }
+}
+
+/* What a P-header says; false if it says nothing in this configuration. */
+static bool atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
+{
+    const struct etmv3_header *h = &etmv3_header_table(&p->config)[header >> 1 & 63];
+    k->kind = ETMV3_ATOM;
+    k->n = h->n;
+    k->value = h->value;
+    k->cycles = h->cycles;
+    k->flags = h->flags;
+    return !p->config.data_only && (h->versions >> p->config.version_minor & 1);
 }
 
 /* One packet that is no A-sync; c->p ends behind it. */
@@ -360,27 +321,42 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
 static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
                                struct etmv3_packet *out, size_t max, size_t *count)
 {
-    uint64_t offset = p->offset;
-    size_t i = 0, n = 0;
-    bool branches = !p->config.data_only;
-    while (i < len && n < max) {
-        struct etmv3_packet *k = &out[n];
-        uint8_t header = data[i];
-        clear_packet(k, offset + i);
-        if ((header & 0x81) == 0x80) {
-            k->size = 1;
-            if (!atoms(p, header, k))
+    const struct etmv3_header *table = etmv3_header_table(&p->config);
+    const uint8_t *at = data, *end = data + len;
+    uint8_t version = (uint8_t)(1u << p->config.version_minor);
+    uint16_t partial = p->base.known ? 0 : ETMV3_PARTIAL;
+    uint8_t state = etmv3_state(p, &p->base);
+    struct etmv3_packet *k = out;
+    for (; at < end && k < out + max; k++) {
+        struct etmv3_short branch;
+        if (etmv3_is_pheader(*at)) {
+            const struct etmv3_header *h = &table[*at >> 1 & 63];
+            if (!(h->versions & version))
                 break;
-        } else if (!(header & 1) || header == END_MARKER || !branches ||
-                   !etmv3_short_branch(p, data + i, len - i, k)) {
-            break;
+            *k = (struct etmv3_packet){.offset = p->offset + (size_t)(at - data),
+                                       .value = h->value,
+                                       .cycles = h->cycles,
+                                       .size = 1,
+                                       .flags = h->flags,
+                                       .kind = ETMV3_ATOM,
+                                       .n = h->n};
+            at++;
+            continue;
         }
-        i += k->size;
-        n++;
+        if (!etmv3_short_branch(p, at, end, &branch))
+            break;
+        p->base.address = branch.address;
+        *k = (struct etmv3_packet){.offset = p->offset + (size_t)(at - data),
+                                   .value = branch.address,
+                                   .size = branch.size,
+                                   .flags = partial,
+                                   .kind = ETMV3_BRANCH,
+                                   .isa_state = state};
+        at += branch.size;
     }
-    p->offset = offset + i;
-    *count += n;
-    return i;
+    p->offset += (size_t)(at - data);
+    *count += (size_t)(k - out);
+    return (size_t)(at - data);
 }
 
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
@@ -390,7 +366,7 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
     while (p->carry_len && i < len && n + PER_STEP <= max)
         i += step_carried(p, data + i, len - i, out, &n);
     while (i < len && n + PER_STEP <= max) {
-        if (p->synced && !p->in_zeros && (data[i] & 0x81)) {
+        if (p->synced && !p->in_zeros && (data[i] & 0x81) && !p->config.data_only) {
             size_t got = parse_common_run(p, data + i, len - i, out + n, max - n, &n);
             i += got;
             if (got)

@@ -145,7 +145,7 @@ void etmv3_init(struct etmv3 *p, const struct etmv3_config *config);
 void etmv3_discontinuity(struct etmv3 *p);
 
 /*
- * Parses `len` bytes into at most `max` packets (max >= 4); stores their number in *count.
+ * Parses `len` bytes into at most `max` packets (max >= 3); stores their number in *count.
  * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
  * it gives an ETMV3_RESERVED or ETMV3_MALFORMED packet, and the search for the next A-sync.
  */

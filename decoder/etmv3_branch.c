@@ -182,34 +182,3 @@ int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_ba
         apply_info(p, &x, base);
     return PARSED;
 }
-
-/* Most branches: up to four address bytes at hand, nothing behind them. */
-size_t etmv3_short_branch(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *k)
-{
-    static const uint8_t shift_of[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
-    struct etmv3_base *base = &p->base;
-    unsigned bits = 6, n = 1;
-    uint32_t value = data[0] >> 1 & 0x3f;
-    for (uint8_t byte = data[0]; byte & 0x80; n++) {
-        if (n == 4 || n == len)
-            return 0;
-        byte = data[n];
-        unsigned width = 7;
-        if (p->config.alternative && !(byte & 0x80)) {
-            if (byte & 0x40)
-                return 0;
-            width = 6;
-        }
-        value |= (uint32_t)(byte & ((1u << width) - 1)) << bits;
-        bits += width;
-    }
-    unsigned shift = shift_of[base->isa];
-    uint32_t mask = (1u << (bits + shift)) - 1;
-    base->address = (base->address & ~mask) | value << shift;
-    k->kind = ETMV3_BRANCH;
-    k->size = (uint16_t)n;
-    k->value = base->address;
-    k->isa_state = etmv3_state(p, base);
-    k->flags = base->known ? 0 : ETMV3_PARTIAL;
-    return n;
-}

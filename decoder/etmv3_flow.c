@@ -449,13 +449,6 @@ static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, str
         etmv3_release(f, out);
 }
 
-static inline bool may_follow(const struct etmv3_flow *f)
-{
-    return f->core.run && f->synced && f->core.cur.known && !f->core.view_stale && !f->queued &&
-           !f->has_deferred && !etmv3_has_data(f) &&
-           (!f->config.cycle_accurate || etmv3_open(f) == 0);
-}
-
 size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
                       struct flow_out *out)
 {
@@ -467,15 +460,6 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             etmv3_relink(f, out, k->offset);
         if (f->queued)
             settle_queue(f, k, out);
-        if (may_follow(f)) {
-            size_t taken = f->config.cycle_accurate
-                               ? etmv3_follow(f, packets + i, count - i, out)
-                               : etmv3_follow_plain(f, packets + i, count - i, out);
-            if (taken) {
-                i += taken - 1;
-                continue;
-            }
-        }
         if (f->config.cycle_accurate && defer(f, k, out))
             continue;
         if (k->kind == ETMV3_ATOM) {

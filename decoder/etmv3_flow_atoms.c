@@ -183,9 +183,9 @@ static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct f
     f->atoms_dropped += count;
 }
 
-void etmv3_plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, unsigned left,
-                       struct flow_out *out)
+static void plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
+    unsigned left = k->n;
     while (left) {
         uint32_t rest = (uint32_t)k->value & ((1u << left) - 1);
         unsigned failed = rest ? 32u - (unsigned)__builtin_clz(rest) : 0; /* place of the first N */
@@ -203,14 +203,12 @@ void etmv3_plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, unsig
     }
 }
 
-/* The `left` last atoms of `k`; `waited`: the W of the first of them is counted already. */
-static void cycle_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, unsigned left,
-                        bool waited, struct flow_out *out)
+static void cycle_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     bool each = k->flags & ETMV3_W_EACH;
-    for (unsigned i = left; i-- > 0;) {
-        f->waited += each && !waited;
-        waited = false;
+    f->waited += each ? 0 : k->cycles;
+    for (unsigned i = k->n; i-- > 0;) {
+        f->waited += each;
         if (!f->core.cur.known || !run_one(f, k->offset, !(k->value >> i & 1), i == 0, out)) {
             f->waited += each ? i : 0;
             drop(f, k->offset, i + 1, out);
@@ -231,148 +229,12 @@ void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow
     f->branched = ETMV3_BRANCHED_NOT;
     f->since = k->n > 1 || f->since ? 2 : 1;
     if (f->config.cycle_accurate) {
-        f->waited += k->flags & ETMV3_W_EACH ? 0 : k->cycles;
-        cycle_atoms(f, k, k->n, false, out);
-    } else if (f->core.cur.known)
-        etmv3_plain_atoms(f, k, k->n, out);
-    else
+        cycle_atoms(f, k, out);
+    } else if (f->core.cur.known) {
+        plain_atoms(f, k, out);
+    } else {
         drop(f, k->offset, k->n, out);
-}
-
-/* ---- the hot path of cycle-accurate streams ----------------------------------------------------
- */
-
-/* What a chain of P-headers works on; written back when it ends or meets something else. */
-struct chain {
-    struct code_run *run;
-    uint64_t first; /* address of instruction `done` of the run */
-    uint64_t waited;
-    uint32_t done;
-    uint32_t count; /* instructions of the run */
-    uint32_t last_isa;
-    uint64_t last; /* address of the last instruction */
-    bool branched; /* it was a taken branch */
-};
-
-static inline void chain_load(const struct etmv3_flow *f, struct chain *c)
-{
-    c->run = f->core.run;
-    c->first = f->first;
-    c->waited = f->waited;
-    c->done = f->done;
-    c->count = c->run ? code_run_count(c->run) : 0;
-    c->last = f->last;
-    c->last_isa = f->last_isa;
-    c->branched = false;
-}
-
-static inline void chain_store(struct etmv3_flow *f, const struct chain *c)
-{
-    f->core.run = c->run;
-    f->core.cur.address = c->run->start;
-    f->core.cur.isa = c->run->isa;
-    f->first = c->first;
-    f->waited = c->waited;
-    f->begin = f->done = c->done;
-    etmv3_set_last(f, c->last, c->last_isa);
-    if (c->branched)
-        f->branched = ETMV3_BRANCHED_DIRECT;
-}
-
-/* Execution goes on behind the instruction at c->first; false: not along links that are there. */
-static inline bool chain_step(struct chain *c, bool passed)
-{
-    struct code_run *run = c->run, *next;
-    bool a32 = run->isa == BT_ISA_A32;
-    if (c->done + 1 < c->count) {
-        c->first += a32 ? 4 : 2 + 2 * (run->wide >> c->done & 1);
-        c->done++;
-        c->branched = false;
-        return true;
     }
-    bool leaves = passed && is_branch(run);
-    if (run->end == CODE_END_NO_CODE || (leaves && run->end == CODE_END_INDIRECT))
-        return false;
-    next = run->next[leaves ? CODE_TAKEN : CODE_ONWARD];
-    if (!next)
-        return false;
-    c->branched = leaves;
-    c->run = next;
-    c->first = next->start;
-    c->done = 0;
-    c->count = code_run_count(next);
-    return true;
-}
-
-/* Atoms of one packet, a block each; returns how many are left when one is not simple. */
-static inline unsigned chain_atoms(struct etmv3_flow *f, struct chain *c,
-                                   const struct etmv3_packet *k, struct flow_out *out)
-{
-    bool each = k->flags & ETMV3_W_EACH;
-    unsigned left = k->n;
-    c->waited += each ? 0 : k->cycles;
-    while (left > 0) {
-        c->waited += each;
-        uint64_t first = c->first;
-        uint32_t isa = c->run->isa;
-        bool passed = !(k->value >> (left - 1) & 1);
-        /* Sizes of T32 instructions are known for the first 64 of a run. */
-        if (c->done >= c->count || c->done >= 64 || !chain_step(c, passed))
-            break;
-        flow_block(&f->core, out, first, 0,
-                   1u << 8 | (uint32_t)(passed ? BT_COND_PASS : BT_COND_FAIL) << 4 | isa,
-                   c->waited);
-        c->last = first;
-        c->last_isa = isa;
-        c->waited = 0;
-        left--;
-    }
-    return left;
-}
-
-/* Another executed instruction follows packet 0 for sure: what it did can be cancelled no more. */
-static inline bool settled(const struct etmv3_packet *packets, size_t count)
-{
-    for (size_t i = 1; i < count && packets[i].kind == ETMV3_ATOM; i++)
-        if (packets[i].n)
-            return true;
-    return false;
-}
-
-size_t etmv3_follow(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
-                    struct flow_out *out)
-{
-    struct chain c;
-    size_t i = 0;
-    chain_load(f, &c);
-    for (; i < count && packets[i].kind == ETMV3_ATOM && flow_room(out); i++) {
-        const struct etmv3_packet *k = &packets[i];
-        if (k->n == 0) {
-            f->core.cycles += k->cycles;
-            c.waited += k->cycles;
-            continue;
-        }
-        if (!settled(k, count - i))
-            break;
-        if (etmv3_holding(f))
-            etmv3_release(f, out);
-        f->core.cycles += k->cycles;
-        f->since = k->n > 1 || f->since ? 2 : 1;
-        c.branched = false;
-        unsigned left = chain_atoms(f, &c, k, out);
-        f->branched = ETMV3_BRANCHED_NOT;
-        if (left == 0)
-            continue;
-        chain_store(f, &c);
-        cycle_atoms(f, k, left, true, out);
-        if (etmv3_holding(f))
-            etmv3_release(f, out);
-        if (!f->core.run || !f->core.cur.known)
-            return i + 1;
-        chain_load(f, &c);
-    }
-    chain_store(f, &c);
-    return i;
 }
 
 void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)

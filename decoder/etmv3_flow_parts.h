@@ -61,29 +61,8 @@ void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const str
 
 void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
 
-/*
- * The first packets of many, as far as they are P-headers of a cycle-accurate stream that are
- * followed by another one. Needs a known position with its run, nothing open, no data trace.
- * Returns how many were taken.
- */
-size_t etmv3_follow(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
-                    struct flow_out *out);
-
-/* The `left` last atoms of a P-header without cycle counts. */
-void etmv3_plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, unsigned left,
-                       struct flow_out *out);
-
 /* One executed instruction without a W atom: that of an LSiP I-sync. */
 void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
-
-/* ---- etmv3_follow.c ---- */
-
-/*
- * As etmv3_follow(), for streams without cycle counts, and with branch packets that only say
- * where an indirect branch went once more. A block may be open before and after.
- */
-size_t etmv3_follow_plain(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
-                          struct flow_out *out);
 
 /* ---- etmv3_flow_data.c ---- */
 

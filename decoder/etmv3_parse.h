@@ -43,9 +43,35 @@ int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k
  */
 int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base);
 
-/* The same for a branch of up to four address bytes without exception information, all of it in
- * `len` bytes: returns its size; 0: it is none. */
-size_t etmv3_short_branch(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *k);
+/* A branch packet of up to four address bytes, without exception information. */
+struct etmv3_short {
+    uint32_t address;
+    uint8_t size;
+};
+
+/* The packet at `b`; false if it is another one, or might be. Takes no branches that depend on its
+ * length: nobody could predict them. */
+static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, const uint8_t *end,
+                                      struct etmv3_short *k)
+{
+    if (end - b < 4)
+        return false;
+    uint32_t w = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
+    if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
+        return false;
+    unsigned place = (unsigned)__builtin_ctz(stop);
+    bool short_byte = p->config.alternative && place > 7;
+    if (short_byte && (w >> (place - 1) & 1))
+        return false;
+    unsigned shift = (0x012u >> 4 * p->base.isa) & 3; /* Jazelle, T32, A32 */
+    uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + shift)) - 1;
+    uint32_t value =
+        (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
+    k->address = (p->base.address & ~mask) | (value << shift & mask);
+    k->size = (uint8_t)(place / 8 + 1);
+    return true;
+}
 
 /* Instruction set and security state as packets carry them. */
 static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base)

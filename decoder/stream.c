@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/stream.h"
 
+#include "decoder/etmv3_follow.h"
+
 #include <string.h>
 
 #define BATCH 256 /* packets between the two stages: stays in the first-level cache */
+#define FEW   3   /* packets after which the short way is tried again */
 
 /* Packets on their way from the parser to the flow stage. */
 struct batch {
@@ -95,18 +98,44 @@ static bool synced(const struct stream *s)
     return false;
 }
 
-static size_t parse(struct stream *s, const uint8_t *data, size_t len, struct batch *b)
+/* Where the search for synchronisation began the last time. */
+static uint64_t lost_at(const struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return s->u.ptm.parser.hunt_start;
+    case STREAM_ETMV3:
+        return s->u.etmv3.parser.hunt_start;
+    case STREAM_ETMV2:
+        return s->u.etmv2.parser.hunt_start;
+    case STREAM_ETMV1:
+        return 0;
+    }
+    return 0;
+}
+
+/* Bytes that make blocks without packets; returns how many. */
+static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
+{
+    struct stream_etmv3 *e = &s->u.etmv3;
+    if (s->protocol != STREAM_ETMV3)
+        return 0;
+    return etmv3_follow(&e->parser, &e->flow, data, len, out, &s->packets);
+}
+
+/* Up to `max` packets, FEW or more. */
+static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max, struct batch *b)
 {
     b->count = 0;
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
-        return ptm_parse(&s->u.ptm.parser, data, len, b->u.ptm, BATCH, &b->count);
+        return ptm_parse(&s->u.ptm.parser, data, len, b->u.ptm, max, &b->count);
     case STREAM_ETMV3:
-        return etmv3_parse(&s->u.etmv3.parser, data, len, b->u.etmv3, BATCH, &b->count);
+        return etmv3_parse(&s->u.etmv3.parser, data, len, b->u.etmv3, max, &b->count);
     case STREAM_ETMV2:
-        return etmv2_parse(&s->u.etmv2.parser, data, len, b->u.etmv2, BATCH, &b->count);
+        return etmv2_parse(&s->u.etmv2.parser, data, len, b->u.etmv2, max, &b->count);
     case STREAM_ETMV1:
-        return etmv1_parse(&s->u.etmv1.parser, data, len, b->u.etmv1, BATCH, &b->count);
+        return etmv1_parse(&s->u.etmv1.parser, data, len, b->u.etmv1, max, &b->count);
     }
     return len;
 }
@@ -358,14 +387,24 @@ static void count_skipped(struct stream *s, const struct batch *b)
 void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
 {
     struct batch b;
+    size_t max = BATCH;
     while (len > 0) {
-        bool hunting = !synced(s);
-        size_t used = parse(s, data, len, &b);
+        size_t used = sink->packet ? 0 : follow(s, data, len, &sink->out);
+        if (used == 0) {
+            bool hunting = !synced(s);
+            uint64_t lost = lost_at(s);
+            used = parse(s, data, len, max, &b);
+            if (hunting || lost != lost_at(s))
+                count_skipped(s, &b);
+            take_packets(s, &b, sink);
+            max = 2 * max < BATCH ? 2 * max : BATCH;
+        } else {
+            if (!flow_room(&sink->out))
+                sink->flush(sink->ctx, &sink->out);
+            max = FEW;
+        }
         data += used;
         len -= used;
-        if (hunting || !synced(s))
-            count_skipped(s, &b);
-        take_packets(s, &b, sink);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes as an ETMv3 stream over a small program: no crash, no runaway, and the same blocks and
- * events however the stream is cut and wherever its state is copied. The first bytes choose the
- * configuration and the code.
+ * events however the stream is cut, wherever its state is copied, and packet by packet. The first
+ * bytes choose the configuration and the code.
  */
 #include "tests/support/decoded.h"
 
@@ -79,6 +79,21 @@ static void feed_with_copies(struct decoded *d, const uint8_t *data, size_t size
     }
 }
 
+/* A sink for packets makes the stream take the long way for every byte. */
+static void ignore(void *ctx, const struct stream_packet *packet)
+{
+    (void)ctx;
+    (void)packet;
+}
+
+static bool same_counts(const struct stream *a, const struct stream *b)
+{
+    return a->packets == b->packets && a->skipped == b->skipped &&
+           stream_instructions(a) == stream_instructions(b) &&
+           stream_blocks(a) == stream_blocks(b) && stream_cycles(a) == stream_cycles(b) &&
+           stream_atoms_dropped(a) == stream_atoms_dropped(b);
+}
+
 static void finish(struct decoded *d)
 {
     stream_finish(&d->stream, &d->sink);
@@ -88,7 +103,7 @@ static void finish(struct decoded *d)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t code[CODE];
-    static struct decoded whole, cut, copied;
+    static struct decoded whole, cut, copied, listed;
     struct stream_config config;
     struct code_image image;
     if (size < HEADER)
@@ -103,18 +118,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     decoded_init(&whole, &config, &image);
     decoded_init(&cut, &config, &image);
     decoded_init(&copied, &config, &image);
+    decoded_init(&listed, &config, &image);
+    listed.sink.packet = ignore;
     decoded_feed(&whole, data + HEADER, size - HEADER, 0);
     decoded_feed(&cut, data + HEADER, size - HEADER, bits | 1);
     feed_with_copies(&copied, data + HEADER, size - HEADER, bits);
+    decoded_feed(&listed, data + HEADER, size - HEADER, 0);
     finish(&whole);
     finish(&cut);
     finish(&copied);
-    if (decoded_difference(&whole, &cut) || decoded_difference(&whole, &copied))
+    finish(&listed);
+    if (decoded_difference(&whole, &cut) || decoded_difference(&whole, &copied) ||
+        decoded_difference(&whole, &listed))
+        abort();
+    if (!same_counts(&whole.stream, &cut.stream) || !same_counts(&whole.stream, &listed.stream))
         abort();
     check_blocks(&whole);
     decoded_release(&whole);
     decoded_release(&cut);
     decoded_release(&copied);
+    decoded_release(&listed);
     code_image_release(&image);
     return 0;
 }

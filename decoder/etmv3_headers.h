@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each P-header says: digest etmv3.md, section 6. Private to decoder/etmv3*.c. */
+#ifndef DECODER_ETMV3_HEADERS_H
+#define DECODER_ETMV3_HEADERS_H
+
+#include "decoder/etmv3.h"
+
+struct etmv3_header {
+    uint16_t flags;   /* ETMV3_W_EACH or none */
+    uint8_t versions; /* bit v: it has this meaning in ETMv3.v; 0: reserved */
+    uint8_t n;        /* atoms */
+    uint8_t value;    /* of the atoms as in struct etmv3_packet */
+    uint8_t cycles;   /* W atoms */
+    uint8_t before;   /* those that stand before the first atom */
+    uint8_t passed;   /* E atoms before the first N */
+};
+
+/* Index: (header - 0x80) / 2. */
+#define ETMV3_HEADERS 64
+extern const struct etmv3_header etmv3_plain_headers[ETMV3_HEADERS];
+extern const struct etmv3_header etmv3_cycle_headers[ETMV3_HEADERS];
+
+static inline bool etmv3_is_pheader(uint8_t byte)
+{
+    return (byte & 0x81) == 0x80;
+}
+
+static inline const struct etmv3_header *etmv3_header_table(const struct etmv3_config *config)
+{
+    return config->cycle_accurate ? etmv3_cycle_headers : etmv3_plain_headers;
+}
+
+#endif
