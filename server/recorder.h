@@ -4,41 +4,60 @@
  * is written, so that a crash or a kill at any byte leaves what was captured. The bytes are the
  * raw ones of the port, before the decoder and before anything is dropped for want of room.
  *
- * recorder_bytes() is for the capture thread; everything else for the event loop. Writing to disk
- * is done by the recorder's own thread: the capture never waits for a disk.
+ * recorder_bytes() and recorder_lost() are for the capture thread; everything else for the event
+ * loop. Writing to disk is done by the recorder's own thread: the capture never waits for a disk.
+ *
+ * Bytes that wait for the disk take at most RECORDER_MEMORY. What finds that full is dropped,
+ * whole transfers at a time, and counted. Where bytes are missing the recording of a formatted
+ * stream holds a mark that no trace source can send: who reads it loses frame alignment there and
+ * finds it again at the next frame sync (format tpiu) or the next frame (format frames); it is a
+ * gap, never a silent join. Raw trace has no such mark: there the packet decoder sees damage.
  */
 #ifndef SERVER_RECORDER_H
 #define SERVER_RECORDER_H
 
 #include "server/config.h"
 
+#define RECORDER_MEMORY ((size_t)64 << 20)
+
 struct recorder; /* private */
 
 struct recorder_stats {
-    uint64_t bytes;   /* on disk */
+    uint64_t bytes;   /* on disk, with the marks */
     uint64_t waiting; /* bytes in memory */
     uint64_t dropped; /* bytes that found the memory full: the disk is too slow, or full */
-    int error;        /* first error of writing, or 0 */
+    uint64_t drops;   /* places where bytes are missing, those of recorder_lost() included */
+    int error;        /* first error of writing, or 0: nothing is written after it */
     char folder[600];
+    char why[256]; /* the error in words, "" if none */
 };
 
 /*
  * Makes the folder `path`, or a new numbered one in it ("path/0001") if `path` exists, and
  * describes the board: cores, trace units with their registers, the program's segments as memory
- * dumps, the buffer with its format. `images`: code of each core of the board file. Returns 0 or a
- * bt_error with *why filled.
+ * dumps, the buffer with its format. `images`: code of each core of the board file, of which any
+ * may be NULL or shared with another core; they are read during the call only. Code that depends
+ * on a VMID or context ID is left out: the format cannot say so. Returns 0 or a bt_error with
+ * *why filled.
  */
 int recorder_start(const struct config *config, const char *path,
                    const struct code_image *const *images, struct recorder **out,
                    struct message *why);
 
-/* Writes what waits, commits, ends the thread. NULL is allowed. 0 or the first error. */
+/* Writes what waits, commits, ends the thread. The capture must have ended. NULL is allowed. 0 or
+ * the first error. */
 int recorder_stop(struct recorder *r);
 
 /* Captured bytes, in order. Copies them; never blocks for the disk. */
 void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len);
 
-/* A core's PC and PSR at a halt, for the one who replays; written with the next commit. */
+/* The capture lost bytes before the next ones; whole frames, if the format is frames. */
+void recorder_lost(struct recorder *r);
+
+/*
+ * A core's PC and PSR at a halt, for the one who replays; written with the next commit, which comes
+ * within a second. A recording that is cut off while the core runs has those of the last halt.
+ */
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr);
 
 void recorder_stats(struct recorder *r, struct recorder_stats *stats);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recording's folder, and what it says of the board. A part of the recorder. */
+#ifndef SERVER_RECORDER_BOARD_H
+#define SERVER_RECORDER_BOARD_H
+
+#include "drivers/snapshot_writer.h"
+#include "server/config.h"
+
+struct recorder_board {
+    struct snapshot_writer *writer;
+    int buffer; /* of the writer: takes the trace */
+    unsigned core_count;
+    int core_devices[CONFIG_MAX_CORES]; /* of the writer */
+    bool m_profile[CONFIG_MAX_CORES];
+    char folder[600];
+};
+
+/* Makes the folder, describes the board and commits; as recorder_start(). The caller closes
+ * b->writer. */
+int recorder_board_create(struct recorder_board *b, const struct config *config, const char *path,
+                          const struct code_image *const *images, struct message *why);
+
+/* A core's registers, for the next commit. 0 or the writer's error. */
+int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr);
+
+#endif
