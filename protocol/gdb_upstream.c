@@ -68,8 +68,9 @@ void gdb_upstream_release_stop(struct gdb_upstream *u)
 /* ---- questions of our own ---------------------------------------------------------------------
  */
 
-int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thread,
-                            const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx)
+static int new_ask(const struct gdb_upstream *u, const struct gdb_thread *thread,
+                   const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx,
+                   struct gdb_request **out)
 {
     if (u->phase != GDB_UPSTREAM_READY)
         return BT_ERR_IO;
@@ -78,8 +79,35 @@ int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thr
         return BT_ERR_NOMEM;
     if (thread != NULL)
         r->thread = *thread;
+    *out = r;
+    return BT_OK;
+}
+
+int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thread,
+                            const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx)
+{
+    struct gdb_request *r;
+    int rc = new_ask(u, thread, payload, len, reply, ctx, &r);
+    if (rc < 0)
+        return rc;
     *u->asks_end = r;
     u->asks_end = &r->next;
+    u->ask_count++;
+    gdb_upstream_pump(u);
+    return BT_OK;
+}
+
+int gdb_upstream_ask_next(struct gdb_upstream *u, const struct gdb_thread *thread,
+                          const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx)
+{
+    struct gdb_request *r;
+    int rc = new_ask(u, thread, payload, len, reply, ctx, &r);
+    if (rc < 0)
+        return rc;
+    r->next = u->asks;
+    if (u->asks == NULL)
+        u->asks_end = &r->next;
+    u->asks = r;
     u->ask_count++;
     gdb_upstream_pump(u);
     return BT_OK;
@@ -304,6 +332,8 @@ int gdb_upstream_new(const struct gdb_upstream_events *events, void *ctx, gdb_up
     u->core_count = 1;
     u->asks_end = &u->asks;
     text_buf_init(&u->stop);
+    text_buf_init(&u->description);
+    text_buf_init(&u->document);
     if (gdb_link_init(&u->link, GDB_UPSTREAM_PAYLOAD_MAX, &link_events, u, send, send_ctx) < 0) {
         free(u);
         return BT_ERR_NOMEM;
@@ -323,5 +353,7 @@ void gdb_upstream_free(struct gdb_upstream *u)
     answer_all(u);
     gdb_link_release(&u->link);
     text_buf_release(&u->stop);
+    text_buf_release(&u->description);
+    text_buf_release(&u->document);
     free(u);
 }

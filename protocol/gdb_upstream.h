@@ -39,11 +39,12 @@ struct gdb_upstream_events {
     void (*lost)(void *ctx);
 };
 
+/* Takes all the bytes; may call gdb_upstream_disconnected() and nothing else here. */
 typedef void (*gdb_upstream_send_fn)(void *ctx, const void *bytes, size_t len);
 
 /*
  * The answer to a question: the payload without escapes, or NULL when there will be none
- * (connection lost).
+ * (connection lost, maybe while it is asked: then from within the asking function).
  */
 typedef void (*gdb_upstream_reply_fn)(void *ctx, const char *reply, size_t len);
 
@@ -83,8 +84,10 @@ int gdb_upstream_ask(struct gdb_upstream *u, const char *payload, size_t len,
                      gdb_upstream_reply_fn reply, void *ctx);
 
 /*
- * PC and PSR (register numbers 15 and 25) of one core, selected and read by questions as above;
- * what the client has selected is selected again afterwards. regs is NULL on error.
+ * PC and PSR of one core (the registers that the other side's description calls pc, cpsr or xpsr;
+ * numbers 15 and 25 without one), selected and read by questions as above; what the client has
+ * selected is selected again afterwards. regs is NULL on error; a PSR that is not known is not
+ * marked as known.
  */
 typedef void (*gdb_upstream_regs_fn)(void *ctx, int core, const struct gdb_regs *regs);
 int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx);

@@ -14,10 +14,10 @@
 /* Writes are cut at words: registers of devices are written whole. */
 #define WRITE_ALIGN 4u
 
-static const struct gdb_thread *thread_of(const struct gdb_upstream *u, int core)
-{
-    return core >= 0 && core < u->core_count ? &u->threads[core] : NULL;
-}
+#define REG_DIGITS 8
+#define G_PC       (15 * REG_DIGITS)
+#define G_PSR      (16 * REG_DIGITS)
+#define G_PSR_OLD  (16 * REG_DIGITS + 8 * 24 + REG_DIGITS)
 
 static int may_access(const struct gdb_upstream *u, int core)
 {
@@ -65,11 +65,20 @@ static void finish_regs(struct regs_read *r)
     free(r);
 }
 
-static int ask_reg(struct regs_read *r, unsigned number, gdb_upstream_reply_fn reply)
+/* A question that follows from an answer comes before those of others. */
+static int ask_about(struct gdb_upstream *u, int core, bool next, const char *text, size_t len,
+                     gdb_upstream_reply_fn reply, void *ctx)
+{
+    const struct gdb_thread *thread = &u->threads[core];
+    return next ? gdb_upstream_ask_next(u, thread, text, len, reply, ctx)
+                : gdb_upstream_ask_thread(u, thread, text, len, reply, ctx);
+}
+
+static int ask_reg(struct regs_read *r, bool next, unsigned number, gdb_upstream_reply_fn reply)
 {
     char text[16];
     int len = snprintf(text, sizeof(text), "p%x", number);
-    return gdb_upstream_ask_thread(r->u, thread_of(r->u, r->core), text, (size_t)len, reply, r);
+    return ask_about(r->u, r->core, next, text, (size_t)len, reply, r);
 }
 
 static void got_psr(void *ctx, const char *reply, size_t len)
@@ -80,12 +89,38 @@ static void got_psr(void *ctx, const char *reply, size_t len)
     finish_regs(r);
 }
 
+/*
+ * A g reply: without a description the layout has 16 registers, then eight of 12 bytes and one of
+ * 4 that no core has any more, then CPSR; with one the PSR comes 17th as a rule.
+ */
+static void got_all(void *ctx, const char *reply, size_t len)
+{
+    struct regs_read *r = ctx;
+    size_t psr = len >= G_PSR_OLD + REG_DIGITS ? G_PSR_OLD : G_PSR;
+    if (reply != NULL && len >= G_PC + REG_DIGITS)
+        take_reg(r->u, &r->regs, GDB_REG_PC, reply + G_PC, REG_DIGITS);
+    if (reply != NULL && len >= psr + REG_DIGITS)
+        take_reg(r->u, &r->regs, GDB_REG_PSR, reply + psr, REG_DIGITS);
+    finish_regs(r);
+}
+
+static int ask_all(struct regs_read *r)
+{
+    return ask_about(r->u, r->core, true, "g", 1, got_all, r);
+}
+
+/* An empty reply: the other side has no p. */
 static void got_pc(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
-    if (reply != NULL)
+    int rc = BT_ERR_IO;
+    if (reply != NULL && len > 0)
         take_reg(r->u, &r->regs, GDB_REG_PC, reply, len);
-    if (r->regs.known == 0 || ask_reg(r, r->u->number_psr, got_psr) < 0)
+    if (r->regs.known != 0)
+        rc = ask_reg(r, true, r->u->number_psr, got_psr);
+    else if (reply != NULL && len == 0)
+        rc = ask_all(r);
+    if (rc < 0)
         finish_regs(r);
 }
 
@@ -98,7 +133,7 @@ int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn 
     if (r == NULL)
         return BT_ERR_NOMEM;
     *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
-    rc = ask_reg(r, u->number_pc, got_pc);
+    rc = ask_reg(r, false, u->number_pc, got_pc);
     if (rc < 0)
         free(r);
     return rc;
@@ -112,6 +147,7 @@ struct memory_access {
     gdb_upstream_memory_fn fn;
     void *ctx;
     int core;
+    bool asked; /* the first question was sent or queued */
     uint64_t address;
     size_t end;  /* of what may still succeed */
     size_t done; /* bytes */
@@ -138,6 +174,7 @@ static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t
         return BT_ERR_NOMEM;
     m->u = u;
     m->core = core;
+    m->asked = false;
     m->address = address;
     m->end = len;
     m->done = 0;
@@ -148,7 +185,9 @@ static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t
 static int ask_memory(struct memory_access *m, const char *text, size_t len,
                       gdb_upstream_reply_fn reply)
 {
-    return gdb_upstream_ask_thread(m->u, thread_of(m->u, m->core), text, len, reply, m);
+    bool next = m->asked;
+    m->asked = true;
+    return ask_about(m->u, m->core, next, text, len, reply, m);
 }
 
 static void got_memory(void *ctx, const char *reply, size_t len);

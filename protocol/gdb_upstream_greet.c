@@ -7,7 +7,7 @@
 /* Replies to a listing of threads: one thread each at the worst, and some that are no cores. */
 #define LISTINGS_MAX 1024
 
-static void greet_with(struct gdb_upstream *u, const char *text, gdb_upstream_reply_fn reply)
+void gdb_upstream_greet_with(struct gdb_upstream *u, const char *text, gdb_upstream_reply_fn reply)
 {
     struct gdb_request *r = gdb_request_new(text, strlen(text), reply, u);
     if (r == NULL) {
@@ -37,8 +37,16 @@ static void finish_threads(struct gdb_upstream *u)
 {
     /* Without a list there is one core, whose thread never needs to be named. */
     if (u->core_count == 0)
-        u->core_count = 1;
-    greet_with(u, "vCont?", got_vcont);
+        u->threads[u->core_count++] = (struct gdb_thread){.single = false};
+    if (u->has_description)
+        gdb_upstream_describe(u);
+    else
+        gdb_upstream_described(u);
+}
+
+void gdb_upstream_described(struct gdb_upstream *u)
+{
+    gdb_upstream_greet_with(u, "vCont?", got_vcont);
 }
 
 static void add_thread(struct gdb_upstream *u, const struct gdb_thread *thread)
@@ -62,7 +70,7 @@ static void got_threads(void *ctx, const char *reply, size_t len)
         add_thread(u, &thread);
         gdb_args_char(&a, ',');
     }
-    greet_with(u, "qsThreadInfo", got_threads);
+    gdb_upstream_greet_with(u, "qsThreadInfo", got_threads);
 }
 
 /* Every server answers `?`; one that does not is none. */
@@ -73,7 +81,7 @@ static void got_state(void *ctx, const char *reply, size_t len)
     if (reply == NULL)
         return;
     if (gdb_packet_succeeded(&question, reply, len))
-        greet_with(u, "qfThreadInfo", got_threads);
+        gdb_upstream_greet_with(u, "qfThreadInfo", got_threads);
     else
         gdb_upstream_fail(u, BT_ERR_FORMAT);
 }
@@ -85,7 +93,7 @@ static void got_no_ack(void *ctx, const char *reply, size_t len)
         return;
     if (len == 2 && memcmp(reply, "OK", 2) == 0)
         rsp_sender_set_no_ack(&u->link.sender);
-    greet_with(u, "?", got_state);
+    gdb_upstream_greet_with(u, "?", got_state);
 }
 
 static void got_features(void *ctx, const char *reply, size_t len)
@@ -100,14 +108,16 @@ static void got_features(void *ctx, const char *reply, size_t len)
         uint64_t size;
         if (gdb_args_equal(&word, "QStartNoAckMode+"))
             can_no_ack = true;
+        else if (gdb_args_equal(&word, "qXfer:features:read+"))
+            u->has_description = true;
         else if (gdb_args_text(&word, "PacketSize=") && gdb_args_hex(&word, &size) &&
                  size >= GDB_UPSTREAM_PACKET_SIZE_MIN)
             u->packet_size = size < GDB_PACKET_SIZE ? (size_t)size : GDB_PACKET_SIZE;
     }
     if (can_no_ack)
-        greet_with(u, "QStartNoAckMode", got_no_ack);
+        gdb_upstream_greet_with(u, "QStartNoAckMode", got_no_ack);
     else
-        greet_with(u, "?", got_state);
+        gdb_upstream_greet_with(u, "?", got_state);
 }
 
 void gdb_upstream_greet(struct gdb_upstream *u)
@@ -117,7 +127,8 @@ void gdb_upstream_greet(struct gdb_upstream *u)
     u->stopped = (struct gdb_thread){.single = false};
     u->packet_size = GDB_UPSTREAM_PACKET_SIZE;
     u->can_vcont = false;
+    u->has_description = false;
     u->number_pc = GDB_NUMBER_PC;
     u->number_psr = GDB_NUMBER_PSR;
-    greet_with(u, "qSupported", got_features);
+    gdb_upstream_greet_with(u, "qSupported", got_features);
 }

@@ -101,6 +101,12 @@ struct gdb_upstream {
     unsigned number_pc;
     unsigned number_psr;
 
+    bool has_description;
+    struct text_buf description; /* with what it includes, while it is read */
+    struct text_buf document;    /* the one under way */
+    int document_count;
+    char annex[64];
+
     struct text_buf stop; /* the reply that is held */
 
     struct gdb_breakpoint *breakpoints;
@@ -143,6 +149,10 @@ int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thr
                             const char *payload, size_t len, gdb_upstream_reply_fn reply,
                             void *ctx);
 
+/* The same, before all that wait: what goes on from an answer needs the same thread. */
+int gdb_upstream_ask_next(struct gdb_upstream *u, const struct gdb_thread *thread,
+                          const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx);
+
 /* What gdb_upstream_ask() returns for a question now. */
 int gdb_upstream_may_ask(const struct gdb_upstream *u);
 
@@ -171,6 +181,13 @@ void gdb_request_finish(struct gdb_request *r, const char *reply, size_t len);
 
 /* gdb_upstream_greet.c: the first questions, until ready() */
 void gdb_upstream_greet(struct gdb_upstream *u);
+/* One of them; its answer asks the next. */
+void gdb_upstream_greet_with(struct gdb_upstream *u, const char *text, gdb_upstream_reply_fn reply);
+/* Goes on after gdb_upstream_describe(). */
+void gdb_upstream_described(struct gdb_upstream *u);
+
+/* gdb_upstream_describe.c: numbers of registers, ended by gdb_upstream_described() */
+void gdb_upstream_describe(struct gdb_upstream *u);
 
 /* gdb_upstream_breakpoints.c */
 
