@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the example programs of the virtual boards again: crash-a9.elf, crash-m3.elf, crash-m4.elf.
+# Usage: build.sh [FOLDER FOR THE RESULTS]
+#
+# Those that come with the sources were made by arm-none-eabi-gcc 12.2.1 (Debian 15:12.2.rel1-1)
+# with GNU binutils 2.40. The same compiler makes the same bytes, wherever the sources are.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=$(cd "${1:-$here}" && pwd)
+cd "$here"
+
+# build NAME OPTIONS... : the options tell the core, the board, its linker script and sources.
+build() {
+    name=$1
+    shift
+    arm-none-eabi-gcc -std=gnu11 -O1 -gdwarf-4 -fno-inline -ffreestanding \
+        -fno-tree-loop-distribute-patterns -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
+        -Wmissing-prototypes -ffile-prefix-map="$here"=. -fdebug-prefix-map="$here"=. \
+        -gno-record-gcc-switches -nostdlib -L. -Wl,-n -Wl,--build-id=none -Wl,--fatal-warnings \
+        "$@" crash.c -o "$out/$name.elf"
+    chmod 644 "$out/$name.elf"
+}
+
+build crash-a9 -mcpu=cortex-a9 -marm -mthumb-interwork -mfloat-abi=soft -DBOARD_A9 \
+    -Wl,-T,a9.ld start-a9.S board-a9.c worker.c
+build crash-m3 -mcpu=cortex-m3 -mthumb -DBOARD_M3 -Wl,-T,m3.ld board-m.c
+build crash-m4 -mcpu=cortex-m4 -mthumb -mfloat-abi=soft -DBOARD_M4 -Wl,-T,m4.ld board-m.c
