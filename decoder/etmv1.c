@@ -21,6 +21,7 @@ int etmv1_init(struct etmv1 *p, const struct etmv1_config *config)
 static void drop_address(struct etmv1 *p)
 {
     p->in_address = false;
+    p->spares = 0;
     p->nibble_valid = false;
     p->raw_len = 0;
 }
@@ -29,6 +30,9 @@ static void drop_address(struct etmv1 *p)
 static void lose_base(struct etmv1 *p)
 {
     drop_address(p);
+    p->apo_left = 0;
+    p->due = 0;
+    p->pushed = false;
     p->known = false;
     p->jazelle = false;
     p->base = 0;
@@ -105,6 +109,8 @@ static void address(struct etmv1 *p, struct sink *out)
         k->flags |= ETMV1_HAS_CONTEXT;
     memcpy(k->raw, p->raw, p->raw_len);
     k->raw_len = p->raw_len;
+    if (p->due)
+        p->due--;
     drop_address(p);
 }
 
@@ -135,6 +141,52 @@ static uint16_t take_bytes(struct etmv1 *p, struct sink *out, uint16_t pkt)
     return taken;
 }
 
+/* What the cycle's status puts into the FIFO, and whether it has bits of an offset (digest 6.1). */
+static bool follow_status(struct etmv1 *p, uint8_t status)
+{
+    bool branch = status == ETMV1_BE || status == ETMV1_BD;
+    bool apo = p->apo_left && !branch;
+    if (branch) {
+        p->apo_left = 2;
+        p->due += p->due < UINT8_MAX;
+        p->pushed = false;
+    } else if (apo) {
+        p->apo_left--;
+    } else if (status == ETMV1_ID) {
+        p->pushed = true;
+    }
+    return apo;
+}
+
+/* Would `byte` end the address? */
+static bool is_last(const struct etmv1 *p, uint8_t byte)
+{
+    unsigned n = p->raw_len + 1u;
+    if (n < 5)
+        return !(byte & MORE);
+    if (n == 5)
+        return p->config.context_bytes == 0 || (byte >> 4 & 7) == 0;
+    return n == 5 + context_bytes(p);
+}
+
+/*
+ * Digest 3.1, the reading in which a byte waits for another: is the address's last byte still in
+ * the FIFO, so that this cycle has none? A WT always has one. In other cycles TRACEPKT may mean
+ * nothing: that is so if it would end the address and nothing is queued behind that. But where the
+ * FIFO was emptied, before a restart, it was that byte: the next address shows it, if it is clear
+ * which.
+ */
+static bool held_back(struct etmv1 *p, uint8_t status, bool apo, uint16_t pkt)
+{
+    bool certain = (status == ETMV1_WT && !apo) || p->due > 1 || p->pushed;
+    bool held = etmv1_holds(&p->config) && p->raw_len && !certain && is_last(p, pkt & 0xff);
+    if (held && p->spares == 0)
+        p->spare = pkt & 0xff;
+    if (held && (p->spares == 0 || p->spare != (pkt & 0xff)))
+        p->spares += p->spares < 2;
+    return held;
+}
+
 static void cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *raw)
 {
     uint64_t number = p->in.cycles;
@@ -144,22 +196,26 @@ static void cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *ra
         status = raw->pkt & 7;
     bool bytes = !trigger && status != ETMV1_TD;
     bool sync = bytes && raw->high;
+    bool apo = follow_status(p, status);
+    bool gap = status == ETMV1_TD && !trigger && !etmv1_holds(&p->config);
+    if (sync && p->spares == 1)
+        take_byte(p, out, p->spare);
     /* A trigger replaces no trigger; an address ends before the next begins, and has no gaps. */
     if (status == ETMV1_TR)
         malformed(p, out, number, raw->pkt);
-    else if (p->in_address && (sync || (status == ETMV1_TD && !trigger)))
+    else if (p->in_address && (sync || gap))
         malformed(p, out, p->raw_cycle, p->raw_len ? p->raw[0] : 0);
     struct etmv1_packet *k = emit(p, out, ETMV1_CYCLE, number);
     k->status = status == ETMV1_TR ? ETMV1_WT : status;
     k->pkt = raw->pkt;
     k->flags = (uint16_t)((trigger ? ETMV1_TRIGGER : 0) | (sync ? ETMV1_SYNC : 0));
-    if (status == ETMV1_TD && (raw->pkt & 1))
+    if (status == ETMV1_TD && (raw->pkt & 1) != p->config.idle_high)
         k->flags |= ETMV1_COUNTED;
     if (sync) {
         p->in_address = true;
         p->raw_cycle = number;
     }
-    if (bytes && p->in_address)
+    if (bytes && p->in_address && !held_back(p, status, apo, raw->pkt))
         k->flags |= take_bytes(p, out, raw->pkt);
 }
 

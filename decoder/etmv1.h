@@ -9,7 +9,8 @@
  * `type=ETM1.0` to `ETM1.3` (`ETMv1...` is read, too) and [regs] ETMCR; ETMCCR, if it is there,
  * says the version instead of the type. PORT_LAYOUT there is the number of the layout, 0 (ETB
  * words) if missing; SCTLR among the core's [regs] says where its vectors are, and bit 7 of it
- * that data is big-endian.
+ * that data is big-endian. What the specification leaves open has a key each in the source's
+ * [regs]: the names in capitals at struct etmv1_config.
  */
 #ifndef DECODER_ETMV1_H
 #define DECODER_ETMV1_H
@@ -28,7 +29,16 @@ struct etmv1_config {
     bool cycle_accurate;
     bool low_vectors;  /* exception vectors at 0; both: not known which */
     bool high_vectors; /* at 0xffff0000 */
-    bool big_endian;   /* values come most significant byte first (digest 9.2: uncertain) */
+
+    /* Points that the digest leaves open. All 0 is the reading that it prefers. */
+    bool hold_single; /* HOLD_SINGLE, digest 3.1: on a 16-bit port a byte that is alone in the FIFO
+                         waits for another, unless no data is traced or an address follows */
+    bool late_data;   /* DATA_LATENCY, 5.3: data into an empty FIFO comes out a cycle later */
+    bool big_endian;  /* VALUE_ORDER, 9.2: values come most significant byte first */
+    bool swp_addresses; /* SWP_ADDRESSES, 9.2: each transfer of a SWP has its address */
+    bool cprt_values;   /* CPRT_VALUES, 17: coprocessor register transfers have values even if only
+                           addresses are traced */
+    bool idle_high;     /* TD_IDLE, 4.2: TRACEPKT[0] of a TD that does not count */
 };
 
 /*
@@ -36,6 +46,12 @@ struct etmv1_config {
  * BT_ERR_INVAL: ETMCR[6:4] is no port size of an ETMv1, or no such version.
  */
 int etmv1_config_from_regs(struct etmv1_config *config, uint32_t etmcr, unsigned minor);
+
+/* Does a byte wait in the FIFO for another? Only next to data: else an address follows. */
+static inline bool etmv1_holds(const struct etmv1_config *c)
+{
+    return c->hold_single && c->port.bits == 16 && (c->data_value || c->data_address);
+}
 
 /* Minor version from ETMCCR (digest 14), or BT_ERR_INVAL: not that of an ETMv1. */
 int etmv1_minor_of_ccr(uint32_t etmccr);
@@ -108,6 +124,11 @@ struct etmv1 {
     bool in_address;
     bool nibble_valid;
     uint8_t nibble;
+    uint8_t apo_left; /* cycles of the latest branch that carry its address packet offset */
+    uint8_t due;      /* addresses of branches seen, as far as is known */
+    bool pushed;      /* data since the latest branch */
+    uint8_t spare;    /* what the address's last byte is if the FIFO was emptied */
+    uint8_t spares;   /* 0: no such byte; 2: it may be one or another */
     uint8_t raw_len;
     uint8_t raw[ETMV1_RAW];
 };

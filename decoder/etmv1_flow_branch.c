@@ -61,7 +61,7 @@ static unsigned syncs_between(const struct etmv1_flow *f, uint64_t from, uint64_
 /* A TD says that the FIFO is empty: what comes behind it is of a later status. */
 static bool idle_between(const struct etmv1_flow *f, uint64_t from, uint64_t to)
 {
-    for (uint64_t i = from; i < to; i++)
+    for (uint64_t i = from; i < to && !etmv1_holds(&f->config); i++)
         if (etmv1_status_at(f, i) == ETMV1_TD && !(etmv1_info(f, i) & RING_TRIGGER))
             return true;
     return false;
@@ -71,6 +71,8 @@ static bool idle_between(const struct etmv1_flow *f, uint64_t from, uint64_t to)
 static bool overdue(const struct etmv1_flow *f, unsigned span)
 {
     unsigned limit = FIFO_BYTES * 8 / f->config.port.bits;
+    if (etmv1_holds(&f->config)) /* a single byte waits as long as it must */
+        limit = ETMV1_RING;
     return f->ended || f->end - f->next > limit || idle_between(f, f->next + span, f->end);
 }
 

@@ -3,6 +3,7 @@
 #include "decoder/etmv2.h"
 
 #include "decoder/etmv2_group.h"
+#include "decoder/etmv2_pins.h"
 
 #include <string.h>
 
@@ -13,6 +14,8 @@
 #define Q_WAITING 0x40
 
 #define Q_AT(p, i) ((p)->queue[((p)->queue_head + (i)) % ETMV2_QUEUE])
+
+#define TFO_HEADER_BITS 0x75 /* LSiP in bit 7, reason in [6:5] */
 
 /* TFO value parts that later cycles bring (digest 8.3, 8.5). */
 enum tfo_wait {
@@ -33,6 +36,10 @@ int etmv2_init(struct etmv2 *p, const struct etmv2_config *config)
     p->config = *config;
     if (p->config.tfo4_extra == 0)
         p->config.tfo4_extra = 1;
+    if (p->config.status_codes == 0)
+        p->config.status_codes = ETMV2_STATUS_CODES;
+    if (p->config.tfo_header == 0)
+        p->config.tfo_header = TFO_HEADER_BITS;
     return port_reader_init(&p->in, &config->port);
 }
 
@@ -208,7 +215,8 @@ static void accept_candidate(struct etmv2 *p)
 /* A byte while not synchronised: is it the header that a TFO announced? */
 static bool hunt(struct etmv2 *p, uint8_t byte)
 {
-    bool header = ETMV2_TFO_HEADER(byte) && byte != 0x80;
+    struct etmv2_tfo_header parts;
+    bool header = etmv2_read_tfo_header(&p->config, byte, &parts);
     unsigned i = 0;
     /* The newest TFO may still wait for its value. */
     while (i + (p->tfo_wait ? 1 : 0) < p->tfo_count) {
@@ -321,17 +329,28 @@ static void take_unit(struct etmv2 *p, struct sink *out)
 
 /* ---- cycles ---------------------------------------------------------------------------------- */
 
+/* The cycle has a value's first nibble, or all of it. */
+static void begin_tfo_value(struct etmv2 *p, struct etmv2_tfo *t, uint16_t pkt)
+{
+    t->n = pkt >> 1 & 7;
+    p->tfo_wait = TFO_LOW;
+    if (p->config.port.bits == 4)
+        return;
+    t->n = etmv2_tfo_number(&p->config, t->n, pkt >> 4 & 0xf);
+    p->tfo_wait = TFO_COMPLETE;
+}
+
 static void remember_tfo(struct etmv2 *p, bool trigger, uint16_t pkt)
 {
     struct etmv2_tfo *t = &p->tfo[p->tfo_count++];
     *t = (struct etmv2_tfo){.cycle = p->in.cycles, .fifo = p->fifo, .half = p->nibble_valid};
     bool narrow = p->config.port.bits == 4;
-    if (trigger) {
+    if (!trigger)
+        begin_tfo_value(p, t, pkt);
+    else if (p->config.tfo_in_trigger && !narrow)
+        t->n = pkt >> 4 & 0xf;
+    else
         p->tfo_wait = TFO_VALUE;
-    } else {
-        t->n = (uint8_t)((pkt >> 1 & 7) << 4 | (narrow ? 0 : pkt >> 4 & 0xf));
-        p->tfo_wait = narrow ? TFO_LOW : TFO_COMPLETE;
-    }
     p->tfo_idle = narrow ? p->config.tfo4_extra : 0;
 }
 
@@ -340,25 +359,13 @@ static bool tfo_value(struct etmv2 *p, uint16_t pkt)
 {
     struct etmv2_tfo *t = &p->tfo[p->tfo_count - 1];
     if (p->tfo_wait == TFO_LOW) {
-        t->n |= pkt & 0xf;
+        t->n = etmv2_tfo_number(&p->config, t->n, pkt & 0xf);
         p->tfo_wait = TFO_COMPLETE;
         return true;
     }
-    bool narrow = p->config.port.bits == 4;
-    t->n = (uint8_t)((pkt >> 1 & 7) << 4 | (narrow ? 0 : pkt >> 4 & 0xf));
-    p->tfo_wait = narrow ? TFO_LOW : TFO_COMPLETE;
-    p->tfo_idle = narrow ? p->config.tfo4_extra + 1 : 1;
+    begin_tfo_value(p, t, pkt);
+    p->tfo_idle = p->config.port.bits == 4 ? p->config.tfo4_extra + 1 : 1;
     return pkt & 1;
-}
-
-static bool is_tfo(const struct etmv2 *p, const struct etmv2_cycle *c)
-{
-    if (c->status != ETMV2_TD)
-        return false;
-    if (c->trigger)
-        return true;
-    /* Cycle-accurate: one code of TRACEPKT[3:1] is a plain wait (digest 8.3, hypothesis H1). */
-    return (c->pkt & 1) && !(p->config.cycle_accurate && (c->pkt >> 1 & 7) == 7);
 }
 
 /* Queues the cycle's status. False: it must not be there now. */
@@ -398,13 +405,11 @@ static void begin_cycle(struct etmv2 *p, struct sink *out, const struct port_cyc
 {
     static const uint8_t slots[3] = {[0] = 1, [1] = 1, [2] = 2};
     struct etmv2_cycle *c = &p->cycle;
-    *c = (struct etmv2_cycle){.pkt = raw->pkt, .status = (uint8_t)(raw->status | raw->high << 3)};
+    *c = (struct etmv2_cycle){.slots = 0};
+    etmv2_read_pins(&p->config, raw, c);
     p->busy = true;
-    c->trigger = c->status == ETMV2_TR;
-    if (c->trigger)
-        c->status = raw->pkt & 0xf;
     bool good = c->status != ETMV2_TR;
-    bool tfo = is_tfo(p, c);
+    bool tfo = etmv2_is_tfo(&p->config, c);
     if (!c->trigger && c->status != ETMV2_TD)
         c->slots = slots[p->config.port.bits / 8];
     if (p->tfo_wait || p->tfo_idle)

@@ -7,7 +7,8 @@
  * Bytes of the input: see port_cycle.h. A recording describes the source as a device with
  * `type=ETM2.0` or `ETM2.1` (`ETMv2...` is read, too) and [regs] ETMCR and ETMIDR. PORT_LAYOUT
  * there is the number of the layout, 0 (ETB words) if missing; SCTLR among the core's [regs] says
- * where its vectors are.
+ * where its vectors are. What the specification leaves open has a key each in the same [regs]: the
+ * names in capitals at struct etmv2_config.
  */
 #ifndef DECODER_ETMV2_H
 #define DECODER_ETMV2_H
@@ -26,9 +27,35 @@ struct etmv2_config {
     bool monitor_cprt;  /* coprocessor register transfers are traced */
     bool low_vectors;   /* exception vectors at 0; both: not known which */
     bool high_vectors;  /* at 0xffff0000 */
-    bool late_group;    /* the first byte of a group comes a cycle after its status (digest 5) */
-    uint8_t tfo4_extra; /* 4-bit port: cycles behind a TFO without a byte; 0: 1 (digest 8.3) */
+
+    /* Points that the digest leaves open (its section 15). All 0 is the reading that it prefers. */
+    uint64_t status_codes; /* STATUS_CODES, point 1: bits [4i+3:4i] are the row of table 3 that
+                              PIPESTAT i stands for, see etmv2_status_codes_valid(); 0: row i */
+    uint8_t tfo_header;    /* TFO_HEADER, 2: bit of "LSM in progress" << 4 | lower bit of the
+                              reason, see etmv2_tfo_header_valid(); 0: 0x75 */
+    bool tfo_straight;     /* TFO_VALUE, 3: TRACEPKT[7:1] is the value as it stands */
+    bool late_group; /* GROUP_LATENCY, 4: a group's first byte comes a cycle after its status */
+    uint8_t
+        tfo4_extra;  /* TFO4_CYCLES, 5: 4-bit port, cycles behind a TFO that have no byte; 0: 1 */
+    bool wait_zeros; /* WAIT_CODE, 6: cycle-accurate, a TD with TRACEPKT[3:1] = 000 is a wait
+                        and TFO values are 16 too large (H2); else 111 is one (H1) */
+    bool tfo_in_trigger;  /* TRIGGER_TFO, 7: value of a TFO in the cycle of the trigger is in
+                             TRACEPKT[7:4] of that cycle (8- and 16-bit port), else in the next */
+    bool no_tag_reserved; /* MISS_TAG0, 8: Load Miss data with tag 0 is reserved */
+    bool high_word_first; /* WORD_ORDER, 9: of LDRD and STRD */
+    bool status_together; /* PIPESTAT3, 10: PIPESTAT[3] is captured below TRACEPKT, not above */
+    bool big_endian;      /* VALUE_ORDER, 11: values come most significant byte first */
+    bool abort_no_status; /* ABORT_STATUS, digest 9: an instruction whose prefetch aborted, E = 0,
+                             has no status: it is the one behind the last instruction */
 };
+
+#define ETMV2_STATUS_CODES 0xfedcba9876543210u
+
+/* Each row of the table once, and TR and TD at 6 and 7: those two are certain. */
+bool etmv2_status_codes_valid(uint64_t codes);
+
+/* Three different bits of a byte. */
+bool etmv2_tfo_header_valid(unsigned header);
 
 /*
  * Configuration from the values of ETMCR and ETMIDR; vectors at either place.

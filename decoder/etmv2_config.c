@@ -29,6 +29,20 @@ int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t
     return BT_OK;
 }
 
+bool etmv2_status_codes_valid(uint64_t codes)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 16; i++)
+        seen |= 1u << (codes >> 4 * i & 0xf);
+    return seen == 0xffff && (codes >> 4 * ETMV2_TR & 0xff) == (ETMV2_TD << 4 | ETMV2_TR);
+}
+
+bool etmv2_tfo_header_valid(unsigned header)
+{
+    unsigned lsip = header >> 4, reason = header & 0xf;
+    return lsip <= 7 && reason <= 6 && lsip != reason && lsip != reason + 1;
+}
+
 uint64_t etmv2_packet_size(const struct etmv2_config *config, const struct etmv2_packet *k)
 {
     switch (k->kind) {

@@ -213,7 +213,8 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     bool known = f->trail.core.cur.known;
     /* What was branched to since the last status has none: it is not the last instruction. */
     bool moved = f->arrival == ETMV2_BY_BRANCH || f->arrival == ETMV2_BY_EXCEPTION;
-    bool own = number == EXC_DABT || ((number == EXC_UND || number == EXC_PABT) && !moved);
+    bool own = number == EXC_DABT || (number == EXC_UND && !moved) ||
+               (number == EXC_PABT && !moved && !f->config.abort_no_status);
     if (own) { /* a load may have been overtaken: then it is not the held one */
         known = f->held && (number != EXC_DABT || f->held_data || !etmv2_has_data(f));
         back = f->step.address;

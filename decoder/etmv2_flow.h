@@ -35,8 +35,9 @@ struct etmv2_access {
     bool open; /* a load that missed: its value is still to come */
     bool has_address;
     bool store;
-    bool swap;     /* SWP: a load, then a store to the same address */
-    uint8_t bytes; /* of one transfer; 0: not known */
+    bool high_first; /* the higher word of a doubleword comes first */
+    bool swap;       /* SWP: a load, then a store to the same address */
+    uint8_t bytes;   /* of one transfer; 0: not known */
 };
 
 /* What gave the position that execution has reached. */

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+/* LDRD, STRD: A32 only in ARMv5. */
+static bool is_double(const struct trail_step *step, uint32_t opcode)
+{
+    return step->isa == BT_ISA_A32 && (opcode & 0x0e1000d0) == 0x000000d0;
+}
+
 bool etmv2_is_lsm(struct etmv2_flow *f, const struct trail_step *step)
 {
     uint32_t opcode;
@@ -27,6 +33,8 @@ void etmv2_data_owner(struct etmv2_flow *f)
                                       .owned = true,
                                       .store = t.store,
                                       .swap = t.swap,
+                                      .high_first =
+                                          f->config.high_word_first && is_double(&f->step, opcode),
                                       .bytes = t.bytes};
 }
 
@@ -36,10 +44,12 @@ static void tell(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_
 {
     uint8_t flags = (uint8_t)((a->has_address ? BT_EVENT_HAS_ADDRESS : 0) |
                               (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
+    /* A doubleword is aligned to its size. */
+    uint32_t address = a->high_first && value ? a->address ^ 4 : a->address;
     struct etmv2_held_event e = {.offset = offset,
                                  .owner = a->number,
                                  .owned = a->owned,
-                                 .address = a->has_address ? a->address : 0,
+                                 .address = a->has_address ? address : 0,
                                  .value = value ? *value : 0,
                                  .kind = BT_EVENT_DATA,
                                  .flags = flags,

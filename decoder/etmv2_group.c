@@ -106,7 +106,7 @@ static enum etmv2_parsed data_value(const struct etmv2 *p, struct cursor *c, uns
     if ((size_t)(c->end - c->p) < n)
         return ETMV2_NEED_MORE;
     for (unsigned i = 0; i < n; i++)
-        k->value |= (uint64_t)*c->p++ << 8 * i;
+        k->value |= (uint64_t)*c->p++ << 8 * (p->config.big_endian ? n - 1 - i : i);
     k->flags |= ETMV2_HAS_VALUE;
     return ETMV2_DONE;
 }
@@ -178,6 +178,8 @@ static enum etmv2_parsed parse_headed(struct etmv2 *p, struct cursor *c, struct 
         c->p++;
         k->kind = ETMV2_MISS_DATA;
         k->n = header >> 5 & 3;
+        if (k->n == 0 && p->config.no_tag_reserved)
+            return ETMV2_BAD;
         return data_value(p, c, header >> 2 & 3, k);
     }
     if ((header & 3) == 0 && (header & 0x50) == 0x50)
@@ -185,15 +187,24 @@ static enum etmv2_parsed parse_headed(struct etmv2 *p, struct cursor *c, struct 
     return ETMV2_BAD;
 }
 
+bool etmv2_read_tfo_header(const struct etmv2_config *config, uint8_t byte,
+                           struct etmv2_tfo_header *header)
+{
+    unsigned lsip = config->tfo_header >> 4, reason = config->tfo_header & 0xf;
+    *header = (struct etmv2_tfo_header){byte >> reason & 3, byte >> lsip & 1};
+    bool periodic_lsip = header->lsip && header->reason == 0;
+    return (byte & ~(1u << lsip | 3u << reason)) == 0 && !periodic_lsip;
+}
+
 /* Digest 8.4. */
 static enum etmv2_parsed parse_tfo(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k)
 {
-    uint8_t header = *c->p++;
-    bool lsip = header & 0x80, cancel;
-    if (!ETMV2_TFO_HEADER(header) || header == 0x80)
+    struct etmv2_tfo_header header;
+    bool cancel;
+    if (!etmv2_read_tfo_header(&p->config, *c->p++, &header))
         return ETMV2_BAD;
     k->kind = ETMV2_TFO;
-    k->number = header >> 5 & 3;
+    k->number = header.reason;
     if (context_id(p, c, k) != ETMV2_DONE || c->end - c->p < 4)
         return ETMV2_NEED_MORE;
     uint32_t address =
@@ -202,7 +213,7 @@ static enum etmv2_parsed parse_tfo(struct etmv2 *p, struct cursor *c, struct etm
     c->p += 4;
     k->value = address &= ~1u;
     k->isa = isa;
-    if (lsip) {
+    if (header.lsip) {
         unsigned n = address_length(c);
         if (n == 0)
             return ETMV2_NEED_MORE;

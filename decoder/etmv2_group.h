@@ -5,7 +5,15 @@
 
 #include "decoder/etmv2.h"
 
-#define ETMV2_TFO_HEADER(byte) (((byte)&0x1f) == 0)
+/* Header of a TFO packet (digest 8.4). */
+struct etmv2_tfo_header {
+    uint8_t reason;
+    bool lsip;
+};
+
+/* False: reserved. */
+bool etmv2_read_tfo_header(const struct etmv2_config *config, uint8_t byte,
+                           struct etmv2_tfo_header *header);
 
 enum etmv2_parsed {
     ETMV2_NEED_MORE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv1 sources: digest etmv1.md. */
-#include "server/source.h"
+#include "server/source_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,6 +8,27 @@
 #include <strings.h>
 
 #define SCTLR_B (1u << 7) /* data is big-endian */
+
+#define READING(name, field, what)                                                                 \
+    {                                                                                              \
+        .key = name, .at = offsetof(struct etmv1_config, field), .max = 1, .allowed = what         \
+    }
+
+/* What the digest leaves open: its sections 3.1, 4.2, 9.2 and 17. */
+static const struct source_reading readings[] = {
+    READING("HOLD_SINGLE", hold_single,
+            "0 (a byte that is alone goes at once) or 1 (on a 16-bit port it waits for another)"),
+    READING("DATA_LATENCY", late_data,
+            "0 or 1: cycles from a status to its first data byte if no other byte waits"),
+    READING("VALUE_ORDER", big_endian,
+            "0 (least significant byte of a value first) or 1 (most significant byte first)"),
+    READING("SWP_ADDRESSES", swp_addresses,
+            "0 (SWP has one address) or 1 (both of its transfers have one)"),
+    READING("CPRT_VALUES", cprt_values,
+            "0 (no values of coprocessor registers without other values) or 1 (always)"),
+    READING("TD_IDLE", idle_high,
+            "0 or 1: TRACEPKT[0] of a cycle without trace that does not count"),
+};
 
 static bool is_etmv1(const char *type)
 {
@@ -51,7 +72,8 @@ static int configure_etmv1(const struct snapshot_device *d, const struct snapsho
         config->etmv1.big_endian = sctlr & SCTLR_B;
     if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    return source_port_layout(d, &config->etmv1.port, why);
+    error = source_readings(d, readings, sizeof readings / sizeof *readings, &config->etmv1, why);
+    return error ? error : source_port_layout(d, &config->etmv1.port, why);
 }
 
 static uint32_t sync_period(const struct stream_config *config)

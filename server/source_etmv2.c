@@ -1,10 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv2 sources: digest etmv2.md. */
-#include "server/source.h"
+#include "server/source_reading.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
+
+#define READING(name, field, low, high, what)                                                      \
+    {                                                                                              \
+        .key = name, .at = offsetof(struct etmv2_config, field), .min = low, .max = high,          \
+        .allowed = what                                                                            \
+    }
+
+/* Digest 15, point by point; STATUS_CODES (1) is apart. */
+static const struct source_reading readings[] = {
+    {.key = "TFO_HEADER",
+     .at = offsetof(struct etmv2_config, tfo_header),
+     .max = 0xff,
+     .valid = etmv2_tfo_header_valid,
+     .allowed = "0xLR, the bit of 'LSM in progress' and the lower bit of the reason (0x75)"},
+    READING("TFO_VALUE", tfo_straight, 0, 1,
+            "0 (lower bits in TRACEPKT[7:4]) or 1 (TRACEPKT[7:1] as it stands)"),
+    READING("GROUP_LATENCY", late_group, 0, 1,
+            "0 or 1: cycles from a status to the first byte of its packets"),
+    READING("TFO4_CYCLES", tfo4_extra, 1, 2,
+            "1 or 2: cycles behind a TFO of a 4-bit port that have no byte"),
+    READING("WAIT_CODE", wait_zeros, 0, 1,
+            "0 (a wait cycle has TRACEPKT[3:1] = 111) or 1 (000, TFO values are 16 too large)"),
+    READING(
+        "TRIGGER_TFO", tfo_in_trigger, 0, 1,
+        "0 (value of a TFO that a trigger hides comes in the next cycle) or 1 (in TRACEPKT[7:4])"),
+    READING("MISS_TAG0", no_tag_reserved, 0, 1,
+            "0 (load miss data without a tag is the first half of 64 bits) or 1 (it is reserved)"),
+    READING("WORD_ORDER", high_word_first, 0, 1,
+            "0 (lower word of LDRD and STRD first) or 1 (higher word first)"),
+    READING("PIPESTAT3", status_together, 0, 1,
+            "0 (PIPESTAT[3] is captured above TRACEPKT) or 1 (below it)"),
+    READING("VALUE_ORDER", big_endian, 0, 1,
+            "0 (least significant byte of a value first) or 1 (most significant byte first)"),
+    READING("ABORT_STATUS", abort_no_status, 0, 1,
+            "0 (an instruction whose prefetch aborted has a status) or 1 (it has none)"),
+};
+
+static int status_codes(const struct snapshot_device *d, uint64_t *codes, struct message *why)
+{
+    if (snapshot_reg(d, "STATUS_CODES", codes) || etmv2_status_codes_valid(*codes))
+        return BT_OK;
+    message_set(why,
+                "%s: STATUS_CODES is 0x%016" PRIx64 ", but must have each hexadecimal digit once, "
+                "7 and 6 at their places in 0x%016" PRIx64,
+                d->path, *codes, (uint64_t)ETMV2_STATUS_CODES);
+    return BT_ERR_FORMAT;
+}
+
+static int configure_readings(const struct snapshot_device *d, struct etmv2_config *config,
+                              struct message *why)
+{
+    int error = status_codes(d, &config->status_codes, why);
+    if (!error)
+        error = source_readings(d, readings, sizeof readings / sizeof *readings, config, why);
+    return error;
+}
 
 static int configure_etmv2(const struct snapshot_device *d, const struct snapshot_device *core,
                            struct stream_config *config, unsigned *trace_id, struct message *why)
@@ -27,7 +83,8 @@ static int configure_etmv2(const struct snapshot_device *d, const struct snapsho
     source_vectors(core, &config->etmv2.low_vectors, &config->etmv2.high_vectors);
     if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    return source_port_layout(d, &config->etmv2.port, why);
+    error = configure_readings(d, &config->etmv2, why);
+    return error ? error : source_port_layout(d, &config->etmv2.port, why);
 }
 
 static bool is_etmv2(const char *type)

@@ -63,14 +63,27 @@ def normal(detail):
             for key, text in detail.items()}
 
 
+def status_codes(case):
+    """Hexadecimal digit i is the status that PIPESTAT i stands for."""
+    return f"{case.regs.get('STATUS_CODES', 0xFEDCBA9876543210):016x}"[::-1]
+
+
 def words(case):
-    """The cycles as numbers: PIPESTAT[2:0], TRACEPKT, and the bit above it."""
+    """The cycles as numbers: PIPESTAT[2:0], TRACEPKT, and the bit above it.
+
+    The settings STATUS_CODES and PIPESTAT3 say otherwise: see decoder/etmv2.h.
+    """
     bits = port_bits(case.regs)
+    codes = status_codes(case)
     for status, pkt, sync in case.cycles:
         if pkt is None:
             pkt = 0xEEEE & ((1 << bits) - 1)
         if pkt >> bits:
             raise PortError(f'TRACEPKT {pkt:#x} is wider than the port')
+        status = codes.index(f'{status:x}')
+        if case.regs.get('PIPESTAT3'):
+            yield status | pkt << 4
+            continue
         yield (status & 7) | pkt << 3 | (sync | status >> 3) << (3 + bits)
 
 
@@ -101,7 +114,7 @@ def listed_status(case, index):
     names = statuses(case.protocol)
     detail = {}
     if names[status] == 'TR':
-        status = (pkt or 0) & (len(names) - 1)
+        status = int(status_codes(case)[(pkt or 0) & (len(names) - 1)], 16)
         detail['trigger'] = 1
     name = names[status]
     return (name[:2] + '-' + name[2:] if len(name) == 4 else name), detail

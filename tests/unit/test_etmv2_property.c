@@ -37,6 +37,7 @@ static void random_encoder(uint64_t seed, struct etmv2_encoder_options *e)
     e->lose_when_full = pick(seed, 11, 3) == 0;
     e->late_group = pick(seed, 12, 4) == 0;
     e->tfo4_extra = 1 + pick(seed, 13, 2);
+    e->wait = pick(seed, 20, 2) ? ETMV2_MODEL_WAIT_ZEROS : ETMV2_MODEL_WAIT_ONES;
     e->drop_idle = pick(seed, 14, 2);
     e->noise = pick(seed, 15, 2);
     e->phantom_percent = pick(seed, 16, 2) * 60;
@@ -67,6 +68,7 @@ static void configure(const struct random_etmv2_options *o, struct stream_config
     config->etmv2.port.layout = e->layout == PORT_MODEL_ETB ? PORT_ETB : PORT_CYCLES;
     config->etmv2.late_group = e->late_group;
     config->etmv2.tfo4_extra = (uint8_t)e->tfo4_extra;
+    config->etmv2.wait_zeros = e->wait == ETMV2_MODEL_WAIT_ZEROS;
     config->etmv2.low_vectors = !o->high_vectors;
     config->etmv2.high_vectors = o->high_vectors;
 }
