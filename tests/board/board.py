@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 PLUGIN = Path(os.environ.get("BTRACED_BOARD", ROOT / "build" / "virtual-board.so"))
 TOOLS = ("qemu-system-arm", "arm-none-eabi-gcc", "arm-none-eabi-objcopy", "arm-none-eabi-nm")
 
+CR_DATA_ADDRESS = 1 << 3
 CR_BROADCAST = 1 << 8
 CR_CYCLE_ACCURATE = 1 << 12
 CR_TIMESTAMP = 1 << 28
@@ -78,7 +79,7 @@ class Program:
     """The machine's program compiled for a number of rounds: ELF file, image of its code."""
 
     def __init__(self, folder, rounds, machine=VEXPRESS):
-        self.machine = machine
+        self.machine, self.rounds = machine, rounds
         self.elf = Path(folder) / f"{machine.name}{rounds}.elf"
         code = Path(folder) / f"{machine.name}{rounds}.bin"
         run(["arm-none-eabi-gcc", *machine.flags, "-O2", "-g", "-ffreestanding",

@@ -234,6 +234,12 @@ branch_if_not_one:
 // Many instructions without a branch, each second one not executed.
 function long_block
     cmp r0, r0
+    .global not_added, added
+    ite ne
+not_added:
+    addne r0, r0, #1
+added:
+    addeq r0, r0, #2
     .rept 300
     ite ne
     addne r0, r0, #1

@@ -120,10 +120,10 @@ def compare_exceptions(program, truth, exceptions, n):
     return []
 
 
-def compare_contexts(truth, contexts, size):
+def compare_contexts(truth, contexts, size, rounds=ROUNDS):
     """Each new context ID appears with the waypoint that follows the write."""
     full = [(index, int(words[0], 16)) for index, _, words in truth.events("context-id")]
-    if [value for _, value in full] != [i << 8 | 0x5A for i in range(ROUNDS)]:
+    if [value for _, value in full] != [i << 8 | 0x5A for i in range(rounds)]:
         return [f"the board saw context IDs {full[:3]}, {len(full)} in all"]
     written = [(index, value & (1 << 8 * size) - 1) for index, value in full]
     if size == 1:
@@ -388,6 +388,15 @@ def test_debugger(folder, program):
     report.check("board: a session of GDB", problems, f"{len(ran)} instructions, {stops} stops")
 
 
+def run_tests(verdicts, tests):
+    """Each test is a function and its arguments."""
+    for test, *arguments in tests:
+        try:
+            test(*arguments)
+        except (oracle.Failed, board.BoardError, subprocess.TimeoutExpired, OSError) as error:
+            verdicts.check(f"{test.__name__} {arguments[2:3]}", [str(error)])
+
+
 def main():
     lacking = board.missing()
     if lacking:
@@ -417,11 +426,7 @@ def main():
             tests.append((test_debugger, folder, board.Program(folder, 4)))
         else:
             report.skip("board: a session of GDB", "gdb-multiarch is not installed")
-        for test, *arguments in tests:
-            try:
-                test(*arguments)
-            except (oracle.Failed, board.BoardError, subprocess.TimeoutExpired, OSError) as error:
-                report.check(f"{test.__name__} {arguments[2:3]}", [str(error)])
+        run_tests(report, tests)
     report.exit()
 
 

@@ -18,6 +18,8 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
         snprintf(message, size, "trace options contradict each other");
         return -1;
     }
+    if (index == 0 && b->options.itm)
+        c->itm = &b->itm;
     if (board_truth_open(&c->truth, b->options.truth, index) != 0) {
         snprintf(message, size, "cannot open '%s': %s", b->options.truth, strerror(errno));
         return -1;
@@ -28,6 +30,7 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
 {
     board_qemu_init(&b->qemu);
+    b->filter = b->options.filter;
     b->cpu_count = cpu_count;
     b->cpus = calloc(cpu_count, sizeof *b->cpus);
     if (!b->cpus || board_code_init(&b->code) != 0 ||
@@ -37,7 +40,9 @@ int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
         return -1;
     }
     if (b->options.etmtraceidr + cpu_count - 1 > 0x6f ||
-        (b->options.format == BOARD_FORMAT_RAW && cpu_count > 1)) {
+        (b->options.format == BOARD_FORMAT_RAW && cpu_count > 1) ||
+        (b->options.itm >= b->options.etmtraceidr &&
+         b->options.itm < b->options.etmtraceidr + cpu_count)) {
         snprintf(message, size, "too many cores for these trace IDs or this format");
         return -1;
     }
@@ -45,6 +50,7 @@ int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
         snprintf(message, size, "cannot open '%s': %s", b->options.out, strerror(errno));
         return -1;
     }
+    board_itm_init(&b->itm, &b->port, b->options.itm, b->options.itm_period);
     for (unsigned i = 0; i < cpu_count; i++)
         if (init_cpu(b, i, message, size) != 0)
             return -1;
@@ -73,6 +79,7 @@ struct errand {
     struct board_cpu *cpu;
     enum board_request request;
     uint64_t ticket;
+    struct board_filter filter;
 };
 
 static void switch_trace(struct board_cpu *c, bool on)
@@ -88,6 +95,18 @@ static void switch_trace(struct board_cpu *c, bool on)
         c->unit.enabled = true; /* as soon as the core starts */
     else
         board_unit_off(&c->unit);
+}
+
+static void set_filter(struct board_cpu *c, const struct board_filter *filter)
+{
+    struct board_state here = board_cpu_here(c);
+
+    if (!c->started) {
+        c->unit.filter = *filter;
+        return;
+    }
+    board_truth_log(&c->truth, c->count, "filter 0x%08x", here.address);
+    board_unit_set_filter(&c->unit, filter, &here);
 }
 
 static void run_request(struct board *b, struct board_cpu *c, enum board_request request)
@@ -119,6 +138,8 @@ static void serve(struct CPUState *cpu, union board_work_data data)
 
     (void)cpu;
     run_request(errand->board, c, errand->request);
+    if (errand->request == BOARD_REQUEST_FILTER)
+        set_filter(c, &errand->filter);
     pthread_mutex_lock(&desk->lock);
     if (errand->ticket == desk->ticket && desk->outstanding > 0) {
         desk->instructions += c->count;
@@ -137,7 +158,7 @@ static bool send_out(struct board *b, unsigned index, enum board_request request
 
     if (!errand)
         return false;
-    *errand = (struct errand){b, &b->cpus[index], request, b->desk.ticket};
+    *errand = (struct errand){b, &b->cpus[index], request, b->desk.ticket, b->filter};
     if (board_qemu_run_on(&b->qemu, index, serve, errand))
         return true;
     free(errand);
@@ -183,24 +204,43 @@ static void finish_request(struct board *b, enum board_request request, char *re
     if (request == BOARD_REQUEST_STATUS)
         snprintf(reply + used, size - (size_t)used,
                  " cores=%u instructions=%" PRIu64 " overflows=%" PRIu64 " anomalies=%" PRIu64
-                 " link=%s",
+                 " link=%s protocol=%s",
                  b->cpu_count, desk->instructions, desk->overflows, desk->anomalies,
-                 b->port.link.broken ? "broken" : "open");
+                 b->port.link.broken ? "broken" : "open",
+                 b->options.protocol == BOARD_PROTOCOL_PTM ? "ptm" : "etmv3");
+}
+
+/* "include" or "exclude" and what follows. False: neither, or not a range. */
+static bool parse_filter(const char *line, struct board_filter *filter)
+{
+    struct board_ranges *ranges = NULL;
+
+    if (strncmp(line, "include ", 8) == 0)
+        ranges = &filter->include;
+    else if (strncmp(line, "exclude ", 8) == 0)
+        ranges = &filter->exclude;
+    if (ranges && strcmp(line + 8, "none") == 0) {
+        ranges->count = 0;
+        return true;
+    }
+    return ranges && board_ranges_add(ranges, line + 8);
 }
 
 void board_command_line(void *context, const char *line, char *reply, size_t size)
 {
-    static const char *const names[BOARD_REQUESTS] = {"flush", "on", "off", "overflow", "status"};
+    static const char *const names[] = {"flush", "on", "off", "overflow", "status"};
+    enum board_request request = BOARD_REQUESTS;
     struct board *b = context;
 
-    for (unsigned i = 0; i < BOARD_REQUESTS; i++) {
-        if (strcmp(line, names[i]) != 0)
-            continue;
-        if (ask_cores(b, (enum board_request)i))
-            finish_request(b, (enum board_request)i, reply, size);
-        else
-            snprintf(reply, size, "error the cores do not answer");
-        return;
-    }
-    snprintf(reply, size, "error unknown command");
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(line, names[i]) == 0)
+            request = (enum board_request)i;
+    if (request == BOARD_REQUESTS && parse_filter(line, &b->filter))
+        request = BOARD_REQUEST_FILTER;
+    if (request == BOARD_REQUESTS)
+        snprintf(reply, size, "error unknown command");
+    else if (ask_cores(b, request))
+        finish_request(b, request, reply, size);
+    else
+        snprintf(reply, size, "error the cores do not answer");
 }

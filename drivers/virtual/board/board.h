@@ -15,6 +15,7 @@ enum board_request {
     BOARD_REQUEST_OFF,
     BOARD_REQUEST_OVERFLOW,
     BOARD_REQUEST_STATUS,
+    BOARD_REQUEST_FILTER,
     BOARD_REQUESTS
 };
 
@@ -35,10 +36,12 @@ struct board {
     struct board_qemu qemu;
     struct board_code code;
     struct board_port port;
+    struct board_itm itm;
     atomic_uint_fast64_t clock;
     struct board_cpu *cpus;
     unsigned cpu_count;
-    atomic_uint cpus_made; /* vCPUs that exist */
+    atomic_uint cpus_made;      /* vCPUs that exist */
+    struct board_filter filter; /* as the control thread has set it */
     struct board_desk desk;
     struct board_control *control;
 };

@@ -7,6 +7,10 @@
  *   on, off   trace enable
  *   overflow  FIFO overflow now
  *   status    counters
+ *   include FIRST-LAST, exclude FIRST-LAST
+ *             one more address range of the trace filter
+ *   include none, exclude none
+ *             no such range any more
  *
  * Replies: "ok BYTES" (written to the output so far), for status "ok BYTES NAME=VALUE...", or
  * "error REASON".

@@ -100,6 +100,8 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
     const struct board_step step = {insn, pass, c->returns, c->preempted, c->next};
     c->returns = c->preempted = false;
     board_unit_ran(&c->unit, &step);
+    if (c->itm)
+        board_itm_pc(c->itm, c->count, to.address);
     if (insn->flags & BOARD_INSN_VECTOR_BASE && written_value(c, insn, pass, to, &value))
         c->vector_base[insn->opcode & 0x20 ? 2 : c->nonsecure] = value & ~0x1fu;
     if (insn->flags & BOARD_INSN_CONTEXT_ID && written_value(c, insn, pass, to, &value)) {

@@ -8,6 +8,7 @@
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_CPU_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_CPU_H
 
+#include "drivers/virtual/board/board_itm.h"
 #include "drivers/virtual/board/board_qemu.h"
 #include "drivers/virtual/board/board_truth.h"
 #include "drivers/virtual/board/board_unit.h"
@@ -57,6 +58,7 @@ struct board_cpu {
     uint64_t count;     /* instructions that ran */
     uint64_t anomalies; /* steps that no rule explains */
     struct board_unit unit;
+    struct board_itm *itm; /* of the first core, else NULL */
     struct board_truth truth;
 };
 

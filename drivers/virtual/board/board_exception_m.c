@@ -51,24 +51,34 @@ static bool is_active(const struct board_handlers *h, uint32_t number)
     return found;
 }
 
-static void enter(struct board_handlers *h, uint32_t number, uint32_t entry)
+static void enter(struct board_cpu *c, uint32_t number, uint32_t entry)
 {
+    struct board_handlers *h = &c->handlers;
+
     if (h->depth < BOARD_ACTIVE_MAX) {
         h->below[h->depth].number = h->current;
         h->below[h->depth++].entry = h->entry;
     }
     h->current = number;
     h->entry = entry;
+    if (c->itm)
+        board_itm_exception(c->itm, number, BOARD_ITM_ENTERED);
 }
 
-static void leave_to(struct board_handlers *h, uint32_t number)
+static void leave_to(struct board_cpu *c, uint32_t number)
 {
+    struct board_handlers *h = &c->handlers;
+
+    if (c->itm)
+        board_itm_exception(c->itm, h->current, BOARD_ITM_EXITED);
     do {
         h->depth -= h->depth > 0;
         h->current = h->below[h->depth].number;
         h->entry = h->below[h->depth].entry;
     } while (h->depth > 0 && h->current != number);
     h->current = number;
+    if (c->itm && !c->preempted)
+        board_itm_exception(c->itm, number, BOARD_ITM_RETURNED);
 }
 
 /* ---- frames -----------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ static void return_and_preempt(struct board_cpu *c, const struct board_insn *pen
 {
     c->returns = true;
     c->preempted = c->count & 1;
-    leave_to(&c->handlers, IPSR(back.psr));
+    leave_to(c, IPSR(back.psr));
     board_cpu_commit(c, pending, back);
 }
 
@@ -179,7 +189,7 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
         return false;
     while (n-- > 0) {
         const struct taken *t = &chain[n];
-        enter(&c->handlers, t->number, t->vector);
+        enter(c, t->number, t->vector);
         c->next = (struct board_state){t->vector, BT_ISA_T32, BT_SEC_SECURE};
         board_exception_tell(c, traced_number(t->number), cancelled, preempts, t->preferred | 1);
         cancelled = NULL;
@@ -212,7 +222,7 @@ bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pendin
         return take(c, pending, to);
     if (pending && pending->cls == WAYPOINT_INDIRECT) {
         c->returns = true;
-        leave_to(&c->handlers, number);
+        leave_to(c, number);
     }
     return false;
 }

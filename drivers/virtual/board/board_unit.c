@@ -202,8 +202,13 @@ void board_unit_ran(struct board_unit *u, const struct board_step *step)
 
 void board_unit_access(struct board_unit *u, uint32_t address, unsigned size)
 {
-    if (u->access_count < BOARD_UNIT_ACCESSES)
-        u->accesses[u->access_count++] = (struct board_access){address, (uint8_t)size};
+    /* Each packet is of a word at most. */
+    for (unsigned offset = 0; offset < size; offset += 4) {
+        unsigned rest = size - offset;
+        if (u->access_count < BOARD_UNIT_ACCESSES)
+            u->accesses[u->access_count++] =
+                (struct board_access){address + offset, (uint8_t)(rest < 4 ? rest : 4)};
+    }
 }
 
 void board_unit_no_access(struct board_unit *u)
