@@ -152,7 +152,7 @@ static bool hash_grow(struct code_view *view)
 }
 
 /* The run's slot: filled, or the free one where it belongs. */
-static struct code_run **hash_find(struct code_view *view, uint64_t address, enum bt_isa isa)
+static struct code_run **hash_find(const struct code_view *view, uint64_t address, enum bt_isa isa)
 {
     size_t slot = hash_slot(view, address, isa);
     while (view->hash[slot] && (view->hash[slot]->start != address || view->hash[slot]->isa != isa))
@@ -334,6 +334,11 @@ struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, u
 {
     struct code_run *run = *hash_find(view, address, isa);
     return run ? run : add_run(cache, view, address, isa);
+}
+
+struct code_run *code_find(const struct code_view *view, uint64_t address, enum bt_isa isa)
+{
+    return *hash_find(view, address, isa);
 }
 
 struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,

@@ -129,18 +129,24 @@ static inline void code_note_call(struct code_cache *cache, struct code_run *run
     c->count += run->flags & INSN_LINK;
 }
 
-/* As code_indirect(), but returns are first looked for behind the latest call. */
-static inline struct code_run *code_went(struct code_cache *cache, struct code_view *view,
+/* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */
+struct code_run *code_find(const struct code_view *view, uint64_t address, enum bt_isa isa);
+
+/* As code_indirect() with code_find(); returns are first looked for behind the latest call. */
+static inline struct code_run *code_went(struct code_cache *cache, const struct code_view *view,
                                          struct code_run *from, uint64_t address, enum bt_isa isa)
 {
     struct code_calls *c = &cache->calls;
     struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
+    struct code_run **guess = &from->next[CODE_TAKEN];
     if (!(from->flags & INSN_LINK) && call && (uint32_t)(call->start + call->length) == address &&
         call->isa == isa) {
         c->count--;
-        return call->next[CODE_ONWARD] ? call->next[CODE_ONWARD] : code_onward(cache, view, call);
+        guess = &call->next[CODE_ONWARD];
     }
-    return code_indirect(cache, view, from, address, isa);
+    if (!*guess || (*guess)->start != address || (*guess)->isa != isa)
+        *guess = code_find(view, address, isa);
+    return *guess;
 }
 
 /*

@@ -285,25 +285,42 @@ static void analyze_branch(struct ptm_flow *f, const struct ptm_packet *k, struc
 
 /* ---- analyze_waypoint_update() -------------------------------------------------------------- */
 
+/* Size of instruction `index` of a run, at `address`; 0: it cannot be read any more. */
+static unsigned insn_size(const struct ptm_flow *f, const struct code_run *run, uint32_t index,
+                          uint64_t address)
+{
+    struct insn insn;
+    uint32_t opcode;
+    if (index < 64)
+        return run->wide >> index & 1 ? 4 : 2;
+    if (code_insn(f->core.code, f->core.view, address, (enum bt_isa)run->isa, &insn, &opcode))
+        return 0;
+    return insn.size;
+}
+
 /* Instructions of a run up to the one that holds `wanted`: adds them to `s`. */
 static bool walk_inside(struct ptm_flow *f, const struct code_run *run, uint64_t wanted,
                         struct stretch *s)
 {
     uint64_t address = run->start;
-    struct insn insn;
-    uint32_t opcode;
-    while (address - run->start < run->length) {
-        if (code_insn(f->core.code, f->core.view, address, (enum bt_isa)run->isa, &insn, &opcode) !=
-            BT_OK)
-            return false;
-        extend_stretch(s, address, 1);
-        if (wanted - address < insn.size) {
-            flow_go_to(&f->core, (uint32_t)(address + insn.size), run->isa);
-            return true;
+    uint32_t index = 0;
+    unsigned size = 4;
+    if (run->isa == BT_ISA_A32) {
+        index = (uint32_t)(wanted - address) / 4;
+        address += 4 * index;
+    } else {
+        for (size = insn_size(f, run, 0, address); size && wanted - address >= size;
+             size = insn_size(f, run, index, address)) {
+            address += size;
+            if (++index == code_run_count(run))
+                return false;
         }
-        address += insn.size;
     }
-    return false;
+    if (size == 0)
+        return false;
+    extend_stretch(s, address, index + 1);
+    flow_go_to(&f->core, (uint32_t)(address + size), run->isa);
+    return true;
 }
 
 /* From the position through `wanted`, over waypoints if need be (reported once). */
@@ -475,6 +492,14 @@ static void other_packet(struct ptm_flow *f, const struct ptm_packet *k, struct 
     }
 }
 
+/* Where an exception or a waypoint update went: as the waypoint would look for it. */
+static void find_run(struct ptm_flow *f, const struct ptm_packet *k)
+{
+    struct flow_core *c = &f->core;
+    if (f->synced && c->cur.known && k->number == 0 && flow_view(c) && !c->run)
+        c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
+}
+
 size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
                     struct flow_out *out)
 {
@@ -482,6 +507,8 @@ size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t
         if (!flow_room(out))
             return i;
         unsigned left = packets[i].n;
+        if (!f->core.run && packets[i].kind <= PTM_BRANCH)
+            find_run(f, &packets[i]);
         if (f->core.run && f->synced && !f->core.view_stale) {
             i += ptm_flow_follow(f, packets + i, count - i, out, &left);
             if (i == count || (left == packets[i].n && !flow_room(out)))

@@ -32,7 +32,9 @@ static inline void trail_block(struct trail *t, struct code_run *run, unsigned f
 
 static inline void trail_push(struct trail *t, struct code_run *run)
 {
-    if (t->stack && (run->flags & INSN_LINK))
+    if (!t->stack)
+        code_note_call(t->f->core.code, run);
+    else if (run->flags & INSN_LINK)
         ptm_flow_push(t->f, (uint32_t)(run->start + run->length), run->isa, t->f->core.cur.security,
                       run);
 }
@@ -77,12 +79,16 @@ static inline unsigned trail_atoms(struct trail *t, const struct ptm_packet *k)
     return n;
 }
 
-/* A branch packet to where this indirect branch went last time. */
+/* A branch packet that only says where an indirect branch went. */
 static inline bool trail_branch(struct trail *t, const struct ptm_packet *k)
 {
-    struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
-    if (run->end != CODE_END_INDIRECT || k->number != 0 || (k->flags & ~PTM_HAS_CYCLES) || !next ||
-        next->start != k->value || next->isa != ptm_packet_isa(k))
+    struct code_run *run = t->run, *next;
+    struct flow_core *core = &t->f->core;
+    enum bt_isa isa = ptm_packet_isa(k);
+    if (run->end != CODE_END_INDIRECT || k->number != 0 || (k->flags & ~PTM_HAS_CYCLES))
+        return false;
+    next = code_went(core->code, core->view, run, k->value, isa);
+    if (!next)
         return false;
     trail_block(t, run, 0, k);
     trail_push(t, run);
@@ -115,6 +121,7 @@ size_t ptm_flow_follow(struct ptm_flow *f, const struct ptm_packet *packets, siz
                       .counts = out->cycles ? out->cycles + out->block_count : NULL,
                       .stack = f->config.return_stack};
     size_t i = 0;
+    code_calls_of(f->core.code, f->core.view);
     for (; i < count; i++) {
         const struct ptm_packet *k = &packets[i];
         *left = k->n;

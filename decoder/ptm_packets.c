@@ -2,14 +2,12 @@
 /* PTM packets byte by byte: digest pft.md, sections 5 and 6. */
 #include "decoder/ptm_internal.h"
 
-#define HDR_ISYNC      0x08
-#define HDR_TRIGGER    0x0c
-#define HDR_VMID       0x3c
-#define HDR_TIMESTAMP  0x42 /* bit 2: clock frequency changed */
-#define HDR_IGNORE     0x66
-#define HDR_CONTEXT    0x6e
-#define HDR_UPDATE     0x72
-#define HDR_EXC_RETURN 0x76
+#define HDR_ISYNC     0x08
+#define HDR_TRIGGER   0x0c
+#define HDR_VMID      0x3c
+#define HDR_TIMESTAMP 0x42 /* bit 2: clock frequency changed */
+#define HDR_IGNORE    0x66
+#define HDR_CONTEXT   0x6e
 
 static inline bool next_byte(struct ptm_cursor *c, uint8_t *byte)
 {
@@ -314,13 +312,13 @@ int ptm_parse_packet(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
     case HDR_TIMESTAMP:
     case HDR_TIMESTAMP | 4:
         return parse_timestamp(p, c, k);
-    case HDR_UPDATE:
+    case PTM_HDR_UPDATE:
         return parse_update(p, c, k);
     case HDR_CONTEXT:
         return parse_context(p, c, k);
     case HDR_VMID:
         return parse_vmid(c, k);
-    case HDR_EXC_RETURN:
+    case PTM_HDR_EXC_RETURN:
         return parse_single(c, k, PTM_EXC_RETURN);
     case HDR_TRIGGER:
         return parse_single(c, k, PTM_TRIGGER);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes as a PTM stream over a small program: no crash, no runaway, and the same blocks and
- * events however the stream is cut. The first bytes choose the configuration and the code.
+ * events however the stream is cut and wherever its state is copied. The first bytes choose the
+ * configuration and the code.
  */
 #include "tests/support/decoded.h"
 
@@ -48,12 +49,45 @@ static void check_blocks(const struct decoded *d)
         abort();
 }
 
+/* In pieces, with the state copied and the links into the cache dropped between them. */
+static void feed_with_copies(struct decoded *d, const uint8_t *data, size_t size, uint32_t seed)
+{
+    while (size) {
+        seed = seed * 1664525u + 1013904223u;
+        size_t piece = 1 + (seed >> 20) % 64;
+        if (piece > size)
+            piece = size;
+        decoded_feed(d, data, piece, 0);
+        data += piece;
+        size -= piece;
+        struct stream copy;
+        stream_save(&d->stream, &copy);
+        stream_resume(&d->stream, &copy, &d->code);
+        if (seed & 1)
+            stream_unlink(&d->stream);
+    }
+}
+
+static bool same_counts(const struct stream *a, const struct stream *b)
+{
+    return a->packets == b->packets && a->skipped == b->skipped &&
+           stream_instructions(a) == stream_instructions(b) &&
+           stream_blocks(a) == stream_blocks(b) && stream_cycles(a) == stream_cycles(b) &&
+           stream_atoms_dropped(a) == stream_atoms_dropped(b);
+}
+
+static void finish(struct decoded *d)
+{
+    stream_finish(&d->stream, &d->sink);
+    decoded_take(d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < HEADER)
         return 0;
     static uint8_t code[CODE];
-    static struct decoded whole, cut;
+    static struct decoded whole, cut, copied;
     struct stream_config config;
     struct code_image image;
     memset(&config, 0, sizeof config);
@@ -68,17 +102,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     decoded_init(&whole, &config, &image);
     decoded_init(&cut, &config, &image);
+    decoded_init(&copied, &config, &image);
     decoded_feed(&whole, data + HEADER, size - HEADER, 0);
     decoded_feed(&cut, data + HEADER, size - HEADER, bits | 1);
-    stream_finish(&whole.stream, &whole.sink);
-    stream_finish(&cut.stream, &cut.sink);
-    decoded_take(&whole);
-    decoded_take(&cut);
-    if (decoded_difference(&whole, &cut))
+    feed_with_copies(&copied, data + HEADER, size - HEADER, bits);
+    finish(&whole);
+    finish(&cut);
+    finish(&copied);
+    if (decoded_difference(&whole, &cut) || decoded_difference(&whole, &copied))
+        abort();
+    if (!same_counts(&whole.stream, &cut.stream) || !same_counts(&whole.stream, &copied.stream))
         abort();
     check_blocks(&whole);
     decoded_release(&whole);
     decoded_release(&cut);
+    decoded_release(&copied);
     code_image_release(&image);
     return 0;
 }

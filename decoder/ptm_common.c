@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packets that most of a PTM stream is made of, whole in the bytes at hand: digest pft.md, 6.
+ */
+#include "decoder/ptm_internal.h"
+
+/* Digest 6.4: atoms and their number for each header of a stream that is not cycle-accurate. */
+#define ATOM_1(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 1, 1                                                                            \
+    }
+#define ATOM_2(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 3, 2                                                                            \
+    }
+#define ATOM_3(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 7, 3                                                                            \
+    }
+#define ATOM_4(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 15, 4                                                                           \
+    }
+#define ATOM_5(h)                                                                                  \
+    {                                                                                              \
+        (h) >> 1 & 31, 5                                                                           \
+    }
+#define EIGHT(m, h) m(h), m(h + 2), m(h + 4), m(h + 6), m(h + 8), m(h + 10), m(h + 12), m(h + 14)
+
+/* Index: (header - 0x80) / 2; n = 0: not an atom header. */
+static const struct {
+    uint8_t value;
+    uint8_t n;
+} atom_headers[64] = {
+    {0, 0},
+    {0, 0},
+    ATOM_1(0x84),
+    ATOM_1(0x86),
+    ATOM_2(0x88),
+    ATOM_2(0x8a),
+    ATOM_2(0x8c),
+    ATOM_2(0x8e),
+    EIGHT(ATOM_3, 0x90),
+    EIGHT(ATOM_4, 0xa0),
+    EIGHT(ATOM_4, 0xb0),
+    EIGHT(ATOM_5, 0xc0),
+    EIGHT(ATOM_5, 0xd0),
+    EIGHT(ATOM_5, 0xe0),
+    EIGHT(ATOM_5, 0xf0),
+};
+
+/* Rest of a count (digest 6.1) behind the n bytes at `b`; false: not all of it is there. */
+static inline bool more_count(const uint8_t *b, size_t len, unsigned *n, bool more, uint32_t *count)
+{
+    for (unsigned shift = 4; more && shift < 32; shift += 7) {
+        if (*n == len)
+            return false;
+        uint8_t byte = b[(*n)++];
+        *count |= (uint32_t)(byte & 0x7f) << shift;
+        more = byte & 0x80;
+    }
+    return true;
+}
+
+/* What the packets of a stretch have in common, and the base of the next address. */
+struct common {
+    uint32_t address;
+    uint8_t shift;
+    uint8_t state;
+    uint8_t flags; /* of all addresses */
+    bool counted;
+};
+
+static inline void common_load(const struct ptm *p, struct common *c)
+{
+    static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
+    c->address = p->last_address;
+    c->shift = shifts[p->last_isa];
+    c->state = ptm_isa_state(p, p->last_isa);
+    c->flags = p->based ? 0 : PTM_PARTIAL;
+    c->counted = p->config.cycle_accurate;
+}
+
+/* An address of one to four bytes. */
+struct short_address {
+    uint32_t address;
+    unsigned bytes;
+    bool e; /* bit 6 of the last of several bytes */
+};
+
+/* False: it has five, or may have. Takes no branches that depend on the number of bytes: nobody
+ * could predict them. */
+static inline bool short_address(const struct common *c, const uint8_t *b, size_t len,
+                                 struct short_address *a)
+{
+    if (len < 4)
+        return false;
+    uint32_t w = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t stop = ~w & 0x80808080u; /* the lowest bit: in the last byte */
+    if (!stop)
+        return false;
+    unsigned place = (unsigned)__builtin_ctz(stop);
+    bool several = place > 7;
+    a->bytes = place / 8 + 1;
+    a->e = several && (w >> (place - 1) & 1);
+    uint32_t mask = (1u << (7 * a->bytes - 1 - several + c->shift)) - 1;
+    uint32_t value =
+        (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
+    a->address = (c->address & ~mask) | (value << c->shift & mask);
+    return true;
+}
+
+/* A branch without an information byte, with its count in cycle-accurate mode; 0: another one. */
+static inline unsigned short_branch(struct common *c, const uint8_t *b, size_t len, uint64_t offset,
+                                    struct ptm_packet *k)
+{
+    struct short_address a;
+    uint32_t cycles = 0;
+    if (!short_address(c, b, len, &a) || a.e)
+        return 0;
+    unsigned n = a.bytes;
+    if (c->counted) {
+        if (n == len)
+            return 0;
+        uint8_t byte = b[n++];
+        cycles = byte >> 2 & 0xf;
+        if (!more_count(b, len, &n, byte & 0x40, &cycles))
+            return 0;
+    }
+    c->address = a.address;
+    *k = (struct ptm_packet){.offset = offset,
+                             .value = a.address,
+                             .cycles = cycles,
+                             .size = (uint16_t)n,
+                             .kind = PTM_BRANCH,
+                             .flags = c->flags | (c->counted ? PTM_HAS_CYCLES : 0),
+                             .isa_state = c->state,
+                             .n = (uint8_t)a.bytes};
+    return n;
+}
+
+/* An atom header; 0: it is something else, or not all there. */
+static inline unsigned short_atom(const struct common *c, const uint8_t *b, size_t len,
+                                  uint64_t offset, struct ptm_packet *k)
+{
+    uint8_t header = b[0];
+    if (c->counted) { /* digest 6.5 */
+        uint32_t cycles = header >> 2 & 0xf;
+        unsigned n = 1;
+        if (header < 0x80 || !more_count(b, len, &n, header & 0x40, &cycles))
+            return 0;
+        *k = (struct ptm_packet){.offset = offset,
+                                 .value = header >> 1 & 1,
+                                 .cycles = cycles,
+                                 .size = (uint16_t)n,
+                                 .kind = PTM_ATOM,
+                                 .flags = PTM_HAS_CYCLES,
+                                 .n = 1};
+        return n;
+    }
+    if (header < 0x84)
+        return 0;
+    unsigned atom = (unsigned)(header - 0x80) / 2;
+    *k = (struct ptm_packet){.offset = offset,
+                             .value = atom_headers[atom].value,
+                             .size = 1,
+                             .kind = PTM_ATOM,
+                             .n = atom_headers[atom].n};
+    return 1;
+}
+
+/* Digest 6.6: a branch with one information byte. It may change the state. */
+static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, size_t len,
+                            uint64_t offset, struct ptm_packet *k)
+{
+    struct short_address a;
+    uint32_t cycles = 0;
+    if (!short_address(c, b, len, &a) || !a.e || len < a.bytes + 2u || (b[a.bytes] & 0x80))
+        return 0;
+    unsigned n = a.bytes;
+    uint8_t info = b[n++];
+    if (c->counted) {
+        uint8_t byte = b[n++];
+        cycles = byte >> 2 & 0xf;
+        if (!more_count(b, len, &n, byte & 0x40, &cycles))
+            return 0;
+    }
+    p->last_address = a.address;
+    p->last_alt_isa = info & 0x40;
+    p->last_ns = info & 1;
+    common_load(p, c);
+    *k = (struct ptm_packet){.offset = offset,
+                             .value = a.address,
+                             .cycles = cycles,
+                             .size = (uint16_t)n,
+                             .number = info >> 1 & 0xf,
+                             .kind = PTM_BRANCH,
+                             .flags = c->flags | PTM_HAS_INFO | (c->counted ? PTM_HAS_CYCLES : 0),
+                             .isa_state = c->state,
+                             .n = (uint8_t)a.bytes};
+    return n;
+}
+
+/* Digest 6.7. */
+static unsigned short_update(const struct ptm *p, struct common *c, const uint8_t *b, size_t len,
+                             uint64_t offset, struct ptm_packet *k)
+{
+    struct short_address a;
+    if (!short_address(c, b + 1, len - 1, &a))
+        return 0;
+    if (!p->config.update_keeps_base)
+        c->address = a.address;
+    *k = (struct ptm_packet){.offset = offset,
+                             .value = a.address,
+                             .size = (uint16_t)(a.bytes + 1),
+                             .kind = PTM_UPDATE,
+                             .flags = c->flags,
+                             .isa_state = c->state,
+                             .n = (uint8_t)a.bytes};
+    return a.bytes + 1;
+}
+
+/* What interrupts are made of. */
+static unsigned rare(struct ptm *p, struct common *c, const uint8_t *b, size_t len, uint64_t offset,
+                     struct ptm_packet *k)
+{
+    if (b[0] & 1)
+        return info_branch(p, c, b, len, offset, k);
+    if (b[0] == PTM_HDR_UPDATE)
+        return short_update(p, c, b, len, offset, k);
+    if (b[0] != PTM_HDR_EXC_RETURN)
+        return 0;
+    *k = (struct ptm_packet){.offset = offset, .size = 1, .kind = PTM_EXC_RETURN};
+    return 1;
+}
+
+size_t ptm_parse_common(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
+                        size_t max, size_t *count)
+{
+    struct common c;
+    uint64_t offset = p->offset;
+    size_t i = 0, n = *count;
+    common_load(p, &c);
+    while (i < len && n < max) {
+        const uint8_t *b = data + i;
+        unsigned size = b[0] & 1 ? short_branch(&c, b, len - i, offset + i, &out[n])
+                                 : short_atom(&c, b, len - i, offset + i, &out[n]);
+        if (size == 0)
+            size = rare(p, &c, b, len - i, offset + i, &out[n]);
+        if (size == 0)
+            break;
+        i += size;
+        n++;
+    }
+    p->last_address = c.address;
+    p->offset = offset + i;
+    *count = n;
+    return i;
+}
