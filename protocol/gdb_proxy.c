@@ -20,6 +20,9 @@ static const char no_resume[] = "E.the target's GDB server does not know this wa
 /* SIGKILL, which no program runs on after. */
 static const char gone_stop[] = "X09";
 
+/* For packets that are about no thread. */
+static const struct gdb_thread any = {.single = false};
+
 enum proxy_wait {
     PROXY_IDLE,
     PROXY_REPLY,
@@ -211,7 +214,19 @@ static void select_thread(struct gdb_proxy *p, const struct gdb_packet *packet)
 /* Packets that are about no thread go out with whichever is selected. */
 static bool needs_thread(const char *payload, size_t len)
 {
-    static const char *const without[] = {"H", "T", "qSupported", "vMustReplyEmpty", "qAttached"};
+    static const char *const without[] = {
+        "H",
+        "T",
+        "qSupported",
+        "vMustReplyEmpty",
+        "qAttached",
+        "qfThreadInfo",
+        "qsThreadInfo",
+        "qT",
+        "qSymbol",
+        "vCont?",
+        "!",
+    };
     for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
         if (gdb_packet_starts(payload, len, without[i]))
             return false;
@@ -222,7 +237,6 @@ static bool needs_thread(const char *payload, size_t len)
 /* A state that is asked for is that of a session again, after D or k. */
 static void pass_state(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    static const struct gdb_thread any = {.single = false};
     bool left = p->session->state != GDB_SESSION_OPEN;
     p->session->state = GDB_SESSION_OPEN;
     /* The target was never let go of: attaching to it again is to ask how it is. */
@@ -234,7 +248,6 @@ static void pass_state(struct gdb_proxy *p, const char *payload, size_t len)
 
 static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    static const struct gdb_thread any = {.single = false};
     struct gdb_packet packet = gdb_packet_read(payload, len);
     enum proxy_wait wait = PROXY_REPLY;
     if (packet.answer == GDB_ANSWER_STOP) {
@@ -318,7 +331,7 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
         send_text(p, "");
     } else if (is(payload, len, "!")) {
         s->extended = true;
-        pass(p, PROXY_EXTENDED, &p->general, payload, len);
+        pass(p, PROXY_EXTENDED, &any, payload, len);
     } else if (gdb_packet_starts(payload, len, "qRcmd,")) {
         monitor(p, payload, len);
     } else {
