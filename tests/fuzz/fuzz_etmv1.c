@@ -21,6 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.etmv1.port.bits = ports[bits >> 4 & 3];
     config.etmv1.port.layout = bits & 1 ? PORT_ETB : PORT_CYCLES;
     config.etmv1.big_endian = bits >> 11 & 1;
+    config.etmv1.hold_single = bits >> 13 & 1;
+    config.etmv1.late_data = (bits >> 16 & 3) == 3;
+    config.etmv1.swp_addresses = bits >> 18 & 1;
+    config.etmv1.cprt_values = bits >> 19 & 1;
+    config.etmv1.idle_high = bits >> 20 & 1;
     port_fuzz(&config, data, size);
     return 0;
 }

@@ -22,6 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.etmv2.port.layout = bits & 1 ? PORT_ETB : PORT_CYCLES;
     config.etmv2.late_group = bits >> 9 & 1;
     config.etmv2.tfo4_extra = 1 + (bits >> 10 & 1);
+    config.etmv2.wait_zeros = bits >> 11 & 1;
+    config.etmv2.tfo_straight = bits >> 13 & 1;
+    config.etmv2.tfo_in_trigger = bits >> 16 & 1;
+    config.etmv2.high_word_first = bits >> 17 & 1;
+    config.etmv2.no_tag_reserved = (bits >> 18 & 3) == 3;
+    config.etmv2.status_together = (bits >> 20 & 7) == 7;
+    config.etmv2.abort_no_status = bits >> 23 & 1;
+    config.etmv2.big_endian = bits >> 24 & 1;
     port_fuzz(&config, data, size);
     return 0;
 }

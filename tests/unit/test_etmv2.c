@@ -120,6 +120,18 @@ START_TEST(test_address_random)
 }
 END_TEST
 
+/* The 1 goes just above A[31], index 32: only so the fifth bytes of ARM and Thumb come out. */
+START_TEST(test_marker)
+{
+    ck_assert_uint_eq(etmv2_address_code(0x8000, BT_ISA_A32), 0x100008000u / 4 * 2 + 1);
+    ck_assert_uint_eq(etmv2_address_code(0x8000, BT_ISA_T32), 0x100008000u / 2 * 2 + 1);
+    ck_assert_uint_eq(etmv2_address_code(0xfffffffc, BT_ISA_A32) >> 28, 0x0f);
+    ck_assert_uint_eq(etmv2_address_code(0, BT_ISA_A32) >> 28, 0x08);
+    ck_assert_uint_eq(etmv2_address_code(0xfffffffe, BT_ISA_T32) >> 28, 0x1f);
+    ck_assert_uint_eq(etmv2_address_code(0, BT_ISA_T32) >> 28, 0x10);
+}
+END_TEST
+
 START_TEST(test_fifth_byte)
 {
     for (unsigned b = 0; b < 256; b++) {
@@ -407,7 +419,8 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("etmv2");
-    ADD("BA26 random addresses, encoded apart, decode", test_address_random);
+    ADD("BA18, BA23 the place of the marker", test_marker);
+    ADD("BA26, BA31 to BA34 random addresses, encoded apart, decode", test_address_random);
     ADD("BA25, BA30, BA35, BA36 all fifth address bytes", test_fifth_byte);
     ADD("BA13 an address ends with the first byte without bit 7", test_address_ends);
     ADD("all header bytes", test_headers);
