@@ -24,26 +24,34 @@ MAKEFLAGS += --no-builtin-rules
 # ---- packages -------------------------------------------------------------------------------
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
 DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev
-DEPS_TEST := check libsubunit-dev clang libclang-rt-14-dev clang-format cppcheck gdb-multiarch \
+DEPS_DEMO := gdb-multiarch qemu-system-arm
+DEPS_TEST := check libsubunit-dev clang libclang-rt-14-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi libopencsd-dev libopencsd-bin g++ python3 \
-    qemu-system-arm mandoc zlib1g-dev
-DEPS := $(DEPS_BUILD) $(DEPS_TEST)
+    mandoc zlib1g-dev
+DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
-.PHONY: deps deps-check
-deps-check:
-	$(Q)missing=$$(for p in $(DEPS); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null \
-	    | grep -q 'ok installed' || echo $$p; done); \
-	if [ -n "$$missing" ]; then echo "missing packages:" $$missing; exit 1; fi
-
-deps:
-	$(Q)missing=$$(for p in $(DEPS); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null \
-	    | grep -q 'ok installed' || echo $$p; done); \
-	[ -z "$$missing" ] && exit 0; \
+# $(call missing,PACKAGES): sets the shell's $$missing.
+missing = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null \
+    | grep -q 'ok installed' || echo $$p; done)
+define install_packages
+	$(Q)$(call missing,$(1)); [ -z "$$missing" ] && exit 0; \
 	if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO="sudo -n"; fi; \
 	echo "installing:" $$missing; \
 	$$SUDO apt-get update -qq && \
 	$$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	    $$missing >/dev/null
+endef
+
+.PHONY: deps deps-check deps-demo
+deps-check:
+	$(Q)$(call missing,$(DEPS)); \
+	if [ -n "$$missing" ]; then echo "missing packages:" $$missing; exit 1; fi
+
+deps:
+	$(call install_packages,$(DEPS))
+
+deps-demo: # what the demo alone needs: less to fetch
+	$(call install_packages,$(DEPS_BUILD) $(DEPS_DEMO))
 
 # ---- sources --------------------------------------------------------------------------------
 DECODER_SRC := $(wildcard decoder/*.c)
@@ -179,19 +187,21 @@ fuzz: deps
 	$(Q)$(MAKE) --no-print-directory -j2 fuzzers
 	$(Q)tests/fuzz/run.sh $(FUZZ_TIME)
 
-demo: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all
+demo: deps-demo
+	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board
 	$(Q)tests/demo/run.sh
 
 # ---- install ----------------------------------------------------------------------------------
 .PHONY: install clean
-install: all
+install: all virtual-board
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
-	    $(DESTDIR)$(PREFIX)/share/btraced/configs
+	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual $(DESTDIR)$(PREFIX)/lib/btraced
 	install -m 755 $(B)/btraced $(DESTDIR)$(PREFIX)/bin/btraced
+	install -m 644 $(B)/virtual-board.so $(DESTDIR)$(PREFIX)/lib/btraced/
 	install -m 644 docs/btraced.1 $(DESTDIR)$(PREFIX)/share/man/man1/btraced.1
-	$(if $(wildcard configs/*.conf),install -m 644 $(wildcard configs/*.conf) \
-	    $(DESTDIR)$(PREFIX)/share/btraced/configs/)
+	install -m 644 $(wildcard configs/*.conf) $(DESTDIR)$(PREFIX)/share/btraced/configs/
+	install -m 644 $(wildcard configs/virtual/*.elf) \
+	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
 
 clean:
 	rm -rf $(B)

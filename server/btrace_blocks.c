@@ -21,6 +21,8 @@ struct builder {
     uint64_t instructions;
     uint64_t max_instructions;
     size_t max_blocks;
+    const struct btrace_mark *since; /* of a delta; else NULL */
+    bool joined;                     /* the delta has reached it */
 };
 
 /* What is still open counts: it will go out, too. */
@@ -81,6 +83,35 @@ static bool is_gap(const struct bt_event *e)
     return kind && e->cause != BT_GAP_NONE && e->cause != BT_GAP_DEBUG;
 }
 
+/* Address of instruction `index` of straight code from `address` on; 0 if that is not known. */
+static uint64_t straight_address(struct builder *b, uint64_t address, enum bt_isa isa,
+                                 uint64_t index)
+{
+    struct code_view *view = code_select(&b->code, &b->key);
+    for (; index && view; index--) {
+        struct insn insn;
+        uint32_t opcode;
+        if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK)
+            return 0;
+        address += insn.size;
+    }
+    return index ? 0 : address;
+}
+
+/* The delta's oldest block, whose first instruction is number `first`: GDB fills in where it
+ * begins. A gap there, or another address than GDB has, is no join. */
+static int join_delta(struct builder *b, const struct bt_block *block, uint64_t first)
+{
+    uint64_t index = b->since->number - first;
+    bool gap_between = b->gap && index == bt_block_count(block);
+    if (gap_between ||
+        straight_address(b, block->first, bt_block_isa(block), index) != b->since->pc)
+        return BT_ERR_RANGE;
+    b->begin = 0;
+    b->joined = true;
+    return BT_OK;
+}
+
 /* One window, newest block first. Keys are not tracked back: sizes need code at the same place in
  * all states, or the join is simply not made. */
 static int add_window(struct builder *b, const struct history_window *w, enum bt_isa *newer)
@@ -105,6 +136,8 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
             return error;
         *newer = bt_block_isa(&block);
         end -= bt_block_count(&block);
+        if (b->since && end <= b->since->number)
+            return join_delta(b, &block, end);
     }
     for (; e > 0 && !full(b); e--)
         b->gap |= is_gap(&w->events[e - 1]) && w->events[e - 1].position > 0;
@@ -114,13 +147,16 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
 /* ---- the halted PC -----------------------------------------------------------------------------
  */
 
-/* True when straight code leads from the trace's end to the PC: then those instructions ran. */
-static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uint64_t pc)
+/* True when straight code leads from the trace's end to the PC: then those *count instructions
+ * ran. */
+static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uint64_t pc,
+                       unsigned *count)
 {
     struct code_view *view = code_select(&b->code, &b->key);
     for (unsigned i = 0; i < WALK_MAX && view; i++) {
         struct insn insn;
         uint32_t opcode;
+        *count = i;
         if (address == pc)
             return true;
         if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK ||
@@ -131,20 +167,26 @@ static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uin
     return false;
 }
 
-static void begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa)
+static void begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
+                        struct btrace_mark *mark)
 {
-    uint64_t address;
+    uint64_t address, end = history_end(view->history);
+    unsigned walked = 0;
     bool known = history_position(view->history, &address, isa);
+    bool straight = known && walk_to_pc(b, address, *isa, view->pc, &walked);
     b->open = true;
     b->begin = b->end = view->pc;
     b->thumb = view->thumb;
-    if (known && address == view->pc)
-        return;
-    if (known && walk_to_pc(b, address, *isa, view->pc)) {
+    b->gap = !straight;
+    if (straight)
         b->begin = address;
+    *mark = (struct btrace_mark){straight, end + walked, view->pc};
+    if (!b->since || b->since->number < end || !straight)
         return;
-    }
-    b->gap = true;
+    /* Nothing was traced since: at most the walk went on. */
+    uint64_t index = b->since->number - end;
+    b->joined = index <= walked && straight_address(b, address, *isa, index) == b->since->pc;
+    b->begin = 0;
 }
 
 uint32_t btrace_clamp_size(uint32_t size)
@@ -153,32 +195,56 @@ uint32_t btrace_clamp_size(uint32_t size)
     return size > max ? max : size < min ? min : size;
 }
 
-int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out)
+static int add_windows(struct builder *b, struct history *h, enum bt_isa isa)
+{
+    struct history_window w;
+    int error = BT_OK;
+    for (size_t i = history_window_count(h); i > 0 && !full(b) && !b->joined && !error; i--) {
+        error = history_window_index(h, i - 1, &w);
+        if (!error)
+            error = add_window(b, &w, &isa);
+    }
+    return error;
+}
+
+static int build(const struct btrace_view *view, const struct btrace_mark *since,
+                 struct gdb_btrace_blocks *out, struct btrace_mark *mark)
 {
     struct history *h = view->history;
-    struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb};
+    struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since};
     struct code_options options = {0};
-    struct history_window w;
+    struct btrace_mark unused;
     enum bt_isa isa = BT_ISA_A32;
     b.max_blocks = view->size / BTRACE_BLOCK_BYTES;
     b.max_instructions = BTRACE_MAX_INSTRUCTIONS;
     if (view->size > BTRACE_DEFAULT_SIZE && b.max_blocks > b.max_instructions)
         b.max_instructions = b.max_blocks;
+    mark = mark ? mark : &unused;
+    *mark = (struct btrace_mark){.valid = false};
     if (history_end(h) == 0)
-        return BT_OK;
+        return since ? BT_ERR_RANGE : BT_OK;
     code_cache_init(&b.code, view->image, &options);
-    begin_at_pc(&b, view, &isa);
-    int error = BT_OK;
-    for (size_t i = history_window_count(h); i > 0 && !full(&b) && !error; i--) {
-        error = history_window_index(h, i - 1, &w);
-        if (!error)
-            error = add_window(&b, &w, &isa);
-    }
+    begin_at_pc(&b, view, &isa, mark);
+    int error = add_windows(&b, h, isa);
+    if (!error && since && !b.joined)
+        error = BT_ERR_RANGE;
     b.gap = false; /* nothing older is shown */
     if (!error)
         error = close_block(&b);
     code_cache_release(&b.code);
     return error;
+}
+
+int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
+                  struct btrace_mark *mark)
+{
+    return build(view, NULL, out, mark);
+}
+
+int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
+                 struct gdb_btrace_blocks *out, struct btrace_mark *mark)
+{
+    return since->valid ? build(view, since, out, mark) : BT_ERR_RANGE;
 }
 
 /* ---- the end of the history --------------------------------------------------------------------

@@ -25,11 +25,29 @@ struct btrace_view {
     uint32_t size;       /* of GDB's buffer, bytes */
 };
 
+/* What GDB has already: instruction number `number` was the next one to run, at `pc`. */
+struct btrace_mark {
+    bool valid; /* false: a gap, or nothing, leads to the halted PC */
+    uint64_t number;
+    uint64_t pc;
+};
+
 /* What GDB asks for, as it will be reported: not less than a few blocks, not more than 64 MiB. */
 uint32_t btrace_clamp_size(uint32_t size);
 
-/* Fills `out`; no block if nothing was traced. 0 or a bt_error. */
-int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out);
+/*
+ * Fills `out`; no block if nothing was traced. *mark (may be NULL) is where the next delta begins.
+ * 0 or a bt_error.
+ */
+int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
+                  struct btrace_mark *mark);
+
+/*
+ * Only what ran since `since`, the oldest block with begin 0 (GDB digest 2.6). BT_ERR_RANGE: it
+ * cannot be joined, or is too long; then GDB asks for everything.
+ */
+int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
+                 struct gdb_btrace_blocks *out, struct btrace_mark *mark);
 
 /* Who reads memory at the end of the history. `core` is that of the image's regions. */
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);

@@ -124,9 +124,10 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
     return code;
 }
 
-static void on_connected(void *ctx)
+static int open_session(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx)
 {
     replay_connected(ctx);
+    return gdb_session_init(s, &replay_target, ctx, send, send_ctx);
 }
 
 struct daemon {
@@ -167,8 +168,8 @@ static int serve(struct replay *r, const struct replay_args *args)
     memset(&d, 0, sizeof d);
     if (uv_loop_init(&d.loop) < 0)
         return EXIT_INTERNAL;
-    int error = gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &replay_target,
-                                   r, on_connected);
+    const struct gdb_service service = {open_session, r};
+    int error = gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &service);
     if (error) {
         fprintf(stderr, "btraced replay: cannot listen on '%s' port %u: %s\n", args->address,
                 args->port, uv_strerror(error));

@@ -1,19 +1,364 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* btraced serve: live trace. */
+/* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "server/commands.h"
 #include "server/exit_codes.h"
+#include "server/gdb_listener.h"
+#include "server/live.h"
 
-#include <stdio.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define PATIENCE_MS 15000 /* until the target's GDB server answers */
+
+struct serve {
+    const char *command; /* "btraced serve": messages begin with it */
+    const char *path;    /* of the board file */
+    const char *listen;
+    const char *program;
+    const char *record;
+    bool check_only;
+    bool recording_only;
+    unsigned seconds; /* record: stop then; 0: until a signal */
+    uv_loop_t loop;
+    uv_signal_t interrupt, terminate, hangup;
+    uv_timer_t patience;
+    char folder[128];
+    struct config config;
+    struct live live;
+    struct board_process board;
+    struct gdb_listener listener;
+    bool listening, watching, stopping;
+    int code;
+};
+
+enum {
+    OPT_CHECK = 256,
+    OPT_LISTEN,
+    OPT_PROGRAM,
+    OPT_RECORD,
+    OPT_SECONDS,
+};
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"check-config", no_argument, NULL, OPT_CHECK},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"program", required_argument, NULL, OPT_PROGRAM},
+    {"record", required_argument, NULL, OPT_RECORD},
+    {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char serve_help[] =
+    "usage: btraced serve -c BOARD [OPTION]...\n"
+    "Serves a live target to GDB, with the history of what it executed at every halt.\n"
+    "BOARD is a board file, or the name of an installed one (virtual-a9, virtual-m3 ...).\n"
+    "\n"
+    "  -c, --config BOARD     the board file\n"
+    "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"
+    "                         port 0 takes a free one\n"
+    "  --program ELF          the program that runs, instead of the one in the board file\n"
+    "  --record FOLDER        write the raw trace to disk as it comes\n"
+    "  --check-config         read the board file, say what is wrong with it, and end\n"
+    "\n"
+    "example:\n"
+    "  btraced serve -c virtual-a9\n"
+    "  (gdb) target extended-remote :3333\n"
+    "  (gdb) record btrace\n"
+    "  (gdb) continue\n"
+    "  (gdb) record function-call-history\n";
+
+static const char record_help[] =
+    "usage: btraced record -c BOARD --record FOLDER [OPTION]...\n"
+    "Lets a live target run and writes its raw trace to FOLDER, without GDB. Ends at Ctrl-C, when\n"
+    "the target halts by itself, or after --seconds.\n"
+    "\n"
+    "  -c, --config BOARD     the board file\n"
+    "  --record FOLDER        made anew; a numbered folder in it if it exists\n"
+    "  --seconds N            end after so many seconds\n"
+    "  --program ELF          the program that runs, instead of the one in the board file\n"
+    "\n"
+    "example:\n"
+    "  btraced record -c virtual-a9 --record run --seconds 2\n"
+    "  btraced replay run\n";
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static void stop(struct serve *s, int code)
+{
+    if (s->stopping)
+        return;
+    s->stopping = true;
+    s->code = code;
+    if (s->listening)
+        gdb_listener_stop(&s->listener);
+    live_stop(&s->live);
+    board_process_stop(&s->board);
+    uv_close((uv_handle_t *)&s->patience, NULL);
+    uv_close((uv_handle_t *)&s->interrupt, NULL);
+    uv_close((uv_handle_t *)&s->terminate, NULL);
+    uv_close((uv_handle_t *)&s->hangup, NULL);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    stop(handle->data, EXIT_OK);
+}
+
+static void watch(struct serve *s)
+{
+    uv_signal_t *const handles[] = {&s->interrupt, &s->terminate, &s->hangup};
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (unsigned i = 0; i < 3; i++) {
+        uv_signal_init(&s->loop, handles[i]);
+        handles[i]->data = s;
+        uv_signal_start(handles[i], on_signal, numbers[i]);
+    }
+    uv_timer_init(&s->loop, &s->patience);
+    s->patience.data = s;
+}
+
+static void on_board_ended(void *ctx, const struct board_process *b)
+{
+    struct serve *s = ctx;
+    char text[640];
+    board_process_describe(b, text, sizeof text);
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s\n", s->command,
+            s->config.command[0], text);
+    stop(s, EXIT_INPUT);
+}
+
+static void on_impatient(uv_timer_t *timer)
+{
+    struct serve *s = timer->data;
+    char where[300];
+    config_format_address(&s->config.target, where, sizeof where);
+    fprintf(stderr,
+            "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
+            "running?\n",
+            s->command, where, s->config.path);
+    stop(s, EXIT_INPUT);
+}
+
+/* ---- ready ------------------------------------------------------------------------------------
+ */
+
+static void print_line(void *to, const char *text)
+{
+    fputs(text, to);
+}
+
+static int open_session(void *ctx, struct gdb_session *session, gdb_send_fn send, void *send_ctx)
+{
+    struct serve *s = ctx;
+    live_connected(&s->live);
+    return gdb_session_init_upstream(session, &live_target, &s->live, s->live.upstream, send,
+                                     send_ctx);
+}
+
+/* The port lines are what front ends that start a server look for. */
+static void start_listening(struct serve *s)
+{
+    const struct gdb_service service = {open_session, s};
+    const struct config_address *a = &s->config.listen;
+    int error = gdb_listener_start(&s->listener, &s->loop, a->host, a->port, &service);
+    s->listening = true;
+    if (error) {
+        fprintf(stderr, "%s: cannot listen on '%s' port %u: %s\n", s->command, a->host, a->port,
+                uv_strerror(error));
+        s->listening = false;
+        stop(s, EXIT_LISTEN);
+        return;
+    }
+    live_screen(&s->live, print_line, stderr);
+    fprintf(stderr, "in GDB, type: target extended-remote :%u\n", s->listener.port);
+    fprintf(stderr, "Info : Listening on port %u for gdb connections\n", s->listener.port);
+    fprintf(stderr, "Listening on port %u\n", s->listener.port);
+    fflush(stderr);
+}
+
+static void on_seconds(uv_timer_t *timer)
+{
+    struct serve *s = timer->data;
+    gdb_upstream_interrupt(s->live.upstream);
+}
+
+static void start_recording(struct serve *s)
+{
+    struct recorder_stats stats;
+    recorder_stats(s->live.recorder, &stats);
+    fprintf(stderr, "%s: recording to %s\n", s->command, stats.folder);
+    if (s->seconds)
+        uv_timer_start(&s->patience, on_seconds, (uint64_t)s->seconds * 1000, 0);
+    if (gdb_upstream_resume(s->live.upstream) != BT_OK) {
+        fprintf(stderr, "%s: the target cannot be resumed\n", s->command);
+        stop(s, EXIT_INPUT);
+    }
+}
+
+static void on_ready(void *ctx, struct live *l, int error)
+{
+    struct serve *s = ctx;
+    (void)l;
+    uv_timer_stop(&s->patience);
+    if (error) {
+        char where[300];
+        config_format_address(&s->config.target, where, sizeof where);
+        fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->command, where,
+                bt_strerror(error));
+        stop(s, EXIT_INPUT);
+    } else if (s->recording_only) {
+        start_recording(s);
+    } else {
+        start_listening(s);
+    }
+}
+
+static void on_halted(void *ctx, struct live *l)
+{
+    struct serve *s = ctx;
+    (void)l;
+    if (s->recording_only && !s->stopping)
+        stop(s, EXIT_OK);
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+static int complain(const struct serve *s, const struct message *why, int code)
+{
+    fprintf(stderr, "%s: %s\n", s->command, why->text);
+    return code;
+}
+
+static int load(struct serve *s)
+{
+    struct message why;
+    const struct config_names names = {.run = s->folder};
+    if (config_load(&s->config, s->path, &names, &why))
+        return complain(s, &why, EXIT_USAGE);
+    if (s->listen && config_parse_address(s->listen, &s->config.listen)) {
+        fprintf(stderr, "%s: --listen wants ADDRESS:PORT, not '%s'\n", s->command, s->listen);
+        return EXIT_USAGE;
+    }
+    if (s->record)
+        snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->record);
+    for (unsigned i = 0; s->program && i < s->config.core_count; i++)
+        snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s", s->program);
+    if (s->recording_only && !s->config.record_dir[0]) {
+        fprintf(stderr, "%s: no folder: --record FOLDER, or [record] dir in %s\n", s->command,
+                s->config.path);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* Everything that can go wrong before there is a loop to run. */
+static int start(struct serve *s)
+{
+    struct message why;
+    if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
+        return complain(s, &why, EXIT_INPUT);
+    if (s->config.command &&
+        board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
+        return complain(s, &why, EXIT_INPUT);
+    if (live_connect(&s->live))
+        return EXIT_INTERNAL;
+    uv_timer_start(&s->patience, on_impatient, PATIENCE_MS, 0);
+    return EXIT_OK;
+}
+
+static int run(struct serve *s)
+{
+    struct message why;
+    int code = EXIT_OK;
+    if (board_folder_make(s->folder, sizeof s->folder, &why))
+        return complain(s, &why, EXIT_INPUT);
+    code = load(s);
+    if (!code && s->check_only) {
+        printf("%s: good: %s, %u cores\n", s->config.path, s->config.name, s->config.core_count);
+    } else if (!code) {
+        uv_loop_init(&s->loop);
+        watch(s);
+        code = start(s);
+        if (code)
+            stop(s, code);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&s->loop);
+        live_release(&s->live);
+        code = s->code;
+    }
+    config_release(&s->config);
+    board_folder_remove(s->folder);
+    return code;
+}
+
+static int usage_error(const struct serve *s, const char *text)
+{
+    fprintf(stderr, "%s: %s; see '%s --help'\n", s->command, text, s->command);
+    return EXIT_USAGE;
+}
+
+static int parse_args(int argc, char **argv, struct serve *s)
+{
+    char *end;
+    for (int option; (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
+        if (option == 'c')
+            s->path = optarg;
+        else if (option == OPT_CHECK)
+            s->check_only = true;
+        else if (option == OPT_LISTEN && !s->recording_only)
+            s->listen = optarg;
+        else if (option == OPT_PROGRAM)
+            s->program = optarg;
+        else if (option == OPT_RECORD)
+            s->record = optarg;
+        else if (option == OPT_SECONDS && s->recording_only) {
+            unsigned long n = strtoul(optarg, &end, 10);
+            if (*end || n == 0 || n > 86400)
+                return usage_error(s, "--seconds wants a number from 1 to 86400");
+            s->seconds = (unsigned)n;
+        } else if (option == 'h') {
+            fputs(s->recording_only ? record_help : serve_help, stdout);
+            return -1;
+        } else {
+            return usage_error(s, "an option that is not known here");
+        }
+    }
+    if (optind != argc)
+        return usage_error(s, "a board file is named with -c");
+    if (!s->path)
+        return usage_error(s, "no board file: -c BOARD, for example -c virtual-a9");
+    return 0;
+}
+
+static int serve_or_record(int argc, char **argv, bool recording_only)
+{
+    static char names[2][16] = {"btraced serve", "btraced record"};
+    struct serve *s = calloc(1, sizeof *s);
+    if (!s)
+        return EXIT_INTERNAL;
+    s->recording_only = recording_only;
+    s->command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
+    signal(SIGPIPE, SIG_IGN);
+    int code = parse_args(argc, argv, s);
+    if (code == 0)
+        code = run(s);
+    free(s);
+    return code < 0 ? EXIT_OK : code;
+}
 
 int cmd_serve(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-        puts("usage: btraced serve\nLive trace: not available in this version.");
-        return EXIT_OK;
-    }
-    fputs("btraced serve: live trace is not available in this version; "
-          "use 'btraced replay RECORDING'\n",
-          stderr);
-    return EXIT_USAGE;
+    return serve_or_record(argc, argv, false);
+}
+
+int cmd_record(int argc, char **argv)
+{
+    return serve_or_record(argc, argv, true);
 }

@@ -4,6 +4,7 @@
 #define SERVER_COMMANDS_H
 
 int cmd_decode(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 

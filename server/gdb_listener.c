@@ -120,13 +120,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 static int client_start(struct gdb_client *c)
 {
     struct gdb_listener *l = c->listener;
-    int error = gdb_session_init(&c->session, l->target, l->target_ctx, client_send, c);
+    int error = l->service.open(l->service.ctx, &c->session, client_send, c);
     if (error)
         return error;
     c->session_open = true;
     uv_tcp_nodelay(&c->socket, 1);
-    if (l->connected)
-        l->connected(l->target_ctx);
     return uv_read_start((uv_stream_t *)&c->socket, on_alloc, on_read);
 }
 
@@ -183,15 +181,12 @@ static unsigned bound_port(uv_tcp_t *socket)
 }
 
 int gdb_listener_start(struct gdb_listener *l, uv_loop_t *loop, const char *address, unsigned port,
-                       const struct gdb_target *target, void *target_ctx,
-                       void (*connected)(void *target_ctx))
+                       const struct gdb_service *service)
 {
     struct sockaddr_storage where;
     memset(l, 0, sizeof *l);
     l->loop = loop;
-    l->target = target;
-    l->target_ctx = target_ctx;
-    l->connected = connected;
+    l->service = *service;
     int error = parse_address(address, port, &where);
     if (!error)
         error = uv_tcp_init(loop, &l->socket);

@@ -11,15 +11,20 @@
 
 #include <uv.h>
 
+/* What a connection is served with. */
+struct gdb_service {
+    /* gdb_session_init() or its kin, for a new connection. Returns what that returns. */
+    int (*open)(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx);
+    void *ctx;
+};
+
 struct gdb_listener {
     uv_loop_t *loop;
     uv_tcp_t socket;
-    const struct gdb_target *target;
-    void *target_ctx;
-    void (*connected)(void *target_ctx); /* a new client is there; may be NULL */
-    struct gdb_client *client;           /* NULL: nobody is connected */
-    bool deferred;                       /* a connection waits for the client to be gone */
-    unsigned port;                       /* really listened on */
+    struct gdb_service service;
+    struct gdb_client *client; /* NULL: nobody is connected */
+    bool deferred;             /* a connection waits for the client to be gone */
+    unsigned port;             /* really listened on */
 };
 
 /*
@@ -27,8 +32,7 @@ struct gdb_listener {
  * stay until the loop has ended. Returns 0 or a negative libuv error.
  */
 int gdb_listener_start(struct gdb_listener *l, uv_loop_t *loop, const char *address, unsigned port,
-                       const struct gdb_target *target, void *target_ctx,
-                       void (*connected)(void *target_ctx));
+                       const struct gdb_service *service);
 
 /* Closes the listening socket and the connection; the loop ends when both are closed. */
 void gdb_listener_stop(struct gdb_listener *l);

@@ -13,11 +13,13 @@ static const char main_help[] =
     "commands:\n"
     "  replay RECORDING   serve a recording to GDB (record btrace)\n"
     "  decode RECORDING   list its packets, instructions, blocks or events\n"
-    "  serve              live trace: not available in this version\n"
+    "  serve -c BOARD     serve a live target to GDB, with the history of what it executed\n"
+    "  record -c BOARD    write a live target's trace to a recording\n"
     "\n"
     "  --help, --version\n"
     "\n"
     "examples:\n"
+    "  btraced serve -c virtual-a9\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
     "  gdb-multiarch prog.elf -ex 'target remote :3333' -ex 'record instruction-history'\n"
     "  btraced decode --instructions recording\n"
@@ -29,6 +31,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"decode", cmd_decode},
+    {"record", cmd_record},
     {"replay", cmd_replay},
     {"serve", cmd_serve},
 };

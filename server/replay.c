@@ -308,7 +308,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
                                      .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
                                      .odd_thumb = r->odd_thumb,
                                      .size = r->size};
-    return btrace_blocks(&view, out);
+    return btrace_blocks(&view, out, NULL);
 }
 
 static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)

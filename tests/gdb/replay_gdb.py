@@ -152,18 +152,18 @@ def environment():
 # ---- the server ----
 
 class Server:
-    """`btraced replay` on a free port, ended by the `with` statement. That it ends well and
+    """`btraced replay`, or another command, on a free port, ended by the `with` statement. That it ends well and
     prints nothing to stdout is part of every test."""
 
     running = []
 
-    def __init__(self, recording, *options, listen="127.0.0.1:0"):
+    def __init__(self, recording, *options, listen="127.0.0.1:0", command=("replay",)):
         self.lines = []
         self.ready = threading.Event()
         self.port = None
         expect(os.access(BTRACED, os.X_OK), f"no program {BTRACED}")
         self.process = subprocess.Popen(
-            [BTRACED, "replay", "--listen", listen, *options, str(recording)], env=environment(),
+            [BTRACED, *command, "--listen", listen, *options, str(recording)], env=environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         Server.running.append(self)
         self.reader = threading.Thread(target=self._read, daemon=True)

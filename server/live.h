@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A live target: run control through its own GDB server, trace from a stream, history in between.
+ * Everything here is called from the event loop, but where said otherwise.
+ *
+ * A stop: the other server's reply is kept back, the trace of the last stretch is fetched and
+ * decoded (a worker thread waits for that), PC and PSR are read, then GDB is told. So the history
+ * that GDB asks for afterwards is complete.
+ */
+#ifndef SERVER_LIVE_H
+#define SERVER_LIVE_H
+
+#include "drivers/elf_image.h"
+#include "server/board_process.h"
+#include "server/btrace_blocks.h"
+#include "server/pipeline.h"
+#include "server/recorder.h"
+#include "server/trace_link.h"
+#include "server/upstream_link.h"
+
+struct live_core {
+    const struct config_core *config;
+    struct elf_image *elf;
+    struct code_image image;
+    int source; /* of the pipeline; -1: no trace */
+    struct gdb_regs regs;
+    bool recording;                /* as far as GDB knows */
+    bool delivered;                /* the history was read since it was enabled or GDB connected */
+    uint64_t stretch;              /* number of the stop at which it was read */
+    struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
+    bool moved; /* PC was written, or the target was reset, since the last stop */
+};
+
+/* Where the trace of the last stretch stands. */
+enum live_drain {
+    LIVE_DRAIN_NONE,    /* the core has not run yet, or runs */
+    LIVE_DRAIN_DONE,    /* all of it is decoded */
+    LIVE_DRAIN_TIMEOUT, /* what was there in time is decoded */
+    LIVE_DRAIN_SILENT,  /* the board did not say how much there is */
+};
+
+struct live {
+    const struct config *config;
+    uv_loop_t *loop;
+    struct live_core cores[CONFIG_MAX_CORES];
+    struct gdb_upstream *upstream;
+    struct upstream_link link;
+    struct pipeline *pipeline; /* NULL: no core has a trace unit */
+    struct trace_link *trace;
+    int control; /* of the virtual board; -1: not connected */
+    uv_work_t work;
+    bool draining;
+    enum live_drain drain;
+    int reading;      /* core whose registers are being asked for */
+    uint64_t stretch; /* stops so far */
+    uint32_t size;    /* of GDB's buffer */
+    uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
+    struct recorder *recorder;
+    uv_timer_t timer; /* once a second: the rate */
+    uint64_t rate, rate_bytes, rate_time;
+    void (*ready)(void *ctx, struct live *l, int error);
+    void (*halted)(void *ctx, struct live *l);
+    void *ctx;
+    bool told_ready;
+    bool stopping;
+};
+
+/*
+ * Reads the programs and opens the trace; live_connect() is to follow. `ready` is called once: when
+ * the target is halted and can be asked, or with an error. 0 or a bt_error with *why filled;
+ * release with live_stop() and, when the loop has ended, live_release().
+ */
+int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
+               void (*ready)(void *ctx, struct live *l, int error),
+               void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why);
+
+/* Begins to connect to the target's GDB server, which may still have to start. */
+int live_connect(struct live *l);
+
+void live_stop(struct live *l);
+void live_release(struct live *l);
+
+/* Operations of gdb_session_init_upstream(), with a struct live as context. */
+extern const struct gdb_target live_target;
+
+/* A new connection of GDB. */
+void live_connected(struct live *l);
+
+/* Starts or ends recording; `dir` NULL: that of the board file. */
+int live_record(struct live *l, const char *dir, struct message *why);
+int live_record_stop(struct live *l);
+
+/* History of a core, or NULL; between pipeline_lock() and pipeline_unlock(). */
+struct history *live_history(const struct live *l, int core);
+
+/* Asks the virtual board: "on", "flush" ... BT_ERR_UNSUPPORTED without a control socket. */
+int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
+
+/* server/live_monitor.c: "monitor" commands, and the first screen. */
+int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print, void *to);
+void live_screen(struct live *l, gdb_print_fn print, void *to);
+
+#endif

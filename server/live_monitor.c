@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `monitor` commands on a live target, and its first screen. */
+#include "server/console.h"
+#include "server/live.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the first screen -------------------------------------------------------------------------
+ */
+
+static void say_bytes(const struct console *c, uint64_t n, const char *after)
+{
+    if (n >= 10u << 20)
+        console_say(c, "%" PRIu64 " MB%s", n >> 20, after);
+    else if (n >= 10u << 10)
+        console_say(c, "%" PRIu64 " kB%s", n >> 10, after);
+    else
+        console_say(c, "%" PRIu64 " bytes%s", n, after);
+}
+
+static void line_clock(struct live *l, const struct console *c)
+{
+    struct trace_link_stats t;
+    char where[300];
+    trace_link_stats(l->trace, &t);
+    config_format_address(&l->config->trace, where, sizeof where);
+    if (t.connected)
+        console_say(c, "trace clock   running: the source is connected\n");
+    else if (t.connections)
+        console_say(c, "trace clock   stopped: the source has closed the connection\n");
+    else
+        console_say(c, "trace clock   stopped: no source yet at %s\n", where);
+}
+
+static void line_lock(const struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    if (!l->config->formatted)
+        console_say(c, "frame lock    not needed: one source without frames\n");
+    else if (s->decoded == 0)
+        console_say(c, "frame lock    none yet: nothing has arrived\n");
+    else
+        console_say(c, "frame lock    %s, lost %" PRIu64 " times\n", s->aligned ? "yes" : "NO",
+                    s->losses);
+}
+
+static const char *core_of_id(const struct live *l, unsigned id)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        uint64_t value = 0;
+        const struct config_core *core = &l->config->cores[i];
+        if (core->has_source &&
+            snapshot_reg(&core->source_device, "ETMTRACEIDR", &value) == BT_OK && value == id)
+            return core->name;
+    }
+    return NULL;
+}
+
+static void line_ids(const struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "trace IDs     ");
+    for (unsigned id = 1; id < 0x70; id++) {
+        const char *core = core_of_id(l, id);
+        if (!s->seen[id] && !(core && l->config->formatted))
+            continue;
+        console_say(c, "%s0x%02x %s%s", any ? ", " : "", id,
+                    core ? core : "(no core of the board file)",
+                    s->seen[id] ? "" : " (silent so far)");
+        any = true;
+    }
+    console_say(c, any                    ? "\n"
+                   : l->config->formatted ? "none\n"
+                                          : "without frames there are none\n");
+}
+
+static void line_rate(struct live *l, const struct console *c)
+{
+    struct trace_link_stats t;
+    trace_link_stats(l->trace, &t);
+    console_say(c, "rate          ");
+    say_bytes(c, l->rate, "/s in the last second, ");
+    say_bytes(c, t.bytes, " in all\n");
+}
+
+static void line_loss(struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "lost          ");
+    if (s->dropped) {
+        say_bytes(c, s->dropped, "");
+        console_say(c, " (ring full, %" PRIu64 " transfers)", s->drops);
+        any = true;
+    }
+    pipeline_lock(l->pipeline);
+    for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            if (l->cores[i].source >= 0)
+                n += history_gap_count(live_history(l, (int)i), (enum bt_gap_cause)cause);
+        bool harmless = cause == BT_GAP_DEBUG;
+        if (!n || harmless)
+            continue;
+        console_say(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
+                    bt_gap_name((enum bt_gap_cause)cause));
+        any = true;
+    }
+    pipeline_unlock(l->pipeline);
+    console_say(c, any ? "\n" : "nothing\n");
+}
+
+static void line_decoded(struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "decoded up to ");
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        uint64_t address;
+        enum bt_isa isa;
+        struct history *h = live_history(l, (int)i);
+        if (!h || history_end(h) == 0)
+            continue;
+        console_say(c, "%s%s: instruction %" PRIu64, any ? "; " : "", l->cores[i].config->name,
+                    history_end(h));
+        if (history_position(h, &address, &isa))
+            console_say(c, ", next 0x%08" PRIx64, address);
+        any = true;
+    }
+    pipeline_unlock(l->pipeline);
+    if (!any)
+        console_say(c, "nothing yet: the core has not run");
+    if (s->waiting)
+        console_say(c, "; %" PRIu64 " bytes wait", s->waiting);
+    console_say(c, "\n");
+}
+
+void live_screen(struct live *l, gdb_print_fn print, void *to)
+{
+    const struct console c = {print, to};
+    struct pipeline_stats stats;
+    if (!l->pipeline) {
+        console_say(&c, "no trace: the board file names no trace unit\n");
+        return;
+    }
+    pipeline_stats(l->pipeline, &stats);
+    line_clock(l, &c);
+    line_lock(l, &c, &stats);
+    line_ids(l, &c, &stats);
+    line_rate(l, &c);
+    line_loss(l, &c, &stats);
+    line_decoded(l, &c, &stats);
+}
+
+/* ---- commands ---------------------------------------------------------------------------------
+ */
+
+static void say_drain(const struct live *l, const struct console *c)
+{
+    static const char *const texts[] = {
+        [LIVE_DRAIN_NONE] = "the core has not stopped yet",
+        [LIVE_DRAIN_DONE] = "complete up to the halt",
+        [LIVE_DRAIN_TIMEOUT] = "NOT complete: the trace did not arrive in time",
+        [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
+    };
+    console_say(c, "last stretch  %s\n", texts[l->drain]);
+}
+
+static int cmd_status(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)rest;
+    live_screen(l, c->print, c->to);
+    if (!l->pipeline)
+        return BT_OK;
+    say_drain(l, c);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
+            continue;
+        console_say(c, "core          %s, traced by %s\n", l->cores[i].config->name,
+                    l->cores[i].config->source_device.type);
+        pipeline_lock(l->pipeline);
+        console_history(c, live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+    }
+    return BT_OK;
+}
+
+static int cmd_gaps(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)rest;
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
+            continue;
+        pipeline_lock(l->pipeline);
+        console_gaps(c, live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+        return BT_OK;
+    }
+    console_say(c, "this core has no trace unit in the board file\n");
+    return BT_OK;
+}
+
+static int ask(struct live *l, const char *line, const struct console *c, const char *done)
+{
+    char answer[256];
+    int error = live_ask_board(l, line, answer, sizeof answer);
+    if (error == BT_ERR_UNSUPPORTED)
+        console_say(c, "this board has no way to do that: no [trace] control in %s\n",
+                    l->config->path);
+    else if (error)
+        console_say(c, "the board does not answer at its control socket\n");
+    else if (strncmp(answer, "ok", 2) != 0)
+        console_say(c, "the board says: %s\n", answer);
+    else
+        console_say(c, "%s\n", done);
+    return BT_OK;
+}
+
+static int cmd_on(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    return ask(l, "on", c, "tracing is on");
+}
+
+static int cmd_off(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    return ask(l, "off", c, "tracing is off: what runs now is not in the history");
+}
+
+static int cmd_filter(struct live *l, int core, const char *rest, const struct console *c)
+{
+    char line[200];
+    (void)core;
+    snprintf(line, sizeof line, "filter %s", *rest ? rest : "none");
+    return ask(l, line, c, "the filter is set");
+}
+
+static int cmd_record_start(struct live *l, int core, const char *rest, const struct console *c)
+{
+    struct message why;
+    struct recorder_stats stats;
+    (void)core;
+    if (live_record(l, *rest ? rest : NULL, &why)) {
+        console_say(c, "not recording: %s\n", why.text);
+        return BT_OK;
+    }
+    recorder_stats(l->recorder, &stats);
+    console_say(c, "recording to %s\n", stats.folder);
+    return BT_OK;
+}
+
+static int cmd_record_stop(struct live *l, int core, const char *rest, const struct console *c)
+{
+    struct recorder_stats stats;
+    (void)core, (void)rest;
+    if (!l->recorder) {
+        console_say(c, "nothing is being recorded\n");
+        return BT_OK;
+    }
+    recorder_stats(l->recorder, &stats);
+    uint64_t bytes = stats.bytes + stats.waiting;
+    int error = live_record_stop(l);
+    if (error)
+        console_say(c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
+    else
+        console_say(c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
+                    stats.folder, bytes, stats.folder);
+    return BT_OK;
+}
+
+static int cmd_version(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)l, (void)core, (void)rest;
+    console_say(c, "btraced " BTRACED_VERSION "\n");
+    return BT_OK;
+}
+
+static int cmd_help(struct live *l, int core, const char *rest, const struct console *c);
+
+static const struct {
+    const char *name;
+    int (*run)(struct live *l, int core, const char *rest, const struct console *c);
+    const char *help;
+} commands[] = {
+    {"trace status", cmd_status, "what arrives, what was lost, how far it is decoded"},
+    {"trace gaps", cmd_gaps, "where trace of the selected thread's core is missing, and why"},
+    {"trace on", cmd_on, "go on tracing"},
+    {"trace off", cmd_off, "stop tracing"},
+    {"trace filter", cmd_filter, "include|exclude START-END, or none: addresses that are traced"},
+    {"record start", cmd_record_start, "[FOLDER]: write the raw trace to disk as it comes"},
+    {"record stop", cmd_record_stop, "end that; the folder can be replayed"},
+    {"version", cmd_version, "version of the server"},
+    {"help", cmd_help, "this list"},
+};
+
+/* The board's own commands are listed as well: an error here hands the text on to it. */
+static int cmd_help(struct live *l, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    if (l->config->reset[0])
+        console_say(c, "monitor reset          reset the target, halted\n");
+    console_say(c, "everything else is for the target's own GDB server\n");
+    return BT_OK;
+}
+
+int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print, void *to)
+{
+    const struct console c = {print, to};
+    char rest[300];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (console_rest(text, commands[i].name, rest, sizeof rest))
+            return commands[i].run(l, core, rest, &c);
+    return BT_ERR_UNSUPPORTED;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Live trace bytes from a stream socket: a thread of its own connects, or takes the connection of
+ * the source, reads, and hands on what arrives. A connection that ends is waited for again.
+ */
+#ifndef SERVER_TRACE_LINK_H
+#define SERVER_TRACE_LINK_H
+
+#include "server/config.h"
+
+struct trace_link; /* private */
+
+struct trace_link_sink {
+    /* Called in the link's thread, in order. May block: then the source is held up. */
+    void (*bytes)(void *ctx, const uint8_t *data, size_t len);
+    /* A new connection after an earlier one has ended: bytes may be missing in between. */
+    void (*again)(void *ctx);
+    void *ctx;
+};
+
+struct trace_link_stats {
+    uint64_t bytes;      /* of all connections */
+    uint64_t connection; /* of the present one, or the last */
+    unsigned connections;
+    bool connected;
+};
+
+/*
+ * With `listens` the socket is ready for the source when this returns. Returns 0 or a bt_error
+ * with *why filled.
+ */
+int trace_link_start(const struct config_address *address, bool listens,
+                     const struct trace_link_sink *sink, struct trace_link **out,
+                     struct message *why);
+
+/* Ends the thread; nothing is called after it. NULL is allowed. */
+void trace_link_stop(struct trace_link *l);
+
+void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats);
+
+/* Until the present connection has brought `bytes`; false after `timeout_ms`. Any thread. */
+bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms);
+
+/* Until nothing has arrived for `quiet_ms`; false after `timeout_ms`. Any thread. */
+bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms);
+
+#endif

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs inside GDB: stops a live target at random in many ways, and after each stop writes what
+ran by the board's account and what GDB's history lists. A line a stop, JSON, to $STOPS_OUT."""
+
+import json
+import os
+import random
+import subprocess
+
+import gdb
+
+SHOWN = 100
+
+
+def executed():
+    """Instructions in the board's account, which is complete while it is halted."""
+    return os.path.getsize(os.environ["STOPS_TRUTH"]) // 4
+
+
+def pc():
+    return int(gdb.parse_and_eval("$pc")) & 0xFFFFFFFF
+
+
+def listed():
+    """Addresses of the newest instructions, newest last."""
+    gdb.execute("info record", to_string=True)
+    record = gdb.current_recording()
+    rows = record.instruction_history
+    return [row.pc & 0xFFFFFFFF for row in rows[max(0, len(rows) - SHOWN):]]
+
+
+def run(command):
+    try:
+        gdb.execute(command, to_string=True)
+    except KeyboardInterrupt:
+        pass
+
+
+def interrupted(seconds):
+    """Ctrl-C from outside: Python's threads stand still while GDB waits for the target."""
+    timer = subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -INT {os.getpid()}"])
+    run("continue")
+    timer.wait()
+
+
+def stop_somehow(dice, functions):
+    kind = dice.choice(["step", "steps", "break", "break", "here", "interrupt"])
+    if kind == "step":
+        run("stepi")
+    elif kind == "steps":
+        run(f"stepi {dice.randrange(2, 40)}")
+    elif kind == "break":
+        run(f"tbreak {dice.choice(functions)}")
+        run("continue")
+    elif kind == "here":
+        run(f"tbreak *{pc():#x}")
+        run("continue")
+    else:
+        interrupted(dice.uniform(0.05, 0.3))
+    return kind
+
+
+def main():
+    dice = random.Random(int(os.environ["STOPS_SEED"]))
+    functions = os.environ["STOPS_FUNCTIONS"].split()
+    gdb.execute("set record btrace bts buffer-size 9600")
+    gdb.execute("record btrace")
+    with open(os.environ["STOPS_OUT"], "w") as out:
+        for _ in range(int(os.environ["STOPS_COUNT"])):
+            kind = stop_somehow(dice, functions)
+            print(json.dumps({"kind": kind, "executed": executed(), "pc": pc(),
+                              "listed": listed()}), file=out, flush=True)
+
+
+main()

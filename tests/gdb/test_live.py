@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A live virtual board in stock GDB: run control through the server, and at every halt a history
+that equals what the board executed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+
+from live_gdb import PROGRAMS, Live, board_file, gone, tail_of
+from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Suite, environment, equal, expect,
+                        folder, gdb, has, history, lacks, record_counts, run, tool, value)
+
+suite = Suite()
+ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-a9-smp": PROGRAMS / "crash-a9.elf",
+         "virtual-m3": PROGRAMS / "crash-m3.elf", "virtual-m4": PROGRAMS / "crash-m4.elf"}
+BOARDS = [name for name in ELVES if (ROOT / "configs" / f"{name}.conf").exists()]
+HANDLERS = {"virtual-a9": "data_abort_handler", "virtual-m3": "hard_fault_handler",
+            "virtual-m4": "hard_fault_handler"}
+STOPS = 200 if os.environ.get("BTRACED_FULL") == "1" else 40
+
+
+def session(live, board, *commands, **options):
+    return gdb(live.port, commands, elf=ELVES[board], connect="target extended-remote", **options)
+
+
+def each(boards, name):
+    """The test once a board."""
+    def add(function):
+        for board in boards:
+            if board in BOARDS:
+                suite.test(f"live: {board}: {name}")(lambda board=board: function(board))
+        return function
+    return add
+
+
+@each(BOARDS, "the first screen, the ready lines, and an end without leftovers")
+def _(board):
+    with Live(board_file(board)) as live:
+        for line in ("trace clock", "frame lock", "trace IDs", "rate", "lost", "decoded up to"):
+            has(live.stderr, rf"^{line}\b")
+        has(live.stderr, rf"^in GDB, type: target extended-remote :{live.port}$")
+        has(live.stderr, rf"^Info : Listening on port {live.port} for gdb connections$")
+        children = live.children()
+        equal(len(children), 1, "programs started")
+    gone(children[0])
+
+
+@each(BOARDS, "the history at a breakpoint is what ran")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "tbreak add_value", "continue", "info record",
+                    "set record instruction-history-size 300", "record instruction-history",
+                    "record function-call-history", live.mark())
+        rows = history(s["record instruction-history"])
+        truth = live.truth(s[live.mark()])
+        tail_of(rows, truth, 300)
+        lacks(s.text, "warning|Error|internal")
+        instructions, _, gaps = record_counts(s["info record"])
+        equal(gaps, 0, "gaps")
+        expect(300 < instructions <= len(truth), f"{instructions} recorded of {len(truth)}")
+
+
+@each(["virtual-a9", "virtual-m3", "virtual-m4"], "how the program came to its fault")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "break stopped_here", "continue",
+                    "set record instruction-history-size 100", "record instruction-history",
+                    "set record function-call-history-size 30", "record function-call-history",
+                    "reverse-stepi", "p/x $pc", "record goto end", live.mark())
+        truth = live.truth(s[live.mark()])
+        tail_of(history(s["record instruction-history"]), truth, 100)
+        calls = s["record function-call-history"]
+        has(calls, rf"\t{HANDLERS[board]}$")
+        has(calls, r"\tadd_value$")
+        equal(value(s["p/x $pc"]), truth[-1] & ~1, "PC one step back")
+
+
+@each(["virtual-a9", "virtual-m3"], f"{STOPS} random stops, each with its history")
+def _(board):
+    place = folder()
+    path = board_file(board)
+    with Live(path) as live:
+        done = subprocess.run(
+            [tool(GDB), "-q", "-nx", "-batch"] + [w for s in SETTINGS for w in ("-ex", s)] +
+            [str(ELVES[board]), "-ex", f"target extended-remote :{live.port}", "-ex",
+             "set var crash_after = 0", "-x", str(ROOT / "tests" / "gdb" / "random_stops.py")],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE,
+            env=dict(environment(), STOPS_SEED="7", STOPS_COUNT=str(STOPS),
+                     STOPS_OUT=str(place / "stops"), STOPS_TRUTH=str(path.parent / "truth"),
+                     STOPS_FUNCTIONS="add_value compare timer_tick find_topic checksum read_number"))
+        text = (place / "stops").read_text() if (place / "stops").exists() else ""
+        stops = [json.loads(line) for line in text.splitlines()]
+        truth = live.truth()
+    equal(len(stops), STOPS, f"stops ({done.stdout[-300:]}{done.stderr[-600:]})")
+    for number, stop in enumerate(stops, 1):
+        ran = [a & ~1 for a in truth[max(0, stop["executed"] - 100):stop["executed"]]]
+        listed = stop["listed"]
+        expect(len(listed) >= min(60, stop["executed"]),
+               f"stop {number} ({stop['kind']}): only {len(listed)} listed")
+        if listed != ran[-len(listed):]:
+            where = next(i for i in range(1, 101) if listed[-i] != ran[-i])
+            expect(False, f"stop {number} ({stop['kind']}, PC {stop['pc']:#x}): {where} before the "
+                          f"halt GDB has {listed[-where]:#x}, the board ran {ran[-where]:#x}")
+    kinds = {stop["kind"] for stop in stops}
+    equal(len(kinds), 5, f"kinds of stops: {kinds}")
+
+
+@each(["virtual-a9", "virtual-m3"], "detach, attach again: the history of before is there")
+def _(board):
+    with Live(board_file(board)) as live:
+        session(live, board, "set var crash_after = 0", "break add_value", "continue", "delete",
+                "detach")
+        s = session(live, board, "record btrace", "info record", "record instruction-history",
+                    live.mark())
+        expect(record_counts(s["info record"])[0] > 1000, "the run of before is not there")
+        tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
+
+
+@each(["virtual-a9"], "monitor: status, gaps, tracing off and on")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "tbreak add_value", "continue",
+                    "monitor trace status", "monitor trace off", "tbreak timer_tick", "continue",
+                    "info record", "monitor trace on", "stepi 20", "info record",
+                    "record instruction-history", live.mark(), "monitor trace gaps",
+                    "monitor help", "monitor version", "monitor info version")
+        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace status"], r"^gaps          none$")
+        has(s["monitor trace off"], r"^tracing is off")
+        off, on = (record_counts(text) for text in s.all("info record"))
+        equal((off[2], on[2]), (1, 0), "gaps: none is left when the halted PC is traced again")
+        equal(on[0] - (off[0] - off[2]), 20, "instructions since tracing is on again")
+        tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
+        has(s["monitor version"], r"^btraced \d")
+        has(s["monitor info version"], r"^\d+\.\d+", "the board's own monitor")
+        has(s["monitor help"], r"^monitor trace status")
+
+
+@each(["virtual-a9"], "PC written: no invented way there")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "tbreak add_value", "continue", "info record",
+                    "set $pc = take_message", "stepi 3", "info record", "record instruction-history",
+                    live.mark())
+        rows = history("\n".join(line for line in s["record instruction-history"].splitlines()
+                                 if "decode error" not in line))
+        tail_of(rows, live.truth(s[live.mark()]), 3)
+        lacks(s.text, "warning: Error|internal")
+
+
+@each(["virtual-a9"], "recorded meanwhile; replayed with the same history")
+def _(board):
+    place = folder() / "run"
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", f"monitor record start {place}",
+                    "break stopped_here", "continue", "monitor record stop", live.mark())
+        has(s[f"monitor record start {place}"], rf"^recording to {place}$")
+        has(s["monitor record stop"], rf"^{place}: \d+ bytes of trace")
+        truth = [a & ~1 for a in live.truth(s[live.mark()])]
+    listing = run([BTRACED, "decode", "--instructions", str(place)])
+    ran = [int(a, 16) for a in re.findall(r"^\S+\s+\d+\s+(0x[0-9a-f]+)", listing, re.MULTILINE)]
+    expect(len(ran) > 1000, f"{len(ran)} instructions decoded: {listing[:200]}")
+    equal(ran[-1000:], truth[-1000:], "the last 1000 instructions")
+
+
+@each(["virtual-a9"], "killed while recording: the folder replays")
+def _(board):
+    place = folder() / "run"
+    process = subprocess.Popen([BTRACED, "record", "-c", str(board_file(board)), "--record",
+                                str(place), "--seconds", "60"], stderr=subprocess.PIPE,
+                               text=True, env=environment())
+    trace = place / "buffer_0.bin"
+    for _ in range(1000):
+        if trace.exists() and trace.stat().st_size > 4000:
+            break
+        process.poll()
+        expect(process.returncode is None, f"ended: {process.returncode}")
+        subprocess.run(["sleep", "0.01"], check=True)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    listing = run([BTRACED, "decode", "--instructions", str(place)])
+    expect(len(listing.splitlines()) > 1000, "few instructions")
+
+
+# ---- limits and bad input ----
+
+def refused(arguments, code, pattern):
+    done = subprocess.run([BTRACED, "serve", *arguments], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=PATIENCE, env=environment())
+    equal(done.returncode, code, f"exit code ({done.stderr[-300:]})")
+    has(done.stderr, pattern)
+
+
+@suite.test("live: what cannot work is refused with a reason")
+def _():
+    refused([], 2, "no board file: -c BOARD")
+    refused(["-c", "no-such-board"], 2, "no-such-board")
+    bad = board_file("virtual-a9")
+    bad.write_text(bad.read_text().replace("drain_ms", "drian_ms"))
+    refused(["-c", str(bad)], 2, rf"{re.escape(bad.name)}:\d+: drian_ms: .*drain_ms")
+    missing = board_file("virtual-a9")
+    missing.write_text(missing.read_text().replace("command = qemu-system-arm", "command = no-qemu"))
+    refused(["-c", str(missing)], 4, "cannot start 'no-qemu'")
+    dying = board_file("virtual-a9")
+    dying.write_text(dying.read_text().replace("-M vexpress-a9", "-M no-such-machine"))
+    refused(["-c", str(dying)], 4, "has ended: exit code 1: ")
+
+
+@suite.test("live: a port in use")
+def _():
+    with Live(board_file("virtual-a9")) as live:
+        refused(["-c", str(board_file("virtual-a9")), "--listen", f"127.0.0.1:{live.port}"], 3,
+                "cannot listen on")
+
+
+@suite.test("live: the board's death is told, GDB does not hang")
+def _():
+    live = Live(board_file("virtual-a9"))
+    pid = live.children()[0]
+    s = session(live, "virtual-a9", "tbreak add_value", "continue", f"shell kill -9 {pid}",
+                "shell sleep 0.5", "stepi", "p/x $pc")
+    live.process.wait(PATIENCE)
+    live.reader.join(PATIENCE)
+    equal(live.process.returncode, 4, "exit code")
+    has(live.stderr, r"the board's program 'qemu-system-arm' has ended: signal 9")
+    Live.running.remove(live)
+    live.process.stdout.close()
+    expect(s.text, "nothing printed")
+
+
+suite.run()
