@@ -255,10 +255,27 @@ static int check_trace(struct config_parser *p)
                            "is missing: the trace must come from somewhere; allowed: %s",
                            config_find_key("trace", "connect")->allowed);
     p->config->trace_listens = listen != 0;
-    if (p->config->checkpoint > p->config->memory)
-        return config_fail(p, line_of(p, "history", "checkpoint"), "checkpoint",
-                           "is larger than 'memory'; allowed: at most %zu", p->config->memory);
     return BT_OK;
+}
+
+/* A history keeps a power of two of bytes, and in them at least two checkpoints. */
+static int check_history(struct config_parser *p)
+{
+    size_t memory = p->config->memory;
+    while (memory & (memory - 1))
+        memory &= memory - 1;
+    p->config->memory = memory;
+    if (p->config->checkpoint <= memory / 2)
+        return BT_OK;
+    unsigned line = line_of(p, "history", "checkpoint");
+    if (!line)
+        return config_fail(p, line_of(p, "history", "memory"), "memory",
+                           "must hold two checkpoints; allowed: at least %zu, or a smaller "
+                           "'checkpoint'",
+                           2 * p->config->checkpoint);
+    return config_fail(p, line, "checkpoint",
+                       "is more than half of 'memory' (%zu bytes); allowed: at most %zu", memory,
+                       memory / 2);
 }
 
 /* The file's name without its folder and ending. */
@@ -295,6 +312,8 @@ static int parse(struct config *config, const char *text, size_t length, const c
     error = complete_all(&p);
     if (!error)
         error = check_trace(&p);
+    if (!error)
+        error = check_history(&p);
     if (!error)
         error = config_check_cores(&p);
     if (error && !p.failed)

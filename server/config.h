@@ -60,8 +60,8 @@ struct config {
     unsigned drain_ms;        /* a stop waits so long for the trace of the last stretch */
     bool backpressure;        /* the source can be held up while the decoder catches up */
     /* [history] */
-    size_t memory;     /* trace bytes kept for each core */
-    size_t checkpoint; /* trace bytes between checkpoints */
+    size_t memory;     /* trace bytes kept for each core, a power of two */
+    size_t checkpoint; /* trace bytes between checkpoints, at most half of it */
     /* [gdb] */
     struct config_address listen; /* loopback, port 0: a free one */
     /* [record] */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any text as a board file: it is refused with a reason, or all that it promises holds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/history.h"
+#include "server/config.h"
+#include "server/source.h"
+
+#define LARGE ((size_t)1 << 20) /* history: more is not asked for here */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void check_address(const struct config_address *a)
+{
+    char text[sizeof a->host + 16];
+    struct config_address again;
+    if (a->kind == CONFIG_NOWHERE)
+        return;
+    config_format_address(a, text, sizeof text);
+    require(config_parse_address(text, &again) == BT_OK);
+    require(again.kind == a->kind && again.port == a->port && strcmp(again.host, a->host) == 0);
+}
+
+/* A decoder can be made for the trace unit, and takes bytes. */
+static unsigned check_source(const struct config *c, const struct config_core *core)
+{
+    static const uint8_t bytes[] = {0, 0, 0, 0, 0, 0x80, 8, 0, 0x80, 0, 0, 0x21, 0x84, 0x86};
+    const struct source_protocol *protocol = source_protocol_of_type(core->source_device.type);
+    bool small = c->memory <= LARGE;
+    struct history_config limits = {.max_bytes = small ? c->memory : LARGE,
+                                    .checkpoint_bytes = small ? c->checkpoint : LARGE / 2};
+    struct stream_config stream = {0};
+    struct code_image image;
+    struct history *history;
+    struct message why;
+    unsigned id = 0;
+    require(protocol != NULL);
+    stream.protocol = protocol->protocol;
+    require(protocol->configure(&core->source_device, &core->core_device, &stream, &id, &why) ==
+            BT_OK);
+    code_image_init(&image);
+    require(history_new(&limits, &stream, &image, &history) == BT_OK);
+    require(history_append(history, bytes, sizeof bytes) == BT_OK);
+    history_finish(history);
+    history_free(history);
+    code_image_release(&image);
+    return id;
+}
+
+static void check(const struct config *c)
+{
+    bool threads[1025] = {0}, ids[128] = {0};
+    unsigned sources = 0;
+    require(c->core_count >= 1 && c->core_count <= CONFIG_MAX_CORES);
+    require(c->target.kind != CONFIG_NOWHERE && c->trace.kind != CONFIG_NOWHERE);
+    require(c->listen.kind == CONFIG_TCP && c->ring > 0 && c->checkpoint <= c->memory);
+    require(*c->name && (!c->command || (c->command[0] && *c->command[0])));
+    check_address(&c->target);
+    check_address(&c->trace);
+    check_address(&c->control);
+    check_address(&c->listen);
+    for (unsigned i = 0; i < c->core_count; i++) {
+        const struct config_core *core = &c->cores[i];
+        require(*core->name && *core->type && core->thread >= 1 && core->thread <= 1024);
+        require(!threads[core->thread]);
+        threads[core->thread] = true;
+        if (!core->has_source)
+            continue;
+        unsigned id = check_source(c, core);
+        sources++;
+        require(!c->formatted || (id >= 1 && id <= FORMATTER_ID_MAX && !ids[id]));
+        ids[id & 0x7f] = true;
+    }
+    require(sources >= 1 && (c->formatted || sources == 1));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct config_names names = {.run = "/run/x", .plugin = "/lib/board.so"};
+    struct config config;
+    struct message why;
+    int error = config_parse(&config, (const char *)data, size, "dir/b.conf", &names, &why);
+    if (error)
+        require(error == BT_ERR_FORMAT && strncmp(why.text, "dir/b.conf:", 11) == 0 &&
+                strlen(why.text) > 12);
+    else
+        check(&config);
+    config_release(&config);
+    return 0;
+}
