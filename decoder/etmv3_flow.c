@@ -106,6 +106,7 @@ static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
     f->reason = (uint8_t)k->number;
     f->gap_waited = (uint32_t)f->waited; /* W atoms behind the last instruction belong to the gap */
     f->count_due = f->config.cycle_accurate && !(k->flags & ETMV3_HAS_CYCLES);
+    f->due_changes++;
     if ((k->flags & ETMV3_HAS_CYCLES) && count_holds(f, k->number, k->cycles)) {
         flow_event_cycles(e, f->gap_waited + k->cycles);
         f->core.cycles += k->cycles;
@@ -187,6 +188,7 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
     struct flow_out tray;
     bool due = f->count_due;
     f->count_due = false;
+    f->due_changes++;
     if (due && !count_holds(f, f->reason, k->cycles))
         return;
     etmv3_close(f);
@@ -494,6 +496,7 @@ void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cau
     etmv3_flow_finish(f, out);
     flow_core_gap(&f->core, offset, cause, bytes, out);
     f->synced = f->pending = f->blind = f->count_due = false;
+    f->due_changes++;
     f->branched = ETMV3_BRANCHED_NOT;
     f->waited = 0;
 }

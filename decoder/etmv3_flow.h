@@ -68,6 +68,7 @@ struct etmv3_flow {
     uint64_t last;          /* address of the last instruction put out, or joined */
     uint64_t waited;        /* W atoms since the last instruction */
     uint32_t gap_waited;    /* those that the latest trace-on found */
+    uint32_t due_changes;   /* how often `count_due` was set anew */
     uint32_t begin, done, joined;
     uint32_t near_index, near_offset; /* place of an instruction of the run, to go on from */
     uint8_t last_isa;

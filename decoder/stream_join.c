@@ -3,61 +3,55 @@
 
 #include <string.h>
 
-bool stream_can_join(enum stream_protocol protocol)
+bool stream_can_join(const struct stream_config *config)
 {
-    return protocol == STREAM_PTM;
+    if (config->protocol == STREAM_ETMV3) /* data accesses are told by instruction number */
+        return !config->etmv3.data_value && !config->etmv3.data_address;
+    return config->protocol == STREAM_PTM;
 }
 
 void stream_start_at(struct stream *s, uint64_t offset)
 {
-    s->u.ptm.parser.offset = offset;
-    s->u.ptm.parser.hunt_start = offset;
+    if (s->protocol == STREAM_ETMV3)
+        s->u.etmv3.parser.offset = s->u.etmv3.parser.hunt_start = offset;
+    else
+        s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
 }
 
-void stream_get_counts(const struct stream *s, struct stream_counts *counts)
+/* ---- numbers that a stream has counted --------------------------------------------------------
+ */
+
+struct counts {
+    uint64_t instructions;
+    uint64_t blocks;
+    uint64_t packets;
+    uint64_t skipped;
+    uint64_t cycles;
+    uint64_t atoms_dropped;
+};
+
+static void get_counts(const struct stream *s, struct counts *c)
 {
-    const struct ptm_flow *f = &s->u.ptm.flow;
-    counts->instructions = f->core.instructions;
-    counts->blocks = f->core.blocks;
-    counts->packets = s->packets;
-    counts->skipped = s->skipped;
-    counts->cycles = f->core.cycles;
-    counts->atoms_dropped = f->atoms_dropped;
+    *c = (struct counts){.instructions = stream_instructions(s),
+                         .blocks = stream_blocks(s),
+                         .packets = s->packets,
+                         .skipped = s->skipped,
+                         .cycles = stream_cycles(s),
+                         .atoms_dropped = stream_atoms_dropped(s)};
 }
 
-static void set_counts(struct stream *s, const struct stream_counts *counts)
+/* Adds (to - from). */
+static void add_counts(struct stream *s, const struct counts *to, const struct counts *from)
 {
-    struct ptm_flow *f = &s->u.ptm.flow;
-    f->core.instructions = counts->instructions;
-    f->core.blocks = counts->blocks;
-    s->packets = counts->packets;
-    s->skipped = counts->skipped;
-    f->core.cycles = counts->cycles;
-    f->atoms_dropped = counts->atoms_dropped;
-}
-
-void stream_rebase(struct stream *s, const struct stream_counts *at,
-                   const struct stream_counts *from)
-{
-    struct stream_counts c;
-    stream_get_counts(s, &c);
-    c.instructions += from->instructions - at->instructions;
-    c.blocks += from->blocks - at->blocks;
-    c.packets += from->packets - at->packets;
-    c.skipped += from->skipped - at->skipped;
-    c.cycles += from->cycles - at->cycles;
-    c.atoms_dropped += from->atoms_dropped - at->atoms_dropped;
-    set_counts(s, &c);
-}
-
-static bool same_parser(const struct ptm *a, const struct ptm *b)
-{
-    return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
-           (!a->in_zeros || a->zeros == b->zeros) && a->ts_raw == b->ts_raw &&
-           a->ts_valid == b->ts_valid && a->last_address == b->last_address &&
-           a->last_isa == b->last_isa && a->last_alt_isa == b->last_alt_isa &&
-           a->last_ns == b->last_ns && a->last_hyp == b->last_hyp && a->based == b->based &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+    bool etmv3 = s->protocol == STREAM_ETMV3;
+    struct flow_core *core = etmv3 ? &s->u.etmv3.flow.core : &s->u.ptm.flow.core;
+    uint64_t *dropped = etmv3 ? &s->u.etmv3.flow.atoms_dropped : &s->u.ptm.flow.atoms_dropped;
+    core->instructions += to->instructions - from->instructions;
+    core->blocks += to->blocks - from->blocks;
+    core->cycles += to->cycles - from->cycles;
+    s->packets += to->packets - from->packets;
+    s->skipped += to->skipped - from->skipped;
+    *dropped += to->atoms_dropped - from->atoms_dropped;
 }
 
 static bool same_position(const struct flow_position *a, const struct flow_position *b)
@@ -67,6 +61,19 @@ static bool same_position(const struct flow_position *a, const struct flow_posit
            a->security == b->security && a->has_context == b->has_context &&
            (!a->has_context || a->context == b->context) && a->has_vmid == b->has_vmid &&
            (!a->has_vmid || a->vmid == b->vmid);
+}
+
+/* ---- PTM ---------------------------------------------------------------------------------------
+ */
+
+static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
+{
+    return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
+           (!a->in_zeros || a->zeros == b->zeros) && a->ts_raw == b->ts_raw &&
+           a->ts_valid == b->ts_valid && a->last_address == b->last_address &&
+           a->last_isa == b->last_isa && a->last_alt_isa == b->last_alt_isa &&
+           a->last_ns == b->last_ns && a->last_hyp == b->last_hyp && a->based == b->based &&
+           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
 }
 
 /* Entry number i of the return stack, 0 = the one to be popped next. */
@@ -88,10 +95,100 @@ static bool same_returns(const struct ptm_flow *a, const struct ptm_flow *b)
 }
 
 /* The address of the last waypoint matters to an exception return packet alone, but it matters. */
-bool stream_same(const struct stream *a, const struct stream *b)
+static bool same_ptm(const struct stream_ptm *a, const struct stream_ptm *b)
 {
-    const struct ptm_flow *f = &a->u.ptm.flow, *g = &b->u.ptm.flow;
-    return same_parser(&a->u.ptm.parser, &b->u.ptm.parser) && f->synced == g->synced &&
+    const struct ptm_flow *f = &a->flow, *g = &b->flow;
+    return same_ptm_parser(&a->parser, &b->parser) && f->synced == g->synced &&
            f->started == g->started && f->last_waypoint == g->last_waypoint &&
            same_position(&f->core.cur, &g->core.cur) && same_returns(f, g);
+}
+
+/* ---- ETMv3 -------------------------------------------------------------------------------------
+ */
+
+static bool same_base(const struct etmv3_base *a, const struct etmv3_base *b)
+{
+    return a->address == b->address && a->isa == b->isa && a->alt_isa == b->alt_isa &&
+           a->ns == b->ns && a->hyp == b->hyp && a->known == b->known;
+}
+
+static bool same_etmv3_parser(const struct etmv3 *a, const struct etmv3 *b)
+{
+    return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
+           (!a->in_zeros || (a->zeros == b->zeros && a->marker == b->marker)) &&
+           a->ts_raw == b->ts_raw && a->ts_valid == b->ts_valid && same_base(&a->base, &b->base) &&
+           a->data_base == b->data_base && a->data_bits == b->data_bits &&
+           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+}
+
+static bool same_held(const struct etmv3_held *a, const struct etmv3_held *b)
+{
+    return a->count == b->count &&
+           (a->count == 0 || (a->first == b->first && a->extent == b->extent &&
+                              a->cycles == b->cycles && a->isa == b->isa && a->cond == b->cond));
+}
+
+/* Events that wait, and a position that is told in other words, are the same later on. */
+static bool same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
+{
+    return same_position(&a->core.cur, &b->core.cur) && same_held(&a->held, &b->held) &&
+           a->queued == 0 && b->queued == 0 && !a->has_deferred && !b->has_deferred &&
+           a->first == b->first && a->last == b->last && a->last_isa == b->last_isa &&
+           a->begin == b->begin && a->done == b->done && a->joined == b->joined;
+}
+
+/* Whether the latest trace-on waits for a count, which nobody knows who did not see it. */
+static bool same_due(const struct etmv3_flow *a, const struct etmv3_flow *b)
+{
+    return a->count_due == b->count_due &&
+           (!a->count_due || (a->reason == b->reason && a->gap_waited == b->gap_waited));
+}
+
+static bool same_etmv3(const struct stream_etmv3 *a, const struct stream_etmv3 *b)
+{
+    const struct etmv3_flow *f = &a->flow, *g = &b->flow;
+    return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
+           f->waited == g->waited && f->synced == g->synced && f->started == g->started &&
+           f->pending == g->pending && f->blind == g->blind && f->return_held == g->return_held &&
+           f->branched == g->branched && f->since == g->since;
+}
+
+/* No trace-on, no count and no gap in between: what waits for a count goes on waiting. */
+static bool due_untouched(const struct etmv3_flow *mark, const struct etmv3_flow *end)
+{
+    return mark->due_changes == end->due_changes;
+}
+
+/* ---- joining -----------------------------------------------------------------------------------
+ */
+
+bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end)
+{
+    if (s->protocol != STREAM_ETMV3)
+        return same_ptm(&s->u.ptm, &mark->u.ptm);
+    const struct etmv3_flow *m = &mark->u.etmv3.flow;
+    return same_etmv3(&s->u.etmv3, &mark->u.etmv3) &&
+           (same_due(&s->u.etmv3.flow, m) || due_untouched(m, &end->u.etmv3.flow));
+}
+
+static struct code_cache *code_of(const struct stream *s)
+{
+    return s->protocol == STREAM_ETMV3 ? s->u.etmv3.flow.core.code : s->u.ptm.flow.core.code;
+}
+
+void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end)
+{
+    struct counts here, there;
+    struct stream before = *s;
+    get_counts(s, &here);
+    get_counts(mark, &there);
+    stream_resume(s, end, code_of(&before));
+    add_counts(s, &here, &there);
+    const struct etmv3_flow *old = &before.u.etmv3.flow;
+    struct etmv3_flow *f = &s->u.etmv3.flow;
+    if (s->protocol == STREAM_ETMV3 && due_untouched(&mark->u.etmv3.flow, f)) {
+        f->count_due = old->count_due;
+        f->reason = old->reason;
+        f->gap_waited = old->gap_waited;
+    }
 }

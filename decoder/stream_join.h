@@ -9,29 +9,19 @@
 
 #include "decoder/stream.h"
 
-/* Numbers that a stream has counted. */
-struct stream_counts {
-    uint64_t instructions;
-    uint64_t blocks;
-    uint64_t packets;
-    uint64_t skipped;
-    uint64_t cycles;
-    uint64_t atoms_dropped;
-};
-
-/* Protocols whose decodes can be joined; the functions below are for these alone. */
-bool stream_can_join(enum stream_protocol protocol);
+/* Streams whose decodes can be joined; the functions below are for these alone. */
+bool stream_can_join(const struct stream_config *config);
 
 /* A fresh stream whose first byte is at `offset` of the source's stream. */
 void stream_start_at(struct stream *s, uint64_t offset);
 
-/* True if both give the same output for whatever comes, but for instruction numbers. */
-bool stream_same(const struct stream *a, const struct stream *b);
+/*
+ * `mark` and `end` are states of one decode, `s` one of another at the same byte as `mark`. True if
+ * what `mark` gave until `end` is what `s` would give, but for instruction numbers.
+ */
+bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end);
 
-void stream_get_counts(const struct stream *s, struct stream_counts *counts);
-
-/* Sets `s` to what it is plus (from - at): it was decoded from `at` on in another numbering. */
-void stream_rebase(struct stream *s, const struct stream_counts *at,
-                   const struct stream_counts *from);
+/* After stream_same(): brings `s` to where `end` is, in its own numbers. */
+void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end);
 
 #endif

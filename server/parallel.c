@@ -205,7 +205,7 @@ static const struct piece_mark *find_join(struct parallel *par, const struct pie
         const struct piece_mark *m = &p->marks[i];
         stream_feed(par->exact, p->bytes + *at, m->at - *at, par->sink);
         *at = m->at;
-        if (stream_same(par->exact, &m->state))
+        if (stream_same(par->exact, &m->state, &p->end))
             return m;
     }
     return NULL;
@@ -213,12 +213,9 @@ static const struct piece_mark *find_join(struct parallel *par, const struct pie
 
 static void take_over(struct parallel *par, struct piece *p, const struct piece_mark *m)
 {
-    struct stream_counts here, there;
-    struct code_cache *code = par->exact->u.ptm.flow.core.code;
-    stream_get_counts(par->exact, &here);
-    stream_get_counts(&m->state, &there);
+    uint64_t moved = stream_instructions(par->exact) - stream_instructions(&m->state);
     for (size_t i = m->event_count; i < p->event_count; i++)
-        p->events[i].position += here.instructions - there.instructions;
+        p->events[i].position += moved;
     struct flow_out out = {.blocks = p->blocks ? p->blocks + m->block_count : NULL,
                            .cycles = p->cycles ? p->cycles + m->block_count : NULL,
                            .events = p->events ? p->events + m->event_count : NULL,
@@ -226,8 +223,7 @@ static void take_over(struct parallel *par, struct piece *p, const struct piece_
                            .event_count = p->event_count - m->event_count};
     flush_exact(par);
     par->sink->flush(par->sink->ctx, &out);
-    stream_resume(par->exact, &p->end, code);
-    stream_rebase(par->exact, &there, &here);
+    stream_take_over(par->exact, &m->state, &p->end);
 }
 
 static int join_piece(struct parallel *par, struct piece *p)
@@ -330,7 +326,7 @@ struct parallel *parallel_new(unsigned threads, const struct stream_config *conf
                               const struct code_image *image, struct stream *exact,
                               struct stream_sink *sink, bool want_blocks)
 {
-    struct parallel *par = stream_can_join(config->protocol) ? calloc(1, sizeof *par) : NULL;
+    struct parallel *par = stream_can_join(config) ? calloc(1, sizeof *par) : NULL;
     if (!par)
         return NULL;
     par->config = *config;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decoding with several threads gives the same output as with one, damaged trace included."""
 
+import gzip
 import os
 import random
 import shutil
@@ -62,12 +63,25 @@ def prepare(folder, name):
             os.chmod(entry, 0o700)
 
 
+def unpacked(folder):
+    """The program of a capture that has a packed one: arguments for btraced."""
+    packed = [f for f in os.listdir(folder) if f.endswith('.elf.gz')]
+    if not packed:
+        return []
+    path = os.path.join(folder, packed[0])
+    with gzip.open(path) as source, open(path[:-3], 'wb') as out:
+        shutil.copyfileobj(source, out)
+    return ['--elf', path[:-3]]
+
+
 def run(name, source, buffer, size, damage, listings):
     folder = tempfile.mkdtemp(prefix='btraced-parallel-')
     try:
         prepare(folder, name)
         grow(os.path.join(folder, buffer), size, damage)
-        return same(folder, source, f'{name}, {damage} places damaged', listings)
+        program = unpacked(folder)
+        return same(folder, source, f'{name} {source}, {damage} places damaged',
+                    [program + listing for listing in listings])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -96,6 +110,10 @@ def main():
                   ([], ['--events', '--format', 'tsv'], ['--blocks', '--events']))
         ok &= run('tc2-etmv3-ptm', 'PTM_0', 'cstrace.bin', 16 << 20, damage,
                   (['--events', '--blocks'], ['--instructions', '--format', 'tsv']))
+        ok &= run('tc2-etmv3-ptm', 'ETM_0', 'cstrace.bin', 24 << 20, damage,
+                  (['--events', '--blocks'], ['--instructions', '--format', 'tsv']))
+        ok &= run('m3-etmv3-swo', 'ETM_0', 'trace_example.tpiu.bin', 32 << 20, damage,
+                  (['--events', '--blocks'], ['--events', '--format', 'tsv']))
     ok &= threads_are_clean()
     return not ok
 
