@@ -89,8 +89,13 @@ function start
     svc 0x123456 // semihosting: end
     b .
 
-// The second core, if there is one: some work without interrupts, then nothing.
+// The second core, if there is one: some work, then nothing.
 second_start:
+    ldr r0, =vectors
+    mcr p15, 0, r0, c12, c0, 0
+    cps #0x12
+    ldr sp, =second_interrupt_stack_top
+    cps #0x1f
     ldr sp, =second_stack_top
     bl second
     wfi
@@ -415,6 +420,8 @@ abort_stack_top:
 undefined_stack_top:
     .space 512
 second_stack_top:
+    .space 512
+second_interrupt_stack_top:
     .space 8
 
     .section .translation, "aw", %nobits

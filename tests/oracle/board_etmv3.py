@@ -115,33 +115,6 @@ def unexplained(truth):
 # --- OpenCSD --------------------------------------------------------------------------------
 
 
-def forgive(truth, ran, exceptions):
-    """
-    OpenCSD 1.3.3 takes an instruction back only if nothing else stands between its P-header and
-    the branch packet (19.1, 3), and only if that one instruction is all that its queue holds then.
-    Returns the places in `ran` of those that it should have taken back.
-    """
-    missed = []
-    for (index, _, words), theirs in zip(truth.events("exception"), exceptions):
-        last = theirs[0] - 1
-        if words[-1] == "cancelled" and last - len(missed) == index and \
-                ran[last] == int(words[2], 16):
-            missed.append(last)
-    return missed
-
-
-def without(missed, ran):
-    starts = [0] + [place + 1 for place in missed]
-    return [address for start, end in zip(starts, missed + [len(ran)])
-            for address in ran[start:end]]
-
-
-def shifted(missed, entries):
-    """The entries, whose first member is a place in the run, after without()."""
-    return [(entry[0] - sum(place < entry[0] for place in missed), *entry[1:])
-            for entry in entries]
-
-
 def return_address(program, number, address):
     return common.seen_return(program, number, address) if program.machine.profile == "a" \
         else address & ~1
@@ -163,9 +136,10 @@ def judge_opencsd(program, folder, truth, options):
     """(problems, what to tell)"""
     ran, exceptions, contexts, atoms, problems = common.their_run(
         program, common.lister_elements(folder, options))
-    missed = forgive(truth, ran, exceptions)
-    ran = without(missed, ran)
-    exceptions, contexts = shifted(missed, exceptions), shifted(missed, contexts)
+    missed = common.forgive(truth, ran, exceptions)
+    ran = common.without(missed, ran)
+    exceptions, contexts = \
+        common.shifted(missed, exceptions), common.shifted(missed, contexts)
     problems += common.compare_run(truth, ran, AT_LEAST)
     problems += compare_exceptions(program, truth, exceptions, len(ran))
     problems += check_conditions(program, atoms)
