@@ -87,7 +87,8 @@ START_TEST(greeting)
     EXCHANGE("qXfer:features:read:target.xml:0,ff0", "m<target><!-- <reg name=\"pc\"/> -->");
     EXCHANGE("qXfer:features:read:target.xml:21,ff0", "l<xi:include href=\"a.xml\"/></target>");
     EXCHANGE("qXfer:features:read:a.xml:0,ff0",
-             "l<reg name='r0'/><reg bitsize=\"32\" name=\"PC\" regnum=\"32\"/><reg name='xPSR'/>");
+             "l<reg name='r0'/><reg bitsize=\"32\" name=\"PC\" regnum=\"32\"/><reg name='xPSR'/>"
+             "<!-- <reg name='pc' regnum='7'/> -->");
     ck_assert(!gdb_upstream_is_ready(f.u));
     EXCHANGE("vCont?", "vCont;c;C");
     LOG("ready 0;");
@@ -248,6 +249,9 @@ START_TEST(core_that_cannot_be_selected)
     gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
     EXCHANGE("Hg2", "E22");
     SERVER_GOT("(none)");
+    LOG("core 1 none;");
+    gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    EXCHANGE("Hg2", "");
     LOG("core 1 none;");
 }
 END_TEST

@@ -1,65 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A session that is passed on: what goes to the other server, what comes back, what is ours. */
+#include "tests/unit/test_gdb_upstream.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/gdb_session.h"
-#include "protocol/gdb_upstream.h"
-#include "tests/support/fake_upstream.h"
-#include "tests/unit/unit_main.h"
-
-static struct fake_upstream f;
-
 static const struct gdb_btrace_block blocks[] = {{0x8010, 0x8010}, {0x8000, 0x8004}};
-
-static void setup(void)
-{
-    fake_upstream_init(&f);
-    fake_upstream_connect(&f);
-    fake_upstream_open(&f);
-    f.target.blocks = blocks;
-    f.target.block_count = 2;
-}
-
-static void teardown(void)
-{
-    fake_upstream_release(&f);
-}
-
-#define GONE "E.the target's GDB server closed the connection"
-/* "O" and the same as console text. */
-#define GONE_OUTPUT                                                                                \
-    "O74686520746172676574277320474442207365727665722063"                                          \
-    "6c6f7365642074686520636f6e6e656374696f6e0a"
-
-#define CLIENT_SAYS(text) fake_client_says(&f, text)
-#define SERVER_SAYS(text) fake_server_says(&f, text)
-#define CLIENT_GOT(text)  ck_assert_str_eq(fake_client_got(&f), text)
-#define SERVER_GOT(text)  ck_assert_str_eq(fake_server_got(&f), text)
-#define LOG(text)         ck_assert_str_eq(fake_upstream_log(&f), text)
-#define TARGET_LOG(text)                                                                           \
-    do {                                                                                           \
-        ck_assert_str_eq(f.target.log.data, text);                                                 \
-        text_buf_clear(&f.target.log);                                                             \
-    } while (0)
-
-/* A packet that goes through in both directions as it is. */
-static void through(const char *packet, const char *reply)
-{
-    CLIENT_SAYS(packet);
-    SERVER_GOT(packet);
-    CLIENT_GOT("(none)");
-    SERVER_SAYS(reply);
-    CLIENT_GOT(reply);
-}
-
-/* A packet that the other side never sees. */
-static void ours(const char *packet, const char *reply)
-{
-    CLIENT_SAYS(packet);
-    CLIENT_GOT(reply);
-    SERVER_GOT("(none)");
-}
 
 START_TEST(packets_go_through)
 {
@@ -159,6 +105,8 @@ END_TEST
 
 START_TEST(trace_is_ours)
 {
+    f.target.blocks = blocks;
+    f.target.block_count = sizeof(blocks) / sizeof(*blocks);
     through("Hgp1.2", "OK");
     ours("Qbtrace-conf:bts:size=0x10000", "OK");
     ours("Qbtrace:bts", "OK");
@@ -180,6 +128,12 @@ START_TEST(trace_is_ours)
     through("Hg0", "OK");
     ours("Qbtrace:off", "OK");
     TARGET_LOG("disable 0;");
+    CLIENT_SAYS("g");
+    SERVER_GOT("Hg1");
+    SERVER_SAYS("OK");
+    SERVER_GOT("g");
+    SERVER_SAYS("00");
+    CLIENT_GOT("00");
     LOG("");
 }
 END_TEST
@@ -224,13 +178,6 @@ static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
 {
     (void)ctx;
     text_buf_printf(&f.log, "core %d pc %x;", core, regs != NULL ? regs->value[GDB_REG_PC] : 0);
-}
-
-static void got_reply(void *ctx, const char *reply, size_t len)
-{
-    (void)ctx;
-    (void)len;
-    text_buf_printf(&f.log, "'%s';", reply != NULL ? reply : "none");
 }
 
 START_TEST(own_questions_in_between)
@@ -402,187 +349,6 @@ START_TEST(monitor_commands)
 }
 END_TEST
 
-START_TEST(detach_lets_run)
-{
-    through("Hg1", "OK");
-    through("Z0,8000,4", "OK");
-    through("Z2,20000000,4", "OK");
-    through("Z1,9000,2;X3,220027", "OK");
-    through("Z1,9000,2", "OK");
-    through("Z0,8004,4", "");
-    through("z2,20000000,4", "OK");
-    CLIENT_SAYS("D;1");
-    CLIENT_GOT("OK");
-    ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_DETACHED);
-    SERVER_GOT("z1,9000,2");
-    SERVER_SAYS("OK");
-    SERVER_GOT("z0,8000,4");
-    LOG("");
-    SERVER_SAYS("E01");
-    SERVER_GOT("vCont;c");
-    LOG("resumed;");
-    fake_upstream_close(&f);
-    SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
-    /* The next one finds the cores running, and halts them with its first question. */
-    fake_upstream_open(&f);
-    CLIENT_SAYS("qSupported");
-    SERVER_GOT("^C");
-    CLIENT_GOT("(none)");
-    SERVER_SAYS("T02thread:02;");
-    LOG("stopped 1;");
-    SERVER_GOT("qSupported");
-    SERVER_SAYS("");
-    fake_client_got(&f);
-    through("?", "T02thread:02;");
-    CLIENT_SAYS("g");
-    SERVER_GOT("Hg2");
-    SERVER_SAYS("OK");
-    SERVER_GOT("g");
-}
-END_TEST
-
-START_TEST(attach_again)
-{
-    f.hold = true;
-    ours("D;x", "E01");
-    ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_OPEN);
-    CLIENT_SAYS("D");
-    CLIENT_GOT("OK");
-    SERVER_GOT("vCont;c");
-    CLIENT_SAYS("vAttach;1");
-    SERVER_GOT("^C");
-    SERVER_SAYS("T02thread:01;");
-    LOG("resumed;stopped 0;");
-    SERVER_GOT("(none)");
-    CLIENT_GOT("(none)");
-    gdb_upstream_release_stop(f.u);
-    SERVER_GOT("?");
-    SERVER_SAYS("T02thread:01;");
-    CLIENT_GOT("T02thread:01;");
-    ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_OPEN);
-    through("vAttach;1", "T02thread:01;");
-}
-END_TEST
-
-START_TEST(detach_while_running)
-{
-    through("Hg1", "OK");
-    through("Z1,9000,2", "OK");
-    CLIENT_SAYS("vCont;c");
-    SERVER_GOT("vCont;c");
-    CLIENT_SAYS("D");
-    CLIENT_GOT("OK");
-    SERVER_GOT("^C");
-    SERVER_SAYS("T02thread:01;");
-    SERVER_GOT("z1,9000,2");
-    SERVER_SAYS("OK");
-    SERVER_GOT("vCont;c");
-    LOG("resumed;stopped 0;resumed;");
-    CLIENT_GOT("(none)");
-    fake_upstream_close(&f);
-    fake_upstream_open(&f);
-    CLIENT_SAYS("?");
-    SERVER_GOT("^C");
-    SERVER_SAYS("T02thread:01;");
-    SERVER_GOT("?");
-    SERVER_SAYS("T05thread:01;");
-    CLIENT_GOT("T05thread:01;");
-    /* Nothing is planted: nothing to halt for. */
-    CLIENT_SAYS("c");
-    SERVER_GOT("c");
-    CLIENT_SAYS("D");
-    CLIENT_GOT("OK");
-    SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
-}
-END_TEST
-
-START_TEST(kill_halts)
-{
-    through("Hg1", "OK");
-    through("Z0,8000,4", "OK");
-    CLIENT_SAYS("k");
-    CLIENT_GOT("(none)");
-    SERVER_GOT("z0,8000,4");
-    SERVER_SAYS("OK");
-    SERVER_GOT("(none)");
-    ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_KILLED);
-    fake_upstream_close(&f);
-    fake_upstream_open(&f);
-    CLIENT_SAYS("c");
-    SERVER_GOT("c");
-    ours("vKill", "E01");
-    CLIENT_SAYS("vKill;1");
-    CLIENT_GOT("OK");
-    SERVER_GOT("^C");
-    SERVER_SAYS("T02thread:01;");
-    CLIENT_GOT("(none)");
-    SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
-    LOG("resumed;stopped 0;");
-}
-END_TEST
-
-START_TEST(client_disappears)
-{
-    through("Hg1", "OK");
-    through("Z0,8000,4", "OK");
-    CLIENT_SAYS("Z0,9000,4");
-    SERVER_GOT("Z0,9000,4");
-    fake_upstream_close(&f);
-    SERVER_SAYS("OK");
-    SERVER_GOT("z0,8000,4");
-    SERVER_SAYS("OK");
-    SERVER_GOT("z0,9000,4");
-    SERVER_SAYS("OK");
-    SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
-    LOG("");
-    /* While cores run: they run on, and what was planted goes when they halt. */
-    fake_upstream_open(&f);
-    through("Hg1", "OK");
-    through("Z0,8000,4", "OK");
-    CLIENT_SAYS("c");
-    SERVER_GOT("c");
-    fake_upstream_close(&f);
-    SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
-    SERVER_SAYS("T05thread:02;");
-    LOG("resumed;stopped 1;");
-    SERVER_GOT("z0,8000,4");
-    SERVER_SAYS("OK");
-    SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
-}
-END_TEST
-
-/* The old session of a client that comes again may be there still. */
-START_TEST(two_sessions)
-{
-    struct fake_upstream second;
-    CLIENT_SAYS("qC");
-    SERVER_GOT("Hg1");
-    fake_upstream_init(&second);
-    ck_assert_int_eq(gdb_session_init_upstream(&second.session, &f.target.ops, &f.target, f.u,
-                                               f.session.send, &second),
-                     BT_OK);
-    second.has_session = true;
-    CLIENT_GOT(GONE);
-    ours("qC", GONE);
-    ours("D", "OK");
-    SERVER_SAYS("OK");
-    SERVER_GOT("qC");
-    fake_client_says(&second, "?");
-    SERVER_SAYS("QC1");
-    SERVER_GOT("?");
-    fake_upstream_close(&f);
-    SERVER_SAYS("T05thread:01;");
-    ck_assert_str_eq(fake_client_got(&second), "T05thread:01;");
-    fake_upstream_release(&second);
-}
-END_TEST
-
 START_TEST(files_of_the_client)
 {
     through("Hg1", "OK");
@@ -597,104 +363,22 @@ START_TEST(files_of_the_client)
     SERVER_GOT("F5");
     CLIENT_GOT("(none)");
     ours("F5", "E.the target is running");
+    /* A server that does not wait for the answer. */
+    SERVER_SAYS("Fclose,3");
+    CLIENT_GOT("Fclose,3");
+    SERVER_SAYS("T05thread:01;");
+    CLIENT_GOT("T05thread:01;");
+    through("m0,1", "00");
+    CLIENT_SAYS("c");
+    SERVER_GOT("c");
+    LOG("resumed;stopped 0;resumed;");
+    ours("m0,1", "E.the target is running");
     SERVER_SAYS("Fclose,3");
     CLIENT_GOT("Fclose,3");
     fake_upstream_close(&f);
     SERVER_GOT("F-1,4,C");
     SERVER_SAYS("T02thread:01;");
-    LOG("resumed;stopped 0;");
-}
-END_TEST
-
-START_TEST(lost_while_halted)
-{
-    CLIENT_SAYS("qC");
-    SERVER_GOT("Hg1");
-    CLIENT_SAYS("m0,4");
-    gdb_upstream_disconnected(f.u);
-    CLIENT_GOT(GONE "|" GONE);
-    LOG("lost;");
-    ours("?", GONE);
-    ours("vCont;c", GONE);
-    ours("qSupported", GONE);
-    ours("qRcmd,6161", GONE);
-    ours("R00", "(none)");
-    ours("!", "OK");
-    ours("Qbtrace:off", "OK");
-    ours("D", "OK");
-    ours("k", "(none)");
-    /* It may come back. */
-    fake_upstream_connect(&f);
-    through("?", "T05thread:01;");
-}
-END_TEST
-
-START_TEST(lost_while_running)
-{
-    CLIENT_SAYS("vCont;c");
-    SERVER_GOT("vCont;c");
-    gdb_upstream_disconnected(f.u);
-    CLIENT_GOT(GONE_OUTPUT "|X09");
-    LOG("resumed;lost;");
-    ck_assert(!gdb_session_running(&f.session));
-    ours("?", GONE);
-    /* While a stop is held, and while a resume waits for its turn. */
-    fake_upstream_connect(&f);
-    f.hold = true;
-    CLIENT_SAYS("c");
-    SERVER_GOT("c");
-    SERVER_SAYS("S05");
-    gdb_upstream_disconnected(f.u);
-    CLIENT_GOT(GONE_OUTPUT "|X09");
-    LOG("resumed;stopped 0;lost;");
-    text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
-    gdb_upstream_ask(f.u, "qC", 2, got_reply, NULL);
-    CLIENT_SAYS("c");
-    gdb_upstream_disconnected(f.u);
-    CLIENT_GOT(GONE_OUTPUT "|X09");
-    LOG("'none';lost;");
-    text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
-    f.drop_on_send = true;
-    CLIENT_SAYS("c");
-    CLIENT_GOT(GONE_OUTPUT "|X09");
-    LOG("resumed;lost;");
-}
-END_TEST
-
-START_TEST(freed_before_the_session)
-{
-    CLIENT_SAYS("c");
-    gdb_upstream_free(f.u);
-    f.u = NULL;
-    CLIENT_GOT(GONE_OUTPUT "|X09");
-    CLIENT_SAYS("qC");
-    CLIENT_GOT(GONE);
-}
-END_TEST
-
-START_TEST(client_before_the_greeting_is_over)
-{
-    fake_upstream_close(&f);
-    gdb_upstream_connected(f.u);
-    LOG("lost;");
-    text_buf_clear(&f.to_server);
-    fake_upstream_open(&f);
-    gdb_upstream_connected(f.u);
-    LOG("ready -7;");
-    CLIENT_SAYS("qC");
-    SERVER_GOT("qSupported");
-    SERVER_SAYS("");
-    SERVER_GOT("?");
-    SERVER_SAYS("T05thread:01;");
-    SERVER_GOT("qfThreadInfo");
-    SERVER_SAYS("l");
-    SERVER_GOT("vCont?");
-    CLIENT_GOT("(none)");
-    SERVER_SAYS("");
-    LOG("ready 0;");
-    SERVER_GOT("qC");
+    LOG("stopped 0;");
 }
 END_TEST
 
@@ -719,21 +403,6 @@ START_TEST(packets_ahead_of_answers)
     for (int i = 0; i < 100000 && gdb_session_state(&f.session) == GDB_SESSION_OPEN; i++)
         CLIENT_SAYS("m1,1");
     ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_FAILED);
-}
-END_TEST
-
-START_TEST(too_many_breakpoints)
-{
-    char packet[32];
-    through("Hg1", "OK");
-    for (int i = 0; i < 1024; i++) {
-        snprintf(packet, sizeof(packet), "Z0,%x,4", 4 * i);
-        through(packet, "OK");
-    }
-    ours("Z0,8000,4", "E.too much is under way");
-    through("z0,0,4", "OK");
-    through("Z0,8000,4", "OK");
-    gdb_upstream_disconnected(f.u);
 }
 END_TEST
 
@@ -773,14 +442,6 @@ START_TEST(endless_output)
 }
 END_TEST
 
-static void add(Suite *suite, const char *name, const TTest *test)
-{
-    TCase *c = tcase_create(name);
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, test);
-    suite_add_tcase(suite, c);
-}
-
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("gdb_upstream_session");
@@ -798,20 +459,8 @@ Suite *unit_suite(void)
     add(suite, "gdb_upstream_session: question from within an event",
         question_from_within_an_event);
     add(suite, "gdb_upstream_session: monitor", monitor_commands);
-    add(suite, "gdb_upstream_session: detach lets the cores run", detach_lets_run);
-    add(suite, "gdb_upstream_session: attach after detach", attach_again);
-    add(suite, "gdb_upstream_session: detach while running", detach_while_running);
-    add(suite, "gdb_upstream_session: kill leaves the cores halted", kill_halts);
-    add(suite, "gdb_upstream_session: a client that disappears", client_disappears);
-    add(suite, "gdb_upstream_session: a second session takes over", two_sessions);
     add(suite, "gdb_upstream_session: files of the client", files_of_the_client);
-    add(suite, "gdb_upstream_session: connection lost while halted", lost_while_halted);
-    add(suite, "gdb_upstream_session: connection lost while running", lost_while_running);
-    add(suite, "gdb_upstream_session: upstream freed first", freed_before_the_session);
-    add(suite, "gdb_upstream_session: client before the greeting is over",
-        client_before_the_greeting_is_over);
     add(suite, "gdb_upstream_session: packets ahead of answers", packets_ahead_of_answers);
-    add(suite, "gdb_upstream_session: too many breakpoints", too_many_breakpoints);
     add(suite, "gdb_upstream_session: threads that are no cores", unknown_threads);
     add(suite, "gdb_upstream_session: endless output", endless_output);
     return suite;
