@@ -1,144 +1,123 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo: btraced serves the recording of a board that stopped in its fault handler, and a stock
-# GDB asks it how the board got there. Needs no board, no network, no terminal.
-# BTRACED=PROGRAM: another btraced than build/btraced.
+# The demo: a live board crashes, and a stock GDB asks btraced how it got there. The board is QEMU
+# with a trace port. Needs no hardware, no network, no terminal.
+# BOARD=FILE: another board file than configs/virtual-a9.conf.
 set -eu
 
-here=$(cd "$(dirname "$0")" && pwd)
-cd "$here/../.."
-btraced=${BTRACED:-build/btraced}
-# From main's last call of read_value() to fault().
-last_calls=32
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/demo/lib.sh
+. tests/demo/lib.sh
+board=${BOARD:-configs/virtual-a9.conf}
 
-work=$(mktemp -d)
-server=
-cleanup() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap cleanup EXIT
-trap 'exit 1' HUP INT TERM
-
-give_up() {
-    echo "demo failed: $1" >&2
-    [ ! -s "$work/server" ] || sed 's/^/btraced: /' "$work/server" >&2
-    exit 1
-}
-
-# The server says when it is ready. It ends when the port is taken: then the next one.
-start_server() {
-    port=$((20000 + $$ % 20000))
-    for attempt in 1 2 3 4 5; do
-        port=$((port + attempt))
-        : >"$work/server"
-        "$btraced" replay --listen "127.0.0.1:$port" tests/demo/recording \
-            >"$work/server" 2>&1 </dev/null &
-        server=$!
-        waited=0
-        while kill -0 "$server" 2>/dev/null; do
-            ! grep -q "^Listening on port $port\$" "$work/server" || return 0
-            waited=$((waited + 1))
-            [ "$waited" -lt 100 ] || give_up "the server is not ready after 10 seconds"
-            sleep 0.1
-        done
-        wait "$server" || true
-        server=
-    done
-    give_up "the server does not start"
-}
-
-say() {
-    printf '%s\n' "" "$@" | sed 's/^/echo #  /; s/^echo #  $/echo /; s/$/\\n/'
-}
-
-gdb_command() {
-    printf 'echo (gdb) %s\\n\n%s\n' "$(printf '%s' "$1" | sed 's/\\/&&/g')" "$1"
+# What the server says before it waits for GDB.
+first_screen() {
+    printf '%s\n' "" \
+        "#  A greenhouse controller crashes: configs/virtual/crash.c, 290 lines. It runs on a board with" \
+        "#  a Cortex-A9 and a trace port. The board is QEMU here, so no hardware is needed." \
+        "#  In one terminal, btraced starts the board and waits for GDB:" \
+        "\$ btraced serve -c $board"
+    sed '/^board:/d; /^in GDB/q' "$work/server"
 }
 
 session() {
-    cat <<END
-set confirm off
-set pagination off
-set width 0
-directory tests/demo
-END
-    say "A board has stopped. We have its ELF file, and a recording: registers, memory, and" \
-        "what its trace unit wrote. First what any debugger shows."
-    gdb_command "target remote 127.0.0.1:$port"
+    echo 'directory configs/virtual'
+    say "In another terminal, GDB: gdb-multiarch configs/virtual/crash-a9.elf" \
+        "Connect, switch the history on, and let the program run into its crash."
+    gdb_command "target extended-remote 127.0.0.1:$port"
+    gdb_command "record btrace"
+    gdb_command "break stopped_here"
+    gdb_command "continue"
+    say "The fault handler ends in stopped_here(). First what any debugger shows:"
     gdb_command "backtrace"
-    gdb_command 'printf "%s\n", console'
-    say "It is in fault(), and the backtrace does not say who came here: 0x2c is no code." \
-        "The console shows that the last message never got its value." \
-        "Now the trace: btraced has decoded it, and GDB found a recording when it connected."
+    gdb_command "frame 4"
+    gdb_command "print *topic"
+    gdb_command "x/s topic"
+    say "The report walks a tree of topics. In one of them the pointer 'left' is 0x322d6573, which is" \
+        "no address but the text \"se-2\". Who wrote it? Not the report. The backtrace cannot tell:" \
+        "whoever did it has returned long ago. But the trace port has told btraced each branch."
     gdb_command "info record"
-    say "Which functions ran last? Oldest first, from the point where main() takes up the message."
-    gdb_command "set record function-call-history-size $last_calls"
+    say "The newest part, as much as GDB's buffer holds. Its last functions, oldest first:"
+    gdb_command "set record function-call-history-size 14"
     gdb_command "record function-call-history /i"
-    say "read_call() looked up \"sum\", then read_arguments() got five numbers, one after the" \
-        "other. Back in read_call() the next thing is the exception vector, and fault()." \
-        "These are the very last instructions, with their source:"
-    gdb_command "set record instruction-history-size 10"
-    gdb_command "record instruction-history /s"
-    say "So the jump through call.apply went wrong. Step backwards from the fault, line by line:"
+    say "A message was filed, then the report ran into the fault. Backwards from the halt, by line," \
+        "through the handler and the exception vector into the report:"
     for _ in 1 2 3 4 5 6 7 8; do
         gdb_command "reverse-step"
     done
-    say "This line stored the fifth number, 40. How much room is there?"
-    gdb_command "ptype /o struct call"
-    say "Room for four. The fifth went over call.apply, and read_call() jumped to 40 = 0x28." \
-        "(0x2c, which ended the backtrace, is the return address of that abort: 0x28 + 4.)" \
-        "The history goes all the way back to the first instruction after reset:"
-    gdb_command "record goto begin"
-    gdb_command "record instruction-history"
-    say "And back to the present."
+    say "All of that only follows the pointer. Go back to where the last topic was made:"
+    gdb_command "tbreak new_topic"
+    gdb_command "reverse-continue"
+    gdb_command "info record"
+    say "Thousands of instructions before the fault. GDB has the PC of the past, and no other" \
+        "register: so the arguments are unavailable. What ran from there?"
+    gdb_command "set record function-call-history-size 5"
+    gdb_command "record function-call-history /i"
+    gdb_command "list copy_name"
+    say "copy_name() copies up to the colon, however far that is. How often did line 117 run this" \
+        "time? A breakpoint that does not stop counts it, on the way back to the present:"
+    gdb_command "break crash.c:117"
+    gdb_command "ignore 3 1000"
+    gdb_command "continue"
+    gdb_command "info breakpoints 3"
+    say "12 letters, \"greenhouse-2\". Back to the last of them, where it was stored:"
+    gdb_command "ignore 3 0"
+    gdb_command "reverse-continue"
+    gdb_command "set record instruction-history-size 9"
+    gdb_command "record instruction-history /s"
+    say "How much room is there?"
+    gdb_command "ptype /o struct topic"
+    say "8 letters. The other 4 went over 'left'. That is the mistake: the name is too long for" \
+        "copy_name(), and 3 messages later the report followed the pointer." \
+        "Back to the present, and what btraced says of the trace:"
     gdb_command "record goto end"
+    gdb_command "monitor trace status"
     printf '%s\n' 'echo \n' 'record stop' 'detach'
 }
 
-# Function names of the history listing, in one line.
-functions() {
-    awk '/^[0-9]+\t/ && $3 == "inst" { printf "%s ", $2 }' "$work/gdb"
-}
-
-expect() {
-    grep -Eq "$1" "$work/gdb" || give_up "GDB did not print '$1'"
+# A number after the last match of a pattern in GDB's output.
+number_after() {
+    sed -n "s/^.*$1 \\([0-9][0-9]*\\).*\$/\\1/p" "$work/gdb" | tail -1
 }
 
 check_session() {
-    round="read_value read_number read_value read_arguments "
-    expected="main read_value read_call read_operation accept_word read_operation read_call \
-read_arguments $round$round$round$round${round}read_call vectors prefetch_abort_entry fault "
-    [ "$(functions)" = "$expected" ] || give_up "the history is '$(functions)'"
-    expect '^#0  fault \(address=40\) at (\./)?crash\.c'
-    expect '^sum\(8,16,24,32,40\)=$'
+    last="read_number file_message add_value keep_average add_value file_message main report_topics \
+vectors data_abort_entry data_abort_handler data_fault_address data_abort_handler "
+    made="new_topic copy_name new_topic file_message read_number "
+    case "$(functions)" in
+    *"$last$made") ;;
+    *) give_up "the history is '$(functions)'" ;;
+    esac
+    expect '^#3  report_topics \(topic=0x322d6573\) at crash\.c'
+    expect 'name = "greenhou", left = 0x322d6573'
+    expect '"greenhouse-2"$'
     expect '^Recorded [0-9]+ instructions in [0-9]+ functions \(0 gaps\)'
-    expect '<read_call\+30>:.blx.r3$'
-    expect '<prefetch_abort_entry\+0>:'
-    expect '^prefetch_abort_entry \(\) at '
-    expect '^read_call \(\) at '
-    expect '^[0-9]+.        call->args\[call->count\] = value;$'
-    expect '^1.=> 0x80010020 <start\+0>:'
-    ! grep -Eq 'decode error|<UNDEFINED>|Cannot access memory|^warning:' "$work/gdb" ||
-        give_up "GDB complains"
+    expect '^vectors \(\) at start-a9\.S'
+    expect '^report_topics \(topic=<unavailable>\) at crash\.c'
+    expect '^Temporary breakpoint 2, new_topic \('
+    made_at=$(number_after 'At instruction')
+    recorded=$(number_after Recorded)
+    [ "${made_at:-0}" -gt 0 ] && [ $((recorded - made_at)) -gt 5000 ] ||
+        give_up "new_topic is at instruction ${made_at:-?} of ${recorded:-?}"
+    expect 'breakpoint already hit 12 times$'
+    expect '^Breakpoint 3, copy_name \('
+    expect '=> 0x[0-9a-f]+ <copy_name\+6>:.strb\.w.r3, \[r0\], #1$'
+    expect '<copy_name\+22>:.bx.lr$'
+    expect '^/\*      8      \|       4 \*/    struct topic \*left;$'
+    expect '^lost          nothing$'
+    expect '^last stretch  complete up to the halt$'
+    expect '^gaps          none$'
+    expect_no_complaints
 }
 
-[ -x "$btraced" ] || give_up "no program '$btraced': run make first"
-start_server
-session >"$work/session"
-HOME=$work LC_ALL=C DEBUGINFOD_URLS='' timeout 60 gdb-multiarch -q -nx -batch \
-    -x "$work/session" tests/demo/crash.elf >"$work/gdb" 2>&1 </dev/null || {
-    cat "$work/gdb"
-    give_up "GDB ended with an error"
-}
-cat "$work/gdb"
+start_server serve -c "$board" --listen 127.0.0.1:0
+children=$(cat "/proc/$server/task/$server/children" 2>/dev/null) || children=
+first_screen
+session | run_gdb configs/virtual/crash-a9.elf
 check_session
-kill "$server" 2>/dev/null || true
-status=0
-wait "$server" || status=$?
-server=
-case $status in
-0 | 143) ;;
-*) give_up "the server ended with status $status" ;;
-esac
-echo "demo: all of this came out of $(cat tests/demo/recording/buffer_*.bin | wc -c) bytes of trace"
+stop_server
+for child in $children; do # of one that has ended, at most an empty command line is left
+    [ -z "$(tr -d '\0' 2>/dev/null <"/proc/$child/cmdline")" ] ||
+        give_up "the board is still there: process $child"
+done
+echo "demo: done. To try it yourself: build/btraced serve -c virtual-a9"
