@@ -22,12 +22,14 @@ struct checkpoint {
     uint64_t instructions;
 };
 
-/* Bytes are missing before the byte at `offset`. */
+/* Before the byte at `offset` bytes are missing, or another generation of the image begins. */
 struct mark {
     uint64_t offset;
-    uint64_t bytes;
-    enum bt_gap_cause cause;
+    uint64_t bytes; /* MARK_GENERATION: its number */
+    unsigned cause; /* enum bt_gap_cause */
 };
+
+#define MARK_GENERATION BT_GAP_CAUSES
 
 struct history {
     struct history_config config;
@@ -320,31 +322,56 @@ int history_append(struct history *h, const uint8_t *data, size_t len)
     return BT_OK;
 }
 
-int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes)
+static void apply_mark(struct stream *s, const struct mark *mark, struct stream_sink *sink)
 {
-    uint64_t offset = stream_offset(&h->live);
+    if (mark->cause == MARK_GENERATION)
+        stream_set_generation(s, (uint32_t)mark->bytes);
+    else
+        stream_gap(s, (enum bt_gap_cause)mark->cause, mark->bytes, sink);
+}
+
+static int add_mark(struct history *h, const struct mark *mark)
+{
     if (h->checkpoint_count == 0) {
         int error = add_checkpoint(h);
         if (error)
             return error;
     }
+    if (h->mark_count == h->mark_max) {
+        size_t max = h->mark_max ? h->mark_max * 2 : 64;
+        struct mark *grown = realloc(h->marks, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        h->marks = grown;
+        h->mark_max = max;
+    }
+    h->marks[h->mark_count++] = *mark;
+    return BT_OK;
+}
+
+int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes)
+{
+    const struct mark mark = {stream_offset(&h->live), bytes, cause};
     struct mark *last = h->mark_count ? &h->marks[h->mark_count - 1] : NULL;
-    if (last && last->offset == offset && last->cause == cause) {
+    if (last && last->offset == mark.offset && last->cause == mark.cause) {
         last->bytes += bytes;
     } else {
-        if (h->mark_count == h->mark_max) {
-            size_t max = h->mark_max ? h->mark_max * 2 : 64;
-            struct mark *grown = realloc(h->marks, max * sizeof *grown);
-            if (!grown)
-                return BT_ERR_NOMEM;
-            h->marks = grown;
-            h->mark_max = max;
-        }
-        h->marks[h->mark_count++] = (struct mark){offset, bytes, cause};
+        int error = add_mark(h, &mark);
+        if (error)
+            return error;
     }
-    stream_gap(&h->live, cause, bytes, &h->sink);
+    apply_mark(&h->live, &mark, &h->sink);
     flush_live(h, &h->sink.out);
     return BT_OK;
+}
+
+int history_set_generation(struct history *h, uint32_t generation)
+{
+    const struct mark mark = {stream_offset(&h->live), generation, MARK_GENERATION};
+    int error = add_mark(h, &mark);
+    if (!error)
+        apply_mark(&h->live, &mark, &h->sink);
+    return error;
 }
 
 void history_finish(struct history *h)
@@ -393,6 +420,47 @@ bool history_position(const struct history *h, uint64_t *address, enum bt_isa *i
     return stream_position(&h->live, address, isa);
 }
 
+static void no_flush(void *ctx, struct flow_out *out)
+{
+    *(bool *)ctx = true;
+    out->block_count = 0;
+    out->event_count = 0;
+}
+
+static bool is_loss(const struct bt_event *e)
+{
+    return e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+}
+
+/* What would come out if the stream ended here. */
+void history_tail(struct history *h, struct history_tail *out)
+{
+    struct bt_block blocks[HISTORY_TAIL_MAX + FLOW_SLACK];
+    struct bt_event events[2 * FLOW_SLACK];
+    struct stream saved, s;
+    bool too_much = false;
+    struct stream_sink sink = {.out = {.blocks = blocks,
+                                       .events = events,
+                                       .block_max = HISTORY_TAIL_MAX + FLOW_SLACK,
+                                       .event_max = 2 * FLOW_SLACK},
+                               .flush = no_flush,
+                               .ctx = &too_much};
+    memset(out, 0, sizeof *out);
+    stream_save(&h->live, &saved);
+    stream_resume(&s, &saved, &h->code);
+    stream_finish(&s, &sink);
+    for (size_t i = 0; i < sink.out.event_count; i++)
+        too_much |= is_loss(&events[i]);
+    if (too_much || sink.out.block_count > HISTORY_TAIL_MAX)
+        return;
+    out->known = stream_position(&s, &out->address, &out->isa);
+    out->count = out->known ? sink.out.block_count : 0;
+    for (size_t i = 0; i < out->count; i++) {
+        out->blocks[i] = blocks[i];
+        out->instructions += bt_block_count(&blocks[i]);
+    }
+}
+
 size_t history_memory(const struct history *h)
 {
     size_t n = sizeof *h + h->checkpoint_max * (sizeof *h->checkpoints + h->state_size) +
@@ -437,7 +505,7 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
         error = decode_bytes(h, &s, mark->offset, &slot->sink);
         if (error)
             return error;
-        stream_gap(&s, mark->cause, mark->bytes, &slot->sink);
+        apply_mark(&s, mark, &slot->sink);
     }
     error = decode_bytes(h, &s, slot->end_offset, &slot->sink);
     if (error)

@@ -72,6 +72,9 @@ int history_append(struct history *h, const uint8_t *data, size_t len);
 /* Bytes are missing before the next ones. Gaps at one place are one entry. */
 int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes);
 
+/* Code has been written: what comes next is followed through this generation of the image. */
+int history_set_generation(struct history *h, uint32_t generation);
+
 /* No more bytes will come. */
 void history_finish(struct history *h);
 
@@ -87,6 +90,21 @@ uint64_t history_blocks(const struct history *h);
 
 /* Where execution goes on after the last instruction. False if that is not known. */
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa);
+
+/*
+ * Instructions behind history_end() that the decoder still holds back, since what comes next could
+ * take them back. At a halt nothing comes: if they lead to the halted PC, they ran.
+ */
+#define HISTORY_TAIL_MAX 16
+struct history_tail {
+    struct bt_block blocks[HISTORY_TAIL_MAX]; /* oldest first */
+    size_t count;
+    uint64_t instructions;
+    bool known; /* execution goes on at `address`, nothing is missing up to there */
+    uint64_t address;
+    enum bt_isa isa;
+};
+void history_tail(struct history *h, struct history_tail *out);
 
 /*
  * The window that holds instruction `number` (or, for history_end(), the newest one).

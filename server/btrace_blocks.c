@@ -167,26 +167,58 @@ static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uin
     return false;
 }
 
-static void begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
-                        struct btrace_mark *mark)
+/* A delta that begins within the last straight instructions. */
+static void join_walk(struct builder *b, const struct history_tail *tail, uint64_t base,
+                      unsigned walked)
 {
-    uint64_t address, end = history_end(view->history);
+    if (!b->since || b->since->number < base)
+        return;
+    uint64_t index = b->since->number - base;
+    b->joined =
+        index <= walked && straight_address(b, tail->address, tail->isa, index) == b->since->pc;
+    b->begin = 0;
+}
+
+/* What the decoder holds back, newest block first. `end`: number behind its last instruction. */
+static int add_tail(struct builder *b, const struct history_tail *tail, uint64_t end,
+                    enum bt_isa *newer)
+{
+    int error = BT_OK;
+    for (size_t i = tail->count; i > 0 && !b->joined && !error; i--) {
+        const struct bt_block *block = &tail->blocks[i - 1];
+        error = add_block(b, block, bt_block_isa(block) == *newer);
+        *newer = bt_block_isa(block);
+        end -= bt_block_count(block);
+        if (!error && b->since && end <= b->since->number)
+            error = join_delta(b, block, end);
+    }
+    return error;
+}
+
+static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
+                       struct btrace_mark *mark)
+{
+    struct history_tail tail;
     unsigned walked = 0;
-    bool known = history_position(view->history, &address, isa);
-    bool straight = known && walk_to_pc(b, address, *isa, view->pc, &walked);
+    history_tail(view->history, &tail);
+    bool straight = tail.known && walk_to_pc(b, tail.address, tail.isa, view->pc, &walked);
+    if (!straight) { /* what is held back may not have run */
+        tail.count = tail.instructions = 0;
+        tail.known = history_position(view->history, &tail.address, &tail.isa);
+        straight = tail.known && walk_to_pc(b, tail.address, tail.isa, view->pc, &walked);
+    }
+    uint64_t base = history_end(view->history) + tail.instructions;
+    *isa = tail.known ? tail.isa : view->thumb ? BT_ISA_T32 : BT_ISA_A32;
     b->open = true;
     b->begin = b->end = view->pc;
     b->thumb = view->thumb;
     b->gap = !straight;
-    if (straight)
-        b->begin = address;
-    *mark = (struct btrace_mark){straight, end + walked, view->pc};
-    if (!b->since || b->since->number < end || !straight)
-        return;
-    /* Nothing was traced since: at most the walk went on. */
-    uint64_t index = b->since->number - end;
-    b->joined = index <= walked && straight_address(b, address, *isa, index) == b->since->pc;
-    b->begin = 0;
+    *mark = (struct btrace_mark){straight, base + walked, view->pc};
+    if (!straight)
+        return BT_OK;
+    b->begin = tail.address;
+    join_walk(b, &tail, base, walked);
+    return add_tail(b, &tail, base, isa);
 }
 
 uint32_t btrace_clamp_size(uint32_t size)
@@ -213,6 +245,7 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
     struct history *h = view->history;
     struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since};
     struct code_options options = {0};
+    struct history_tail tail;
     struct btrace_mark unused;
     enum bt_isa isa = BT_ISA_A32;
     b.max_blocks = view->size / BTRACE_BLOCK_BYTES;
@@ -221,11 +254,13 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
         b.max_instructions = b.max_blocks;
     mark = mark ? mark : &unused;
     *mark = (struct btrace_mark){.valid = false};
-    if (history_end(h) == 0)
+    history_tail(h, &tail);
+    if (history_end(h) + tail.instructions == 0)
         return since ? BT_ERR_RANGE : BT_OK;
     code_cache_init(&b.code, view->image, &options);
-    begin_at_pc(&b, view, &isa, mark);
-    int error = add_windows(&b, h, isa);
+    int error = begin_at_pc(&b, view, &isa, mark);
+    if (!error)
+        error = add_windows(&b, h, isa);
     if (!error && since && !b.joined)
         error = BT_ERR_RANGE;
     b.gap = false; /* nothing older is shown */
