@@ -54,8 +54,8 @@ def run(command, **options):
 class Machine:
     """A machine of QEMU: how a program for it is compiled, and what its cores are called."""
 
-    def __init__(self, name, core, flags, sources, script, profile="a"):
-        self.name, self.core, self.profile = name, core, profile
+    def __init__(self, name, core, flags, sources, script, profile="a", variant=""):
+        self.name, self.core, self.profile, self.variant = name, core, profile, variant
         self.flags, self.sources, self.script = flags, sources, script
 
 
@@ -69,6 +69,12 @@ VEXPRESS_ETM = Machine("vexpress-a9", "Cortex-A7", A_FLAGS, A_SOURCES, "link.ld"
 MPS2 = Machine("mps2-an385", "Cortex-M3",
                ["-mcpu=cortex-m3", "-mthumb", "-DTICK=1237", "-DHAS_HOLES",
                 "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m")
+# Handlers most of the time: exceptions in a row without an instruction in between.
+MPS2_BUSY = Machine("mps2-an385", "Cortex-M3",
+                    ["-mcpu=cortex-m3", "-mthumb", "-DTICK=61", "-DHAS_HOLES",
+                     "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m", "-busy")
+VEXPRESS_BUSY = Machine("vexpress-a9", "Cortex-A7", [*A_FLAGS, "-DTIMER=301"], A_SOURCES,
+                        "link.ld", variant="-busy")
 NETDUINO = Machine("netduinoplus2", "Cortex-M4",
                    ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
                     "-DTICK=8111", "-Wl,--defsym=code_base=0x08000000"],
@@ -80,8 +86,8 @@ class Program:
 
     def __init__(self, folder, rounds, machine=VEXPRESS):
         self.machine, self.rounds = machine, rounds
-        self.elf = Path(folder) / f"{machine.name}{rounds}.elf"
-        code = Path(folder) / f"{machine.name}{rounds}.bin"
+        self.elf = Path(folder) / f"{machine.name}{machine.variant}{rounds}.elf"
+        code = Path(folder) / f"{machine.name}{machine.variant}{rounds}.bin"
         run(["arm-none-eabi-gcc", *machine.flags, "-O2", "-g", "-ffreestanding",
              "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
              f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{HERE / machine.script}", "-Wl,-n",

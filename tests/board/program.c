@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Work for the virtual board's Cortex-A9: calls, recursion, function pointers, both instruction
- * sets, and every exception that QEMU has. The compiler is given ROUNDS.
+ * sets, and every exception that QEMU has. The compiler is given ROUNDS, and may be given TIMER,
+ * the period of the timer in steps of 10 ns.
  */
+#ifndef TIMER
+#define TIMER 1237
+#endif
+
 #define A32 __attribute__((target("arm"), noinline))
 #define T32 __attribute__((target("thumb"), noinline))
 
@@ -251,7 +256,7 @@ A32 int main(void)
 {
     unsigned sum = 0;
 
-    start_timer(1237);
+    start_timer(TIMER);
     for (unsigned round = 0; round < ROUNDS; round++) {
         sum += work(round);
         if (round % 4 == 3)

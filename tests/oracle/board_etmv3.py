@@ -38,6 +38,8 @@ SETS = {
         board.VEXPRESS_ETM, {"format": "frames", "etmidr": 0x410CF230,
                              "etmcr": board.CR_BROADCAST | board.cr_context_id(1)},
         "coresight", []),
+    "M3, many interrupts": (board.MPS2_BUSY, {"format": "raw"}, "source_data", []),
+    "A7, many interrupts": (board.VEXPRESS_BUSY, {"format": "raw"}, "source_data", []),
     "v3.5, alternative branch encoding, cycles": (
         board.VEXPRESS_ETM, {"format": "frames", "etmidr": 0x411CF250,
                              "etmcr": board.CR_CYCLE_ACCURATE}, "coresight", []),
@@ -112,6 +114,13 @@ def unexplained(truth):
     return [f"step without a rule: {entry}" for entry in truth.events("jump")[:3]]
 
 
+def check_rows(truth):
+    """Exceptions came before the first instruction of a handler."""
+    places = [entry[0] for entry in truth.exceptions()]
+    rows = sum(before == after for before, after in zip(places, places[1:]))
+    return [] if rows > 0 else [f"only {rows} exceptions before a handler's first instruction"]
+
+
 # --- OpenCSD --------------------------------------------------------------------------------
 
 
@@ -152,7 +161,7 @@ def judge_opencsd(program, folder, truth, options):
 
 def test_opencsd(folder, programs, name):
     machine, arguments, source_format, options = SETS[name]
-    program = programs[machine.core]
+    program = programs[machine]
     arguments = {"protocol": "etmv3", **arguments}
     printed, trace = common.run_board(folder, program, arguments)
     truth = board.Truth(f"{folder}/truth")
@@ -162,6 +171,8 @@ def test_opencsd(folder, programs, name):
     if size:
         problems += common.compare_contexts(truth, contexts, size, program.rounds)
     problems += counters(program, printed, truth) + unexplained(truth)
+    if "many interrupts" in name:
+        problems += check_rows(truth)
     report.check(f"board, opencsd: {name}", problems,
                  f"{text}, {8 * len(trace) / max(len(truth.ran), 1):.2f} bit each")
     if options:
@@ -234,7 +245,7 @@ def test_single_steps(folder, program):
     arguments = {"protocol": "etmv3", "format": "raw"}
     first = common.run_board(folder, program, arguments)
     second = common.run_board(folder, program, arguments, extra=["-singlestep"], timeout=120)
-    report.check(f"board: {program.machine.core}, blocks of one instruction make no difference",
+    report.check(f"board: {program.machine.core}{program.machine.variant}, blocks of one instruction make no difference",
                  [] if first == second else ["bytes differ"], f"{len(first[1])} bytes")
 
 
@@ -245,9 +256,9 @@ def main():
         report.exit()
     with tempfile.TemporaryDirectory() as folder:
         machines = (board.MPS2, board.NETDUINO, board.VEXPRESS_ETM)
-        programs = {machine.core: board.Program(folder, ROUNDS[machine.name], machine)
-                    for machine in machines}
-        tests = [(test_ours, folder, programs[machine.core], name, arguments, source_format,
+        programs = {machine: board.Program(folder, ROUNDS[machine.name], machine)
+                    for machine in (*machines, board.MPS2_BUSY, board.VEXPRESS_BUSY)}
+        tests = [(test_ours, folder, programs[machine], name, arguments, source_format,
                   AT_LEAST) for name, (machine, arguments, source_format) in OURS.items()]
         tests += [(test_ours, folder, board.Program(folder, LONG_ROUNDS[machine.name], machine),
                    f"{machine.core}, a long run", {"format": "frames"}, "coresight",
