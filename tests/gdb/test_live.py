@@ -86,7 +86,7 @@ def _(board):
         done = subprocess.run(
             [tool(GDB), "-q", "-nx", "-batch"] + [w for s in SETTINGS for w in ("-ex", s)] +
             [str(ELVES[board]), "-ex", f"target extended-remote :{live.port}", "-ex",
-             "set var crash_after = 0", "-x", str(ROOT / "tests" / "gdb" / "random_stops.py")],
+             "tbreak main", "-ex", "continue", "-ex", "set var crash_after = 0", "-x", str(ROOT / "tests" / "gdb" / "random_stops.py")],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE,
             env=dict(environment(), STOPS_SEED="7", STOPS_COUNT=str(STOPS),
                      STOPS_OUT=str(place / "stops"), STOPS_TRUTH=str(path.parent / "truth"),
@@ -111,7 +111,7 @@ def _(board):
 @each(["virtual-a9", "virtual-m3"], "detach, attach again: the history of before is there")
 def _(board):
     with Live(board_file(board)) as live:
-        session(live, board, "set var crash_after = 0", "break add_value", "continue", "delete",
+        session(live, board, "tbreak main", "continue", "set var crash_after = 0", "break add_value", "continue", "delete",
                 "detach")
         s = session(live, board, "record btrace", "info record", "record instruction-history",
                     live.mark())
