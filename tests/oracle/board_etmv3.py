@@ -245,7 +245,8 @@ def test_single_steps(folder, program):
     arguments = {"protocol": "etmv3", "format": "raw"}
     first = common.run_board(folder, program, arguments)
     second = common.run_board(folder, program, arguments, extra=["-singlestep"], timeout=120)
-    report.check(f"board: {program.machine.core}{program.machine.variant}, blocks of one instruction make no difference",
+    name = program.machine.core + program.machine.variant
+    report.check(f"board: {name}, blocks of one instruction make no difference",
                  [] if first == second else ["bytes differ"], f"{len(first[1])} bytes")
 
 
