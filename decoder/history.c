@@ -515,6 +515,64 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
     return window_slot_end(slot);
 }
 
+/* What the ledger says of the bytes from `offset` on will be said again. */
+static void forget_gaps(struct history *h, uint64_t offset)
+{
+    while (h->gap_count && h->gaps[h->gap_count - 1].offset >= offset) {
+        h->gap_totals[h->gaps[h->gap_count - 1].cause]--;
+        h->gap_count--;
+    }
+    memset(&h->last_gap, 0, sizeof h->last_gap);
+}
+
+/* Stored bytes up to `end` through the live decoder, with checkpoints as on the first way. */
+static int append_stored(struct history *h, uint64_t end)
+{
+    while (stream_offset(&h->live) < end) {
+        if (stream_offset(&h->live) >= next_checkpoint(h)) {
+            int error = add_checkpoint(h);
+            if (error)
+                return error;
+        }
+        uint64_t to = next_checkpoint(h) < end ? next_checkpoint(h) : end;
+        int error = decode_bytes(h, &h->live, to, &h->sink);
+        flush_live(h, &h->sink.out);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+int history_again(struct history *h)
+{
+    struct stream saved;
+    if (h->checkpoint_count == 0)
+        return BT_OK;
+    uint64_t end = stream_offset(&h->live);
+    size_t mark_count = h->mark_count;
+    memset(&saved, 0, sizeof saved);
+    memcpy(&saved, h->states, h->state_size);
+    stream_resume(&h->live, &saved, &h->code);
+    forget_gaps(h, h->checkpoints[0].offset);
+    h->checkpoint_count = 1;
+    for (size_t i = 0; i < WINDOW_CACHE; i++)
+        h->windows[i].valid = false;
+    /* Checkpoints count the marks that come before them. */
+    int error = BT_OK;
+    h->mark_count = 0;
+    while (h->mark_count < mark_count && !error) {
+        const struct mark *mark = &h->marks[h->mark_count];
+        bool before = h->mark_base + h->mark_count < h->checkpoints[0].marks;
+        if (!before)
+            error = append_stored(h, mark->offset);
+        h->mark_count++;
+        if (!before && !error)
+            apply_mark(&h->live, mark, &h->sink);
+    }
+    h->mark_count = mark_count;
+    return error ? error : append_stored(h, end);
+}
+
 /* The slot of checkpoint number `id` decoded to the given end, or the one to be used for it. */
 static struct window_slot *choose_slot(struct history *h, uint64_t id, uint64_t end_offset,
                                        uint64_t end_marks)

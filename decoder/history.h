@@ -75,6 +75,12 @@ int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes);
 /* Code has been written: what comes next is followed through this generation of the image. */
 int history_set_generation(struct history *h, uint32_t generation);
 
+/*
+ * Code that was missing is there now: decodes all that is kept again. Numbers from the oldest kept
+ * instruction on may change. 0 or BT_ERR_NOMEM, or what `read` returned.
+ */
+int history_again(struct history *h);
+
 /* No more bytes will come. */
 void history_finish(struct history *h);
 

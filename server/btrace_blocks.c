@@ -246,7 +246,7 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
     struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since};
     struct code_options options = {0};
     struct history_tail tail;
-    struct btrace_mark unused;
+    struct btrace_mark unused = {.valid = false};
     enum bt_isa isa = BT_ISA_A32;
     b.max_blocks = view->size / BTRACE_BLOCK_BYTES;
     b.max_instructions = BTRACE_MAX_INSTRUCTIONS;

@@ -32,6 +32,10 @@ static void on_again(void *ctx)
 {
     struct live *l = ctx;
     pipeline_lost(l->pipeline, 0);
+    uv_mutex_lock(&l->lock);
+    if (l->recorder)
+        recorder_lost(l->recorder);
+    uv_mutex_unlock(&l->lock);
 }
 
 /* ---- the virtual board's control socket ------------------------------------------------------ */
@@ -132,6 +136,8 @@ static int thread_of(const struct live_core *c)
 
 static void read_next_core(struct live *l)
 {
+    if (!gdb_upstream_is_ready(l->upstream))
+        return;
     while ((unsigned)l->reading < l->config->core_count) {
         int thread = thread_of(&l->cores[l->reading]);
         if (thread < gdb_upstream_cores(l->upstream) &&
@@ -141,7 +147,7 @@ static void read_next_core(struct live *l)
         l->reading++;
     }
     l->reading = -1;
-    stop_done(l);
+    live_code_complete(l, stop_done);
 }
 
 static void after_drain(uv_work_t *work, int status)
@@ -176,6 +182,7 @@ static void on_resumed(void *ctx)
 {
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
+    live_code_commit(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].regs.known = 0;
 }
@@ -191,24 +198,29 @@ static void on_ready(void *ctx, int error)
         tell_ready(l, BT_OK);
 }
 
-static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
+void live_was_reset(struct live *l)
 {
-    struct live *l = ctx;
-    (void)address, (void)length;
-    if (change == GDB_CHANGE_MEMORY)
-        return;
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].moved = true;
-    if (l->reading < 0 && !l->draining) { /* the PC may be another one */
+    if (l->reading < 0 && !l->draining && !l->code.reading) { /* the PC may be another one */
         l->reading = 0;
         read_next_core(l);
     }
+}
+
+static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
+{
+    if (change == GDB_CHANGE_MEMORY)
+        live_code_written(ctx, address, length);
+    else
+        live_was_reset(ctx);
 }
 
 static void on_lost(void *ctx)
 {
     struct live *l = ctx;
     l->reading = -1;
+    l->code.reading = false;
     fprintf(stderr, "btraced serve: the target's GDB server closed the connection\n");
 }
 
@@ -374,6 +386,7 @@ void live_release(struct live *l)
         code_image_release(&l->cores[i].image);
         elf_image_close(l->cores[i].elf);
     }
+    live_code_release(l);
     uv_mutex_destroy(&l->lock);
 }
 

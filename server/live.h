@@ -13,6 +13,7 @@
 #include "drivers/elf_image.h"
 #include "server/board_process.h"
 #include "server/btrace_blocks.h"
+#include "server/live_code.h"
 #include "server/pipeline.h"
 #include "server/recorder.h"
 #include "server/trace_link.h"
@@ -56,6 +57,8 @@ struct live {
     uint32_t size;    /* of GDB's buffer */
     uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
+    struct live_code code;
+    void (*code_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
     uint64_t rate, rate_bytes, rate_time;
     void (*ready)(void *ctx, struct live *l, int error);
@@ -82,6 +85,9 @@ void live_release(struct live *l);
 
 /* Operations of gdb_session_init_upstream(), with a struct live as context. */
 extern const struct gdb_target live_target;
+
+/* The target has started over: its registers are others, and no delta leads there. */
+void live_was_reset(struct live *l);
 
 /* A new connection of GDB. */
 void live_connected(struct live *l);

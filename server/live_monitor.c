@@ -230,10 +230,12 @@ static int cmd_off(struct live *l, int core, const char *rest, const struct cons
 
 static int cmd_filter(struct live *l, int core, const char *rest, const struct console *c)
 {
-    char line[200];
     (void)core;
-    snprintf(line, sizeof line, "filter %s", *rest ? rest : "none");
-    return ask(l, line, c, "the filter is set");
+    bool known = strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0;
+    if (known)
+        return ask(l, rest, c, "the filter is set");
+    console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
+    return BT_OK;
 }
 
 static int cmd_record_start(struct live *l, int core, const char *rest, const struct console *c)
@@ -269,6 +271,34 @@ static int cmd_record_stop(struct live *l, int core, const char *rest, const str
     return BT_OK;
 }
 
+static void on_reset(void *ctx, const char *reply, size_t len)
+{
+    struct live *l = ctx;
+    (void)reply, (void)len;
+    live_was_reset(l);
+}
+
+/* The other server's own words for it; its answer comes before GDB's next packet does. */
+static int cmd_reset(struct live *l, int core, const char *rest, const struct console *c)
+{
+    char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
+    (void)core;
+    if (!l->config->reset[0])
+        return BT_ERR_UNSUPPORTED;
+    if (*rest && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
+        console_say(c, "monitor reset, or reset halt: 'continue' runs it\n");
+        return BT_OK;
+    }
+    size_t n = strlen(packet);
+    for (const char *p = l->config->reset; *p; p++)
+        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
+    if (gdb_upstream_ask(l->upstream, packet, n, on_reset, l) != BT_OK)
+        console_say(c, "the target's GDB server cannot be asked now\n");
+    else
+        console_say(c, "reset; the target is halted\n");
+    return BT_OK;
+}
+
 static int cmd_version(struct live *l, int core, const char *rest, const struct console *c)
 {
     (void)l, (void)core, (void)rest;
@@ -287,9 +317,10 @@ static const struct {
     {"trace gaps", cmd_gaps, "where trace of the selected thread's core is missing, and why"},
     {"trace on", cmd_on, "go on tracing"},
     {"trace off", cmd_off, "stop tracing"},
-    {"trace filter", cmd_filter, "include|exclude START-END, or none: addresses that are traced"},
+    {"trace filter", cmd_filter, "include|exclude START-END|none: addresses that are traced"},
     {"record start", cmd_record_start, "[FOLDER]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, "end that; the folder can be replayed"},
+    {"reset", cmd_reset, "reset the target; it stays halted"},
     {"version", cmd_version, "version of the server"},
     {"help", cmd_help, "this list"},
 };
@@ -299,9 +330,8 @@ static int cmd_help(struct live *l, int core, const char *rest, const struct con
 {
     (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    if (l->config->reset[0])
-        console_say(c, "monitor reset          reset the target, halted\n");
+        if (commands[i].run != cmd_reset || l->config->reset[0])
+            console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
     console_say(c, "everything else is for the target's own GDB server\n");
     return BT_OK;
 }

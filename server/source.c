@@ -32,7 +32,7 @@ int source_need_reg(const struct snapshot_device *d, const char *name, uint32_t 
     uint64_t v;
     if (snapshot_reg(d, name, &v)) {
         message_set(why,
-                    "%s: register %s is missing in [regs]: the trace of '%s' cannot be decoded "
+                    "%s: register %s is missing: the trace of '%s' cannot be decoded "
                     "without it",
                     d->path, name, d->name);
         return BT_ERR_FORMAT;

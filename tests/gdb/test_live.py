@@ -186,6 +186,80 @@ def _(board):
     expect(len(listing.splitlines()) > 1000, "few instructions")
 
 
+@each(["virtual-a9", "virtual-m3"], "no program named: the code is read from the target")
+def _(board):
+    path = board_file(board)
+    path.write_text(re.sub(r"^program = .*\n", "", path.read_text(), flags=re.MULTILINE))
+    with Live(path) as live:
+        s = session(live, board, "record btrace", "tbreak add_value", "continue", "info record",
+                    "set record instruction-history-size 2000", "record instruction-history",
+                    live.mark(), "monitor trace status")
+        truth = live.truth(s[live.mark()])
+        equal(record_counts(s["info record"])[2], 0, "gaps")
+        tail_of(history(s["record instruction-history"]), truth, 2000)
+        has(s["monitor trace status"], r"^gaps          none$")
+
+
+@each(["virtual-a9"], "code that GDB has written is followed from then on, what ran before as it was")
+def _(board):
+    # compare() returns at once: mov r0, #0; bx lr. Other words at the same place, then the old.
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "tbreak compare", "continue", "info record",
+                    "set record instruction-history-size 40", "record instruction-history",
+                    "set var *(unsigned *) compare = 0xe3a00000",
+                    "set var *((unsigned *) compare + 1) = 0xe12fff1e",
+                    "finish", "record instruction-history", "tbreak add_value", "continue",
+                    "info record", "record instruction-history", live.mark())
+        lists = s.all("record instruction-history")
+        tail_of(history(lists[2]), live.truth(s[live.mark()]), 40)
+        texts = [row.text for row in history(lists[1])][-2:]
+        expect(texts[0].startswith("mov") and texts[1].startswith("bx"), f"written code: {texts}")
+        equal(record_counts(s.all("info record")[1])[2], 0, "gaps")
+
+
+@each(["virtual-m3"], "load into the target: its history is followed")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "load", "tbreak main", "continue", "tbreak compare",
+                    "continue", "info record", "record instruction-history", live.mark())
+        has(s["load"], r"^Loading section \.")
+        tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
+        equal(record_counts(s["info record"])[2], 0, "gaps")
+
+
+@each(["virtual-a9", "virtual-m3"], "monitor reset: from the start again")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "record btrace", "p/x $pc", "tbreak add_value", "continue",
+                    "info record", "monitor reset halt", "shell sleep 0.3", "flushregs", "p/x $pc",
+                    "tbreak main", "continue", "info record", "record instruction-history",
+                    live.mark())
+        equal(value(s.all("p/x $pc")[1]), value(s.all("p/x $pc")[0]), "PC after the reset")
+        tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
+        lacks(s.text, "delta trace")
+
+
+@each(["virtual-a9", "virtual-m3"], "monitor trace filter: an excluded function is not in the history")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "tbreak main", "continue", "record btrace", "p/x (unsigned) &compare & ~1",
+                    "tbreak add_value", "continue", "tbreak add_value", "continue",
+                    "set record function-call-history-size 0", "record function-call-history")
+        start = value(s["p/x (unsigned) &compare & ~1"])
+        names = run(["arm-none-eabi-nm", "-S", str(ELVES[board])])
+        size = int(has(names, r"^[0-9a-f]+ ([0-9a-f]+) \w compare$")[1], 16)
+        has(s["record function-call-history"], r"\tcompare$")
+    with Live(board_file(board)) as live:
+        s = session(live, board, "tbreak main", "continue", "record btrace",
+                    f"monitor trace filter exclude {start:#x}-{start + size - 1:#x}",
+                    "tbreak add_value", "continue", "tbreak add_value", "continue",
+                    "set record function-call-history-size 0", "record function-call-history",
+                    "monitor trace filter nonsense")
+        lacks(s["record function-call-history"], r"\tcompare$")
+        has(s["record function-call-history"], r"\tfind_topic$")
+        has(s["monitor trace filter nonsense"], "include|exclude")
+
+
 # ---- limits and bad input ----
 
 def refused(arguments, code, pattern):
