@@ -323,7 +323,7 @@ size_t stream_state_size(enum stream_protocol protocol)
     size_t head = offsetof(struct stream, u);
     switch (protocol) {
     case STREAM_PTM:
-        return head + sizeof(struct stream_ptm);
+        return head + offsetof(struct stream_ptm, flow) + offsetof(struct ptm_flow, rs_from);
     case STREAM_ETMV3:
         return head + sizeof(struct stream_etmv3);
     case STREAM_ETMV2:
@@ -390,19 +390,19 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
     size_t max = BATCH;
     while (len > 0) {
         size_t used = sink->packet ? 0 : follow(s, data, len, &sink->out);
-        if (used == 0) {
-            bool hunting = !synced(s);
-            uint64_t lost = lost_at(s);
-            used = parse(s, data, len, max, &b);
-            if (hunting || lost != lost_at(s))
-                count_skipped(s, &b);
-            take_packets(s, &b, sink);
-            max = 2 * max < BATCH ? 2 * max : BATCH;
-        } else {
-            if (!flow_room(&sink->out))
-                sink->flush(sink->ctx, &sink->out);
-            max = FEW;
+        data += used;
+        len -= used;
+        if (!flow_room(&sink->out)) {
+            sink->flush(sink->ctx, &sink->out);
+            continue;
         }
+        max = used ? FEW : 2 * max < BATCH ? 2 * max : BATCH;
+        bool hunting = !synced(s);
+        uint64_t lost = lost_at(s);
+        used = parse(s, data, len, max, &b);
+        if (hunting || lost != lost_at(s))
+            count_skipped(s, &b);
+        take_packets(s, &b, sink);
         data += used;
         len -= used;
     }
@@ -424,13 +424,6 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
     if (!flow_room(&sink->out))
         sink->flush(sink->ctx, &sink->out);
     put_out(s, &sink->out);
-}
-
-void stream_set_generation(struct stream *s, uint32_t generation)
-{
-    struct flow_core *core = core_of(s);
-    core->generation = generation;
-    flow_core_link(core, core->code);
 }
 
 uint64_t stream_instructions(const struct stream *s)

@@ -96,7 +96,7 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
 
 /*
  * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
- * stream_state_size() bytes: what is behind belongs to other protocols.
+ * stream_state_size() bytes: what is behind belongs to other protocols, or is void in a copy.
  */
 size_t stream_state_size(enum stream_protocol protocol);
 void stream_save(const struct stream *s, struct stream *copy);
@@ -113,9 +113,6 @@ void stream_gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes,
 
 /* End of the stream: what is incomplete is reported to `packet`, what is held back is put out. */
 void stream_finish(struct stream *s, struct stream_sink *sink);
-
-/* From here on code is looked up as of this generation of the program image. */
-void stream_set_generation(struct stream *s, uint32_t generation);
 
 uint64_t stream_offset(const struct stream *s);        /* bytes taken */
 uint64_t stream_instructions(const struct stream *s);  /* instructions put out */
