@@ -426,6 +426,13 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
     put_out(s, &sink->out);
 }
 
+void stream_set_generation(struct stream *s, uint32_t generation)
+{
+    struct flow_core *core = core_of(s);
+    core->generation = generation;
+    flow_core_link(core, core->code);
+}
+
 uint64_t stream_instructions(const struct stream *s)
 {
     return const_core(s)->instructions;
