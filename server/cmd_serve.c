@@ -55,13 +55,15 @@ static const struct option options[] = {
 static const char serve_help[] =
     "usage: btraced serve -c BOARD [OPTION]...\n"
     "Serves a live target to GDB, with the history of what it executed at every halt.\n"
-    "BOARD is a board file, or the name of an installed one (virtual-a9, virtual-m3 ...).\n"
+    "BOARD is a board file, or the name of an installed one: virtual-a9, virtual-a9-smp,\n"
+    "virtual-m3, virtual-m4. Ends at Ctrl-C, and ends what it has started.\n"
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"
     "                         port 0 takes a free one\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
-    "  --record FOLDER        write the raw trace to disk as it comes\n"
+    "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"
+    "                         a new numbered one in it if it exists\n"
     "  --check-config         read the board file, say what is wrong with it, and end\n"
     "\n"
     "example:\n"
@@ -69,7 +71,8 @@ static const char serve_help[] =
     "  (gdb) target extended-remote :3333\n"
     "  (gdb) record btrace\n"
     "  (gdb) continue\n"
-    "  (gdb) record function-call-history\n";
+    "  (gdb) record function-call-history\n"
+    "  (gdb) monitor help\n";
 
 static const char record_help[] =
     "usage: btraced record -c BOARD --record FOLDER [OPTION]...\n"
@@ -78,8 +81,9 @@ static const char record_help[] =
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --record FOLDER        made anew; a numbered folder in it if it exists\n"
-    "  --seconds N            end after so many seconds\n"
+    "  --seconds N            end after so many seconds, 1 to 86400\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
+    "  --check-config         read the board file, say what is wrong with it, and end\n"
     "\n"
     "example:\n"
     "  btraced record -c virtual-a9 --record run --seconds 2\n"
@@ -281,7 +285,8 @@ static int run(struct serve *s)
         return complain(s, &why, EXIT_INPUT);
     code = load(s);
     if (!code && s->check_only) {
-        printf("%s: good: %s, %u cores\n", s->config.path, s->config.name, s->config.core_count);
+        printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
+               s->config.core_count == 1 ? "" : "s");
     } else if (!code) {
         uv_loop_init(&s->loop);
         watch(s);

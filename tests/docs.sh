@@ -21,7 +21,7 @@ out=$(mandoc -Tlint -Wwarning docs/btraced.1 2>&1)
 report "man page is well formed" $? "$out"
 
 missing=""
-for command in decode replay; do
+for command in serve record replay decode; do
     for option in $(build/btraced $command --help | grep -oE -- '--[a-z-]+' | sort -u); do
         [ "$option" = --help ] && continue
         grep -q -- "Fl -${option#--}\b\|-${option#--}\b" docs/btraced.1 ||
@@ -31,24 +31,38 @@ done
 [ -z "$missing" ]
 report "man page names every option" $? "missing:$missing"
 
-# Each line of a block marked `sh` in the README, in a folder of its own; those that need root, a
-# network or a running server are tested by the demo and the GDB tests instead.
-block=$(awk '/^```sh/ {on = 1; next} /^```/ {on = 0} on' README.md)
+missing=""
 count=0
-while read -r line; do
-    case $line in
-    '' | \#* | git\ clone* | cd\ * | make\ demo* | make\ check* | make\ bench* | make\ fuzz*) continue ;;
-    sudo\ * | make\ deps* | *replay* | gdb-multiarch*) continue ;;
-    esac
+while read -r name; do
     count=$((count + 1))
-    out=$(bash -c "$line" 2>&1)
-    report "README: $line" $? "$out"
-done <<<"$block"
-[ "$count" -gt 0 ]
-report "README has commands to try" $? ""
+    grep -Eq "^\.It.* Ic (.* , )?$name( |\$)" docs/btraced.1 || missing="$missing '$name'"
+done < <(sed -n 's/^    {"\([a-z ]*\)", cmd_[a-z_]*, "..*/\1/p' server/live_monitor.c)
+[ -z "$missing" ] && [ "$count" -gt 4 ]
+report "man page names every monitor command" $? "missing of $count:$missing"
+
+missing=""
+while IFS='=' read -r name number; do
+    awk -v n="$number" '/^\.Sh EXIT STATUS/ {on = 1} on && $1 == ".It" && $2 == n {found = 1}
+        END {exit !found}' docs/btraced.1 || missing="$missing $name"
+done < <(sed -n 's/^ *\(EXIT_[A-Z]*\) = \([0-9]*\),.*/\1=\2/p' server/exit_codes.h)
+[ -z "$missing" ]
+report "man page names every exit code" $? "missing:$missing"
+
+# Files that the pages point to are there.
+missing=""
+for page in README.md CONTRIBUTING.md docs/*.md; do
+    for target in $(grep -oE '\]\([^)#]+' "$page" | sed 's/^](//' | grep -v '^http'); do
+        [ -e "$(dirname "$page")/$target" ] || missing="$missing $page:$target"
+    done
+done
+[ -z "$missing" ]
+report "links lead to files" $? "missing:$missing"
+
+tests/demo/readme.py || code=1
 
 out=$(make -s install DESTDIR="$PWD/build/install" PREFIX=/usr 2>&1 &&
-    build/install/usr/bin/btraced --version && test -f build/install/usr/share/man/man1/btraced.1)
+    build/install/usr/bin/btraced --version && test -f build/install/usr/share/man/man1/btraced.1 &&
+    build/install/usr/bin/btraced serve -c virtual-a9 --check-config)
 report "make install" $? "$out"
 
 hits=$(git ls-files | grep -vE '^(tests/fuzz/seeds|tests/demo/(recording|crash.elf|run.txt.gz))' |

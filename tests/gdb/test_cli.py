@@ -8,9 +8,10 @@ import signal
 import socket
 import subprocess
 
+from live_gdb import CONFIGS, PROGRAMS, Live, board_file, tail_of
 from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, Client, Server, Suite, capture,
-                        copy_recording, demo_run, environment, equal, expect, folder, has, lacks,
-                        same_list)
+                        copy_recording, demo_run, environment, equal, expect, folder, gdb, has,
+                        history, lacks, same_list)
 
 RECORDING = str(DEMO / "recording")
 COLUMNS = {
@@ -21,6 +22,7 @@ COLUMNS = {
     "events": ["core", "index", "offset", "event", "detail"],
     "summary": ["source", "key", "value"],
 }
+COMMANDS = ("serve", "record", "replay", "decode")
 NUMBERS = {"offset", "index", "size", "cycles", "count", "value"}
 suite = Suite()
 
@@ -56,13 +58,13 @@ def listed(listing, form, *arguments):
 def _():
     code, out, err = btraced("--help")
     equal((code, err), (0, ""), "exit code and messages")
-    for word in ("replay", "decode", "serve", "--version"):
+    for word in (*COMMANDS, "--version"):
         expect(word in out, f"the help does not name {word}")
     equal(btraced("-h")[:2], (0, out), "-h")
     code, out, err = btraced("--version")
     equal((code, err), (0, ""), "exit code and messages")
     has(out, r"\Abtraced \d+\.\d+\.\d+\n\Z")
-    for command in ("replay", "decode"):
+    for command in COMMANDS:
         code, out, err = btraced(command, "--help")
         equal((code, err), (0, ""), "exit code and messages")
         has(out, rf"\Ausage: btraced {command} ")
@@ -81,8 +83,13 @@ def _():
     refused(2, "no command 'bogus'", "bogus")
     refused(2, "no command '--bogus'", "--bogus")
     refused(2, "no command ''", "")
-    refused(2, "^btraced serve: live trace is not available in this version", "serve")
-    refused(2, "not available", "serve", "-c", "any.conf")
+    for command in ("serve", "record"):
+        refused(2, f"^btraced {command}: unrecognized option '--bogus'", command, "--bogus")
+        refused(2, f"^btraced {command}: option requires an argument -- 'c'", command, "-c")
+        refused(2, f"^btraced {command}: no board file: -c BOARD", command)
+        refused(2, f"^btraced {command}: a board file is named with -c", command, "virtual-a9")
+    refused(2, "not known here", "serve", "-c", "virtual-a9", "--seconds", "1")
+    refused(2, "not known here", "record", "-c", "virtual-a9", "--listen", ":0")
     refused(2, "^btraced replay: unrecognized option '--bogus'", "replay", "--bogus", RECORDING)
     refused(2, "requires an argument", "replay", "--listen")
     for command in ("replay", "decode"):
@@ -104,6 +111,60 @@ def _():
             RECORDING)
     refused(2, "one listing at a time", "decode", "--format", "json", "--summary", "--blocks",
             RECORDING)
+
+
+@suite.test("cli: values of the options of serve and record")
+def _():
+    for wrong in ("0", "", "x", "1x", "-1", "86401", "99999999999999999999"):
+        refused(2, "--seconds wants a number from 1 to 86400", "record", "-c", "virtual-a9",
+                "--record", "x", "--seconds", wrong)
+    refused(2, "no folder: --record FOLDER, or .record. dir in .*virtual-a9.conf", "record", "-c",
+            "virtual-a9")
+    for wrong in ("", "x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:65536"):
+        refused(2, "--listen wants ADDRESS:PORT", "serve", "-c", "virtual-a9", "--listen", wrong)
+    refused(4, "cannot use the program '/nonexistent' of core cpu0", "serve", "-c", "virtual-a9",
+            "--program", "/nonexistent")
+    refused(4, "cannot record to '/nonexistent/x': No such file", "record", "-c", "virtual-a9",
+            "--record", "/nonexistent/x")
+
+
+@suite.test("cli: boards by name and by file, checked without being started")
+def _():
+    for board, cores in (("virtual-a9", "1 core"), ("virtual-a9-smp", "2 cores"),
+                         ("virtual-m3", "1 core"), (str(CONFIGS / "virtual-m4.conf"), "1 core")):
+        code, out, err = btraced("serve", "-c", board, "--check-config")
+        equal((code, err), (0, ""), f"exit code and messages for {board}")
+        has(out, rf"^/.*\.conf: good: virtual-\S+, {cores}$")
+    refused(2, "virtal-a9: no such board in '.*'; did you mean 'virtual-a9'", "serve", "-c",
+            "virtal-a9", "--check-config")
+    refused(2, "no-such.conf", "record", "-c", "./no-such.conf", "--record", "x")
+
+
+@suite.test("cli: a board whose target and trace come over TCP, without a control socket")
+def _():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(
+            ("127.0.0.1", 0)) as two:
+        target, trace = (s.getsockname()[1] for s in (one, two))
+    path = board_file("virtual-a9")
+    text = path.read_text()
+    for old, new in (("connect = unix:$RUN/gdb", f"connect = localhost:{target}"),
+                     ("listen = unix:$RUN/trace", f"listen = 127.0.0.1:{trace}"),
+                     ("control = unix:$RUN/control\n", ""),
+                     ("-chardev socket,path=$RUN/gdb,server=on,wait=off,id=gdb -gdb chardev:gdb",
+                      f"-gdb tcp:127.0.0.1:{target}"),
+                     ("out=unix:$RUN/trace", f"out=tcp:127.0.0.1:{trace}")):
+        expect(old in text, f"the board file lacks {old}")
+        text = text.replace(old, new)
+    path.write_text(text)
+    with Live(path) as live:
+        s = gdb(live.port, ["record btrace", "tbreak add_value", "continue", "info record",
+                            "record instruction-history", live.mark(), "monitor trace status",
+                            "monitor trace off"], elf=PROGRAMS / "crash-a9.elf",
+                connect="target extended-remote")
+        rows = history(s["record instruction-history"])
+        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace off"], "^this board has no way to do that: no .trace. control in ")
+        tail_of(rows, live.truth(s[live.mark()]), 10)
 
 
 @suite.test("cli: where replay listens")
