@@ -9,6 +9,7 @@
 #define ASYNC_ZEROS 5
 #define ASYNC_END   0x80
 #define END_MARKER  0x01
+#define EXC_RETURN  0x76
 #define PER_STEP    3 /* packets that one step may give */
 
 /* Headers below 0x80 that are no branch, by value / 2 (digest 3.2). */
@@ -28,20 +29,20 @@ enum {
 };
 
 static const uint8_t header_class[64] = {
-    [0x02 / 2] = H_DATA,   [0x06 / 2] = H_DATA,    [0x0a / 2] = H_DATA,
-    [0x0e / 2] = H_DATA,   [0x20 / 2] = H_DATA,    [0x22 / 2] = H_DATA,
-    [0x24 / 2] = H_DATA,   [0x26 / 2] = H_DATA,    [0x28 / 2] = H_DATA,
-    [0x2a / 2] = H_DATA,   [0x2c / 2] = H_DATA,    [0x2e / 2] = H_DATA,
-    [0x40 / 2] = H_DATA,   [0x44 / 2] = H_DATA,    [0x48 / 2] = H_DATA,
-    [0x4c / 2] = H_DATA,   [0x50 / 2] = H_DATA,    [0x54 / 2] = H_DATA,
-    [0x58 / 2] = H_DATA,   [0x5c / 2] = H_DATA,    [0x60 / 2] = H_DATA,
-    [0x62 / 2] = H_DATA,   [0x64 / 2] = H_DATA,    [0x68 / 2] = H_DATA,
-    [0x6a / 2] = H_DATA,   [0x6c / 2] = H_DATA,    [0x74 / 2] = H_DATA,
-    [0x78 / 2] = H_DATA,   [0x7a / 2] = H_DATA,    [0x7c / 2] = H_DATA,
-    [0x04 / 2] = H_COUNT,  [0x08 / 2] = H_ISYNC,   [0x0c / 2] = H_TRIGGER,
-    [0x3c / 2] = H_VMID,   [0x42 / 2] = H_TIME,    [0x46 / 2] = H_TIME,
-    [0x66 / 2] = H_IGNORE, [0x6e / 2] = H_CONTEXT, [0x70 / 2] = H_ISYNC_COUNT,
-    [0x76 / 2] = H_EXIT,   [0x7e / 2] = H_ENTRY,
+    [0x02 / 2] = H_DATA,       [0x06 / 2] = H_DATA,    [0x0a / 2] = H_DATA,
+    [0x0e / 2] = H_DATA,       [0x20 / 2] = H_DATA,    [0x22 / 2] = H_DATA,
+    [0x24 / 2] = H_DATA,       [0x26 / 2] = H_DATA,    [0x28 / 2] = H_DATA,
+    [0x2a / 2] = H_DATA,       [0x2c / 2] = H_DATA,    [0x2e / 2] = H_DATA,
+    [0x40 / 2] = H_DATA,       [0x44 / 2] = H_DATA,    [0x48 / 2] = H_DATA,
+    [0x4c / 2] = H_DATA,       [0x50 / 2] = H_DATA,    [0x54 / 2] = H_DATA,
+    [0x58 / 2] = H_DATA,       [0x5c / 2] = H_DATA,    [0x60 / 2] = H_DATA,
+    [0x62 / 2] = H_DATA,       [0x64 / 2] = H_DATA,    [0x68 / 2] = H_DATA,
+    [0x6a / 2] = H_DATA,       [0x6c / 2] = H_DATA,    [0x74 / 2] = H_DATA,
+    [0x78 / 2] = H_DATA,       [0x7a / 2] = H_DATA,    [0x7c / 2] = H_DATA,
+    [0x04 / 2] = H_COUNT,      [0x08 / 2] = H_ISYNC,   [0x0c / 2] = H_TRIGGER,
+    [0x3c / 2] = H_VMID,       [0x42 / 2] = H_TIME,    [0x46 / 2] = H_TIME,
+    [0x66 / 2] = H_IGNORE,     [0x6e / 2] = H_CONTEXT, [0x70 / 2] = H_ISYNC_COUNT,
+    [EXC_RETURN / 2] = H_EXIT, [0x7e / 2] = H_ENTRY,
 };
 
 void etmv3_init(struct etmv3 *p, const struct etmv3_config *config)
@@ -316,6 +317,22 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
     return 0;
 }
 
+/* What exceptions are made of, whole in the bytes at hand; 0: it is something else. */
+static size_t exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
+                               struct etmv3_packet *k)
+{
+    struct cursor c = {data, end};
+    if (*data == EXC_RETURN) {
+        single(k, ETMV3_EXC_RETURN);
+        k->size = 1;
+        return 1;
+    }
+    if (!(*data & 1) || *data == END_MARKER || etmv3_parse_branch(p, &c, k) != PARSED)
+        return 0;
+    k->size = (uint16_t)(c.p - data);
+    return k->size;
+}
+
 /* Synced: P-headers and short branches, which most of a stream is, as many as there are. Adds
  * packets; returns bytes consumed. */
 static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
@@ -343,8 +360,16 @@ static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
             at++;
             continue;
         }
-        if (!etmv3_short_branch(p, at, end, &branch))
-            break;
+        if (!etmv3_short_branch(p, at, end, &branch)) {
+            clear_packet(k, p->offset + (size_t)(at - data));
+            size_t size = exception_packet(p, at, end, k);
+            if (size == 0)
+                break;
+            partial = p->base.known ? 0 : ETMV3_PARTIAL;
+            state = etmv3_state(p, &p->base);
+            at += size;
+            continue;
+        }
         p->base.address = branch.address;
         *k = (struct etmv3_packet){.offset = p->offset + (size_t)(at - data),
                                    .value = branch.address,
@@ -366,8 +391,9 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
     while (p->carry_len && i < len && n + PER_STEP <= max)
         i += step_carried(p, data + i, len - i, out, &n);
     while (i < len && n + PER_STEP <= max) {
-        if (p->synced && !p->in_zeros && (data[i] & 0x81) && !p->config.data_only) {
-            size_t got = parse_common_run(p, data + i, len - i, out + n, max - n, &n);
+        if (p->synced && !p->in_zeros && data[i] && !p->config.data_only) {
+            size_t got =
+                parse_common_run(p, data + i, len - i, out + n, max - n - (PER_STEP - 1), &n);
             i += got;
             if (got)
                 continue;

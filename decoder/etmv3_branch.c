@@ -48,6 +48,30 @@ static bool address_bytes(bool alternative, struct cursor *c, struct address *a)
     return true;
 }
 
+/* The same where five bytes are at hand: most exceptions have as many. */
+static void address_at_hand(bool alternative, struct cursor *c, struct address *a)
+{
+    uint32_t w = etmv3_word(c->p), stop = ~w & 0x80808080u;
+    if (stop) {
+        unsigned place = (unsigned)__builtin_ctz(stop);
+        bool short_byte = alternative && place > 7;
+        a->bytes = (uint8_t)(place / 8 + 1);
+        a->bits = (uint8_t)(7 * a->bytes - 1 - short_byte);
+        a->value = etmv3_address_bits(w) & ((1u << a->bits) - 1);
+        a->info = short_byte && (w >> (place - 1) & 1);
+        a->in_line = false;
+        a->fifth = 0;
+    } else {
+        a->bytes = 5;
+        a->bits = 27;
+        a->value = etmv3_address_bits(w);
+        a->fifth = c->p[4];
+        a->in_line = a->fifth & 0x80;
+        a->info = (a->fifth & 0xc0) == 0x40;
+    }
+    c->p += a->bytes;
+}
+
 /* Digest 8.2: what the fifth byte says; false for a reserved code. */
 static bool fifth_byte(const struct address *a, struct etmv3_base *base)
 {
@@ -131,7 +155,9 @@ static uint16_t in_line_number(uint8_t fifth, uint32_t vector)
 
 static int take_apart(const struct etmv3 *p, struct cursor *c, struct address *a, struct info *x)
 {
-    if (!address_bytes(p->config.alternative, c, a))
+    if (c->end - c->p >= 5)
+        address_at_hand(p->config.alternative, c, a);
+    else if (!address_bytes(p->config.alternative, c, a))
         return NEED_MORE;
     if (a->in_line && p->config.alternative)
         return BAD;

@@ -43,6 +43,17 @@ int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k
  */
 int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base);
 
+static inline uint32_t etmv3_word(const uint8_t *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* Address bits in the first four bytes of a branch packet: 6, then 7 each. */
+static inline uint32_t etmv3_address_bits(uint32_t w)
+{
+    return (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
+}
+
 /* A branch packet of up to four address bytes, without exception information. */
 struct etmv3_short {
     uint32_t address;
@@ -56,7 +67,7 @@ static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, c
 {
     if (end - b < 4)
         return false;
-    uint32_t w = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t w = etmv3_word(b);
     uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;
@@ -66,9 +77,7 @@ static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, c
         return false;
     unsigned shift = (0x012u >> 4 * p->base.isa) & 3; /* Jazelle, T32, A32 */
     uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + shift)) - 1;
-    uint32_t value =
-        (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
-    k->address = (p->base.address & ~mask) | (value << shift & mask);
+    k->address = (p->base.address & ~mask) | (etmv3_address_bits(w) << shift & mask);
     k->size = (uint8_t)(place / 8 + 1);
     return true;
 }
