@@ -51,11 +51,7 @@ struct history {
     size_t mark_count;
     size_t mark_max;
     uint64_t mark_base;
-    struct history_gap *gaps;
-    size_t gap_count;
-    size_t gap_max;
-    struct history_gap last_gap;
-    uint64_t gap_totals[BT_GAP_CAUSES];
+    struct gap_ledger gaps;
     bool finished;
     uint64_t clock; /* for the window cache */
     struct window_slot windows[WINDOW_CACHE];
@@ -64,54 +60,24 @@ struct history {
 
 /* ---- the gap ledger ------------------------------------------------------------------------ */
 
-static void ledger_add(struct history *h, const struct bt_event *e)
-{
-    struct history_gap gap = {e->position, e->offset, e->kind == BT_EVENT_GAP ? e->value : 0,
-                              e->address,  e->cause,  e->flags & BT_EVENT_HAS_ADDRESS};
-    bool same = h->last_gap.cause == gap.cause && h->last_gap.position == gap.position;
-    if (same) {
-        h->last_gap.bytes += gap.bytes;
-        if (h->gap_count && h->gaps[h->gap_count - 1].offset == h->last_gap.offset)
-            h->gaps[h->gap_count - 1].bytes += gap.bytes;
-        return;
-    }
-    h->last_gap = gap;
-    h->gap_totals[gap.cause]++;
-    if (h->gap_count == h->config.max_gaps)
-        return;
-    if (h->gap_count == h->gap_max) {
-        size_t max = h->gap_max ? h->gap_max * 2 : 64;
-        struct history_gap *grown = realloc(h->gaps, max * sizeof *grown);
-        if (!grown)
-            return; /* counted above: the entry alone is missing */
-        h->gaps = grown;
-        h->gap_max = max;
-    }
-    h->gaps[h->gap_count++] = gap;
-}
-
 static void flush_live(void *ctx, struct flow_out *out)
 {
     struct history *h = ctx;
-    for (size_t i = 0; i < out->event_count; i++) {
-        const struct bt_event *e = &out->events[i];
-        bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-        if (gap && e->cause != BT_GAP_NONE)
-            ledger_add(h, e);
-    }
+    for (size_t i = 0; i < out->event_count; i++)
+        gap_ledger_take(&h->gaps, &out->events[i]);
     out->block_count = 0;
     out->event_count = 0;
 }
 
-size_t history_gaps(const struct history *h, const struct history_gap **out)
+size_t history_gaps(const struct history *h, const struct gap_entry **out)
 {
-    *out = h->gaps;
-    return h->gap_count;
+    *out = h->gaps.entries;
+    return h->gaps.count;
 }
 
 uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause)
 {
-    return (unsigned)cause < BT_GAP_CAUSES ? h->gap_totals[cause] : 0;
+    return (unsigned)cause < BT_GAP_CAUSES ? h->gaps.totals[cause] : 0;
 }
 
 /* ---- checkpoints and marks ------------------------------------------------------------------ */
@@ -259,6 +225,7 @@ int history_new(const struct history_config *config, const struct stream_config 
         free(h);
         return BT_ERR_INVAL;
     }
+    gap_ledger_init(&h->gaps, h->config.max_gaps);
     stream_code_options(stream, &options);
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
@@ -284,7 +251,7 @@ void history_free(struct history *h)
     free(h->checkpoints);
     free(h->states);
     free(h->marks);
-    free(h->gaps);
+    gap_ledger_release(&h->gaps);
     free(h);
 }
 
@@ -464,7 +431,7 @@ void history_tail(struct history *h, struct history_tail *out)
 size_t history_memory(const struct history *h)
 {
     size_t n = sizeof *h + h->checkpoint_max * (sizeof *h->checkpoints + h->state_size) +
-               h->mark_max * sizeof *h->marks + h->gap_max * sizeof *h->gaps +
+               h->mark_max * sizeof *h->marks + h->gaps.max * sizeof *h->gaps.entries +
                h->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
     if (!h->config.read)
         n += h->ring_size;
@@ -515,16 +482,6 @@ static int decode_window(struct history *h, const struct checkpoint *c, struct w
     return window_slot_end(slot);
 }
 
-/* What the ledger says of the bytes from `offset` on will be said again. */
-static void forget_gaps(struct history *h, uint64_t offset)
-{
-    while (h->gap_count && h->gaps[h->gap_count - 1].offset >= offset) {
-        h->gap_totals[h->gaps[h->gap_count - 1].cause]--;
-        h->gap_count--;
-    }
-    memset(&h->last_gap, 0, sizeof h->last_gap);
-}
-
 /* Stored bytes up to `end` through the live decoder, with checkpoints as on the first way. */
 static int append_stored(struct history *h, uint64_t end)
 {
@@ -553,7 +510,7 @@ int history_again(struct history *h)
     memset(&saved, 0, sizeof saved);
     memcpy(&saved, h->states, h->state_size);
     stream_resume(&h->live, &saved, &h->code);
-    forget_gaps(h, h->checkpoints[0].offset);
+    gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
     for (size_t i = 0; i < WINDOW_CACHE; i++)
         h->windows[i].valid = false;

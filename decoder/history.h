@@ -11,6 +11,7 @@
 #ifndef DECODER_HISTORY_H
 #define DECODER_HISTORY_H
 
+#include "decoder/gap_ledger.h"
 #include "decoder/stream.h"
 
 struct history_config {
@@ -22,16 +23,6 @@ struct history_config {
      * with a bt_error. NULL: the history keeps them itself. */
     int (*read)(void *ctx, uint64_t offset, uint8_t *out, size_t len);
     void *read_ctx;
-};
-
-/* One entry of the gap ledger. */
-struct history_gap {
-    uint64_t position; /* number of the instruction that follows */
-    uint64_t offset;   /* in the source's stream */
-    uint64_t bytes;    /* missing, if known */
-    uint64_t address;  /* last known or wanted, if has_address */
-    uint8_t cause;     /* enum bt_gap_cause */
-    bool has_address;
 };
 
 struct window_store; /* private */
@@ -127,7 +118,7 @@ size_t history_window_count(const struct history *h);
 size_t history_block_index(const struct history_window *w, uint64_t number);
 
 /* The ledger: entries kept, and the total by cause. */
-size_t history_gaps(const struct history *h, const struct history_gap **out);
+size_t history_gaps(const struct history *h, const struct gap_entry **out);
 uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause);
 
 /* Bytes of memory in use. */

@@ -32,7 +32,7 @@ void console_gap_counts(const struct console *c, const struct history *h)
 
 void console_gaps(const struct console *c, const struct history *h)
 {
-    const struct history_gap *gaps;
+    const struct gap_entry *gaps;
     size_t n = history_gaps(h, &gaps);
     for (size_t i = 0; i < n; i++) {
         console_say(c, "before instruction %" PRIu64 ", trace byte %" PRIu64 ": %s",

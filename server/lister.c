@@ -2,6 +2,7 @@
 #include "server/lister.h"
 
 #include "decoder/disasm.h"
+#include "decoder/gap_ledger.h"
 #include "server/parallel.h"
 #include "server/source.h"
 
@@ -40,8 +41,8 @@ struct lister {
     struct code_cache lookup;  /* of the listing: opcodes for what was decoded */
     struct code_view *view;
     struct code_key key;
-    uint64_t number; /* of the next instruction to be listed */
-    uint64_t gaps[BT_GAP_CAUSES];
+    uint64_t number;        /* of the next instruction to be listed */
+    struct gap_ledger gaps; /* its totals: no entry is kept */
     uint64_t exceptions;
     uint64_t total; /* cycles up to here */
     int error;
@@ -178,9 +179,7 @@ static void take_event(struct lister *l, const struct bt_event *e)
 {
     flow_track_key(&l->key, e);
     l->view = NULL;
-    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-    if (gap && e->cause != BT_GAP_NONE)
-        l->gaps[e->cause]++;
+    gap_ledger_take(&l->gaps, e);
     if (e->kind == BT_EVENT_EXCEPTION)
         l->exceptions++;
     if (e->flags & BT_EVENT_HAS_CYCLES)
@@ -328,8 +327,8 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
         char key[40];
         snprintf(key, sizeof key, "gaps-%s", bt_gap_name((enum bt_gap_cause)cause));
-        if (l->gaps[cause])
-            summary_row(l, key, l->gaps[cause]);
+        if (l->gaps.totals[cause])
+            summary_row(l, key, l->gaps.totals[cause]);
     }
 }
 
@@ -376,7 +375,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
     l->number = 0;
     l->exceptions = 0;
     l->total = 0;
-    memset(l->gaps, 0, sizeof l->gaps);
+    gap_ledger_init(&l->gaps, 0);
     memset(&l->it, 0, sizeof l->it);
     l->kept.end = 0;
     l->sink = (struct stream_sink){

@@ -136,7 +136,7 @@ static void look_for_missing(struct live *l)
 {
     pipeline_lock(l->pipeline);
     for (unsigned i = 0; i < l->config->core_count; i++) {
-        const struct history_gap *gaps;
+        const struct gap_entry *gaps;
         struct history *h = live_history(l, (int)i);
         size_t n = h ? history_gaps(h, &gaps) : 0;
         for (size_t g = 0; g < n; g++) {

@@ -74,7 +74,8 @@ if [ "$mode" = quick ]; then
 else
     units release
     step tsan build/tsan/unit/test_pipeline
-    export BTRACED=build/asan/btraced
+    BTRACED=build/tsan/btraced step tsan tests/gdb/test_live.py
+    export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
     units asan
     step cases tests/cases/run.py

@@ -193,7 +193,7 @@ START_TEST(gaps_are_one_entry_and_decoded_again)
     ck_assert_int_eq(
         history_append(h, x.flow.trace.data + half + 123, x.flow.trace.size - half - 123), 0);
     ck_assert_uint_eq(history_gap_count(h, BT_GAP_LOST_BYTES), 1);
-    const struct history_gap *gaps;
+    const struct gap_entry *gaps;
     size_t n = history_gaps(h, &gaps), lost = 0, found = 0;
     for (size_t i = 0; i < n; i++) {
         if (gaps[i].cause != BT_GAP_LOST_BYTES)
@@ -216,6 +216,108 @@ START_TEST(gaps_are_one_entry_and_decoded_again)
 END_TEST
 
 /* Eight bytes a block on a 32-bit core, whatever a block holds. */
+static void append_with_a_gap(struct history *h, const struct fixture *x)
+{
+    size_t half = x->flow.trace.size / 2;
+    ck_assert_int_eq(history_append(h, x->flow.trace.data, half), 0);
+    ck_assert_int_eq(history_gap(h, BT_GAP_LOST_BYTES, 50), 0);
+    ck_assert_int_eq(
+        history_append(h, x->flow.trace.data + half + 50, x->flow.trace.size - half - 50), 0);
+}
+
+static void same_windows(struct history *a, struct history *b)
+{
+    struct history_window v, w;
+    ck_assert_uint_eq(history_window_count(a), history_window_count(b));
+    for (size_t i = 0; i < history_window_count(a); i++) {
+        ck_assert_int_eq(history_window_index(a, i, &v), 0);
+        ck_assert_int_eq(history_window_index(b, i, &w), 0);
+        ck_assert_uint_eq(v.first, w.first);
+        ck_assert_uint_eq(v.end, w.end);
+        ck_assert_uint_eq(v.block_count, w.block_count);
+        for (size_t k = 0; k < v.block_count; k++) {
+            struct bt_block p, q;
+            history_block(&v, k, &p);
+            history_block(&w, k, &q);
+            ck_assert_int_eq(memcmp(&p, &q, sizeof p), 0);
+        }
+        ck_assert_uint_eq(v.event_count, w.event_count);
+        ck_assert_int_eq(memcmp(v.events, w.events, v.event_count * sizeof *v.events), 0);
+    }
+}
+
+/* Without code, then decoded again with it: as if it had been there from the start. */
+START_TEST(again_with_code_that_was_missing)
+{
+    static struct fixture x;
+    struct history_config hc = {.checkpoint_bytes = 700};
+    struct history *h, *whole;
+    const struct gap_entry *gaps, *wanted;
+    struct code_image late;
+    set_up(&x, (uint64_t)_i, 20000);
+    code_image_init(&late);
+    ck_assert_int_eq(history_new(&hc, &x.config, &late, &h), 0);
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &whole), 0);
+    append_with_a_gap(h, &x);
+    append_with_a_gap(whole, &x);
+    ck_assert_uint_eq(history_end(h), 0);
+    ck_assert_uint_gt(history_gap_count(h, BT_GAP_NO_CODE), 0);
+    for (size_t i = 0; i < x.image.count; i++)
+        ck_assert_int_eq(code_image_add(&late, &x.image.regions[i]), 0);
+    ck_assert_int_eq(history_again(h), 0);
+    ck_assert_uint_eq(history_end(h), history_end(whole));
+    same_windows(h, whole);
+    size_t n = history_gaps(h, &gaps);
+    ck_assert_uint_eq(n, history_gaps(whole, &wanted));
+    ck_assert_int_eq(memcmp(gaps, wanted, n * sizeof *gaps), 0);
+    for (unsigned cause = 0; cause < BT_GAP_CAUSES; cause++)
+        ck_assert_uint_eq(history_gap_count(h, (enum bt_gap_cause)cause),
+                          history_gap_count(whole, (enum bt_gap_cause)cause));
+    history_free(h);
+    history_free(whole);
+    code_image_release(&late);
+    tear_down(&x);
+}
+END_TEST
+
+/* All code becomes other code half way: windows before and behind are decoded with their own. */
+START_TEST(another_generation_of_the_code)
+{
+    static struct fixture x;
+    static uint8_t other[1 << 20];
+    struct history_config hc = {.checkpoint_bytes = 700};
+    struct history *h;
+    set_up(&x, 4, 20000);
+    size_t half = x.flow.trace.size / 2, count = x.image.count;
+    ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &h), 0);
+    ck_assert_int_eq(history_append(h, x.flow.trace.data, half), 0);
+    decoded_init(&x.straight, &x.config, &x.image);
+    decoded_feed(&x.straight, x.flow.trace.data, half, 0);
+    uint32_t generation = code_image_new_generation(&x.image);
+    for (size_t i = 0; i < count; i++) {
+        struct code_region r = x.image.regions[i];
+        ck_assert_uint_le(r.size, sizeof other);
+        r.bytes = other; /* andeq r0, r0, r0: nothing there branches */
+        r.generation = generation;
+        ck_assert_int_eq(code_image_add(&x.image, &r), 0);
+    }
+    uint64_t middle = history_end(h);
+    ck_assert_int_eq(history_set_generation(h, generation), 0);
+    stream_set_generation(&x.straight.stream, generation);
+    ck_assert_int_eq(history_append(h, x.flow.trace.data + half, x.flow.trace.size - half), 0);
+    decoded_feed(&x.straight, x.flow.trace.data + half, x.flow.trace.size - half, 0);
+    check_windows(h, &x.straight, 0, 0);
+    ck_assert_uint_gt(middle, 1000);
+    ck_assert_uint_gt(history_gap_count(h, BT_GAP_NO_CODE) + history_gap_count(h, BT_GAP_DESYNC),
+                      0);
+    ck_assert_int_eq(history_again(h), 0);
+    check_windows(h, &x.straight, 0, 0);
+    decoded_release(&x.straight);
+    history_free(h);
+    tear_down(&x);
+}
+END_TEST
+
 START_TEST(windows_are_packed)
 {
     static struct fixture x;
@@ -300,6 +402,9 @@ Suite *unit_suite(void)
     unit_case(s, "history: bounded memory drops the oldest", bounded_memory_drops_the_oldest);
     unit_case(s, "history: gaps are one entry, decoded again the same",
               gaps_are_one_entry_and_decoded_again);
+    unit_cases(s, "history: decoded again with code that was missing",
+               again_with_code_that_was_missing, 0, 4);
+    unit_case(s, "history: another generation of the code", another_generation_of_the_code);
     unit_case(s, "history: windows are packed", windows_are_packed);
     unit_case(s, "history: a block too large to pack", a_block_too_large_to_pack);
     unit_case(s, "history: impossible configuration", impossible_configuration);
