@@ -29,6 +29,7 @@ enum proxy_wait {
     PROXY_FEATURES, /* qSupported */
     PROXY_EXTENDED, /* `!` */
     PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
+    PROXY_DATA,     /* registers, memory: GDB takes no text there, but a number */
 };
 
 struct gdb_proxy {
@@ -69,7 +70,7 @@ static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 
 static void send_lost(struct gdb_proxy *p, enum proxy_wait wait)
 {
-    send_text(p, wait == PROXY_EXTENDED ? "OK" : gone);
+    send_text(p, wait == PROXY_EXTENDED ? "OK" : wait == PROXY_DATA ? "E05" : gone);
 }
 
 static void send_lost_stop(struct gdb_proxy *p)
@@ -172,8 +173,8 @@ static void pass(struct gdb_proxy *p, enum proxy_wait wait, const struct gdb_thr
     if (rc == BT_OK)
         return;
     p->wait = PROXY_IDLE;
-    if (wait == PROXY_EXTENDED)
-        send_text(p, "OK");
+    if (rc == BT_ERR_IO)
+        send_lost(p, wait);
     else
         send_refusal(p, rc);
 }
@@ -266,6 +267,8 @@ static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
         select_thread(p, &packet);
     if (gdb_packet_starts(payload, len, "qSupported"))
         wait = PROXY_FEATURES;
+    else if (len > 0 && strchr("mgp", payload[0]) != NULL)
+        wait = PROXY_DATA;
     pass(p, wait, needs_thread(payload, len) ? &p->general : &any, payload, len);
 }
 

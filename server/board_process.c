@@ -19,6 +19,8 @@ int board_folder_make(char *path, size_t size, struct message *why)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
     if (!base || access(base, W_OK) != 0)
+        base = getenv("TMPDIR");
+    if (!base || access(base, W_OK) != 0)
         base = "/tmp";
     snprintf(path, size, "%s/btraced-XXXXXX", base);
     if (mkdtemp(path))

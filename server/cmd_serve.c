@@ -250,6 +250,13 @@ static int load(struct serve *s)
         fprintf(stderr, "%s: --listen wants ADDRESS:PORT, not '%s'\n", s->command, s->listen);
         return EXIT_USAGE;
     }
+    if (s->listen && !config_is_loopback(&s->config.listen)) {
+        fprintf(stderr,
+                "%s: --listen: '%s' is not an address of this machine alone, and others are "
+                "refused: whoever connects controls the target\n",
+                s->command, s->listen);
+        return EXIT_USAGE;
+    }
     if (s->record)
         snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->record);
     for (unsigned i = 0; s->program && i < s->config.core_count; i++)

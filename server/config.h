@@ -93,6 +93,9 @@ int config_parse(struct config *config, const char *text, size_t length, const c
 /* "HOST:PORT", ":PORT" (loopback), "[ADDRESS]:PORT" or "unix:PATH". BT_ERR_FORMAT. */
 int config_parse_address(const char *text, struct config_address *address);
 
+/* An address that only this machine reaches; "localhost" becomes a number. */
+bool config_is_loopback(struct config_address *address);
+
 /* Text of an address, as it is written in a board file. */
 void config_format_address(const struct config_address *address, char *text, size_t size);
 

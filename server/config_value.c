@@ -130,7 +130,7 @@ void config_format_address(const struct config_address *a, char *text, size_t si
         snprintf(text, size, "%s:%u", a->host, a->port);
 }
 
-static bool is_loopback(struct config_address *a)
+bool config_is_loopback(struct config_address *a)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -150,7 +150,7 @@ static int store_address(struct config_parser *p, unsigned line, const struct co
     if (problem)
         return config_fail(p, line, key->name, "'%s': %s; allowed: %s", value, problem,
                            key->allowed);
-    if (key->max & CONFIG_ADDRESS_LOOPBACK && !is_loopback(field))
+    if (key->max & CONFIG_ADDRESS_LOOPBACK && !config_is_loopback(field))
         return config_fail(p, line, key->name,
                            "'%s' is not an address of this machine alone, and others are refused: "
                            "whoever connects controls the target; allowed: %s",

@@ -221,7 +221,8 @@ static void on_lost(void *ctx)
     struct live *l = ctx;
     l->reading = -1;
     l->code.reading = false;
-    fprintf(stderr, "btraced serve: the target's GDB server closed the connection\n");
+    if (!l->stopping)
+        fprintf(stderr, "btraced: the target's GDB server closed the connection\n");
 }
 
 static const struct gdb_upstream_events upstream_events = {

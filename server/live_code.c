@@ -18,7 +18,7 @@ static struct live_patch *new_patch(struct live *l, uint64_t address, const uint
     if (code->bytes + size > BYTES_MAX) {
         if (!code->full)
             fprintf(stderr,
-                    "btraced serve: more than %u MB of code beside the program file: what "
+                    "btraced: more than %u MB of code beside the program file: what "
                     "is written from now on is not followed\n",
                     BYTES_MAX >> 20);
         code->full = true;
@@ -155,7 +155,7 @@ static void decode_again(struct live *l)
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct history *h = live_history(l, (int)i);
         if (h && history_again(h) != BT_OK)
-            fprintf(stderr, "btraced serve: no memory to decode the history again\n");
+            fprintf(stderr, "btraced: no memory to decode the history again\n");
     }
     pipeline_unlock(l->pipeline);
 }

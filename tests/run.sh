@@ -70,6 +70,8 @@ if [ "$mode" = quick ]; then
     done
     step demo tests/demo/check_recording.sh
     step demo quiet "demo" tests/demo/run.sh
+    step demo quiet "demo of a recording" tests/demo/recorded.sh
+    step demo tests/demo/selftest.sh
     step fuzz tests/fuzz/run.sh 4
 else
     units release

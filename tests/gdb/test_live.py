@@ -273,6 +273,9 @@ def refused(arguments, code, pattern):
 def _():
     refused([], 2, "no board file: -c BOARD")
     refused(["-c", "no-such-board"], 2, "no-such-board")
+    for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:3333"):
+        refused(["-c", "virtual-a9", "--listen", address], 2, "whoever connects controls the target")
+    refused(["-c", "virtual-a9", "--listen", "nonsense"], 2, "--listen wants ADDRESS:PORT")
     bad = board_file("virtual-a9")
     bad.write_text(bad.read_text().replace("drain_ms", "drian_ms"))
     refused(["-c", str(bad)], 2, rf"{re.escape(bad.name)}:\d+: drian_ms: .*drain_ms")
