@@ -161,7 +161,7 @@ START_TEST(a_full_ring_is_one_gap)
     ck_assert_uint_ge(dropped, 400 * 10);
     pipeline_lock(p);
     struct history *h = pipeline_history(p, 0);
-    const struct history_gap *gaps;
+    const struct gap_entry *gaps;
     uint64_t bytes = 0, entries = 0;
     size_t n = history_gaps(h, &gaps);
     for (size_t i = 0; i < n; i++) {
