@@ -6,7 +6,7 @@
  *
  *   [board]    name, description
  *   [target]   connect, command, reset
- *   [trace]    listen or connect, control, format, ring, drain_ms, backpressure
+ *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure
  *   [history]  memory, checkpoint
  *   [gdb]      listen
  *   [record]   dir
@@ -56,6 +56,7 @@ struct config {
     struct config_address control; /* of the virtual board */
     bool formatted;
     enum formatter_mode mode; /* of the frames */
+    size_t buffer;            /* bytes of a trace buffer that is read at each halt; 0: a stream */
     size_t ring;              /* bytes */
     unsigned drain_ms;        /* a stop waits so long for the trace of the last stretch */
     bool backpressure;        /* the source can be held up while the decoder catches up */

@@ -216,5 +216,8 @@ int config_check_cores(struct config_parser *p)
         return config_fail(p, p->cores[0].section, "source",
                            "no core has one, so there is nothing to trace; allowed: %s",
                            config_find_key("core", "source")->allowed);
+    if (c->buffer && c->formatted && c->mode != FORMATTER_ALIGNED)
+        return config_fail(p, 0, "buffer",
+                           "a trace buffer holds no frame syncs; allowed: format = frames or raw");
     return check_names(p);
 }

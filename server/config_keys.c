@@ -26,6 +26,8 @@ static const struct config_key keys[] = {
     {"trace", "connect", CONFIG_ADDRESS, FIELD(trace), 0, 0, false, NULL, ADDRESS},
     {"trace", "control", CONFIG_ADDRESS, FIELD(control), 0, 0, false, NULL, ADDRESS},
     {"trace", "format", CONFIG_FORMAT, FIELD(mode), 0, 0, true, NULL, "tpiu, frames or raw"},
+    {"trace", "buffer", CONFIG_SIZE, FIELD(buffer), 64, 64 * MIB, false, NULL,
+     "bytes of the buffer, 64 to 64M; K and M may follow the number"},
     {"trace", "ring", CONFIG_SIZE, FIELD(ring), 64 * KIB, GIB, false, "16M",
      "bytes, 64K to 1G; K, M and G may follow the number"},
     {"trace", "drain_ms", CONFIG_NUMBER, FIELD(drain_ms), 0, 60000, false, "200",

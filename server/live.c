@@ -18,9 +18,8 @@
 
 /* ---- capture: the link's thread -------------------------------------------------------------- */
 
-static void on_bytes(void *ctx, const uint8_t *data, size_t len)
+static void take_bytes(struct live *l, const uint8_t *data, size_t len)
 {
-    struct live *l = ctx;
     uv_mutex_lock(&l->lock);
     if (l->recorder)
         recorder_bytes(l->recorder, data, len);
@@ -28,14 +27,48 @@ static void on_bytes(void *ctx, const uint8_t *data, size_t len)
     pipeline_push(l->pipeline, data, len, l->config->backpressure);
 }
 
-static void on_again(void *ctx)
+/* What a buffer holds says only as a whole whether it has run over. */
+static void on_bytes(void *ctx, const uint8_t *data, size_t len)
 {
     struct live *l = ctx;
-    pipeline_lost(l->pipeline, 0);
+    if (!l->config->buffer) {
+        take_bytes(l, data, len);
+        return;
+    }
+    uv_mutex_lock(&l->lock);
+    size_t room = l->config->buffer - l->readout.used, n = len < room ? len : room;
+    memcpy(l->readout.bytes + l->readout.used, data, n);
+    l->readout.used += n;
+    uv_mutex_unlock(&l->lock);
+}
+
+static void take_loss(struct live *l, enum bt_gap_cause cause)
+{
+    pipeline_lost(l->pipeline, cause, 0);
     uv_mutex_lock(&l->lock);
     if (l->recorder)
         recorder_lost(l->recorder);
     uv_mutex_unlock(&l->lock);
+}
+
+/* The buffer has been read: full, it has run over since the last time. */
+static void take_readout(struct live *l)
+{
+    if (!l->config->buffer)
+        return;
+    uv_mutex_lock(&l->lock);
+    size_t n = l->readout.used;
+    l->readout.used = 0;
+    uv_mutex_unlock(&l->lock);
+    if (n == l->config->buffer)
+        take_loss(l, BT_GAP_OVERWRITTEN);
+    if (n)
+        take_bytes(l, l->readout.bytes, n);
+}
+
+static void on_again(void *ctx)
+{
+    take_loss(ctx, BT_GAP_LOST_BYTES);
 }
 
 /* ---- the virtual board's control socket ------------------------------------------------------ */
@@ -84,6 +117,7 @@ static void drain_work(uv_work_t *work)
     } else {
         all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
     }
+    take_readout(l);
     all = pipeline_drain(l->pipeline, ms) && all;
     if (!all)
         l->drain = LIVE_DRAIN_TIMEOUT;
@@ -309,6 +343,8 @@ static int start_trace(struct live *l, struct message *why)
         return error;
     message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
     error = pipeline_new(&p, &l->pipeline);
+    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer)))
+        error = BT_ERR_NOMEM;
     if (error)
         return error;
     if (l->config->record_dir[0])
@@ -388,6 +424,7 @@ void live_release(struct live *l)
         elf_image_close(l->cores[i].elf);
     }
     live_code_release(l);
+    free(l->readout.bytes);
     uv_mutex_destroy(&l->lock);
 }
 

@@ -48,6 +48,10 @@ struct live {
     struct upstream_link link;
     struct pipeline *pipeline; /* NULL: no core has a trace unit */
     struct trace_link *trace;
+    struct {
+        uint8_t *bytes;
+        size_t used;
+    } readout;   /* of a trace buffer, at this halt; written by the capture thread */
     int control; /* of the virtual board; -1: not connected */
     uv_work_t work;
     bool draining;

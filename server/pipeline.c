@@ -14,6 +14,7 @@ struct pipeline_item {
     struct pipeline_item *next;
     uint64_t lost;
     bool known; /* lost bytes are counted */
+    enum bt_gap_cause cause;
     size_t len;
     uint8_t data[];
 };
@@ -94,7 +95,7 @@ static void decode_loss(struct pipeline *p, const struct pipeline_item *t)
 {
     if (p->config.formatted)
         formatter_discontinuity(&p->formatter, ignore_run, NULL);
-    gap_everywhere(p, BT_GAP_LOST_BYTES, t->known ? t->lost : 0);
+    gap_everywhere(p, t->cause, t->known ? t->lost : 0);
 }
 
 static void decode_item(struct pipeline *p, const struct pipeline_item *t)
@@ -164,9 +165,9 @@ static void append(struct pipeline *p, struct pipeline_item *t)
 }
 
 /* A loss at the end of the ring. Neighbours are one: a full ring makes one gap, not thousands. */
-static void append_loss(struct pipeline *p, uint64_t bytes, bool known)
+static void append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes, bool known)
 {
-    if (p->loss_open && p->last) {
+    if (p->loss_open && p->last && p->last->cause == cause) {
         p->last->lost += bytes;
         p->last->known = p->last->known && known;
         return;
@@ -178,6 +179,7 @@ static void append_loss(struct pipeline *p, uint64_t bytes, bool known)
     }
     t->lost = bytes;
     t->known = known;
+    t->cause = cause;
     append(p, t);
     p->loss_open = true;
 }
@@ -212,7 +214,7 @@ bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wai
     } else {
         p->stats.dropped += len;
         p->stats.drops++;
-        append_loss(p, len, true);
+        append_loss(p, BT_GAP_LOST_BYTES, len, true);
     }
     uv_mutex_unlock(&p->ring);
     if (!taken)
@@ -220,11 +222,11 @@ bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wai
     return taken;
 }
 
-void pipeline_lost(struct pipeline *p, uint64_t bytes)
+void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
 {
     uv_mutex_lock(&p->ring);
     p->stats.lost += bytes;
-    append_loss(p, bytes, bytes != 0);
+    append_loss(p, cause, bytes, bytes != 0);
     uv_mutex_unlock(&p->ring);
 }
 

@@ -60,8 +60,8 @@ void pipeline_free(struct pipeline *p);
  */
 bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait);
 
-/* The capture side knows that `bytes` (0: how many is not known) are missing here. */
-void pipeline_lost(struct pipeline *p, uint64_t bytes);
+/* The capture side knows that `bytes` (0: how many is not known) are missing here, and why. */
+void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes);
 
 /*
  * Waits until everything pushed before the call is decoded; false after `timeout_ms` (the rest is

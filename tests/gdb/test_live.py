@@ -200,6 +200,25 @@ def _(board):
         has(s["monitor trace status"], r"^gaps          none$")
 
 
+@each(["virtual-a9", "virtual-m3"], "a trace buffer that runs over: its tail, and a gap before it")
+def _(board):
+    path = board_file(board)
+    text = path.read_text().replace("format=tpiu", "format=etb,etb=2048")
+    path.write_text(text.replace("format = tpiu", "format = frames\nbuffer = 2K"))
+    with Live(path) as live:
+        s = session(live, board, "record btrace", "tbreak add_value", "continue", "info record",
+                    "record instruction-history", live.mark(), "break stopped_here", "continue",
+                    "info record", "set record instruction-history-size 1000",
+                    "record instruction-history", live.mark(), "monitor trace gaps",
+                    "monitor trace status")
+        first, second = s.all("info record")
+        lists, marks = s.all("record instruction-history"), s.all(live.mark())
+        equal(record_counts(first)[2], 0, "gaps before it runs over")
+        tail_of(history(lists[0]), live.truth(marks[0]), 10)
+        tail_of(history(lists[1]), live.truth(marks[1]), 1000)
+        has(s["monitor trace gaps"], "overwritten")
+
+
 @each(["virtual-a9"], "code that GDB has written is followed from then on, what ran before as it was")
 def _(board):
     # compare() returns at once: mov r0, #0; bx lr. Other words at the same place, then the old.

@@ -182,7 +182,7 @@ START_TEST(unknown_sections_and_keys)
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
            "dir/b.conf:2: fromat: is not a key of [trace]; did you mean 'format'? allowed: listen, "
-           "connect, control, format, ring, drain_ms, backpressure");
+           "connect, control, format, buffer, ring, drain_ms, backpressure");
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "

@@ -190,8 +190,8 @@ START_TEST(reported_losses_and_bad_configurations)
     set_up(&x, true, 5000);
     ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
     pipeline_push(p, x.frames.data, x.frames.size / 2, true);
-    pipeline_lost(p, 16);
-    pipeline_lost(p, 0);
+    pipeline_lost(p, BT_GAP_LOST_BYTES, 16);
+    pipeline_lost(p, BT_GAP_LOST_BYTES, 0);
     pipeline_push(p, x.frames.data + x.frames.size / 2, x.frames.size - x.frames.size / 2, true);
     ck_assert(pipeline_drain(p, 20000));
     pipeline_lock(p);
