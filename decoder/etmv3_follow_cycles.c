@@ -55,7 +55,8 @@ static void chain_load(const struct etmv3_flow *f, struct chain *c)
     chain_enter(c, f->core.run);
     c->first = f->first;
     c->done = f->done;
-    c->wide = f->done < ETMV3_WIDE_BITS || c->wide == -1 ? c->wide >> (f->done & 63) : 0;
+    if (c->wide != -1)
+        c->wide = f->done < ETMV3_WIDE_BITS ? (int64_t)((uint64_t)c->wide >> f->done) : 0;
     c->branched = false;
     c->pending = f->pending;
 }
