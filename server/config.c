@@ -181,6 +181,8 @@ static int take_key(struct config_parser *p, const struct ini_entry *e)
         return config_fail(p, e->line, e->key, "stands before the first section");
     if (core && config_find_register(e->key))
         return config_add_register(p, e->line, i, e->key, e->value);
+    if (strcmp(section, "setup") == 0)
+        return config_add_setup(p, e->line, e->key, e->value);
     const struct config_key *key = config_find_key(section, e->key);
     if (!key)
         return unknown_key(p, e, section);

@@ -10,6 +10,7 @@
  *   [history]  memory, checkpoint
  *   [gdb]      listen
  *   [record]   dir
+ *   [setup]    ADDRESS, as often as wanted
  *   [core NAME]  type, program, thread, source, and the trace unit's registers by name
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
@@ -23,6 +24,7 @@
 #include "server/recording.h"
 
 #define CONFIG_MAX_CORES 16
+#define CONFIG_MAX_SETUP 256
 
 /* Where a stream socket is. */
 struct config_address {
@@ -40,6 +42,14 @@ struct config_core {
     /* Core and trace unit as a recording describes them: what configures the decoder. */
     struct snapshot_device core_device;
     struct snapshot_device source_device; /* type "PTM1.1", "ETM3.5"; its registers */
+};
+
+/* One write to the target's memory before it runs: pins, clocks, the trace unit's registers. */
+struct config_setup {
+    uint32_t address;
+    uint32_t value;
+    enum { CONFIG_SETUP_WRITE, CONFIG_SETUP_SET, CONFIG_SETUP_CLEAR } how; /* bits, the last two */
+    unsigned line;                                                         /* of the board file */
 };
 
 struct config {
@@ -63,6 +73,9 @@ struct config {
     /* [history] */
     size_t memory;     /* trace bytes kept for each core, a power of two */
     size_t checkpoint; /* trace bytes between checkpoints, at most half of it */
+    /* [setup] */
+    struct config_setup setup[CONFIG_MAX_SETUP]; /* in the order of the file */
+    unsigned setup_count;
     /* [gdb] */
     struct config_address listen; /* loopback, port 0: a free one */
     /* [record] */

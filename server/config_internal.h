@@ -51,6 +51,10 @@ const char *config_address_problem(const char *text, struct config_address *addr
 int config_add_register(struct config_parser *p, unsigned line, unsigned i, const char *name,
                         const char *value);
 
+/* A line of [setup]. */
+int config_add_setup(struct config_parser *p, unsigned line, const char *address,
+                     const char *value);
+
 /* After the last line: what only all sections together can tell. */
 int config_check_cores(struct config_parser *p);
 

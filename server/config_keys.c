@@ -41,6 +41,8 @@ static const struct config_key keys[] = {
      CONFIG_ADDRESS_ANY_PORT | CONFIG_ADDRESS_LOOPBACK, false, "127.0.0.1:3333",
      "127.0.0.1:PORT, [::1]:PORT or :PORT; port 0 takes a free one"},
     {"record", "dir", CONFIG_TEXT, FIELD(record_dir), 0, 0, false, NULL, "a folder"},
+    {"setup", "ADDRESS", CONFIG_SETUP, 0, 0, 0, 0, false, NULL,
+     "0xADDRESS = VALUE, 0xADDRESS = set BITS, 0xADDRESS = clear BITS; words of 32 bits"},
     {"core", "type", CONFIG_TEXT, CORE(type), 0, 0, true, NULL, "the name of a core"},
     {"core", "program", CONFIG_TEXT, CORE(program), 0, 0, false, NULL, "an ELF file"},
     {"core", "thread", CONFIG_NUMBER, CORE(thread), 1, 1024, false, NULL, "1 to 1024"},

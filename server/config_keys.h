@@ -17,6 +17,7 @@ enum config_kind {
     CONFIG_NUMBER,  /* unsigned */
     CONFIG_SWITCH,  /* bool */
     CONFIG_FORMAT,  /* formatted and mode of struct config */
+    CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
 };
 
 /* What an address may be, in `max` of a key. */

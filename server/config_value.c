@@ -347,3 +347,29 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return store_number(p, line, key, field, text);
     }
 }
+
+/* ---- [setup] --------------------------------------------------------------------------------- */
+
+int config_add_setup(struct config_parser *p, unsigned line, const char *address, const char *value)
+{
+    struct config *c = p->config;
+    const char *allowed = config_find_key("setup", "ADDRESS")->allowed;
+    struct config_setup *s = &c->setup[c->setup_count];
+    uint64_t where, bits;
+    if (c->setup_count == CONFIG_MAX_SETUP)
+        return config_fail(p, line, address, "more than %d lines in [setup]", CONFIG_MAX_SETUP);
+    *s = (struct config_setup){.line = line};
+    if (strncmp(value, "set ", 4) == 0)
+        s->how = CONFIG_SETUP_SET;
+    else if (strncmp(value, "clear ", 6) == 0)
+        s->how = CONFIG_SETUP_CLEAR;
+    const char *number = s->how == CONFIG_SETUP_WRITE ? value : strchr(value, ' ') + 1;
+    if (!config_parse_number(address, &where) || where > UINT32_MAX || where % 4)
+        return config_fail(p, line, address, "is not the address of a word; allowed: %s", allowed);
+    if (!config_parse_number(number, &bits) || bits > UINT32_MAX)
+        return config_fail(p, line, address, "'%s' is not a word; allowed: %s", value, allowed);
+    s->address = (uint32_t)where;
+    s->value = (uint32_t)bits;
+    c->setup_count++;
+    return BT_OK;
+}

@@ -184,15 +184,26 @@ static void read_next_core(struct live *l)
     live_code_complete(l, stop_done);
 }
 
+static void read_first_core(struct live *l)
+{
+    l->reading = 0;
+    read_next_core(l);
+}
+
+/* Once for each start of the target, then at every halt: its registers. */
+static void begin_reading(struct live *l)
+{
+    l->reading = 0;
+    live_setup(l, read_first_core);
+}
+
 static void after_drain(uv_work_t *work, int status)
 {
     struct live *l = work->data;
     (void)status;
     l->draining = false;
-    if (l->stopping)
-        return;
-    l->reading = 0;
-    read_next_core(l);
+    if (!l->stopping)
+        begin_reading(l);
 }
 
 static void begin_drain(struct live *l)
@@ -232,14 +243,18 @@ static void on_ready(void *ctx, int error)
         tell_ready(l, BT_OK);
 }
 
-void live_was_reset(struct live *l)
+void live_was_moved(struct live *l)
 {
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].moved = true;
-    if (l->reading < 0 && !l->draining && !l->code.reading) { /* the PC may be another one */
-        l->reading = 0;
-        read_next_core(l);
-    }
+    if (l->reading < 0 && !l->draining && !l->code.reading)
+        begin_reading(l); /* the PC may be another one */
+}
+
+void live_was_reset(struct live *l)
+{
+    l->setup = 0;
+    live_was_moved(l);
 }
 
 static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
@@ -247,7 +262,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
     if (change == GDB_CHANGE_MEMORY)
         live_code_written(ctx, address, length);
     else
-        live_was_reset(ctx);
+        live_was_moved(ctx);
 }
 
 static void on_lost(void *ctx)

@@ -61,8 +61,10 @@ struct live {
     uint32_t size;    /* of GDB's buffer */
     uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
+    unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     void (*code_done)(struct live *l);
+    void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
     uint64_t rate, rate_bytes, rate_time;
     void (*ready)(void *ctx, struct live *l, int error);
@@ -90,8 +92,13 @@ void live_release(struct live *l);
 /* Operations of gdb_session_init_upstream(), with a struct live as context. */
 extern const struct gdb_target live_target;
 
-/* The target has started over: its registers are others, and no delta leads there. */
+/* The target is elsewhere: its registers are others, and no delta leads there. */
+void live_was_moved(struct live *l);
+/* It has started over: [setup] is due again. */
 void live_was_reset(struct live *l);
+
+/* server/live_setup.c: goes on with [setup], then calls `done` (maybe at once). */
+void live_setup(struct live *l, void (*done)(struct live *l));
 
 /* A new connection of GDB. */
 void live_connected(struct live *l);

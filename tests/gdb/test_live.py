@@ -200,6 +200,31 @@ def _(board):
         has(s["monitor trace status"], r"^gaps          none$")
 
 
+@each(["virtual-a9", "virtual-m3"], "setup: words are written before the target runs, and after a reset")
+def _(board):
+    path = board_file(board)
+    place = {"virtual-a9": 0x60100000, "virtual-m3": 0x20010000}[board]
+    path.write_text(path.read_text() + f"\n[setup]\n{place:#x} = 0x12345678\n"
+                    f"{place + 4:#x} = 0xffff0000\n{place + 4:#x} = set 0x21\n"
+                    f"{place + 4:#x} = clear 0x80000001\n")
+    look = f"x/2xw {place:#x}"
+    with Live(path) as live:
+        s = session(live, board, look, f"set var *(int *) {place:#x} = 0", look,
+                    "monitor reset", "shell sleep 0.3", look, "tbreak add_value", "continue",
+                    "record btrace", "info record")
+        wanted = r"0x12345678\s+0x7fff0020"
+        first, second, third = s.all(look)
+        has(first, wanted)
+        lacks(second, wanted)
+        has(third, wanted, "memory after the reset")
+    for line, why in (("0x20010001 = 1", "0x20010001: is not the address of a word"),
+                      ("0x20010000 = set x", "0x20010000: 'set x' is not a word"),
+                      ("pins = 1", "pins: is not the address of a word")):
+        bad = board_file(board)
+        bad.write_text(bad.read_text() + f"\n[setup]\n{line}\n")
+        refused(["-c", str(bad)], 2, re.escape(f"{bad.name}:{len(bad.read_text().splitlines())}: {why}"))
+
+
 @each(["virtual-a9", "virtual-m3"], "a trace buffer that runs over: its tail, and a gap before it")
 def _(board):
     path = board_file(board)
