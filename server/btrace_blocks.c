@@ -21,6 +21,7 @@ struct builder {
     uint64_t instructions;
     uint64_t max_instructions;
     size_t max_blocks;
+    const struct btrace_view *view;
     const struct btrace_mark *since; /* of a delta; else NULL */
     bool joined;                     /* the delta has reached it */
 };
@@ -76,11 +77,23 @@ static int add_block(struct builder *b, const struct bt_block *block, bool same_
     return error;
 }
 
-/* Events that mean missing instructions. A stay in Debug state is not: nothing was lost. */
-static bool is_gap(const struct bt_event *e)
+static bool is_hole(const struct btrace_view *view, uint64_t position)
 {
-    bool kind = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-    return kind && e->cause != BT_GAP_NONE && e->cause != BT_GAP_DEBUG;
+    for (size_t i = 0; i < view->hole_count; i++)
+        if (position == view->holes[i].end || position == view->holes[i].tail)
+            return true;
+    return false;
+}
+
+/* Events that mean missing instructions. A stay in Debug state is not: nothing was lost, unless
+ * the core ran without trace and was halted again. */
+static bool is_gap(const struct builder *b, const struct bt_event *e)
+{
+    if (e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON)
+        return false;
+    if (e->cause == BT_GAP_DEBUG)
+        return is_hole(b->view, e->position);
+    return e->cause != BT_GAP_NONE;
 }
 
 /* Address of instruction `index` of straight code from `address` on; 0 if that is not known. */
@@ -128,7 +141,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
         if (b->instructions && b->instructions + bt_block_count(&block) > b->max_instructions)
             b->max_instructions = b->instructions;
         for (; e > 0 && w->events[e - 1].position >= end; e--)
-            b->gap |= is_gap(&w->events[e - 1]);
+            b->gap |= is_gap(b, &w->events[e - 1]);
         if (full(b))
             break;
         int error = add_block(b, &block, bt_block_isa(&block) == *newer);
@@ -140,7 +153,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
             return join_delta(b, &block, end);
     }
     for (; e > 0 && !full(b); e--)
-        b->gap |= is_gap(&w->events[e - 1]) && w->events[e - 1].position > 0;
+        b->gap |= is_gap(b, &w->events[e - 1]) && w->events[e - 1].position > 0;
     return BT_OK;
 }
 
@@ -195,17 +208,26 @@ static int add_tail(struct builder *b, const struct history_tail *tail, uint64_t
     return error;
 }
 
+static bool leads_to_pc(struct builder *b, const struct history_tail *tail, unsigned *walked)
+{
+    const struct btrace_view *view = b->view;
+    if (!tail->known || view->untraced)
+        return false;
+    return view->jumped ? tail->address == view->pc
+                        : walk_to_pc(b, tail->address, tail->isa, view->pc, walked);
+}
+
 static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
                        struct btrace_mark *mark)
 {
     struct history_tail tail;
     unsigned walked = 0;
     history_tail(view->history, &tail);
-    bool straight = tail.known && walk_to_pc(b, tail.address, tail.isa, view->pc, &walked);
+    bool straight = leads_to_pc(b, &tail, &walked);
     if (!straight) { /* what is held back may not have run */
         tail.count = tail.instructions = 0;
         tail.known = history_position(view->history, &tail.address, &tail.isa);
-        straight = tail.known && walk_to_pc(b, tail.address, tail.isa, view->pc, &walked);
+        straight = leads_to_pc(b, &tail, &walked);
     }
     uint64_t base = history_end(view->history) + tail.instructions;
     *isa = tail.known ? tail.isa : view->thumb ? BT_ISA_T32 : BT_ISA_A32;
@@ -243,7 +265,8 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
                  struct gdb_btrace_blocks *out, struct btrace_mark *mark)
 {
     struct history *h = view->history;
-    struct builder b = {.out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since};
+    struct builder b = {
+        .out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since, .view = view};
     struct code_options options = {0};
     struct history_tail tail;
     struct btrace_mark unused = {.valid = false};

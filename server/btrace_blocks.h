@@ -15,6 +15,11 @@
 #define BTRACE_BLOCK_BYTES      24u /* what GDB counts for a block of its buffer size */
 #define BTRACE_DEFAULT_SIZE     (4u << 20)
 
+/* Instructions are missing where the core has left Debug state at one of these numbers. */
+struct btrace_hole {
+    uint64_t end, tail; /* what was decoded, and with what the decoder held back */
+};
+
 struct btrace_view {
     struct history *history;
     const struct code_image *image;
@@ -23,6 +28,10 @@ struct btrace_view {
     bool thumb;          /* it stands in T32 code */
     bool odd_thumb;      /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
     uint32_t size;       /* of GDB's buffer, bytes */
+    bool jumped;         /* the PC was written since the halt: straight code did not lead there */
+    bool untraced;       /* the core ran without trace up to the halt */
+    const struct btrace_hole *holes; /* where it ran without trace before */
+    size_t hole_count;
 };
 
 /* What GDB has already: instruction number `number` was the next one to run, at `pc`. */

@@ -228,8 +228,12 @@ static void on_resumed(void *ctx)
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
     live_code_commit(l);
-    for (unsigned i = 0; i < l->config->core_count; i++)
+    l->untraced = l->trace_off;
+    l->ran_off |= l->trace_off;
+    for (unsigned i = 0; i < l->config->core_count; i++) {
         l->cores[i].regs.known = 0;
+        l->cores[i].jumped = false;
+    }
 }
 
 static void on_ready(void *ctx, int error)
@@ -246,7 +250,7 @@ static void on_ready(void *ctx, int error)
 void live_was_moved(struct live *l)
 {
     for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].moved = true;
+        l->cores[i].moved = l->cores[i].jumped = true;
     if (l->reading < 0 && !l->draining && !l->code.reading)
         begin_reading(l); /* the PC may be another one */
 }
@@ -576,7 +580,11 @@ static int read_blocks(struct live *l, struct live_core *c, bool delta,
     struct btrace_view view = {.image = &c->image,
                                .pc = c->regs.value[GDB_REG_PC],
                                .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
-                               .size = l->size};
+                               .size = l->size,
+                               .jumped = c->jumped,
+                               .untraced = l->untraced,
+                               .holes = c->holes,
+                               .hole_count = c->hole_count};
     pipeline_lock(l->pipeline);
     view.history = live_history(l, (int)(c - l->cores));
     btrace_end_key(view.history, (uint16_t)(c - l->cores), &view.key);
@@ -593,7 +601,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
     struct live_core *c = traced_core(l, core);
     if (!c || !c->recording || !(c->regs.known >> GDB_REG_PC & 1))
         return BT_ERR_UNSUPPORTED;
-    if (annex != GDB_ANNEX_ALL && c->delivered && c->stretch == l->stretch)
+    if (annex != GDB_ANNEX_ALL && c->delivered && !c->moved && c->stretch == l->stretch)
         return BT_OK;
     bool delta = annex == GDB_ANNEX_DELTA;
     if (delta && (!c->delivered || c->moved))
@@ -608,7 +616,7 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     (void)annex;
     if (!c)
         return;
-    if (!c->delivered || c->stretch != l->stretch || annex == GDB_ANNEX_ALL)
+    if (!c->delivered || c->moved || c->stretch != l->stretch || annex == GDB_ANNEX_ALL)
         c->has = c->given;
     c->delivered = true;
     c->moved = false;

@@ -19,6 +19,8 @@
 #include "server/trace_link.h"
 #include "server/upstream_link.h"
 
+#define LIVE_HOLES 64 /* places that are remembered */
+
 struct live_core {
     const struct config_core *config;
     struct elf_image *elf;
@@ -29,7 +31,10 @@ struct live_core {
     bool delivered;                /* the history was read since it was enabled or GDB connected */
     uint64_t stretch;              /* number of the stop at which it was read */
     struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
-    bool moved; /* PC was written, or the target was reset, since the last stop */
+    bool moved;  /* PC was written, or the target was reset, since the history was read */
+    bool jumped; /* likewise, since the last stop */
+    struct btrace_hole holes[LIVE_HOLES]; /* where the core ran without trace, oldest first */
+    size_t hole_count;
 };
 
 /* Where the trace of the last stretch stands. */
@@ -58,6 +63,9 @@ struct live {
     enum live_drain drain;
     int reading;      /* core whose registers are being asked for */
     uint64_t stretch; /* stops so far */
+    bool trace_off;   /* by command */
+    bool ran_off;     /* the cores ran since that command */
+    bool untraced;    /* they did so up to this stop */
     uint32_t size;    /* of GDB's buffer */
     uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;

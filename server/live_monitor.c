@@ -200,7 +200,8 @@ static int cmd_gaps(struct live *l, int core, const char *rest, const struct con
     return BT_OK;
 }
 
-static int ask(struct live *l, const char *line, const struct console *c, const char *done)
+/* True: the board has done it. */
+static bool ask(struct live *l, const char *line, const struct console *c, const char *done)
 {
     char answer[256];
     int error = live_ask_board(l, line, answer, sizeof answer);
@@ -213,19 +214,42 @@ static int ask(struct live *l, const char *line, const struct console *c, const 
         console_say(c, "the board says: %s\n", answer);
     else
         console_say(c, "%s\n", done);
-    return BT_OK;
+    return !error && strncmp(answer, "ok", 2) == 0;
+}
+
+/* What ran since tracing was switched off is missing at this place. */
+static void add_hole(struct live_core *c, struct history *h)
+{
+    struct history_tail tail;
+    if (c->hole_count == LIVE_HOLES)
+        memmove(c->holes, c->holes + 1, --c->hole_count * sizeof *c->holes);
+    history_tail(h, &tail);
+    c->holes[c->hole_count++] =
+        (struct btrace_hole){history_end(h), history_end(h) + tail.instructions};
 }
 
 static int cmd_on(struct live *l, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    return ask(l, "on", c, "tracing is on");
+    if (!ask(l, "on", c, "tracing is on"))
+        return BT_OK;
+    if (l->ran_off && l->pipeline) {
+        pipeline_lock(l->pipeline);
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            if (l->cores[i].source >= 0)
+                add_hole(&l->cores[i], live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+    }
+    l->trace_off = l->ran_off = false;
+    return BT_OK;
 }
 
 static int cmd_off(struct live *l, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    return ask(l, "off", c, "tracing is off: what runs now is not in the history");
+    if (ask(l, "off", c, "tracing is off: what runs now is not in the history"))
+        l->trace_off = true;
+    return BT_OK;
 }
 
 static int cmd_filter(struct live *l, int core, const char *rest, const struct console *c)
@@ -233,8 +257,9 @@ static int cmd_filter(struct live *l, int core, const char *rest, const struct c
     (void)core;
     bool known = strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0;
     if (known)
-        return ask(l, rest, c, "the filter is set");
-    console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
+        ask(l, rest, c, "the filter is set");
+    else
+        console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
     return BT_OK;
 }
 

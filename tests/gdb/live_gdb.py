@@ -4,18 +4,23 @@ server on it, and what really ran."""
 
 import array
 import re
+import socket
+import subprocess
 import time
 from pathlib import Path
 
-from replay_gdb import ROOT, Failed, Server, Skipped, expect, folder, tool
+from replay_gdb import (BTRACED, GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skipped,
+                        environment, equal, expect, folder, frame, gdb, has, tool)
 
 CONFIGS = ROOT / "configs"
 PROGRAMS = CONFIGS / "virtual"
 
 
-def board_file(name, plugin="", **keys):
-    """Path of a copy of a shipped board file: the truth goes to a file beside it, `plugin` are
-    further arguments of the board, `keys` other values of keys ("drain_ms")."""
+def board_file(name, plugin="", registers=(), replace=(), **keys):
+    """Path of a copy of a shipped board file: the truth goes to a file beside it, and the board's
+    control socket is there. `plugin` are further arguments of the board, `registers` {"etmcr": 0}
+    go to the board and to each core, `replace` pairs of texts, `keys` other values of keys
+    ("drain_ms")."""
     tool("qemu-system-arm")
     if not (ROOT / "build" / "virtual-board.so").exists():
         raise Skipped("no virtual board: make virtual-board")
@@ -25,6 +30,16 @@ def board_file(name, plugin="", **keys):
                                                       str(ROOT / "build" / "virtual-board.so"))
     text = text.replace("out=unix:$RUN/trace",
                         f"out=unix:$RUN/trace,truth=file:{place}/truth{plugin}")
+    text = text.replace("$RUN/control", f"{place}/control")
+    for old, new in replace:
+        expect(old in text, f"{name}.conf lacks '{old}'")
+        text = text.replace(old, new.replace("$HERE", str(place)))
+    for key, value in dict(registers).items():
+        text, n = re.subn(rf"\b{key}=\w+", f"{key}={value:#x}", text)
+        expect(n, f"{name}.conf: the board has no {key}")
+        if key != "etmtraceidr":
+            text = re.sub(rf"^{key.upper()} = .*$", f"{key.upper()} = {value:#010x}", text,
+                          flags=re.MULTILINE)
     for key, value in keys.items():
         text, n = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, flags=re.MULTILINE)
         expect(n, f"{name}.conf has no key {key}")
@@ -57,6 +72,16 @@ class Live(Server):
         ran.frombytes(data[:len(data) & ~3])
         return ran
 
+    def ask_board(self, line):
+        """Answer of the virtual board's control socket."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(PATIENCE)
+            control.connect(str(self.path.parent / "control"))
+            control.sendall(line.encode() + b"\n")
+            answer = control.makefile().readline().strip()
+        expect(answer.startswith("ok"), f"{line}: the board says {answer!r}")
+        return answer
+
     def children(self):
         """Command lines of the processes that the server has started."""
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
@@ -83,3 +108,140 @@ def tail_of(rows, truth, count):
         if ours != theirs:
             raise Failed(f"{back} before the halt: listed {ours:#x}, ran {theirs:#x}")
     expect(len(listed) == min(count, len(truth)), f"{len(listed)} listed, not {count}")
+
+
+# ---- what GDB says about a program ----
+
+_SYMBOLS = {}
+
+
+def symbol(elf, name):
+    """Address of a function (without the Thumb bit) or a variable."""
+    if (elf, name) not in _SYMBOLS:
+        out = subprocess.run([tool(GDB), "-q", "-nx", "-batch", "-ex", f"info address {name}",
+                              str(elf)], capture_output=True, text=True, timeout=PATIENCE,
+                             env=environment()).stdout
+        _SYMBOLS[elf, name] = int(has(out, r"0x[0-9a-f]+")[0], 16) & ~1
+    return _SYMBOLS[elf, name]
+
+
+# ---- a live target by hand ----
+
+class Wire(Client):
+    """The remote protocol by hand, with a target that runs."""
+
+    def __init__(self, live):
+        super().__init__(live.port, acks=False)
+        self.thread = "p1.1"
+        self.features = self.start()
+
+    def threads(self):
+        """Names of all threads."""
+        names, answer = [], self.ask("qfThreadInfo")
+        while answer[:1] == "m":
+            names += answer[1:].split(",")
+            answer = self.ask("qsThreadInfo")
+        return names
+
+    def document_or_error(self, annex):
+        """The blocks, or the error reply."""
+        answer = self.ask(f"qXfer:btrace:read:{annex}:0,10")
+        return answer if answer[:1] == "E" else self.blocks(annex)
+
+    def pc(self):
+        return int.from_bytes(bytes.fromhex(self.ask("g")[15 * 8:16 * 8]), "little")
+
+    def set_pc(self, address):
+        equal(self.ask("Pf=" + address.to_bytes(4, "little").hex()), "OK", "P")
+
+    def write(self, address, value):
+        equal(self.ask(f"M{address:x},4:" + value.to_bytes(4, "little").hex()), "OK", "M")
+
+    def step(self):
+        """One instruction of the core that stopped last."""
+        self.resume(f"vCont;s:{self.thread}")
+
+    def resume(self, packet="vCont;c"):
+        """The stop reply."""
+        stop = self.ask(packet)
+        self.thread = has(stop, r"^T05.*thread:([p0-9a-f.]+);", "stop reply")[1]
+        return stop
+
+    def run_to(self, address, size=4):
+        """The stop reply. From the address itself it is left first: a breakpoint there would hit."""
+        if self.pc() == address:
+            self.step()
+        equal(self.ask(f"Z1,{address:x},{size}"), "OK", "Z1")
+        stop = self.resume()
+        equal(self.ask(f"z1,{address:x},{size}"), "OK", "z1")
+        return stop
+
+    def run_while(self, condition):
+        """Runs, and halts when the condition holds no more."""
+        self.send(frame("vCont;c"))
+        end = time.monotonic() + PATIENCE
+        while condition():
+            expect(time.monotonic() < end, "the board does not run")
+            time.sleep(0.002)
+        self.send(b"\x03")
+        stop = self.reply()
+        has(stop, "^T0")
+        return stop
+
+    def run_for(self, live, count):
+        """At least so many instructions of the first core."""
+        wanted = live.truth_path().stat().st_size + 4 * count
+        return self.run_while(lambda: live.truth_path().stat().st_size < wanted)
+
+    def monitor(self, command):
+        """What it printed."""
+        self.send(frame("qRcmd," + command.encode().hex()))
+        text = ""
+        while (answer := self.reply())[:1] == "O" and answer != "OK":
+            text += bytes.fromhex(answer[1:]).decode()
+        return text
+
+
+def never_ending(live, elf, idle=True):
+    """Takes the program to main and lets it run for ever from there: without its crash, and, with
+    idle off, without a rest."""
+    with Wire(live) as wire:
+        wire.run_to(symbol(elf, "main"))
+        wire.write(symbol(elf, "crash_after"), 0)
+        if not idle:
+            wire.write(symbol(elf, "wait_when_idle"), 0)
+
+
+def blocks_before(part, ran, at):
+    """Where blocks, newest first, begin that end at ran[at]: the place before, or None."""
+    for begin, end in part:
+        if at < 0 or ran[at] != end:
+            return None
+        while ran[at] != begin:
+            if at == 0 or ran[at - 1] >= ran[at] or ran[at] < begin:
+                return None
+            at -= 1
+        at -= 1
+    return at
+
+
+def follow(found, truth, pc):
+    """Newest first, each block must be what ran before the one above it, up to the halted PC; a gap
+    may leave out what ran there. Number of instructions, the halted PC not counted."""
+    ran = [address & ~1 for address in truth] + [pc]
+    parts, at, count = [[]], len(ran) - 1, -1
+    for block in found:
+        if block == GAP:
+            parts.append([])
+        else:
+            parts[-1].append(block)
+    for number, part in enumerate(filter(None, parts)):
+        places = range(at, -1, -1) if number or not parts[0] else [at]
+        ends = (place for place in places if blocks_before(part, ran, place) is not None)
+        end = next(ends, None)
+        expect(end is not None, f"part {number} of the history, from {part[-1][0]:#x} to "
+                                f"{part[0][1]:#x}, did not run; last of all ran "
+                                f"{[hex(address) for address in ran[-6:]]}")
+        at = blocks_before(part, ran, end)
+        count += end - at
+    return count
