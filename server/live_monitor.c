@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands on a live target, and its first screen. */
-#include "server/console.h"
+#include "server/call_history.h"
 #include "server/live.h"
 
 #include <inttypes.h>
@@ -296,6 +296,39 @@ static int cmd_record_stop(struct live *l, int core, const char *rest, const str
     return BT_OK;
 }
 
+/* The answer of a question about the selected thread's core; the history is locked meanwhile. */
+static int ask_history(struct live *l, int core, const char *rest, const struct console *c,
+                       void (*answer)(const struct call_query *q, const char *text,
+                                      const struct console *c))
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct live_core *k = &l->cores[i];
+        if ((int)k->config->thread - 1 != core || k->source < 0)
+            continue;
+        pipeline_lock(l->pipeline);
+        const struct call_query q = {.history = live_history(l, (int)i),
+                                     .image = &k->image,
+                                     .elf = &k->elf,
+                                     .elf_count = k->elf != NULL,
+                                     .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0};
+        answer(&q, rest, c);
+        pipeline_unlock(l->pipeline);
+        return BT_OK;
+    }
+    console_say(c, "this core has no trace unit in the board file\n");
+    return BT_OK;
+}
+
+static int cmd_history(struct live *l, int core, const char *rest, const struct console *c)
+{
+    return ask_history(l, core, rest, c, call_history_command);
+}
+
+static int cmd_when(struct live *l, int core, const char *rest, const struct console *c)
+{
+    return ask_history(l, core, rest, c, call_history_when);
+}
+
 static void on_reset(void *ctx, const char *reply, size_t len)
 {
     struct live *l = ctx;
@@ -343,6 +376,8 @@ static const struct {
     {"trace on", cmd_on, "go on tracing"},
     {"trace off", cmd_off, "stop tracing"},
     {"trace filter", cmd_filter, "include|exclude START-END|none: addresses that are traced"},
+    {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
+    {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
     {"record start", cmd_record_start, "[FOLDER]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, "end that; the folder can be replayed"},
     {"reset", cmd_reset, "reset the target; it stays halted"},

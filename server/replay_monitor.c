@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands on a recording. */
-#include "server/console.h"
+#include "server/call_history.h"
 #include "server/replay.h"
 
 #include <inttypes.h>
 
-static int cmd_status(struct replay *r, int core, const struct console *c)
+static int cmd_status(struct replay *r, int core, const char *rest, const struct console *c)
 {
     const struct replay_core *k = &r->cores[core];
+    (void)rest;
     if (!k->trace) {
         console_say(c, "%s: no trace in this recording\n", k->name);
         return BT_OK;
@@ -29,9 +30,10 @@ static int cmd_status(struct replay *r, int core, const struct console *c)
     return BT_OK;
 }
 
-static int cmd_gaps(struct replay *r, int core, const struct console *c)
+static int cmd_gaps(struct replay *r, int core, const char *rest, const struct console *c)
 {
     const struct replay_core *k = &r->cores[core];
+    (void)rest;
     if (k->trace)
         console_gaps(c, k->trace->history);
     else
@@ -39,31 +41,62 @@ static int cmd_gaps(struct replay *r, int core, const struct console *c)
     return BT_OK;
 }
 
-static int cmd_version(struct replay *r, int core, const struct console *c)
+static bool query(const struct replay *r, int core, struct call_query *q, const struct console *c)
 {
-    (void)r, (void)core;
+    const struct replay_core *k = &r->cores[core];
+    *q = (struct call_query){.history = k->trace ? k->trace->history : NULL,
+                             .image = k->image,
+                             .elf = r->recording.elf,
+                             .elf_count = r->recording.elf_count,
+                             .m_profile = k->profile == GDB_PROFILE_M};
+    if (!k->trace)
+        console_say(c, "%s: no trace in this recording\n", k->name);
+    return k->trace != NULL;
+}
+
+static int cmd_history(struct replay *r, int core, const char *rest, const struct console *c)
+{
+    struct call_query q;
+    if (query(r, core, &q, c))
+        call_history_command(&q, rest, c);
+    return BT_OK;
+}
+
+static int cmd_when(struct replay *r, int core, const char *rest, const struct console *c)
+{
+    struct call_query q;
+    if (query(r, core, &q, c))
+        call_history_when(&q, rest, c);
+    return BT_OK;
+}
+
+static int cmd_version(struct replay *r, int core, const char *rest, const struct console *c)
+{
+    (void)r, (void)core, (void)rest;
     console_say(c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
 /* What IDEs send on launch, whatever the target is. */
-static int cmd_nothing(struct replay *r, int core, const struct console *c)
+static int cmd_nothing(struct replay *r, int core, const char *rest, const struct console *c)
 {
-    (void)r, (void)core;
+    (void)r, (void)core, (void)rest;
     console_say(c, "nothing to do: this is a recording\n");
     return BT_OK;
 }
 
-static int cmd_help(struct replay *r, int core, const struct console *c);
+static int cmd_help(struct replay *r, int core, const char *rest, const struct console *c);
 
 static const struct {
     const char *name;
-    int (*run)(struct replay *r, int core, const struct console *c);
+    int (*run)(struct replay *r, int core, const char *rest, const struct console *c);
     const char *help; /* NULL: accepted, not advertised */
 } commands[] = {
     {"help", cmd_help, "this list"},
     {"trace status", cmd_status, "what was decoded for the selected thread's core"},
     {"trace gaps", cmd_gaps, "where trace is missing, and why"},
+    {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
+    {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
     {"version", cmd_version, "version of the server"},
     {"halt", cmd_nothing, NULL},
     {"reset", cmd_nothing, NULL},
@@ -73,9 +106,9 @@ static const struct {
     {"gdb_sync", cmd_nothing, NULL},
 };
 
-static int cmd_help(struct replay *r, int core, const struct console *c)
+static int cmd_help(struct replay *r, int core, const char *rest, const struct console *c)
 {
-    (void)r, (void)core;
+    (void)r, (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].help)
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
@@ -85,8 +118,9 @@ static int cmd_help(struct replay *r, int core, const struct console *c)
 int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
+    char rest[300];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (console_is(text, commands[i].name))
-            return commands[i].run(r, core, &c);
+        if (console_rest(text, commands[i].name, rest, sizeof rest))
+            return commands[i].run(r, core, rest, &c);
     return BT_ERR_UNSUPPORTED;
 }

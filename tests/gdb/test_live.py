@@ -139,6 +139,44 @@ def _(board):
         has(s["monitor help"], r"^monitor trace status")
 
 
+@each(["virtual-a9", "virtual-m3"], "monitor history and when: the server's own answers about the past")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "break stopped_here", "continue", "bt", "monitor history 400",
+                    "monitor when add_value", "p/x (unsigned) &add_value & ~1", "monitor history x",
+                    "monitor when nowhere", live.mark())
+        truth = [a & ~1 for a in live.truth(s[live.mark()])]
+        place = value(s["p/x (unsigned) &add_value & ~1"])
+        ran = [n for n, a in enumerate(truth, 1) if a == place][-10:]
+        told = [tuple(map(int, m)) for m in
+                re.findall(r"^instruction (\d+), (\d+) before the end$",
+                           s["monitor when add_value"], re.MULTILINE)]
+        equal(told, [(n, len(truth) - n + 1) for n in reversed(ran)], "when add_value ran")
+        rows = re.findall(r"^ *(\d+)  ( *)(\S.*)$", s["monitor history 400"], re.MULTILINE)
+        equal(len(rows), 400, "lines")
+        names = {name: a for a, name in
+                 ((int(m[0], 16) & ~1, m[1]) for m in
+                  re.findall(r"^([0-9a-f]+) [tT] (\w+)$", run(["arm-none-eabi-nm", str(ELVES[board])]),
+                             re.MULTILINE))}
+        for number, _, text in rows:
+            name = text.split()[0]
+            if name in names:
+                equal(truth[int(number) - 1], names[name], f"instruction {number}, {text}")
+        # The frames that the backtrace has between main() and the fault are the calls still open.
+        frames = len(re.findall(r"^#\d+ .*\breport_topics \(", s["bt"], re.MULTILINE))
+        fault = next(i for i in range(len(rows) - 1, -1, -1) if rows[i][2].startswith("***"))
+        depth, chain = len(rows[fault][1]), 0
+        for _, indent, text in reversed(rows[:fault]):
+            if len(indent) < depth:
+                depth = len(indent)
+                if text != "report_topics":
+                    break
+                chain += 1
+        equal(chain, frames, "open calls of report_topics at the fault")
+        has(s["monitor history x"], "a number from 1 to 1000")
+        has(s["monitor when nowhere"], "no function 'nowhere'")
+
+
 @each(["virtual-a9"], "PC written: no invented way there")
 def _(board):
     with Live(board_file(board)) as live:
