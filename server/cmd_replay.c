@@ -17,6 +17,7 @@ struct replay_args {
     char address[ADDRESS_MAX];
     unsigned port;
     bool odd_thumb;
+    bool stdio;
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
@@ -26,11 +27,13 @@ enum {
     OPT_LISTEN = 256,
     OPT_ELF,
     OPT_ODD_THUMB,
+    OPT_STDIO,
 };
 
 static const struct option options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"elf", required_argument, NULL, OPT_ELF},
+    {"stdio", no_argument, NULL, OPT_STDIO},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -42,6 +45,8 @@ const char replay_help[] =
     "\n"
     "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN "); loopback only,\n"
     "                         port 0 takes a free one\n"
+    "  --stdio                serve one GDB that starts btraced itself:\n"
+    "                         target remote | btraced replay --stdio RECORDING\n"
     "  --elf FILE             program file that completes the recording's memory dumps\n"
     "  --odd-thumb            give T32 code odd addresses, for a GDB that has no symbols to tell\n"
     "                         A32 from T32; breakpoints in T32 code are then not hit\n"
@@ -108,6 +113,8 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             if (args->elf_count == RECORDING_MAX_ELF)
                 return usage_error("too many --elf options", NULL);
             args->elf[args->elf_count++] = optarg;
+        } else if (option == OPT_STDIO) {
+            args->stdio = true;
         } else if (option == OPT_ODD_THUMB) {
             args->odd_thumb = true;
         } else if (option == 'h') {
@@ -124,25 +131,26 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
     return code;
 }
 
-static int open_session(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx)
-{
-    replay_connected(ctx);
-    return gdb_session_init(s, &replay_target, ctx, send, send_ctx);
-}
-
 struct daemon {
+    struct replay *replay;
     uv_loop_t loop;
     struct gdb_listener listener;
     uv_signal_t interrupt, terminate;
 };
 
-static void on_signal(uv_signal_t *handle, int number)
+static void stop(struct daemon *d)
 {
-    struct daemon *d = handle->data;
-    (void)number;
+    if (uv_is_closing((uv_handle_t *)&d->interrupt))
+        return;
     gdb_listener_stop(&d->listener);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    stop(handle->data);
 }
 
 static void watch_signals(struct daemon *d)
@@ -152,6 +160,18 @@ static void watch_signals(struct daemon *d)
     d->interrupt.data = d->terminate.data = d;
     uv_signal_start(&d->interrupt, on_signal, SIGINT);
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
+}
+
+static int open_session(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx)
+{
+    struct replay *r = ((struct daemon *)ctx)->replay;
+    replay_connected(r);
+    return gdb_session_init(s, &replay_target, r, send, send_ctx);
+}
+
+static void on_client_gone(void *ctx)
+{
+    stop(ctx);
 }
 
 /* Two lines, because the front ends that start a server look for one or the other. */
@@ -168,13 +188,18 @@ static int serve(struct replay *r, const struct replay_args *args)
     memset(&d, 0, sizeof d);
     if (uv_loop_init(&d.loop) < 0)
         return EXIT_INTERNAL;
-    const struct gdb_service service = {open_session, r};
-    int error = gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &service);
+    d.replay = r;
+    const struct gdb_service service = {open_session, &d};
+    watch_signals(&d);
+    int error = args->stdio
+                    ? gdb_listener_start_stdio(&d.listener, &d.loop, &service, on_client_gone)
+                    : gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &service);
     if (error) {
         fprintf(stderr, "btraced replay: cannot listen on '%s' port %u: %s\n", args->address,
                 args->port, uv_strerror(error));
-    } else {
-        watch_signals(&d);
+        uv_close((uv_handle_t *)&d.interrupt, NULL);
+        uv_close((uv_handle_t *)&d.terminate, NULL);
+    } else if (!args->stdio) {
         announce(d.listener.port);
     }
     uv_run(&d.loop, UV_RUN_DEFAULT);

@@ -19,6 +19,7 @@ struct serve {
     const char *program;
     const char *record;
     bool check_only;
+    bool stdio;
     bool recording_only;
     unsigned seconds; /* record: stop then; 0: until a signal */
     uv_loop_t loop;
@@ -39,6 +40,7 @@ enum {
     OPT_PROGRAM,
     OPT_RECORD,
     OPT_SECONDS,
+    OPT_STDIO,
 };
 
 static const struct option options[] = {
@@ -48,6 +50,7 @@ static const struct option options[] = {
     {"program", required_argument, NULL, OPT_PROGRAM},
     {"record", required_argument, NULL, OPT_RECORD},
     {"seconds", required_argument, NULL, OPT_SECONDS},
+    {"stdio", no_argument, NULL, OPT_STDIO},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -60,7 +63,9 @@ static const char serve_help[] =
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"
-    "                         port 0 takes a free one\n"
+    "                         port 0 takes a free one; unix:PATH listens on a socket file\n"
+    "  --stdio                serve one GDB that starts btraced itself:\n"
+    "                         target extended-remote | btraced serve -c BOARD --stdio\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
     "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"
     "                         a new numbered one in it if it exists\n"
@@ -165,21 +170,40 @@ static int open_session(void *ctx, struct gdb_session *session, gdb_send_fn send
                                      send_ctx);
 }
 
+static void on_client_gone(void *ctx)
+{
+    stop(ctx, EXIT_OK);
+}
+
 /* The port lines are what front ends that start a server look for. */
 static void start_listening(struct serve *s)
 {
     const struct gdb_service service = {open_session, s};
     const struct config_address *a = &s->config.listen;
-    int error = gdb_listener_start(&s->listener, &s->loop, a->host, a->port, &service);
-    s->listening = true;
+    char where[300];
+    int error;
+    config_format_address(a, where, sizeof where);
+    if (s->stdio)
+        error = gdb_listener_start_stdio(&s->listener, &s->loop, &service, on_client_gone);
+    else if (a->kind == CONFIG_UNIX)
+        error = gdb_listener_start_unix(&s->listener, &s->loop, a->host, &service);
+    else
+        error = gdb_listener_start(&s->listener, &s->loop, a->host, a->port, &service);
+    s->listening = !error;
     if (error) {
-        fprintf(stderr, "%s: cannot listen on '%s' port %u: %s\n", s->command, a->host, a->port,
-                uv_strerror(error));
-        s->listening = false;
+        fprintf(stderr, "%s: cannot listen on %s: %s\n", s->command,
+                s->stdio ? "standard input" : where, uv_strerror(error));
         stop(s, EXIT_LISTEN);
         return;
     }
+    if (s->stdio)
+        return;
     live_screen(&s->live, print_line, stderr);
+    if (a->kind == CONFIG_UNIX) {
+        fprintf(stderr, "in GDB, type: target extended-remote %s\n", a->host);
+        fprintf(stderr, "Listening on %s\n", where);
+        return;
+    }
     fprintf(stderr, "in GDB, type: target extended-remote :%u\n", s->listener.port);
     fprintf(stderr, "Info : Listening on port %u for gdb connections\n", s->listener.port);
     fprintf(stderr, "Listening on port %u\n", s->listener.port);
@@ -247,7 +271,8 @@ static int load(struct serve *s)
     if (config_load(&s->config, s->path, &names, &why))
         return complain(s, &why, EXIT_USAGE);
     if (s->listen && config_parse_address(s->listen, &s->config.listen)) {
-        fprintf(stderr, "%s: --listen wants ADDRESS:PORT, not '%s'\n", s->command, s->listen);
+        fprintf(stderr, "%s: --listen wants ADDRESS:PORT or unix:PATH, not '%s'\n", s->command,
+                s->listen);
         return EXIT_USAGE;
     }
     if (s->listen && !config_is_loopback(&s->config.listen)) {
@@ -326,6 +351,8 @@ static int parse_args(int argc, char **argv, struct serve *s)
             s->check_only = true;
         else if (option == OPT_LISTEN && !s->recording_only)
             s->listen = optarg;
+        else if (option == OPT_STDIO && !s->recording_only)
+            s->stdio = true;
         else if (option == OPT_PROGRAM)
             s->program = optarg;
         else if (option == OPT_RECORD)

@@ -39,7 +39,7 @@ static const struct config_key keys[] = {
      "bytes, 1K to 16M; K and M may follow the number"},
     {"gdb", "listen", CONFIG_ADDRESS, FIELD(listen), 0,
      CONFIG_ADDRESS_ANY_PORT | CONFIG_ADDRESS_LOOPBACK, false, "127.0.0.1:3333",
-     "127.0.0.1:PORT, [::1]:PORT or :PORT; port 0 takes a free one"},
+     "127.0.0.1:PORT, [::1]:PORT, :PORT or unix:PATH; port 0 takes a free one"},
     {"record", "dir", CONFIG_TEXT, FIELD(record_dir), 0, 0, false, NULL, "a folder"},
     {"setup", "ADDRESS", CONFIG_SETUP, 0, 0, 0, 0, false, NULL,
      "0xADDRESS = VALUE, 0xADDRESS = set BITS, 0xADDRESS = clear BITS; words of 32 bits"},

@@ -135,7 +135,7 @@ bool config_is_loopback(struct config_address *a)
     struct in_addr v4;
     struct in6_addr v6;
     if (a->kind != CONFIG_TCP)
-        return false;
+        return a->kind == CONFIG_UNIX;
     if (strcmp(a->host, "localhost") == 0)
         snprintf(a->host, sizeof a->host, "127.0.0.1");
     if (inet_pton(AF_INET, a->host, &v4) == 1)

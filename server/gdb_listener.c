@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define READ_SIZE 65536
 #define QUEUE_MAX (16u << 20) /* bytes a client may leave unread before it is dropped */
@@ -11,7 +13,14 @@
 
 /* One connection. Freed by its close callback alone. */
 struct gdb_client {
-    uv_tcp_t socket;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } socket;
+    uv_pipe_t output;              /* stdio only: what is written goes there */
+    uv_stream_t *sink;             /* the socket, or the output */
     struct gdb_listener *listener; /* NULL once the listener has let go of it */
     struct gdb_session session;
     bool session_open;
@@ -27,6 +36,10 @@ struct pending_write {
 static void on_closed(uv_handle_t *handle)
 {
     struct gdb_client *c = handle->data;
+    if (c->sink == (uv_stream_t *)&c->output && handle != (uv_handle_t *)&c->output) {
+        uv_close((uv_handle_t *)&c->output, on_closed);
+        return;
+    }
     if (c->session_open)
         gdb_session_release(&c->session);
     free(c);
@@ -41,11 +54,13 @@ static void client_close(struct gdb_client *c)
         return;
     c->closing = true;
     c->listener = NULL;
-    uv_close((uv_handle_t *)&c->socket, on_closed);
+    uv_close(&c->socket.handle, on_closed);
     if (!l || l->client != c)
         return;
     l->client = NULL;
-    if (l->deferred && !uv_is_closing((uv_handle_t *)&l->socket))
+    if (l->is_stdio)
+        l->ended(l->service.ctx);
+    else if (l->deferred && !uv_is_closing(&l->socket.handle))
         accept_client(l);
 }
 
@@ -53,7 +68,7 @@ static void client_close(struct gdb_client *c)
 static bool client_is_leaving(const struct gdb_client *c)
 {
     uv_os_fd_t fd;
-    if (uv_fileno((const uv_handle_t *)&c->socket, &fd) < 0)
+    if (uv_fileno(&c->socket.handle, &fd) < 0)
         return true;
     struct pollfd p = {.fd = fd, .events = POLLRDHUP};
     return poll(&p, 1, 0) > 0;
@@ -74,14 +89,12 @@ static void client_send(void *ctx, const void *bytes, size_t len)
     if (c->closing)
         return;
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)len);
-    int sent = uv_stream_get_write_queue_size((uv_stream_t *)&c->socket)
-                   ? 0
-                   : uv_try_write((uv_stream_t *)&c->socket, &buf, 1);
+    int sent = uv_stream_get_write_queue_size(c->sink) ? 0 : uv_try_write(c->sink, &buf, 1);
     size_t done = sent > 0 ? (size_t)sent : 0;
     if (done == len)
         return;
     struct pending_write *w = NULL;
-    if (uv_stream_get_write_queue_size((uv_stream_t *)&c->socket) < QUEUE_MAX)
+    if (uv_stream_get_write_queue_size(c->sink) < QUEUE_MAX)
         w = malloc(sizeof *w + (len - done));
     if (!w) {
         client_close(c);
@@ -89,7 +102,7 @@ static void client_send(void *ctx, const void *bytes, size_t len)
     }
     memcpy(w->bytes, (const char *)bytes + done, len - done);
     buf = uv_buf_init(w->bytes, (unsigned)(len - done));
-    if (uv_write(&w->request, (uv_stream_t *)&c->socket, &buf, 1, on_written) < 0) {
+    if (uv_write(&w->request, c->sink, &buf, 1, on_written) < 0) {
         free(w);
         client_close(c);
     }
@@ -124,8 +137,9 @@ static int client_start(struct gdb_client *c)
     if (error)
         return error;
     c->session_open = true;
-    uv_tcp_nodelay(&c->socket, 1);
-    return uv_read_start((uv_stream_t *)&c->socket, on_alloc, on_read);
+    if (!l->is_pipe)
+        uv_tcp_nodelay(&c->socket.tcp, 1);
+    return uv_read_start(&c->socket.stream, on_alloc, on_read);
 }
 
 static void accept_client(struct gdb_listener *l)
@@ -134,9 +148,13 @@ static void accept_client(struct gdb_listener *l)
     l->deferred = false;
     if (!c)
         return;
-    uv_tcp_init(l->loop, &c->socket);
-    c->socket.data = c;
-    if (uv_accept((uv_stream_t *)&l->socket, (uv_stream_t *)&c->socket) < 0 || l->client) {
+    if (l->is_pipe)
+        uv_pipe_init(l->loop, &c->socket.pipe, 0);
+    else
+        uv_tcp_init(l->loop, &c->socket.tcp);
+    c->socket.handle.data = c;
+    c->sink = &c->socket.stream;
+    if (uv_accept(&l->socket.stream, &c->socket.stream) < 0 || l->client) {
         client_close(c); /* one at a time: the other side sees the connection end at once */
         return;
     }
@@ -189,24 +207,81 @@ int gdb_listener_start(struct gdb_listener *l, uv_loop_t *loop, const char *addr
     l->service = *service;
     int error = parse_address(address, port, &where);
     if (!error)
-        error = uv_tcp_init(loop, &l->socket);
+        error = uv_tcp_init(loop, &l->socket.tcp);
     if (error)
         return error;
-    l->socket.data = l;
-    error = uv_tcp_bind(&l->socket, (const struct sockaddr *)&where, 0);
+    l->socket.handle.data = l;
+    error = uv_tcp_bind(&l->socket.tcp, (const struct sockaddr *)&where, 0);
     if (!error)
-        error = uv_listen((uv_stream_t *)&l->socket, BACKLOG, on_connection);
+        error = uv_listen(&l->socket.stream, BACKLOG, on_connection);
     if (error)
-        uv_close((uv_handle_t *)&l->socket, NULL);
+        uv_close(&l->socket.handle, NULL);
     else
-        l->port = bound_port(&l->socket);
+        l->port = bound_port(&l->socket.tcp);
+    return error;
+}
+
+static void init_pipe(struct gdb_listener *l, uv_loop_t *loop, const struct gdb_service *service)
+{
+    memset(l, 0, sizeof *l);
+    l->loop = loop;
+    l->service = *service;
+    l->is_pipe = true;
+}
+
+int gdb_listener_start_unix(struct gdb_listener *l, uv_loop_t *loop, const char *path,
+                            const struct gdb_service *service)
+{
+    struct stat old;
+    init_pipe(l, loop, service);
+    int error = uv_pipe_init(loop, &l->socket.pipe, 0);
+    if (error)
+        return error;
+    l->socket.handle.data = l;
+    if (lstat(path, &old) == 0 && S_ISSOCK(old.st_mode))
+        unlink(path);
+    mode_t mask = umask(0177);
+    error = uv_pipe_bind(&l->socket.pipe, path);
+    umask(mask);
+    if (!error)
+        error = uv_listen(&l->socket.stream, BACKLOG, on_connection);
+    if (error)
+        uv_close(&l->socket.handle, NULL);
+    return error;
+}
+
+int gdb_listener_start_stdio(struct gdb_listener *l, uv_loop_t *loop,
+                             const struct gdb_service *service, void (*ended)(void *ctx))
+{
+    struct gdb_client *c = calloc(1, sizeof *c);
+    init_pipe(l, loop, service);
+    l->is_stdio = true;
+    l->ended = ended;
+    if (!c)
+        return UV_ENOMEM;
+    uv_pipe_init(loop, &c->socket.pipe, 0);
+    uv_pipe_init(loop, &c->output, 0);
+    c->socket.handle.data = c->output.data = c;
+    c->sink = (uv_stream_t *)&c->output;
+    c->listener = l;
+    l->client = c;
+    int error = uv_pipe_open(&c->socket.pipe, STDIN_FILENO);
+    if (!error)
+        error = uv_pipe_open(&c->output, STDOUT_FILENO);
+    if (!error && client_start(c) < 0)
+        error = UV_ENOMEM;
+    if (error) {
+        l->client = NULL;
+        c->listener = NULL;
+        client_close(c);
+    }
     return error;
 }
 
 void gdb_listener_stop(struct gdb_listener *l)
 {
-    if (!uv_is_closing((uv_handle_t *)&l->socket))
-        uv_close((uv_handle_t *)&l->socket, NULL);
+    if (!l->is_stdio && !uv_is_closing(&l->socket.handle))
+        uv_close(&l->socket.handle, NULL);
     if (l->client)
         client_close(l->client);
 }

@@ -149,12 +149,13 @@ def _():
     text = path.read_text()
     for old, new in (("connect = unix:$RUN/gdb", f"connect = localhost:{target}"),
                      ("listen = unix:$RUN/trace", f"listen = 127.0.0.1:{trace}"),
-                     ("control = unix:$RUN/control\n", ""),
                      ("-chardev socket,path=$RUN/gdb,server=on,wait=off,id=gdb -gdb chardev:gdb",
                       f"-gdb tcp:127.0.0.1:{target}"),
                      ("out=unix:$RUN/trace", f"out=tcp:127.0.0.1:{trace}")):
         expect(old in text, f"the board file lacks {old}")
         text = text.replace(old, new)
+    text, n = re.subn(r"^control = .*\n", "", text, flags=re.MULTILINE)
+    expect(n, "the board file names no control socket")
     path.write_text(text)
     with Live(path) as live:
         s = gdb(live.port, ["record btrace", "tbreak add_value", "continue", "info record",

@@ -342,6 +342,28 @@ def _(board):
         has(s["monitor trace filter nonsense"], "include|exclude")
 
 
+@each(["virtual-a9"], "GDB starts the server itself, on a pipe; and over a socket file")
+def _(board):
+    path = board_file(board)
+    commands = ["record btrace", "tbreak add_value", "continue", "info record"]
+    pipe = f"target extended-remote | {BTRACED} serve -c {path} --stdio"
+    s = gdb(0, [pipe, *commands], elf=ELVES[board], connect=None)
+    expect(record_counts(s["info record"])[0] > 1000, "nothing is recorded over the pipe")
+    place = folder() / "gdb.sock"
+    process = subprocess.Popen([BTRACED, "serve", "-c", str(board_file(board)), "--listen",
+                                f"unix:{place}"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               text=True, env=environment())
+    for line in process.stderr:
+        if line == f"Listening on unix:{place}\n":
+            break
+    equal(oct(place.stat().st_mode & 0o777), "0o600", "mode of the socket")
+    s = gdb(0, [f"target extended-remote {place}", *commands], elf=ELVES[board], connect=None)
+    expect(record_counts(s["info record"])[0] > 1000, "nothing is recorded over the socket file")
+    process.send_signal(signal.SIGTERM)
+    equal(process.wait(PATIENCE), 0, "exit code")
+    process.stderr.close()
+
+
 # ---- limits and bad input ----
 
 def refused(arguments, code, pattern):
@@ -357,7 +379,7 @@ def _():
     refused(["-c", "no-such-board"], 2, "no-such-board")
     for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:3333"):
         refused(["-c", "virtual-a9", "--listen", address], 2, "whoever connects controls the target")
-    refused(["-c", "virtual-a9", "--listen", "nonsense"], 2, "--listen wants ADDRESS:PORT")
+    refused(["-c", "virtual-a9", "--listen", "nonsense"], 2, "--listen wants ADDRESS:PORT or unix:PATH")
     bad = board_file("virtual-a9")
     bad.write_text(bad.read_text().replace("drain_ms", "drian_ms"))
     refused(["-c", str(bad)], 2, rf"{re.escape(bad.name)}:\d+: drian_ms: .*drain_ms")
