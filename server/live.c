@@ -1,127 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/live.h"
+#include "server/live_internal.h"
 
-#include "server/btrace_blocks.h"
 #include "server/source.h"
-#include "server/stream_socket.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#define CPSR_T        (1u << 5)
-#define QUIET_MS      30 /* a source that cannot be asked has sent all when it is silent so long */
-#define CONTROL_TRIES 20 /* 50 ms each: the board makes its socket when it starts */
-#define RATE_MS       1000
+#define RATE_MS 1000
 
-/* ---- capture: the link's thread -------------------------------------------------------------- */
-
-static void take_bytes(struct live *l, const uint8_t *data, size_t len)
-{
-    uv_mutex_lock(&l->lock);
-    if (l->recorder)
-        recorder_bytes(l->recorder, data, len);
-    uv_mutex_unlock(&l->lock);
-    pipeline_push(l->pipeline, data, len, l->config->backpressure);
-}
-
-/* What a buffer holds says only as a whole whether it has run over. */
-static void on_bytes(void *ctx, const uint8_t *data, size_t len)
-{
-    struct live *l = ctx;
-    if (!l->config->buffer) {
-        take_bytes(l, data, len);
-        return;
-    }
-    uv_mutex_lock(&l->lock);
-    size_t room = l->config->buffer - l->readout.used, n = len < room ? len : room;
-    memcpy(l->readout.bytes + l->readout.used, data, n);
-    l->readout.used += n;
-    uv_mutex_unlock(&l->lock);
-}
-
-static void take_loss(struct live *l, enum bt_gap_cause cause)
-{
-    pipeline_lost(l->pipeline, cause, 0);
-    uv_mutex_lock(&l->lock);
-    if (l->recorder)
-        recorder_lost(l->recorder);
-    uv_mutex_unlock(&l->lock);
-}
-
-/* The buffer has been read: full, it has run over since the last time. */
-static void take_readout(struct live *l)
-{
-    if (!l->config->buffer)
-        return;
-    uv_mutex_lock(&l->lock);
-    size_t n = l->readout.used;
-    l->readout.used = 0;
-    uv_mutex_unlock(&l->lock);
-    if (n == l->config->buffer)
-        take_loss(l, BT_GAP_OVERWRITTEN);
-    if (n)
-        take_bytes(l, l->readout.bytes, n);
-}
-
-static void on_again(void *ctx)
-{
-    take_loss(ctx, BT_GAP_LOST_BYTES);
-}
-
-/* ---- the virtual board's control socket ------------------------------------------------------ */
-
-static bool control_open(struct live *l)
-{
-    for (unsigned i = 0; l->control < 0 && i < CONTROL_TRIES; i++) {
-        if (i)
-            uv_sleep(50);
-        l->control = stream_socket_connect(&l->config->control);
-    }
-    return l->control >= 0;
-}
-
-int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
-{
-    if (l->config->control.kind == CONFIG_NOWHERE)
-        return BT_ERR_UNSUPPORTED;
-    if (!control_open(l))
-        return BT_ERR_IO;
-    int error = stream_socket_ask(l->control, line, answer, size, l->config->drain_ms);
-    if (error) { /* a late answer must not be taken for that of the next question */
-        close(l->control);
-        l->control = -1;
-    }
-    return error;
-}
-
-/* ---- a stop: fetch and decode the last stretch ------------------------------------------------
- */
-
-/* In a worker thread: the event loop goes on meanwhile. */
-static void drain_work(uv_work_t *work)
-{
-    struct live *l = work->data;
-    unsigned ms = l->config->drain_ms;
-    char answer[256];
-    bool all;
-    l->drain = LIVE_DRAIN_DONE;
-    if (l->config->control.kind == CONFIG_NOWHERE) {
-        all = trace_link_settle(l->trace, QUIET_MS, ms);
-    } else if (live_ask_board(l, "flush", answer, sizeof answer) != BT_OK ||
-               strncmp(answer, "ok ", 3) != 0) {
-        l->drain = LIVE_DRAIN_SILENT;
-        all = trace_link_settle(l->trace, QUIET_MS, ms);
-    } else {
-        all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
-    }
-    take_readout(l);
-    all = pipeline_drain(l->pipeline, ms) && all;
-    if (!all)
-        l->drain = LIVE_DRAIN_TIMEOUT;
-}
+/* ---- a stop: fetch and decode the last stretch ----------------------------------------------- */
 
 static void read_next_core(struct live *l);
 
@@ -163,17 +51,12 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
     read_next_core(l);
 }
 
-static int thread_of(const struct live_core *c)
-{
-    return (int)c->config->thread - 1;
-}
-
 static void read_next_core(struct live *l)
 {
     if (!gdb_upstream_is_ready(l->upstream))
         return;
     while ((unsigned)l->reading < l->config->core_count) {
-        int thread = thread_of(&l->cores[l->reading]);
+        int thread = live_thread(&l->cores[l->reading]);
         if (thread < gdb_upstream_cores(l->upstream) &&
             gdb_upstream_read_pc(l->upstream, thread, on_regs, l) == BT_OK)
             return;
@@ -212,7 +95,7 @@ static void begin_drain(struct live *l)
         return;
     l->draining = true;
     l->work.data = l;
-    if (!l->pipeline || uv_queue_work(l->loop, &l->work, drain_work, after_drain) != 0)
+    if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);
 }
 
@@ -286,8 +169,7 @@ static const struct gdb_upstream_events upstream_events = {
     .lost = on_lost,
 };
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static int add_program(struct live_core *c, struct message *why)
 {
@@ -356,22 +238,8 @@ static int start_trace(struct live *l, struct message *why)
         .mode = l->config->mode,
         .ring_bytes = l->config->ring,
         .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
-    const struct trace_link_sink sink = {.bytes = on_bytes, .again = on_again, .ctx = l};
     int error = start_cores(l, &p, why);
-    if (error || p.source_count == 0)
-        return error;
-    message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
-    error = pipeline_new(&p, &l->pipeline);
-    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer)))
-        error = BT_ERR_NOMEM;
-    if (error)
-        return error;
-    if (l->config->record_dir[0])
-        error = live_record(l, NULL, why);
-    if (!error)
-        error =
-            trace_link_start(&l->config->trace, l->config->trace_listens, &sink, &l->trace, why);
-    return error;
+    return error || p.source_count == 0 ? error : live_start_trace(l, &p, why);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -446,196 +314,3 @@ void live_release(struct live *l)
     free(l->readout.bytes);
     uv_mutex_destroy(&l->lock);
 }
-
-/* ---- recording --------------------------------------------------------------------------------
- */
-
-int live_record(struct live *l, const char *dir, struct message *why)
-{
-    const struct code_image *images[CONFIG_MAX_CORES];
-    struct recorder *r;
-    if (l->recorder) {
-        struct recorder_stats stats;
-        recorder_stats(l->recorder, &stats);
-        message_set(why, "already recording to %s", stats.folder);
-        return BT_ERR_INVAL;
-    }
-    if (!dir && !l->config->record_dir[0]) {
-        message_set(why, "no folder named, and no [record] dir in %s", l->config->path);
-        return BT_ERR_INVAL;
-    }
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        images[i] = &l->cores[i].image;
-    int error = recorder_start(l->config, dir ? dir : l->config->record_dir, images, &r, why);
-    if (error)
-        return error;
-    uv_mutex_lock(&l->lock);
-    l->recorder = r;
-    uv_mutex_unlock(&l->lock);
-    return BT_OK;
-}
-
-int live_record_stop(struct live *l)
-{
-    uv_mutex_lock(&l->lock);
-    struct recorder *r = l->recorder;
-    l->recorder = NULL;
-    uv_mutex_unlock(&l->lock);
-    return r ? recorder_stop(r) : BT_OK;
-}
-
-/* ---- what GDB asks ----------------------------------------------------------------------------
- */
-
-struct history *live_history(const struct live *l, int core)
-{
-    return l->cores[core].source < 0
-               ? NULL
-               : pipeline_history(l->pipeline, (unsigned)l->cores[core].source);
-}
-
-/* Threads that the board file does not name have no trace. */
-static struct live_core *core_of(struct live *l, int thread)
-{
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        if (thread_of(&l->cores[i]) == thread)
-            return &l->cores[i];
-    return NULL;
-}
-
-static struct live_core *traced_core(struct live *l, int thread)
-{
-    struct live_core *c = core_of(l, thread);
-    return c && c->source >= 0 ? c : NULL;
-}
-
-void live_connected(struct live *l)
-{
-    l->size = BTRACE_DEFAULT_SIZE;
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].delivered = false;
-}
-
-static int op_core_count(void *ctx)
-{
-    const struct live *l = ctx;
-    int n = gdb_upstream_cores(l->upstream);
-    return n > 0 ? n : 1;
-}
-
-static int op_core_info(void *ctx, int core, struct gdb_core *info)
-{
-    struct live *l = ctx;
-    const struct live_core *c = core_of(l, core);
-    info->name = c ? c->config->name : "core";
-    info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
-                    : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? GDB_PROFILE_R
-                                                                            : GDB_PROFILE_A;
-    info->big_endian = c && c->elf && c->elf->big_endian;
-    return BT_OK;
-}
-
-static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
-{
-    struct live *l = ctx;
-    struct live_core *c = traced_core(l, core);
-    if (!c) {
-        snprintf(why->text, sizeof why->text, "the board file names no trace unit for this core");
-        return BT_ERR_UNSUPPORTED;
-    }
-    if (!c->recording)
-        c->delivered = false;
-    c->recording = true;
-    return BT_OK;
-}
-
-static int op_btrace_disable(void *ctx, int core)
-{
-    struct live_core *c = core_of(ctx, core);
-    if (c)
-        c->recording = false;
-    return BT_OK;
-}
-
-static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
-{
-    (void)why;
-    ((struct live *)ctx)->size = btrace_clamp_size(size);
-    return BT_OK;
-}
-
-static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
-{
-    struct live *l = ctx;
-    const struct live_core *c = core_of(l, core);
-    conf->recording = c && c->recording;
-    conf->size = l->size;
-    return BT_OK;
-}
-
-static int read_blocks(struct live *l, struct live_core *c, bool delta,
-                       struct gdb_btrace_blocks *out)
-{
-    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
-    struct btrace_view view = {.image = &c->image,
-                               .pc = c->regs.value[GDB_REG_PC],
-                               .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
-                               .size = l->size,
-                               .jumped = c->jumped,
-                               .untraced = l->untraced,
-                               .holes = c->holes,
-                               .hole_count = c->hole_count};
-    pipeline_lock(l->pipeline);
-    view.history = live_history(l, (int)(c - l->cores));
-    btrace_end_key(view.history, (uint16_t)(c - l->cores), &view.key);
-    int error =
-        delta ? btrace_delta(&view, &c->has, out, &c->given) : btrace_blocks(&view, out, &c->given);
-    pipeline_unlock(l->pipeline);
-    return error;
-}
-
-/* Before the first read GDB has the PC of the start, and nothing to join the history to. */
-static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
-{
-    struct live *l = ctx;
-    struct live_core *c = traced_core(l, core);
-    if (!c || !c->recording || !(c->regs.known >> GDB_REG_PC & 1))
-        return BT_ERR_UNSUPPORTED;
-    if (annex != GDB_ANNEX_ALL && c->delivered && !c->moved && c->stretch == l->stretch)
-        return BT_OK;
-    bool delta = annex == GDB_ANNEX_DELTA;
-    if (delta && (!c->delivered || c->moved))
-        return BT_ERR_RANGE;
-    return read_blocks(l, c, delta, out);
-}
-
-static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
-{
-    struct live *l = ctx;
-    struct live_core *c = traced_core(l, core);
-    (void)annex;
-    if (!c)
-        return;
-    if (!c->delivered || c->moved || c->stretch != l->stretch || annex == GDB_ANNEX_ALL)
-        c->has = c->given;
-    c->delivered = true;
-    c->moved = false;
-    c->stretch = l->stretch;
-}
-
-static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
-{
-    return live_monitor(ctx, core, text, print, to);
-}
-
-const struct gdb_target live_target = {
-    .core_count = op_core_count,
-    .core_info = op_core_info,
-    .btrace_enable = op_btrace_enable,
-    .btrace_disable = op_btrace_disable,
-    .btrace_set_size = op_btrace_set_size,
-    .btrace_conf = op_btrace_conf,
-    .btrace_read = op_btrace_read,
-    .btrace_delivered = op_btrace_delivered,
-    .monitor = op_monitor,
-};

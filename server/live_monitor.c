@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the first screen -------------------------------------------------------------------------
- */
+/* ---- the first screen ----------------------------------------------------------------------- */
 
 static void say_bytes(const struct console *c, uint64_t n, const char *after)
 {
@@ -152,8 +151,7 @@ void live_screen(struct live *l, gdb_print_fn print, void *to)
     line_decoded(l, &c, &stats);
 }
 
-/* ---- commands ---------------------------------------------------------------------------------
- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
 static void say_drain(const struct live *l, const struct console *c)
 {

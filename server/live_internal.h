@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the files that make up a live target. */
+#ifndef SERVER_LIVE_INTERNAL_H
+#define SERVER_LIVE_INTERNAL_H
+
+#include "server/live.h"
+
+/* Thread of the target's own GDB server, 0-based. */
+static inline int live_thread(const struct live_core *c)
+{
+    return (int)c->config->thread - 1;
+}
+
+/* live_trace.c: pipeline, link, and recording if the board file wants it. */
+int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);
+
+/* live_trace.c: for a worker thread; work->data is the target. l->drain tells how it ended. */
+void live_drain_work(uv_work_t *work);
+
+#endif
