@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the modelled debug logic needs from a core: the small core of core_sim.h for unit tests, or
+ * another simulator behind its own back-end. Every function returns 0, or negative on failure.
+ */
+#ifndef TESTS_USB_CORE_MODEL_H
+#define TESTS_USB_CORE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why a core stopped; the values are those of DFSR. */
+enum core_stop {
+    CORE_RUNNING = 0,
+    CORE_STOP_REQUEST = 1,    /* halted or stepped */
+    CORE_STOP_BREAKPOINT = 2, /* comparator or BKPT */
+    CORE_STOP_WATCHPOINT = 4,
+    CORE_STOP_VECTOR = 8,
+};
+
+enum core_point {
+    CORE_POINT_CODE,
+    CORE_POINT_READ,
+    CORE_POINT_WRITE,
+    CORE_POINT_ACCESS,
+};
+
+/* Register numbers are DCRSR selectors: 0..15, 16 xPSR, 17 MSP, 18 PSP, 20 CONTROL..PRIMASK,
+ * 0x21 FPSCR, 0x40..0x5f. */
+struct core_model_ops {
+    int (*halt)(void *ctx);
+    int (*resume)(void *ctx);
+    int (*step)(void *ctx);                        /* one instruction, then halted */
+    int (*reset)(void *ctx, bool halt);            /* halt: before the first instruction */
+    int (*state)(void *ctx, enum core_stop *stop); /* also lets the core run a little */
+    int (*read_register)(void *ctx, unsigned reg, uint32_t *value);
+    int (*write_register)(void *ctx, unsigned reg, uint32_t value);
+    int (*read_memory)(void *ctx, uint32_t address, void *bytes, size_t size);
+    int (*write_memory)(void *ctx, uint32_t address, const void *bytes, size_t size);
+    int (*set_point)(void *ctx, enum core_point kind, uint32_t address, uint32_t size, bool on);
+    /* Takes up to `size` bytes of trace that the core's ETM made; returns how many. */
+    size_t (*trace)(void *ctx, uint8_t *bytes, size_t size);
+};
+
+struct core_model {
+    const struct core_model_ops *ops;
+    void *ctx;
+};
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bus, the ROM table and the way of the trace from the core to the sinks. */
+#include "tests/usb/coresight_model.h"
+
+#include <string.h>
+
+#define PPB_MASK     0xfff00000u
+#define PPB          0xe0000000u
+#define PAGE         0xfffu
+#define ID_REGISTERS 0xfd0u
+#define DEMCR_TRCENA (1u << 24)
+#define TPIU_ENFCONT (1u << 1)
+#define FFCR_ENFTC   (1u << 0)
+
+/* Offsets from the table; the last entry is a component that is not there. */
+static const uint32_t rom_table[] = {
+    0xfff0f003, 0xfff02003, 0xfff03003, 0xfff01003, 0xfff41003, 0xfff42003, 0xfff44003, 0xfff45002,
+};
+
+void coresight_model_init(struct coresight_model *m, const struct core_model *core)
+{
+    static const struct frame_options options = {0};
+    memset(m, 0, sizeof *m);
+    m->core = *core;
+    m->fp_ctrl = 0x260;
+    for (unsigned i = 0; i < CS_FPB_CODE; i++)
+        m->fp_set[i] = 1;
+    m->dwt_ctrl = CS_DWT_COUNT << 28;
+    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102, .locked = true};
+    m->itm.locked = true;
+    m->etb.locked = true;
+    m->etb.stopped = true;
+    memset(m->etb.ram, 0xa5, sizeof m->etb.ram);
+    cs_etm_reset(m);
+    frame_builder_init(&m->frames, &options, &m->framed);
+}
+
+void coresight_model_release(struct coresight_model *m)
+{
+    trace_bytes_release(&m->framed);
+}
+
+void coresight_model_reset(struct coresight_model *m)
+{
+    m->counters.resets++;
+    cs_scs_reset(m);
+}
+
+void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size)
+{
+    size_t room = sizeof m->swo - m->swo_size;
+    size_t take = size < room ? size : room;
+    memcpy(m->swo + m->swo_size, bytes, take);
+    m->swo_size += take;
+    m->swo_lost += size - take;
+}
+
+size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size)
+{
+    coresight_model_run(m);
+    if (size > m->swo_size)
+        size = m->swo_size;
+    memcpy(bytes, m->swo, size);
+    memmove(m->swo, m->swo + size, m->swo_size - size);
+    m->swo_size -= size;
+    return size;
+}
+
+/* What the formatter has ready goes to the sink: whole words into the ETB, bytes onto the pin. */
+static void drain(struct coresight_model *m)
+{
+    size_t used = 0;
+    if (cs_etb_capturing(m)) {
+        for (; m->framed.size - used >= 4; used += 4) {
+            uint32_t word;
+            memcpy(&word, m->framed.data + used, 4);
+            cs_etb_store(m, word);
+        }
+    } else {
+        used = m->framed.size;
+        if (m->tpiu.sppr)
+            cs_swo_put(m, m->framed.data, used);
+    }
+    if (used)
+        memmove(m->framed.data, m->framed.data + used, m->framed.size - used);
+    m->framed.size -= used;
+}
+
+static void take_trace(struct coresight_model *m)
+{
+    uint8_t bytes[256];
+    size_t n;
+    bool etb = cs_etb_capturing(m);
+    bool framed = etb ? m->etb.ffcr & FFCR_ENFTC : m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
+    while ((n = m->core.ops->trace(m->core.ctx, bytes, sizeof bytes)) > 0) {
+        if (!etb && framed)
+            frame_builder_full_sync(&m->frames);
+        if (framed)
+            frame_builder_write(&m->frames, cs_etm_trace_id(m), bytes, n);
+        else if (etb)
+            trace_bytes_append(&m->framed, bytes, n); /* bypass; on SWO it is discarded */
+        drain(m);
+    }
+}
+
+void coresight_model_run(struct coresight_model *m)
+{
+    cs_scs_poll(m);
+    if (m->etm.prog_reads && --m->etm.prog_reads == 0)
+        m->etm.prog = m->etm.reg[0] >> 10 & 1;
+    if (cs_etm_tracing(m) && m->core.ops->trace)
+        take_trace(m);
+    drain(m);
+}
+
+static bool needs_trcena(uint32_t base)
+{
+    return base == CS_DWT || base == CS_ITM || base == CS_TPIU || base == CS_ETM;
+}
+
+static bool trace_off(struct coresight_model *m, uint32_t base)
+{
+    if (!needs_trcena(base) || m->scs.demcr & DEMCR_TRCENA)
+        return false;
+    m->counters.untraced++;
+    return true;
+}
+
+static uint32_t read_component(struct coresight_model *m, uint32_t base, unsigned offset)
+{
+    if (offset >= ID_REGISTERS)
+        return cs_identification(base, offset);
+    if (trace_off(m, base))
+        return 0;
+    switch (base) {
+    case CS_SCS:
+        return cs_scs_read(m, offset);
+    case CS_FPB:
+        return cs_fpb_read(m, offset);
+    case CS_DWT:
+        return cs_dwt_read(m, offset);
+    case CS_ITM:
+        return cs_itm_read(m, offset);
+    case CS_TPIU:
+        return cs_tpiu_read(m, offset);
+    case CS_ETM:
+        return cs_etm_read(m, offset);
+    case CS_ETB:
+        return cs_etb_read(m, offset);
+    default: /* CS_ROM; 0xfcc: the AP sees system memory too */
+        if (offset == 0xfcc)
+            return 1;
+        return offset / 4 < sizeof rom_table / sizeof *rom_table ? rom_table[offset / 4] : 0;
+    }
+}
+
+static void write_component(struct coresight_model *m, uint32_t base, unsigned offset,
+                            unsigned size, uint32_t value)
+{
+    if (offset >= ID_REGISTERS || trace_off(m, base))
+        return;
+    switch (base) {
+    case CS_SCS:
+        cs_scs_write(m, offset, value);
+        break;
+    case CS_FPB:
+        cs_fpb_write(m, offset, value);
+        break;
+    case CS_DWT:
+        cs_dwt_write(m, offset, value);
+        break;
+    case CS_ITM:
+        cs_itm_write(m, offset, size, value);
+        break;
+    case CS_TPIU:
+        cs_tpiu_write(m, offset, value);
+        break;
+    case CS_ETM:
+        cs_etm_write(m, offset, value);
+        break;
+    case CS_ETB:
+        cs_etb_write(m, offset, value);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Whether the private peripheral bus answers: known component, whole word (ITM ports: any). */
+static bool ppb_answers(struct coresight_model *m, uint32_t address, unsigned size)
+{
+    static const uint32_t bases[] = {CS_ITM, CS_DWT, CS_FPB,  CS_SCS,
+                                     CS_ETM, CS_ETB, CS_TPIU, CS_ROM};
+    if (size != 4 && address >= CS_ITM + 0x80) {
+        m->counters.sub_word++;
+        return false;
+    }
+    for (unsigned i = 0; i < sizeof bases / sizeof *bases; i++) {
+        if ((address & ~PAGE) == bases[i])
+            return true;
+    }
+    return false;
+}
+
+static int bus_read(void *ctx, uint32_t address, unsigned size, uint32_t *value)
+{
+    struct coresight_model *m = ctx;
+    uint8_t bytes[4] = {0};
+    coresight_model_run(m);
+    if ((address & PPB_MASK) == PPB) {
+        if (!ppb_answers(m, address, size))
+            return -1;
+        *value = read_component(m, address & ~PAGE, address & PAGE);
+        return 0;
+    }
+    if (m->core.ops->read_memory(m->core.ctx, address, bytes, size) < 0)
+        return -1;
+    *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+             (uint32_t)bytes[3] << 24;
+    return 0;
+}
+
+static int bus_write(void *ctx, uint32_t address, unsigned size, uint32_t value)
+{
+    struct coresight_model *m = ctx;
+    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                        (uint8_t)(value >> 24)};
+    coresight_model_run(m);
+    if ((address & PPB_MASK) == PPB) {
+        if (!ppb_answers(m, address, size))
+            return -1;
+        write_component(m, address & ~PAGE, address & PAGE, size, value);
+        return 0;
+    }
+    return m->core.ops->write_memory(m->core.ctx, address, bytes, size) < 0 ? -1 : 0;
+}
+
+struct model_bus coresight_model_bus(struct coresight_model *m)
+{
+    return (struct model_bus){m, bus_read, bus_write};
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Model of the debug and trace side of a Cortex-M4 system as its AHB-AP sees it (digests: ADIv5
+ * section 9, CoreSight registers sections 2 to 8, 11, 13, 17): ROM table, SCS, DWT, FPB v1, ITM,
+ * TPIU, ETM, ETB. Everything outside the private peripheral bus is the core's memory. It is
+ * strict: software locks hold, registers ignore writes in states in which hardware does, and bits
+ * that hardware changes later are not yet changed at the first look.
+ */
+#ifndef TESTS_USB_CORESIGHT_MODEL_H
+#define TESTS_USB_CORESIGHT_MODEL_H
+
+#include "drivers/virtual/frame_builder.h"
+#include "tests/usb/core_model.h"
+#include "tests/usb/model_bus.h"
+
+#define CS_ITM  0xe0000000u
+#define CS_DWT  0xe0001000u
+#define CS_FPB  0xe0002000u
+#define CS_SCS  0xe000e000u
+#define CS_TPIU 0xe0040000u
+#define CS_ETM  0xe0041000u
+#define CS_ETB  0xe0043000u
+#define CS_ROM  0xe00ff000u
+
+#define CS_BASE 0xe00ff003u /* of the MEM-AP */
+
+#define CS_FPB_CODE   6
+#define CS_FPB_ALL    8
+#define CS_DWT_COUNT  4
+#define CS_ETB_WORDS  1024u
+#define CS_ETM_WORDS  0x84
+#define CS_SWO_BUFFER 4096u
+
+struct cs_scs {
+    uint32_t dhcsr; /* the control bits */
+    uint32_t dcrdr;
+    uint32_t demcr;
+    uint32_t dfsr;
+    unsigned regrdy_reads; /* reads of DHCSR until S_REGRDY */
+    bool reset_st;
+    bool retire_st;
+    bool halted;
+};
+
+struct cs_etb {
+    uint32_t ram[CS_ETB_WORDS];
+    uint32_t rrp, rwp, trg, ctl, ffcr;
+    bool full;
+    bool stopped;
+    unsigned flush_reads; /* reads of FFCR until the flush is done */
+    bool locked;
+};
+
+struct cs_etm {
+    uint32_t reg[CS_ETM_WORDS];
+    unsigned prog_reads; /* reads of ETMSR until bit 1 follows ETMCR */
+    bool prog;
+    bool locked;
+};
+
+struct cs_tpiu {
+    uint32_t cspsr, acpr, sppr, ffcr;
+    bool locked;
+};
+
+struct cs_itm {
+    uint32_t ter, tpr, tcr;
+    bool locked;
+};
+
+/* What the client did against the rules. */
+struct cs_counters {
+    unsigned locked_writes;    /* to a component whose lock was on */
+    unsigned ignored_writes;   /* in a state that does not allow them */
+    unsigned sub_word;         /* byte or halfword accesses to the private peripheral bus */
+    unsigned bad_key;          /* DHCSR or AIRCR without their key */
+    unsigned maskints_races;   /* C_MASKINTS changed in the write that clears C_HALT */
+    unsigned running_accesses; /* DCRSR while the core runs */
+    unsigned untraced;         /* accesses to trace components with TRCENA off */
+    unsigned resets;
+};
+
+/* Fields are for tests to look at; only the counters may be written. */
+struct coresight_model {
+    struct core_model core;
+    struct cs_scs scs;
+    struct cs_etb etb;
+    struct cs_etm etm;
+    struct cs_tpiu tpiu;
+    struct cs_itm itm;
+    uint32_t fp_ctrl;
+    uint32_t fp_comp[CS_FPB_ALL];
+    uint32_t fp_set[CS_FPB_CODE]; /* address of the point that the core has; 1: none */
+    uint32_t dwt_ctrl, dwt_cyccnt;
+    uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
+    bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
+    struct cs_counters counters;
+    struct frame_builder frames;
+    struct trace_bytes framed; /* not yet in the ETB or on the SWO pin */
+    uint8_t swo[CS_SWO_BUFFER];
+    size_t swo_size;
+    uint64_t swo_lost; /* bytes nobody fetched in time */
+};
+
+/* core.ops and its context must outlive the model. Release frees what init took. */
+void coresight_model_init(struct coresight_model *m, const struct core_model *core);
+void coresight_model_release(struct coresight_model *m);
+
+/* The system as the MEM-AP sees it; valid as long as `m`. */
+struct model_bus coresight_model_bus(struct coresight_model *m);
+
+/* nRESET pin or SYSRESETREQ. */
+void coresight_model_reset(struct coresight_model *m);
+
+/* Lets trace flow from the core into the sink that is armed. Every bus access does this too. */
+void coresight_model_run(struct coresight_model *m);
+
+/* Takes up to `size` bytes that left on the SWO pin; returns how many. */
+size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size);
+
+/* ---- inside the model --------------------------------------------------------------------------
+ */
+
+/* Offsets are within the component. */
+uint32_t cs_scs_read(struct coresight_model *m, unsigned offset);
+void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value);
+void cs_scs_poll(struct coresight_model *m);
+void cs_scs_reset(struct coresight_model *m);
+uint32_t cs_fpb_read(struct coresight_model *m, unsigned offset);
+void cs_fpb_write(struct coresight_model *m, unsigned offset, uint32_t value);
+uint32_t cs_dwt_read(struct coresight_model *m, unsigned offset);
+void cs_dwt_write(struct coresight_model *m, unsigned offset, uint32_t value);
+void cs_points_apply(struct coresight_model *m);
+uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
+void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);
+bool cs_etb_capturing(const struct coresight_model *m);
+void cs_etb_store(struct coresight_model *m, uint32_t word);
+uint32_t cs_etm_read(struct coresight_model *m, unsigned offset);
+void cs_etm_write(struct coresight_model *m, unsigned offset, uint32_t value);
+void cs_etm_reset(struct coresight_model *m);
+bool cs_etm_tracing(const struct coresight_model *m);
+uint8_t cs_etm_trace_id(const struct coresight_model *m);
+uint32_t cs_tpiu_read(struct coresight_model *m, unsigned offset);
+void cs_tpiu_write(struct coresight_model *m, unsigned offset, uint32_t value);
+uint32_t cs_itm_read(struct coresight_model *m, unsigned offset);
+void cs_itm_write(struct coresight_model *m, unsigned offset, unsigned size, uint32_t value);
+
+/* Identification registers 0xfd0..0xffc of the component at `base`. */
+uint32_t cs_identification(uint32_t base, unsigned offset);
+
+/* LAR and LSR. True when the offset was one of them. */
+bool cs_lock_write(bool *locked, unsigned offset, uint32_t value);
+
+/* Raw bytes onto the SWO pin. */
+void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Core debug in the system control space (ADIv5 digest, section 9). */
+#include "tests/usb/coresight_model.h"
+
+#define ICTR  0x004
+#define CPUID 0xd00
+#define AIRCR 0xd0c
+#define DFSR  0xd30
+#define DHCSR 0xdf0
+#define DCRSR 0xdf4
+#define DCRDR 0xdf8
+#define DEMCR 0xdfc
+#define MVFR0 0xf40
+#define MVFR1 0xf44
+
+#define DHCSR_KEY       0xa05fu
+#define DHCSR_WRITABLE  0x2fu
+#define C_DEBUGEN       (1u << 0)
+#define C_HALT          (1u << 1)
+#define C_STEP          (1u << 2)
+#define C_MASKINTS      (1u << 3)
+#define S_REGRDY        (1u << 16)
+#define S_HALT          (1u << 17)
+#define S_RETIRE_ST     (1u << 24)
+#define S_RESET_ST      (1u << 25)
+#define DEMCR_WRITABLE  0x010f07f1u
+#define DEMCR_CORERESET (1u << 0)
+#define AIRCR_KEY       0x05fau
+#define AIRCR_SYSRESET  (1u << 2)
+#define DCRSR_WRITE     (1u << 16)
+#define DFSR_VCATCH     (1u << 3)
+
+static bool debugged(const struct coresight_model *m)
+{
+    return m->scs.dhcsr & C_DEBUGEN;
+}
+
+void cs_scs_poll(struct coresight_model *m)
+{
+    struct cs_scs *s = &m->scs;
+    enum core_stop stop = CORE_RUNNING;
+    if (s->halted || m->core.ops->state(m->core.ctx, &stop) < 0)
+        return;
+    if (stop == CORE_RUNNING) {
+        s->retire_st = true;
+        return;
+    }
+    if (!debugged(m))
+        return;
+    s->halted = true;
+    s->dhcsr |= C_HALT;
+    s->dfsr |= stop;
+    for (unsigned i = 0; stop == CORE_STOP_WATCHPOINT && i < CS_DWT_COUNT; i++)
+        m->dwt_matched[i] |= m->dwt_set[i];
+}
+
+void cs_scs_reset(struct coresight_model *m)
+{
+    struct cs_scs *s = &m->scs;
+    bool halt = debugged(m) && s->demcr & DEMCR_CORERESET;
+    m->core.ops->reset(m->core.ctx, halt);
+    s->halted = halt;
+    s->reset_st = true;
+    s->dhcsr &= C_DEBUGEN;
+    if (halt) {
+        s->dhcsr |= C_HALT;
+        s->dfsr |= DFSR_VCATCH;
+    }
+}
+
+static uint32_t read_dhcsr(struct coresight_model *m)
+{
+    struct cs_scs *s = &m->scs;
+    uint32_t value = s->dhcsr;
+    if (s->regrdy_reads)
+        s->regrdy_reads--;
+    else
+        value |= S_REGRDY;
+    value |= (s->halted ? S_HALT : 0) | (s->retire_st ? S_RETIRE_ST : 0) |
+             (s->reset_st ? S_RESET_ST : 0);
+    s->retire_st = false;
+    s->reset_st = false;
+    return value;
+}
+
+static void leave_halt(struct coresight_model *m, bool step)
+{
+    struct cs_scs *s = &m->scs;
+    s->halted = false;
+    if (step)
+        m->core.ops->step(m->core.ctx);
+    else
+        m->core.ops->resume(m->core.ctx);
+    s->retire_st = true;
+}
+
+static void write_dhcsr(struct coresight_model *m, uint32_t value)
+{
+    struct cs_scs *s = &m->scs;
+    uint32_t old = s->dhcsr;
+    if (value >> 16 != DHCSR_KEY) {
+        m->counters.bad_key++;
+        return;
+    }
+    /* Without C_DEBUGEN the other bits do not hold. */
+    s->dhcsr = value & C_DEBUGEN ? value & DHCSR_WRITABLE : 0;
+    cs_points_apply(m);
+    bool halt = s->dhcsr & C_HALT;
+    if (s->halted && !halt) {
+        m->counters.maskints_races += (old ^ value) & C_MASKINTS && value & C_DEBUGEN;
+        leave_halt(m, s->dhcsr & C_STEP);
+        cs_scs_poll(m);
+    } else if (!s->halted && halt) {
+        m->core.ops->halt(m->core.ctx);
+    }
+}
+
+static void write_dcrsr(struct coresight_model *m, uint32_t value)
+{
+    struct cs_scs *s = &m->scs;
+    if (!s->halted) {
+        m->counters.running_accesses++;
+        return;
+    }
+    s->regrdy_reads = 1;
+    if (value & DCRSR_WRITE)
+        m->core.ops->write_register(m->core.ctx, value & 0x7f, s->dcrdr);
+    else if (m->core.ops->read_register(m->core.ctx, value & 0x7f, &s->dcrdr) < 0)
+        s->dcrdr = 0;
+}
+
+static void write_aircr(struct coresight_model *m, uint32_t value)
+{
+    if (value >> 16 != AIRCR_KEY)
+        m->counters.bad_key++;
+    else if (value & (AIRCR_SYSRESET | 1))
+        coresight_model_reset(m);
+}
+
+uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
+{
+    switch (offset) {
+    case ICTR:
+        return 2;
+    case CPUID:
+        return 0x410fc241;
+    case AIRCR:
+        return 0xfa050000;
+    case DFSR:
+        return m->scs.dfsr;
+    case DHCSR:
+        return read_dhcsr(m);
+    case DCRDR:
+        return m->scs.dcrdr;
+    case DEMCR:
+        return m->scs.demcr;
+    case MVFR0:
+        return 0x10110021;
+    case MVFR1:
+        return 0x11000011;
+    default:
+        return 0;
+    }
+}
+
+void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value)
+{
+    switch (offset) {
+    case AIRCR:
+        write_aircr(m, value);
+        break;
+    case DFSR:
+        m->scs.dfsr &= ~value;
+        break;
+    case DHCSR:
+        write_dhcsr(m, value);
+        break;
+    case DCRSR:
+        write_dcrsr(m, value);
+        break;
+    case DCRDR:
+        m->scs.dcrdr = value;
+        break;
+    case DEMCR:
+        m->scs.demcr = value & DEMCR_WRITABLE;
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Model of a 32-bit MEM-AP (ADIv5 digest, section 8): CSW, TAR, DRW, BD0-3, CFG, BASE, IDR. An
+ * access is done when its function returns; delays are the DP's business.
+ */
+#ifndef TESTS_USB_MEM_AP_H
+#define TESTS_USB_MEM_AP_H
+
+#include <stdbool.h>
+
+#include "tests/usb/model_bus.h"
+
+#define MEM_AP_CSW  0x00
+#define MEM_AP_TAR  0x04
+#define MEM_AP_DRW  0x0c
+#define MEM_AP_BD0  0x10
+#define MEM_AP_CFG  0xf4
+#define MEM_AP_BASE 0xf8
+#define MEM_AP_IDR  0xfc
+
+struct mem_ap_options {
+    uint32_t idr;
+    uint32_t base;
+    bool word_only; /* CSW.Size reads back 2, as on many APB-APs */
+    bool no_packed; /* CSW.AddrInc = 2 reads back 0 */
+};
+
+/* Fields are private but for the counters, which tests read. Nothing to release. */
+struct mem_ap {
+    struct mem_ap_options options;
+    struct model_bus bus;
+    uint32_t csw;
+    uint32_t tar;
+    unsigned bus_errors;
+    unsigned unaligned; /* accesses with TAR not aligned to the size: refused */
+    unsigned wraps;     /* increments that wrapped at a 1 KiB boundary */
+};
+
+/* Copies both; the bus's context must outlive the AP. TAR starts with a value no client wants. */
+void mem_ap_init(struct mem_ap *ap, const struct mem_ap_options *options,
+                 const struct model_bus *bus);
+
+/* reg: 0x00..0xfc. 0, or negative for a bus error; registers that are not there read as 0. */
+int mem_ap_read(struct mem_ap *ap, unsigned reg, uint32_t *value);
+int mem_ap_write(struct mem_ap *ap, unsigned reg, uint32_t value);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/probe_board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DPIDR_SWV1 0x2ba01477u
+#define DPIDR_SWV2 0x6ba02477u
+#define IDCODE     0x4ba00477u
+#define AHB_AP_IDR 0x24770011u
+#define TARGETID   0x04530041u
+
+static void nreset(void *ctx, bool low)
+{
+    struct probe_board *b = ctx;
+    if (b->held && !low)
+        coresight_model_reset(&b->system);
+    b->held = low;
+}
+
+static size_t swo(void *ctx, uint8_t *bytes, size_t size)
+{
+    struct probe_board *b = ctx;
+    return size ? coresight_model_swo(&b->system, bytes, size) : 0;
+}
+
+static void init_target(struct probe_board *b, const struct probe_board_options *o)
+{
+    struct core_model core = core_sim_model(&b->sim);
+    struct mem_ap_options ap = {.idr = AHB_AP_IDR, .base = CS_BASE};
+    struct dap_options dap = {
+        .dpidr = o->dpv2 ? DPIDR_SWV2 : DPIDR_SWV1,
+        .idcode = IDCODE,
+        .targetid = o->dpv2 ? TARGETID : 0,
+        .wire = o->dpv2 ? DAP_WIRE_DORMANT : DAP_WIRE_JTAG,
+        .power_reads = 2,
+    };
+    if (o->jtag)
+        dap.wire = DAP_WIRE_JTAG;
+    core_sim_init(&b->sim);
+    coresight_model_init(&b->system, o->core ? o->core : &core);
+    struct model_bus bus = coresight_model_bus(&b->system);
+    mem_ap_init(&b->ap, &ap, &bus);
+    dap_model_init(&b->dap, &dap);
+    b->dap.ap[0] = &b->ap;
+}
+
+int probe_board_init(struct probe_board *b, const struct probe_board_options *options)
+{
+    struct cmsis_dap_options probe = {
+        .packet_size = options->packet_size ? options->packet_size : 512,
+        .packet_count = options->packet_count ? options->packet_count : 4,
+        .capabilities = CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG | CMSIS_DAP_CAP_SWO_UART |
+                        CMSIS_DAP_CAP_ATOMIC | CMSIS_DAP_CAP_SWO_STREAM,
+        .vendor = "btraced",
+        .product = "Model CMSIS-DAP",
+        .serial = "MODEL0001",
+        .version = "1.0.0",
+        .ctx = b,
+        .nreset = nreset,
+        .swo = swo,
+    };
+    memset(b, 0, sizeof *b);
+    init_target(b, options);
+    return cmsis_dap_init(&b->probe, &probe, &b->dap);
+}
+
+void probe_board_release(struct probe_board *b)
+{
+    coresight_model_release(&b->system);
+}
+
+static int queue_trace(struct probe_board *b, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t byte = (uint8_t)i;
+        if (core_sim_put_trace(&b->sim, &byte, 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int set_fault(struct probe_board *b, const char *name, size_t size, unsigned value)
+{
+    const struct {
+        const char *name;
+        unsigned *field;
+    } fields[] = {
+        {"wait", &b->dap.faults.wait},     {"fault", &b->dap.faults.fault},
+        {"parity", &b->dap.faults.parity}, {"noack", &b->dap.faults.no_ack},
+        {"skip", &b->dap.faults.skip},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) == size && memcmp(fields[i].name, name, size) == 0) {
+            *fields[i].field = value;
+            return 0;
+        }
+    }
+    if (size == 5 && memcmp(name, "trace", 5) == 0)
+        return queue_trace(b, value);
+    return -1;
+}
+
+int probe_board_faults(struct probe_board *b, const char *text)
+{
+    while (*text) {
+        const char *equals = strchr(text, '=');
+        char *end;
+        if (!equals)
+            return -1;
+        unsigned long value = strtoul(equals + 1, &end, 0);
+        if (end == equals + 1 || value > UINT32_MAX || (*end && *end != ','))
+            return -1;
+        if (set_fault(b, text, (size_t)(equals - text), (unsigned)value) < 0)
+            return -1;
+        text = *end ? end + 1 : end;
+    }
+    return 0;
+}
+
+void probe_board_report(const struct probe_board *b, FILE *out)
+{
+    const struct dap_counters *d = &b->dap.counters;
+    const struct cs_counters *s = &b->system.counters;
+    const struct cmsis_dap_counters *p = &b->probe.counters;
+    const struct {
+        const char *name;
+        unsigned value;
+    } lines[] = {
+        {"packets", p->packets},
+        {"transfers", p->transfers},
+        {"overruns", p->overruns},
+        {"oversized", p->oversized},
+        {"malformed", p->malformed},
+        {"overflowed", p->overflowed},
+        {"unknown", p->unknown},
+        {"unconnected", p->unconnected},
+        {"accesses", d->accesses},
+        {"ap-accesses", d->ap_accesses},
+        {"waits", d->waits},
+        {"faults", d->faults},
+        {"line-resets", d->line_resets},
+        {"bad-requests", d->bad_requests},
+        {"ignored", d->ignored},
+        {"contention", d->contention},
+        {"write-parity", d->write_parity},
+        {"unpowered", d->unpowered},
+        {"jtag-waits", d->jtag_waits},
+        {"bus-errors", b->ap.bus_errors},
+        {"unaligned", b->ap.unaligned},
+        {"wraps", b->ap.wraps},
+        {"locked-writes", s->locked_writes},
+        {"ignored-writes", s->ignored_writes},
+        {"sub-word", s->sub_word},
+        {"bad-key", s->bad_key},
+        {"maskints-races", s->maskints_races},
+        {"running-accesses", s->running_accesses},
+        {"untraced", s->untraced},
+        {"resets", s->resets},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        fprintf(out, "%s %u\n", lines[i].name, lines[i].value);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A CMSIS-DAP probe wired to a Cortex-M4 board, all of it modelled: core, CoreSight system, AHB-AP,
+ * SWJ-DP and firmware, in one object.
+ */
+#ifndef TESTS_USB_PROBE_BOARD_H
+#define TESTS_USB_PROBE_BOARD_H
+
+#include <stdio.h>
+
+#include "tests/usb/cmsis_dap_model.h"
+#include "tests/usb/core_sim.h"
+#include "tests/usb/coresight_model.h"
+
+/* Zero: a v2 probe of 512-byte packets, four of them, on a DPv1 without faults. */
+struct probe_board_options {
+    unsigned packet_size;
+    unsigned packet_count;
+    bool dpv2;                     /* DPIDR of version 2, starts dormant */
+    bool jtag;                     /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
+    const struct core_model *core; /* NULL: the built-in core */
+};
+
+/* The parts are public: tests reach into them. */
+struct probe_board {
+    struct core_sim sim;
+    struct coresight_model system;
+    struct mem_ap ap;
+    struct dap_model dap;
+    struct cmsis_dap probe;
+    bool held; /* nRESET is low */
+};
+
+/* 0, or -1 for options out of range. Release what init took, also after unplugging. */
+int probe_board_init(struct probe_board *b, const struct probe_board_options *options);
+void probe_board_release(struct probe_board *b);
+
+/*
+ * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N
+ * bytes of trace: 0, 1, 2 ...). 0, or -1 for a name or number that does not parse.
+ */
+int probe_board_faults(struct probe_board *b, const char *text);
+
+/* All counters, one "name value" a line: what the client did, and what it did wrong. */
+void probe_board_report(const struct probe_board *b, FILE *out);
+
+#endif

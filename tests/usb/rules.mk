@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The emulated probe. Included by the Makefile, whose B, Q, CC, WARN and patterns it uses.
+
+USB_MODEL_SRC := $(filter-out tests/usb/umock%,$(wildcard tests/usb/*.c))
+USB_BED_SRC := $(wildcard tests/usb/umock*.c)
+USB_UNITS := $(patsubst tests/usb/unit/%.c,%,$(wildcard tests/usb/unit/test_*.c))
+USB_BED := $(B)/release/umockdev_probe
+
+UMOCKDEV_CFLAGS = $(subst -I,-isystem ,$(shell pkg-config --cflags umockdev-1.0))
+UMOCKDEV_LIBS = $(shell pkg-config --libs umockdev-1.0)
+$(USB_BED_SRC:%.c=$(B)/release/%.o): private CFLAGS += $(UMOCKDEV_CFLAGS)
+
+# $(1) variant, $(2) compiler, $(3) flags
+define usb_variant
+$(B)/$(1)/libusbmodel.a: $$(USB_MODEL_SRC:%.c=$(B)/$(1)/%.o)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+
+$(B)/$(1)/usb/test_%: $(B)/$(1)/tests/usb/unit/test_%.o $(B)/$(1)/tests/unit/unit_main.o \
+    $(B)/$(1)/libusbmodel.a $(B)/$(1)/libbtraced.a
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lpthread
+
+-include $$(patsubst %.c,$(B)/$(1)/%.d,$$(USB_MODEL_SRC) $$(USB_BED_SRC) \
+    $$(wildcard tests/usb/unit/*.c))
+endef
+
+$(eval $(call usb_variant,release,$$(CC),-O2 -g))
+$(eval $(call usb_variant,asan,$$(CC),-O1 -g $$(SAN)))
+$(eval $(call usb_variant,clang,$$(CLANG),-O2 -g))
+
+$(USB_BED): $(USB_BED_SRC:%.c=$(B)/release/%.o) $(B)/release/libusbmodel.a \
+    $(B)/release/libbtraced.a
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(UMOCKDEV_LIBS) $(PKG_LIBS) -lpthread
+
+.PHONY: usb-tests
+usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED)

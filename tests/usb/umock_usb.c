@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/umock_usb.h"
+
+#include <errno.h>
+#include <linux/usbdevice_fs.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <umockdev.h>
+
+#define NODE "/dev/bus/usb/001/002"
+#define SYS  "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
+
+#define SETUP_SIZE 8
+
+/* A submitted URB that the client has not reaped. */
+struct pending {
+    UMockdevIoctlData *urb;
+    UMockdevIoctlData *buffer;
+    bool discarded;
+    bool sent; /* OUT: the device has it; `status` is final */
+    int status;
+    size_t actual;
+};
+
+struct umock_usb {
+    struct usb_probe *probe;
+    UMockdevTestbed *testbed;
+    UMockdevIoctlBase *handler;
+    GQueue urbs; /* struct pending, oldest first */
+    bool gone;   /* the unplugging has been told */
+};
+
+typedef struct {
+    UMockdevIoctlBase parent;
+    struct umock_usb *owner;
+} ProbeHandler;
+
+typedef struct {
+    UMockdevIoctlBaseClass parent;
+} ProbeHandlerClass;
+
+GType probe_handler_get_type(void);
+G_DEFINE_TYPE(ProbeHandler, probe_handler, umockdev_ioctl_base_get_type())
+
+static void pending_free(struct pending *p)
+{
+    umockdev_ioctl_data_unref(p->urb);
+    if (p->buffer)
+        umockdev_ioctl_data_unref(p->buffer);
+    g_free(p);
+}
+
+static struct usbdevfs_urb *urb_of(const struct pending *p)
+{
+    return (struct usbdevfs_urb *)(void *)p->urb->data;
+}
+
+/* The device leaves: what is queued ends with -ESHUTDOWN, and udev hears of it. */
+static void tell_unplugged(struct umock_usb *m)
+{
+    if (m->gone || !m->probe->unplugged)
+        return;
+    m->gone = true;
+    umockdev_testbed_uevent(m->testbed, SYS, "remove");
+}
+
+/* OUT transfers run in the order of submission, at once. */
+static void send_out(struct umock_usb *m, struct pending *p)
+{
+    const struct usbdevfs_urb *urb = urb_of(p);
+    uint8_t endpoint = urb->endpoint;
+    if (urb->type == USBDEVFS_URB_TYPE_CONTROL) {
+        p->status =
+            usb_probe_control(m->probe, p->buffer->data, p->buffer->data + SETUP_SIZE, &p->actual);
+        p->sent = true;
+    } else if (!(endpoint & 0x80)) {
+        p->status = usb_probe_out(m->probe, endpoint, p->buffer ? p->buffer->data : NULL,
+                                  (size_t)urb->buffer_length);
+        p->actual = p->status == 0 ? (size_t)urb->buffer_length : 0;
+        p->sent = true;
+    }
+    tell_unplugged(m);
+}
+
+static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    if (m->probe->unplugged) {
+        umockdev_ioctl_client_complete(client, -1, ENODEV);
+        return;
+    }
+    struct pending *p = g_new0(struct pending, 1);
+    p->urb = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
+    size_t length = (size_t)urb_of(p)->buffer_length;
+    if (length)
+        p->buffer = umockdev_ioctl_data_resolve(p->urb, offsetof(struct usbdevfs_urb, buffer),
+                                                length, NULL);
+    g_queue_push_tail(&m->urbs, p);
+    send_out(m, p);
+    umockdev_ioctl_client_complete(client, 0, 0);
+}
+
+/* Whether the URB can be given back now; fills in its status. */
+static bool finish(struct umock_usb *m, struct pending *p, bool blocked)
+{
+    struct usbdevfs_urb *urb = urb_of(p);
+    if (p->sent)
+        return true;
+    if (p->discarded) {
+        p->status = -ENOENT;
+        return true;
+    }
+    if (blocked)
+        return false; /* an older transfer of the endpoint still waits */
+    size_t length = (size_t)urb->buffer_length;
+    p->status = usb_probe_in(m->probe, urb->endpoint, p->buffer->data, length, &p->actual);
+    return p->status != USB_PROBE_WAIT;
+}
+
+static void give_back(struct pending *p, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    struct usbdevfs_urb *urb = urb_of(p);
+    int actual = (int)p->actual;
+    size_t header = urb->type == USBDEVFS_URB_TYPE_CONTROL ? SETUP_SIZE : 0;
+    bool in = header ? p->buffer->data[0] & 0x80 : urb->endpoint & 0x80;
+    if (in && actual)
+        umockdev_ioctl_data_update(p->buffer, header, p->buffer->data + header, actual);
+    umockdev_ioctl_data_update(p->urb, offsetof(struct usbdevfs_urb, status), (guint8 *)&p->status,
+                               sizeof p->status);
+    umockdev_ioctl_data_update(p->urb, offsetof(struct usbdevfs_urb, actual_length),
+                               (guint8 *)&actual, sizeof actual);
+    UMockdevIoctlData *slot = umockdev_ioctl_data_resolve(arg, 0, sizeof(void *), NULL);
+    umockdev_ioctl_data_set_ptr(slot, 0, p->urb);
+    umockdev_ioctl_data_unref(slot);
+    umockdev_ioctl_client_complete(client, 0, 0);
+}
+
+static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    bool waiting[256] = {false};
+    for (GList *l = m->urbs.head; l; l = l->next) {
+        struct pending *p = l->data;
+        uint8_t endpoint = urb_of(p)->endpoint;
+        if (finish(m, p, waiting[endpoint])) {
+            g_queue_delete_link(&m->urbs, l);
+            give_back(p, client, arg);
+            pending_free(p);
+            return;
+        }
+        waiting[endpoint] = true;
+    }
+    umockdev_ioctl_client_complete(client, -1, m->probe->unplugged ? ENODEV : EAGAIN);
+}
+
+/* The argument is the address of the URB in the client. */
+static void discard(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    gulong address = *(gulong *)(void *)arg->data;
+    for (GList *l = m->urbs.head; l; l = l->next) {
+        struct pending *p = l->data;
+        if (p->urb->client_addr == address) {
+            p->discarded = true;
+            umockdev_ioctl_client_complete(client, 0, 0);
+            return;
+        }
+    }
+    umockdev_ioctl_client_complete(client, -1, EINVAL);
+}
+
+static void get_capabilities(UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    uint32_t caps = USBDEVFS_CAP_ZERO_PACKET | USBDEVFS_CAP_NO_PACKET_SIZE_LIM |
+                    USBDEVFS_CAP_REAP_AFTER_DISCONNECT | USBDEVFS_CAP_BULK_SCATTER_GATHER;
+    UMockdevIoctlData *out = umockdev_ioctl_data_resolve(arg, 0, sizeof caps, NULL);
+    umockdev_ioctl_data_update(out, 0, (guint8 *)&caps, sizeof caps);
+    umockdev_ioctl_data_unref(out);
+    umockdev_ioctl_client_complete(client, 0, 0);
+}
+
+static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
+{
+    struct umock_usb *m = ((ProbeHandler *)self)->owner;
+    UMockdevIoctlData *arg = umockdev_ioctl_client_get_arg(client);
+    gulong request = umockdev_ioctl_client_get_request(client);
+    switch (request) {
+    case USBDEVFS_GET_CAPABILITIES:
+        get_capabilities(client, arg);
+        return TRUE;
+    case USBDEVFS_SUBMITURB:
+        submit(m, client, arg);
+        return TRUE;
+    case USBDEVFS_REAPURB:
+    case USBDEVFS_REAPURBNDELAY:
+        reap(m, client, arg);
+        return TRUE;
+    case USBDEVFS_DISCARDURB:
+        discard(m, client, arg);
+        return TRUE;
+    case USBDEVFS_CLEAR_HALT:
+        usb_probe_clear_halt(m->probe);
+        break;
+    case USBDEVFS_GETDRIVER:
+    case USBDEVFS_IOCTL:
+        umockdev_ioctl_client_complete(client, -1, ENODATA);
+        return TRUE;
+    case USBDEVFS_CLAIMINTERFACE:
+    case USBDEVFS_RELEASEINTERFACE:
+    case USBDEVFS_SETINTERFACE:
+    case USBDEVFS_SETCONFIGURATION:
+    case USBDEVFS_RESET:
+        break;
+    default:
+        umockdev_ioctl_client_complete(client, -1, ENOTTY);
+        return TRUE;
+    }
+    bool gone = m->probe->unplugged;
+    umockdev_ioctl_client_complete(client, gone ? -1 : 0, gone ? ENODEV : 0);
+    return TRUE;
+}
+
+/* A client that died leaves its URBs behind. */
+static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
+{
+    struct umock_usb *m = ((ProbeHandler *)self)->owner;
+    struct pending *p;
+    (void)client;
+    while ((p = g_queue_pop_head(&m->urbs)))
+        pending_free(p);
+}
+
+static void probe_handler_class_init(ProbeHandlerClass *klass)
+{
+    klass->parent.handle_ioctl = handle_ioctl;
+    klass->parent.client_vanished = client_vanished;
+}
+
+static void probe_handler_init(ProbeHandler *self)
+{
+    self->owner = NULL;
+}
+
+static char *device_text(const struct usb_probe *u)
+{
+    GString *s = g_string_new("P: /devices/pci0000:00/0000:00:14.0/usb1/1-1\n"
+                              "N: bus/usb/001/002\n"
+                              "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DRIVER=usb\n"
+                              "E: BUSNUM=001\nE: DEVNUM=002\nE: DEVNAME=/dev/bus/usb/001/002\n"
+                              "E: MAJOR=189\nE: MINOR=1\n"
+                              "A: busnum=1\\n\nA: devnum=2\\n\nA: speed=480\\n\n"
+                              "A: bConfigurationValue=1\\n\nA: devpath=1\\n\n");
+    g_string_append_printf(s, "A: idVendor=%04x\\n\nA: idProduct=%04x\\n\nH: descriptors=",
+                           USB_PROBE_VID, USB_PROBE_PID);
+    for (size_t i = 0; i < u->descriptors_size; i++)
+        g_string_append_printf(s, "%02X", u->descriptors[i]);
+    g_string_append(s, "\n");
+    return g_string_free(s, FALSE);
+}
+
+struct umock_usb *umock_usb_new(struct usb_probe *u)
+{
+    struct umock_usb *m = g_new0(struct umock_usb, 1);
+    GError *error = NULL;
+    char *text = device_text(u);
+    m->probe = u;
+    g_queue_init(&m->urbs);
+    m->testbed = umockdev_testbed_new();
+    m->handler = g_object_new(probe_handler_get_type(), NULL);
+    ((ProbeHandler *)m->handler)->owner = m;
+    if (!umockdev_testbed_add_from_string(m->testbed, text, &error) ||
+        !umockdev_testbed_attach_ioctl(m->testbed, NODE, m->handler, &error)) {
+        fprintf(stderr, "umockdev: %s\n", error->message);
+        g_error_free(error);
+        umock_usb_free(m);
+        m = NULL;
+    }
+    g_free(text);
+    return m;
+}
+
+void umock_usb_free(struct umock_usb *m)
+{
+    struct pending *p;
+    while ((p = g_queue_pop_head(&m->urbs)))
+        pending_free(p);
+    g_object_unref(m->handler);
+    g_object_unref(m->testbed);
+    g_free(m);
+}
