@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/recover.h"
+
+#include "decoder/recover_work.h"
+
+#include <stdlib.h>
+
+/* Each pass finds what the one before made possible; chains of more are rare. */
+#define ROUNDS_MAX 24
+
+static const char *const how_names[RECOVER_HOWS] = {
+    "unknown", "halted",  "constant",  "computed",  "undone", "branch", "condition",
+    "code",    "present", "forwarded", "exception", "data",   "call"};
+
+const char *recover_how_name(enum recover_how how)
+{
+    return (unsigned)how < RECOVER_HOWS ? how_names[how] : "?";
+}
+
+bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size)
+{
+    if (count < *max)
+        return true;
+    size_t more = *max ? *max * 2 : 64;
+    void *grown = realloc(*array, more * size);
+    if (!grown) {
+        r->rules.nomem = true;
+        return false;
+    }
+    *array = grown;
+    *max = more;
+    return true;
+}
+
+static int check(const struct recover_window *w)
+{
+    if (!w->count || w->count > RECOVER_MAX_INSNS)
+        return BT_ERR_INVAL;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->insns[i].isa != BT_ISA_A32 && w->insns[i].isa != BT_ISA_T32)
+            return BT_ERR_UNSUPPORTED;
+        if (w->insns[i].size != 4 && (w->insns[i].size != 2 || w->insns[i].isa == BT_ISA_A32))
+            return BT_ERR_INVAL;
+    }
+    for (size_t i = 1; i < w->event_count; i++)
+        if (w->events[i].position < w->events[i - 1].position)
+            return BT_ERR_INVAL;
+    return 0;
+}
+
+static void settle(struct recover *r)
+{
+    rules_run(&r->rules);
+    for (unsigned i = 0; i < ROUNDS_MAX && !r->rules.nomem; i++) {
+        r->rounds++;
+        if (!recover_memory_round(r))
+            break;
+    }
+}
+
+/* A call that is seen not to keep a register is not believed for the others either. */
+static bool contradicted(const struct recover *r, const struct recover_pair *p)
+{
+    for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++) {
+        const struct recover_value *x = &r->rules.values[p->before[reg]];
+        const struct recover_value *y = &r->rules.values[p->after[reg]];
+        if (p->kept >> reg & 1 && x->how && y->how && x->number != y->number)
+            return true;
+    }
+    return false;
+}
+
+static void infer(struct recover *r)
+{
+    r->rules.inferring = true;
+    for (size_t i = r->pair_count; i-- > 0;) {
+        const struct recover_pair *p = &r->pairs[i];
+        if (contradicted(r, p))
+            continue;
+        for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++)
+            if (p->kept >> reg & 1)
+                rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, RECOVER_CALL);
+        rules_run(&r->rules);
+    }
+    settle(r);
+}
+
+int recover_new(struct recover **out, const struct recover_window *window)
+{
+    *out = NULL;
+    int error = check(window);
+    if (error)
+        return error;
+    struct recover *r = calloc(1, sizeof *r);
+    if (!r || !rules_init(&r->rules)) {
+        free(r);
+        return BT_ERR_NOMEM;
+    }
+    r->count = window->count;
+    r->read = window->read;
+    r->context = window->context;
+    r->big_endian = window->big_endian;
+    error = recover_build(r, window);
+    if (!error) {
+        settle(r);
+        recover_memory_keep(r);
+        if (r->pair_count)
+            infer(r);
+        recover_memory_finish(r);
+    }
+    if (error || r->rules.nomem) {
+        recover_free(r);
+        return error ? error : BT_ERR_NOMEM;
+    }
+    *out = r;
+    return 0;
+}
+
+void recover_free(struct recover *r)
+{
+    if (!r)
+        return;
+    rules_release(&r->rules);
+    for (unsigned i = 0; i < RECOVER_STATE_REGS; i++)
+        free(r->defs[i].at);
+    free(r->memory.accesses);
+    free(r->memory.records);
+    free(r->memory.cells);
+    free(r->memory.clobbers);
+    free(r->proved.records);
+    free(r->proved.clobbers);
+    free(r->pairs);
+    free(r);
+}
+
+static uint32_t value_at(const struct recover *r, size_t position, unsigned reg)
+{
+    const struct recover_defs *d = &r->defs[reg];
+    size_t low = 0, high = d->count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (d->at[mid].from <= position)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? d->at[low - 1].value : 0;
+}
+
+static bool answer_of(const struct recover *r, uint32_t id, struct recover_answer *answer)
+{
+    const struct recover_value *v = &r->rules.values[id];
+    *answer = (struct recover_answer){.step = UINT32_MAX};
+    if (!id || !v->how)
+        return false;
+    answer->value = v->number;
+    answer->how = v->how;
+    answer->inferred = v->inferred;
+    answer->step = r->rules.rules[v->rule].step;
+    return true;
+}
+
+bool recover_register(const struct recover *r, size_t position, unsigned reg,
+                      struct recover_answer *answer)
+{
+    uint32_t id = position <= r->count && reg < RECOVER_REGS ? value_at(r, position, reg) : 0;
+    return answer_of(r, id, answer);
+}
+
+uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask)
+{
+    static const uint32_t bits[3] = {0xc0000000u, 0x20000000u, 0x10000000u};
+    static const uint8_t shift[3] = {30, 29, 28};
+    uint32_t flags = 0;
+    *mask = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct recover_answer answer;
+        uint32_t id = position <= r->count ? value_at(r, position, EFFECT_NZ + i) : 0;
+        if (!answer_of(r, id, &answer))
+            continue;
+        flags |= answer.value << shift[i];
+        *mask |= bits[i];
+    }
+    return flags;
+}
+
+/* From one of the two states of memory. */
+static bool word_in(const struct recover *r, const struct recover_memory_state *m, size_t position,
+                    uint32_t address, struct recover_answer *answer)
+{
+    uint32_t value, present;
+    if (!recover_memory_find(r, m, (uint32_t)position, address, &value, &present))
+        return false;
+    if (value)
+        return answer_of(r, value, answer);
+    answer->value = present;
+    answer->how = RECOVER_PRESENT;
+    return true;
+}
+
+bool recover_word(const struct recover *r, size_t position, uint32_t address,
+                  struct recover_answer *answer)
+{
+    *answer = (struct recover_answer){.step = UINT32_MAX};
+    if (position > r->count || address & 3)
+        return false;
+    if (word_in(r, &r->proved, position, address, answer))
+        return true;
+    /* Which stores hit the word may rest on assumptions, so the answer does. */
+    if (!r->pair_count || !word_in(r, &r->memory, position, address, answer))
+        return false;
+    answer->inferred = true;
+    return true;
+}
+
+void recover_counts(const struct recover *r, struct recover_counts *counts)
+{
+    const struct recover_rules *u = &r->rules;
+    const struct recover_memory_state *m = &r->memory;
+    *counts = (struct recover_counts){.values = u->value_count,
+                                      .rules = u->rule_count,
+                                      .accesses = m->access_count,
+                                      .words = m->cell_count,
+                                      .rounds = r->rounds,
+                                      .conflicts = u->conflicts,
+                                      .inferred_conflicts = u->inferred_conflicts};
+    counts->memory_bytes = u->value_max * sizeof *u->values + u->rule_max * sizeof *u->rules +
+                           u->work_max * sizeof *u->work + m->access_max * sizeof *m->accesses +
+                           m->record_max * sizeof *m->records + m->cell_max * sizeof *m->cells +
+                           r->pair_max * sizeof *r->pairs;
+    for (unsigned i = 0; i < RECOVER_STATE_REGS; i++)
+        counts->memory_bytes += r->defs[i].max * sizeof *r->defs[i].at;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of recover: walking the window once, in order, to make values, rules and accesses. */
+#ifndef DECODER_RECOVER_BUILD_H
+#define DECODER_RECOVER_BUILD_H
+
+#include "decoder/recover_work.h"
+
+#define BUILD_FRAMES     512
+#define BUILD_SAVED      16
+#define BUILD_IT_UNKNOWN 0xff
+
+struct build {
+    struct recover *r;
+    const struct recover_window *w;
+    uint32_t cur[RECOVER_STATE_REGS]; /* value of each register now */
+    uint32_t step;                    /* instruction that is looked at */
+    uint32_t from;                    /* first state that sees what is defined */
+    uint32_t pred;                    /* value: the instruction runs if it is 1; 0: it runs */
+    size_t event;                     /* next one */
+    struct recover_frame frames[BUILD_FRAMES];
+    size_t frame_count;
+    uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
+    uint8_t it_left; /* instructions after which an unknown one has ended */
+    struct {
+        uint32_t address;
+        uint8_t it;
+    } saved[BUILD_SAVED]; /* IT state at interrupted instructions */
+    unsigned saved_next;
+    unsigned nesting; /* M-profile: exceptions entered in the window and not left */
+    bool jumped;      /* the instruction before went by an indirect branch without link */
+    bool canceled;    /* the instruction does not complete */
+};
+
+/* A new value for a register, depending on the instruction's condition. */
+void build_assign(struct build *b, unsigned reg, uint32_t value);
+void build_clobber(struct build *b, uint32_t regs);
+void build_clobber_memory(struct build *b);
+struct recover_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
+                                    uint32_t offset, uint32_t data);
+
+/* What the register reads as in the instruction that is looked at; the PC too. */
+uint32_t build_read(struct build *b, unsigned reg, bool align_pc);
+
+/* Where the path goes on after the instruction, with the T bit, as BX takes it. */
+bool build_target(const struct build *b, uint32_t *target);
+
+/* recover_exec.c: the instruction itself, without its condition. */
+void build_execute(struct build *b, const struct insn_effect *e);
+
+/* recover_events.c: what happened between the instruction before and this one. */
+void build_events(struct build *b);
+void build_pair(struct build *b, uint32_t address, bool exception);
+void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception);
+void build_restore_it(struct build *b, uint32_t address);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exceptions, gaps and calls along the window. */
+#include "decoder/recover_build.h"
+
+#include <string.h>
+
+#define FRAME_REGS 0x500fu /* r0-r3, r12, LR: stacked by an M-profile exception */
+#define NUMBER_IRQ 14
+#define NUMBER_SVC 10
+
+void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
+{
+    if (b->pred)
+        return; /* not known to be taken */
+    if (b->frame_count == BUILD_FRAMES) {
+        memmove(b->frames, b->frames + BUILD_FRAMES / 2, sizeof b->frames / 2);
+        b->frame_count = BUILD_FRAMES / 2;
+    }
+    struct recover_frame *f = &b->frames[b->frame_count++];
+    f->address = address;
+    f->kept = kept;
+    f->exception = exception;
+    memcpy(f->saved, b->cur, sizeof f->saved);
+}
+
+void build_pair(struct build *b, uint32_t address, bool exception)
+{
+    struct recover *r = b->r;
+    size_t i = b->frame_count;
+    while (i && !(b->frames[i - 1].exception == exception && b->frames[i - 1].address == address)) {
+        /* Calls that never returned lie within an exception, not around it. */
+        if (!exception && b->frames[i - 1].exception)
+            return;
+        i--;
+    }
+    if (!i)
+        return;
+    b->frame_count = i - 1;
+    if (!(b->w->infer & (exception ? RECOVER_INFER_EXCEPTION : RECOVER_INFER_ABI)) ||
+        !recover_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
+        return;
+    struct recover_pair *p = &r->pairs[r->pair_count++];
+    p->step = b->step;
+    p->kept = b->frames[i - 1].kept;
+    memcpy(p->before, b->frames[i - 1].saved, sizeof p->before);
+    memcpy(p->after, b->cur, sizeof p->after);
+}
+
+void build_restore_it(struct build *b, uint32_t address)
+{
+    b->it = BUILD_IT_UNKNOWN;
+    b->it_left = 4;
+    for (unsigned i = 0; i < BUILD_SAVED; i++)
+        if (b->saved[i].address == address && b->saved[i].it != BUILD_IT_UNKNOWN) {
+            b->it = b->saved[i].it;
+            b->saved[i].it = BUILD_IT_UNKNOWN;
+            return;
+        }
+}
+
+/* The eight words at the exception's frame; those loaded become the registers. */
+static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
+{
+    static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
+    enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
+    uint32_t loaded[6];
+    for (unsigned i = 0; i < 6; i++) {
+        loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
+        build_access(b, kind, base, i * 4, loaded[i]);
+    }
+    if (entry) {
+        uint32_t pc = entry->flags & BT_EVENT_HAS_ADDRESS
+                          ? rules_constant(&b->r->rules, (uint32_t)entry->address, b->step)
+                          : 0;
+        build_access(b, kind, base, 24, pc);
+    }
+    build_access(b, kind, base, 28, xpsr);
+    for (unsigned i = 0; i < 6 && !entry; i++)
+        build_assign(b, order[i], loaded[i]);
+}
+
+static void entry_m(struct build *b, const struct bt_event *event)
+{
+    struct recover_rules *rules = &b->r->rules;
+    bool nested = b->nesting > 0;
+    b->nesting++;
+    if (!b->w->m_one_stack) {
+        build_clobber_memory(b);
+        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+        return;
+    }
+    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
+    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
+                                            .slot = {sp, b->cur[13], xpsr},
+                                            .k = 1,
+                                            .step = b->step,
+                                            .how = RECOVER_EXCEPTION});
+    frame(b, sp, xpsr, event);
+    build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
+    build_assign(b, 13, sp);
+    if (nested)
+        rules_learn_at(rules, b->cur[14], 0xfffffff1u, RECOVER_EXCEPTION, b->step);
+}
+
+static void return_m(struct build *b)
+{
+    struct recover_rules *rules = &b->r->rules;
+    if (b->nesting)
+        b->nesting--;
+    if (!b->w->m_one_stack) {
+        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+        return;
+    }
+    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
+    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
+                                            .slot = {b->cur[13], sp, xpsr},
+                                            .step = b->step,
+                                            .how = RECOVER_EXCEPTION});
+    frame(b, b->cur[13], xpsr, NULL);
+    build_clobber(b, EFFECT_FLAGS);
+    build_assign(b, 13, sp);
+}
+
+static void entry(struct build *b, const struct bt_event *event)
+{
+    bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
+    if (has_address) {
+        uint32_t kept = 0x7fff | EFFECT_FLAGS;
+        build_push_frame(b, (uint32_t)event->address, kept, true);
+        b->saved[b->saved_next].address = (uint32_t)event->address;
+        b->saved[b->saved_next].it = b->it;
+        b->saved_next = (b->saved_next + 1) % BUILD_SAVED;
+    } else {
+        b->frame_count = 0;
+    }
+    b->it = 0;
+    if (b->w->m_profile)
+        entry_m(b, event);
+    else
+        build_clobber(
+            b, event->number == NUMBER_IRQ || event->number == NUMBER_SVC ? 0x6000 : EFFECT_BANKED);
+}
+
+static void came_back(struct build *b)
+{
+    uint32_t address = b->step < b->r->count ? b->w->insns[b->step].address : b->w->final[15];
+    if (b->w->m_profile)
+        return_m(b);
+    else
+        build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
+    build_pair(b, address, true);
+    build_restore_it(b, address);
+}
+
+static void lost(struct build *b)
+{
+    build_clobber_memory(b);
+    build_clobber(b, EFFECT_ALL_REGS);
+    b->frame_count = 0;
+    b->nesting = 0;
+    b->it = BUILD_IT_UNKNOWN;
+    b->it_left = 4;
+}
+
+void build_events(struct build *b)
+{
+    const struct recover_window *w = b->w;
+    b->pred = 0;
+    while (b->event < w->event_count && w->events[b->event].position <= w->first + b->step) {
+        const struct bt_event *event = &w->events[b->event++];
+        if (event->position < w->first + b->step)
+            continue;
+        b->from = b->step;
+        switch (event->kind) {
+        case BT_EVENT_GAP:
+        case BT_EVENT_TRACE_ON:
+            lost(b);
+            break;
+        case BT_EVENT_EXCEPTION:
+            entry(b, event);
+            break;
+        case BT_EVENT_EXCEPTION_RET:
+            came_back(b);
+            break;
+        case BT_EVENT_CONTEXT:
+        case BT_EVENT_VMID:
+            build_clobber_memory(b);
+            break;
+        case BT_EVENT_STATE:
+            build_clobber_memory(b);
+            build_clobber(b, EFFECT_ALL_REGS);
+            break;
+        default:
+            break;
+        }
+        rules_run(&b->r->rules);
+    }
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of recover: the state that building, memory and queries share. */
+#ifndef DECODER_RECOVER_WORK_H
+#define DECODER_RECOVER_WORK_H
+
+#include "decoder/recover_effect.h"
+#include "decoder/recover_rules.h"
+
+#define RECOVER_STATE_REGS 19 /* r0-r14, the PC (unused), NZ, C, V */
+
+/* From state `from` on the register is `value`. */
+struct recover_def {
+    uint32_t from;
+    uint32_t value;
+};
+
+struct recover_defs {
+    struct recover_def *at;
+    size_t count, max;
+};
+
+enum access_kind {
+    ACCESS_LOAD,
+    ACCESS_STORE,
+    ACCESS_KILL,    /* a store of an unknown value, or one that may not have happened */
+    ACCESS_CLOBBER, /* any RAM may have changed */
+};
+
+/* Accesses in order of execution. */
+struct recover_access {
+    uint32_t step;
+    uint32_t when; /* state that is the first to see a store */
+    uint32_t base; /* value; the address is base + offset */
+    uint32_t offset;
+    uint32_t data;   /* value: 32 bits, of a narrow load as extended; 0: none */
+    uint32_t cond;   /* value: happened if it is 1; 0: happened */
+    uint32_t word;   /* value of the whole word, if it needed one */
+    uint32_t second; /* as word, of the next word if the access crosses */
+    uint32_t linked; /* version of the word that rules tie this access to */
+    uint8_t kind;    /* enum access_kind */
+    uint8_t width;
+    bool sign;
+};
+
+/* The word at `address` is `value` in the states from..to. */
+struct recover_record {
+    uint32_t address;
+    uint32_t from, to;
+    uint32_t value;
+};
+
+struct recover_cell {
+    uint32_t address;
+    uint32_t present;
+    uint32_t version; /* value; 0: none seen since `from` */
+    uint32_t from;
+    uint32_t epoch;
+    uint32_t round;
+    uint8_t kind; /* enum recover_memory */
+    bool used;
+};
+
+struct recover_memory_state {
+    struct recover_access *accesses;
+    size_t access_count, access_max;
+    struct recover_record *records;
+    size_t record_count, record_max;
+    struct recover_cell *cells; /* open addressing; a power of two */
+    size_t cell_count, cell_max;
+    uint32_t *clobbers; /* states; entry e ends epoch e */
+    size_t clobber_count, clobber_max;
+    uint32_t round;
+};
+
+/* A call or an exception that has not come back. */
+struct recover_frame {
+    uint32_t address; /* where it comes back */
+    uint32_t kept;    /* bit n: state register n is the same afterwards */
+    uint32_t saved[RECOVER_STATE_REGS];
+    bool exception;
+};
+
+struct recover_pair {
+    uint32_t step;
+    uint32_t kept;
+    uint32_t before[RECOVER_STATE_REGS];
+    uint32_t after[RECOVER_STATE_REGS];
+};
+
+struct recover {
+    struct recover_rules rules;
+    struct recover_defs defs[RECOVER_STATE_REGS];
+    struct recover_memory_state memory;
+    struct recover_memory_state proved; /* records and clobbers before assumptions were made */
+    struct recover_pair *pairs;
+    size_t pair_count, pair_max;
+    recover_read_fn *read;
+    void *context;
+    size_t count;
+    unsigned rounds;
+    bool big_endian;
+};
+
+/* Grows an array to hold one more; sets rules.nomem when that fails. */
+bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size);
+
+/* recover_build.c: all instructions and events become rules and accesses. 0 or negative. */
+int recover_build(struct recover *r, const struct recover_window *w);
+
+/* recover_memory.c: one pass over the accesses; false when it found nothing new. */
+bool recover_memory_round(struct recover *r);
+void recover_memory_finish(struct recover *r);
+
+/* Keeps what is proved so far in r->proved; `memory` goes on. */
+void recover_memory_keep(struct recover *r);
+
+/* Looks in one of the two states: *value is the word's value, or 0 if it is *present. */
+bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
+                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present);
+
+#endif
