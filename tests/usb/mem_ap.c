@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-#define CSW_SIZE       0x7u
-#define CSW_INC_SHIFT  4
-#define CSW_INC        (0x3u << CSW_INC_SHIFT)
-#define CSW_DEVICE_EN  (1u << 6)
-#define CSW_WRITABLE   0xff000f37u
-#define INC_SINGLE     1u
-#define INC_PACKED     2u
-#define SIZE_WORD      2u
-#define INCREMENT_SPAN 0x400u
+#define CSW_SIZE      0x7u
+#define CSW_INC_SHIFT 4
+#define CSW_INC       (0x3u << CSW_INC_SHIFT)
+#define CSW_DEVICE_EN (1u << 6)
+#define CSW_WRITABLE  0xff000f37u
+#define INC_SINGLE    1u
+#define INC_PACKED    2u
+#define SIZE_WORD     2u
+#define DEFAULT_SPAN  0x400u
 
 void mem_ap_init(struct mem_ap *ap, const struct mem_ap_options *options,
                  const struct model_bus *bus)
@@ -35,10 +35,11 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
 
 static void increment(struct mem_ap *ap, unsigned bytes)
 {
-    uint32_t low = (ap->tar + bytes) & (INCREMENT_SPAN - 1);
+    uint32_t span = ap->options.increment_span ? ap->options.increment_span : DEFAULT_SPAN;
+    uint32_t low = (ap->tar + bytes) & (span - 1);
     if (low < bytes)
         ap->wraps++;
-    ap->tar = (ap->tar & ~(INCREMENT_SPAN - 1)) | low;
+    ap->tar = (ap->tar & ~(span - 1)) | low;
 }
 
 /* One bus access at TAR, its data in the byte lane of the address. */

@@ -21,8 +21,9 @@
 struct mem_ap_options {
     uint32_t idr;
     uint32_t base;
-    bool word_only; /* CSW.Size reads back 2, as on many APB-APs */
-    bool no_packed; /* CSW.AddrInc = 2 reads back 0 */
+    uint32_t increment_span; /* TAR's increment wraps here; 0: 1 KiB, as every AP may */
+    bool word_only;          /* CSW.Size reads back 2, as on many APB-APs */
+    bool no_packed;          /* CSW.AddrInc = 2 reads back 0 */
 };
 
 /* Fields are private but for the counters, which tests read. Nothing to release. */
@@ -33,7 +34,7 @@ struct mem_ap {
     uint32_t tar;
     unsigned bus_errors;
     unsigned unaligned; /* accesses with TAR not aligned to the size: refused */
-    unsigned wraps;     /* increments that wrapped at a 1 KiB boundary */
+    unsigned wraps;     /* increments that wrapped at the end of the span */
 };
 
 /* Copies both; the bus's context must outlive the AP. TAR starts with a value no client wants. */

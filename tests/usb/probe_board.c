@@ -27,7 +27,8 @@ static size_t swo(void *ctx, uint8_t *bytes, size_t size)
 static void init_target(struct probe_board *b, const struct probe_board_options *o)
 {
     struct core_model core = core_sim_model(&b->sim);
-    struct mem_ap_options ap = {.idr = AHB_AP_IDR, .base = CS_BASE};
+    struct mem_ap_options ap = {
+        .idr = AHB_AP_IDR, .base = CS_BASE, .increment_span = o->wrap_1k ? 0x400 : 0x1000};
     struct dap_options dap = {
         .dpidr = o->dpv2 ? DPIDR_SWV2 : DPIDR_SWV1,
         .idcode = IDCODE,

@@ -18,6 +18,7 @@ static const char usage[] =
     "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
     "  --v1             HID probe, else v2 with bulk endpoints\n"
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
+    "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
     "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
@@ -67,6 +68,7 @@ static void parse(int argc, char **argv, struct arguments *a)
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},
+        {"wrap-1k", no_argument, NULL, 'w'},
         {"packet-size", required_argument, NULL, 's'},
         {"packet-count", required_argument, NULL, 'c'},
         {"fault", required_argument, NULL, 'f'},
@@ -89,6 +91,9 @@ static void parse(int argc, char **argv, struct arguments *a)
             break;
         case '2':
             a->board.dpv2 = true;
+            break;
+        case 'w':
+            a->board.wrap_1k = true;
             break;
         case 's':
             a->board.packet_size = number;

@@ -479,6 +479,10 @@ START_TEST(test_ap_wrap)
     ap_write(MEM_AP_DRW, 1);
     ck_assert_uint_eq(ap_read(MEM_AP_TAR), 0x400);
     ck_assert_uint_eq(ap.wraps, 1);
+    ap.options.increment_span = 0x1000;
+    ap_write(MEM_AP_TAR, 0x7fc);
+    ap_write(MEM_AP_DRW, 1);
+    ck_assert_uint_eq(ap_read(MEM_AP_TAR), 0x800);
 }
 END_TEST
 
