@@ -167,12 +167,12 @@ bool recover_register(const struct recover *r, size_t position, unsigned reg,
     return answer_of(r, id, answer);
 }
 
-uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask)
+uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask, uint32_t *inferred)
 {
     static const uint32_t bits[3] = {0xc0000000u, 0x20000000u, 0x10000000u};
     static const uint8_t shift[3] = {30, 29, 28};
     uint32_t flags = 0;
-    *mask = 0;
+    *mask = *inferred = 0;
     for (unsigned i = 0; i < 3; i++) {
         struct recover_answer answer;
         uint32_t id = position <= r->count ? value_at(r, position, EFFECT_NZ + i) : 0;
@@ -180,6 +180,7 @@ uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask)
             continue;
         flags |= answer.value << shift[i];
         *mask |= bits[i];
+        *inferred |= answer.inferred ? bits[i] : 0;
     }
     return flags;
 }

@@ -111,8 +111,12 @@ void recover_free(struct recover *r);
 bool recover_register(const struct recover *r, size_t position, unsigned reg,
                       struct recover_answer *answer);
 
-/* Condition flags at a position, in bits 31..28; `mask` has the bits that are known. */
-uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask);
+/*
+ * Condition flags at a position, in bits 31..28; `mask` has the bits that are known, `inferred`
+ * those of them that rest on an assumption.
+ */
+uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask,
+                       uint32_t *inferred);
 
 /* The aligned word at `address` at a position. As above. */
 bool recover_word(const struct recover *r, size_t position, uint32_t address,

@@ -244,8 +244,11 @@ static void instruction(struct build *b)
     if (runs)
         build_execute(b, &e);
     data_events(b, first_access);
+    bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
-    b->jumped = runs && indirect && !e.link && leaves(b);
+    b->jumped = runs && indirect && !e.link && (leaves(b) || interrupted);
+    if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
+        b->frame_count = 0;
     if (leaves(b) && b->it) /* a taken branch ends the block */
         b->it = 0;
     if (e.kind == EFFECT_OTHER && leaves(b))

@@ -27,14 +27,14 @@ void build_pair(struct build *b, uint32_t address, bool exception)
 {
     struct recover *r = b->r;
     size_t i = b->frame_count;
-    while (i && !(b->frames[i - 1].exception == exception && b->frames[i - 1].address == address)) {
-        /* Calls that never returned lie within an exception, not around it. */
-        if (!exception && b->frames[i - 1].exception)
-            return;
+    /* Only within one exception: what never returned in it is left with it. */
+    while (i && !b->frames[i - 1].exception && (exception || b->frames[i - 1].address != address))
         i--;
-    }
-    if (!i)
+    if (!i || b->frames[i - 1].exception != exception || b->frames[i - 1].address != address) {
+        if (exception) /* from where the window does not reach, or to somebody else */
+            b->frame_count = 0;
         return;
+    }
     b->frame_count = i - 1;
     if (!(b->w->infer & (exception ? RECOVER_INFER_EXCEPTION : RECOVER_INFER_ABI)) ||
         !recover_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
@@ -125,6 +125,8 @@ static void entry(struct build *b, const struct bt_event *event)
 {
     bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
     if (has_address) {
+        if (b->jumped)
+            build_pair(b, (uint32_t)event->address, false);
         uint32_t kept = 0x7fff | EFFECT_FLAGS;
         build_push_frame(b, (uint32_t)event->address, kept, true);
         b->saved[b->saved_next].address = (uint32_t)event->address;
@@ -134,6 +136,7 @@ static void entry(struct build *b, const struct bt_event *event)
         b->frame_count = 0;
     }
     b->it = 0;
+    b->jumped = false;
     if (b->w->m_profile)
         entry_m(b, event);
     else
@@ -143,12 +146,18 @@ static void entry(struct build *b, const struct bt_event *event)
 
 static void came_back(struct build *b)
 {
-    uint32_t address = b->step < b->r->count ? b->w->insns[b->step].address : b->w->final[15];
+    const struct recover_window *w = b->w;
+    uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
+    const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
+    /* Straight into the next handler: it has the address. */
+    if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
+        address = (uint32_t)next->address;
     if (b->w->m_profile)
         return_m(b);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
     build_pair(b, address, true);
+    b->jumped = false;
     build_restore_it(b, address);
 }
 
@@ -158,6 +167,7 @@ static void lost(struct build *b)
     build_clobber(b, EFFECT_ALL_REGS);
     b->frame_count = 0;
     b->nesting = 0;
+    b->jumped = false;
     b->it = BUILD_IT_UNKNOWN;
     b->it_left = 4;
 }

@@ -70,7 +70,7 @@ static void check_registers(struct tally *t, const struct recover *r, const stru
     size_t distance = m->count - first - at;
     unsigned band = distance < 100 ? 0 : distance < 1000 ? 1 : distance < 10000 ? 2 : 3;
     struct recover_answer a;
-    uint32_t mask, flags = recover_flags(r, at, &mask);
+    uint32_t mask, inferred, flags = recover_flags(r, at, &mask, &inferred);
     t->total[band]++;
     for (unsigned reg = 0; reg < 15; reg++) {
         t->checks++;
@@ -86,7 +86,7 @@ static void check_registers(struct tally *t, const struct recover *r, const stru
     }
     t->flags += mask != 0;
     if (((flags ^ s->cpsr) & mask) != 0) {
-        t->flags_wrong++;
+        *((flags ^ s->cpsr) & mask & ~inferred ? &t->flags_wrong : &t->inferred_wrong) += 1;
         a = (struct recover_answer){.value = flags, .step = mask};
         wrong(t, m, first + at, "flags", 0, &a, s->cpsr);
     }
@@ -227,8 +227,8 @@ static void random_code(bool thumb, uint64_t checks)
         for (uint32_t seed = 1; t.checks < checks / 4 && seed < 20000; seed++) {
             static struct machine m;
             static uint8_t code[CODE_SIZE];
-            size_t size = generate(code, 16000, thumb, seed * 7919);
-            if (machine_run(&m, code, size, CODE_BASE | thumb, 20000, seed) == 0 && m.count > 8)
+            size_t size = generate(code, 60000, thumb, seed * 7919);
+            if (machine_run(&m, code, size, CODE_BASE | thumb, 4000, seed) == 0 && m.count > 8)
                 examine(&t, &m, m.count > 3000 ? m.count - 3000 : 0, (enum knowledge)k, 0);
             machine_release(&m);
         }

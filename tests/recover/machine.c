@@ -85,7 +85,7 @@ static void append(struct machine *m, const struct state *s)
 static void append_skipped(struct machine *m, const struct state *s)
 {
     struct state at = *s;
-    while (m->count && m->count < m->max && m->it && !passes(m->it >> 4, s->cpsr)) {
+    while (m->count && m->it && !passes(m->it >> 4, s->cpsr)) {
         at.regs[15] = m->insns[m->count - 1].address + m->insns[m->count - 1].size;
         if (at.regs[15] == s->regs[15])
             return;
@@ -98,14 +98,14 @@ static void on_code(uc_engine *uc, uint64_t address, uint32_t size, void *user)
     struct machine *m = user;
     struct state s;
     (void)size;
-    if (m->count >= m->max || address - CODE_BASE >= CODE_SIZE) {
+    if (m->count >= m->max + 8 || address - CODE_BASE >= CODE_SIZE) {
         uc_emu_stop(uc);
         return;
     }
     read_state(m, &s);
     s.regs[15] = (uint32_t)address;
     append_skipped(m, &s);
-    if (m->count >= m->max)
+    if (m->count >= m->max && !m->it) /* not within an IT block, where a stop is not exact */
         uc_emu_stop(uc);
     else
         append(m, &s);
@@ -252,8 +252,8 @@ int machine_run(struct machine *m, const uint8_t *code, size_t size, uint32_t en
     m->uc = uc;
     m->seed = seed | 1;
     m->max = max;
-    m->insns = calloc(max, sizeof *m->insns);
-    m->states = calloc(max + 1, sizeof *m->states);
+    m->insns = calloc(max + 16, sizeof *m->insns);
+    m->states = calloc(max + 17, sizeof *m->states);
     memset(m->code, 0, CODE_SIZE);
     memcpy(m->code, code, size);
     for (unsigned i = 0; i < RAM_SIZE; i++)
