@@ -27,7 +27,7 @@ DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev li
 DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang libclang-rt-14-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi libopencsd-dev libopencsd-bin g++ python3 \
-    mandoc zlib1g-dev
+    mandoc zlib1g-dev libunicorn-dev umockdev libumockdev-dev openocd
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -154,9 +154,13 @@ fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 # ---- the virtual board: a QEMU plugin, a program of its own licence ----------------------------
 include drivers/virtual/board/rules.mk
 
+# ---- the emulated probe -------------------------------------------------------------------------
+include tests/usb/rules.mk
+
 # ---- static checks --------------------------------------------------------------------------
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
-    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.c tests/demo/*.c)
+    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.c tests/demo/*.c \
+    tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/recover/*.[ch] tests/recover/target/*.c)
 .PHONY: format format-check lint
 format:
 	$(Q)clang-format -i $(ALL_C)
@@ -171,12 +175,13 @@ lint:
 .PHONY: check check-full bench fuzz demo
 check: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
-	    virtual-board
+	    virtual-board usb-tests
 	$(Q)tests/run.sh quick
 
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
-	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline virtual-board
+	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline virtual-board \
+	    usb-tests
 	$(Q)tests/run.sh full
 
 bench: deps

@@ -44,6 +44,16 @@ units() {
     done
 }
 
+usb() {
+    local t
+    for t in build/asan/usb/test_*; do
+        [ -x "$t" ] && step usb "$t"
+    done
+    for t in tests/usb/test_*.py; do
+        [ -x "$t" ] && step usb "$t"
+    done
+}
+
 oracles() {
     local t
     for t in tests/oracle/*.c tests/oracle/*.cpp; do
@@ -62,6 +72,8 @@ if [ "$mode" = quick ]; then
     step static tests/layers.sh
     step static tests/docs.sh
     units asan
+    usb
+    step recover tests/recover/run.sh quick
     oracles
     step cases tests/cases/selftest.py
     step cases tests/cases/run.py
@@ -84,6 +96,7 @@ else
     for t in tests/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
     done
+    step recover tests/recover/run.sh full
     for t in tests/full/*; do
         [ -x "$t" ] && step full "$t"
     done
