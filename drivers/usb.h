@@ -30,8 +30,8 @@ struct usb_pipe {
 
 /* An endpoint that delivers without being asked, with transfers queued ahead. */
 struct usb_stream_ops {
-    /* Called from start, poll or stop. `lost`: bytes are missing before `data` (length may be 0).
-     */
+    /* `bytes` is called from within start, poll and stop, and from within operations on a pipe of
+     * the same device. `lost`: bytes are missing before `data` (length may be 0). */
     int (*start)(void *self,
                  void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost),
                  void *user);

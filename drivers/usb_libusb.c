@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All use of libusb is here. Built where the library is: with BTRACED_LIBUSB defined. */
+#ifdef BTRACED_LIBUSB
+
+#include "drivers/usb_libusb.h"
+
+#include <libusb-1.0/libusb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#define STREAM_TRANSFERS 16
+#define STREAM_BYTES     16384 /* a multiple of any wMaxPacketSize of bulk endpoints */
+#define STREAM_ERRORS    4u    /* in a row; then the device counts as gone */
+#define STOP_ROUNDS      200u
+#define STOP_ROUND_MS    10
+
+#define HID_SET_REPORT    0x09
+#define HID_OUTPUT_REPORT 0x0200
+
+struct slot {
+    struct libusb_transfer *transfer;
+    bool in_flight;
+    struct usb_probe *probe;
+    uint8_t data[STREAM_BYTES];
+};
+
+struct usb_probe {
+    libusb_context *context;
+    libusb_device_handle *handle;
+    bool claimed;
+    struct usb_device_info info;
+    struct usb_dap_choice choice;
+    /* The stream. */
+    struct slot *slots;
+    void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost);
+    void *user;
+    unsigned in_flight;
+    unsigned errors;
+    bool stopping;
+    bool stalled;
+    bool gone;
+    bool lost;
+};
+
+/* ---- descriptions -------------------------------------------------------------------------------
+ */
+
+static void get_string(libusb_device_handle *h, uint8_t index, char *text)
+{
+    text[0] = '\0';
+    if (index == 0)
+        return;
+    int n = libusb_get_string_descriptor_ascii(h, index, (unsigned char *)text, USB_MAX_STRING - 1);
+    text[n > 0 ? n : 0] = '\0';
+}
+
+static void describe_interface(libusb_device_handle *h, const struct libusb_interface_descriptor *d,
+                               struct usb_interface_info *i)
+{
+    *i = (struct usb_interface_info){.number = d->bInterfaceNumber,
+                                     .alternate = d->bAlternateSetting,
+                                     .class_code = d->bInterfaceClass,
+                                     .subclass = d->bInterfaceSubClass,
+                                     .protocol = d->bInterfaceProtocol};
+    for (unsigned k = 0; k < d->bNumEndpoints && k < USB_MAX_ENDPOINTS; k++) {
+        const struct libusb_endpoint_descriptor *e = &d->endpoint[k];
+        i->endpoints[i->endpoint_count++] =
+            (struct usb_endpoint_info){.address = e->bEndpointAddress,
+                                       .kind = e->bmAttributes & 3,
+                                       .packet = e->wMaxPacketSize & 0x7ff};
+    }
+    get_string(h, d->iInterface, i->name);
+}
+
+static void describe(libusb_device *device, libusb_device_handle *h, struct usb_device_info *info)
+{
+    struct libusb_device_descriptor d;
+    struct libusb_config_descriptor *config;
+    *info = (struct usb_device_info){0};
+    if (libusb_get_device_descriptor(device, &d) != 0)
+        return;
+    info->vendor = d.idVendor;
+    info->product = d.idProduct;
+    get_string(h, d.iProduct, info->product_name);
+    get_string(h, d.iSerialNumber, info->serial);
+    if (libusb_get_active_config_descriptor(device, &config) != 0)
+        return;
+    for (unsigned k = 0; k < config->bNumInterfaces; k++) {
+        const struct libusb_interface *i = &config->interface[k];
+        for (int a = 0; a < i->num_altsetting && info->interface_count < USB_MAX_INTERFACES; a++)
+            describe_interface(h, &i->altsetting[a], &info->interfaces[info->interface_count++]);
+    }
+    libusb_free_config_descriptor(config);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------
+ */
+
+static int claim(struct usb_probe *p, struct usb_open_error *err)
+{
+    (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
+    int rc = libusb_claim_interface(p->handle, p->choice.interface);
+    if (rc == 0) {
+        p->claimed = true;
+        if (p->choice.alternate != 0)
+            rc = libusb_set_interface_alt_setting(p->handle, p->choice.interface,
+                                                  p->choice.alternate);
+    }
+    if (rc == 0)
+        return 0;
+    snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': %s", p->info.product_name,
+             rc == LIBUSB_ERROR_BUSY ? "in use by another program" : libusb_strerror(rc));
+    return BT_ERR_IO;
+}
+
+/* Is it the one? If so it stays open in p->handle. */
+static bool consider(struct usb_probe *p, libusb_device *device, const char *serial,
+                     struct usb_open_error *err)
+{
+    int rc = libusb_open(device, &p->handle);
+    if (rc != 0) {
+        struct libusb_device_descriptor d;
+        p->handle = NULL;
+        if (rc == LIBUSB_ERROR_ACCESS && libusb_get_device_descriptor(device, &d) == 0 &&
+            err->text[0] == '\0')
+            snprintf(err->text, sizeof err->text,
+                     "no probe found; no permission to open %04x:%04x and perhaps others: udev "
+                     "rules installed?",
+                     d.idVendor, d.idProduct);
+        return false;
+    }
+    describe(device, p->handle, &p->info);
+    if (usb_choose_cmsis_dap(&p->info, &p->choice) == 0) {
+        err->candidates++;
+        if (usb_serial_matches(&p->info, serial))
+            return true;
+    }
+    libusb_close(p->handle);
+    p->handle = NULL;
+    return false;
+}
+
+static int find(struct usb_probe *p, const char *serial, struct usb_open_error *err)
+{
+    libusb_device **list;
+    ssize_t n = libusb_get_device_list(p->context, &list);
+    if (n < 0)
+        return BT_ERR_IO;
+    bool found = false;
+    for (ssize_t k = 0; k < n && !found; k++)
+        found = consider(p, list[k], serial, err);
+    libusb_free_device_list(list, 1);
+    if (found)
+        return 0;
+    if (err->candidates > 0)
+        snprintf(err->text, sizeof err->text, "no probe with serial number '%.60s', %u others",
+                 serial, err->candidates);
+    else if (err->text[0] == '\0')
+        snprintf(err->text, sizeof err->text, "no CMSIS-DAP probe found on USB");
+    return BT_ERR_RANGE;
+}
+
+int usb_probe_open(const char *serial, struct usb_probe **out, struct usb_open_error *err)
+{
+    *out = NULL;
+    *err = (struct usb_open_error){0};
+    struct usb_probe *p = calloc(1, sizeof *p);
+    if (!p)
+        return BT_ERR_NOMEM;
+    int rc = libusb_init(&p->context);
+    if (rc != 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(rc));
+        free(p);
+        return BT_ERR_IO;
+    }
+    rc = find(p, serial, err);
+    if (rc == 0)
+        rc = claim(p, err);
+    if (rc != 0) {
+        usb_probe_close(p);
+        return rc;
+    }
+    err->text[0] = '\0';
+    *out = p;
+    return 0;
+}
+
+const struct usb_device_info *usb_probe_info(const struct usb_probe *probe)
+{
+    return &probe->info;
+}
+
+const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe)
+{
+    return &probe->choice;
+}
+
+/* ---- pipe ---------------------------------------------------------------------------------------
+ */
+
+static int result_of(int rc)
+{
+    if (rc == 0)
+        return 0;
+    return rc == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
+}
+
+static int transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length, int *done,
+                    unsigned timeout_ms)
+{
+    if (p->choice.hid)
+        return libusb_interrupt_transfer(p->handle, endpoint, data, (int)length, done, timeout_ms);
+    return libusb_bulk_transfer(p->handle, endpoint, data, (int)length, done, timeout_ms);
+}
+
+static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned timeout_ms)
+{
+    struct usb_probe *p = self;
+    uint8_t *bytes = (uint8_t *)(uintptr_t)data; /* libusb does not write to it */
+    int done = 0;
+    if (p->choice.out == 0) {
+        int n = libusb_control_transfer(
+            p->handle, LIBUSB_REQUEST_TYPE_CLASS | LIBUSB_RECIPIENT_INTERFACE, HID_SET_REPORT,
+            HID_OUTPUT_REPORT, p->choice.interface, bytes, (uint16_t)length, timeout_ms);
+        return n == (int)length ? 0 : result_of(n < 0 ? n : LIBUSB_ERROR_IO);
+    }
+    int rc = transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
+    if (rc == LIBUSB_ERROR_PIPE)
+        (void)libusb_clear_halt(p->handle, p->choice.out);
+    return rc == 0 && done != (int)length ? BT_ERR_IO : result_of(rc);
+}
+
+static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *length,
+                        unsigned timeout_ms)
+{
+    struct usb_probe *p = self;
+    int done = 0;
+    int rc = transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
+    if (rc == LIBUSB_ERROR_PIPE)
+        (void)libusb_clear_halt(p->handle, p->choice.in);
+    *length = (size_t)done;
+    /* What came before the time was over is a message all the same. */
+    return rc == LIBUSB_ERROR_TIMEOUT && done > 0 ? 0 : result_of(rc);
+}
+
+struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
+{
+    static const struct usb_pipe_ops OPS = {.send = pipe_send, .receive = pipe_receive};
+    return (struct usb_pipe){.ops = &OPS,
+                             .self = probe,
+                             .out_packet = probe->choice.out_packet,
+                             .in_packet = probe->choice.in_packet};
+}
+
+/* ---- stream -------------------------------------------------------------------------------------
+ */
+
+static void submit(struct slot *slot)
+{
+    struct usb_probe *p = slot->probe;
+    int rc = libusb_submit_transfer(slot->transfer);
+    if (rc == 0) {
+        slot->in_flight = true;
+        p->in_flight++;
+    } else if (rc == LIBUSB_ERROR_NO_DEVICE) {
+        p->gone = true;
+    }
+}
+
+static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
+{
+    struct slot *slot = t->user_data;
+    struct usb_probe *p = slot->probe;
+    slot->in_flight = false;
+    p->in_flight--;
+    if (t->actual_length > 0) {
+        p->bytes(p->user, slot->data, (size_t)t->actual_length, p->lost);
+        p->lost = false;
+        p->errors = 0;
+    }
+    switch (t->status) {
+    case LIBUSB_TRANSFER_COMPLETED:
+    case LIBUSB_TRANSFER_TIMED_OUT:
+        break;
+    case LIBUSB_TRANSFER_CANCELLED:
+        return;
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        p->gone = true;
+        return;
+    case LIBUSB_TRANSFER_STALL: /* cleared in poll: not allowed here */
+        p->stalled = true;
+        p->lost = true;
+        return;
+    default:
+        p->lost = true;
+        if (++p->errors > STREAM_ERRORS)
+            p->gone = true;
+        break;
+    }
+    if (!p->stopping && !p->gone)
+        submit(slot);
+}
+
+static void handle_events(struct usb_probe *p, unsigned timeout_ms)
+{
+    struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = (timeout_ms % 1000) * 1000L};
+    (void)libusb_handle_events_timeout_completed(p->context, &tv, NULL);
+}
+
+static int stream_poll(void *self, unsigned timeout_ms)
+{
+    struct usb_probe *p = self;
+    if (!p->slots)
+        return BT_ERR_INVAL;
+    if (p->stalled) {
+        p->stalled = false;
+        (void)libusb_clear_halt(p->handle, p->choice.swo);
+    }
+    for (unsigned k = 0; k < STREAM_TRANSFERS && !p->gone; k++) {
+        if (!p->slots[k].in_flight)
+            submit(&p->slots[k]);
+    }
+    handle_events(p, timeout_ms);
+    return p->gone ? BT_ERR_IO : 0;
+}
+
+static int stream_stop(void *self)
+{
+    struct usb_probe *p = self;
+    if (!p->slots)
+        return 0;
+    p->stopping = true;
+    for (unsigned k = 0; k < STREAM_TRANSFERS; k++) {
+        if (p->slots[k].in_flight)
+            (void)libusb_cancel_transfer(p->slots[k].transfer);
+    }
+    for (unsigned k = 0; k < STOP_ROUNDS && p->in_flight > 0; k++)
+        handle_events(p, STOP_ROUND_MS);
+    if (p->in_flight > 0)
+        return BT_ERR_IO; /* a transfer that is not back must not be freed: kept for good */
+    for (unsigned k = 0; k < STREAM_TRANSFERS; k++)
+        libusb_free_transfer(p->slots[k].transfer);
+    free(p->slots);
+    p->slots = NULL;
+    return 0;
+}
+
+static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_t, bool),
+                        void *user)
+{
+    struct usb_probe *p = self;
+    if (p->slots)
+        return BT_ERR_INVAL;
+    p->slots = calloc(STREAM_TRANSFERS, sizeof *p->slots);
+    if (!p->slots)
+        return BT_ERR_NOMEM;
+    p->bytes = bytes;
+    p->user = user;
+    p->stopping = p->stalled = p->gone = p->lost = false;
+    p->errors = 0;
+    for (unsigned k = 0; k < STREAM_TRANSFERS; k++) {
+        struct slot *slot = &p->slots[k];
+        slot->probe = p;
+        slot->transfer = libusb_alloc_transfer(0);
+        if (!slot->transfer) {
+            (void)stream_stop(p);
+            return BT_ERR_NOMEM;
+        }
+        libusb_fill_bulk_transfer(slot->transfer, p->handle, p->choice.swo, slot->data,
+                                  STREAM_BYTES, on_transfer, slot, 0);
+        submit(slot); /* with less memory for USB than this, fewer are in flight */
+    }
+    if (p->in_flight > 0)
+        return 0;
+    (void)stream_stop(p);
+    return BT_ERR_IO;
+}
+
+struct usb_stream usb_probe_stream(struct usb_probe *probe)
+{
+    static const struct usb_stream_ops OPS = {
+        .start = stream_start, .poll = stream_poll, .stop = stream_stop};
+    if (probe->choice.swo == 0)
+        return (struct usb_stream){0};
+    return (struct usb_stream){.ops = &OPS, .self = probe};
+}
+
+void usb_probe_close(struct usb_probe *probe)
+{
+    if (!probe)
+        return;
+    int rc = stream_stop(probe);
+    if (probe->claimed)
+        (void)libusb_release_interface(probe->handle, probe->choice.interface);
+    if (probe->handle)
+        libusb_close(probe->handle);
+    libusb_exit(probe->context);
+    if (rc == 0)
+        free(probe);
+}
+
+#endif

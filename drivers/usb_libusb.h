@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The interfaces of usb.h on libusb-1.0. A device belongs to one thread. Specification: probes,
+ * sections 2, 7.1 and 13.
+ */
+#ifndef DRIVERS_USB_LIBUSB_H
+#define DRIVERS_USB_LIBUSB_H
+
+#include "drivers/usb.h"
+
+struct usb_probe;
+
+/* What kept a device from being opened, for messages. */
+struct usb_open_error {
+    unsigned candidates; /* CMSIS-DAP probes that were seen */
+    char text[160];      /* lower case, without full stop */
+};
+
+/*
+ * Find and open a CMSIS-DAP probe. `serial` NULL or "": the first one.
+ * Return 0 and *out, to be closed with usb_probe_close(); BT_ERR_RANGE (no such probe),
+ * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_NOMEM; *err tells why.
+ */
+int usb_probe_open(const char *serial, struct usb_probe **out, struct usb_open_error *err);
+
+/* Stop streams, release the interface, free. NULL is allowed. */
+void usb_probe_close(struct usb_probe *probe);
+
+/* Of an open probe; valid until it is closed. The stream's ops are NULL if it has none. */
+const struct usb_device_info *usb_probe_info(const struct usb_probe *probe);
+const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe);
+struct usb_pipe usb_probe_pipe(struct usb_probe *probe);
+struct usb_stream usb_probe_stream(struct usb_probe *probe);
+
+#endif
