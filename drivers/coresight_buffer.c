@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ETB and TMC. Specification: coresight-registers, sections 5 and 6. */
+#include "drivers/coresight_trace.h"
+
+#define RDP    0x004u /* RSZ of a TMC: words */
+#define STS    0x00cu
+#define RRD    0x010u
+#define RRP    0x014u
+#define RWP    0x018u
+#define TRG    0x01cu
+#define CTL    0x020u
+#define MODE   0x028u
+#define FFSR   0x300u
+#define FFCR   0x304u
+#define DEVID  0xfc8u
+#define ENABLE 0x1u
+
+#define STS_FULL      0x1u
+#define STS_TMC_READY 0x4u
+#define FFSR_STOPPED  0x2u
+#define FFCR_FORMAT   0x0001u
+#define FFCR_TMC      0x0003u
+#define FFCR_FLUSH    0x0040u
+#define FFCR_STOP_FL  0x1000u
+
+#define TMC_ETR     1u
+#define TMC_EMPTY   0xffffffffu
+#define FRAME_WORDS 4u
+#define READ_WORDS  256u
+
+int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                          bool tmc)
+{
+    *b = (struct coresight_buffer){.bus = bus, .base = base, .tmc = tmc, .memory_words = 1};
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0 && tmc) {
+        uint32_t id;
+        rc = coresight_read(bus, base + DEVID, &id);
+        if (rc == 0 && (id >> 6 & 3) == TMC_ETR)
+            return BT_ERR_UNSUPPORTED;
+        unsigned width = id >> 8 & 7; /* 2: 32 bits, 3: 64... */
+        if (width > 2)
+            b->memory_words = 1u << (width - 2);
+    }
+    if (rc == 0)
+        rc = coresight_read(bus, base + RDP, &b->words);
+    if (rc == 0 && (b->words == 0 || b->words > CORESIGHT_BUFFER_MAX_WORDS))
+        return BT_ERR_FORMAT;
+    return rc;
+}
+
+/* The formatter has stopped, or the TMC is ready. */
+static int wait_stopped(const struct coresight_buffer *b)
+{
+    if (b->tmc)
+        return coresight_poll(b->bus, b->base + STS, STS_TMC_READY, STS_TMC_READY);
+    return coresight_poll(b->bus, b->base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
+}
+
+int coresight_buffer_start(struct coresight_buffer *b)
+{
+    static const uint16_t zero[] = {RWP, RRP, TRG};
+    int rc = coresight_unlock(b->bus, b->base);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    if (rc == 0)
+        rc = wait_stopped(b);
+    if (rc == 0 && b->tmc)
+        rc = coresight_write(b->bus, b->base + MODE, 0);
+    for (unsigned k = 0; rc == 0 && k < sizeof zero / sizeof *zero; k++)
+        rc = coresight_write(b->bus, b->base + zero[k], 0);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, ENABLE);
+    return rc;
+}
+
+int coresight_buffer_stop(struct coresight_buffer *b)
+{
+    uint32_t control;
+    int rc = coresight_unlock(b->bus, b->base);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + CTL, &control);
+    if (rc != 0 || (control & ENABLE) == 0)
+        return rc;
+    /* Two writes: a flush that begins before StopFl is set would not stop the formatter. */
+    rc = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);
+    if (rc == 0)
+        rc = coresight_modify(b->bus, b->base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    if (rc == 0)
+        rc = coresight_poll(b->bus, b->base + FFCR, FFCR_FLUSH, 0);
+    if (rc == 0 && !b->tmc)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    return rc == 0 ? wait_stopped(b) : rc;
+}
+
+static int read_etb(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t status;
+    uint32_t end;
+    int rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWP, &end);
+    if (rc != 0)
+        return rc;
+    if (end >= b->words)
+        return BT_ERR_FORMAT;
+    content->wrapped = (status & STS_FULL) != 0;
+    content->unclean = end % FRAME_WORDS != 0;
+    if (content->unclean)
+        end = (end + FRAME_WORDS - 1) / FRAME_WORDS * FRAME_WORDS;
+    if (end >= b->words)
+        end = content->wrapped ? 0 : b->words;
+    size_t count = content->wrapped ? b->words : end;
+    rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
+    if (rc == 0 && count > 0)
+        rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
+    if (rc == 0)
+        content->words = count;
+    return rc;
+}
+
+/* All ones mean that it is empty: no frame has such a word. The rest of a block is then more of
+ * them. */
+static int read_tmc(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t part[READ_WORDS];
+    uint32_t status;
+    uint32_t enabled;
+    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (rc == 0 && (enabled & ENABLE) == 0)
+        return 0; /* the RAM cannot be read when disabled */
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc != 0)
+        return rc;
+    content->wrapped = (status & STS_FULL) != 0;
+    bool empty = false;
+    while (rc == 0 && !empty && content->words < b->words) {
+        size_t left = b->words - content->words;
+        size_t n = left < READ_WORDS ? left : READ_WORDS;
+        size_t whole = (n + b->memory_words - 1) / b->memory_words * b->memory_words;
+        rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, part,
+                                    whole < READ_WORDS ? whole : READ_WORDS);
+        for (size_t k = 0; rc == 0 && k < n && !empty; k++) {
+            empty = part[k] == TMC_EMPTY;
+            if (!empty)
+                words[content->words++] = part[k];
+        }
+    }
+    content->unclean = content->words % FRAME_WORDS != 0;
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    return rc;
+}
+
+int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
+                          struct coresight_buffer_content *content)
+{
+    *content = (struct coresight_buffer_content){0};
+    return b->tmc ? read_tmc(b, words, content) : read_etb(b, words, content);
+}
