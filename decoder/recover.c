@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* Each pass finds what the one before made possible; chains of more are rare. */
-#define ROUNDS_MAX 24
+#define ROUNDS_MAX 256
 
 static const char *const how_names[RECOVER_HOWS] = {
     "unknown", "halted",  "constant",  "computed",  "undone", "branch", "condition",

@@ -230,9 +230,7 @@ static void miscellaneous(uint32_t op, struct insn_effect *e)
     default:
         if (op & 0x80 && !(op & 0x10)) /* signed halfword multiplies */
             clobber(e, 1u << field(op, 16, 4) | 1u << rd);
-        else if ((op & 0xff0) == 0x070 && which == 1) /* BKPT */
-            e->kind = EFFECT_NONE;
-        else
+        else /* BKPT too: semihosting writes registers and memory */
             effect_unknown(e);
     }
 }

@@ -86,7 +86,7 @@ static const struct bt_event *event_behind(const struct build *b)
         const struct bt_event *e = &b->w->events[i];
         if (e->position > b->w->first + b->step + 1)
             break;
-        if (!passive(e))
+        if (!passive(e) && !build_is_halt(b, e))
             return e;
     }
     return NULL;
@@ -229,6 +229,15 @@ static void data_events(struct build *b, size_t first_access)
         rules_learn_at(&b->r->rules, a->data, (uint32_t)found->value, RECOVER_DATA, b->step);
 }
 
+/* Not every protocol says so, but an instruction to come back to did not complete. */
+static bool aborted(const struct recover_insn *i, const struct insn_effect *e,
+                    const struct bt_event *exception)
+{
+    return exception->flags & BT_EVENT_CANCELED ||
+           (exception->flags & BT_EVENT_HAS_ADDRESS && (uint32_t)exception->address == i->address &&
+            e->kind != EFFECT_BRANCH);
+}
+
 static void instruction(struct build *b)
 {
     const struct recover_insn *i = &b->w->insns[b->step];
@@ -237,21 +246,24 @@ static void instruction(struct build *b)
     size_t first_access = b->r->memory.access_count;
     if (b->jumped)
         build_pair(b, i->address, false);
+    if (b->returned)
+        build_pair(b, i->address, true);
     b->from = b->step + 1;
     decode(b, &e);
-    b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && behind->flags & BT_EVENT_CANCELED;
+    b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && aborted(i, &e, behind);
     bool runs = condition(b, &e);
     if (runs)
         build_execute(b, &e);
     data_events(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
-    b->jumped = runs && indirect && !e.link && (leaves(b) || interrupted);
+    b->jumped = runs && e.kind != EFFECT_OTHER && indirect && !e.link && (leaves(b) || interrupted);
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
     if (leaves(b) && b->it) /* a taken branch ends the block */
         b->it = 0;
-    if (e.kind == EFFECT_OTHER && leaves(b))
+    b->returned = runs && e.kind == EFFECT_OTHER && leaves(b);
+    if (b->returned)
         build_restore_it(b, b->step + 1 < b->r->count ? i[1].address : b->w->final[15]);
     rules_run(&b->r->rules);
 }

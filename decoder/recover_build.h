@@ -28,6 +28,7 @@ struct build {
     unsigned saved_next;
     unsigned nesting; /* M-profile: exceptions entered in the window and not left */
     bool jumped;      /* the instruction before went by an indirect branch without link */
+    bool returned;    /* it was an exception return, whether or not the trace says so */
     bool canceled;    /* the instruction does not complete */
 };
 
@@ -46,6 +47,9 @@ bool build_target(const struct build *b, uint32_t *target);
 
 /* recover_exec.c: the instruction itself, without its condition. */
 void build_execute(struct build *b, const struct insn_effect *e);
+
+/* The entry to Debug state that this halt is: changes nothing. */
+bool build_is_halt(const struct build *b, const struct bt_event *event);
 
 /* recover_events.c: what happened between the instruction before and this one. */
 void build_events(struct build *b);

@@ -4,9 +4,17 @@
 
 #include <string.h>
 
-#define FRAME_REGS 0x500fu /* r0-r3, r12, LR: stacked by an M-profile exception */
-#define NUMBER_IRQ 14
-#define NUMBER_SVC 10
+#define FRAME_REGS   0x500fu /* r0-r3, r12, LR: stacked by an M-profile exception */
+#define NUMBER_DEBUG 1       /* M-profile: reset */
+#define NUMBER_RESET 8
+#define NUMBER_IRQ   14
+#define NUMBER_SVC   10
+
+bool build_is_halt(const struct build *b, const struct bt_event *event)
+{
+    return event->kind == BT_EVENT_EXCEPTION && event->number == NUMBER_DEBUG && !b->w->m_profile &&
+           event->position == b->w->first + b->r->count;
+}
 
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
 {
@@ -121,9 +129,26 @@ static void return_m(struct build *b)
     build_assign(b, 13, sp);
 }
 
+static void lost(struct build *b)
+{
+    build_clobber_memory(b);
+    build_clobber(b, EFFECT_ALL_REGS);
+    b->frame_count = 0;
+    b->nesting = 0;
+    b->jumped = false;
+    b->it = BUILD_IT_UNKNOWN;
+    b->it_left = 4;
+}
+
 static void entry(struct build *b, const struct bt_event *event)
 {
     bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
+    /* In Debug state anything may be written. */
+    if (event->number == NUMBER_DEBUG || (event->number == NUMBER_RESET && !b->w->m_profile)) {
+        lost(b);
+        b->it = 0;
+        return;
+    }
     if (has_address) {
         if (b->jumped)
             build_pair(b, (uint32_t)event->address, false);
@@ -161,24 +186,13 @@ static void came_back(struct build *b)
     build_restore_it(b, address);
 }
 
-static void lost(struct build *b)
-{
-    build_clobber_memory(b);
-    build_clobber(b, EFFECT_ALL_REGS);
-    b->frame_count = 0;
-    b->nesting = 0;
-    b->jumped = false;
-    b->it = BUILD_IT_UNKNOWN;
-    b->it_left = 4;
-}
-
 void build_events(struct build *b)
 {
     const struct recover_window *w = b->w;
     b->pred = 0;
     while (b->event < w->event_count && w->events[b->event].position <= w->first + b->step) {
         const struct bt_event *event = &w->events[b->event++];
-        if (event->position < w->first + b->step)
+        if (event->position < w->first + b->step || build_is_halt(b, event))
             continue;
         b->from = b->step;
         switch (event->kind) {

@@ -210,13 +210,10 @@ static void various(uint16_t op, struct insn_effect *e)
                                           : EFFECT_REVSH,
                    rd, rm);
         break;
-    case 14:
-        e->kind = EFFECT_NONE; /* BKPT */
-        break;
     case 15:
         it_or_hint(op, e);
         break;
-    default:
+    default: /* BKPT too: semihosting writes registers and memory */
         effect_unknown(e);
     }
 }

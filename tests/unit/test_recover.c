@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recovery of registers and memory: single rules by hand. Everything at once: tests/recover. */
+#include "decoder/recover.h"
+#include "tests/unit/unit_main.h"
+
+#include <string.h>
+
+#define RAM 0x20000000u
+
+struct path {
+    struct recover_insn insns[32];
+    struct bt_event events[4];
+    struct recover_window w;
+    uint32_t ram[16]; /* present, from RAM */
+    uint32_t next;
+};
+
+static enum recover_memory read_ram(void *context, uint32_t address, uint32_t *value)
+{
+    const struct path *p = context;
+    if (address - RAM < sizeof p->ram) {
+        *value = p->ram[(address - RAM) / 4];
+        return RECOVER_MEMORY_RAM;
+    }
+    if (address - 0x8000 < 0x1000) {
+        *value = 0xc0de0000u | address;
+        return RECOVER_MEMORY_CONST;
+    }
+    return RECOVER_MEMORY_OTHER;
+}
+
+static void begin(struct path *p, enum bt_isa isa)
+{
+    memset(p, 0, sizeof *p);
+    p->next = 0x8000;
+    p->w = (struct recover_window){.insns = p->insns,
+                                   .events = p->events,
+                                   .read = read_ram,
+                                   .context = p,
+                                   .final_isa = (uint8_t)isa};
+}
+
+static struct recover_insn *add(struct path *p, uint32_t opcode, enum bt_cond cond)
+{
+    struct recover_insn *i = &p->insns[p->w.count++];
+    bool t32 = p->w.final_isa == BT_ISA_T32;
+    *i = (struct recover_insn){.address = p->next,
+                               .opcode = opcode,
+                               .isa = p->w.final_isa,
+                               .size = t32 && opcode < 0x10000 ? 2 : 4,
+                               .cond = (uint8_t)cond};
+    p->next += i->size;
+    return i;
+}
+
+/* The core halted behind the last instruction; all registers are known. */
+static struct recover *work(struct path *p)
+{
+    struct recover *r = NULL;
+    p->w.final[15] = p->next;
+    p->w.final_known = 0xffff;
+    ck_assert_int_eq(recover_new(&r, &p->w), 0);
+    return r;
+}
+
+static bool is_known(const struct recover *r, size_t at, unsigned reg, uint32_t value)
+{
+    struct recover_answer a;
+    bool known = recover_register(r, at, reg, &a);
+    if (known)
+        ck_assert_uint_eq(a.value, value);
+    return known;
+}
+
+START_TEST(test_backwards)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe0810002, BT_COND_PASS); /* add r0, r1, r2 */
+    add(&p, 0xe24dd010, BT_COND_PASS); /* sub sp, sp, #16 */
+    p.w.final[0] = 50;
+    p.w.final[1] = 20;
+    p.w.final[2] = 30;
+    p.w.final[13] = 0x20000100;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 0, 13, 0x20000110));
+    ck_assert(is_known(r, 1, 0, 50));
+    ck_assert(!is_known(r, 0, 0, 0));
+    ck_assert(is_known(r, 0, 1, 20));
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_constants)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe59f0000, BT_COND_PASS); /* ldr r0, [pc]: the word at 0x8008 */
+    add(&p, 0xe3a0000c, BT_COND_PASS); /* mov r0, #12 */
+    add(&p, 0xe2800001, BT_COND_PASS); /* add r0, r0, #1 */
+    add(&p, 0xe1a00001, BT_COND_PASS); /* mov r0, r1 */
+    struct recover *r = work(&p);
+    struct recover_answer a;
+    ck_assert(recover_register(r, 1, 0, &a));
+    ck_assert_uint_eq(a.value, 0xc0de8008);
+    ck_assert_uint_eq(a.how, RECOVER_CODE);
+    ck_assert_uint_eq(a.step, 0);
+    ck_assert(is_known(r, 2, 0, 12));
+    ck_assert(is_known(r, 3, 0, 13));
+    recover_free(r);
+}
+END_TEST
+
+/* The popped PC is the return address; the word that held it and SP follow. */
+START_TEST(test_return_reveals)
+{
+    struct path p;
+    begin(&p, BT_ISA_T32);
+    for (unsigned i = 0; i < 4; i++)
+        add(&p, 0xbf00, BT_COND_PASS); /* nop: an IT block that began before is over */
+    add(&p, 0xb500, BT_COND_PASS);     /* push {lr} */
+    add(&p, 0xbd00, BT_COND_PASS);     /* pop {pc} */
+    p.next = 0x8400;
+    add(&p, 0x46c6, BT_COND_PASS); /* mov lr, r8 */
+    p.w.final[13] = RAM + 16;
+    struct recover *r = work(&p);
+    struct recover_answer a;
+    ck_assert(is_known(r, 4, 14, 0x8401));
+    ck_assert(recover_word(r, 5, RAM + 12, &a));
+    ck_assert_uint_eq(a.value, 0x8401);
+    ck_assert(is_known(r, 5, 13, RAM + 12));
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_store_anywhere)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe1a00000, BT_COND_PASS); /* nop */
+    add(&p, 0xe5810000, BT_COND_PASS); /* str r0, [r1] */
+    add(&p, 0xe3a01000, BT_COND_PASS); /* mov r1, #0 */
+    p.ram[3] = 77;
+    struct recover *r = work(&p);
+    struct recover_answer a;
+    ck_assert(!recover_word(r, 1, RAM + 12, &a));
+    ck_assert(recover_word(r, 2, RAM + 12, &a));
+    ck_assert_uint_eq(a.value, 77);
+    ck_assert(!recover_word(r, 2, 0x40000000, &a));
+    recover_free(r);
+
+    p.insns[2].opcode = 0xe1a02000; /* mov r2, r0: now the address is known */
+    p.w.final[1] = RAM + 4;
+    r = work(&p);
+    ck_assert(recover_word(r, 1, RAM + 12, &a));
+    ck_assert(!recover_word(r, 1, RAM + 4, &a));
+    ck_assert(recover_word(r, 2, RAM + 4, &a));
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_condition_unknown)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe3a00005, BT_COND_PASS);    /* mov r0, #5 */
+    add(&p, 0x03a00006, BT_COND_UNKNOWN); /* moveq r0, #6 */
+    add(&p, 0xe1a01000, BT_COND_PASS);    /* mov r1, r0 */
+    add(&p, 0xe3a00000, BT_COND_PASS);    /* mov r0, #0 */
+    add(&p, 0xe3a01000, BT_COND_PASS);    /* mov r1, #0 */
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 1, 0, 5));
+    ck_assert(!is_known(r, 2, 0, 0));
+    recover_free(r);
+
+    p.w.count = 4; /* r1 is what it became: the condition passed */
+    p.next -= 4;
+    p.w.final[1] = 6;
+    r = work(&p);
+    uint32_t mask, inferred, flags = recover_flags(r, 1, &mask, &inferred);
+    ck_assert(is_known(r, 2, 0, 6));
+    ck_assert_uint_eq(mask & 0x40000000, 0x40000000);
+    ck_assert_uint_eq(flags & 0x40000000, 0x40000000);
+    ck_assert_uint_eq(inferred, 0);
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_branch_implies)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe3500009, BT_COND_PASS); /* cmp r0, #9 */
+    add(&p, 0x0a000006, BT_COND_PASS); /* beq */
+    p.next += 28;
+    add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 0, 0, 9));
+    recover_free(r);
+    p.insns[1].cond = BT_COND_FAIL;
+    p.insns[2].address = p.insns[1].address + 4;
+    r = work(&p);
+    ck_assert(!is_known(r, 0, 0, 0));
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_gap)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe3a00005, BT_COND_PASS); /* mov r0, #5 */
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.events[0] = (struct bt_event){.position = 102, .kind = BT_EVENT_GAP};
+    p.w.event_count = 1;
+    p.w.first = 100;
+    p.w.final[0] = p.w.final[4] = 3;
+    struct recover *r = work(&p);
+    struct recover_answer a;
+    ck_assert(is_known(r, 1, 0, 5));
+    ck_assert(is_known(r, 2, 0, 3));
+    ck_assert(is_known(r, 2, 4, 3));
+    ck_assert(!is_known(r, 1, 4, 0));
+    ck_assert(!recover_word(r, 1, RAM, &a));
+    ck_assert(recover_word(r, 2, RAM, &a));
+    recover_free(r);
+}
+END_TEST
+
+/* A call keeps r4 by the standard, which is an assumption; what it wrote is not known. */
+START_TEST(test_call_assumed)
+{
+    struct path p;
+    struct recover_answer a;
+    for (unsigned infer = 0; infer < 2; infer++) {
+        begin(&p, BT_ISA_A32);
+        p.w.infer = infer ? RECOVER_INFER_ABI : 0;
+        add(&p, 0xeb00003e, BT_COND_PASS); /* bl 0x8100 */
+        p.next = 0x8100;
+        add(&p, 0xe5974000, BT_COND_PASS); /* ldr r4, [r7] */
+        add(&p, 0xe5964000, BT_COND_PASS); /* ldr r4, [r6] */
+        add(&p, 0xe12fff1e, BT_COND_PASS); /* bx lr */
+        p.next = 0x8004;
+        add(&p, 0xe1a00000, BT_COND_PASS);
+        p.w.final[4] = 44;
+        p.w.final[6] = p.w.final[7] = 0x40000000;
+        struct recover *r = work(&p);
+        ck_assert(is_known(r, 1, 14, 0x8004));
+        ck_assert_int_eq(recover_register(r, 0, 4, &a), infer);
+        if (infer) {
+            ck_assert_uint_eq(a.value, 44);
+            ck_assert(a.inferred);
+        }
+        ck_assert(!is_known(r, 2, 4, 0));
+        ck_assert(recover_register(r, 4, 4, &a) && !a.inferred);
+        recover_free(r);
+    }
+}
+END_TEST
+
+/* ARMv7-M: the frame that an exception pushed has LR, xPSR bit 9 tells of the alignment. */
+START_TEST(test_exception_frame)
+{
+    struct path p;
+    struct recover_answer a;
+    begin(&p, BT_ISA_T32);
+    p.w.m_profile = p.w.m_one_stack = true;
+    add(&p, 0x3101, BT_COND_PASS);
+    add(&p, 0x3101, BT_COND_PASS);
+    p.next = 0x8200;
+    add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+    p.events[0] = (struct bt_event){.position = 2,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .address = 0x8004,
+                                    .flags = BT_EVENT_HAS_ADDRESS};
+    p.w.event_count = 1;
+    p.w.final[13] = RAM + 16;
+    p.ram[4] = 1000;
+    p.ram[9] = 0x8111;      /* LR */
+    p.ram[11] = 0x01000200; /* xPSR: SP was moved by 4 */
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 2, 13, RAM + 16));
+    ck_assert(!is_known(r, 0, 0, 0)); /* a first instruction may be of an IT block */
+    ck_assert(recover_word(r, 2, RAM + 16 + 24, &a));
+    recover_free(r);
+
+    /* With the IT state settled the frame tells the registers from before. */
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.w.m_profile = p.w.m_one_stack = true;
+    p.events[0] = (struct bt_event){.position = 1,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .address = 0x8004,
+                                    .flags = BT_EVENT_HAS_ADDRESS};
+    p.w.event_count = 1;
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.w.final[13] = RAM + 16;
+    p.ram[4] = 1000;
+    p.ram[9] = 0x8111;
+    p.ram[10] = 0x8004;
+    p.ram[11] = 0x01000200;
+    r = work(&p);
+    ck_assert(is_known(r, 0, 13, RAM + 16 + 0x24));
+    ck_assert(is_known(r, 0, 0, 1000));
+    ck_assert(is_known(r, 0, 14, 0x8111));
+    struct recover_counts c;
+    recover_counts(r, &c);
+    ck_assert_uint_eq(c.conflicts, 0);
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_exception_a)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.events[0] = (struct bt_event){.position = 1, .kind = BT_EVENT_EXCEPTION, .number = 14};
+    p.w.event_count = 1;
+    p.w.final[0] = 9;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 1, 13, 0));
+    ck_assert(!is_known(r, 0, 13, 0));
+    ck_assert(!is_known(r, 0, 14, 0));
+    ck_assert(is_known(r, 0, 0, 9));
+    recover_free(r);
+}
+END_TEST
+
+/* A data abort: the load is come back to, so it has not loaded. */
+START_TEST(test_aborted)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe3a00005, BT_COND_PASS); /* mov r0, #5 */
+    add(&p, 0xe4910004, BT_COND_PASS); /* ldr r0, [r1], #4 */
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.events[0] = (struct bt_event){.position = 2,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .address = 0x8004,
+                                    .flags = BT_EVENT_HAS_ADDRESS};
+    p.w.event_count = 1;
+    p.w.final[0] = 5;
+    p.w.final[1] = RAM;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 1, 0, 5));
+    ck_assert(is_known(r, 2, 1, RAM));
+    ck_assert(!is_known(r, 1, 1, 0));
+    recover_free(r);
+}
+END_TEST
+
+/* Debug state in the middle loses everything, the one that the core is in loses nothing. */
+START_TEST(test_debug_entry)
+{
+    struct path p;
+    for (unsigned at = 1; at < 3; at++) {
+        begin(&p, BT_ISA_A32);
+        add(&p, 0xe1a00000, BT_COND_PASS);
+        add(&p, 0xe1a00000, BT_COND_PASS);
+        p.events[0] = (struct bt_event){.position = at, .kind = BT_EVENT_EXCEPTION, .number = 1};
+        p.w.event_count = 1;
+        p.w.final[4] = 4;
+        struct recover *r = work(&p);
+        ck_assert(is_known(r, 2, 4, 4));
+        ck_assert(is_known(r, 0, 4, 4) == (at == 2));
+        recover_free(r);
+    }
+}
+END_TEST
+
+START_TEST(test_bytes)
+{
+    struct path p;
+    for (unsigned big = 0; big < 2; big++) {
+        begin(&p, BT_ISA_A32);
+        p.w.big_endian = big;
+        add(&p, 0xe5d10001, BT_COND_PASS); /* ldrb r0, [r1, #1] */
+        add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
+        p.w.final[1] = RAM;
+        p.ram[0] = 0x11223344;
+        struct recover *r = work(&p);
+        ck_assert(is_known(r, 1, 0, big ? 0x22 : 0x33));
+        recover_free(r);
+    }
+}
+END_TEST
+
+START_TEST(test_data_trace)
+{
+    struct path p;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe5910000, BT_COND_PASS); /* ldr r0, [r1] */
+    add(&p, 0xe3a00000, BT_COND_PASS);
+    add(&p, 0xe3a01000, BT_COND_PASS);
+    p.events[0] = (struct bt_event){.position = 1,
+                                    .kind = BT_EVENT_DATA,
+                                    .back = 1,
+                                    .address = 0x40001000,
+                                    .value = 0x1234,
+                                    .number = 4,
+                                    .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_HAS_VALUE};
+    p.w.event_count = 1;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 1, 0, 0x1234));
+    ck_assert(is_known(r, 0, 1, 0x40001000));
+    recover_free(r);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    struct path p;
+    struct recover *r;
+    begin(&p, BT_ISA_A32);
+    ck_assert_int_eq(recover_new(&r, &p.w), BT_ERR_INVAL);
+    add(&p, 0, BT_COND_PASS)->isa = BT_ISA_A64;
+    ck_assert_int_eq(recover_new(&r, &p.w), BT_ERR_UNSUPPORTED);
+    ck_assert_ptr_null(r);
+    recover_free(r);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("recover");
+    unit_case(s, "recover: halted registers reach back to their last write", test_backwards);
+    unit_case(s, "recover: immediates and literals", test_constants);
+    unit_case(s, "recover: a return reveals LR and the stack", test_return_reveals);
+    unit_case(s, "recover: a store to an unknown address", test_store_anywhere);
+    unit_case(s, "recover: a condition that the trace does not tell", test_condition_unknown);
+    unit_case(s, "recover: what a branch implies", test_branch_implies);
+    unit_case(s, "recover: nothing crosses a gap", test_gap);
+    unit_case(s, "recover: calls by the standard are marked", test_call_assumed);
+    unit_case(s, "recover: M-profile exception frame", test_exception_frame);
+    unit_case(s, "recover: A-profile exception has its own SP and LR", test_exception_a);
+    unit_case(s, "recover: an instruction that aborted", test_aborted);
+    unit_case(s, "recover: Debug state", test_debug_entry);
+    unit_case(s, "recover: bytes in both orders", test_bytes);
+    unit_case(s, "recover: data trace", test_data_trace);
+    unit_case(s, "recover: windows that are refused", test_refused);
+    return s;
+}
