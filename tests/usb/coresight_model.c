@@ -70,6 +70,8 @@ size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t siz
 static void drain(struct coresight_model *m)
 {
     size_t used = 0;
+    if (m->framed.size == 0)
+        return;
     if (cs_etb_capturing(m)) {
         for (; m->framed.size - used >= 4; used += 4) {
             uint32_t word;

@@ -93,6 +93,8 @@ static void request_done(struct dap_model *d)
     s->ack = dap_dp_check(d, is_ap(s), is_read(s), reg_of(s), false);
     if (s->ack == DAP_ACK_WAIT && d->ctrl_stat & DP_CS_ORUNDETECT)
         d->ctrl_stat |= DP_CS_STICKYORUN;
+    if (s->ack != DAP_ACK_OK && is_read(s))
+        d->ctrl_stat &= ~DP_CS_READOK;
     go(s, SWD_TURN_ACK, s->turnround);
 }
 
@@ -104,7 +106,8 @@ static uint64_t read_data(struct dap_model *d)
         return 0x0badbadbau;
     uint32_t value = dap_dp_read(d, is_ap(s), reg_of(s), false);
     uint64_t frame = value | (uint64_t)parity(value) << 32;
-    d->ctrl_stat |= DP_CS_READOK;
+    if (is_ap(s) || reg_of(s) == DP_RDBUFF)
+        d->ctrl_stat |= DP_CS_READOK;
     if (d->faults.parity && !d->faults.skip) {
         d->faults.parity--;
         frame ^= 1ull << 32;
