@@ -32,5 +32,10 @@ $(USB_BED): $(USB_BED_SRC:%.c=$(B)/release/%.o) $(B)/release/libusbmodel.a \
     $(B)/release/libbtraced.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(UMOCKDEV_LIBS) $(PKG_LIBS) -lpthread
 
+USB_CLIENT := $(B)/release/usb_client
+$(B)/release/tests/usb/client/usb_client.o: private CFLAGS += $(shell pkg-config --cflags libusb-1.0)
+$(USB_CLIENT): $(B)/release/tests/usb/client/usb_client.o
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libusb-1.0)
+
 .PHONY: usb-tests
-usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED)
+usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT)
