@@ -247,7 +247,7 @@ static size_t read_program(const char *path, uint8_t *code)
     return size;
 }
 
-static void program(const char *path, uint64_t checks, bool exceptions)
+static void program(const char *path, uint64_t checks, bool exceptions, uint32_t infer)
 {
     struct tally t = {0};
     static uint8_t code[CODE_SIZE];
@@ -263,11 +263,12 @@ static void program(const char *path, uint64_t checks, bool exceptions)
         if (machine_run(&m, code, size, CODE_BASE | thumb, max, seed) == 0 && m.count > 100) {
             size_t span = seed % 4 == 0 ? 12000 : 2500;
             examine(&t, &m, m.count > span ? m.count - span : 0,
-                    seed & 1 ? KNOW_ALL : KNOW_BRANCHES, seed & 2 ? 0 : RECOVER_INFER_ALL);
+                    seed & 1 ? KNOW_ALL : KNOW_BRANCHES, infer);
         }
         machine_release(&m);
     }
-    snprintf(name, sizeof name, "%s%s", base, exceptions ? ", exceptions" : "");
+    snprintf(name, sizeof name, "%s%s%s", base, exceptions ? ", exceptions" : "",
+             infer ? ", with assumptions" : "");
     report(name, &t, checks);
 }
 
@@ -281,9 +282,12 @@ int main(int argc, char **argv)
     random_code(false, checks / 2);
     random_code(true, checks / 2);
     for (int i = 2; i < argc; i++) {
-        program(argv[i], checks / (uint64_t)(argc - 2), false);
-        if (strstr(argv[i], "thumb"))
-            program(argv[i], checks / (uint64_t)(argc - 2), true);
+        for (unsigned k = 0; k < 4; k++) {
+            bool exceptions = k & 2;
+            if (!exceptions || strstr(argv[i], "thumb"))
+                program(argv[i], checks / (uint64_t)(argc - 2) / 2, exceptions,
+                        k & 1 ? RECOVER_INFER_ALL : 0);
+        }
     }
     return 0;
 }
