@@ -50,10 +50,12 @@ int adiv5_run(struct adiv5_dp *dp, struct debug_transfer *list, size_t count, bo
         done += result.done < count - done ? result.done : count - done;
         if (result.ack == DEBUG_ACK_OK && done == count)
             return check_jtag(dp);
-        if (result.ack != DEBUG_ACK_WAIT || !repeat || done == count || tries++ == WAIT_TRIES) {
+        if (result.ack != DEBUG_ACK_WAIT || !repeat || tries++ == WAIT_TRIES) {
             dp->failed_at = done;
             return adiv5_recover(dp, result.ack == DEBUG_ACK_OK ? DEBUG_ACK_PROTOCOL : result.ack);
         }
+        if (done == count)
+            done--; /* the last write was taken, but whether it got through is not known */
         dp->clock.sleep_us(dp->clock.user, WAIT_SLEEP_US);
     }
 }

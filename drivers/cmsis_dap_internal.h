@@ -63,9 +63,9 @@ int cmsis_dap_send(struct cmsis_dap *dap, size_t length);
 int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length);
 
 /* The parts of the debug link that have a file of their own. */
-int cmsis_dap_transfer(void *self, struct debug_transfer *list, size_t count,
-                       struct debug_result *result);
-int cmsis_dap_block(void *self, uint8_t request, uint32_t *words, size_t count,
-                    struct debug_result *result);
+int cmsis_dap_link_transfer(void *self, struct debug_transfer *list, size_t count,
+                            struct debug_result *result);
+int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
+                         struct debug_result *result);
 
 #endif

@@ -123,8 +123,8 @@ static const struct debug_link_ops LINK_OPS = {
     .sequence = dap_sequence,
     .pins = dap_pins,
     .jtag_chain = dap_jtag_chain,
-    .transfer = cmsis_dap_transfer,
-    .block = cmsis_dap_block,
+    .transfer = cmsis_dap_link_transfer,
+    .block = cmsis_dap_link_block,
 };
 
 struct debug_link cmsis_dap_link(struct cmsis_dap *dap)

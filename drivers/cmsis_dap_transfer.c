@@ -208,15 +208,15 @@ static int run(struct job *job)
     return 0;
 }
 
-int cmsis_dap_transfer(void *self, struct debug_transfer *list, size_t count,
-                       struct debug_result *result)
+int cmsis_dap_link_transfer(void *self, struct debug_transfer *list, size_t count,
+                            struct debug_result *result)
 {
     struct job job = {.dap = self, .list = list, .count = count, .result = result};
     return run(&job);
 }
 
-int cmsis_dap_block(void *self, uint8_t request, uint32_t *words, size_t count,
-                    struct debug_result *result)
+int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
+                         struct debug_result *result)
 {
     struct job job = {
         .dap = self, .request = request, .words = words, .count = count, .result = result};
