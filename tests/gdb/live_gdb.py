@@ -176,10 +176,12 @@ class Wire(Client):
         equal(self.ask(f"z1,{address:x},{size}"), "OK", "z1")
         return stop
 
-    def run_while(self, condition):
-        """Runs, and halts when the condition holds no more."""
+    def run_while(self, condition, during=None):
+        """Runs, and halts when the condition holds no more. `during` is done once meanwhile."""
         self.send(frame("vCont;c"))
         end = time.monotonic() + PATIENCE
+        if during:
+            during()
         while condition():
             expect(time.monotonic() < end, "the board does not run")
             time.sleep(0.002)
@@ -188,10 +190,12 @@ class Wire(Client):
         has(stop, "^T0")
         return stop
 
-    def run_for(self, live, count):
-        """At least so many instructions of the first core."""
-        wanted = live.truth_path().stat().st_size + 4 * count
-        return self.run_while(lambda: live.truth_path().stat().st_size < wanted)
+    def run_for(self, live, count, cores=1, during=None):
+        """At least so many instructions, of all cores together."""
+        def ran():
+            return sum(live.truth_path(core).stat().st_size for core in range(cores)) // 4
+        wanted = ran() + count
+        return self.run_while(lambda: ran() < wanted, during)
 
     def monitor(self, command):
         """What it printed."""
