@@ -50,7 +50,8 @@ void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size)
 {
     size_t room = sizeof m->swo - m->swo_size;
     size_t take = size < room ? size : room;
-    memcpy(m->swo + m->swo_size, bytes, take);
+    if (take > 0) /* bytes may be NULL then */
+        memcpy(m->swo + m->swo_size, bytes, take);
     m->swo_size += take;
     m->swo_lost += size - take;
 }
