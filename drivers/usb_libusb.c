@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All use of libusb is here. Built where the library is: with BTRACED_LIBUSB defined. */
-#ifdef BTRACED_LIBUSB
-
+/* All use of libusb is here. */
 #include "drivers/usb_libusb.h"
 
-#include <libusb-1.0/libusb.h>
+#include <libusb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,5 +398,3 @@ void usb_probe_close(struct usb_probe *probe)
     if (rc == 0)
         free(probe);
 }
-
-#endif
