@@ -66,7 +66,7 @@ void cmsis_dap_put(struct cmsis_dap_writer *w, uint32_t value, unsigned size)
     }
 }
 
-int cmsis_dap_init(struct cmsis_dap *c, const struct cmsis_dap_options *options,
+int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *options,
                    struct dap_model *dap)
 {
     if (options->packet_size < 8 || options->packet_size > CMSIS_DAP_PACKET_MAX ||
@@ -96,7 +96,7 @@ static void put_number(struct cmsis_dap_writer *w, uint32_t value, unsigned size
     cmsis_dap_put(w, value, size);
 }
 
-static void info(const struct cmsis_dap *c, uint8_t id, struct cmsis_dap_writer *w)
+static void info(const struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_writer *w)
 {
     const struct cmsis_dap_options *o = &c->options;
     switch (id) {
@@ -136,7 +136,7 @@ static void info(const struct cmsis_dap *c, uint8_t id, struct cmsis_dap_writer 
     }
 }
 
-static uint8_t connect_port(struct cmsis_dap *c, uint8_t port)
+static uint8_t connect_port(struct cmsis_dap_model *c, uint8_t port)
 {
     uint8_t caps = c->options.capabilities;
     if (port == 0)
@@ -147,7 +147,7 @@ static uint8_t connect_port(struct cmsis_dap *c, uint8_t port)
     return port;
 }
 
-static uint8_t pins(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t pins(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     uint8_t output = cmsis_dap_u8(r);
     uint8_t select = cmsis_dap_u8(r);
@@ -159,7 +159,7 @@ static uint8_t pins(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return c->pins;
 }
 
-static uint8_t host_status(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t host_status(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     uint8_t type = cmsis_dap_u8(r);
     bool on = cmsis_dap_u8(r) & 1;
@@ -170,7 +170,7 @@ static uint8_t host_status(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return type < 2 ? STATUS_OK : STATUS_ERROR;
 }
 
-static uint8_t transfer_configure(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t transfer_configure(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     c->idle_cycles = cmsis_dap_u8(r);
     c->wait_retries = cmsis_dap_u16(r);
@@ -178,7 +178,7 @@ static uint8_t transfer_configure(struct cmsis_dap *c, struct cmsis_dap_reader *
     return STATUS_OK;
 }
 
-static uint8_t write_abort(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t write_abort(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     cmsis_dap_u8(r);
     uint32_t value = cmsis_dap_u32(r);
@@ -187,7 +187,7 @@ static uint8_t write_abort(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return cmsis_dap_access(c, 0, &value) == DAP_ACK_OK ? STATUS_OK : STATUS_ERROR;
 }
 
-static uint8_t swj_clock(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t swj_clock(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     uint32_t hz = cmsis_dap_u32(r);
     if (hz == 0)
@@ -196,7 +196,7 @@ static uint8_t swj_clock(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return STATUS_OK;
 }
 
-static uint8_t swd_configure(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t swd_configure(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     uint8_t value = cmsis_dap_u8(r);
     c->turnround = (value & 3u) + 1;
@@ -204,7 +204,7 @@ static uint8_t swd_configure(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return STATUS_OK;
 }
 
-static uint8_t jtag_configure(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+static uint8_t jtag_configure(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     unsigned count = cmsis_dap_u8(r);
     for (unsigned i = 0; i < count; i++) {
@@ -218,7 +218,8 @@ static uint8_t jtag_configure(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     return STATUS_OK;
 }
 
-static void jtag_idcode(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct cmsis_dap_writer *w)
+static void jtag_idcode(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
+                        struct cmsis_dap_writer *w)
 {
     unsigned index = cmsis_dap_u8(r);
     if (c->port != CMSIS_DAP_PORT_JTAG || index >= c->jtag_devices) {
@@ -229,7 +230,7 @@ static void jtag_idcode(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct 
     cmsis_dap_put(w, cmsis_dap_jtag_idcode(c), 4);
 }
 
-static void sequence(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *r,
+static void sequence(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r,
                      struct cmsis_dap_writer *w)
 {
     size_t status = w->size;
@@ -245,7 +246,7 @@ static void sequence(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *r
 }
 
 /* Commands that answer with one byte. */
-static uint8_t simple(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *r)
+static uint8_t simple(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r)
 {
     switch (id) {
     case ID_HOST_STATUS:
@@ -273,9 +274,10 @@ static uint8_t simple(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *
     }
 }
 
-static void execute(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct cmsis_dap_writer *w);
+static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
+                    struct cmsis_dap_writer *w);
 
-static void execute_list(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+static void execute_list(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                          struct cmsis_dap_writer *w)
 {
     unsigned count = cmsis_dap_u8(r);
@@ -285,7 +287,8 @@ static void execute_list(struct cmsis_dap *c, struct cmsis_dap_reader *r,
 }
 
 /* One command; its response begins with its ID. */
-static void execute(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct cmsis_dap_writer *w)
+static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
+                    struct cmsis_dap_writer *w)
 {
     uint8_t id = cmsis_dap_u8(r);
     size_t start = w->size;
@@ -340,7 +343,7 @@ static void execute(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct cmsi
     }
 }
 
-static void run_packet(struct cmsis_dap *c, const uint8_t *packet, size_t size)
+static void run_packet(struct cmsis_dap_model *c, const uint8_t *packet, size_t size)
 {
     unsigned slot = (c->response_first + c->response_count) % CMSIS_DAP_QUEUE;
     struct cmsis_dap_packet *out = &c->response[slot];
@@ -354,7 +357,7 @@ static void run_packet(struct cmsis_dap *c, const uint8_t *packet, size_t size)
         c->response_count++;
 }
 
-void cmsis_dap_submit(struct cmsis_dap *c, const uint8_t *packet, size_t size)
+void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t size)
 {
     c->counters.packets++;
     if (size == 0 || size > c->options.packet_size) {
@@ -379,7 +382,7 @@ void cmsis_dap_submit(struct cmsis_dap *c, const uint8_t *packet, size_t size)
     run_packet(c, packet, size);
 }
 
-size_t cmsis_dap_response(struct cmsis_dap *c, uint8_t *bytes)
+size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes)
 {
     if (c->response_count == 0)
         return 0;

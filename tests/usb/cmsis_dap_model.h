@@ -67,7 +67,7 @@ struct cmsis_dap_writer {
     bool full;
 };
 
-struct cmsis_dap_swo {
+struct cmsis_dap_model_swo {
     uint8_t transport, mode;
     bool active, overrun;
     uint32_t baud;
@@ -77,7 +77,7 @@ struct cmsis_dap_swo {
 };
 
 /* Public to tests are options, counters, port, clock and connect_led; the rest is private. */
-struct cmsis_dap {
+struct cmsis_dap_model {
     struct cmsis_dap_options options;
     struct cmsis_dap_counters counters;
     struct dap_model *dap;
@@ -92,7 +92,7 @@ struct cmsis_dap {
     uint8_t jtag_ir[8];
     uint8_t pins;
     uint32_t timer;
-    struct cmsis_dap_swo swo;
+    struct cmsis_dap_model_swo swo;
     struct cmsis_dap_packet queued[CMSIS_DAP_QUEUE]; /* by QueueCommands */
     unsigned queued_count;
     struct cmsis_dap_packet response[CMSIS_DAP_QUEUE];
@@ -100,17 +100,17 @@ struct cmsis_dap {
 };
 
 /* Copies the options; `dap` must outlive the model. 0, or -1 for options out of range. */
-int cmsis_dap_init(struct cmsis_dap *c, const struct cmsis_dap_options *options,
+int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *options,
                    struct dap_model *dap);
 
 /* One command packet arrives. Executed at once, but for QueueCommands. */
-void cmsis_dap_submit(struct cmsis_dap *c, const uint8_t *packet, size_t size);
+void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t size);
 
 /* The oldest response: its size, 0 when there is none. `bytes` holds packet_size. */
-size_t cmsis_dap_response(struct cmsis_dap *c, uint8_t *bytes);
+size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);
 
 /* Trace for the SWO endpoint: bytes taken, 0 when none waits or streaming is off. */
-size_t cmsis_dap_stream(struct cmsis_dap *c, uint8_t *bytes, size_t size);
+size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t *bytes, size_t size);
 
 /* ---- inside the model --------------------------------------------------------------------------
  */
@@ -122,19 +122,19 @@ void cmsis_dap_put(struct cmsis_dap_writer *w, uint32_t value, unsigned size);
 
 /* On the wire: request bits as in DAP_Transfer. Acknowledge, with bit 3 for a parity error. */
 #define CMSIS_DAP_ACK_ERROR 8u
-unsigned cmsis_dap_access(struct cmsis_dap *c, unsigned request, uint32_t *data);
-void cmsis_dap_swj_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r);
-void cmsis_dap_swd_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+unsigned cmsis_dap_access(struct cmsis_dap_model *c, unsigned request, uint32_t *data);
+void cmsis_dap_swj_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r);
+void cmsis_dap_swd_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                             struct cmsis_dap_writer *w);
-void cmsis_dap_jtag_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+void cmsis_dap_jtag_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                              struct cmsis_dap_writer *w);
-uint32_t cmsis_dap_jtag_idcode(struct cmsis_dap *c);
-void cmsis_dap_transfer(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+uint32_t cmsis_dap_jtag_idcode(struct cmsis_dap_model *c);
+void cmsis_dap_transfer(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                         struct cmsis_dap_writer *w);
-void cmsis_dap_transfer_block(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+void cmsis_dap_transfer_block(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                               struct cmsis_dap_writer *w);
 /* Commands 0x17..0x1c. */
-void cmsis_dap_swo_command(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *r,
+void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r,
                            struct cmsis_dap_writer *w);
 
 #endif

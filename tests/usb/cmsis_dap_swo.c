@@ -22,9 +22,9 @@
 #define BAUD_MAX          10000000u
 
 /* What the target sent since the last look. A full buffer loses the rest and says so. */
-static void fetch(struct cmsis_dap *c)
+static void fetch(struct cmsis_dap_model *c)
 {
-    struct cmsis_dap_swo *s = &c->swo;
+    struct cmsis_dap_model_swo *s = &c->swo;
     uint8_t lost[64];
     size_t n;
     if (!s->active || !c->options.swo)
@@ -37,7 +37,7 @@ static void fetch(struct cmsis_dap *c)
         s->overrun = true;
 }
 
-static size_t take(struct cmsis_dap_swo *s, uint8_t *bytes, size_t size)
+static size_t take(struct cmsis_dap_model_swo *s, uint8_t *bytes, size_t size)
 {
     if (size > s->size)
         size = s->size;
@@ -47,7 +47,7 @@ static size_t take(struct cmsis_dap_swo *s, uint8_t *bytes, size_t size)
     return size;
 }
 
-static uint8_t set_transport(struct cmsis_dap *c, uint8_t transport)
+static uint8_t set_transport(struct cmsis_dap_model *c, uint8_t transport)
 {
     bool stream = c->options.capabilities & CMSIS_DAP_CAP_SWO_STREAM;
     if (c->swo.active || transport > TRANSPORT_STREAM || (transport == TRANSPORT_STREAM && !stream))
@@ -56,7 +56,7 @@ static uint8_t set_transport(struct cmsis_dap *c, uint8_t transport)
     return STATUS_OK;
 }
 
-static uint8_t set_mode(struct cmsis_dap *c, uint8_t mode)
+static uint8_t set_mode(struct cmsis_dap_model *c, uint8_t mode)
 {
     unsigned have = c->options.capabilities >> 2 & 3;
     if (c->swo.active || mode > 2 || (mode && !(have >> (mode - 1) & 1)))
@@ -65,9 +65,9 @@ static uint8_t set_mode(struct cmsis_dap *c, uint8_t mode)
     return STATUS_OK;
 }
 
-static uint8_t control(struct cmsis_dap *c, uint8_t on)
+static uint8_t control(struct cmsis_dap_model *c, uint8_t on)
 {
-    struct cmsis_dap_swo *s = &c->swo;
+    struct cmsis_dap_model_swo *s = &c->swo;
     if (on > 1 || (on && (!s->mode || !s->baud)))
         return STATUS_ERROR;
     if (on && !s->active) {
@@ -81,7 +81,7 @@ static uint8_t control(struct cmsis_dap *c, uint8_t on)
     return STATUS_OK;
 }
 
-static uint8_t trace_status(struct cmsis_dap *c)
+static uint8_t trace_status(struct cmsis_dap_model *c)
 {
     uint8_t status =
         (uint8_t)((c->swo.active ? TRACE_ACTIVE : 0) | (c->swo.overrun ? TRACE_OVERRUN : 0));
@@ -89,7 +89,7 @@ static uint8_t trace_status(struct cmsis_dap *c)
     return status;
 }
 
-static void data(struct cmsis_dap *c, unsigned wanted, struct cmsis_dap_writer *w)
+static void data(struct cmsis_dap_model *c, unsigned wanted, struct cmsis_dap_writer *w)
 {
     uint8_t bytes[CMSIS_DAP_PACKET_MAX];
     cmsis_dap_put(w, trace_status(c), 1);
@@ -102,7 +102,7 @@ static void data(struct cmsis_dap *c, unsigned wanted, struct cmsis_dap_writer *
         cmsis_dap_put(w, bytes[i], 1);
 }
 
-void cmsis_dap_swo_command(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_reader *r,
+void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r,
                            struct cmsis_dap_writer *w)
 {
     fetch(c);
@@ -132,7 +132,7 @@ void cmsis_dap_swo_command(struct cmsis_dap *c, uint8_t id, struct cmsis_dap_rea
     }
 }
 
-size_t cmsis_dap_stream(struct cmsis_dap *c, uint8_t *bytes, size_t size)
+size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t *bytes, size_t size)
 {
     if (c->swo.transport != TRANSPORT_STREAM)
         return 0;

@@ -15,7 +15,7 @@
 
 /* A DAP_Transfer that is under way. */
 struct transfer {
-    struct cmsis_dap *c;
+    struct cmsis_dap_model *c;
     struct cmsis_dap_reader *r;
     struct cmsis_dap_writer *w;
     unsigned ack;
@@ -129,7 +129,8 @@ static void skip_request(struct cmsis_dap_reader *r)
         cmsis_dap_u32(r);
 }
 
-void cmsis_dap_transfer(struct cmsis_dap *c, struct cmsis_dap_reader *r, struct cmsis_dap_writer *w)
+void cmsis_dap_transfer(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
+                        struct cmsis_dap_writer *w)
 {
     struct transfer t = {.c = c, .r = r, .w = w};
     size_t head = w->size;
@@ -195,7 +196,7 @@ static unsigned block_write(struct transfer *t, unsigned request, unsigned count
     return done;
 }
 
-void cmsis_dap_transfer_block(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+void cmsis_dap_transfer_block(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                               struct cmsis_dap_writer *w)
 {
     struct transfer t = {.c = c, .r = r, .w = w};

@@ -12,13 +12,13 @@
 #define ACC_WAIT     1u
 #define ACC_OK       2u
 
-static void drive(struct cmsis_dap *c, uint64_t bits, unsigned count)
+static void drive(struct cmsis_dap_model *c, uint64_t bits, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         dap_swd_clock(c->dap, true, (unsigned)(bits >> i & 1));
 }
 
-static uint64_t sample(struct cmsis_dap *c, unsigned count)
+static uint64_t sample(struct cmsis_dap_model *c, unsigned count)
 {
     uint64_t bits = 0;
     for (unsigned i = 0; i < count; i++)
@@ -26,7 +26,7 @@ static uint64_t sample(struct cmsis_dap *c, unsigned count)
     return bits;
 }
 
-static unsigned finish_read(struct cmsis_dap *c, uint32_t *data)
+static unsigned finish_read(struct cmsis_dap_model *c, uint32_t *data)
 {
     uint64_t frame = sample(c, DATA_BITS);
     sample(c, c->turnround);
@@ -35,13 +35,13 @@ static unsigned finish_read(struct cmsis_dap *c, uint32_t *data)
     return good ? DAP_ACK_OK : CMSIS_DAP_ACK_ERROR;
 }
 
-static void finish_write(struct cmsis_dap *c, uint32_t data)
+static void finish_write(struct cmsis_dap_model *c, uint32_t data)
 {
     sample(c, c->turnround);
     drive(c, data | (uint64_t)__builtin_parity(data) << 32, DATA_BITS);
 }
 
-static unsigned swd_once(struct cmsis_dap *c, unsigned request, uint32_t *data)
+static unsigned swd_once(struct cmsis_dap_model *c, unsigned request, uint32_t *data)
 {
     bool read = request & REQUEST_READ;
     unsigned body = request & 0xf;
@@ -70,7 +70,7 @@ static unsigned swd_once(struct cmsis_dap *c, unsigned request, uint32_t *data)
     return ack;
 }
 
-static unsigned tms(struct cmsis_dap *c, unsigned bits, unsigned count)
+static unsigned tms(struct cmsis_dap_model *c, unsigned bits, unsigned count)
 {
     unsigned tdo = 0;
     for (unsigned i = 0; i < count; i++)
@@ -79,7 +79,7 @@ static unsigned tms(struct cmsis_dap *c, unsigned bits, unsigned count)
 }
 
 /* From run-test/idle and back; `count` bits with the last in the exit state. */
-static uint64_t scan(struct cmsis_dap *c, bool ir, uint64_t value, unsigned count)
+static uint64_t scan(struct cmsis_dap_model *c, bool ir, uint64_t value, unsigned count)
 {
     uint64_t out = 0;
     tms(c, ir ? 0x3 : 0x1, ir ? 4 : 3);
@@ -91,7 +91,7 @@ static uint64_t scan(struct cmsis_dap *c, bool ir, uint64_t value, unsigned coun
     return out;
 }
 
-static unsigned jtag_scan(struct cmsis_dap *c, unsigned request, uint32_t *data)
+static unsigned jtag_scan(struct cmsis_dap_model *c, unsigned request, uint32_t *data)
 {
     uint64_t acc = (request & REQUEST_READ ? 1u : 0u) | (request >> 2 & 3) << 1;
     acc |= (uint64_t)*data << 3;
@@ -110,7 +110,7 @@ static unsigned jtag_scan(struct cmsis_dap *c, unsigned request, uint32_t *data)
 }
 
 /* JTAG has no ABORT register behind DPACC: it is an instruction of its own. */
-static unsigned jtag_once(struct cmsis_dap *c, unsigned request, uint32_t *data)
+static unsigned jtag_once(struct cmsis_dap_model *c, unsigned request, uint32_t *data)
 {
     if ((request & 0xf) == 0) {
         scan(c, true, IR_ABORT, 4);
@@ -120,7 +120,7 @@ static unsigned jtag_once(struct cmsis_dap *c, unsigned request, uint32_t *data)
     return jtag_scan(c, request, data);
 }
 
-unsigned cmsis_dap_access(struct cmsis_dap *c, unsigned request, uint32_t *data)
+unsigned cmsis_dap_access(struct cmsis_dap_model *c, unsigned request, uint32_t *data)
 {
     unsigned retries = c->wait_retries;
     uint32_t value;
@@ -135,13 +135,13 @@ unsigned cmsis_dap_access(struct cmsis_dap *c, unsigned request, uint32_t *data)
     return ack;
 }
 
-uint32_t cmsis_dap_jtag_idcode(struct cmsis_dap *c)
+uint32_t cmsis_dap_jtag_idcode(struct cmsis_dap_model *c)
 {
     scan(c, true, IR_IDCODE, 4);
     return (uint32_t)scan(c, false, 0, 32);
 }
 
-void cmsis_dap_swj_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r)
+void cmsis_dap_swj_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     unsigned count = cmsis_dap_u8(r);
     uint8_t byte = 0;
@@ -158,7 +158,7 @@ void cmsis_dap_swj_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r)
     }
 }
 
-void cmsis_dap_swd_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+void cmsis_dap_swd_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                             struct cmsis_dap_writer *w)
 {
     unsigned count = cmsis_dap_u8(r);
@@ -180,7 +180,7 @@ void cmsis_dap_swd_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r,
     }
 }
 
-void cmsis_dap_jtag_sequence(struct cmsis_dap *c, struct cmsis_dap_reader *r,
+void cmsis_dap_jtag_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                              struct cmsis_dap_writer *w)
 {
     unsigned count = cmsis_dap_u8(r);

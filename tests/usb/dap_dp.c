@@ -160,7 +160,7 @@ static void ap_access(struct dap_model *d, bool read, unsigned reg, uint32_t val
 {
     unsigned n = d->select >> 24;
     unsigned address = (d->select & 0xf0) | reg;
-    struct mem_ap *ap = n < DAP_APS ? d->ap[n] : NULL;
+    struct ap_model *ap = n < DAP_APS ? d->ap[n] : NULL;
     uint32_t got = 0;
     int r = 0;
     d->counters.ap_accesses++;
@@ -172,7 +172,7 @@ static void ap_access(struct dap_model *d, bool read, unsigned reg, uint32_t val
         d->faults.fault--;
         r = -1;
     } else if (ap) {
-        r = read ? mem_ap_read(ap, address, &got) : mem_ap_write(ap, address, value);
+        r = read ? ap_model_read(ap, address, &got) : ap_model_write(ap, address, value);
     }
     if (r < 0)
         d->ctrl_stat |= DP_CS_STICKYERR;

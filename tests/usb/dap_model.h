@@ -9,7 +9,7 @@
 #ifndef TESTS_USB_DAP_MODEL_H
 #define TESTS_USB_DAP_MODEL_H
 
-#include "tests/usb/mem_ap.h"
+#include "tests/usb/ap_model.h"
 
 #define DAP_APS 4
 
@@ -113,7 +113,7 @@ struct dap_model {
     struct dap_options options;
     struct dap_faults faults;
     struct dap_counters counters;
-    struct mem_ap *ap[DAP_APS];
+    struct ap_model *ap[DAP_APS];
     enum dap_wire wire;
     uint32_t ctrl_stat;
     uint32_t select;

@@ -27,7 +27,7 @@ static size_t swo(void *ctx, uint8_t *bytes, size_t size)
 static void init_target(struct probe_board *b, const struct probe_board_options *o)
 {
     struct core_model core = core_sim_model(&b->sim);
-    struct mem_ap_options ap = {
+    struct ap_model_options ap = {
         .idr = AHB_AP_IDR, .base = CS_BASE, .increment_span = o->wrap_1k ? 0x400 : 0x1000};
     struct dap_options dap = {
         .dpidr = o->dpv2 ? DPIDR_SWV2 : DPIDR_SWV1,
@@ -41,7 +41,7 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
     core_sim_init(&b->sim);
     coresight_model_init(&b->system, o->core ? o->core : &core);
     struct model_bus bus = coresight_model_bus(&b->system);
-    mem_ap_init(&b->ap, &ap, &bus);
+    ap_model_init(&b->ap, &ap, &bus);
     dap_model_init(&b->dap, &dap);
     b->dap.ap[0] = &b->ap;
 }

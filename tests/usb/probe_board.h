@@ -26,9 +26,9 @@ struct probe_board_options {
 struct probe_board {
     struct core_sim sim;
     struct coresight_model system;
-    struct mem_ap ap;
+    struct ap_model ap;
     struct dap_model dap;
-    struct cmsis_dap probe;
+    struct cmsis_dap_model probe;
     bool held; /* nRESET is low */
 };
 

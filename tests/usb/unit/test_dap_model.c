@@ -8,7 +8,7 @@
 #define DPIDR 0x2ba01477u
 
 static struct dap_model dap;
-static struct mem_ap ap;
+static struct ap_model ap;
 static uint8_t memory[0x1000];
 static unsigned turnround = 1;
 
@@ -35,11 +35,11 @@ static void make(enum dap_wire wire, uint32_t dpidr)
 {
     struct dap_options options = {
         .dpidr = dpidr, .idcode = 0x4ba00477, .targetid = 0x01002927, .wire = wire};
-    struct mem_ap_options ap_options = {.idr = 0x24770011, .base = 0xe00ff003};
+    struct ap_model_options ap_options = {.idr = 0x24770011, .base = 0xe00ff003};
     struct model_bus bus = {NULL, mem_read, mem_write};
     memset(memory, 0, sizeof memory);
     turnround = 1;
-    mem_ap_init(&ap, &ap_options, &bus);
+    ap_model_init(&ap, &ap_options, &bus);
     dap_model_init(&dap, &options);
     dap.ap[0] = &ap;
 }
@@ -427,13 +427,13 @@ END_TEST
 static uint32_t ap_read(unsigned reg)
 {
     uint32_t value;
-    ck_assert_int_eq(mem_ap_read(&ap, reg, &value), 0);
+    ck_assert_int_eq(ap_model_read(&ap, reg, &value), 0);
     return value;
 }
 
 static void ap_write(unsigned reg, uint32_t value)
 {
-    ck_assert_int_eq(mem_ap_write(&ap, reg, value), 0);
+    ck_assert_int_eq(ap_model_write(&ap, reg, value), 0);
 }
 
 START_TEST(test_ap_lanes)
@@ -450,7 +450,7 @@ START_TEST(test_ap_lanes)
     ck_assert_uint_eq(ap_read(MEM_AP_TAR), 0x24);
     ap_write(MEM_AP_TAR, 0x21);
     uint32_t value;
-    ck_assert_int_lt(mem_ap_read(&ap, MEM_AP_DRW, &value), 0);
+    ck_assert_int_lt(ap_model_read(&ap, MEM_AP_DRW, &value), 0);
     ck_assert_uint_eq(ap.unaligned, 1);
 }
 END_TEST

@@ -3,8 +3,8 @@
  * Model of a 32-bit MEM-AP (ADIv5 digest, section 8): CSW, TAR, DRW, BD0-3, CFG, BASE, IDR. An
  * access is done when its function returns; delays are the DP's business.
  */
-#ifndef TESTS_USB_MEM_AP_H
-#define TESTS_USB_MEM_AP_H
+#ifndef TESTS_USB_AP_MODEL_H
+#define TESTS_USB_AP_MODEL_H
 
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@
 #define MEM_AP_BASE 0xf8
 #define MEM_AP_IDR  0xfc
 
-struct mem_ap_options {
+struct ap_model_options {
     uint32_t idr;
     uint32_t base;
     uint32_t increment_span; /* TAR's increment wraps here; 0: 1 KiB, as every AP may */
@@ -27,8 +27,8 @@ struct mem_ap_options {
 };
 
 /* Fields are private but for the counters, which tests read. Nothing to release. */
-struct mem_ap {
-    struct mem_ap_options options;
+struct ap_model {
+    struct ap_model_options options;
     struct model_bus bus;
     uint32_t csw;
     uint32_t tar;
@@ -38,11 +38,11 @@ struct mem_ap {
 };
 
 /* Copies both; the bus's context must outlive the AP. TAR starts with a value no client wants. */
-void mem_ap_init(struct mem_ap *ap, const struct mem_ap_options *options,
-                 const struct model_bus *bus);
+void ap_model_init(struct ap_model *ap, const struct ap_model_options *options,
+                   const struct model_bus *bus);
 
 /* reg: 0x00..0xfc. 0, or negative for a bus error; registers that are not there read as 0. */
-int mem_ap_read(struct mem_ap *ap, unsigned reg, uint32_t *value);
-int mem_ap_write(struct mem_ap *ap, unsigned reg, uint32_t value);
+int ap_model_read(struct ap_model *ap, unsigned reg, uint32_t *value);
+int ap_model_write(struct ap_model *ap, unsigned reg, uint32_t value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/usb/mem_ap.h"
+#include "tests/usb/ap_model.h"
 
 #include <string.h>
 
@@ -13,8 +13,8 @@
 #define SIZE_WORD     2u
 #define DEFAULT_SPAN  0x400u
 
-void mem_ap_init(struct mem_ap *ap, const struct mem_ap_options *options,
-                 const struct model_bus *bus)
+void ap_model_init(struct ap_model *ap, const struct ap_model_options *options,
+                   const struct model_bus *bus)
 {
     memset(ap, 0, sizeof *ap);
     ap->options = *options;
@@ -23,7 +23,7 @@ void mem_ap_init(struct mem_ap *ap, const struct mem_ap_options *options,
     ap->tar = 0xdeadbee0;
 }
 
-static void write_csw(struct mem_ap *ap, uint32_t value)
+static void write_csw(struct ap_model *ap, uint32_t value)
 {
     unsigned inc = (value & CSW_INC) >> CSW_INC_SHIFT;
     ap->csw = (value & CSW_WRITABLE) | CSW_DEVICE_EN;
@@ -33,7 +33,7 @@ static void write_csw(struct mem_ap *ap, uint32_t value)
         ap->csw &= ~CSW_INC;
 }
 
-static void increment(struct mem_ap *ap, unsigned bytes)
+static void increment(struct ap_model *ap, unsigned bytes)
 {
     uint32_t span = ap->options.increment_span ? ap->options.increment_span : DEFAULT_SPAN;
     uint32_t low = (ap->tar + bytes) & (span - 1);
@@ -43,7 +43,7 @@ static void increment(struct mem_ap *ap, unsigned bytes)
 }
 
 /* One bus access at TAR, its data in the byte lane of the address. */
-static int lane_access(struct mem_ap *ap, bool read, uint32_t *value)
+static int lane_access(struct ap_model *ap, bool read, uint32_t *value)
 {
     unsigned size = 1u << (ap->csw & CSW_SIZE);
     unsigned shift = 8 * (ap->tar & 3);
@@ -64,7 +64,7 @@ static int lane_access(struct mem_ap *ap, bool read, uint32_t *value)
     return 0;
 }
 
-static int drw_access(struct mem_ap *ap, bool read, uint32_t *value)
+static int drw_access(struct ap_model *ap, bool read, uint32_t *value)
 {
     unsigned size = 1u << (ap->csw & CSW_SIZE);
     unsigned inc = (ap->csw & CSW_INC) >> CSW_INC_SHIFT;
@@ -80,7 +80,7 @@ static int drw_access(struct mem_ap *ap, bool read, uint32_t *value)
     return 0;
 }
 
-static int banked_access(struct mem_ap *ap, bool read, unsigned reg, uint32_t *value)
+static int banked_access(struct ap_model *ap, bool read, unsigned reg, uint32_t *value)
 {
     uint32_t address = (ap->tar & ~0xfu) + (reg & 0xf);
     int r = read ? ap->bus.read(ap->bus.ctx, address, 4, value)
@@ -90,7 +90,7 @@ static int banked_access(struct mem_ap *ap, bool read, unsigned reg, uint32_t *v
     return r;
 }
 
-int mem_ap_read(struct mem_ap *ap, unsigned reg, uint32_t *value)
+int ap_model_read(struct ap_model *ap, unsigned reg, uint32_t *value)
 {
     *value = 0;
     switch (reg & 0xfc) {
@@ -113,7 +113,7 @@ int mem_ap_read(struct mem_ap *ap, unsigned reg, uint32_t *value)
     }
 }
 
-int mem_ap_write(struct mem_ap *ap, unsigned reg, uint32_t value)
+int ap_model_write(struct ap_model *ap, unsigned reg, uint32_t value)
 {
     switch (reg & 0xfc) {
     case MEM_AP_CSW:
