@@ -181,16 +181,17 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
     b->ended = ended;
     b->ctx = ctx;
     message_set(why, "cannot start '%s': %s", command[0], "no more processes");
-    int error = fork_program(b, command, &output, why);
-    if (error)
-        return error;
     uv_signal_init(loop, &b->child);
     uv_pipe_init(loop, &b->messages, 0);
     b->child.data = b->messages.data = b;
+    b->watching = true;
+    /* Before the program is there: it may end at once. */
+    uv_signal_start(&b->child, on_child, SIGCHLD);
+    int error = fork_program(b, command, &output, why);
+    if (error)
+        return error;
     uv_pipe_open(&b->messages, output);
     uv_read_start((uv_stream_t *)&b->messages, on_alloc, on_read);
-    uv_signal_start(&b->child, on_child, SIGCHLD);
-    b->watching = true;
     return BT_OK;
 }
 

@@ -31,7 +31,8 @@ void board_folder_remove(const char *path);
 
 /*
  * Starts `command` (NULL at the end). `ended` is called from the loop when the program ends by
- * itself. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why filled.
+ * itself. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why filled; then, too,
+ * board_process_stop() closes the handles.
  */
 int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
                         void (*ended)(void *ctx, const struct board_process *b), void *ctx,
