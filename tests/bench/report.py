@@ -19,6 +19,8 @@ FORMATTER_RATE = 1000
 HALT_MS = 10         # server's share with the default buffer
 MEMORY_GROWTH = 2    # longest recording against one of 10 MB
 TIME_GROWTH = 1.5    # per MB, likewise
+LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
+LIVE_GROWTH = 1.1
 
 
 class Bars:
@@ -164,13 +166,37 @@ def requests(rows, _):
               f" {r['server_us']:15.2f} {100 * ratio(r['server_us'], r['wall_us']):6.1f}%")
 
 
+def live(rows, bars):
+    print("Live server under load; memory at three times: when its buffers are full, later, at the end")
+    print("trace from                 seconds      MB/s   dropped MB   gaps   CPU   memory MB")
+    for r in rows:
+        mark = " "
+        if r["name"].startswith("socket, 45"):
+            mark = bars.most(r["name"], "dropped", r["dropped"], 0, " bytes")
+            bars.least(r["name"], "rate", r["rate"], LIVE_RATE, " MB/s")
+        grown = bars.most(r["name"], "memory at the end against the middle",
+                          ratio(r["end_kb"], r["middle_kb"]), LIVE_GROWTH, " x")
+        print(f"{r['name']:26.26}{r['seconds']:8.1f} {r['rate']:9.2f} {r['dropped'] / 1e6:12.2f}{mark}"
+              f"{r['gaps']:6.0f} {r['cpu']:4.0f}%  {r['start_kb'] / 1024:.1f} "
+              f"{r['middle_kb'] / 1024:.1f} {r['end_kb'] / 1024:.1f}{grown}".rstrip())
+
+
+def step(rows, _):
+    print("A step on the virtual board, client in Python, in the midst of a history")
+    print("board                                    steps  median ms   99 % ms")
+    for r in rows:
+        name = r["name"] + (", history read" if r["history"] else "")
+        print(f"{name:40.40}{r['count']:6.0f} {r['median']:10.2f} {r['p99']:9.2f}")
+
+
 def main():
     rows = read(sys.argv[1])
     bars = Bars()
     for about in rows.get("about", []):
         print(*(f"{name} {value}" for name, value in about.items()))
     tables = [("decode", decode), ("decode", packets), ("formatter", formatter),
-              ("history", history), ("gdb", halt), ("requests", requests)]
+              ("history", history), ("gdb", halt), ("requests", requests),
+              ("live", live), ("step", step)]
     for kind, table in tables:
         if rows.get(kind):
             print()

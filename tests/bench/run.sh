@@ -7,7 +7,8 @@
 #   BENCH_FULL=1      histories up to 1 GB instead of 100 MB
 #   BENCH_RUNS=N      runs of which the median is taken, 5
 #   BENCH_MB=N        megabytes a stream, 20
-#   BENCH_ONLY=TEXT   only streams with this in their name, and no histories or GDB
+#   BENCH_ONLY=TEXT   only streams with this in their name, and no histories, GDB or live boards
+#   BENCH_SECONDS=N   length of each load of the live server, 60
 #   BTRACED_DATA=DIR  real captures, otherwise ../shared/data; without them those rows are left out
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -44,6 +45,7 @@ bench "$programs"/bench_formatter ${data:+"$data"}
 if [ -z "${BENCH_ONLY:-}" ]; then
     bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
     bench tests/bench/bench_gdb.py "$programs"/bench_history
+    bench tests/bench/bench_live.py
 fi
 tests/bench/report.py "$rows" | tee build/bench.txt || code=1
 exit "$code"

@@ -197,6 +197,14 @@ class Wire(Client):
         wanted = ran() + count
         return self.run_while(lambda: ran() < wanted, during)
 
+    def run_to_main(self, elf, idle=False):
+        """From there the program runs for ever: without its crash, and, with idle off, without a
+        rest."""
+        self.run_to(symbol(elf, "main"), 4 if elf.name == "crash-a9.elf" else 2)
+        self.write(symbol(elf, "crash_after"), 0)
+        if not idle:
+            self.write(symbol(elf, "wait_when_idle"), 0)
+
     def monitor(self, command):
         """What it printed."""
         self.send(frame("qRcmd," + command.encode().hex()))
@@ -207,13 +215,9 @@ class Wire(Client):
 
 
 def never_ending(live, elf, idle=True):
-    """Takes the program to main and lets it run for ever from there: without its crash, and, with
-    idle off, without a rest."""
+    """Takes the program to main, see Wire.run_to_main()."""
     with Wire(live) as wire:
-        wire.run_to(symbol(elf, "main"))
-        wire.write(symbol(elf, "crash_after"), 0)
-        if not idle:
-            wire.write(symbol(elf, "wait_when_idle"), 0)
+        wire.run_to_main(elf, idle)
 
 
 def blocks_before(part, ran, at):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 
-from live_gdb import PROGRAMS, Live, Wire, board_file, follow, symbol
+from live_gdb import PROGRAMS, Live, Wire, board_file, follow
 from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, folder, has, wait_for
 
 A9, M3, M4 = (PROGRAMS / f"crash-{name}.elf" for name in ("a9", "m3", "m4"))
@@ -111,9 +111,7 @@ def run_long(live, elf, count, during=lambda wire: None):
     place = folder() / "run"
     with Wire(live) as wire:
         expect("recording to" in wire.monitor(f"record start {place}"), "not recording")
-        wire.run_to(symbol(elf, "main"), 4 if elf == A9 else 2)
-        wire.write(symbol(elf, "crash_after"), 0)
-        wire.write(symbol(elf, "wait_when_idle"), 0)
+        wire.run_to_main(elf)
         threads = wire.threads()
         for thread in threads:
             equal(wire.ask("Hg" + thread), "OK", "Hg")

@@ -195,9 +195,25 @@ def _(board):
         stop_recording(wire)
 
 
-@point([11, 36, 37], "each core by itself: Hg, stop replies, Hg0", TWO_CORES)
-def _(board):
-    live, elf = shared(board), ELVES[board]
+class Starved(Exception):
+    """The emulator lets the other core run on and on."""
+
+
+def run_to_core(wire, live, board, function, core):
+    """QEMU gives its cores turns, and now and then, after a halt, forgets one of them."""
+    before = live.truth_path(core).stat().st_size
+    wire.socket.settimeout(5)
+    try:
+        stop = wire.run_to(symbol(ELVES[board], function))
+    except TimeoutError:
+        wire.send(b"\x03")
+        has(wire.reply(), "^T02", "stop reply")
+        expect(live.truth_path(core).stat().st_size - before < 40000, f"{function} is not hit")
+        raise Starved from None
+    has(stop, rf"thread:p0?1\.0?{core + 1};", "stop reply")
+
+
+def each_core(board, live):
     with Wire(live) as wire:
         wire.ask("Hgp1.2")
         equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
@@ -206,10 +222,9 @@ def _(board):
     with recording(live) as wire:
         equal(wire.ask("Hgp1.1"), "OK", "Hg")
         for function, core in (("second_tick", 1), ("timer_tick", 0), ("second_tick", 1)):
-            stop = wire.run_to(symbol(elf, function))
-            has(stop, rf"thread:p0?1\.0?{core + 1};", "stop reply")
+            run_to_core(wire, live, board, function, core)
             # No Hg since: this is the core that stopped.
-            pc = symbol(elf, function)
+            pc = symbol(ELVES[board], function)
             equal(wire.pc(), pc, "PC")
             found = wire.blocks("all")
             expect(follow(found, live.truth(core=core), pc) > 100, "a short history")
@@ -218,13 +233,24 @@ def _(board):
             equal(wire.ask("Hg0"), "OK", "Hg0")
             equal(wire.blocks("all"), found, "history by Hg0")
         stop_recording(wire)
-    s = session(board, "record btrace", "break second_tick", "continue", "info record",
-                "record instruction-history", live.mark(1), "thread 1", "info record",
-                "record instruction-history", live.mark(0))
+    s = session(board, "record btrace", "info record", "record instruction-history", live.mark(1),
+                "thread 1", "info record", "record instruction-history", live.mark(0), live=live)
     for number, core in enumerate((1, 0)):
         has(s.all("info record")[number], rf"for thread {core + 1} ")
         tail_of(history(s.all("record instruction-history")[number]),
                 live.truth(s[live.mark(core)], core), 10)
+
+
+@point([11, 36, 37], "each core by itself: Hg, stop replies, Hg0", TWO_CORES)
+def _(board):
+    for _ in range(5):
+        with Live(board_file(board)) as live:
+            never_ending(live, ELVES[board], idle=False)
+            try:
+                return each_core(board, live)
+            except Starved:
+                continue
+    expect(False, "the second core starves each time")
 
 
 # ---- fetching ----
@@ -529,7 +555,7 @@ def _(board):
     live = shared(board)
     with Wire(live) as wire:
         equal([int(t.split(".")[1], 16) for t in wire.threads()], [1, 2], "threads")
-    s = session(board, "record btrace", "tbreak second_tick", "continue", "info threads",
+    s = session(board, "record btrace", "tbreak timer_tick", "continue", "info threads",
                 *[c for n in "1212" for c in (f"thread {n}", "info record")])
     lacks(s.text, "warning|New Thread|does not support")
     has(s["info threads"], r"cpu1|Thread 1\.2")
