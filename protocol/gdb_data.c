@@ -1,129 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers, memory, breakpoints and the choice of threads. */
+/* Memory, breakpoints and the choice of threads. */
 #include "protocol/gdb_internal.h"
 
-/* In the g packet and as the number of p and P; 16 is what a client without target.xml counts. */
-#define PSR_NUMBER 25
-
-#define REG_DIGITS 8
-#define READ_MAX   (GDB_PACKET_SIZE / 2)
-
-static void put_order(const struct gdb_session *s, uint32_t value, uint8_t out[4])
-{
-    bool big = gdb_core_info(s, s->general).big_endian;
-    for (int i = 0; i < 4; i++)
-        out[big ? 3 - i : i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint32_t get_order(const struct gdb_session *s, const uint8_t in[4])
-{
-    bool big = gdb_core_info(s, s->general).big_endian;
-    uint32_t value = 0;
-    for (int i = 0; i < 4; i++)
-        value |= (uint32_t)in[big ? 3 - i : i] << 8 * i;
-    return value;
-}
-
-static int read_regs(struct gdb_session *s, struct gdb_regs *regs)
-{
-    *regs = (struct gdb_regs){.known = 0};
-    return s->target->read_regs(s->target_ctx, s->general, regs);
-}
-
-static void add_reg(struct gdb_session *s, const struct gdb_regs *regs, int reg)
-{
-    uint8_t bytes[4];
-    put_order(s, regs->value[reg], bytes);
-    if (regs->known >> reg & 1)
-        text_buf_hex(&s->reply, bytes, sizeof(bytes));
-    else
-        text_buf_puts(&s->reply, "xxxxxxxx");
-}
-
-static int read_all(struct gdb_session *s, struct gdb_args *a)
-{
-    struct gdb_regs regs;
-    (void)a;
-    int rc = read_regs(s, &regs);
-    if (rc < 0)
-        return rc;
-    for (int i = 0; i < GDB_REG_COUNT; i++)
-        add_reg(s, &regs, i);
-    return BT_OK;
-}
-
-/* Register number of p and P. */
-static bool take_reg(struct gdb_args *a, enum gdb_reg *reg)
-{
-    uint64_t number;
-    if (!gdb_args_hex(a, &number))
-        return false;
-    if (number == PSR_NUMBER)
-        number = GDB_REG_PSR;
-    *reg = (enum gdb_reg)number;
-    return number < GDB_REG_COUNT;
-}
-
-static int read_one(struct gdb_session *s, struct gdb_args *a)
-{
-    struct gdb_regs regs;
-    enum gdb_reg reg;
-    if (!take_reg(a, &reg) || !gdb_args_empty(a))
-        return BT_ERR_INVAL;
-    int rc = read_regs(s, &regs);
-    if (rc < 0)
-        return rc;
-    add_reg(s, &regs, (int)reg);
-    return BT_OK;
-}
-
-static int write_reg(struct gdb_session *s, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
-{
-    if (s->target->write_reg == NULL)
-        return BT_ERR_UNSUPPORTED;
-    return s->target->write_reg(s->target_ctx, s->general, reg, value, why);
-}
-
-static int write_one(struct gdb_session *s, struct gdb_args *a)
-{
-    struct gdb_why why = {""};
-    enum gdb_reg reg;
-    uint8_t bytes[4];
-    if (!take_reg(a, &reg) || !gdb_args_char(a, '=') || !gdb_args_bytes(a, bytes, sizeof(bytes)) ||
-        !gdb_args_empty(a))
-        return BT_ERR_INVAL;
-    return gdb_reply_result(s, write_reg(s, reg, get_order(s, bytes), &why), &why);
-}
-
-/* All registers of a G packet before the first is written; `x` digits leave one as it is. */
-static bool take_regs(struct gdb_session *s, struct gdb_args *a, struct gdb_regs *regs)
-{
-    *regs = (struct gdb_regs){.known = 0};
-    for (int i = 0; i < GDB_REG_COUNT; i++) {
-        uint8_t bytes[4];
-        if (gdb_args_text(a, "xxxxxxxx"))
-            continue;
-        if (!gdb_args_bytes(a, bytes, sizeof(bytes)))
-            return false;
-        regs->value[i] = get_order(s, bytes);
-        regs->known |= 1u << i;
-    }
-    return gdb_args_empty(a);
-}
-
-static int write_all(struct gdb_session *s, struct gdb_args *a)
-{
-    struct gdb_why why = {""};
-    struct gdb_regs regs;
-    if (!take_regs(s, a, &regs))
-        return BT_ERR_INVAL;
-    int rc = BT_OK;
-    for (int i = 0; i < GDB_REG_COUNT && rc >= 0; i++) {
-        if (regs.known >> i & 1)
-            rc = write_reg(s, (enum gdb_reg)i, regs.value[i], &why);
-    }
-    return gdb_reply_result(s, rc, &why);
-}
+#define READ_MAX (GDB_PACKET_SIZE / 2)
 
 static bool take_range(struct gdb_args *a, uint64_t *address, uint64_t *len)
 {
@@ -259,16 +138,8 @@ static int thread_alive(struct gdb_session *s, struct gdb_args *a)
 }
 
 const struct gdb_command gdb_data_commands[] = {
-    {"g", GDB_BARE, false, read_all},
-    {"G", GDB_PREFIX, false, write_all},
-    {"p", GDB_PREFIX, false, read_one},
-    {"P", GDB_PREFIX, false, write_one},
-    {"m", GDB_PREFIX, false, read_memory},
-    {"M", GDB_PREFIX, false, write_memory_hex},
-    {"X", GDB_PREFIX, false, write_memory_binary},
-    {"Z", GDB_PREFIX, false, insert_breakpoint},
-    {"z", GDB_PREFIX, false, remove_breakpoint},
-    {"H", GDB_PREFIX, false, set_thread},
-    {"T", GDB_PREFIX, false, thread_alive},
-    {NULL, GDB_EXACT, false, NULL},
+    {"m", GDB_PREFIX, false, read_memory},         {"M", GDB_PREFIX, false, write_memory_hex},
+    {"X", GDB_PREFIX, false, write_memory_binary}, {"Z", GDB_PREFIX, false, insert_breakpoint},
+    {"z", GDB_PREFIX, false, remove_breakpoint},   {"H", GDB_PREFIX, false, set_thread},
+    {"T", GDB_PREFIX, false, thread_alive},        {NULL, GDB_EXACT, false, NULL},
 };

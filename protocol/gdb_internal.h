@@ -28,7 +28,9 @@ struct gdb_command {
 };
 
 /* One table a file, ended by a NULL name. */
+extern const struct gdb_command gdb_register_commands[];
 extern const struct gdb_command gdb_data_commands[];
+extern const struct gdb_command gdb_flash_commands[];
 extern const struct gdb_command gdb_run_commands[];
 extern const struct gdb_command gdb_query_commands[];
 extern const struct gdb_command gdb_xfer_commands[];
@@ -48,6 +50,10 @@ void gdb_reply_send(struct gdb_session *s);
 /* Core of a thread ID from the wire; thread 0 is the thread of the last stop (2.13). */
 bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core);
 int gdb_thread_of_core(int core);
+
+/* Registers of the core beyond those of enum gdb_reg; 0 if there are none. */
+unsigned gdb_extra_registers(const struct gdb_session *s, int core,
+                             const struct gdb_register **list);
 
 /* What the target says of a core, with defaults where it says nothing. */
 struct gdb_core gdb_core_info(const struct gdb_session *s, int core);

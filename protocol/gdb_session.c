@@ -10,7 +10,8 @@
 #define CONSOLE_CHUNK 1024
 
 static const struct gdb_command *const command_tables[] = {
-    gdb_data_commands, gdb_run_commands, gdb_query_commands, gdb_xfer_commands, gdb_btrace_commands,
+    gdb_register_commands, gdb_data_commands,  gdb_run_commands,    gdb_query_commands,
+    gdb_xfer_commands,     gdb_flash_commands, gdb_btrace_commands,
 };
 
 static bool all_or_none(const bool *have, size_t count)
@@ -34,9 +35,13 @@ static bool btrace_complete(const struct gdb_target *t)
 static bool target_complete(const struct gdb_target *t)
 {
     const bool breakpoints[] = {t->insert_breakpoint != NULL, t->remove_breakpoint != NULL};
+    const bool extra[] = {t->extra_registers != NULL, t->read_extra != NULL};
+    const bool flash[] = {t->flash_erase != NULL, t->flash_write != NULL, t->flash_done != NULL};
     return t->core_count != NULL && t->core_info != NULL && t->halt_reason != NULL &&
            t->read_regs != NULL && t->read_memory != NULL && btrace_complete(t) &&
-           all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints));
+           all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints)) &&
+           all_or_none(extra, sizeof(extra) / sizeof(*extra)) &&
+           all_or_none(flash, sizeof(flash) / sizeof(*flash));
 }
 
 static void write_bytes(void *ctx, const void *bytes, size_t len)

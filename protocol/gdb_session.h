@@ -58,9 +58,9 @@ struct gdb_session {
 /*
  * `target`, its ctx and `send_ctx` must outlive the session. BT_OK, BT_ERR_NOMEM, or
  * BT_ERR_INVAL when the target lacks core_count, core_info, halt_reason, read_regs or
- * read_memory, has an impossible number of cores, or has only some of the btrace or of the
- * breakpoint operations. Nothing to release after an error. The session must not be moved or
- * copied afterwards.
+ * read_memory, has an impossible number of cores, or has only some of the btrace, the breakpoint,
+ * the flash or the further-register operations. Nothing to release after an error. The session must
+ * not be moved or copied afterwards.
  */
 int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
                      gdb_send_fn send, void *send_ctx);

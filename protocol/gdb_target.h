@@ -52,6 +52,21 @@ struct gdb_regs {
     uint32_t known; /* bit i: value[i] is valid */
 };
 
+/* Further registers of a core are numbered from here on; at most so many. */
+#define GDB_EXTRA_NUMBER 26
+#define GDB_EXTRA_MAX    64
+
+/*
+ * A register beyond those of enum gdb_reg, as the target description tells it: what GDB makes of a
+ * feature and its registers is written in its manual, appendix "ARM features".
+ */
+struct gdb_register {
+    const char *feature; /* "org.gnu.gdb.arm.vfp"; registers of one feature are neighbours */
+    const char *name;
+    const char *type; /* "uint32", "data_ptr", "ieee_double" ... */
+    unsigned bits;    /* 8, 16, 32 or 64 */
+};
+
 /*
  * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
  * when the operation is called; when still empty after an error, the session takes the text of
@@ -248,6 +263,25 @@ struct gdb_target {
     void (*kill)(void *ctx);
     /* Optional: `R`, and `vRun` of "run". The target starts over and is halted afterwards. */
     int (*restart)(void *ctx, struct gdb_why *why);
+
+    /*
+     * Optional, the first two or none. The list belongs to the target and is the same all through a
+     * session; returns its length, at most GDB_EXTRA_MAX. A register that cannot be read now:
+     * BT_ERR_UNSUPPORTED (sent as unknown); other errors are errors.
+     */
+    int (*extra_registers)(void *ctx, int core, const struct gdb_register **list);
+    int (*read_extra)(void *ctx, int core, unsigned index, uint64_t *value);
+    int (*write_extra)(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why);
+
+    /*
+     * Optional, all or none: what GDB does with regions that the memory map calls flash. Erase is
+     * of whole blocks; write comes in rising order, of erased blocks, and may keep the bytes until
+     * done. GDB shows no text of these errors: the target tells it elsewhere, too.
+     */
+    int (*flash_erase)(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why);
+    int (*flash_write)(void *ctx, uint64_t address, const void *bytes, size_t len,
+                       struct gdb_why *why);
+    int (*flash_done)(void *ctx, struct gdb_why *why);
 };
 
 #endif

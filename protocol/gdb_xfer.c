@@ -67,8 +67,10 @@ static bool has_memory_map(const struct gdb_target *t)
 
 static int build_target(struct gdb_session *s, int annex, struct text_buf *out)
 {
+    const struct gdb_register *extra = NULL;
+    unsigned count = gdb_extra_registers(s, s->general, &extra);
     (void)annex;
-    xml_target(out, gdb_core_info(s, s->general).profile);
+    xml_target(out, gdb_core_info(s, s->general).profile, extra, count);
     return BT_OK;
 }
 

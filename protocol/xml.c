@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "protocol/xml.h"
 
+#include <string.h>
+
 #define PSR_NUMBER 25
 
 static void core_registers(struct text_buf *out, const char *psr)
@@ -14,7 +16,19 @@ static void core_registers(struct text_buf *out, const char *psr)
     text_buf_printf(out, "<reg name=\"%s\" bitsize=\"32\" regnum=\"%d\"/>\n", psr, PSR_NUMBER);
 }
 
-void xml_target(struct text_buf *out, enum gdb_profile profile)
+static void extra_registers(struct text_buf *out, const struct gdb_register *list, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bool first = i == 0 || strcmp(list[i].feature, list[i - 1].feature) != 0;
+        if (first)
+            text_buf_printf(out, "</feature>\n<feature name=\"%s\">\n", list[i].feature);
+        text_buf_printf(out, "<reg name=\"%s\" bitsize=\"%u\" type=\"%s\" regnum=\"%u\"/>\n",
+                        list[i].name, list[i].bits, list[i].type, GDB_EXTRA_NUMBER + i);
+    }
+}
+
+void xml_target(struct text_buf *out, enum gdb_profile profile, const struct gdb_register *extra,
+                unsigned count)
 {
     bool m = profile == GDB_PROFILE_M;
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
@@ -23,6 +37,7 @@ void xml_target(struct text_buf *out, enum gdb_profile profile)
                        "<architecture>arm</architecture>\n");
     text_buf_printf(out, "<feature name=\"org.gnu.gdb.arm.%s\">\n", m ? "m-profile" : "core");
     core_registers(out, m ? "xpsr" : "cpsr");
+    extra_registers(out, extra, count);
     text_buf_puts(out, "</feature>\n</target>\n");
 }
 

@@ -12,9 +12,11 @@
 
 /*
  * target.xml: r0-r12, sp, lr, pc numbered 0-15 and cpsr or xpsr numbered 25, as in GDB's own
- * descriptions; in the g packet it follows pc directly.
+ * descriptions; in the g packet it follows pc directly. Further registers come behind them, with
+ * numbers from GDB_EXTRA_NUMBER on.
  */
-void xml_target(struct text_buf *out, enum gdb_profile profile);
+void xml_target(struct text_buf *out, enum gdb_profile profile, const struct gdb_register *extra,
+                unsigned count);
 
 /* One thread of the list; `status` may be "". */
 struct xml_thread {

@@ -14,6 +14,7 @@ static void open_wire(struct fake_wire *w, int result)
 {
     fake_wire_init(w);
     w->target.result = result;
+    w->target.extra_count = FAKE_EXTRA;
     w->target.blocks = blocks;
     w->target.block_count = sizeof(blocks) / sizeof(*blocks);
     fake_wire_open(w);

@@ -212,15 +212,70 @@ static int restart(void *ctx, struct gdb_why *why)
     return answer(t, why);
 }
 
+static int extra_registers(void *ctx, int core, const struct gdb_register **list)
+{
+    static const struct gdb_register extra[FAKE_EXTRA] = {
+        {"org.gnu.gdb.arm.m-system", "msp", "data_ptr", 32},
+        {"org.gnu.gdb.arm.m-system", "primask", "uint8", 8},
+        {"org.gnu.gdb.arm.vfp", "d0", "ieee_double", 64},
+    };
+    const struct fake_target *t = ctx;
+    (void)core;
+    *list = extra;
+    return (int)t->extra_count;
+}
+
+static int read_extra(void *ctx, int core, unsigned index, uint64_t *value)
+{
+    struct fake_target *t = ctx;
+    (void)core;
+    *value = t->extra[index];
+    return t->extra_result;
+}
+
+static int write_extra(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why)
+{
+    struct fake_target *t = ctx;
+    text_buf_printf(&t->log, "extra %d %u %llx;", core, index, (unsigned long long)value);
+    return answer(t, why);
+}
+
+static int flash_erase(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why)
+{
+    struct fake_target *t = ctx;
+    text_buf_printf(&t->log, "erase %llx %llx;", (unsigned long long)address,
+                    (unsigned long long)length);
+    return answer(t, why);
+}
+
+static int flash_write(void *ctx, uint64_t address, const void *bytes, size_t len,
+                       struct gdb_why *why)
+{
+    struct fake_target *t = ctx;
+    text_buf_printf(&t->log, "flash %llx ", (unsigned long long)address);
+    text_buf_hex(&t->log, bytes, len);
+    text_buf_putc(&t->log, ';');
+    return answer(t, why);
+}
+
+static int flash_done(void *ctx, struct gdb_why *why)
+{
+    struct fake_target *t = ctx;
+    text_buf_puts(&t->log, "done;");
+    return answer(t, why);
+}
+
 void fake_target_init(struct fake_target *t)
 {
-    *t = (struct fake_target){.cores = 2, .btrace_size = 0x4000};
+    *t = (struct fake_target){
+        .cores = 2, .btrace_size = 0x4000, .extra = {0x11223344, 1, 0x0123456789abcdef}};
     t->ops = (struct gdb_target){
         core_count,     core_info,       core_status,       halt_reason,       read_regs,
         write_reg,      read_memory,     write_memory,      memory_map,        resume,
         reverse,        interrupt,       insert_breakpoint, remove_breakpoint, btrace_enable,
         btrace_disable, btrace_set_size, btrace_conf,       btrace_read,       btrace_delivered,
-        monitor,        detach,          kill_target,       restart,
+        monitor,        detach,          kill_target,       restart,           extra_registers,
+        read_extra,     write_extra,     flash_erase,       flash_write,       flash_done,
     };
     for (int c = 0; c < FAKE_CORES; c++) {
         t->regs[c].known = (1u << GDB_REG_COUNT) - 1;

@@ -11,6 +11,7 @@
 #include "protocol/text_buf.h"
 
 #define FAKE_CORES  3
+#define FAKE_EXTRA  3
 #define FAKE_MEMORY 0x20000000u
 #define FAKE_SIZE   0x3000u
 
@@ -20,6 +21,9 @@ struct fake_target {
     enum gdb_profile profile;
     bool big_endian;
     struct gdb_regs regs[FAKE_CORES];
+    unsigned extra_count; /* at first 0, of the three that there are: 32, 8 and 64 bits */
+    uint64_t extra[FAKE_EXTRA];
+    int extra_result; /* of reading one */
     uint8_t memory[FAKE_SIZE];
     const struct gdb_region *regions;
     int region_count;

@@ -107,6 +107,12 @@ START_TEST(incomplete_targets)
     t = full;
     t.remove_breakpoint = NULL;
     ck_assert_int_eq(gdb_session_init(&s, &t, &w.target, NULL, NULL), BT_ERR_INVAL);
+    t = full;
+    t.flash_done = NULL;
+    ck_assert_int_eq(gdb_session_init(&s, &t, &w.target, NULL, NULL), BT_ERR_INVAL);
+    t = full;
+    t.read_extra = NULL;
+    ck_assert_int_eq(gdb_session_init(&s, &t, &w.target, NULL, NULL), BT_ERR_INVAL);
     w.target.cores = 0;
     ck_assert_int_eq(gdb_session_init(&s, &full, &w.target, NULL, NULL), BT_ERR_INVAL);
     w.target.cores = GDB_CORES_MAX + 1;
@@ -126,7 +132,7 @@ START_TEST(unknown_packets)
         "qCRC:0,10",
         "vFile:setfs:0",
         "vCtrlC",
-        "vFlashErase:0,100",
+
         "qTsP",
         "qL00",
         "QPassSignals:e",
@@ -282,6 +288,85 @@ START_TEST(registers_written)
 }
 END_TEST
 
+START_TEST(further_registers_read)
+{
+    const char *core = "00000000010000000200000003000000040000000500000006000000070000000800000009"
+                       "0000000a0000000b0000000c0000000d0000000e0000000f00000010000000";
+    char all[256];
+    ASK("p1a", "E01");
+    w.target.extra_count = 3;
+    snprintf(all, sizeof(all), "%s%s", core, "4433221101efcdab8967452301");
+    ASK("g", all);
+    ASK("p1a", "44332211");
+    ASK("p1b", "01");
+    ASK("p1c", "efcdab8967452301");
+    ASK("p1d", "E01");
+    ASK("p18", "E01");
+    w.target.extra_result = BT_ERR_UNSUPPORTED;
+    snprintf(all, sizeof(all), "%s%s", core, "xxxxxxxxxxxxxxxxxxxxxxxxxx");
+    ASK("g", all);
+    ASK("p1b", "xx");
+    w.target.extra_result = BT_ERR_IO;
+    ASK("g", "E05");
+    ASK("p1b", "E05");
+    w.target.extra_result = BT_OK;
+    w.target.big_endian = true;
+    ASK("p1a", "11223344");
+    ASK("p1c", "0123456789abcdef");
+}
+END_TEST
+
+START_TEST(further_registers_written)
+{
+    char all[1 + 17 * 8 + 26 + 2] = "G";
+    w.target.extra_count = 3;
+    ASK("P1a=78563412", "OK");
+    ASK("P1b=01", "OK");
+    ASK("P1c=efcdab8967452301", "OK");
+    LOG("extra 0 0 12345678;extra 0 1 1;extra 0 2 123456789abcdef;");
+    static const char *const bad[] = {"P1a=7856341", "P1b=0100", "P1c=00000000", "P1d=00000000"};
+    EXPECT_ALL(bad, "E01");
+    memset(all + 1, 'x', 17 * 8);
+    ASK(all, "OK");
+    LOG("");
+    strcat(all, "xxxxxxxx02efcdab8967452301");
+    ASK(all, "OK");
+    LOG("extra 0 1 2;extra 0 2 123456789abcdef;");
+    all[strlen(all) - 1] = '\0';
+    ASK(all, "E01");
+    w.target.ops.write_extra = NULL;
+    reopen();
+    ASK("P1a=78563412", "E.not supported");
+}
+END_TEST
+
+START_TEST(flash)
+{
+    ASK("vFlashErase:08000000,00004000", "OK");
+    ck_assert_str_eq(fake_ask_bytes(&w, "vFlashWrite:08000000:a:,", 24), "OK");
+    ASK("vFlashDone", "OK");
+    LOG("erase 8000000 4000;flash 8000000 613a2c;done;");
+    static const char *const bad[] = {"vFlashErase:",           "vFlashErase:0,0",
+                                      "vFlashErase:x,4",        "vFlashErase:8000000",
+                                      "vFlashErase:8000000,4;", "vFlashErase:ffffffffffffffff,4",
+                                      "vFlashWrite:",           "vFlashWrite:8000000",
+                                      "vFlashWrite:8000000:",   "vFlashDone:"};
+    EXPECT_ALL(bad, "E01");
+    LOG("");
+    w.target.result = BT_ERR_IO;
+    w.target.why = "the sector is protected";
+    ASK("vFlashErase:08000000,4000", "E.the sector is protected");
+    ASK("vFlashWrite:08000000:a", "E.the sector is protected");
+    ASK("vFlashDone", "E.the sector is protected");
+    w.target.ops.flash_erase = NULL;
+    w.target.ops.flash_write = NULL;
+    w.target.ops.flash_done = NULL;
+    reopen();
+    static const char *const unknown[] = {"vFlashErase:0,4", "vFlashWrite:0:a", "vFlashDone"};
+    EXPECT_ALL(unknown, "");
+}
+END_TEST
+
 START_TEST(memory_read)
 {
     ASK("m20000010,4", "10111213");
@@ -371,6 +456,16 @@ START_TEST(target_descriptions)
     ck_assert_ptr_nonnull(strstr(text, "<feature name=\"org.gnu.gdb.arm.m-profile\">"));
     ck_assert_ptr_nonnull(strstr(text, "<reg name=\"xpsr\" bitsize=\"32\" regnum=\"25\"/>"));
     ck_assert_ptr_null(strstr(text, "cpsr"));
+    ck_assert_ptr_null(strstr(text, "m-system"));
+    w.target.extra_count = 3;
+    text = fake_ask(&w, "qXfer:features:read:target.xml:0,3fff");
+    ck_assert_ptr_nonnull(
+        strstr(text, "</feature>\n<feature name=\"org.gnu.gdb.arm.m-system\">\n"
+                     "<reg name=\"msp\" bitsize=\"32\" type=\"data_ptr\" regnum=\"26\"/>\n"
+                     "<reg name=\"primask\" bitsize=\"8\" type=\"uint8\" regnum=\"27\"/>\n"
+                     "</feature>\n<feature name=\"org.gnu.gdb.arm.vfp\">\n"
+                     "<reg name=\"d0\" bitsize=\"64\" type=\"ieee_double\" regnum=\"28\"/>\n"
+                     "</feature>\n</target>\n"));
 }
 END_TEST
 
@@ -457,6 +552,9 @@ Suite *unit_suite(void)
     add(suite, "gdb_session: Hg, Hc, T and thread 0", choice_of_threads);
     add(suite, "gdb_session: g and p", registers_read);
     add(suite, "gdb_session: G and P", registers_written);
+    add(suite, "gdb_session: further registers read", further_registers_read);
+    add(suite, "gdb_session: further registers written", further_registers_written);
+    add(suite, "gdb_session: flash", flash);
     add(suite, "gdb_session: m, also short and unreadable", memory_read);
     add(suite, "gdb_session: M and X", memory_written);
     add(suite, "gdb_session: Z and z", breakpoints);
