@@ -144,10 +144,16 @@ static void client_dropped(void *ctx)
         send_lost(p, wait);
     if (p->session->running)
         send_lost_stop(p);
+    drain(p);
+}
+
+static void client_settled(void *ctx)
+{
+    drain(ctx);
 }
 
 static const struct gdb_upstream_client client = {client_reply, client_stopped, client_output,
-                                                  client_dropped};
+                                                  client_dropped, client_settled};
 
 /* ---- packets of the client --------------------------------------------------------------------
  */
@@ -357,15 +363,25 @@ static void put_off(struct gdb_proxy *p, const char *payload, size_t len)
         p->session->state = GDB_SESSION_FAILED;
 }
 
+/* An answer is due first; or the history is about to change, and this is about it. */
+static bool must_wait(const struct gdb_proxy *p, const char *payload, size_t len)
+{
+    bool settling = p->upstream != NULL && p->upstream->settling && !p->session->running;
+    bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,");
+    return p->wait != PROXY_IDLE || (settling && ours);
+}
+
 static void drain(struct gdb_proxy *p)
 {
     struct text_buf *b = &p->backlog;
     if (p->draining)
         return;
     p->draining = true;
-    while (b->len > 0 && p->wait == PROXY_IDLE && p->session->state != GDB_SESSION_FAILED) {
+    while (b->len > 0 && p->session->state != GDB_SESSION_FAILED) {
         size_t len;
         memcpy(&len, b->data, sizeof(len));
+        if (must_wait(p, b->data + sizeof(len), len))
+            break;
         handle(p, b->data + sizeof(len), len);
         text_buf_drop(b, sizeof(len) + len);
     }
@@ -374,7 +390,7 @@ static void drain(struct gdb_proxy *p)
 
 void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    if (p->wait != PROXY_IDLE || p->backlog.len > 0)
+    if (p->backlog.len > 0 || must_wait(p, payload, len))
         put_off(p, payload, len);
     else
         handle(p, payload, len);

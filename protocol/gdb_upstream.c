@@ -65,6 +65,17 @@ void gdb_upstream_release_stop(struct gdb_upstream *u)
     gdb_upstream_pump(u);
 }
 
+void gdb_upstream_settle(struct gdb_upstream *u, bool settling)
+{
+    bool done = u->settling && !settling;
+    u->settling = settling;
+    if (!done)
+        return;
+    if (u->client != NULL)
+        u->client->settled(u->client_ctx);
+    gdb_upstream_pump(u);
+}
+
 /* ---- questions of our own ---------------------------------------------------------------------
  */
 
@@ -257,6 +268,7 @@ static void forget_state(struct gdb_upstream *u)
     u->resuming = false;
     u->interrupt_wanted = false;
     u->halting = false;
+    u->settling = false;
     u->serving_file = false;
     u->selecting = false;
     u->client_runs = false;
@@ -268,6 +280,7 @@ static void forget_state(struct gdb_upstream *u)
 static void answer_all(struct gdb_upstream *u)
 {
     bool client_waits = u->client_runs;
+    bool settling = u->settling;
     struct gdb_request *flying = take(&u->in_flight);
     struct gdb_request *greeting = take(&u->greeting);
     struct gdb_request *waiting = take(&u->waiting);
@@ -282,6 +295,8 @@ static void answer_all(struct gdb_upstream *u)
         gdb_request_finish(waiting, NULL, 0);
     if (client_waits && u->client != NULL)
         u->client->stopped(u->client_ctx, NULL, 0);
+    if (settling && u->client != NULL)
+        u->client->settled(u->client_ctx);
 }
 
 void gdb_upstream_fail(struct gdb_upstream *u, int error)

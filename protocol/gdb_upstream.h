@@ -77,6 +77,13 @@ int gdb_upstream_stopped_core(const struct gdb_upstream *u);
 void gdb_upstream_release_stop(struct gdb_upstream *u);
 
 /*
+ * Whether more is to be done here before the state of the halted cores is good: while it is so,
+ * packets of the client wait (those about its history, too), and questions of our own go on. Ends
+ * by itself when the connection is lost.
+ */
+void gdb_upstream_settle(struct gdb_upstream *u, bool settling);
+
+/*
  * A question of our own, for halted cores (also while a stop is held). Waits its turn behind what
  * is under way. BT_OK, BT_ERR_NOMEM, BT_ERR_IO (not ready), BT_ERR_INVAL (cores run).
  */

@@ -66,6 +66,8 @@ struct gdb_upstream_client {
     void (*output)(void *ctx, const char *payload, size_t len);
     /* Another client took the place, or the connection was freed. */
     void (*dropped)(void *ctx);
+    /* What waited for gdb_upstream_settle() may go on. */
+    void (*settled)(void *ctx);
 };
 
 struct gdb_upstream {
@@ -87,6 +89,7 @@ struct gdb_upstream {
     bool interrupt_wanted; /* before the resume was sent */
     bool resuming;         /* resumed() was told, the packet is not sent yet */
     bool halting;          /* an interrupt was sent since */
+    bool settling;         /* packets of the client wait */
     bool serving_file;     /* the other side waits for the client's answer to a file request */
 
     struct gdb_thread threads[GDB_CORES_MAX];

@@ -164,7 +164,7 @@ static struct gdb_request *take(struct gdb_request **from)
 
 static bool client_may_ask(const struct gdb_upstream *u)
 {
-    return u->run == GDB_UPSTREAM_HALTED || u->serving_file;
+    return (u->run == GDB_UPSTREAM_HALTED && !u->settling) || u->serving_file;
 }
 
 /* The next request that may be sent now, taken out of its queue; NULL when there is none. */
@@ -174,7 +174,7 @@ static struct gdb_request *take_next(struct gdb_upstream *u)
         return take(&u->greeting);
     if (u->asks != NULL && u->run != GDB_UPSTREAM_RUNNING)
         return gdb_upstream_take_ask(u);
-    if (u->resume_wanted && u->run == GDB_UPSTREAM_HALTED) {
+    if (u->resume_wanted && u->run == GDB_UPSTREAM_HALTED && !u->settling) {
         struct gdb_request *r = u->can_vcont ? gdb_request_new("vCont;c", 7, NULL, NULL)
                                              : gdb_request_new("c", 1, NULL, NULL);
         if (r == NULL)

@@ -21,9 +21,16 @@ static void tell_ready(struct live *l, int error)
     l->ready(l->ctx, l, error);
 }
 
+static void begin_reading(struct live *l);
+
 /* Everything about this stop is known. */
 static void stop_done(struct live *l)
 {
+    l->looking = false;
+    if (l->look_again) {
+        begin_reading(l);
+        return;
+    }
     l->stretch++;
     uv_mutex_lock(&l->lock);
     for (unsigned i = 0; l->recorder && i < l->config->core_count; i++)
@@ -34,6 +41,7 @@ static void stop_done(struct live *l)
         l->halted(l->ctx, l);
     tell_ready(l, BT_OK);
     gdb_upstream_release_stop(l->upstream);
+    gdb_upstream_settle(l->upstream, false);
 }
 
 static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
@@ -76,7 +84,11 @@ static void read_first_core(struct live *l)
 /* Once for each start of the target, then at every halt: its registers. */
 static void begin_reading(struct live *l)
 {
-    l->reading = 0;
+    if (!gdb_upstream_is_ready(l->upstream))
+        return;
+    l->looking = true;
+    l->look_again = false;
+    gdb_upstream_settle(l->upstream, true);
     live_setup(l, read_first_core);
 }
 
@@ -94,6 +106,7 @@ static void begin_drain(struct live *l)
     if (l->draining || l->stopping)
         return;
     l->draining = true;
+    gdb_upstream_settle(l->upstream, true);
     l->work.data = l;
     if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);
@@ -134,7 +147,9 @@ void live_was_moved(struct live *l)
 {
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].moved = l->cores[i].jumped = true;
-    if (l->reading < 0 && !l->draining && !l->code.reading)
+    if (l->looking)
+        l->look_again = true;
+    else if (!l->draining)
         begin_reading(l); /* the PC may be another one */
 }
 
@@ -156,7 +171,7 @@ static void on_lost(void *ctx)
 {
     struct live *l = ctx;
     l->reading = -1;
-    l->code.reading = false;
+    l->looking = l->look_again = false;
     if (!l->stopping)
         fprintf(stderr, "btraced: the target's GDB server closed the connection\n");
 }

@@ -62,6 +62,8 @@ struct live {
     bool draining;
     enum live_drain drain;
     int reading;      /* core whose registers are being asked for */
+    bool looking;     /* at what halted cores are like: setup, registers, missing code */
+    bool look_again;  /* that has changed meanwhile */
     uint64_t stretch; /* stops so far */
     bool trace_off;   /* by command */
     bool ran_off;     /* the cores ran since that command */

@@ -200,7 +200,6 @@ static void next_round(struct live *l)
         if (code->first_new == code->page_count)
             break;
     }
-    code->reading = false;
     l->code_done(l);
 }
 
@@ -212,7 +211,6 @@ void live_code_complete(struct live *l, void (*done)(struct live *l))
         return;
     }
     l->code.rounds = 0;
-    l->code.reading = true;
     next_round(l);
 }
 

@@ -32,8 +32,7 @@ struct live_code {
     size_t piece;     /* of that page, bytes read */
     bool found;       /* a page of this round was readable */
     unsigned rounds;  /* at this stop */
-    bool reading;
-    bool full; /* a limit was reached and told */
+    bool full;        /* a limit was reached and told */
 };
 
 /* GDB has written: the bytes are read back from the target, whatever packet brought them. */

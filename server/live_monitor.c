@@ -348,10 +348,13 @@ static int cmd_reset(struct live *l, int core, const char *rest, const struct co
     size_t n = strlen(packet);
     for (const char *p = l->config->reset; *p; p++)
         n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
-    if (gdb_upstream_ask(l->upstream, packet, n, on_reset, l) != BT_OK)
+    gdb_upstream_settle(l->upstream, true);
+    if (gdb_upstream_ask(l->upstream, packet, n, on_reset, l) != BT_OK) {
         console_say(c, "the target's GDB server cannot be asked now\n");
-    else
+        gdb_upstream_settle(l->upstream, false);
+    } else {
         console_say(c, "reset; the target is halted\n");
+    }
     return BT_OK;
 }
 

@@ -406,6 +406,48 @@ START_TEST(packets_ahead_of_answers)
 }
 END_TEST
 
+/* While the server looks at the halted cores: the client waits, in order, and its history, too. */
+START_TEST(client_waits_for_the_cores)
+{
+    gdb_upstream_settle(f.u, true);
+    CLIENT_SAYS("Qbtrace:off");
+    CLIENT_SAYS("m0,4");
+    CLIENT_GOT("(none)");
+    SERVER_GOT("(none)");
+    ck_assert_int_eq(gdb_upstream_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    SERVER_GOT("qOurs");
+    SERVER_SAYS("1");
+    LOG("'1';");
+    gdb_upstream_settle(f.u, true);
+    SERVER_GOT("(none)");
+    gdb_upstream_settle(f.u, false);
+    CLIENT_GOT("OK");
+    TARGET_LOG("disable 0;");
+    SERVER_GOT("Hg1");
+    SERVER_SAYS("OK");
+    SERVER_GOT("m0,4");
+    SERVER_SAYS("00000000");
+    CLIENT_GOT("00000000");
+    gdb_upstream_settle(f.u, true);
+    CLIENT_SAYS("Hg1");
+    CLIENT_SAYS("c");
+    SERVER_GOT("(none)");
+    gdb_upstream_settle(f.u, false);
+    SERVER_GOT("Hg1");
+    SERVER_SAYS("OK");
+    CLIENT_GOT("OK");
+    SERVER_GOT("c");
+    SERVER_SAYS("S05");
+    CLIENT_GOT("S05");
+    /* Nobody waits for ever when the other side is gone. */
+    gdb_upstream_settle(f.u, true);
+    CLIENT_SAYS("Qbtrace:off");
+    CLIENT_GOT("(none)");
+    gdb_upstream_disconnected(f.u);
+    CLIENT_GOT("OK");
+}
+END_TEST
+
 /* Threads of an operating system at the other side are no cores. */
 START_TEST(unknown_threads)
 {
@@ -461,6 +503,7 @@ Suite *unit_suite(void)
     add(suite, "gdb_upstream_session: monitor", monitor_commands);
     add(suite, "gdb_upstream_session: files of the client", files_of_the_client);
     add(suite, "gdb_upstream_session: packets ahead of answers", packets_ahead_of_answers);
+    add(suite, "gdb_upstream_session: the client waits for the cores", client_waits_for_the_cores);
     add(suite, "gdb_upstream_session: threads that are no cores", unknown_threads);
     add(suite, "gdb_upstream_session: endless output", endless_output);
     return suite;
