@@ -1,45 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/board_process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define GRACE_MS 2000
-
-/* ---- the folder ----------------------------------------------------------------------------- */
-
-int board_folder_make(char *path, size_t size, struct message *why)
-{
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    if (!base || access(base, W_OK) != 0)
-        base = getenv("TMPDIR");
-    if (!base || access(base, W_OK) != 0)
-        base = "/tmp";
-    snprintf(path, size, "%s/btraced-XXXXXX", base);
-    if (mkdtemp(path))
-        return BT_OK;
-    message_set(why, "cannot make a folder in '%s': %s", base, strerror(errno));
-    path[0] = 0;
-    return BT_ERR_IO;
-}
-
-void board_folder_remove(const char *path)
-{
-    DIR *dir = *path ? opendir(path) : NULL;
-    if (!dir)
-        return;
-    for (struct dirent *e; (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0);
-    closedir(dir);
-    rmdir(path);
-}
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
@@ -130,11 +100,26 @@ static void run_child(char *const *command, int output, int report)
     _exit(n < 0 ? 126 : 127);
 }
 
+/* The program is QEMU, under whatever path. */
+static bool is_qemu(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strncmp(slash ? slash + 1 : program, "qemu-system-", 12) == 0;
+}
+
+const char *board_process_hint(const struct board_process *b)
+{
+    if (!is_qemu(b->program) || !strstr(b->last, "plugin") || strstr(b->last, "No such file"))
+        return "";
+    return "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 or newer "
+           "the package qemu-system-arm is";
+}
+
 static void say_why_not(const char *program, int error, struct message *why)
 {
-    if (error == ENOENT && strcmp(program, "qemu-system-arm") == 0)
+    if (error == ENOENT && is_qemu(program))
         message_set(why,
-                    "cannot start '%s': it is not installed; on Debian: apt install "
+                    "cannot start '%s': it is not installed; on Debian 12 or newer: apt install "
                     "qemu-system-arm",
                     program);
     else
@@ -178,6 +163,7 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
 {
     int output = -1;
     memset(b, 0, sizeof *b);
+    b->program = command[0];
     b->ended = ended;
     b->ctx = ctx;
     message_set(why, "cannot start '%s': %s", command[0], "no more processes");

@@ -11,6 +11,7 @@
 #include <uv.h>
 
 struct board_process {
+    const char *program;
     pid_t pid; /* 0: not running */
     uv_signal_t child;
     uv_pipe_t messages; /* what the program says on its standard error and output */
@@ -24,15 +25,10 @@ struct board_process {
     char buffer[4096];
 };
 
-/* A private folder for sockets, in `path` (`size` bytes). 0 or BT_ERR_IO with *why filled. */
-int board_folder_make(char *path, size_t size, struct message *why);
-/* Removes it with the files that it holds. */
-void board_folder_remove(const char *path);
-
 /*
- * Starts `command` (NULL at the end). `ended` is called from the loop when the program ends by
- * itself. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why filled; then, too,
- * board_process_stop() closes the handles.
+ * Starts `command` (NULL at the end; stays with the caller). `ended` is called from the loop when
+ * the program ends by itself. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why
+ * filled; then, too, board_process_stop() closes the handles.
  */
 int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
                         void (*ended)(void *ctx, const struct board_process *b), void *ctx,
@@ -43,5 +39,8 @@ void board_process_stop(struct board_process *b);
 
 /* "exit code 1: could not load kernel" */
 void board_process_describe(const struct board_process *b, char *text, size_t size);
+
+/* What may help against the end that it came to, behind its description; "" if nothing is known. */
+const char *board_process_hint(const struct board_process *b);
 
 #endif

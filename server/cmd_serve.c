@@ -4,6 +4,7 @@
 #include "server/exit_codes.h"
 #include "server/gdb_listener.h"
 #include "server/live.h"
+#include "server/run_folder.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ struct serve {
     uv_loop_t loop;
     uv_signal_t interrupt, terminate, hangup;
     uv_timer_t patience;
-    char folder[128];
+    struct run_folder folder;
     struct config config;
     struct live live;
     struct board_process board;
@@ -137,8 +138,8 @@ static void on_board_ended(void *ctx, const struct board_process *b)
     struct serve *s = ctx;
     char text[640];
     board_process_describe(b, text, sizeof text);
-    fprintf(stderr, "%s: the board's program '%s' has ended: %s\n", s->command,
-            s->config.command[0], text);
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->command,
+            s->config.command[0], text, board_process_hint(b));
     stop(s, EXIT_INPUT);
 }
 
@@ -267,7 +268,7 @@ static int complain(const struct serve *s, const struct message *why, int code)
 static int load(struct serve *s)
 {
     struct message why;
-    const struct config_names names = {.run = s->folder};
+    const struct config_names names = {.run = s->folder.path};
     if (config_load(&s->config, s->path, &names, &why))
         return complain(s, &why, EXIT_USAGE);
     if (s->listen && config_parse_address(s->listen, &s->config.listen)) {
@@ -313,7 +314,7 @@ static int run(struct serve *s)
 {
     struct message why;
     int code = EXIT_OK;
-    if (board_folder_make(s->folder, sizeof s->folder, &why))
+    if (run_folder_make(&s->folder, &why))
         return complain(s, &why, EXIT_INPUT);
     code = load(s);
     if (!code && s->check_only) {
@@ -331,7 +332,7 @@ static int run(struct serve *s)
         code = s->code;
     }
     config_release(&s->config);
-    board_folder_remove(s->folder);
+    run_folder_remove(&s->folder);
     return code;
 }
 

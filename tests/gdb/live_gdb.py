@@ -51,9 +51,9 @@ def board_file(name, plugin="", registers=(), replace=(), **keys):
 class Live(Server):
     """`btraced serve` on a board file."""
 
-    def __init__(self, path, *options):
+    def __init__(self, path, *options, environ=()):
         self.path = Path(path)
-        super().__init__(path, *options, "-c", command=("serve",))
+        super().__init__(path, *options, "-c", command=("serve",), environ=environ)
 
     def truth_path(self, core=0):
         return self.path.parent / ("truth" + (f".{core}" if core else ""))

@@ -157,14 +157,16 @@ class Server:
 
     running = []
 
-    def __init__(self, recording, *options, listen="127.0.0.1:0", command=("replay",)):
+    def __init__(self, recording, *options, listen="127.0.0.1:0", command=("replay",),
+                 environ=()):
         self.lines = []
         self.ready = threading.Event()
         self.port = None
         expect(os.access(BTRACED, os.X_OK), f"no program {BTRACED}")
         self.process = subprocess.Popen(
-            [BTRACED, *command, "--listen", listen, *options, str(recording)], env=environment(),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [BTRACED, *command, "--listen", listen, *options, str(recording)],
+            env=dict(environment(), **dict(environ)), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         Server.running.append(self)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

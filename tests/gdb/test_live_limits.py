@@ -85,17 +85,67 @@ def _():
 @suite.test("live: no QEMU: which package has it")
 def _():
     refused(board_file("virtual-a9"), 4, "cannot start 'qemu-system-arm': it is not installed; on "
-            "Debian: apt install qemu-system-arm", PATH="/nonexistent")
+            "Debian 12 or newer: apt install qemu-system-arm", PATH="/nonexistent")
 
 
-@suite.test("live: a QEMU without plugins: its own words")
+@suite.test("live: a QEMU that is too old or without plugins: which one is needed")
 def _():
     place = folder()
     old = place / "qemu-system-arm"
-    old.write_text("#!/bin/sh\necho 'qemu-system-arm: -plugin: invalid option' >&2\nexit 1\n")
-    old.chmod(0o755)
-    refused(board_file("virtual-a9"), 4, "has ended: exit code 1: .*-plugin: invalid option",
-            PATH=f"{place}:{os.environ['PATH']}")
+    needed = "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 "
+    for words in ("-plugin: invalid option",
+                  "Could not load plugin x.so: plugin requires API version 1, but this QEMU "
+                  "supports only up to version 0",
+                  "Could not load plugin x.so: x.so: undefined symbol: qemu_plugin_insn_symbol"):
+        old.write_text(f"#!/bin/sh\necho 'qemu-system-arm: {words}' >&2\nexit 1\n")
+        old.chmod(0o755)
+        refused(board_file("virtual-a9"), 4, f"has ended: exit code 1: .*{words}{needed}",
+                PATH=f"{place}:{os.environ['PATH']}")
+    # Other errors of QEMU have nothing to do with that.
+    path = board_file("virtual-a9")
+    path.write_text(path.read_text().replace("vexpress-a9", "vexpress-a99"))
+    refused(path, 4, r"has ended: exit code 1: (?!.*7\.2).*machine")
+
+
+@suite.test("live: folders of servers that were killed go at the next start, others stay")
+def _():
+    place = folder()
+
+    def start():
+        return Live(board_file("virtual-a9"), environ={"XDG_RUNTIME_DIR": str(place)})
+
+    def left():
+        return {entry.name for entry in place.iterdir()}
+
+    killed, running = start(), start()
+    equal(len(left()), 2, "folders of two servers")
+    killed.process.kill()
+    killed.process.wait()
+    killed.process.stdout.close()
+    Live.running.remove(killed)
+    other = folder()
+    (other / "lock").write_text("")
+    (other / "kept").write_text("")
+    (place / "btraced-linked").symlink_to(other)
+    (place / "btraced-nolock").mkdir(mode=0o700)
+    (place / "btraced-public").mkdir(mode=0o700)
+    (place / "btraced-public" / "lock").write_text("")
+    (place / "btraced-public").chmod(0o777)
+    (place / "btraced-dirlck").mkdir(mode=0o700)
+    (place / "btraced-dirlck" / "lock").mkdir()
+    strangers = {"btraced-linked", "btraced-nolock", "btraced-public", "btraced-dirlck"}
+    before = left()
+    third = start()
+    now = left()
+    equal(len(before - now), 1, f"folders removed of {before}")
+    equal(len(now - before), 1, "folders made")
+    expect(strangers <= now and (other / "kept").exists(), "a stranger's folder was removed")
+    with Wire(running) as wire:
+        wire.step()
+    for live in (running, third):
+        live.stop()
+        live.process.stdout.close()
+    equal(left(), strangers, "folders left at the end")
 
 
 @suite.test("live: what is refused leaves nothing behind: a port in use, a trace socket in use")
