@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All use of libusb is here. */
-#include "drivers/usb_libusb.h"
+/* Opening, pipes and streams. */
+#include "drivers/usb_libusb_internal.h"
 
-#include <libusb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,57 +41,6 @@ struct usb_probe {
     bool lost;
 };
 
-/* ---- descriptions -------------------------------------------------------------------------------
- */
-
-static void get_string(libusb_device_handle *h, uint8_t index, char *text)
-{
-    text[0] = '\0';
-    if (index == 0)
-        return;
-    int n = libusb_get_string_descriptor_ascii(h, index, (unsigned char *)text, USB_MAX_STRING - 1);
-    text[n > 0 ? n : 0] = '\0';
-}
-
-static void describe_interface(libusb_device_handle *h, const struct libusb_interface_descriptor *d,
-                               struct usb_interface_info *i)
-{
-    *i = (struct usb_interface_info){.number = d->bInterfaceNumber,
-                                     .alternate = d->bAlternateSetting,
-                                     .class_code = d->bInterfaceClass,
-                                     .subclass = d->bInterfaceSubClass,
-                                     .protocol = d->bInterfaceProtocol};
-    for (unsigned k = 0; k < d->bNumEndpoints && k < USB_MAX_ENDPOINTS; k++) {
-        const struct libusb_endpoint_descriptor *e = &d->endpoint[k];
-        i->endpoints[i->endpoint_count++] =
-            (struct usb_endpoint_info){.address = e->bEndpointAddress,
-                                       .kind = e->bmAttributes & 3,
-                                       .packet = e->wMaxPacketSize & 0x7ff};
-    }
-    get_string(h, d->iInterface, i->name);
-}
-
-static void describe(libusb_device *device, libusb_device_handle *h, struct usb_device_info *info)
-{
-    struct libusb_device_descriptor d;
-    struct libusb_config_descriptor *config;
-    *info = (struct usb_device_info){0};
-    if (libusb_get_device_descriptor(device, &d) != 0)
-        return;
-    info->vendor = d.idVendor;
-    info->product = d.idProduct;
-    get_string(h, d.iProduct, info->product_name);
-    get_string(h, d.iSerialNumber, info->serial);
-    if (libusb_get_active_config_descriptor(device, &config) != 0)
-        return;
-    for (unsigned k = 0; k < config->bNumInterfaces; k++) {
-        const struct libusb_interface *i = &config->interface[k];
-        for (int a = 0; a < i->num_altsetting && info->interface_count < USB_MAX_INTERFACES; a++)
-            describe_interface(h, &i->altsetting[a], &info->interfaces[info->interface_count++]);
-    }
-    libusb_free_config_descriptor(config);
-}
-
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
@@ -108,31 +56,57 @@ static int claim(struct usb_probe *p, struct usb_open_error *err)
     }
     if (rc == 0)
         return 0;
-    snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': %s", p->info.product_name,
-             rc == LIBUSB_ERROR_BUSY ? "in use by another program" : libusb_strerror(rc));
+    snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': interface %u %s",
+             p->info.product_name, p->choice.interface,
+             rc == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(rc));
     return BT_ERR_IO;
 }
 
+static bool fits(const struct usb_probe_filter *f, libusb_device *device,
+                 const struct usb_device_info *info)
+{
+    if ((f->vendor || f->product) && (f->vendor != info->vendor || f->product != info->product))
+        return false;
+    if ((f->bus || f->address) && (f->bus != libusb_get_bus_number(device) ||
+                                   f->address != libusb_get_device_address(device)))
+        return false;
+    return usb_serial_matches(info, f->serial);
+}
+
+/* It cannot be opened: worth a word only if it may be the one that is looked for. */
+static void note_refusal(libusb_device *device, int rc, const struct usb_probe_filter *filter,
+                         struct usb_open_error *err)
+{
+    struct usb_device_info info;
+    struct usb_dap_choice choice;
+    char node[32];
+    if (rc != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
+        return;
+    usb_libusb_describe(device, NULL, &info);
+    bool named = info.product_name[0] != '\0';
+    if (named && (usb_choose_cmsis_dap(&info, &choice) != 0 || !fits(filter, device, &info)))
+        return;
+    usb_libusb_node(device, node, sizeof node);
+    snprintf(err->text, sizeof err->text,
+             "no permission to open %s%s%s (%04x:%04x)%s: install the udev rules 60-btraced.rules",
+             named ? "probe " : "", named ? "" : "USB device ", node, info.vendor, info.product,
+             named ? "" : " and perhaps others");
+}
+
 /* Is it the one? If so it stays open in p->handle. */
-static bool consider(struct usb_probe *p, libusb_device *device, const char *serial,
-                     struct usb_open_error *err)
+static bool consider(struct usb_probe *p, libusb_device *device,
+                     const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
     int rc = libusb_open(device, &p->handle);
     if (rc != 0) {
-        struct libusb_device_descriptor d;
         p->handle = NULL;
-        if (rc == LIBUSB_ERROR_ACCESS && libusb_get_device_descriptor(device, &d) == 0 &&
-            err->text[0] == '\0')
-            snprintf(err->text, sizeof err->text,
-                     "no probe found; no permission to open %04x:%04x and perhaps others: udev "
-                     "rules installed?",
-                     d.idVendor, d.idProduct);
+        note_refusal(device, rc, filter, err);
         return false;
     }
-    describe(device, p->handle, &p->info);
+    usb_libusb_describe(device, p->handle, &p->info);
     if (usb_choose_cmsis_dap(&p->info, &p->choice) == 0) {
         err->candidates++;
-        if (usb_serial_matches(&p->info, serial))
+        if (fits(filter, device, &p->info))
             return true;
     }
     libusb_close(p->handle);
@@ -140,7 +114,8 @@ static bool consider(struct usb_probe *p, libusb_device *device, const char *ser
     return false;
 }
 
-static int find(struct usb_probe *p, const char *serial, struct usb_open_error *err)
+static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
+                struct usb_open_error *err)
 {
     libusb_device **list;
     ssize_t n = libusb_get_device_list(p->context, &list);
@@ -148,19 +123,25 @@ static int find(struct usb_probe *p, const char *serial, struct usb_open_error *
         return BT_ERR_IO;
     bool found = false;
     for (ssize_t k = 0; k < n && !found; k++)
-        found = consider(p, list[k], serial, err);
+        found = consider(p, list[k], filter, err);
     libusb_free_device_list(list, 1);
     if (found)
         return 0;
-    if (err->candidates > 0)
+    if (err->text[0] != '\0')
+        return BT_ERR_IO;
+    if (err->candidates > 0 && filter->serial && filter->serial[0])
         snprintf(err->text, sizeof err->text, "no probe with serial number '%.60s', %u others",
-                 serial, err->candidates);
-    else if (err->text[0] == '\0')
+                 filter->serial, err->candidates);
+    else if (err->candidates > 0)
+        snprintf(err->text, sizeof err->text, "no probe %04x:%04x, %u others", filter->vendor,
+                 filter->product, err->candidates);
+    else
         snprintf(err->text, sizeof err->text, "no CMSIS-DAP probe found on USB");
     return BT_ERR_RANGE;
 }
 
-int usb_probe_open(const char *serial, struct usb_probe **out, struct usb_open_error *err)
+int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
+                   struct usb_open_error *err)
 {
     *out = NULL;
     *err = (struct usb_open_error){0};
@@ -173,7 +154,7 @@ int usb_probe_open(const char *serial, struct usb_probe **out, struct usb_open_e
         free(p);
         return BT_ERR_IO;
     }
-    rc = find(p, serial, err);
+    rc = find(p, filter, err);
     if (rc == 0)
         rc = claim(p, err);
     if (rc != 0) {

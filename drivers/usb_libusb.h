@@ -16,12 +16,38 @@ struct usb_open_error {
     char text[160];      /* lower case, without full stop */
 };
 
+/* Which probe; all zero: the first one. */
+struct usb_probe_filter {
+    const char *serial; /* NULL or "": any */
+    uint16_t vendor;    /* with product; both 0: any */
+    uint16_t product;
+    uint8_t bus, address; /* both 0: any */
+};
+
 /*
- * Find and open a CMSIS-DAP probe. `serial` NULL or "": the first one.
+ * Find and open a CMSIS-DAP probe.
  * Return 0 and *out, to be closed with usb_probe_close(); BT_ERR_RANGE (no such probe),
  * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_NOMEM; *err tells why.
  */
-int usb_probe_open(const char *serial, struct usb_probe **out, struct usb_open_error *err);
+int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
+                   struct usb_open_error *err);
+
+/* A probe that is attached. */
+struct usb_probe_seen {
+    struct usb_device_info info;
+    char manufacturer[USB_MAX_STRING];
+    uint8_t bus, address;
+    const char *speed; /* "480 Mbit/s"; "" if not known */
+    char node[32];     /* the file that must be opened to use it */
+    bool no_permission;
+};
+
+/*
+ * Calls `found` for each CMSIS-DAP probe, also those that may not be opened. Nothing is claimed.
+ * Return 0, or BT_ERR_IO with *err.
+ */
+int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
+                   struct usb_open_error *err);
 
 /* Stop streams, release the interface, free. NULL is allowed. */
 void usb_probe_close(struct usb_probe *probe);

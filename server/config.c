@@ -239,25 +239,10 @@ static int complete_all(struct config_parser *p)
     return BT_OK;
 }
 
-static unsigned line_of(const struct config_parser *p, const char *section, const char *name)
+unsigned config_line_of(const struct config_parser *p, const char *section, const char *name)
 {
     size_t count;
     return p->lines.key[config_find_key(section, name) - config_keys(&count)];
-}
-
-static int check_trace(struct config_parser *p)
-{
-    unsigned listen = line_of(p, "trace", "listen"), connect = line_of(p, "trace", "connect");
-    if (listen && connect)
-        return config_fail(p, listen > connect ? listen : connect,
-                           listen > connect ? "listen" : "connect",
-                           "[trace] has both 'listen' and 'connect'; allowed: one of them");
-    if (!listen && !connect)
-        return config_fail(p, 0, "[trace] listen or connect",
-                           "is missing: the trace must come from somewhere; allowed: %s",
-                           config_find_key("trace", "connect")->allowed);
-    p->config->trace_listens = listen != 0;
-    return BT_OK;
 }
 
 /* A history keeps a power of two of bytes, and in them at least two checkpoints. */
@@ -269,9 +254,9 @@ static int check_history(struct config_parser *p)
     p->config->memory = memory;
     if (p->config->checkpoint <= memory / 2)
         return BT_OK;
-    unsigned line = line_of(p, "history", "checkpoint");
+    unsigned line = config_line_of(p, "history", "checkpoint");
     if (!line)
-        return config_fail(p, line_of(p, "history", "memory"), "memory",
+        return config_fail(p, config_line_of(p, "history", "memory"), "memory",
                            "must hold two checkpoints; allowed: at least %zu, or a smaller "
                            "'checkpoint'",
                            2 * p->config->checkpoint);
@@ -313,7 +298,9 @@ static int parse(struct config *config, const char *text, size_t length, const c
         return error == BT_ERR_NOMEM ? error : BT_ERR_FORMAT;
     error = complete_all(&p);
     if (!error)
-        error = check_trace(&p);
+        error = config_check_target(&p);
+    if (!error)
+        error = config_check_trace(&p);
     if (!error)
         error = check_history(&p);
     if (!error)

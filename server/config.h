@@ -6,12 +6,18 @@
  *
  *   [board]    name, description
  *   [target]   connect, command, reset
- *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure
+ *   [probe]    type, serial, usb, wire, clock, ap, connect_under_reset, at_exit, jtag_chain,
+ *              jtag_device: instead of [target] connect
+ *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
+ *              swo_rate, trace_clock, tpiu_width
+ *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
  *   [gdb]      listen
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
- *   [core NAME]  type, program, thread, source, and the trace unit's registers by name
+ *   [flash]    algorithm, ram
+ *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, and the trace unit's
+ *              registers by name
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
  * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.
@@ -20,11 +26,14 @@
 #define SERVER_CONFIG_H
 
 #include "decoder/formatter.h"
+#include "drivers/debug_link.h"
 #include "drivers/snapshot.h"
 #include "server/recording.h"
 
 #define CONFIG_MAX_CORES 16
 #define CONFIG_MAX_SETUP 256
+#define CONFIG_MAX_CHAIN 8 /* devices of a JTAG chain */
+#define CONFIG_ALL_PORTS UINT32_MAX
 
 /* Where a stream socket is. */
 struct config_address {
@@ -42,6 +51,60 @@ struct config_core {
     /* Core and trace unit as a recording describes them: what configures the decoder. */
     struct snapshot_device core_device;
     struct snapshot_device source_device; /* type "PTM1.1", "ETM3.5"; its registers */
+    uint64_t trace_unit;                  /* where its registers are; 0: to be found */
+    unsigned funnel_port;                 /* CONFIG_ALL_PORTS: not known */
+};
+
+struct config_usb_id {
+    uint16_t vendor, product; /* both 0: any */
+};
+
+struct config_chain {
+    uint8_t ir_lengths[CONFIG_MAX_CHAIN]; /* the device next to TDO first */
+    unsigned count;                       /* 0: one device of 4 bits */
+};
+
+struct config_range {
+    uint64_t address, size; /* bytes */
+};
+
+/* A probe that we drive ourselves; then there is no [target] connect. */
+struct config_probe {
+    char type[32];    /* of server/probe_table.h; "": no probe */
+    char serial[128]; /* "": any */
+    struct config_usb_id usb;
+    unsigned wire;  /* enum debug_wire */
+    unsigned clock; /* Hz */
+    unsigned ap;    /* number of the MEM-AP */
+    bool connect_under_reset;
+    unsigned at_exit; /* enum config_at_exit */
+    struct config_chain jtag_chain;
+    unsigned jtag_device; /* place of the DAP in it */
+};
+
+enum config_at_exit {
+    CONFIG_EXIT_RUN,
+    CONFIG_EXIT_HALT,
+};
+
+/* Where trace goes when we program the trace units ourselves. */
+enum config_sink {
+    CONFIG_SINK_UNSET, /* the key is missing: nothing is programmed but [setup] */
+    CONFIG_SINK_NONE,  /* no trace */
+    CONFIG_SINK_ETB,
+    CONFIG_SINK_TMC,
+    CONFIG_SINK_SWO,
+    CONFIG_SINK_TPIU,
+};
+
+/* Addresses of components as the bus sees them; 0: to be found. */
+struct config_coresight {
+    uint64_t rom;
+    uint64_t etb;
+    uint64_t tmc;
+    uint64_t tpiu;
+    uint64_t funnel;
+    uint64_t replicator;
 };
 
 /* One write to the target's memory before it runs: pins, clocks, the trace unit's registers. */
@@ -60,8 +123,9 @@ struct config {
     struct config_address target;
     char **command;  /* words, NULL at the end; NULL: nothing is started */
     char reset[256]; /* `monitor` text that resets the target; "" if not known */
+    struct config_probe probe;
     /* [trace] */
-    struct config_address trace;
+    struct config_address trace;   /* CONFIG_NOWHERE: it comes through the probe or target */
     bool trace_listens;            /* the source connects to us */
     struct config_address control; /* of the virtual board */
     bool formatted;
@@ -70,12 +134,23 @@ struct config {
     size_t ring;              /* bytes */
     unsigned drain_ms;        /* a stop waits so long for the trace of the last stretch */
     bool backpressure;        /* the source can be held up while the decoder catches up */
+    unsigned sink;            /* enum config_sink */
+    unsigned swo_rate;        /* bits a second */
+    unsigned trace_clock;     /* Hz, of the port's input: TRACECLKIN */
+    unsigned tpiu_width;      /* pins */
+    struct config_coresight coresight;
     /* [history] */
     size_t memory;     /* trace bytes kept for each core, a power of two */
     size_t checkpoint; /* trace bytes between checkpoints, at most half of it */
     /* [setup] */
     struct config_setup setup[CONFIG_MAX_SETUP]; /* in the order of the file */
     unsigned setup_count;
+    /* [flash] */
+    struct {
+        char algorithm[512]; /* "": none */
+        struct config_range ram;
+    } flash;
+    bool attach; /* no key but an option: the target is taken as it is, nothing is reset */
     /* [gdb] */
     struct config_address listen; /* loopback, port 0: a free one */
     /* [record] */
@@ -109,6 +184,26 @@ int config_parse_address(const char *text, struct config_address *address);
 
 /* An address that only this machine reaches; "localhost" becomes a number. */
 bool config_is_loopback(struct config_address *address);
+
+/* The target is reached through a probe of ours. */
+static inline bool config_has_probe(const struct config *config)
+{
+    return config->probe.type[0] != '\0';
+}
+
+/* Trace units and sink are found and programmed, and what the hardware says configures the
+ * decoder: cores may come without `source` and registers. */
+static inline bool config_programs_trace(const struct config *config)
+{
+    return config->sink > CONFIG_SINK_NONE;
+}
+
+/* Sets a register of a core's trace unit, as read from the hardware. 0 or BT_ERR_NOMEM. */
+int config_set_register(struct config_core *core, const char *name, uint32_t value);
+
+/* Names the trace unit of core number i, as `source` does, when the hardware has told its type.
+ * 0 or BT_ERR_NOMEM. */
+int config_set_source(struct config *config, unsigned i, const char *type);
 
 /* Text of an address, as it is written in a board file. */
 void config_format_address(const struct config_address *address, char *text, size_t size);

@@ -4,11 +4,25 @@
 #include "server/source.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_TRACE_ID 0x10u
+
 /* ---- registers ------------------------------------------------------------------------------- */
+
+static int put_register(struct snapshot_device *device, const struct snapshot_reg *reg)
+{
+    struct snapshot_reg *grown =
+        realloc(device->regs, (device->reg_count + 1) * sizeof *device->regs);
+    if (!grown)
+        return BT_ERR_NOMEM;
+    device->regs = grown;
+    device->regs[device->reg_count++] = *reg;
+    return BT_OK;
+}
 
 int config_add_register(struct config_parser *p, unsigned line, unsigned i, const char *name,
                         const char *value)
@@ -30,13 +44,7 @@ int config_add_register(struct config_parser *p, unsigned line, unsigned i, cons
                            "'%s' is not the value of a register; allowed: a number up to "
                            "0xffffffff",
                            value);
-    struct snapshot_reg *grown =
-        realloc(device->regs, (device->reg_count + 1) * sizeof *device->regs);
-    if (!grown)
-        return BT_ERR_NOMEM;
-    device->regs = grown;
-    device->regs[device->reg_count++] = reg;
-    return BT_OK;
+    return put_register(device, &reg);
 }
 
 static unsigned register_line(const struct config_parser *p, unsigned i, const char *name)
@@ -45,13 +53,35 @@ static unsigned register_line(const struct config_parser *p, unsigned i, const c
     return reg ? reg->line : p->cores[i].section;
 }
 
+int config_set_register(struct config_core *core, const char *name, uint32_t value)
+{
+    const struct config_register *known = config_find_register(name);
+    struct snapshot_device *device = &core->source_device;
+    for (size_t k = 0; k < device->reg_count; k++) {
+        if (strcmp(device->regs[k].name, name) == 0) {
+            device->regs[k].value = value;
+            return BT_OK;
+        }
+    }
+    const struct snapshot_reg reg = {.name = known ? known->name : name,
+                                     .has_index = known && known->index != CONFIG_NO_INDEX,
+                                     .index = known ? known->index : 0,
+                                     .size = 32,
+                                     .value = value};
+    return put_register(device, &reg);
+}
+
 /* ---- one core -------------------------------------------------------------------------------- */
+
+static unsigned key_given(const struct config_parser *p, unsigned i, const char *name)
+{
+    size_t count;
+    return p->cores[i].key[config_find_key("core", name) - config_keys(&count)];
+}
 
 static unsigned key_line(const struct config_parser *p, unsigned i, const char *name)
 {
-    size_t count;
-    const struct config_key *key = config_find_key("core", name);
-    unsigned line = p->cores[i].key[key - config_keys(&count)];
+    unsigned line = key_given(p, i, name);
     return line ? line : p->cores[i].section;
 }
 
@@ -86,21 +116,39 @@ static const struct source_protocol *protocol_of(const char *type)
     return length < 32 ? source_protocol_of_type(type) : NULL;
 }
 
+/* "PTM_0" for the first core's "PTM1.1". */
+static const char *device_name(struct config *c, unsigned i, const char *type)
+{
+    char name[64];
+    size_t letters = 0;
+    while (type && isalpha((unsigned char)type[letters]))
+        letters++;
+    snprintf(name, sizeof name, "%.*s_%u", (int)letters, type ? type : "", i);
+    return config_keep(c, name);
+}
+
+int config_set_source(struct config *config, unsigned i, const char *type)
+{
+    struct snapshot_device *device = &config->cores[i].source_device;
+    const char *kept = config_keep(config, type), *name = device_name(config, i, type);
+    if (!kept || !name)
+        return BT_ERR_NOMEM;
+    device->type = kept;
+    device->name = name;
+    config->cores[i].has_source = true;
+    return BT_OK;
+}
+
 /* "FILE:LINE", "PTM_0": what messages of the decoder's configuration begin with and speak of. */
 static int name_devices(struct config_parser *p, unsigned i)
 {
     struct config_core *core = &p->config->cores[i];
-    char place[640], name[64];
-    const char *type = core->source_device.type;
-    size_t letters = 0;
-    while (type && isalpha((unsigned char)type[letters]))
-        letters++;
+    char place[640];
     snprintf(place, sizeof place, "%s:%u", p->path, p->cores[i].section);
-    snprintf(name, sizeof name, "%.*s_%u", (int)letters, type ? type : "", i);
     core->core_device.path = core->source_device.path = config_keep(p->config, place);
     core->core_device.name = config_keep(p->config, core->name);
     core->core_device.type = config_keep(p->config, core->type);
-    core->source_device.name = config_keep(p->config, name);
+    core->source_device.name = device_name(p->config, i, core->source_device.type);
     core->core_device.class_name = "core";
     core->core_device.device_class = SNAPSHOT_CLASS_CORE;
     core->source_device.class_name = "trace_source";
@@ -108,6 +156,23 @@ static int name_devices(struct config_parser *p, unsigned i)
     bool ok = core->core_device.path && core->core_device.name && core->core_device.type &&
               core->source_device.name;
     return ok ? BT_OK : BT_ERR_NOMEM;
+}
+
+/* Trace units that are programmed need an ID of their own. */
+static int default_trace_id(struct config *c, unsigned i)
+{
+    uint64_t other;
+    unsigned id = DEFAULT_TRACE_ID;
+    if (snapshot_reg(&c->cores[i].source_device, "ETMTRACEIDR", &other) == BT_OK)
+        return BT_OK;
+    for (unsigned k = 0; k < c->core_count; k++) {
+        if (snapshot_reg(&c->cores[k].source_device, "ETMTRACEIDR", &other) == BT_OK &&
+            other == id) {
+            id++;
+            k = UINT_MAX; /* once more from the first */
+        }
+    }
+    return config_set_register(&c->cores[i], "ETMTRACEIDR", id);
 }
 
 static int check_trace_id(struct config_parser *p, unsigned i)
@@ -138,20 +203,30 @@ static int check_source(struct config_parser *p, unsigned i)
     struct config_core *core = &p->config->cores[i];
     struct stream_config stream = {0};
     unsigned trace_id = 0;
+    bool programmed = config_programs_trace(p->config);
     core->has_source = core->source_device.type != NULL;
-    if (!core->has_source && core->source_device.reg_count)
+    if (!key_given(p, i, "funnel_port"))
+        core->funnel_port = CONFIG_ALL_PORTS;
+    if (p->config->sink == CONFIG_SINK_NONE) {
+        core->has_source = false;
+        return BT_OK;
+    }
+    if (!core->has_source && core->source_device.reg_count && !programmed)
         return config_fail(p, core->source_device.regs[0].line, core->source_device.regs[0].name,
                            "is a register of a trace unit, but [core %s] has no 'source'",
                            core->name);
-    if (!core->has_source)
+    if (!core->has_source && !programmed)
         return BT_OK;
-    const struct source_protocol *protocol = protocol_of(core->source_device.type);
-    if (!protocol)
+    const struct source_protocol *protocol =
+        core->has_source ? protocol_of(core->source_device.type) : NULL;
+    if (core->has_source && !protocol)
         return config_fail(p, key_line(p, i, "source"), "source",
                            "the protocol of '%s' is not known; allowed: %s",
                            core->source_device.type, config_find_key("core", "source")->allowed);
-    int error = check_trace_id(p, i);
-    if (error)
+    int error = programmed ? default_trace_id(p->config, i) : BT_OK;
+    if (!error)
+        error = check_trace_id(p, i);
+    if (error || programmed) /* the rest is read from the hardware */
         return error;
     stream.protocol = protocol->protocol;
     p->why->text[0] = '\0';
@@ -212,7 +287,7 @@ int config_check_cores(struct config_parser *p)
                                "format = raw holds the trace of one source, and another core has "
                                "one already; allowed: format = tpiu or frames");
     }
-    if (sources == 0)
+    if (sources == 0 && c->sink == CONFIG_SINK_UNSET)
         return config_fail(p, p->cores[0].section, "source",
                            "no core has one, so there is nothing to trace; allowed: %s",
                            config_find_key("core", "source")->allowed);

@@ -6,7 +6,7 @@
 #include "server/config.h"
 #include "server/config_keys.h"
 
-#define CONFIG_KEYS_MAX  32
+#define CONFIG_KEYS_MAX  64
 #define CONFIG_VALUE_MAX 4096 /* characters of a value, and of a command's word */
 
 /* Lines where keys stand, by their place in the table; 0: not given. */
@@ -41,6 +41,13 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
 int config_expand(struct config_parser *p, unsigned line, const char *key, const char *text,
                   char *out, size_t size);
 
+/* A decimal number, or a hexadecimal one with 0x, from `text` on: the first character behind it;
+ * NULL: there is none. */
+const char *config_scan_number(const char *text, uint64_t *value);
+
+/* The same with K, M or G behind it; all of the text. */
+bool config_parse_size(const char *text, uint64_t *value);
+
 /* A decimal number, or a hexadecimal one with 0x; all of the text. */
 bool config_parse_number(const char *text, uint64_t *value);
 
@@ -54,6 +61,17 @@ int config_add_register(struct config_parser *p, unsigned line, unsigned i, cons
 /* A line of [setup]. */
 int config_add_setup(struct config_parser *p, unsigned line, const char *address,
                      const char *value);
+
+/* After the last line: what [probe], [trace] and their like need and exclude. */
+int config_check_target(struct config_parser *p);
+int config_check_trace(struct config_parser *p);
+
+/* Kinds of values that only the keys of probes and trace units have. */
+int config_store_hardware(struct config_parser *p, unsigned line, const struct config_key *key,
+                          void *field, const char *value);
+
+/* Line of a key that is not a core's; 0: not given. */
+unsigned config_line_of(const struct config_parser *p, const char *section, const char *name);
 
 /* After the last line: what only all sections together can tell. */
 int config_check_cores(struct config_parser *p);

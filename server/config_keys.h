@@ -9,15 +9,24 @@
 #include "decoder/types.h"
 
 enum config_kind {
-    CONFIG_TEXT,    /* char[size] */
-    CONFIG_STRING,  /* const char *, kept with the configuration */
-    CONFIG_ADDRESS, /* struct config_address */
-    CONFIG_WORDS,   /* char **, NULL at the end */
-    CONFIG_SIZE,    /* size_t, bytes: K, M and G are allowed */
-    CONFIG_NUMBER,  /* unsigned */
-    CONFIG_SWITCH,  /* bool */
-    CONFIG_FORMAT,  /* formatted and mode of struct config */
-    CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
+    CONFIG_TEXT,      /* char[size] */
+    CONFIG_STRING,    /* const char *, kept with the configuration */
+    CONFIG_ADDRESS,   /* struct config_address */
+    CONFIG_WORDS,     /* char **, NULL at the end */
+    CONFIG_SIZE,      /* size_t, bytes: K, M and G are allowed */
+    CONFIG_NUMBER,    /* unsigned */
+    CONFIG_SWITCH,    /* bool */
+    CONFIG_FORMAT,    /* formatted and mode of struct config */
+    CONFIG_FILE,      /* char[size], relative to the board file */
+    CONFIG_FREQUENCY, /* unsigned, Hz: k and M are allowed, of 1000 */
+    CONFIG_COMPONENT, /* uint64_t, address of a page */
+    CONFIG_RANGE,     /* struct config_range */
+    CONFIG_USB_ID,    /* struct config_usb_id */
+    CONFIG_CHAIN,     /* struct config_chain */
+    CONFIG_WIRE,      /* unsigned: one of a few words */
+    CONFIG_AT_EXIT,
+    CONFIG_SINK,
+    CONFIG_SETUP, /* stands for all keys of [setup], which are addresses */
 };
 
 /* What an address may be, in `max` of a key. */

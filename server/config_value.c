@@ -22,8 +22,7 @@ static int digit_of(char c, unsigned base)
     return d < (int)base ? d : -1;
 }
 
-/* Digits from `text` on; returns the first character that is none, NULL if there is no number. */
-static const char *scan_number(const char *text, uint64_t *value)
+const char *config_scan_number(const char *text, uint64_t *value)
 {
     unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
     const char *begin = base == 16 ? text + 2 : text, *s = begin;
@@ -38,14 +37,14 @@ static const char *scan_number(const char *text, uint64_t *value)
 
 bool config_parse_number(const char *text, uint64_t *value)
 {
-    const char *end = scan_number(text, value);
+    const char *end = config_scan_number(text, value);
     return end && *end == '\0';
 }
 
-static bool parse_size(const char *text, uint64_t *value)
+bool config_parse_size(const char *text, uint64_t *value)
 {
     static const char units[] = "KMG";
-    const char *end = scan_number(text, value);
+    const char *end = config_scan_number(text, value);
     if (!end)
         return false;
     const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
@@ -304,7 +303,8 @@ static int store_number(struct config_parser *p, unsigned line, const struct con
                         void *field, const char *value)
 {
     uint64_t n;
-    bool ok = key->kind == CONFIG_SIZE ? parse_size(value, &n) : config_parse_number(value, &n);
+    bool ok =
+        key->kind == CONFIG_SIZE ? config_parse_size(value, &n) : config_parse_number(value, &n);
     if (!ok || n < key->min || n > key->max || n > SIZE_MAX)
         return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", value,
                            key->allowed);
@@ -343,8 +343,11 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return BT_OK;
     case CONFIG_FORMAT:
         return store_format(p, line, key, text);
-    default:
+    case CONFIG_SIZE:
+    case CONFIG_NUMBER:
         return store_number(p, line, key, field, text);
+    default:
+        return config_store_hardware(p, line, key, field, text);
     }
 }
 

@@ -178,12 +178,14 @@ START_TEST(unknown_sections_and_keys)
 {
     refuse("[tarce]\n",
            "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
-           "[board], [target], [trace], [history], [gdb], [record], [setup], [core NAME]");
+           "[board], [target], [probe], [trace], [coresight], [history], [gdb], [record], "
+           "[setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
            "dir/b.conf:2: fromat: is not a key of [trace]; did you mean 'format'? allowed: listen, "
-           "connect, control, format, buffer, ring, drain_ms, backpressure");
+           "connect, control, format, buffer, ring, drain_ms, backpressure, sink, swo_rate, "
+           "trace_clock, tpiu_width");
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
@@ -194,7 +196,7 @@ START_TEST(unknown_sections_and_keys)
            "dir/b.conf:2: ETMRC: is not a key of [core a]; did you mean 'ETMCR'?...");
     refuse("[core a]\nETMNOSUCH = 1\n",
            "dir/b.conf:2: ETMNOSUCH: is not a key of [core a]; allowed: type, program, thread, "
-           "source, ETMCR, ETMCCR, ETMTRIGGER...");
+           "source, trace_unit, funnel_port, ETMCR, ETMCCR, ETMTRIGGER...");
     refuse("name = x\n[board]\n", "dir/b.conf:1: name: stands before the first section");
     refuse("[board]\nname\n", "dir/b.conf:2: neither '[section]' nor 'key=value'");
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the files that use libusb. */
+#ifndef DRIVERS_USB_LIBUSB_INTERNAL_H
+#define DRIVERS_USB_LIBUSB_INTERNAL_H
+
+#include <libusb.h>
+
+#include "drivers/usb_libusb.h"
+
+/* What a device is; `handle` NULL: strings are those that the kernel knows. */
+void usb_libusb_describe(libusb_device *device, libusb_device_handle *handle,
+                         struct usb_device_info *info);
+
+/* The device file that is opened to use it. */
+void usb_libusb_node(libusb_device *device, char *text, size_t size);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is attached: descriptions of devices, and the list of probes. */
+#include "drivers/usb_libusb_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- descriptions -------------------------------------------------------------------------------
+ */
+
+/* What the kernel read when the device was plugged in: needs no permission. `attribute` may name
+ * an interface's: ":1.0/interface". */
+static void read_attribute(libusb_device *device, const char *attribute, char *text)
+{
+    uint8_t ports[8];
+    char path[128];
+    text[0] = '\0';
+    int depth = libusb_get_port_numbers(device, ports, sizeof ports);
+    if (depth <= 0)
+        return;
+    int n = snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
+    for (int k = 0; k < depth; k++)
+        n += snprintf(path + n, sizeof path - (size_t)n, "%c%u", k ? '.' : '-', ports[k]);
+    snprintf(path + n, sizeof path - (size_t)n, "%s", attribute);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return;
+    if (!fgets(text, USB_MAX_STRING, f))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fclose(f);
+}
+
+/* From the device if it is open, else from the kernel. */
+static void get_string(libusb_device *device, libusb_device_handle *h, uint8_t index,
+                       const char *attribute, char *text)
+{
+    text[0] = '\0';
+    if (index == 0)
+        return;
+    if (!h) {
+        read_attribute(device, attribute, text);
+        return;
+    }
+    int n = libusb_get_string_descriptor_ascii(h, index, (unsigned char *)text, USB_MAX_STRING - 1);
+    text[n > 0 ? n : 0] = '\0';
+}
+
+static void describe_interface(libusb_device *device, libusb_device_handle *h, uint8_t value,
+                               const struct libusb_interface_descriptor *d,
+                               struct usb_interface_info *i)
+{
+    *i = (struct usb_interface_info){.number = d->bInterfaceNumber,
+                                     .alternate = d->bAlternateSetting,
+                                     .class_code = d->bInterfaceClass,
+                                     .subclass = d->bInterfaceSubClass,
+                                     .protocol = d->bInterfaceProtocol};
+    for (unsigned k = 0; k < d->bNumEndpoints && k < USB_MAX_ENDPOINTS; k++) {
+        const struct libusb_endpoint_descriptor *e = &d->endpoint[k];
+        i->endpoints[i->endpoint_count++] =
+            (struct usb_endpoint_info){.address = e->bEndpointAddress,
+                                       .kind = e->bmAttributes & 3,
+                                       .packet = e->wMaxPacketSize & 0x7ff};
+    }
+    char attribute[32];
+    snprintf(attribute, sizeof attribute, ":%u.%u/interface", value, d->bInterfaceNumber);
+    get_string(device, h, d->iInterface, attribute, i->name);
+}
+
+void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
+                         struct usb_device_info *info)
+{
+    struct libusb_device_descriptor d;
+    struct libusb_config_descriptor *config;
+    *info = (struct usb_device_info){0};
+    if (libusb_get_device_descriptor(device, &d) != 0)
+        return;
+    info->vendor = d.idVendor;
+    info->product = d.idProduct;
+    get_string(device, h, d.iProduct, "/product", info->product_name);
+    get_string(device, h, d.iSerialNumber, "/serial", info->serial);
+    if (libusb_get_active_config_descriptor(device, &config) != 0)
+        return;
+    for (unsigned k = 0; k < config->bNumInterfaces; k++) {
+        const struct libusb_interface *i = &config->interface[k];
+        for (int a = 0; a < i->num_altsetting && info->interface_count < USB_MAX_INTERFACES; a++)
+            describe_interface(device, h, config->bConfigurationValue, &i->altsetting[a],
+                               &info->interfaces[info->interface_count++]);
+    }
+    libusb_free_config_descriptor(config);
+}
+
+/* ---- the list
+ * ------------------------------------------------------------------------------------
+ */
+
+void usb_libusb_node(libusb_device *device, char *text, size_t size)
+{
+    snprintf(text, size, "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(device),
+             libusb_get_device_address(device));
+}
+
+static const char *speed_of(libusb_device *device)
+{
+    switch (libusb_get_device_speed(device)) {
+    case LIBUSB_SPEED_LOW:
+        return "1.5 Mbit/s";
+    case LIBUSB_SPEED_FULL:
+        return "12 Mbit/s";
+    case LIBUSB_SPEED_HIGH:
+        return "480 Mbit/s";
+    case LIBUSB_SPEED_SUPER:
+        return "5 Gbit/s";
+    case LIBUSB_SPEED_SUPER_PLUS:
+        return "10 Gbit/s";
+    default:
+        return "";
+    }
+}
+
+/* False: it is no probe, or not known to be one. */
+static bool look(libusb_device *device, struct usb_probe_seen *seen)
+{
+    struct usb_dap_choice choice;
+    struct libusb_device_descriptor d;
+    libusb_device_handle *h;
+    *seen = (struct usb_probe_seen){.bus = libusb_get_bus_number(device),
+                                    .address = libusb_get_device_address(device),
+                                    .speed = speed_of(device)};
+    usb_libusb_node(device, seen->node, sizeof seen->node);
+    int rc = libusb_open(device, &h);
+    if (rc != 0)
+        h = NULL;
+    seen->no_permission = rc == LIBUSB_ERROR_ACCESS;
+    usb_libusb_describe(device, h, &seen->info);
+    if (libusb_get_device_descriptor(device, &d) == 0)
+        get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
+    if (h)
+        libusb_close(h);
+    return usb_choose_cmsis_dap(&seen->info, &choice) == 0;
+}
+
+int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
+                   struct usb_open_error *err)
+{
+    libusb_context *context;
+    libusb_device **list;
+    *err = (struct usb_open_error){0};
+    int rc = libusb_init(&context);
+    ssize_t n = rc == 0 ? libusb_get_device_list(context, &list) : 0;
+    if (rc != 0 || n < 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s",
+                 libusb_strerror(rc != 0 ? rc : (int)n));
+        if (rc == 0)
+            libusb_exit(context);
+        return BT_ERR_IO;
+    }
+    for (ssize_t k = 0; k < n; k++) {
+        struct usb_probe_seen seen;
+        if (look(list[k], &seen)) {
+            err->candidates++;
+            found(user, &seen);
+        }
+    }
+    libusb_free_device_list(list, 1);
+    libusb_exit(context);
+    return 0;
+}

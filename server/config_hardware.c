@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* [probe], [coresight], [flash] and the programmed part of [trace]: values, and what they exclude.
+ */
+#include "server/config_internal.h"
+#include "server/probe_table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE          0x1000u
+#define MIN_IR        2
+#define MAX_IR        32
+#define MAX_FREQUENCY UINT32_MAX
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static bool parse_frequency(const char *text, uint64_t *value)
+{
+    const char *end = config_scan_number(text, value);
+    if (!end || *value > MAX_FREQUENCY)
+        return false;
+    uint64_t unit = *end == 'k' || *end == 'K' ? 1000 : *end == 'M' ? 1000000 : 1;
+    *value *= unit;
+    return *end == '\0' || (unit > 1 && end[1] == '\0');
+}
+
+static bool store_frequency(const struct config_key *key, unsigned *field, const char *value)
+{
+    uint64_t n;
+    if (!parse_frequency(value, &n) || n < key->min || n > key->max)
+        return false;
+    *field = (unsigned)n;
+    return true;
+}
+
+static bool store_component(uint64_t *field, const char *value)
+{
+    return config_parse_number(value, field) && *field != 0 && *field % PAGE == 0;
+}
+
+static bool store_range(struct config_range *field, const char *value)
+{
+    const char *plus = config_scan_number(value, &field->address);
+    if (!plus || *plus != '+' || !config_parse_size(plus + 1, &field->size))
+        return false;
+    return field->size > 0 && field->address <= UINT32_MAX &&
+           field->size - 1 <= UINT32_MAX - field->address;
+}
+
+static bool four_digits(const char *text)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+static bool store_usb_id(struct config_usb_id *field, const char *value)
+{
+    if (strlen(value) != 9 || value[4] != ':' || !four_digits(value) || !four_digits(value + 5))
+        return false;
+    field->vendor = (uint16_t)strtoul(value, NULL, 16);
+    field->product = (uint16_t)strtoul(value + 5, NULL, 16);
+    return field->vendor != 0;
+}
+
+static bool store_chain(struct config_chain *field, const char *value)
+{
+    while (*value) {
+        uint64_t bits;
+        const char *end = config_scan_number(value, &bits);
+        if (!end || (*end && *end != ' ') || bits < MIN_IR || bits > MAX_IR ||
+            field->count == CONFIG_MAX_CHAIN)
+            return false;
+        field->ir_lengths[field->count++] = (uint8_t)bits;
+        value = end + strspn(end, " ");
+    }
+    return field->count > 0;
+}
+
+static const struct {
+    enum config_kind kind;
+    const char *word;
+    unsigned value;
+} words[] = {
+    {CONFIG_WIRE, "swd", DEBUG_WIRE_SWD},     {CONFIG_WIRE, "jtag", DEBUG_WIRE_JTAG},
+    {CONFIG_AT_EXIT, "run", CONFIG_EXIT_RUN}, {CONFIG_AT_EXIT, "halt", CONFIG_EXIT_HALT},
+    {CONFIG_SINK, "none", CONFIG_SINK_NONE},  {CONFIG_SINK, "etb", CONFIG_SINK_ETB},
+    {CONFIG_SINK, "tmc", CONFIG_SINK_TMC},    {CONFIG_SINK, "swo", CONFIG_SINK_SWO},
+    {CONFIG_SINK, "tpiu", CONFIG_SINK_TPIU},
+};
+
+static bool store_word(enum config_kind kind, unsigned *field, const char *value)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (words[i].kind == kind && strcmp(words[i].word, value) == 0) {
+            *field = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int store_file(struct config_parser *p, unsigned line, const struct config_key *key,
+                      char *field, const char *value)
+{
+    bool absolute = value[0] == '/';
+    int n =
+        snprintf(field, key->size, "%s%s%s", absolute ? "" : p->dir, absolute ? "" : "/", value);
+    if (n < 0 || (size_t)n >= key->size)
+        return config_fail(p, line, key->name, "is too long: at most %zu characters",
+                           key->size - 1);
+    return BT_OK;
+}
+
+int config_store_hardware(struct config_parser *p, unsigned line, const struct config_key *key,
+                          void *field, const char *value)
+{
+    bool ok = false;
+    switch (key->kind) {
+    case CONFIG_FILE:
+        return store_file(p, line, key, field, value);
+    case CONFIG_FREQUENCY:
+        ok = store_frequency(key, field, value);
+        break;
+    case CONFIG_COMPONENT:
+        ok = store_component(field, value);
+        break;
+    case CONFIG_RANGE:
+        ok = store_range(field, value);
+        break;
+    case CONFIG_USB_ID:
+        ok = store_usb_id(field, value);
+        break;
+    case CONFIG_CHAIN:
+        ok = store_chain(field, value);
+        break;
+    default:
+        ok = store_word(key->kind, field, value);
+        break;
+    }
+    if (ok)
+        return BT_OK;
+    return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", value,
+                       key->allowed);
+}
+
+/* ---- what goes together: target and probe ---------------------------------------------------- */
+
+static int missing(struct config_parser *p, const char *section, const char *name,
+                   const char *because)
+{
+    char label[128];
+    snprintf(label, sizeof label, "[%s] %s", section, name);
+    return config_fail(p, 0, label, "is missing%s; allowed: %s", because,
+                       config_find_key(section, name)->allowed);
+}
+
+/* The first key of a section that is given: its line, and its name. */
+static unsigned first_key(const struct config_parser *p, const char *section, const char **name)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t k = 0; k < count; k++) {
+        if (p->lines.key[k] && strcmp(keys[k].section, section) == 0) {
+            *name = keys[k].name;
+            return p->lines.key[k];
+        }
+    }
+    return 0;
+}
+
+static int check_jtag(struct config_parser *p)
+{
+    const struct config_probe *probe = &p->config->probe;
+    unsigned chain = config_line_of(p, "probe", "jtag_chain");
+    unsigned device = config_line_of(p, "probe", "jtag_device");
+    unsigned line = chain ? chain : device;
+    if (line && probe->wire != DEBUG_WIRE_JTAG)
+        return config_fail(p, line, chain ? "jtag_chain" : "jtag_device",
+                           "is of the other wire; allowed: with wire = jtag");
+    if (probe->jtag_device >= (probe->jtag_chain.count ? probe->jtag_chain.count : 1))
+        return config_fail(p, device, "jtag_device",
+                           "is not in 'jtag_chain'; allowed: a place from 0 to its last device");
+    return BT_OK;
+}
+
+static int check_probe(struct config_parser *p)
+{
+    static const char *const others[] = {"connect", "command"};
+    const struct config_probe *probe = &p->config->probe;
+    unsigned line = config_line_of(p, "probe", "type");
+    if (!line)
+        return missing(p, "probe", "type", "");
+    if (!probe_driver_named(probe->type))
+        return config_fail(p, line, "type", "'%s' is not a probe that is known; allowed: %s",
+                           probe->type, config_find_key("probe", "type")->allowed);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        line = config_line_of(p, "target", others[i]);
+        if (line)
+            return config_fail(p, line, others[i],
+                               "is for another GDB server, but with [probe] btraced debugs the "
+                               "target itself; allowed: this key or the section [probe]");
+    }
+    return check_jtag(p);
+}
+
+static int check_flash(struct config_parser *p)
+{
+    unsigned algorithm = config_line_of(p, "flash", "algorithm");
+    unsigned ram = config_line_of(p, "flash", "ram");
+    if (!algorithm && !ram)
+        return BT_OK;
+    if (!config_has_probe(p->config))
+        return config_fail(p, algorithm ? algorithm : ram, algorithm ? "algorithm" : "ram",
+                           "is not used: the target's own GDB server programs its flash; allowed: "
+                           "with [probe]");
+    if (!algorithm)
+        return missing(p, "flash", "algorithm", "");
+    return ram ? BT_OK : missing(p, "flash", "ram", "");
+}
+
+int config_check_target(struct config_parser *p)
+{
+    const char *key;
+    int error = BT_OK;
+    if (first_key(p, "probe", &key))
+        error = check_probe(p);
+    else if (!config_line_of(p, "target", "connect"))
+        error = missing(p, "target", "connect", "");
+    return error ? error : check_flash(p);
+}
+
+/* ---- what goes together: trace --------------------------------------------------------------- */
+
+static int check_swo(struct config_parser *p)
+{
+    if (p->config->sink != CONFIG_SINK_SWO)
+        return BT_OK;
+    if (!p->config->swo_rate)
+        return missing(p, "trace", "swo_rate", ", which sink = swo needs");
+    if (!p->config->trace_clock)
+        return missing(p, "trace", "trace_clock", ", which sink = swo needs");
+    if (p->config->trace_clock < p->config->swo_rate)
+        return config_fail(p, config_line_of(p, "trace", "swo_rate"), "swo_rate",
+                           "is faster than 'trace_clock'; allowed: that clock divided by 1 to "
+                           "8192");
+    return BT_OK;
+}
+
+/* Keys that say nothing with this sink. */
+static int check_unused(struct config_parser *p)
+{
+    const struct {
+        const char *name;
+        bool used;
+    } keys[] = {
+        {"swo_rate", p->config->sink == CONFIG_SINK_SWO},
+        {"trace_clock", p->config->sink == CONFIG_SINK_SWO},
+        {"tpiu_width", p->config->sink == CONFIG_SINK_TPIU},
+        {"buffer", p->config->sink == CONFIG_SINK_UNSET},
+        {"control", p->config->sink == CONFIG_SINK_UNSET},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "trace", keys[i].name);
+        if (line && !keys[i].used)
+            return config_fail(p, line, keys[i].name, "is not used with this 'sink'; allowed: %s",
+                               config_find_key("trace", keys[i].name)->allowed);
+    }
+    return BT_OK;
+}
+
+/* A buffer holds frames without syncs, a port sends them; what a socket delivers is told. */
+static int set_format(struct config_parser *p, bool socket)
+{
+    struct config *c = p->config;
+    unsigned line = config_line_of(p, "trace", "format");
+    if (socket || c->sink == CONFIG_SINK_UNSET)
+        return line ? BT_OK : missing(p, "trace", "format", "");
+    if (line)
+        return config_fail(p, line, "format",
+                           "is what 'sink' makes it; allowed: with listen or connect");
+    c->formatted = true;
+    c->mode = c->sink == CONFIG_SINK_SWO ? FORMATTER_SYNC : FORMATTER_ALIGNED;
+    return BT_OK;
+}
+
+/* Is there a socket where there must be one, and none where the trace comes another way? */
+static int check_way(struct config_parser *p, unsigned line, const char *key)
+{
+    const struct config *c = p->config;
+    bool probe = config_has_probe(c);
+    bool needed = c->sink == CONFIG_SINK_TPIU || (c->sink == CONFIG_SINK_SWO && !probe) ||
+                  c->sink == CONFIG_SINK_UNSET;
+    bool allowed = needed || c->sink == CONFIG_SINK_SWO;
+    if (!line && probe && c->sink == CONFIG_SINK_UNSET)
+        return missing(p, "trace", "sink", "");
+    if (!line && needed)
+        return config_fail(p, 0, "[trace] listen or connect",
+                           "is missing: the trace must come from somewhere; allowed: %s",
+                           config_find_key("trace", "connect")->allowed);
+    if (line && !allowed)
+        return config_fail(p, line, key,
+                           "is not used with this 'sink': there is nothing to come; allowed: with "
+                           "sink = tpiu or swo");
+    return BT_OK;
+}
+
+int config_check_trace(struct config_parser *p)
+{
+    struct config *c = p->config;
+    unsigned listen = config_line_of(p, "trace", "listen");
+    unsigned connect = config_line_of(p, "trace", "connect");
+    if (listen && connect)
+        return config_fail(p, listen > connect ? listen : connect,
+                           listen > connect ? "listen" : "connect",
+                           "[trace] has both 'listen' and 'connect'; allowed: one of them");
+    c->trace_listens = listen != 0;
+    int error = check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
+    if (!error)
+        error = set_format(p, listen || connect);
+    if (!error)
+        error = check_swo(p);
+    if (!error && (c->sink != CONFIG_SINK_UNSET || config_has_probe(c)))
+        error = check_unused(p);
+    return error;
+}
