@@ -33,18 +33,17 @@ enum cortex_m_arch {
 /* Why something could not be done, beside the reasons of the port: see cortex_m_describe(). */
 enum cortex_m_failure {
     CORTEX_M_FAIL_NONE,
-    CORTEX_M_FAIL_PORT,      /* the access failed: ap->dp->failure, ap->fault_address */
-    CORTEX_M_FAIL_NO_CORE,   /* no Cortex-M answers at the place of its registers */
-    CORTEX_M_FAIL_DISABLED,  /* debug cannot be enabled: the part is locked */
-    CORTEX_M_FAIL_NO_HALT,   /* the core does not halt */
-    CORTEX_M_FAIL_NO_RESUME, /* the core does not leave the halt */
-    CORTEX_M_FAIL_NO_RESET,  /* the core does not come out of reset, or does not halt behind it */
-    CORTEX_M_FAIL_REGISTER,  /* a register transfer is not done in its time */
-    CORTEX_M_FAIL_RUNNING,   /* only possible while the core is halted */
-    CORTEX_M_FAIL_FULL,      /* all comparators are in use */
-    CORTEX_M_FAIL_UPPER,     /* this breakpoint unit has no addresses from 0x20000000 on */
-    CORTEX_M_FAIL_NOT_RAM,   /* the memory does not take a software breakpoint */
-    CORTEX_M_FAIL_NO_PIN,    /* the probe does not drive nRESET */
+    CORTEX_M_FAIL_PORT,     /* the access failed: ap->dp->failure, ap->fault_address */
+    CORTEX_M_FAIL_NO_CORE,  /* no Cortex-M answers at the place of its registers */
+    CORTEX_M_FAIL_DISABLED, /* debug cannot be enabled: the part is locked */
+    CORTEX_M_FAIL_NO_HALT,  /* the core does not halt */
+    CORTEX_M_FAIL_NO_RESET, /* the core does not come out of reset, or does not halt behind it */
+    CORTEX_M_FAIL_REGISTER, /* a register transfer is not done in its time */
+    CORTEX_M_FAIL_RUNNING,  /* only possible while the core is halted */
+    CORTEX_M_FAIL_FULL,     /* all comparators are in use */
+    CORTEX_M_FAIL_UPPER,    /* this breakpoint unit has no addresses from 0x20000000 on */
+    CORTEX_M_FAIL_NOT_RAM,  /* the memory does not take a software breakpoint */
+    CORTEX_M_FAIL_NO_PIN,   /* the probe does not drive nRESET */
 };
 
 /* A comparator of the FPB: version 1 has an aligned word and one or both of its halves. */
