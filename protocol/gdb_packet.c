@@ -133,7 +133,7 @@ bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t 
 
 bool gdb_packet_is_output(const char *payload, size_t len)
 {
-    if (len < 3 || len % 2 == 0 || payload[0] != 'O')
+    if (len % 2 == 0 || payload[0] != 'O')
         return false;
     for (size_t i = 1; i < len; i++) {
         if (payload[i] == '\0' || strchr("0123456789abcdefABCDEF", payload[i]) == NULL)

@@ -43,7 +43,8 @@ struct gdb_packet gdb_packet_read(const char *payload, size_t len);
 /* The reply tells that the packet was done. */
 bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len);
 
-/* "O" and an even number of hex digits: text for the console. */
+/* "O" and an even number of hex digits: text for the console. OpenOCD sends no digits at all, so
+ * that its client does not lose patience. */
 bool gdb_packet_is_output(const char *payload, size_t len);
 
 bool gdb_packet_starts(const char *payload, size_t len, const char *start);

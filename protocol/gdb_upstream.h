@@ -107,6 +107,13 @@ typedef void (*gdb_upstream_memory_fn)(void *ctx, uint64_t address, const uint8_
                                        size_t len);
 int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len,
                              gdb_upstream_memory_fn fn, void *ctx);
+/*
+ * Words of device registers: nothing is asked again when it was refused, and no access is smaller
+ * than a word. `address` and `len` are multiples of 4, at most 1024; a length that is less than
+ * that in fn is where it was refused.
+ */
+int gdb_upstream_read_device(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+                             gdb_upstream_memory_fn fn, void *ctx);
 /* One write of at most 1024 bytes; fn gets length 0 when it was refused. */
 int gdb_upstream_write_memory(struct gdb_upstream *u, int core, uint64_t address,
                               const uint8_t *bytes, size_t len, gdb_upstream_memory_fn fn,

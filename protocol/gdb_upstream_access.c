@@ -11,8 +11,8 @@
 /* "Mffffffffffffffff,400:" */
 #define WRITE_HEADER 32
 
-/* Writes are cut at words: registers of devices are written whole. */
-#define WRITE_ALIGN 4u
+/* Registers of devices are read and written whole. */
+#define WORD 4u
 
 #define REG_DIGITS 8
 #define G_PC       (15 * REG_DIGITS)
@@ -147,7 +147,8 @@ struct memory_access {
     gdb_upstream_memory_fn fn;
     void *ctx;
     int core;
-    bool asked; /* the first question was sent or queued */
+    bool device; /* words, and each of them once */
+    bool asked;  /* the first question was sent or queued */
     uint64_t address;
     size_t end;  /* of what may still succeed */
     size_t done; /* bytes */
@@ -174,6 +175,7 @@ static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t
         return BT_ERR_NOMEM;
     m->u = u;
     m->core = core;
+    m->device = false;
     m->asked = false;
     m->address = address;
     m->end = len;
@@ -195,7 +197,7 @@ static void got_memory(void *ctx, const char *reply, size_t len);
 static int ask_read(struct memory_access *m, size_t take)
 {
     char text[48];
-    size_t longest = (m->u->packet_size - 1) / 2;
+    size_t longest = (m->u->packet_size - 1) / 2 & ~(size_t)(m->device ? WORD - 1 : 0);
     m->take = take < longest ? take : longest;
     int len = snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)m->address + m->done,
                        m->take);
@@ -221,7 +223,10 @@ static void got_memory(void *ctx, const char *reply, size_t len)
     struct memory_access *m = ctx;
     size_t next;
     size_t got = reply != NULL ? take_bytes(m, reply, len) : 0;
-    if (got > 0) {
+    if (m->device && got < m->take) {
+        m->done += got;
+        next = 0;
+    } else if (got > 0) {
         m->done += got;
         next = m->end - m->done;
     } else {
@@ -232,13 +237,14 @@ static void got_memory(void *ctx, const char *reply, size_t len)
         finish_memory(m);
 }
 
-int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len,
-                             gdb_upstream_memory_fn fn, void *ctx)
+static int read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len, bool device,
+                       gdb_upstream_memory_fn fn, void *ctx)
 {
     struct memory_access *m;
     int rc = memory_new(u, core, address, len, &m);
     if (rc < 0)
         return rc;
+    m->device = device;
     m->fn = fn;
     m->ctx = ctx;
     rc = ask_read(m, len);
@@ -247,12 +253,26 @@ int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address,
     return rc;
 }
 
+int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+                             gdb_upstream_memory_fn fn, void *ctx)
+{
+    return read_memory(u, core, address, len, false, fn, ctx);
+}
+
+int gdb_upstream_read_device(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+                             gdb_upstream_memory_fn fn, void *ctx)
+{
+    if (address % WORD != 0 || len % WORD != 0)
+        return BT_ERR_INVAL;
+    return read_memory(u, core, address, len, true, fn, ctx);
+}
+
 static void got_write(void *ctx, const char *reply, size_t len);
 
 static int ask_write(struct memory_access *m)
 {
     struct text_buf text;
-    size_t longest = (m->u->packet_size - WRITE_HEADER) / 2 & ~(size_t)(WRITE_ALIGN - 1);
+    size_t longest = (m->u->packet_size - WRITE_HEADER) / 2 & ~(size_t)(WORD - 1);
     size_t left = m->end - m->done;
     m->take = left < longest ? left : longest;
     text_buf_init(&text);

@@ -230,6 +230,9 @@ START_TEST(run_and_stop)
     CLIENT_GOT("(none)");
     SERVER_SAYS("O48690a");
     CLIENT_GOT("O48690a");
+    SERVER_SAYS("O"); /* a sign of life */
+    CLIENT_GOT("O");
+    ck_assert(gdb_session_running(&f.session));
     ours("m0,4", "E.the target is running");
     ours("Qbtrace:bts", "E.the target is running");
     gdb_session_input(&f.session, "\x03", 1);
