@@ -203,9 +203,30 @@ static int read_back(struct coresight_bus *bus, uint64_t base,
     return rc;
 }
 
-int coresight_etm_start(struct coresight_bus *bus, uint64_t base,
-                        const struct coresight_etm_options *options,
-                        struct coresight_etm_state *state)
+int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresight_etm_state *state)
+{
+    const struct {
+        uint16_t offset;
+        uint32_t *value;
+    } list[] = {
+        {ETMIDR, &state->id},
+        {ETMCCR, &state->config},
+        {ETMCCER, &state->config_extension},
+        {ETMCR, &state->control},
+        {ETMTRACEIDR, &state->trace_id},
+        {ETMSYNCFR, &state->sync},
+    };
+    *state = (struct coresight_etm_state){0};
+    int rc = coresight_unlock(bus, base);
+    for (size_t k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
+        rc = coresight_read(bus, base + list[k].offset, list[k].value);
+    unsigned major = state->id >> 8 & 0xf;
+    return rc == 0 && major != MAJOR_ETM3 && major != MAJOR_PFT ? BT_ERR_UNSUPPORTED : rc;
+}
+
+int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
+                          const struct coresight_etm_options *options,
+                          struct coresight_etm_state *state)
 {
     struct coresight_etm_options o = *options;
     *state = (struct coresight_etm_state){0};
@@ -222,9 +243,17 @@ int coresight_etm_start(struct coresight_bus *bus, uint64_t base,
         rc = coresight_write(bus, base + ETMCR, CR_PROG | control_of(&o));
     if (rc == 0)
         rc = read_back(bus, base, &o, state);
+    state->control &= ~CR_PROG;
+    return rc;
+}
+
+int coresight_etm_start(struct coresight_bus *bus, uint64_t base,
+                        const struct coresight_etm_options *options,
+                        struct coresight_etm_state *state)
+{
+    int rc = coresight_etm_program(bus, base, options, state);
     if (rc != 0)
         return rc;
-    state->control &= ~CR_PROG;
     rc = coresight_write(bus, base + ETMCR, state->control);
     return rc != 0 ? rc : coresight_poll(bus, base + ETMSR, SR_PROG, 0);
 }

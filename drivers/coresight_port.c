@@ -7,6 +7,9 @@
 #define FUNNEL_HOLD      0x300u
 #define FUNNEL_PORTS     8u
 
+#define REPLICATOR_FILTER0 0x000u
+#define REPLICATOR_FILTER1 0x004u
+
 #define SSPSR 0x000u
 #define CSPSR 0x004u
 #define ACPR  0x010u
@@ -46,6 +49,14 @@ int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned 
         return BT_ERR_INVAL;
     int rc = coresight_unlock(bus, base);
     return rc != 0 ? rc : coresight_modify(bus, base + FUNNEL_CTRL, 1u << port, 0);
+}
+
+int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_write(bus, base + REPLICATOR_FILTER0, 0);
+    return rc != 0 ? rc : coresight_write(bus, base + REPLICATOR_FILTER1, 0);
 }
 
 int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)

@@ -54,6 +54,9 @@ int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
 int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port);
 
+/* A replicator that can filter lets all trace IDs through to both of its outputs. */
+int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base);
+
 /* Parallel port of 1, 2, 4, 8, 16 bits, formatter in continuous mode. BT_ERR_UNSUPPORTED: the
  * port cannot be so wide. `m_profile`: the TPIU of a Cortex-M, without stop and flush. */
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,
@@ -92,6 +95,15 @@ struct coresight_etm_state {
     uint32_t trace_id;
     uint32_t sync; /* ETMSYNCFR */
 };
+
+/* Its identification (config, config_extension, id) and what it is set to now; nothing is changed
+ * but its lock. BT_ERR_UNSUPPORTED: no ETMv3 or PTM. */
+int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresight_etm_state *state);
+
+/* As coresight_etm_start(), but the unit stays stopped: what it accepts is in *state. */
+int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
+                          const struct coresight_etm_options *options,
+                          struct coresight_etm_state *state);
 
 /*
  * Trace everything the core does. Options that this trace unit does not have read back as 0 in

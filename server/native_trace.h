@@ -30,6 +30,8 @@ struct native_trace {
     bool stopped;        /* the buffer was collected and has to be started again */
     bool attached;       /* config->attach: nothing has been programmed yet */
     bool off;            /* by command */
+    bool ran;            /* since the last native_trace_halted() */
+    uint64_t received;   /* bytes of SWO */
 };
 
 /*

@@ -73,7 +73,7 @@ static int hold_reset(struct probe_link *p, bool low)
 static int connect_port(struct probe_link *p, struct message *why)
 {
     const struct config_probe *o = &p->config->probe;
-    const struct adiv5_connect_options options = {
+    p->connect = (struct adiv5_connect_options){
         .wire = (enum debug_wire)o->wire,
         .clock_hz = o->clock,
         .idle_clocks = IDLE_CLOCKS,
@@ -82,7 +82,7 @@ static int connect_port(struct probe_link *p, struct message *why)
         .chain_count = o->jtag_chain.count,
         .chain_dap = o->jtag_device,
     };
-    int error = adiv5_connect(&p->dp, &options);
+    int error = adiv5_connect(&p->dp, &p->connect);
     snprintf(p->wire, sizeof p->wire, "%s at %u.%03u MHz",
              o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", o->clock / 1000000,
              o->clock / 1000 % 1000);

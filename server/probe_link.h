@@ -22,7 +22,8 @@ struct probe_link {
     struct mem_ap ap;
     struct coresight_bus bus;
     struct trace_stream swo; /* stopped; ops NULL: the trace does not come through the probe */
-    uint64_t rom;            /* ROM table as the AP tells it; 0: none */
+    struct adiv5_connect_options connect; /* for those who must wake the port up again */
+    uint64_t rom;                         /* ROM table as the AP tells it; 0: none */
     bool is_open;
     unsigned generation; /* changes whenever the link is opened: the target may be another one */
     uint32_t swo_actual; /* bits a second that the probe samples SWO with */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Programming what was found, and reading a buffer out. */
+#include "server/trace_setup_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define FUNNEL_PORTS 8u
+#define DIVIDER_MAX  0x2000u
+#define CHUNK_WORDS  1024u
+
+static int failed(const struct trace_setup *t, int error, const char *what, struct message *why)
+{
+    if (error == BT_ERR_IO)
+        message_set(why, "%s: %s at 0x%08" PRIx64, what, debug_failure_text(t->bus->failure),
+                    t->bus->fault_address);
+    else
+        message_set(why, "%s: %s", what, bt_strerror(error));
+    return error;
+}
+
+static bool has_buffer(const struct trace_setup *t)
+{
+    return t->words != NULL;
+}
+
+/* ---- programming ----------------------------------------------------------------------------- */
+
+/* The nearest whole divider must be near enough for a receiver: 3 %. */
+static int start_swo(struct trace_setup *t, struct message *why)
+{
+    const struct config *c = t->config;
+    uint32_t divider = (c->trace_clock + c->swo_rate / 2) / c->swo_rate;
+    uint32_t rate = c->trace_clock / (divider ? divider : 1);
+    uint32_t off = rate > c->swo_rate ? rate - c->swo_rate : c->swo_rate - rate;
+    if (divider == 0 || divider > DIVIDER_MAX || (uint64_t)off * 100 > (uint64_t)c->swo_rate * 3) {
+        message_set(why, "swo_rate = %u cannot be made of trace_clock = %u: the nearest is %u",
+                    c->swo_rate, c->trace_clock, rate);
+        return BT_ERR_RANGE;
+    }
+    int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, true);
+    return error ? failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
+}
+
+static int start_sink(struct trace_setup *t, struct message *why)
+{
+    int error;
+    if (has_buffer(t)) {
+        error = coresight_buffer_start(&t->buffer);
+        return error ? failed(t, error, "the trace buffer cannot be started", why) : BT_OK;
+    }
+    error = t->m_profile ? trace_setup_enable_syncs(t) : BT_OK;
+    if (error)
+        return failed(t, error, "frame syncs cannot be switched on", why);
+    if (t->config->sink == CONFIG_SINK_SWO)
+        return start_swo(t, why);
+    error = coresight_tpiu_parallel(t->bus, t->sink, t->m_profile, t->config->tpiu_width);
+    if (error == BT_ERR_UNSUPPORTED)
+        message_set(why, "the TPIU has no port of tpiu_width = %u pins", t->config->tpiu_width);
+    else if (error)
+        failed(t, error, "the TPIU cannot be set up", why);
+    return error;
+}
+
+/* Which port of which funnel leads where is known only if the board file tells: then one funnel
+ * has one port a core; else all ports are open, and silent sources do no harm. */
+static int open_funnels(struct trace_setup *t)
+{
+    int error = BT_OK;
+    for (unsigned f = 0; f < t->funnel_count; f++) {
+        for (unsigned port = 0; port < FUNNEL_PORTS && !error; port++) {
+            bool wanted = t->funnel_count > 1;
+            for (unsigned i = 0; i < t->config->core_count; i++)
+                wanted |=
+                    t->cores[i].traced && (t->config->cores[i].funnel_port == port ||
+                                           t->config->cores[i].funnel_port == CONFIG_ALL_PORTS);
+            if (wanted)
+                error = coresight_funnel_enable(t->bus, t->funnels[f], port);
+        }
+    }
+    return error;
+}
+
+static int start_units(struct trace_setup *t, struct message *why)
+{
+    for (unsigned i = 0; i < t->config->core_count; i++) {
+        struct trace_setup_core *core = &t->cores[i];
+        uint32_t before = core->state.control;
+        if (!core->traced)
+            continue;
+        int error = coresight_etm_start(t->bus, core->unit, &core->options, &core->state);
+        if (error) {
+            char what[128];
+            snprintf(what, sizeof what, "the trace unit of core %s cannot be started",
+                     t->config->cores[i].name);
+            return failed(t, error, what, why);
+        }
+        if (core->state.control != before)
+            trace_setup_note(t,
+                             "warning: core %s: ETMCR reads 0x%08" PRIx32 ", and 0x%08" PRIx32
+                             " before: its history may be wrong",
+                             t->config->cores[i].name, core->state.control, before);
+    }
+    return BT_OK;
+}
+
+int trace_setup_program(struct trace_setup *t, struct message *why)
+{
+    if (!t->history)
+        return BT_OK;
+    t->programmed = false;
+    int error = t->m_profile ? trace_setup_enable_trace(t) : BT_OK;
+    if (error)
+        return failed(t, error, "trace cannot be enabled in DEMCR", why);
+    if (t->tpiu)
+        (void)coresight_tpiu_stop(t->bus, t->tpiu); /* without a clock it holds nothing up either */
+    error = start_sink(t, why);
+    if (error)
+        return error;
+    if (t->replicator)
+        error = coresight_replicator_pass(t->bus, t->replicator);
+    if (!error)
+        error = open_funnels(t);
+    if (error)
+        return failed(t, error, "funnel or replicator cannot be set up", why);
+    error = start_units(t, why);
+    t->programmed = !error;
+    return error;
+}
+
+int trace_setup_stop(struct trace_setup *t)
+{
+    int first = BT_OK;
+    t->programmed = false;
+    for (unsigned i = 0; i < t->config->core_count; i++) {
+        int error = t->cores[i].traced ? coresight_etm_stop(t->bus, t->cores[i].unit) : BT_OK;
+        if (!first)
+            first = error;
+    }
+    return first;
+}
+
+/* ---- the buffer ------------------------------------------------------------------------------ */
+
+static void deliver(const uint32_t *words, size_t count, const struct trace_sink *sink)
+{
+    uint8_t bytes[4 * CHUNK_WORDS];
+    while (count > 0) {
+        size_t n = count < CHUNK_WORDS ? count : CHUNK_WORDS;
+        for (size_t i = 0; i < n; i++)
+            for (unsigned k = 0; k < 4; k++)
+                bytes[4 * i + k] = (uint8_t)(words[i] >> 8 * k);
+        sink->bytes(sink->user, bytes, 4 * n);
+        words += n;
+        count -= n;
+    }
+}
+
+static int push_out(struct trace_setup *t, struct message *why)
+{
+    int error = t->m_profile ? trace_setup_push_out(t) : BT_OK;
+    return error ? failed(t, error, "the last trace stays in the port", why) : BT_OK;
+}
+
+int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, struct message *why)
+{
+    struct coresight_buffer_content content;
+    if (!t->history)
+        return BT_OK;
+    if (!has_buffer(t))
+        return push_out(t, why);
+    int error = coresight_buffer_stop(&t->buffer);
+    if (!error)
+        error = coresight_buffer_read(&t->buffer, t->words, &content);
+    if (error) {
+        sink->lost(sink->user, BT_GAP_LOST_BYTES);
+        return failed(t, error, "the trace buffer cannot be read", why);
+    }
+    if (content.wrapped)
+        sink->lost(sink->user, BT_GAP_OVERWRITTEN);
+    deliver(t->words, content.words, sink);
+    if (content.unclean)
+        sink->lost(sink->user, BT_GAP_WIRE);
+    return BT_OK;
+}
+
+int trace_setup_rearm(struct trace_setup *t, struct message *why)
+{
+    if (!t->history || !has_buffer(t))
+        return BT_OK;
+    int error = coresight_buffer_start(&t->buffer);
+    return error ? failed(t, error, "the trace buffer cannot be started", why) : BT_OK;
+}
