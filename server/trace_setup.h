@@ -83,9 +83,10 @@ int trace_setup_stop(struct trace_setup *t);
 /*
  * At a halt: flush and stop the ETB or TMC, read it out and hand all of it to `sink`, the oldest
  * bytes first. If it has wrapped, sink->lost with BT_GAP_OVERWRITTEN goes before the first byte.
- * Also for a capture that was begun by another tool or by the target's own program. Nothing to do
- * for SWO and TPIU. Returns 0 or an error as coresight.h says, with *why filled; then sink->lost
- * with BT_GAP_LOST_BYTES has been called.
+ * Also for a capture that was begun by another tool or by the target's own program. With
+ * SWO and TPIU the last, unfinished frame of a Cortex-M is pushed out of the port instead, for what
+ * captures it; nothing is handed to `sink`. Returns 0 or an error as coresight.h says, with *why
+ * filled; then sink->lost with BT_GAP_LOST_BYTES has been called.
  */
 int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, struct message *why);
 
