@@ -34,8 +34,9 @@ static void stop_done(struct live *l)
     l->stretch++;
     uv_mutex_lock(&l->lock);
     for (unsigned i = 0; l->recorder && i < l->config->core_count; i++)
-        recorder_halted(l->recorder, i, l->cores[i].regs.value[GDB_REG_PC],
-                        l->cores[i].regs.value[GDB_REG_PSR]);
+        if (l->cores[i].regs.known >> GDB_REG_PC & 1)
+            recorder_halted(l->recorder, i, l->cores[i].regs.value[GDB_REG_PC],
+                            l->cores[i].regs.value[GDB_REG_PSR]);
     uv_mutex_unlock(&l->lock);
     if (l->told_ready)
         l->halted(l->ctx, l);

@@ -25,6 +25,7 @@ struct halt {
     bool changed;
     uint64_t pc;
     uint32_t psr;
+    uint64_t bytes; /* of the trace up to it, as they are on disk in the end */
 };
 
 /* Who may touch what, between recorder_start()'s end and recorder_stop()'s join. */
@@ -35,6 +36,8 @@ struct recorder {
     struct block *fill;         /* takes the next bytes, during put() */
     size_t memory;              /* of the blocks */
     struct halt halts[CONFIG_MAX_CORES];
+    uint64_t queued; /* bytes and marks that are on disk in the end */
+    size_t held;     /* tail_len, for the others */
     bool halted, stop;
     struct recorder_stats stats;
 
@@ -67,16 +70,23 @@ static void set_error(struct recorder *r, int error, int reason)
  * the impossible ID 0x7F. Port: FF until any reader with alignment has lost it, and 00 so that
  * no 7F behind them makes a frame sync.
  */
+static const uint8_t barrier[FRAME] = {0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+                                       0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f};
+static const uint8_t no_sync[9] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+
+static size_t mark_size(const struct recorder *r)
+{
+    if (!r->formatted)
+        return 0;
+    return r->mode == FORMATTER_ALIGNED ? sizeof barrier : sizeof no_sync;
+}
+
 static int write_mark(struct recorder *r)
 {
-    static const uint8_t barrier[FRAME] = {0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
-                                           0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f};
-    static const uint8_t no_sync[9] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+    const uint8_t *mark = r->mode == FORMATTER_ALIGNED ? barrier : no_sync;
     if (!r->formatted)
         return BT_OK;
-    if (r->mode == FORMATTER_ALIGNED)
-        return snapshot_writer_append(r->board.writer, r->board.buffer, barrier, sizeof barrier);
-    return snapshot_writer_append(r->board.writer, r->board.buffer, no_sync, sizeof no_sync);
+    return snapshot_writer_append(r->board.writer, r->board.buffer, mark, mark_size(r));
 }
 
 static int write_block(struct recorder *r, const struct block *b)
@@ -92,7 +102,7 @@ static int write_halts(struct recorder *r, const struct halt *halts)
     int error = BT_OK;
     for (unsigned i = 0; i < r->board.core_count && !error; i++)
         if (halts[i].changed)
-            error = recorder_board_halted(&r->board, i, halts[i].pc, halts[i].psr);
+            error = recorder_board_halted(&r->board, i, halts[i].pc, halts[i].psr, halts[i].bytes);
     return error ? error : snapshot_writer_commit(r->board.writer);
 }
 
@@ -201,6 +211,7 @@ static bool make_room(struct recorder *r, size_t len)
         return false;
     chain->lost = r->lost;
     r->stats.drops += r->lost;
+    r->queued += r->lost ? mark_size(r) : 0;
     r->fill = begun ? r->last : chain;
     *(r->last ? &r->last->next : &r->first) = chain;
     for (r->last = chain; r->last->next;)
@@ -218,6 +229,7 @@ static void fill_blocks(struct recorder *r, const uint8_t *data, size_t len)
         memcpy(b->bytes + b->len, data, n);
         b->len += n;
         r->stats.waiting += n;
+        r->queued += n;
         data += n;
         len -= n;
         if (b->len == BLOCK)
@@ -234,7 +246,7 @@ static bool put(struct recorder *r, const uint8_t *data, size_t len)
     if (room) {
         fill_blocks(r, r->tail, r->tail_len);
         fill_blocks(r, data, len);
-        r->tail_len = 0;
+        r->tail_len = r->held = 0;
     }
     pthread_cond_signal(&r->wake);
     pthread_mutex_unlock(&r->mutex);
@@ -253,10 +265,17 @@ static void ignore_run(void *ctx, const struct formatter_run *run)
     (void)ctx, (void)run;
 }
 
+static void set_tail(struct recorder *r, size_t len)
+{
+    pthread_mutex_lock(&r->mutex);
+    r->tail_len = r->held = len;
+    pthread_mutex_unlock(&r->mutex);
+}
+
 void recorder_lost(struct recorder *r)
 {
     count_dropped(r, r->tail_len);
-    r->tail_len = 0;
+    set_tail(r, 0);
     r->lost = true;
     if (r->formatted && r->mode != FORMATTER_ALIGNED)
         formatter_discontinuity(&r->phase, ignore_run, NULL);
@@ -300,7 +319,7 @@ void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
     size_t hold = to_hold(r, data, len);
     if (hold >= r->tail_len + len) {
         memcpy(r->tail + r->tail_len, data, len);
-        r->tail_len += len;
+        set_tail(r, r->tail_len + len);
         return;
     }
     if (!put(r, data, len - hold)) {
@@ -309,14 +328,16 @@ void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
         return;
     }
     memcpy(r->tail, data + len - hold, hold);
-    r->tail_len = hold;
+    if (hold)
+        set_tail(r, hold);
 }
 
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr)
 {
     pthread_mutex_lock(&r->mutex);
     if (core < r->board.core_count) {
-        r->halts[core] = (struct halt){.changed = true, .pc = pc, .psr = psr};
+        r->halts[core] =
+            (struct halt){.changed = true, .pc = pc, .psr = psr, .bytes = r->queued + r->held};
         r->halted = true;
     }
     pthread_cond_signal(&r->wake);

@@ -56,7 +56,8 @@ void recorder_lost(struct recorder *r);
 
 /*
  * A core's PC and PSR at a halt, for the one who replays; written with the next commit, which comes
- * within a second. A recording that is cut off while the core runs has those of the last halt.
+ * within a second, together with the length of the trace up to it (RECORDER_BYTES). Where that is
+ * not the length of the buffer, the recording was cut off elsewhere and they say nothing.
  */
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr);
 

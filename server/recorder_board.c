@@ -176,12 +176,21 @@ int recorder_board_create(struct recorder_board *b, const struct config *config,
     return error;
 }
 
-int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr)
+int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr,
+                          uint64_t bytes)
 {
-    int error = snapshot_writer_set_reg(b->writer, b->core_devices[core], "PC",
-                                        SNAPSHOT_WRITER_NO_INDEX, pc > UINT32_MAX ? 64 : 32, pc);
-    return error ? error
-                 : snapshot_writer_set_reg(b->writer, b->core_devices[core],
-                                           b->m_profile[core] ? "xPSR" : "CPSR",
-                                           SNAPSHOT_WRITER_NO_INDEX, 32, psr);
+    const struct {
+        const char *name;
+        unsigned bits;
+        uint64_t value;
+    } regs[] = {
+        {"PC", pc > UINT32_MAX ? 64 : 32, pc},
+        {b->m_profile[core] ? "xPSR" : "CPSR", 32, psr},
+        {RECORDER_BYTES, 64, bytes},
+    };
+    int error = BT_OK;
+    for (size_t i = 0; i < sizeof regs / sizeof *regs && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, b->core_devices[core], regs[i].name,
+                                        SNAPSHOT_WRITER_NO_INDEX, regs[i].bits, regs[i].value);
+    return error;
 }

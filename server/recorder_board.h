@@ -20,7 +20,11 @@ struct recorder_board {
 int recorder_board_create(struct recorder_board *b, const struct config *config, const char *path,
                           const struct code_image *const *images, struct message *why);
 
-/* A core's registers, for the next commit. 0 or the writer's error. */
-int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr);
+/* Register of a core in recordings: length of the buffer when its PC was read. */
+#define RECORDER_BYTES "TRACE_BYTES"
+
+/* A core's registers at a halt, for the next commit; `bytes` as above. 0 or the writer's error. */
+int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr,
+                          uint64_t bytes);
 
 #endif

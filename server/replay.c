@@ -2,6 +2,7 @@
 #include "server/replay.h"
 
 #include "server/btrace_blocks.h"
+#include "server/recorder_board.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,27 @@ static void read_recorded_regs(const struct snapshot_device *device, struct gdb_
             set_reg(regs, names[i].reg, value);
 }
 
+/*
+ * A recording of ours that was cut off while the core ran has the PC of the halt before: more trace
+ * follows that, or some of it is missing.
+ */
+static bool is_cut(const struct replay *r, const struct snapshot_device *device,
+                   const struct recording_history *trace)
+{
+    uint64_t bytes, all = 0;
+    if (!trace || snapshot_reg(device, RECORDER_BYTES, &bytes) != BT_OK)
+        return false;
+    for (size_t i = 0; i < trace->source->buffer->file_count; i++) {
+        const uint8_t *data;
+        uint64_t size;
+        if (snapshot_map_buffer(r->recording.snapshot, trace->source->buffer, i, &data, &size) !=
+            BT_OK)
+            return true;
+        all += size;
+    }
+    return all != bytes;
+}
+
 /* GDB cannot do without PC and PSR: where the recording has none the trace's end stands in. */
 static void complete_regs(struct replay_core *core)
 {
@@ -83,7 +105,7 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
     core->image_core = (uint16_t)(image - r->recording.cores);
     core->profile = profile_of(device);
     core->recording = trace != NULL;
-    if (device)
+    if (device && !is_cut(r, device, trace))
         read_recorded_regs(device, &core->regs);
     for (size_t i = 0; i < r->recording.elf_count; i++)
         core->big_endian |= r->recording.elf[i]->big_endian;

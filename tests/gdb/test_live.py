@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from live_gdb import PROGRAMS, Live, board_file, gone, tail_of
-from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Suite, environment, equal, expect,
+from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal, expect,
                         folder, gdb, has, history, lacks, record_counts, run, tool, value)
 
 suite = Suite()
@@ -207,7 +207,8 @@ def _(board):
 @each(["virtual-a9"], "killed while recording: the folder replays")
 def _(board):
     place = folder() / "run"
-    process = subprocess.Popen([BTRACED, "record", "-c", str(board_file(board)), "--record",
+    path = board_file(board)
+    process = subprocess.Popen([BTRACED, "record", "-c", str(path), "--record",
                                 str(place), "--seconds", "60"], stderr=subprocess.PIPE,
                                text=True, env=environment())
     trace = place / "buffer_0.bin"
@@ -222,6 +223,25 @@ def _(board):
     process.stderr.close()
     listing = run([BTRACED, "decode", "--instructions", str(place)])
     expect(len(listing.splitlines()) > 1000, "few instructions")
+    # The PC is where the trace ends, not that of the halt before. What the board wrote down of the
+    # truth is not all of what ran: the end of it died with the board.
+    ran = [int(line.split()[2], 16) for line in listing.splitlines()]
+    truth = [a & ~1 for a in memoryview((path.parent / "truth").read_bytes()).cast("I")]
+    count = min(len(ran), len(truth))
+    expect(count > 1000 and ran[:count] == truth[:count], "what is decoded did not run")
+    with Server(place) as server:
+        s = gdb(server.port, ["x/i $pc", "p/x $pc", "set record instruction-history-size 500",
+                              "record instruction-history"], elf=ELVES[board])
+    equal([row.address for row in history(s["record instruction-history"])], ran[-500:],
+          "instructions listed")
+    pc = value(s["p/x $pc"])
+    last = listing.splitlines()[-1]
+    target = re.search(r"\sb\w* #(0x[0-9a-f]+)$", last)
+    if target and "pass" in last:
+        equal(pc, int(target[1], 16), "PC behind a branch")
+    elif "pass" not in last:
+        equal(pc, ran[-1] + 4, "PC")
+    expect(pc != truth[0], "the PC is that of the first halt")
 
 
 @each(["virtual-a9", "virtual-m3"], "no program named: the code is read from the target")
