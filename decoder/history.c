@@ -576,10 +576,8 @@ int history_window_index(struct history *h, size_t index, struct history_window 
     return BT_OK;
 }
 
-int history_window(struct history *h, uint64_t number, struct history_window *out)
+size_t history_window_find(const struct history *h, uint64_t number)
 {
-    if (number < history_first(h) || number > history_end(h) || h->checkpoint_count == 0)
-        return BT_ERR_RANGE;
     size_t low = 0, high = h->checkpoint_count;
     while (high - low > 1) { /* the last checkpoint at or before the instruction */
         size_t mid = low + (high - low) / 2;
@@ -588,5 +586,12 @@ int history_window(struct history *h, uint64_t number, struct history_window *ou
         else
             high = mid;
     }
-    return history_window_index(h, low, out);
+    return low;
+}
+
+int history_window(struct history *h, uint64_t number, struct history_window *out)
+{
+    if (number < history_first(h) || number > history_end(h) || h->checkpoint_count == 0)
+        return BT_ERR_RANGE;
+    return history_window_index(h, history_window_find(h, number), out);
 }

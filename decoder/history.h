@@ -113,6 +113,8 @@ int history_window(struct history *h, uint64_t number, struct history_window *ou
  * Windows without instructions are visited, too: their events count. */
 int history_window_index(struct history *h, size_t index, struct history_window *out);
 size_t history_window_count(const struct history *h);
+/* Index of the window that holds instruction `number`, which can be shown. */
+size_t history_window_find(const struct history *h, uint64_t number);
 
 /* Index of the block of `w` that holds instruction `number`; w->block_count if none does. */
 size_t history_block_index(const struct history_window *w, uint64_t number);

@@ -104,4 +104,16 @@ enum elf_content elf_image_content(const struct elf_image *image, uint64_t addre
 int elf_image_bytes(const struct elf_image *image, uint64_t address, const uint8_t **data,
                     uint64_t *size);
 
+/*
+ * What the program uses memory at `address` for: by its sections, where there are none by its
+ * segments (AAELF32 5.3). A segment that holds code and data may be writable as a whole, its
+ * section of code is constant all the same.
+ */
+enum elf_use {
+    ELF_USE_NONE,  /* the program does not name the address */
+    ELF_USE_CONST, /* code and constants */
+    ELF_USE_RAM,
+};
+enum elf_use elf_image_use(const struct elf_image *image, uint64_t address);
+
 #endif

@@ -2,10 +2,9 @@
 #include "server/btrace_blocks.h"
 
 #include "decoder/code.h"
+#include "server/halt_join.h"
 
 #include <string.h>
-
-#define WALK_MAX 4096 /* instructions from the trace's end to the halted PC */
 
 /* Blocks go out newest first: `begin`, `end` is the one that older ones may still join. */
 struct builder {
@@ -160,26 +159,6 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
 /* ---- the halted PC -----------------------------------------------------------------------------
  */
 
-/* True when straight code leads from the trace's end to the PC: then those *count instructions
- * ran. */
-static bool walk_to_pc(struct builder *b, uint64_t address, enum bt_isa isa, uint64_t pc,
-                       unsigned *count)
-{
-    struct code_view *view = code_select(&b->code, &b->key);
-    for (unsigned i = 0; i < WALK_MAX && view; i++) {
-        struct insn insn;
-        uint32_t opcode;
-        *count = i;
-        if (address == pc)
-            return true;
-        if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK ||
-            insn.cls == INSN_DIRECT || insn.cls == INSN_INDIRECT)
-            return false;
-        address += insn.size;
-    }
-    return false;
-}
-
 /* A delta that begins within the last straight instructions. */
 static void join_walk(struct builder *b, const struct history_tail *tail, uint64_t base,
                       unsigned walked)
@@ -208,39 +187,22 @@ static int add_tail(struct builder *b, const struct history_tail *tail, uint64_t
     return error;
 }
 
-static bool leads_to_pc(struct builder *b, const struct history_tail *tail, unsigned *walked)
-{
-    const struct btrace_view *view = b->view;
-    if (!tail->known || view->untraced)
-        return false;
-    return view->jumped ? tail->address == view->pc
-                        : walk_to_pc(b, tail->address, tail->isa, view->pc, walked);
-}
-
 static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
                        struct btrace_mark *mark)
 {
-    struct history_tail tail;
-    unsigned walked = 0;
-    history_tail(view->history, &tail);
-    bool straight = leads_to_pc(b, &tail, &walked);
-    if (!straight) { /* what is held back may not have run */
-        tail.count = tail.instructions = 0;
-        tail.known = history_position(view->history, &tail.address, &tail.isa);
-        straight = leads_to_pc(b, &tail, &walked);
-    }
-    uint64_t base = history_end(view->history) + tail.instructions;
-    *isa = tail.known ? tail.isa : view->thumb ? BT_ISA_T32 : BT_ISA_A32;
+    struct halt_join j;
+    halt_join(view, &b->code, &j);
+    *isa = j.tail.known ? j.tail.isa : view->thumb ? BT_ISA_T32 : BT_ISA_A32;
     b->open = true;
     b->begin = b->end = view->pc;
     b->thumb = view->thumb;
-    b->gap = !straight;
-    *mark = (struct btrace_mark){straight, base + walked, view->pc};
-    if (!straight)
+    b->gap = !j.known;
+    *mark = (struct btrace_mark){j.known, j.base + j.walked, view->pc};
+    if (!j.known)
         return BT_OK;
-    b->begin = tail.address;
-    join_walk(b, &tail, base, walked);
-    return add_tail(b, &tail, base, isa);
+    b->begin = j.tail.address;
+    join_walk(b, &j.tail, j.base, j.walked);
+    return add_tail(b, &j.tail, j.base, isa);
 }
 
 uint32_t btrace_clamp_size(uint32_t size)

@@ -18,6 +18,7 @@ struct replay_args {
     unsigned port;
     bool odd_thumb;
     bool stdio;
+    bool no_record;
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
@@ -28,12 +29,14 @@ enum {
     OPT_ELF,
     OPT_ODD_THUMB,
     OPT_STDIO,
+    OPT_NO_RECORD,
 };
 
 static const struct option options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"elf", required_argument, NULL, OPT_ELF},
     {"stdio", no_argument, NULL, OPT_STDIO},
+    {"no-record", no_argument, NULL, OPT_NO_RECORD},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -50,6 +53,9 @@ const char replay_help[] =
     "  --elf FILE             program file that completes the recording's memory dumps\n"
     "  --odd-thumb            give T32 code odd addresses, for a GDB that has no symbols to tell\n"
     "                         A32 from T32; breakpoints in T32 code are then not hit\n"
+    "  --no-record            do not tell GDB that it records already: reverse-step, "
+    "reverse-next,\n"
+    "                         reverse-finish, bt in the past are then answered with values\n"
     "\n"
     "example:\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
@@ -117,6 +123,8 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             args->stdio = true;
         } else if (option == OPT_ODD_THUMB) {
             args->odd_thumb = true;
+        } else if (option == OPT_NO_RECORD) {
+            args->no_record = true;
         } else if (option == 'h') {
             fputs(replay_help, stdout);
             return -1;
@@ -136,6 +144,7 @@ struct daemon {
     uv_loop_t loop;
     struct gdb_listener listener;
     uv_signal_t interrupt, terminate;
+    uv_idle_t search; /* active while one goes on */
 };
 
 static void stop(struct daemon *d)
@@ -145,6 +154,22 @@ static void stop(struct daemon *d)
     gdb_listener_stop(&d->listener);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
+    uv_close((uv_handle_t *)&d->search, NULL);
+}
+
+/* A slice of a search, then what GDB sends is looked at: it may be Ctrl-C. */
+static void on_search(uv_idle_t *idle)
+{
+    struct daemon *d = idle->data;
+    uv_idle_stop(idle);
+    replay_go_on(d->replay);
+}
+
+static void search_later(void *ctx)
+{
+    struct daemon *d = ctx;
+    if (!uv_is_closing((uv_handle_t *)&d->search))
+        uv_idle_start(&d->search, on_search);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -165,8 +190,14 @@ static void watch_signals(struct daemon *d)
 static int open_session(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx)
 {
     struct replay *r = ((struct daemon *)ctx)->replay;
-    replay_connected(r);
-    return gdb_session_init(s, &replay_target, r, send, send_ctx);
+    int error = gdb_session_init(s, &replay_target, r, send, send_ctx);
+    replay_connected(r, error ? NULL : s);
+    return error;
+}
+
+static void close_session(void *ctx)
+{
+    replay_connected(((struct daemon *)ctx)->replay, NULL);
 }
 
 static void on_client_gone(void *ctx)
@@ -189,8 +220,12 @@ static int serve(struct replay *r, const struct replay_args *args)
     if (uv_loop_init(&d.loop) < 0)
         return EXIT_INTERNAL;
     d.replay = r;
-    const struct gdb_service service = {open_session, &d};
+    const struct gdb_service service = {open_session, close_session, &d};
     watch_signals(&d);
+    uv_idle_init(&d.loop, &d.search);
+    d.search.data = &d;
+    r->io.later = search_later;
+    r->io.ctx = &d;
     int error = args->stdio
                     ? gdb_listener_start_stdio(&d.listener, &d.loop, &service, on_client_gone)
                     : gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &service);
@@ -199,6 +234,7 @@ static int serve(struct replay *r, const struct replay_args *args)
                 args->port, uv_strerror(error));
         uv_close((uv_handle_t *)&d.interrupt, NULL);
         uv_close((uv_handle_t *)&d.terminate, NULL);
+        uv_close((uv_handle_t *)&d.search, NULL);
     } else if (!args->stdio) {
         announce(d.listener.port);
     }
@@ -225,6 +261,7 @@ int cmd_replay(int argc, char **argv)
         code = EXIT_INPUT;
     } else {
         r.odd_thumb = args.odd_thumb;
+        r.no_record = args.no_record;
         code = serve(&r, &args);
     }
     replay_release(&r);

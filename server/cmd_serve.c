@@ -179,7 +179,7 @@ static void on_client_gone(void *ctx)
 /* The port lines are what front ends that start a server look for. */
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {open_session, s};
+    const struct gdb_service service = {open_session, NULL, s};
     const struct config_address *a = &s->config.listen;
     char where[300];
     int error;

@@ -53,6 +53,8 @@ static void client_close(struct gdb_client *c)
     if (c->closing)
         return;
     c->closing = true;
+    if (l && c->session_open && l->service.close)
+        l->service.close(l->service.ctx);
     c->listener = NULL;
     uv_close(&c->socket.handle, on_closed);
     if (!l || l->client != c)

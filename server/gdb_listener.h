@@ -16,6 +16,8 @@
 struct gdb_service {
     /* gdb_session_init() or its kin, for a new connection. Returns what that returns. */
     int (*open)(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx);
+    /* Optional: the session has no more input and will be released. */
+    void (*close)(void *ctx);
     void *ctx;
 };
 

@@ -98,6 +98,7 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
                      struct recording_history *trace, const struct recording_core *image)
 {
     struct replay_core *core = &r->cores[r->core_count++];
+    core->replay = r;
     core->name = name;
     core->device = device;
     core->trace = trace;
@@ -109,6 +110,7 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
         read_recorded_regs(device, &core->regs);
     for (size_t i = 0; i < r->recording.elf_count; i++)
         core->big_endian |= r->recording.elf[i]->big_endian;
+    core->recorded = core->regs.known;
     complete_regs(core);
     if (trace)
         btrace_end_key(trace->history, core->image_core, &core->key);
@@ -167,11 +169,13 @@ int replay_init(struct replay *r, const char *path, const char *const *elf, size
             return error;
         }
     }
-    return add_cores(r);
+    error = add_cores(r);
+    return error ? error : past_motion_init(&r->past, &replay_past_host, r, (int)r->core_count);
 }
 
 void replay_release(struct replay *r)
 {
+    past_motion_release(&r->past);
     for (size_t i = 0; i < r->trace_count; i++)
         recording_history_release(&r->traces[i]);
     free(r->traces);
@@ -180,13 +184,21 @@ void replay_release(struct replay *r)
     memset(r, 0, sizeof *r);
 }
 
-void replay_connected(struct replay *r)
+void replay_connected(struct replay *r, struct gdb_session *s)
 {
+    r->session = s;
+    r->breakpoint_count = 0;
+    past_motion_forget(&r->past);
     r->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++) {
-        r->cores[i].recording = r->cores[i].trace != NULL;
+        r->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
         r->cores[i].delivered = false;
     }
+}
+
+void replay_go_on(struct replay *r)
+{
+    past_motion_go_on(&r->past);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
@@ -207,7 +219,10 @@ static int op_core_info(void *ctx, int core, struct gdb_core *info)
 
 static int op_core_status(void *ctx, int core, char *text, size_t size)
 {
-    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    const struct replay *r = ctx;
+    const struct replay_core *c = &r->cores[core];
+    if (past_motion_status(&r->past, core, text, size))
+        return BT_OK;
     if (c->trace)
         snprintf(text, size, "recorded, %llu instructions",
                  (unsigned long long)history_end(c->trace->history));
@@ -226,7 +241,10 @@ static int op_halt_reason(void *ctx, struct gdb_stop *stop)
 
 static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
 {
-    *regs = ((struct replay *)ctx)->cores[core].regs;
+    struct replay *r = ctx;
+    if (past_motion_active(&r->past, core))
+        return past_motion_regs(&r->past, core, regs);
+    *regs = r->cores[core].regs;
     return BT_OK;
 }
 
@@ -241,13 +259,16 @@ static int op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, s
  * what was recorded. */
 static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
-    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    struct replay *r = ctx;
+    const struct replay_core *c = &r->cores[core];
     struct code_key key = c->key;
     size_t n = code_image_read(c->image, &key, address, bytes, len);
     for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
         key.security = (uint8_t)s;
         n = code_image_read(c->image, &key, address, bytes, len);
     }
+    if (n && past_motion_active(&r->past, core))
+        n = past_motion_memory(&r->past, core, address, bytes, n);
     return n ? (int)n : BT_ERR_NO_CODE;
 }
 
@@ -262,23 +283,48 @@ static int op_write_memory(void *ctx, int core, uint64_t address, const void *by
 static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
                      struct gdb_why *why)
 {
-    (void)ctx, (void)resume, (void)stop;
+    struct replay *r = ctx;
+    if (past_motion_takes(&r->past, resume))
+        return past_motion_resume(&r->past, resume, stop, why);
     snprintf(why->text, sizeof why->text,
              "a recording cannot run on: go back with reverse-stepi or 'record goto'");
     return BT_ERR_UNSUPPORTED;
 }
 
-/* GDB checks its breakpoints against the replayed history itself; nothing is planted here. */
-static int op_breakpoint(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
-    (void)ctx, (void)core, (void)why;
-    bool code = bp->type == GDB_BREAKPOINT_SOFTWARE || bp->type == GDB_BREAKPOINT_HARDWARE;
-    return code ? BT_OK : BT_ERR_UNSUPPORTED;
+    struct replay *r = ctx;
+    return past_motion_reverse(&r->past, core, step, stop, why);
+}
+
+static void op_interrupt(void *ctx)
+{
+    past_motion_interrupt(&((struct replay *)ctx)->past);
+}
+
+/* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
+ * history. */
+static int op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+{
+    (void)core;
+    return replay_insert(ctx, bp, why);
+}
+
+static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+{
+    (void)core, (void)why;
+    return replay_remove(ctx, bp);
 }
 
 static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
 {
-    struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    struct replay *r = ctx;
+    struct replay_core *c = &r->cores[core];
+    if (past_motion_active(&r->past, core)) {
+        snprintf(why->text, sizeof why->text,
+                 "the core is shown in the past: 'monitor goto end' and 'stepi' first");
+        return BT_ERR_UNSUPPORTED;
+    }
     if (!c->trace) {
         snprintf(why->text, sizeof why->text, "the recording has no trace of %s", c->name);
         return BT_ERR_UNSUPPORTED;
@@ -322,14 +368,8 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
         return BT_OK;
     if (annex == GDB_ANNEX_DELTA)
         return BT_ERR_RANGE;
-    bool m = c->profile == GDB_PROFILE_M;
-    const struct btrace_view view = {.history = c->trace->history,
-                                     .image = c->image,
-                                     .key = c->key,
-                                     .pc = c->regs.value[GDB_REG_PC],
-                                     .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
-                                     .odd_thumb = r->odd_thumb,
-                                     .size = r->size};
+    struct btrace_view view;
+    replay_view(r, core, &view);
     return btrace_blocks(&view, out, NULL);
 }
 
@@ -360,8 +400,10 @@ const struct gdb_target replay_target = {
     .read_memory = op_read_memory,
     .write_memory = op_write_memory,
     .resume = op_resume,
-    .insert_breakpoint = op_breakpoint,
-    .remove_breakpoint = op_breakpoint,
+    .reverse = op_reverse,
+    .interrupt = op_interrupt,
+    .insert_breakpoint = op_insert,
+    .remove_breakpoint = op_remove,
     .btrace_enable = op_btrace_enable,
     .btrace_disable = op_btrace_disable,
     .btrace_set_size = op_btrace_set_size,

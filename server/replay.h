@@ -6,10 +6,12 @@
 #ifndef SERVER_REPLAY_H
 #define SERVER_REPLAY_H
 
-#include "protocol/gdb_target.h"
+#include "protocol/gdb_session.h"
+#include "server/past_motion.h"
 #include "server/recording_history.h"
 
 struct replay_core {
+    struct replay *replay; /* it belongs to */
     const char *name;
     const struct snapshot_device *device; /* NULL: the recording names no core */
     struct recording_history *trace;      /* NULL: no trace that can be decoded */
@@ -18,6 +20,7 @@ struct replay_core {
     enum gdb_profile profile;
     bool big_endian;
     struct gdb_regs regs;
+    uint32_t recorded;   /* bit n: register n is that of the recording, not a stand-in */
     struct code_key key; /* who reads memory: the state at the end of the history */
     bool recording;      /* as far as GDB knows */
     bool delivered;      /* the history was read since it was enabled or GDB connected */
@@ -31,6 +34,15 @@ struct replay {
     size_t core_count;
     uint32_t size;  /* of GDB's buffer, bytes */
     bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+    bool no_record; /* GDB is not told that it records: the server owns the past (digest 5) */
+    struct past_motion past;
+    struct gdb_breakpoint breakpoints[PAST_BREAKPOINTS_MAX];
+    size_t breakpoint_count;
+    struct gdb_session *session; /* NULL: nobody is connected */
+    struct {
+        void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
+        void *ctx;
+    } io;
 };
 
 /* Opens and decodes; r is zeroed first. 0 or a bt_error with *why filled; release in both cases. */
@@ -41,8 +53,20 @@ void replay_release(struct replay *r);
 /* Operations with a struct replay as ctx. */
 extern const struct gdb_target replay_target;
 
-/* A new connection: what was read before counts no more, all cores record again. */
-void replay_connected(struct replay *r);
+/*
+ * A new connection, which `s` serves: what was read before counts no more, all cores record again
+ * and are at the end of their history. NULL: it is over.
+ */
+void replay_connected(struct replay *r, struct gdb_session *s);
+
+/* Goes on with a search that takes longer; see io.later. */
+void replay_go_on(struct replay *r);
+
+/* server/replay_past.c */
+extern const struct past_host replay_past_host;
+void replay_view(const struct replay *r, int core, struct btrace_view *view);
+int replay_insert(struct replay *r, const struct gdb_breakpoint *bp, struct gdb_why *why);
+int replay_remove(struct replay *r, const struct gdb_breakpoint *bp);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
 int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to);

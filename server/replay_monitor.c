@@ -95,6 +95,7 @@ static const struct {
     {"help", cmd_help, "this list"},
     {"trace status", cmd_status, "what was decoded for the selected thread's core"},
     {"trace gaps", cmd_gaps, "where trace is missing, and why"},
+    {"gaps", cmd_gaps, "the same"},
     {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
     {"version", cmd_version, "version of the server"},
@@ -112,6 +113,7 @@ static int cmd_help(struct replay *r, int core, const char *rest, const struct c
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].help)
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    past_monitor_help(c->print, c->to);
     return BT_OK;
 }
 
@@ -122,5 +124,5 @@ int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn pr
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return commands[i].run(r, core, rest, &c);
-    return BT_ERR_UNSUPPORTED;
+    return past_monitor(&r->past, core, text, print, to);
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A part of the history, instruction by instruction, for the recovery of values. */
+#include "decoder/flow.h"
+#include "server/past_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXCEPTION_DEBUG 1 /* A and R profile: the core enters Debug state */
+
+struct filler {
+    struct past_window *out;
+    struct past *past;
+    const struct past_machine *machine;
+    uint64_t from, to;
+    struct code_key key;
+    uint64_t next; /* position that is filled next */
+};
+
+static bool was_written(const struct past_machine *m, uint64_t position)
+{
+    for (size_t i = 0; i < m->written_count; i++)
+        if (position == m->written[i].end || position == m->written[i].tail)
+            return true;
+    return !m->halts_known;
+}
+
+/* A stay in Debug state in which nothing was changed is none for the values. */
+static bool is_quiet_halt(const struct filler *f, const struct bt_event *e)
+{
+    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+    bool entry =
+        e->kind == BT_EVENT_EXCEPTION && e->number == EXCEPTION_DEBUG && !f->machine->m_profile;
+    bool debug = gap && e->cause == BT_GAP_DEBUG;
+    bool first = e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_NONE;
+    if (first)
+        return true;
+    if ((!debug && !entry) || past_is_gap(f->past, e))
+        return false;
+    return e->position == f->past->end || !was_written(f->machine, e->position);
+}
+
+static int add_event(struct past_window *w, const struct bt_event *e)
+{
+    if (w->w.event_count == w->event_max) {
+        size_t max = w->event_max ? 2 * w->event_max : 256;
+        struct bt_event *grown = realloc(w->events, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        w->events = grown;
+        w->event_max = max;
+    }
+    w->events[w->w.event_count++] = *e;
+    return BT_OK;
+}
+
+/* What lies before is of no use: the window begins behind `position`. */
+static void begin_at(struct filler *f, uint64_t position)
+{
+    f->from = f->next = position;
+    f->out->w.count = 0;
+    f->out->w.event_count = 0;
+}
+
+/* Instructions of a block from number `number` on, as far as they are wanted. */
+static int fill_block(struct filler *f, const struct bt_block *block, uint64_t number)
+{
+    struct code_view *view = code_select(&f->past->code, &f->key);
+    uint64_t address = block->first, end = number + bt_block_count(block);
+    enum bt_isa isa = bt_block_isa(block);
+    if (!view)
+        return BT_ERR_NOMEM;
+    for (; number < end && number < f->to; number++) {
+        struct insn insn;
+        uint32_t opcode;
+        bool known = (isa == BT_ISA_A32 || isa == BT_ISA_T32) && address <= UINT32_MAX &&
+                     code_insn(&f->past->code, view, address, isa, &insn, &opcode) == BT_OK;
+        if (!known) {
+            begin_at(f, end);
+            return BT_OK;
+        }
+        if (number >= f->from)
+            f->out->insns[f->out->w.count++] = (struct recover_insn){
+                .address = (uint32_t)address,
+                .opcode = opcode,
+                .isa = (uint8_t)isa,
+                .size = insn.size,
+                .cond = number + 1 == end ? (uint8_t)bt_block_cond(block) : BT_COND_UNKNOWN};
+        address += insn.size;
+    }
+    f->next = number;
+    return BT_OK;
+}
+
+/* Events up to `position`, which is that of the next instruction. */
+static int take_events(struct filler *f, const struct past_stretch *s, size_t *e, uint64_t position)
+{
+    int error = BT_OK;
+    for (; *e < s->window.event_count && s->window.events[*e].position <= position && !error;
+         ++*e) {
+        const struct bt_event *event = &s->window.events[*e];
+        flow_track_key(&f->key, event);
+        if (event->position > f->from && event->position <= f->to && !is_quiet_halt(f, event))
+            error = add_event(f->out, event);
+    }
+    return error;
+}
+
+static int fill_stretch(struct filler *f, const struct past_stretch *s)
+{
+    uint64_t number = s->first;
+    size_t e = 0, i = 0;
+    int error = BT_OK;
+    f->key = s->extra ? s->key : s->window.key;
+    if (number < f->from && s->block_count)
+        number = past_block_find(s, f->from, &i);
+    for (; i < s->block_count && number < f->to && !error; i++) {
+        struct bt_block block;
+        past_block(s, i, &block);
+        error = take_events(f, s, &e, number);
+        if (!error && number + bt_block_count(&block) > f->from)
+            error = fill_block(f, &block, number);
+        number += bt_block_count(&block);
+    }
+    return error ? error : take_events(f, s, &e, f->to);
+}
+
+static int fill(struct filler *f)
+{
+    struct past_stretch s;
+    size_t index;
+    int error = past_stretch_find(f->past, f->from, &index);
+    for (; !error && index < past_stretch_count(f->past); index++) {
+        error = past_stretch(f->past, index, &s);
+        if (error || s.first > f->to)
+            break;
+        error = fill_stretch(f, &s);
+    }
+    if (!error && f->to == f->past->end && !f->past->join.known) {
+        const struct bt_event gap = {
+            .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
+        error = add_event(f->out, &gap);
+    }
+    return error;
+}
+
+static void take_machine(struct recover_window *w, const struct past *p,
+                         const struct past_machine *m, bool halted)
+{
+    w->m_profile = m->m_profile;
+    w->m_one_stack = m->m_one_stack;
+    w->big_endian = m->big_endian;
+    w->v4t = m->v4t;
+    w->read = m->read;
+    w->context = m->context;
+    w->final_isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
+    if (!halted || m->registers_written)
+        return;
+    for (unsigned i = 0; i <= GDB_REG_PC; i++)
+        w->final[i] = m->regs.value[i];
+    w->final_known = m->regs.known & 0xffff;
+    w->final_cpsr = m->regs.value[GDB_REG_PSR];
+    w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
+}
+
+int past_window_init(struct past_window *w, struct past *p, const struct past_machine *m,
+                     uint64_t from, uint64_t to)
+{
+    struct filler f = {.out = w, .past = p, .machine = m, .from = from, .to = to, .next = from};
+    memset(w, 0, sizeof *w);
+    w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
+    if (!w->insns)
+        return BT_ERR_NOMEM;
+    int error = fill(&f);
+    take_machine(&w->w, p, m, to == p->end);
+    w->w.insns = w->insns;
+    w->w.events = w->events;
+    w->w.first = f.from;
+    if (!(to == p->end)) {
+        uint64_t pc = 0;
+        enum bt_isa isa = BT_ISA_A32;
+        if (!error && past_pc(p, to, &pc, &isa) == BT_OK) {
+            w->w.final[GDB_REG_PC] = (uint32_t)pc;
+            w->w.final_known = 1u << GDB_REG_PC;
+            w->w.final_isa = (uint8_t)isa;
+        }
+    }
+    return error;
+}
+
+void past_window_release(struct past_window *w)
+{
+    free(w->insns);
+    free(w->events);
+}
