@@ -157,10 +157,14 @@ include drivers/virtual/board/rules.mk
 # ---- the emulated probe -------------------------------------------------------------------------
 include tests/usb/rules.mk
 
+# ---- reverse debugging held against an emulator --------------------------------------------------
+include tests/reverse/rules.mk
+
 # ---- static checks --------------------------------------------------------------------------
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.c tests/demo/*.c \
-    tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/recover/*.[ch] tests/recover/target/*.c)
+    tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/recover/*.[ch] tests/recover/target/*.c \
+    tests/reverse/*.[ch] tests/reverse/target/*.[ch])
 .PHONY: format format-check lint
 format:
 	$(Q)clang-format -i $(ALL_C)

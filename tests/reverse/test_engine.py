@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recovered values held against an emulator that wrote down all that the core did: programs of four
+kinds at four levels of optimisation, recorded and decoded. Every value that is called known at any
+position must be right, and enough must be known.
+
+usage: test_engine.py [FIGURES.json]    BTRACED_FULL=1: longer runs
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+import bed
+
+FULL = bool(os.environ.get("BTRACED_FULL"))
+ROUNDS, HALTS, WINDOW = (24, 6, 100000) if FULL else (2, 3, 100000)
+CHECKS = 10_000_000 if FULL else 1_000_000
+NEAR = 3  # bands of the last 1,000 instructions
+# Percent known of the last 1,000 instructions, with assumptions and without data trace.
+LEAST = {"sp": 97, "lr": 97, "r4-r11": 80}
+GROUPS = {"sp": [13], "lr": [14], "r4-r11": range(4, 12), "r0-r3, r12": [0, 1, 2, 3, 12]}
+
+
+def ask(case):
+    """The engine's answers: one dictionary for each way of asking."""
+    line = [str(bed.ENGINE), str(case.folder), hex(case.machine.ram), str(HALTS), str(WINDOW)]
+    if case.machine is bed.M3:
+        line.append("one-stack")
+    text = bed.run(line, timeout=300)
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def add(total, answer):
+    for name, value in answer.items():
+        if isinstance(value, list):
+            total[name] = [a + b for a, b in zip(total.get(name, [0] * len(value)), value)]
+        elif name not in ("infer", "data"):
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def share(answer, registers, bands):
+    """Percent of the registers known in these bands; None if there are no positions."""
+    total = sum(answer["total"][b] for b in bands) * len(registers)
+    known = sum(answer[f"r{r}"][b] for r in registers for b in bands)
+    return 100 * known / total if total else None
+
+
+def verdict(name, answers):
+    """What is wrong with the answers of one program, or None."""
+    for answer in answers:
+        way = f"assumptions {answer['infer']}, data trace {answer['data']}"
+        if answer["wrong"] or answer["wrong_inferred"]:
+            return (f"{answer['wrong']} wrong values and {answer['wrong_inferred']} wrong "
+                    f"assumptions, {way}")
+        if answer["conflicts"]:
+            return f"{answer['conflicts']} contradictions, {way}"
+    asked = next(a for a in answers if a["infer"] and not a["data"])
+    for group, least in LEAST.items():
+        known = share(asked, GROUPS[group], range(NEAR))
+        if known < least:
+            return f"{group} known at {known:.1f} % of the last 1,000 instructions, not {least}"
+    return None
+
+
+def main():
+    reason = bed.missing()
+    if reason:
+        needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if needed else 'SKIP'} recovered values: {reason}")
+        return needed
+    totals, failed = {}, False
+    with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
+        for kind in bed.KINDS:
+            for level in bed.LEVELS:
+                case = bed.Case(folder, kind, level, ROUNDS).execute()
+                bed.Memory(case)
+                answers = ask(case)
+                for answer in answers:
+                    group = kind if case.machine.m_profile else "a9"
+                    key = f"{group},{answer['infer']},{answer['data']}"
+                    add(totals.setdefault(key, {}), answer)
+                why = verdict(case.name, answers)
+                failed |= why is not None
+                checks = sum(answer["checks"] for answer in answers)
+                print(f"FAIL {case.name}: {why}" if why else
+                      f"PASS {case.name}: {checks} registers compared", flush=True)
+    checks = sum(total["checks"] for total in totals.values())
+    print(f"{'PASS' if checks >= CHECKS else 'FAIL'} recovered values: {checks} compared")
+    for key, total in totals.items():
+        print(f"#   {key}: " + ", ".join(
+            f"{group} {share(total, registers, range(NEAR)):.1f} %"
+            for group, registers in GROUPS.items()))
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], "w", encoding="ascii") as file:
+            json.dump(totals, file, indent=1)
+    return failed or checks < CHECKS
+
+
+sys.exit(main())
