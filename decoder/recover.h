@@ -57,9 +57,11 @@ struct recover_window {
     void *context;
     uint32_t infer; /* RECOVER_INFER_*: 0 leaves only what is proved */
     bool m_profile;
-    bool m_one_stack; /* M-profile: PSP is not in use, and no frame has FP registers */
-    bool big_endian;  /* of data */
-    bool v4t;         /* loads into the PC do not change the instruction set */
+    bool
+        m_one_stack; /* M-profile: PSP is not in use, and without m_fpu no frame has FP registers */
+    bool m_fpu;      /* M-profile: the core may stack floating-point registers */
+    bool big_endian; /* of data */
+    bool v4t;        /* loads into the PC do not change the instruction set */
 };
 
 /* Where a known value comes from: the last step of its derivation. */

@@ -378,6 +378,22 @@ void effect_a32(uint32_t op, struct insn_effect *e)
     }
 }
 
+/* VLDR, VSTR, VLDM, VSTM, VPUSH, VPOP. */
+static void floating_load_store(uint32_t op, struct insn_effect *e)
+{
+    bool up = field(op, 23, 1), one = field(op, 24, 1) && !field(op, 21, 1);
+    int32_t bytes = (int32_t)field(op, 0, 8) * 4;
+    e->kind = EFFECT_MEMORY;
+    e->load = field(op, 20, 1);
+    e->rn = (uint8_t)field(op, 16, 4);
+    e->align_pc = true;
+    e->width = 4;
+    e->words = (uint8_t)(!one ? field(op, 0, 8) : field(op, 8, 1) ? 2 : 1);
+    e->start = one ? (up ? bytes : -bytes) : up ? 0 : -bytes;
+    e->delta = up ? bytes : -bytes;
+    e->writeback = field(op, 21, 1);
+}
+
 /* Bits 27..24 are 1100, 1101 or 1110. */
 void effect_coprocessor(uint32_t op, struct insn_effect *e)
 {
@@ -385,6 +401,8 @@ void effect_coprocessor(uint32_t op, struct insn_effect *e)
     bool load = field(op, 20, 1);
     if ((op & 0x0fe00000) == 0x0c400000) { /* two registers: MCRR, MRRC, VMOV */
         clobber(e, load ? 1u << rt | 1u << rn : 0);
+    } else if (!(op & 1u << 25) && field(op, 9, 3) == 5) {
+        floating_load_store(op, e);
     } else if (!(op & 1u << 25)) { /* LDC, STC, VLDR, VSTM ... */
         clobber(e, op & 1u << 21 ? 1u << rn : 0);
         e->clobber_memory = !load;

@@ -254,6 +254,8 @@ static void instruction(struct build *b)
     bool runs = condition(b, &e);
     if (runs)
         build_execute(b, &e);
+    if (runs && b->w->m_fpu)
+        build_m_executed(b);
     data_events(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
@@ -294,6 +296,7 @@ int recover_build(struct recover *r, const struct recover_window *w)
     b->it_left = 4;
     for (unsigned i = 0; i < BUILD_SAVED; i++)
         b->saved[i].it = BUILD_IT_UNKNOWN;
+    build_m_lost(b);
     build_clobber(b, EFFECT_ALL_REGS);
     for (b->step = 0; b->step < r->count && !r->rules.nomem; b->step++) {
         build_events(b);

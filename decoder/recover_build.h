@@ -8,6 +8,10 @@
 #define BUILD_FRAMES     512
 #define BUILD_SAVED      16
 #define BUILD_IT_UNKNOWN 0xff
+#define BUILD_NESTING    64
+
+/* Have floating-point registers been used since the exception that is handled, or ever? */
+enum build_float { BUILD_FLOAT_MAYBE, BUILD_FLOAT_UNUSED, BUILD_FLOAT_USED };
 
 struct build {
     struct recover *r;
@@ -27,9 +31,13 @@ struct build {
     } saved[BUILD_SAVED]; /* IT state at interrupted instructions */
     unsigned saved_next;
     unsigned nesting; /* M-profile: exceptions entered in the window and not left */
-    bool jumped;      /* the instruction before went by an indirect branch without link */
-    bool returned;    /* it was an exception return, whether or not the trace says so */
-    bool canceled;    /* the instruction does not complete */
+    enum build_float floats;
+    uint8_t outer[BUILD_NESTING]; /* `floats` of what they interrupted */
+    uint32_t pending;             /* value: frame whose room is not filled yet; 0: none */
+    bool pending_anywhere;        /* there may be one that is not known */
+    bool jumped;   /* the instruction before went by an indirect branch without link */
+    bool returned; /* it was an exception return, whether or not the trace says so */
+    bool canceled; /* the instruction does not complete */
 };
 
 /* A new value for a register, depending on the instruction's condition. */
@@ -56,5 +64,13 @@ void build_events(struct build *b);
 void build_pair(struct build *b, uint32_t address, bool exception);
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception);
 void build_restore_it(struct build *b, uint32_t address);
+
+/* recover_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
+ * is lost; an instruction has run. */
+void build_m_entry(struct build *b, const struct bt_event *event);
+void build_m_return(struct build *b);
+void build_m_chained(struct build *b);
+void build_m_lost(struct build *b);
+void build_m_executed(struct build *b);
 
 #endif

@@ -78,6 +78,7 @@ struct insn_effect {
     uint8_t shift, amount; /* of rm; by rs if that is a register */
     uint8_t carry;         /* enum effect_carry */
     uint8_t width;         /* memory: bytes an access, 1, 2 or 4 */
+    uint8_t words;         /* memory: of floating-point registers, instead of core registers */
     bool set_flags;
     bool load;
     bool sign;

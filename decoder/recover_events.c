@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#define FRAME_REGS   0x500fu /* r0-r3, r12, LR: stacked by an M-profile exception */
-#define NUMBER_DEBUG 1       /* M-profile: reset */
+#define NUMBER_DEBUG 1 /* M-profile: reset */
 #define NUMBER_RESET 8
 #define NUMBER_IRQ   14
 #define NUMBER_SVC   10
@@ -66,75 +65,12 @@ void build_restore_it(struct build *b, uint32_t address)
         }
 }
 
-/* The eight words at the exception's frame; those loaded become the registers. */
-static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
-{
-    static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
-    enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
-    uint32_t loaded[6];
-    for (unsigned i = 0; i < 6; i++) {
-        loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
-        build_access(b, kind, base, i * 4, loaded[i]);
-    }
-    if (entry) {
-        uint32_t pc = entry->flags & BT_EVENT_HAS_ADDRESS
-                          ? rules_constant(&b->r->rules, (uint32_t)entry->address, b->step)
-                          : 0;
-        build_access(b, kind, base, 24, pc);
-    }
-    build_access(b, kind, base, 28, xpsr);
-    for (unsigned i = 0; i < 6 && !entry; i++)
-        build_assign(b, order[i], loaded[i]);
-}
-
-static void entry_m(struct build *b, const struct bt_event *event)
-{
-    struct recover_rules *rules = &b->r->rules;
-    bool nested = b->nesting > 0;
-    b->nesting++;
-    if (!b->w->m_one_stack) {
-        build_clobber_memory(b);
-        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
-        return;
-    }
-    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
-    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
-                                            .slot = {sp, b->cur[13], xpsr},
-                                            .k = 1,
-                                            .step = b->step,
-                                            .how = RECOVER_EXCEPTION});
-    frame(b, sp, xpsr, event);
-    build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
-    build_assign(b, 13, sp);
-    if (nested)
-        rules_learn_at(rules, b->cur[14], 0xfffffff1u, RECOVER_EXCEPTION, b->step);
-}
-
-static void return_m(struct build *b)
-{
-    struct recover_rules *rules = &b->r->rules;
-    if (b->nesting)
-        b->nesting--;
-    if (!b->w->m_one_stack) {
-        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
-        return;
-    }
-    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
-    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
-                                            .slot = {b->cur[13], sp, xpsr},
-                                            .step = b->step,
-                                            .how = RECOVER_EXCEPTION});
-    frame(b, b->cur[13], xpsr, NULL);
-    build_clobber(b, EFFECT_FLAGS);
-    build_assign(b, 13, sp);
-}
-
 static void lost(struct build *b)
 {
     build_clobber_memory(b);
     build_clobber(b, EFFECT_ALL_REGS);
     b->frame_count = 0;
-    b->nesting = 0;
+    build_m_lost(b);
     b->jumped = false;
     b->it = BUILD_IT_UNKNOWN;
     b->it_left = 4;
@@ -143,6 +79,10 @@ static void lost(struct build *b)
 static void entry(struct build *b, const struct bt_event *event)
 {
     bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
+    if (b->w->m_profile && !has_address && b->jumped) {
+        build_m_chained(b);
+        return;
+    }
     /* In Debug state anything may be written. */
     if (event->number == NUMBER_DEBUG || (event->number == NUMBER_RESET && !b->w->m_profile)) {
         lost(b);
@@ -163,7 +103,7 @@ static void entry(struct build *b, const struct bt_event *event)
     b->it = 0;
     b->jumped = false;
     if (b->w->m_profile)
-        entry_m(b, event);
+        build_m_entry(b, event);
     else
         build_clobber(
             b, event->number == NUMBER_IRQ || event->number == NUMBER_SVC ? 0x6000 : EFFECT_BANKED);
@@ -178,7 +118,7 @@ static void came_back(struct build *b)
     if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
         address = (uint32_t)next->address;
     if (b->w->m_profile)
-        return_m(b);
+        build_m_return(b);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
     build_pair(b, address, true);

@@ -210,7 +210,10 @@ static void memory(struct build *b, const struct insn_effect *e)
         moved = make(b, e->subtract ? RULE_SUB : RULE_ADD, base, shifted(b, e), 0, 0);
     else if (e->writeback && e->delta)
         moved = make(b, RULE_ADD, base, 0, 0, (uint32_t)e->delta);
-    if (list) {
+    if (e->words) {
+        for (unsigned i = 0; i < e->words && !e->load; i++)
+            build_access(b, ACCESS_STORE, base, at + 4 * i, rules_value(&b->r->rules));
+    } else if (list) {
         for (unsigned reg = 0; reg < 16; reg++) {
             if (!(list >> reg & 1))
                 continue;

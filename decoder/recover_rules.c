@@ -195,8 +195,8 @@ static void apply_nz(struct recover_rules *r, uint32_t id)
 }
 
 /*
- * M-profile exception frame at d, interrupted SP a, stacked xPSR b. k = 1: entry, which aligns
- * to 8 bytes if the core is set so, hence d follows from a only when a is a multiple of 8.
+ * M-profile exception frame at d, interrupted SP a, stacked xPSR b. An entry aligns to 8 bytes if
+ * the core is set so, hence d follows from a only when a is a multiple of 8.
  */
 static void apply_stacked(struct recover_rules *r, uint32_t id)
 {
@@ -205,12 +205,13 @@ static void apply_stacked(struct recover_rules *r, uint32_t id)
     bool has_d = known(r, rule->slot[0], &d);
     bool has_a = known(r, rule->slot[1], &a);
     bool has_b = known(r, rule->slot[2], &b);
+    uint32_t size = rule->k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
     if (has_d && has_b)
-        conclude(r, id, 1, b >> 9 & 1 ? (d + 0x20) | 4 : d + 0x20);
+        conclude(r, id, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
     else if (has_a && !(a & 4))
-        conclude(r, id, 0, a - 0x20);
-    else if (has_a && has_b && rule->k)
-        conclude(r, id, 0, a - (b >> 9 & 1 ? 0x24 : 0x20));
+        conclude(r, id, 0, a - size);
+    else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
+        conclude(r, id, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
 
 static void apply_forward(struct recover_rules *r, uint32_t id)

@@ -16,7 +16,7 @@ enum rule_op {
     RULE_SELECT,  /* d = a ? c : b */
     RULE_COND,    /* d = condition k of flags NZ a, C b, V c */
     RULE_NZ,      /* d = N << 1 | Z of a */
-    RULE_STACKED, /* a = d + 0x20, + 4 if bit 9 of b: exception frame at d. k: see rules */
+    RULE_STACKED, /* a = d + size, + 4 if bit 9 of b: exception frame at d. k: RULE_STACKED_* */
     RULE_FORWARD, /* those below are functions of their operands */
     RULE_AND = RULE_FORWARD,
     RULE_ORR,
@@ -38,6 +38,9 @@ enum rule_op {
     RULE_REVSH,
     RULE_RBIT,
 };
+
+#define RULE_STACKED_ENTRY 1u
+#define RULE_STACKED_FLOAT 2u /* with room for floating-point registers */
 
 struct recover_value {
     uint32_t number;

@@ -3,7 +3,7 @@
  * Recovery held against what the core really did: every register at every position that is called
  * known, flags, words of the stack and variables, for several halts of one run.
  *
- *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack]
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
  * data trace.
@@ -33,7 +33,7 @@ struct engine {
     struct truth_ram past;
     struct tally tally;
     size_t first, halt;
-    bool one_stack;
+    bool one_stack, fpu;
     uint32_t seed;
 };
 
@@ -156,7 +156,8 @@ static int examine(struct engine *e, uint32_t infer)
                                .context = e,
                                .infer = infer,
                                .m_profile = p->m_profile,
-                               .m_one_stack = e->one_stack};
+                               .m_one_stack = e->one_stack,
+                               .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
     int error = recover_new(&r, &w);
@@ -213,7 +214,7 @@ int main(int argc, char **argv)
     static struct engine e;
 
     if (argc < 5) {
-        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack]\n");
+        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
@@ -225,6 +226,7 @@ int main(int argc, char **argv)
         e.truth = &truth;
         e.path = &path;
         e.one_stack = argc > 5;
+        e.fpu = argc > 6;
         truth_ram_init(&e.now, &truth);
         for (size_t i = 1; i <= halts; i++) {
             e.halt = truth.count * i / halts;

@@ -26,8 +26,8 @@ GROUPS = {"sp": [13], "lr": [14], "r4-r11": range(4, 12), "r0-r3, r12": [0, 1, 2
 def ask(case):
     """The engine's answers: one dictionary for each way of asking."""
     line = [str(bed.ENGINE), str(case.folder), hex(case.machine.ram), str(HALTS), str(WINDOW)]
-    if case.machine is bed.M3:
-        line.append("one-stack")
+    if case.machine.m_profile:
+        line += ["one-stack", "fpu"] if case.machine is bed.M4 else ["one-stack"]
     text = bed.run(line, timeout=300)
     return [json.loads(line) for line in text.splitlines()]
 

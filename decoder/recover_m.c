@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exceptions of M-profile cores. Where floating-point registers may be in the frames, the core's
+ * CONTROL.FPCA decides: an instruction that uses them sets it, an exception clears it and a return
+ * gives it back. Their room is often filled later, by the first such instruction of a handler.
+ */
+#include "decoder/recover_build.h"
+
+#define FRAME_REGS   0x500fu /* r0-r3, r12, LR */
+#define FLOAT_OFFSET 0x20u
+#define FLOAT_WORDS  17u /* s0-s15, FPSCR */
+#define CONTROL      20u /* special register */
+
+static enum build_float outer(const struct build *b)
+{
+    return b->nesting < BUILD_NESTING ? (enum build_float)b->outer[b->nesting] : BUILD_FLOAT_MAYBE;
+}
+
+static void fill_frame(struct build *b, uint32_t base)
+{
+    for (uint32_t i = 0; i < FLOAT_WORDS; i++)
+        build_access(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules));
+}
+
+/* The eight words at the exception's frame; those loaded become the registers. */
+static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
+{
+    static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
+    enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
+    uint32_t loaded[6];
+    for (unsigned i = 0; i < 6; i++) {
+        loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
+        build_access(b, kind, base, i * 4, loaded[i]);
+    }
+    if (entry) {
+        uint32_t pc = entry->flags & BT_EVENT_HAS_ADDRESS
+                          ? rules_constant(&b->r->rules, (uint32_t)entry->address, b->step)
+                          : 0;
+        build_access(b, kind, base, 24, pc);
+    }
+    build_access(b, kind, base, 28, xpsr);
+    for (unsigned i = 0; i < 6 && !entry; i++)
+        build_assign(b, order[i], loaded[i]);
+}
+
+/* LR says what was interrupted; a handler in the window did not come from thread mode. */
+static void learn_return(struct build *b)
+{
+    enum build_float was =
+        b->nesting ? (enum build_float)b->outer[b->nesting - 1] : BUILD_FLOAT_MAYBE;
+    if (b->nesting > 1 && b->nesting <= BUILD_NESTING && was != BUILD_FLOAT_MAYBE)
+        rules_learn_at(&b->r->rules, b->cur[14],
+                       was == BUILD_FLOAT_USED ? 0xffffffe1u : 0xfffffff1u, RECOVER_EXCEPTION,
+                       b->step);
+}
+
+static void enter_context(struct build *b)
+{
+    if (b->nesting < BUILD_NESTING)
+        b->outer[b->nesting] = (uint8_t)b->floats;
+    b->nesting++;
+    b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
+}
+
+void build_m_entry(struct build *b, const struct bt_event *event)
+{
+    struct recover_rules *rules = &b->r->rules;
+    enum build_float was = b->floats;
+    enter_context(b);
+    if (!b->w->m_one_stack || was == BUILD_FLOAT_MAYBE) {
+        b->pending_anywhere = b->w->m_fpu;
+        build_clobber_memory(b);
+        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+        return;
+    }
+    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
+    bool with_floats = was == BUILD_FLOAT_USED;
+    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
+                                            .slot = {sp, b->cur[13], xpsr},
+                                            .k = RULE_STACKED_ENTRY |
+                                                 (with_floats ? RULE_STACKED_FLOAT : 0),
+                                            .step = b->step,
+                                            .how = RECOVER_EXCEPTION});
+    frame(b, sp, xpsr, event);
+    if (with_floats) {
+        fill_frame(b, sp);
+        b->pending = sp;
+    }
+    build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
+    build_assign(b, 13, sp);
+    learn_return(b);
+}
+
+void build_m_return(struct build *b)
+{
+    struct recover_rules *rules = &b->r->rules;
+    if (b->nesting) {
+        b->nesting--;
+        b->floats = outer(b);
+    } else if (b->w->m_fpu) {
+        b->floats = BUILD_FLOAT_MAYBE;
+    }
+    if (!b->w->m_one_stack || b->floats == BUILD_FLOAT_MAYBE) {
+        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+        return;
+    }
+    bool with_floats = b->floats == BUILD_FLOAT_USED;
+    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
+    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
+                                            .slot = {b->cur[13], sp, xpsr},
+                                            .k = with_floats ? RULE_STACKED_FLOAT : 0,
+                                            .step = b->step,
+                                            .how = RECOVER_EXCEPTION});
+    frame(b, b->cur[13], xpsr, NULL);
+    if (with_floats)
+        b->pending = 0;
+    build_clobber(b, EFFECT_FLAGS);
+    build_assign(b, 13, sp);
+}
+
+void build_m_chained(struct build *b)
+{
+    b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
+    b->it = 0;
+    b->jumped = false;
+    build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
+    if (b->w->m_one_stack)
+        learn_return(b);
+}
+
+void build_m_lost(struct build *b)
+{
+    b->nesting = 0;
+    b->floats = b->w->m_fpu ? BUILD_FLOAT_MAYBE : BUILD_FLOAT_UNUSED;
+    b->pending = 0;
+    b->pending_anywhere = b->w->m_fpu;
+}
+
+/* Bits 27..24 of coprocessor space, coprocessors 10 and 11. */
+static bool uses_floats(const struct recover_insn *i)
+{
+    return i->size == 4 && (i->opcode & 0xec000e00) == 0xec000a00 &&
+           (i->opcode & 0x03000000) != 0x03000000;
+}
+
+void build_m_executed(struct build *b)
+{
+    const struct recover_insn *i = &b->w->insns[b->step];
+    if (i->size == 4 && (i->opcode & 0xffe0d0ff) == (0xf3808000 | CONTROL)) {
+        b->floats = BUILD_FLOAT_MAYBE;
+        return;
+    }
+    if (!uses_floats(i))
+        return;
+    if (b->floats != BUILD_FLOAT_USED && b->pending_anywhere)
+        build_clobber_memory(b);
+    if (b->pending)
+        fill_frame(b, b->pending);
+    if (!b->pred) {
+        b->pending = 0;
+        b->pending_anywhere = false;
+        b->floats = BUILD_FLOAT_USED;
+    } else if (b->floats == BUILD_FLOAT_UNUSED) {
+        b->floats = BUILD_FLOAT_MAYBE;
+    }
+}
