@@ -179,13 +179,13 @@ lint:
 .PHONY: check check-full bench fuzz demo
 check: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
-	    virtual-board usb-tests
+	    virtual-board usb-tests reverse
 	$(Q)tests/run.sh quick
 
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
 	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline virtual-board \
-	    usb-tests
+	    usb-tests reverse
 	$(Q)tests/run.sh full
 
 bench: deps

@@ -70,9 +70,11 @@ static bool contradicted(const struct recover *r, const struct recover_pair *p)
     return false;
 }
 
-static void infer(struct recover *r)
+static void infer(struct recover *r, bool align)
 {
     r->rules.inferring = true;
+    if (align)
+        rules_align_frames(&r->rules);
     for (size_t i = r->pair_count; i-- > 0;) {
         const struct recover_pair *p = &r->pairs[i];
         if (contradicted(r, p))
@@ -104,8 +106,9 @@ int recover_new(struct recover **out, const struct recover_window *window)
     if (!error) {
         settle(r);
         recover_memory_keep(r);
-        if (r->pair_count)
-            infer(r);
+        bool align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;
+        if (r->pair_count || align)
+            infer(r, align);
         recover_memory_finish(r);
     }
     if (error || r->rules.nomem) {

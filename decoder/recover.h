@@ -38,9 +38,10 @@ enum recover_memory {
 /* Kind of the aligned word at `address`, and its value as an ordinary word load gives it. */
 typedef enum recover_memory recover_read_fn(void *context, uint32_t address, uint32_t *value);
 
-#define RECOVER_INFER_ABI       1u /* calls keep SP and r4-r11 */
-#define RECOVER_INFER_EXCEPTION 2u /* handlers give back what they interrupted */
-#define RECOVER_INFER_ALL       3u
+#define RECOVER_INFER_ABI 1u /* calls keep SP and r4-r11 */
+#define RECOVER_INFER_EXCEPTION                                                                    \
+    2u /* handlers give back what they interrupted; CCR.STKALIGN is set */
+#define RECOVER_INFER_ALL 3u
 
 struct recover_window {
     const struct recover_insn *insns;
@@ -50,7 +51,7 @@ struct recover_window {
     uint64_t first;       /* position of insns[0] */
     uint32_t final[16];   /* registers of the halted core, PC included */
     uint32_t final_known; /* bit n: final[n] is valid */
-    uint32_t final_cpsr;  /* flags in bits 31..28 */
+    uint32_t final_cpsr;  /* CPSR or xPSR */
     bool final_cpsr_known;
     uint8_t final_isa;
     recover_read_fn *read; /* NULL: no memory is known */

@@ -278,6 +278,8 @@ static void halted(struct build *b)
             rules_learn(&b->r->rules, b->cur[reg], w->final[reg], RECOVER_HALTED);
     if (!w->final_cpsr_known)
         return;
+    if (w->m_profile)
+        build_m_halted(b, w->final_cpsr);
     uint32_t nz = w->final_cpsr >> 30;
     if (nz != 3)
         rules_learn(&b->r->rules, b->cur[EFFECT_NZ], nz, RECOVER_HALTED);

@@ -35,9 +35,11 @@ struct build {
     uint8_t outer[BUILD_NESTING]; /* `floats` of what they interrupted */
     uint32_t pending;             /* value: frame whose room is not filled yet; 0: none */
     bool pending_anywhere;        /* there may be one that is not known */
-    bool jumped;   /* the instruction before went by an indirect branch without link */
-    bool returned; /* it was an exception return, whether or not the trace says so */
-    bool canceled; /* the instruction does not complete */
+    uint32_t base_lr[2]; /* values: what LR becomes when what ran first of all is interrupted,
+                            without and with floating-point registers; 0: none yet */
+    bool jumped;         /* the instruction before went by an indirect branch without link */
+    bool returned;       /* it was an exception return, whether or not the trace says so */
+    bool canceled;       /* the instruction does not complete */
 };
 
 /* A new value for a register, depending on the instruction's condition. */
@@ -72,5 +74,8 @@ void build_m_return(struct build *b);
 void build_m_chained(struct build *b);
 void build_m_lost(struct build *b);
 void build_m_executed(struct build *b);
+
+/* The window has ended in what `psr` says. */
+void build_m_halted(struct build *b, uint32_t psr);
 
 #endif

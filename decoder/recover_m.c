@@ -6,10 +6,19 @@
  */
 #include "decoder/recover_build.h"
 
+#include <string.h>
+
 #define FRAME_REGS   0x500fu /* r0-r3, r12, LR */
 #define FLOAT_OFFSET 0x20u
 #define FLOAT_WORDS  17u /* s0-s15, FPSCR */
 #define CONTROL      20u /* special register */
+#define NUMBER_MASK  0x1ffu
+
+/* EXC_RETURN of a core without a second stack in use. */
+#define RETURN_HANDLER       0xfffffff1u
+#define RETURN_HANDLER_FLOAT 0xffffffe1u
+#define RETURN_THREAD        0xfffffff9u
+#define RETURN_THREAD_FLOAT  0xffffffe9u
 
 static enum build_float outer(const struct build *b)
 {
@@ -43,15 +52,46 @@ static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt
         build_assign(b, order[i], loaded[i]);
 }
 
-/* LR says what was interrupted; a handler in the window did not come from thread mode. */
+static uint32_t base_value(struct build *b, bool with_floats)
+{
+    struct recover_rules *rules = &b->r->rules;
+    if (b->base_lr[0])
+        return b->base_lr[with_floats];
+    b->base_lr[0] = rules_value(rules);
+    b->base_lr[1] = rules_value(rules);
+    rules_add(rules, &(struct recover_rule){.op = RULE_XOR,
+                                            .slot = {b->base_lr[0], b->base_lr[1]},
+                                            .k = RETURN_THREAD ^ RETURN_THREAD_FLOAT,
+                                            .step = b->step,
+                                            .how = RECOVER_EXCEPTION});
+    return b->base_lr[with_floats];
+}
+
+/*
+ * LR says what was interrupted. A handler that began in the window is known as one; of what ran
+ * before all of them each entry tells the same.
+ */
 static void learn_return(struct build *b)
 {
-    enum build_float was =
-        b->nesting ? (enum build_float)b->outer[b->nesting - 1] : BUILD_FLOAT_MAYBE;
-    if (b->nesting > 1 && b->nesting <= BUILD_NESTING && was != BUILD_FLOAT_MAYBE)
+    if (!b->nesting || b->nesting > BUILD_NESTING)
+        return;
+    enum build_float was = (enum build_float)b->outer[b->nesting - 1];
+    bool with_floats = was == BUILD_FLOAT_USED;
+    if (was == BUILD_FLOAT_MAYBE)
+        return;
+    if (b->nesting == 1)
+        rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
+                    RECOVER_EXCEPTION);
+    else
         rules_learn_at(&b->r->rules, b->cur[14],
-                       was == BUILD_FLOAT_USED ? 0xffffffe1u : 0xfffffff1u, RECOVER_EXCEPTION,
+                       with_floats ? RETURN_HANDLER_FLOAT : RETURN_HANDLER, RECOVER_EXCEPTION,
                        b->step);
+}
+
+void build_m_halted(struct build *b, uint32_t psr)
+{
+    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0])
+        rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, RECOVER_EXCEPTION);
 }
 
 static void enter_context(struct build *b)
@@ -97,8 +137,8 @@ void build_m_return(struct build *b)
     if (b->nesting) {
         b->nesting--;
         b->floats = outer(b);
-    } else if (b->w->m_fpu) {
-        b->floats = BUILD_FLOAT_MAYBE;
+    } else {
+        build_m_lost(b);
     }
     if (!b->w->m_one_stack || b->floats == BUILD_FLOAT_MAYBE) {
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
@@ -131,6 +171,7 @@ void build_m_chained(struct build *b)
 void build_m_lost(struct build *b)
 {
     b->nesting = 0;
+    memset(b->base_lr, 0, sizeof b->base_lr);
     b->floats = b->w->m_fpu ? BUILD_FLOAT_MAYBE : BUILD_FLOAT_UNUSED;
     b->pending = 0;
     b->pending_anywhere = b->w->m_fpu;

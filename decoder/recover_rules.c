@@ -196,7 +196,8 @@ static void apply_nz(struct recover_rules *r, uint32_t id)
 
 /*
  * M-profile exception frame at d, interrupted SP a, stacked xPSR b. An entry aligns to 8 bytes if
- * the core is set so, hence d follows from a only when a is a multiple of 8.
+ * the core is set so or floating-point registers are stacked. Otherwise d follows from a only when
+ * a is a multiple of 8.
  */
 static void apply_stacked(struct recover_rules *r, uint32_t id)
 {
@@ -210,6 +211,8 @@ static void apply_stacked(struct recover_rules *r, uint32_t id)
         conclude(r, id, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
     else if (has_a && !(a & 4))
         conclude(r, id, 0, a - size);
+    else if (has_a && rule->k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
+        conclude(r, id, 0, (a - size) & ~7u);
     else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
         conclude(r, id, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
@@ -271,6 +274,16 @@ uint32_t rules_add(struct recover_rules *r, const struct recover_rule *rule)
     }
     apply(r, id);
     return id;
+}
+
+void rules_align_frames(struct recover_rules *r)
+{
+    for (uint32_t id = 1; id < r->rule_count; id++) {
+        if (r->rules[id].op != RULE_STACKED)
+            continue;
+        r->rules[id].k |= RULE_STACKED_ALIGNED;
+        apply(r, id);
+    }
 }
 
 void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,

@@ -39,8 +39,9 @@ enum rule_op {
     RULE_RBIT,
 };
 
-#define RULE_STACKED_ENTRY 1u
-#define RULE_STACKED_FLOAT 2u /* with room for floating-point registers */
+#define RULE_STACKED_ENTRY   1u
+#define RULE_STACKED_FLOAT   2u /* with room for floating-point registers */
+#define RULE_STACKED_ALIGNED 4u /* assumed: the core is set to align */
 
 struct recover_value {
     uint32_t number;
@@ -89,6 +90,9 @@ uint32_t rules_add(struct recover_rules *r, const struct recover_rule *rule);
 /* The two are equal; `how` explains what that gives. */
 void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
                  enum recover_how how);
+
+/* From now on frames of exceptions are assumed to be aligned to 8 bytes. */
+void rules_align_frames(struct recover_rules *r);
 
 /* Passes on until nothing changes. */
 void rules_run(struct recover_rules *r);

@@ -54,6 +54,13 @@ usb() {
     done
 }
 
+reverse() {
+    local t
+    for t in tests/reverse/test_*.py; do
+        [ -x "$t" ] && step reverse "$t"
+    done
+}
+
 oracles() {
     local t
     for t in tests/oracle/*.c tests/oracle/*.cpp; do
@@ -74,6 +81,7 @@ if [ "$mode" = quick ]; then
     units asan
     usb
     step recover tests/recover/run.sh quick
+    reverse
     oracles
     step cases tests/cases/selftest.py
     step cases tests/cases/run.py
@@ -97,6 +105,7 @@ else
         [ -x "$t" ] && step gdb "$t"
     done
     step recover tests/recover/run.sh full
+    reverse
     for t in tests/full/*; do
         [ -x "$t" ] && step full "$t"
     done

@@ -311,6 +311,90 @@ START_TEST(test_exception_frame)
 }
 END_TEST
 
+/* The instruction in front has used floating-point registers: there is room for them. */
+START_TEST(test_exception_floats)
+{
+    for (unsigned floats = 0; floats < 2; floats++) {
+        struct path p;
+        struct recover_answer a;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
+        for (unsigned i = 0; i < 8; i++) /* the IT state is settled */
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, floats ? 0xee300a20 : 0xf3af8000, BT_COND_PASS); /* vadd.f32 s0, s0, s1 or nop.w */
+        p.next = 0x8200;
+        add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+        p.events[0] = (struct bt_event){.position = 9,
+                                        .kind = BT_EVENT_EXCEPTION,
+                                        .address = 0x8014,
+                                        .flags = BT_EVENT_HAS_ADDRESS};
+        p.w.event_count = 1;
+        p.w.final[13] = RAM;
+        p.ram[7] = 0x01000000; /* xPSR */
+        struct recover *r = work(&p);
+        ck_assert(is_known(r, 9, 13, RAM));
+        ck_assert_int_eq(is_known(r, 8, 13, RAM + 0x68), floats);
+        ck_assert_int_eq(recover_word(r, 8, RAM + 0x18, &a), 0);
+        recover_free(r);
+    }
+}
+END_TEST
+
+/* ARMv7-M: a return that the next exception takes over leaves the frame where it is. */
+START_TEST(test_exception_chained)
+{
+    struct path p;
+    begin(&p, BT_ISA_T32);
+    p.w.m_profile = p.w.m_one_stack = true;
+    for (unsigned i = 0; i < 8; i++)
+        add(&p, 0xbf00, BT_COND_PASS);
+    p.next = 0x8200;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    p.next = 0x8300;
+    add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+    p.events[0] = (struct bt_event){.position = 8,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .address = 0x8010,
+                                    .flags = BT_EVENT_HAS_ADDRESS};
+    p.events[1] = (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION};
+    p.w.event_count = 2;
+    p.w.final[13] = RAM;
+    p.w.final[14] = 0xfffffff9;
+    p.ram[7] = 0x01000000;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 9, 13, RAM));
+    ck_assert(is_known(r, 8, 13, RAM));
+    ck_assert(is_known(r, 7, 13, RAM + 0x20));
+    ck_assert(is_known(r, 8, 14, 0xfffffff9));
+    recover_free(r);
+}
+END_TEST
+
+/* VPUSH and VPOP move SP and write what nobody knows. */
+START_TEST(test_float_stack)
+{
+    struct path p;
+    struct recover_answer a;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe58d0000, BT_COND_PASS); /* str r0, [sp] */
+    add(&p, 0xe58d0004, BT_COND_PASS); /* str r0, [sp, #4] */
+    add(&p, 0xed2d8b02, BT_COND_PASS); /* vpush {d8} */
+    add(&p, 0xecbd8b02, BT_COND_PASS); /* vpop {d8} */
+    add(&p, 0xed8d0a00, BT_COND_PASS); /* vstr s0, [sp] */
+    p.w.final[0] = 7;
+    p.w.final[13] = RAM + 16;
+    p.ram[4] = 1;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, 3, 13, RAM + 8));
+    ck_assert(is_known(r, 0, 13, RAM + 16));
+    ck_assert(recover_word(r, 4, RAM + 16, &a) && a.value == 7);
+    ck_assert(recover_word(r, 5, RAM + 20, &a) && a.value == 7);
+    ck_assert(recover_word(r, 5, RAM + 16, &a) && a.value == 1);
+    ck_assert(!recover_word(r, 2, RAM + 8, &a));
+    recover_free(r);
+}
+END_TEST
+
 START_TEST(test_exception_a)
 {
     struct path p;
@@ -435,6 +519,9 @@ Suite *unit_suite(void)
     unit_case(s, "recover: nothing crosses a gap", test_gap);
     unit_case(s, "recover: calls by the standard are marked", test_call_assumed);
     unit_case(s, "recover: M-profile exception frame", test_exception_frame);
+    unit_case(s, "recover: M-profile frame with floating-point registers", test_exception_floats);
+    unit_case(s, "recover: M-profile exceptions in a row", test_exception_chained);
+    unit_case(s, "recover: floating-point registers on the stack", test_float_stack);
     unit_case(s, "recover: A-profile exception has its own SP and LR", test_exception_a);
     unit_case(s, "recover: an instruction that aborted", test_aborted);
     unit_case(s, "recover: Debug state", test_debug_entry);

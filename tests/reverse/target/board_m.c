@@ -57,7 +57,7 @@ __attribute__((section(".vectors"), used)) static void (*const vectors[])(void) 
     interrupt,
 };
 
-/* ---- handlers, the lowest first ----------------------------------------------------------------- */
+/* ---- handlers, the lowest first -------------------------------------------------------------- */
 
 T32 number blend(number a, number b)
 {
@@ -106,7 +106,7 @@ void unexpected(void)
     finished(0);
 }
 
-/* ---- thread mode -------------------------------------------------------------------------------- */
+/* ---- thread mode ----------------------------------------------------------------------------- */
 
 T32 static void call_service(void)
 {

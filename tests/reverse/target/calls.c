@@ -152,7 +152,7 @@ T32 u32 boxes(u32 seed)
     return box.high - box.low + (u32)box.signs[2];
 }
 
-/* ---- a stack frame whose size is not known ---------------------------------------------------- */
+/* ---- a stack frame whose size is not known --------------------------------------------------- */
 
 A32 u32 spread(u32 count, u32 seed)
 {

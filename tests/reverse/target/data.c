@@ -5,14 +5,13 @@
 typedef unsigned long long u64;
 typedef int (*order_fn)(u32 a, u32 b);
 
-/* ---- a stack machine -------------------------------------------------------------------------- */
+/* ---- a stack machine ------------------------------------------------------------------------- */
 
 enum code { CODE_PUSH, CODE_ADD, CODE_MUL, CODE_SWAP, CODE_DUP, CODE_NOT, CODE_JUMP, CODE_END };
 
-static const unsigned char script[] = {CODE_PUSH, 7,         CODE_PUSH, 3,        CODE_DUP,
-                                       CODE_MUL,  CODE_SWAP, CODE_ADD,  CODE_NOT, CODE_JUMP,
-                                       2,         CODE_END,  CODE_PUSH, 9,        CODE_ADD,
-                                       CODE_END};
+static const unsigned char script[] = {
+    CODE_PUSH, 7,         CODE_PUSH, 3,        CODE_DUP,  CODE_MUL, CODE_SWAP, CODE_ADD,
+    CODE_NOT,  CODE_JUMP, 2,         CODE_END, CODE_PUSH, 9,        CODE_ADD,  CODE_END};
 
 A32 u32 interpret(const unsigned char *at, u32 first)
 {
@@ -52,7 +51,7 @@ A32 u32 interpret(const unsigned char *at, u32 first)
     }
 }
 
-/* ---- a list that is sorted through a function --------------------------------------------------- */
+/* ---- a list that is sorted through a function ------------------------------------------------ */
 
 struct item {
     struct item *next;
@@ -112,7 +111,7 @@ A32 u32 walk(const struct item *item, u32 depth)
     return here + walk(item->next, depth + 1);
 }
 
-/* ---- bytes ---------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 T32 u32 checksum(const unsigned char *bytes, u32 count)
 {
@@ -141,7 +140,7 @@ T32 void copy_text(char *to, const char *from)
         ;
 }
 
-/* ---- long numbers --------------------------------------------------------------------------- */
+/* ---- long numbers ---------------------------------------------------------------------------- */
 
 A32 u64 long_mix(u64 a, u64 b)
 {
