@@ -209,6 +209,8 @@ install: all virtual-board
 	install -m 644 $(B)/virtual-board.so $(DESTDIR)$(PREFIX)/lib/btraced/
 	install -m 644 docs/btraced.1 $(DESTDIR)$(PREFIX)/share/man/man1/btraced.1
 	install -m 644 $(wildcard configs/*.conf) $(DESTDIR)$(PREFIX)/share/btraced/configs/
+	install -d $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
 	install -m 644 $(wildcard configs/virtual/*.elf) \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
 

@@ -57,6 +57,15 @@ static int wait_stopped(const struct coresight_buffer *b)
     return coresight_poll(b->bus, b->base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
 }
 
+static int is_stopped(const struct coresight_buffer *b, bool *stopped)
+{
+    uint32_t status;
+    uint32_t mask = b->tmc ? STS_TMC_READY : FFSR_STOPPED;
+    int rc = coresight_read(b->bus, b->base + (b->tmc ? STS : FFSR), &status);
+    *stopped = rc == 0 && (status & mask) != 0;
+    return rc;
+}
+
 int coresight_buffer_start(struct coresight_buffer *b)
 {
     static const uint16_t zero[] = {RWP, RRP, TRG};
@@ -83,6 +92,13 @@ int coresight_buffer_stop(struct coresight_buffer *b)
     if (rc == 0)
         rc = coresight_read(b->bus, b->base + CTL, &control);
     if (rc != 0 || (control & ENABLE) == 0)
+        return rc;
+    /* The target's program may have stopped it: then there is nothing left to flush. */
+    bool stopped = false;
+    rc = is_stopped(b, &stopped);
+    if (rc == 0 && stopped)
+        return b->tmc ? 0 : coresight_write(b->bus, b->base + CTL, 0);
+    if (rc != 0)
         return rc;
     /* Two writes: a flush that begins before StopFl is set would not stop the formatter. */
     rc = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);

@@ -19,6 +19,7 @@ struct serve {
     const char *listen;
     const char *program;
     const char *record;
+    bool attach;
     bool check_only;
     bool stdio;
     bool recording_only;
@@ -36,7 +37,8 @@ struct serve {
 };
 
 enum {
-    OPT_CHECK = 256,
+    OPT_ATTACH = 256,
+    OPT_CHECK,
     OPT_LISTEN,
     OPT_PROGRAM,
     OPT_RECORD,
@@ -46,6 +48,7 @@ enum {
 
 static const struct option options[] = {
     {"config", required_argument, NULL, 'c'},
+    {"attach", no_argument, NULL, OPT_ATTACH},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"program", required_argument, NULL, OPT_PROGRAM},
@@ -70,6 +73,8 @@ static const char serve_help[] =
     "  --program ELF          the program that runs, instead of the one in the board file\n"
     "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"
     "                         a new numbered one in it if it exists\n"
+    "  --attach               take the target as it is, without a reset: what its trace buffer\n"
+    "                         holds is the history (see btraced arm)\n"
     "  --check-config         read the board file, say what is wrong with it, and end\n"
     "\n"
     "example:\n"
@@ -283,6 +288,15 @@ static int load(struct serve *s)
                 s->command, s->listen);
         return EXIT_USAGE;
     }
+    if (s->attach && !config_has_probe(&s->config)) {
+        fprintf(stderr,
+                "%s: --attach: %s has no [probe], and another GDB server attaches as it "
+                "likes\n",
+                s->command, s->config.path);
+        return EXIT_USAGE;
+    }
+    s->config.attach = s->attach;
+    s->config.probe.connect_under_reset &= !s->attach;
     if (s->record)
         snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->record);
     for (unsigned i = 0; s->program && i < s->config.core_count; i++)
@@ -350,6 +364,8 @@ static int parse_args(int argc, char **argv, struct serve *s)
             s->path = optarg;
         else if (option == OPT_CHECK)
             s->check_only = true;
+        else if (option == OPT_ATTACH && !s->recording_only)
+            s->attach = true;
         else if (option == OPT_LISTEN && !s->recording_only)
             s->listen = optarg;
         else if (option == OPT_STDIO && !s->recording_only)

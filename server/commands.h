@@ -3,7 +3,9 @@
 #ifndef SERVER_COMMANDS_H
 #define SERVER_COMMANDS_H
 
+int cmd_arm(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
+int cmd_probes(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

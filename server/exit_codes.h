@@ -9,6 +9,7 @@ enum exit_code {
     EXIT_USAGE = 2,    /* the command line is wrong */
     EXIT_LISTEN = 3,   /* the address cannot be listened on */
     EXIT_INPUT = 4,    /* a recording, program file or configuration cannot be used */
+    EXIT_PROBE = 5,    /* no probe can be used, or the target behind it does not answer */
 };
 
 #endif

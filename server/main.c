@@ -15,6 +15,8 @@ static const char main_help[] =
     "  record -c BOARD    write a live target's trace to a folder, without GDB\n"
     "  replay RECORDING   serve such a folder to GDB\n"
     "  decode RECORDING   list its packets, instructions, blocks or events\n"
+    "  probes             list the debug probes that are attached\n"
+    "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
     "\n"
     "  --help, --version\n"
     "\n"
@@ -35,10 +37,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"decode", cmd_decode},
-    {"record", cmd_record},
-    {"replay", cmd_replay},
-    {"serve", cmd_serve},
+    {"arm", cmd_arm},       {"decode", cmd_decode}, {"probes", cmd_probes},
+    {"record", cmd_record}, {"replay", cmd_replay}, {"serve", cmd_serve},
 };
 
 int main(int argc, char **argv)
