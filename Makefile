@@ -211,7 +211,7 @@ install: all virtual-board
 	install -m 644 $(wildcard configs/*.conf) $(DESTDIR)$(PREFIX)/share/btraced/configs/
 	install -d $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
-	install -m 644 $(wildcard configs/virtual/*.elf) \
+	install -m 644 $(wildcard configs/virtual/*.elf configs/virtual/*.flm) \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
 
 clean:

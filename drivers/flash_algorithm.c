@@ -144,6 +144,23 @@ static int read_symbols(struct reader *r)
     return 0;
 }
 
+/* What every algorithm has. */
+static int check_symbols(struct reader *r)
+{
+    char text[64];
+    for (unsigned f = 0; f < FLASH_ERASE_CHIP; f++) {
+        if (!r->found[f]) {
+            snprintf(text, sizeof text, "no flash algorithm: no function %s", NAMES[f]);
+            return refuse(r, BT_ERR_FORMAT, text);
+        }
+    }
+    if (r->device_section == 0)
+        return refuse(r, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
+    if (r->device_room < DEVICE_SECTORS + 2 * SECTOR_ENTRY)
+        return refuse(r, BT_ERR_FORMAT, "FlashDevice is cut off");
+    return 0;
+}
+
 /* ---- image --------------------------------------------------------------------------------------
  */
 
@@ -215,10 +232,6 @@ static int find_functions(struct reader *r, size_t sections)
     for (unsigned f = 0; f < FLASH_FUNCTIONS; f++) {
         uint64_t address = r->symbol[f] & ~UINT64_C(1);
         r->algorithm->functions[f] = FLASH_ALGORITHM_NONE;
-        if (!r->found[f] && f < FLASH_ERASE_CHIP) {
-            snprintf(text, sizeof text, "no flash algorithm: no function %s", NAMES[f]);
-            return refuse(r, BT_ERR_FORMAT, text);
-        }
         if (!r->found[f])
             continue;
         if (!executable(r, sections, address)) {
@@ -270,10 +283,6 @@ static int read_sectors(struct reader *r)
 static int read_device(struct reader *r)
 {
     struct flash_algorithm *a = r->algorithm;
-    if (r->device_section == 0)
-        return refuse(r, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
-    if (r->device_room < DEVICE_SECTORS + 2 * SECTOR_ENTRY)
-        return refuse(r, BT_ERR_FORMAT, "FlashDevice is cut off");
     const uint8_t *d = r->data + r->device_offset;
     for (unsigned k = 0; k < FLASH_ALGORITHM_NAME && d[DEVICE_NAME + k] != 0; k++)
         a->name[k] = isprint(d[DEVICE_NAME + k]) ? (char)d[DEVICE_NAME + k] : '?';
@@ -299,6 +308,8 @@ static int read_all(struct reader *r)
     int rc = check_header(r);
     if (rc == 0)
         rc = read_symbols(r);
+    if (rc == 0)
+        rc = check_symbols(r);
     if (rc == 0 && elf_getshdrnum(r->elf, &sections) != 0)
         rc = refuse(r, BT_ERR_FORMAT, "no sections");
     if (rc == 0)

@@ -10,6 +10,9 @@ UMOCKDEV_CFLAGS = $(subst -I,-isystem ,$(shell pkg-config --cflags umockdev-1.0)
 UMOCKDEV_LIBS = $(shell pkg-config --libs umockdev-1.0)
 $(USB_BED_SRC:%.c=$(B)/release/%.o): private CFLAGS += $(UMOCKDEV_CFLAGS)
 
+UNICORN_CFLAGS = $(shell pkg-config --cflags unicorn)
+UNICORN_LIBS = $(shell pkg-config --libs unicorn)
+
 # $(1) variant, $(2) compiler, $(3) flags
 define usb_variant
 $(B)/$(1)/libusbmodel.a: $$(USB_MODEL_SRC:%.c=$(B)/$(1)/%.o)
@@ -18,7 +21,11 @@ $(B)/$(1)/libusbmodel.a: $$(USB_MODEL_SRC:%.c=$(B)/$(1)/%.o)
 $(B)/$(1)/usb/test_%: $(B)/$(1)/tests/usb/unit/test_%.o $(B)/$(1)/tests/unit/unit_main.o \
     $(B)/$(1)/libusbmodel.a $(B)/$(1)/libbtraced.a
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lpthread
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) $$(USB_TEST_LIBS) -lpthread
+
+# Algorithms run on an emulator.
+$(B)/$(1)/tests/usb/unit/test_flash_algorithm.o: private CFLAGS += $$(UNICORN_CFLAGS)
+$(B)/$(1)/usb/test_flash_algorithm: private USB_TEST_LIBS = $$(UNICORN_LIBS)
 
 -include $$(patsubst %.c,$(B)/$(1)/%.d,$$(USB_MODEL_SRC) $$(USB_BED_SRC) \
     $$(wildcard tests/usb/unit/*.c))

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any bytes as the file of a flash algorithm: what is taken holds together. */
+#include <stdlib.h>
+
+#include "drivers/flash_algorithm.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_regions(const struct flash_algorithm *a)
+{
+    uint64_t next = a->start;
+    for (unsigned k = 0; k < a->region_count; k++) {
+        const struct flash_region *region = &a->regions[k];
+        uint32_t start;
+        uint32_t sector;
+        if (region->start != next || region->size % region->sector_size != 0)
+            abort();
+        if (flash_algorithm_sector(a, region->start + region->size - 1, &start, &sector) != 0 ||
+            start - region->start > region->size - sector)
+            abort();
+        next += region->size;
+    }
+    if (next != (uint64_t)a->start + a->size)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct flash_algorithm *a;
+    char why[64] = "";
+    volatile uint8_t sum = 0;
+    if (flash_algorithm_from_memory(data, size, &a, why, sizeof why) != 0) {
+        if (a || why[0] == '\0')
+            abort();
+        return 0;
+    }
+    for (uint32_t k = 0; k < a->image_size; k++)
+        sum ^= a->image[k];
+    for (unsigned f = 0; f < FLASH_FUNCTIONS; f++) {
+        if (a->functions[f] != FLASH_ALGORITHM_NONE && a->functions[f] >= a->image_size)
+            abort();
+    }
+    if (a->image_size == 0 || a->image_size > FLASH_ALGORITHM_IMAGE || a->region_count == 0 ||
+        a->page_size == 0 || a->page_size > FLASH_ALGORITHM_PAGE || a->static_base > a->image_size)
+        abort();
+    check_regions(a);
+    flash_algorithm_close(a);
+    return 0;
+}
