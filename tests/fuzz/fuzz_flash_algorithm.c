@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct flash_algorithm *a;
     char why[64] = "";
-    volatile uint8_t sum = 0;
+    uint8_t sum = 0;
     if (flash_algorithm_from_memory(data, size, &a, why, sizeof why) != 0) {
         if (a || why[0] == '\0')
             abort();
@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (uint32_t k = 0; k < a->image_size; k++)
         sum ^= a->image[k];
+    if (sum != 0 && a->image_size == 0)
+        abort();
     for (unsigned f = 0; f < FLASH_FUNCTIONS; f++) {
         if (a->functions[f] != FLASH_ALGORITHM_NONE && a->functions[f] >= a->image_size)
             abort();
