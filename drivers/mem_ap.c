@@ -188,6 +188,9 @@ int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words,
         if (!run->retry || !worth_again(ap, rc))
             break;
     }
+    /* A last write that is taken and then refused counts as done below. */
+    if (done >= count)
+        done = count - 1;
     ap->fault_address = run->address + (uint64_t)run->step * done;
     return rc;
 }

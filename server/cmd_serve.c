@@ -30,6 +30,7 @@ struct serve {
     struct run_folder folder;
     struct config config;
     struct live live;
+    struct native_server native;
     struct board_process board;
     struct gdb_listener listener;
     bool listening, watching, stopping;
@@ -153,10 +154,13 @@ static void on_impatient(uv_timer_t *timer)
     struct serve *s = timer->data;
     char where[300];
     config_format_address(&s->config.target, where, sizeof where);
-    fprintf(stderr,
-            "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
-            "running?\n",
-            s->command, where, s->config.path);
+    if (s->live.native)
+        fprintf(stderr, "%s: the target does not answer in %u s\n", s->command, PATIENCE_MS / 1000);
+    else
+        fprintf(stderr,
+                "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
+                "running?\n",
+                s->command, where, s->config.path);
     stop(s, EXIT_INPUT);
 }
 
@@ -313,11 +317,17 @@ static int load(struct serve *s)
 static int start(struct serve *s)
 {
     struct message why;
+    const struct trace_sink sink = live_sink(&s->live);
+    bool native = config_has_probe(&s->config);
+    if (native && native_server_open(&s->native, &s->config, &sink, &why))
+        return complain(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
         return complain(s, &why, EXIT_INPUT);
     if (s->config.command &&
         board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
         return complain(s, &why, EXIT_INPUT);
+    if (native)
+        live_use_native(&s->live, &s->native);
     if (live_connect(&s->live))
         return EXIT_INTERNAL;
     uv_timer_start(&s->patience, on_impatient, PATIENCE_MS, 0);
@@ -342,6 +352,7 @@ static int run(struct serve *s)
             stop(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
         uv_loop_close(&s->loop);
+        native_server_stop(&s->native);
         live_release(&s->live);
         code = s->code;
     }

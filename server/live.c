@@ -43,6 +43,9 @@ static void stop_done(struct live *l)
     tell_ready(l, BT_OK);
     gdb_upstream_release_stop(l->upstream);
     gdb_upstream_settle(l->upstream, false);
+    if (l->run_after)
+        gdb_upstream_resume(l->upstream);
+    l->run_after = false;
 }
 
 static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
@@ -117,7 +120,10 @@ static void begin_drain(struct live *l)
 
 static void on_stopped(void *ctx)
 {
-    begin_drain(ctx);
+    struct live *l = ctx;
+    if (live_native_reset(l))
+        l->setup = 0;
+    begin_drain(l);
 }
 
 static void on_resumed(void *ctx)
@@ -157,15 +163,20 @@ void live_was_moved(struct live *l)
 void live_was_reset(struct live *l)
 {
     l->setup = 0;
+    live_native_reset(l);
     live_was_moved(l);
 }
 
+/* The native target tells whether a command has reset it; of another that is not known. */
 static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
+    struct live *l = ctx;
     if (change == GDB_CHANGE_MEMORY)
-        live_code_written(ctx, address, length);
-    else
-        live_was_moved(ctx);
+        live_code_written(l, address, length);
+    else if (change == GDB_CHANGE_REGISTERS || !l->native)
+        live_was_moved(l);
+    else if (live_native_reset(l))
+        live_was_reset(l);
 }
 
 static void on_lost(void *ctx)
@@ -261,16 +272,12 @@ static int start_trace(struct live *l, struct message *why)
 static void on_timer(uv_timer_t *timer)
 {
     struct live *l = timer->data;
-    struct trace_link_stats stats;
-    uint64_t now = uv_hrtime();
-    if (!l->trace)
-        return;
-    trace_link_stats(l->trace, &stats);
+    uint64_t now = uv_hrtime(), bytes = live_bytes(l);
     uint64_t ms = (now - l->rate_time) / 1000000;
     if (ms == 0)
         return;
-    l->rate = (stats.bytes - l->rate_bytes) * 1000 / ms;
-    l->rate_bytes = stats.bytes;
+    l->rate = (bytes - l->rate_bytes) * 1000 / ms;
+    l->rate_bytes = bytes;
     l->rate_time = now;
 }
 
@@ -301,21 +308,27 @@ int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
 
 int live_connect(struct live *l)
 {
+    if (l->native)
+        return live_connect_native(l);
     return upstream_link_start(&l->link, l->loop, &l->config->target, l->upstream) ? BT_ERR_IO
                                                                                    : BT_OK;
 }
 
 void live_stop(struct live *l)
 {
-    if (l->stopping)
+    if (!l->loop || l->stopping)
         return;
     l->stopping = true;
     upstream_link_stop(&l->link);
+    if (l->native && l->moved.data)
+        uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
 }
 
 void live_release(struct live *l)
 {
+    if (!l->loop)
+        return;
     trace_link_stop(l->trace);
     live_record_stop(l);
     pipeline_free(l->pipeline);

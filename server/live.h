@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A live target: run control through its own GDB server, trace from a stream, history in between.
+ * Behind a probe of ours that server is native_server.h, which delivers the trace, too.
  * Everything here is called from the event loop, but where said otherwise.
  *
  * A stop: the other server's reply is kept back, the trace of the last stretch is fetched and
@@ -14,6 +15,7 @@
 #include "server/board_process.h"
 #include "server/btrace_blocks.h"
 #include "server/live_code.h"
+#include "server/native_server.h"
 #include "server/pipeline.h"
 #include "server/recorder.h"
 #include "server/trace_link.h"
@@ -51,8 +53,13 @@ struct live {
     struct live_core cores[CONFIG_MAX_CORES];
     struct gdb_upstream *upstream;
     struct upstream_link link;
-    struct pipeline *pipeline; /* NULL: no core has a trace unit */
-    struct trace_link *trace;
+    struct pipeline *pipeline;    /* NULL: no core has a trace unit */
+    struct trace_link *trace;     /* NULL: the native server delivers it */
+    struct native_server *native; /* NULL: the target has a GDB server of its own */
+    uv_async_t moved;             /* it tells of what no packet tells */
+    unsigned resets;              /* of the native target, that are known here */
+    bool run_after;               /* reset run: what is to come when everything about it is known */
+    _Atomic uint64_t fed;         /* bytes of trace from the native server */
     struct {
         uint8_t *bytes;
         size_t used;
@@ -93,9 +100,19 @@ int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
                void (*ready)(void *ctx, struct live *l, int error),
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why);
 
+/*
+ * For native_server_open(): trace goes to the target's decoders. Before live_start(), which must
+ * follow before any byte comes.
+ */
+struct trace_sink live_sink(struct live *l);
+
+/* Behind live_start(), before live_connect(): the target is that of `native`. */
+void live_use_native(struct live *l, struct native_server *native);
+
 /* Begins to connect to the target's GDB server, which may still have to start. */
 int live_connect(struct live *l);
 
+/* Both also for a target that is all zero. */
 void live_stop(struct live *l);
 void live_release(struct live *l);
 

@@ -14,6 +14,16 @@ static inline int live_thread(const struct live_core *c)
 /* live_trace.c: pipeline, link, and recording if the board file wants it. */
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);
 
+/* live_trace.c: bytes from whoever captures, in its thread. */
+void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
+void live_take_loss(struct live *l, enum bt_gap_cause cause);
+uint64_t live_bytes(const struct live *l);
+
+/* live_native.c */
+int live_connect_native(struct live *l);
+/* The native target was reset since this was asked last. */
+bool live_native_reset(struct live *l);
+
 /* live_trace.c: for a worker thread; work->data is the target. l->drain tells how it ended. */
 void live_drain_work(uv_work_t *work);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands on a live target, and its first screen. */
 #include "server/call_history.h"
-#include "server/live.h"
+#include "server/live_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +23,10 @@ static void line_clock(struct live *l, const struct console *c)
 {
     struct trace_link_stats t;
     char where[300];
+    if (!l->trace) {
+        console_say(c, "trace clock   seen by the probe: %s\n", l->native->sink);
+        return;
+    }
     trace_link_stats(l->trace, &t);
     config_format_address(&l->config->trace, where, sizeof where);
     if (t.connected)
@@ -76,11 +80,9 @@ static void line_ids(const struct live *l, const struct console *c, const struct
 
 static void line_rate(struct live *l, const struct console *c)
 {
-    struct trace_link_stats t;
-    trace_link_stats(l->trace, &t);
     console_say(c, "rate          ");
     say_bytes(c, l->rate, "/s in the last second, ");
-    say_bytes(c, t.bytes, " in all\n");
+    say_bytes(c, live_bytes(l), " in all\n");
 }
 
 static void line_loss(struct live *l, const struct console *c, const struct pipeline_stats *s)
@@ -138,8 +140,11 @@ void live_screen(struct live *l, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
+    if (l->native)
+        print(to, l->native->screen);
     if (!l->pipeline) {
-        console_say(&c, "no trace: the board file names no trace unit\n");
+        console_say(&c, l->native ? "no history: nothing is traced\n"
+                                  : "no trace: the board file names no trace unit\n");
         return;
     }
     pipeline_stats(l->pipeline, &stats);
@@ -334,27 +339,35 @@ static void on_reset(void *ctx, const char *reply, size_t len)
     live_was_reset(l);
 }
 
-/* The other server's own words for it; its answer comes before GDB's next packet does. */
-static int cmd_reset(struct live *l, int core, const char *rest, const struct console *c)
+/* One of the other server's own commands; its answer comes before GDB's next packet does. */
+static int ask_server(struct live *l, const char *text, gdb_upstream_reply_fn reply)
 {
     char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
+    size_t n = strlen(packet);
+    for (const char *p = text; *p && n + 2 < sizeof packet; p++)
+        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
+    return gdb_upstream_ask(l->upstream, packet, n, reply, l);
+}
+
+static int cmd_reset(struct live *l, int core, const char *rest, const struct console *c)
+{
+    bool run = strcmp(rest, "run") == 0;
     (void)core;
     if (!l->config->reset[0])
         return BT_ERR_UNSUPPORTED;
-    if (*rest && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_say(c, "monitor reset, or reset halt: 'continue' runs it\n");
+    if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
+        console_say(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
         return BT_OK;
     }
-    size_t n = strlen(packet);
-    for (const char *p = l->config->reset; *p; p++)
-        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
     gdb_upstream_settle(l->upstream, true);
-    if (gdb_upstream_ask(l->upstream, packet, n, on_reset, l) != BT_OK) {
+    if (ask_server(l, l->config->reset, on_reset) != BT_OK) {
         console_say(c, "the target's GDB server cannot be asked now\n");
         gdb_upstream_settle(l->upstream, false);
-    } else {
-        console_say(c, "reset; the target is halted\n");
+        return BT_OK;
     }
+    l->run_after = run;
+    console_say(c, run ? "reset; the target runs until GDB asks for something\n"
+                       : "reset; the target is halted\n");
     return BT_OK;
 }
 
@@ -381,7 +394,7 @@ static const struct {
     {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
     {"record start", cmd_record_start, "[FOLDER]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, "end that; the folder can be replayed"},
-    {"reset", cmd_reset, "reset the target; it stays halted"},
+    {"reset", cmd_reset, "[halt|run]: reset the target; without run it stays halted"},
     {"version", cmd_version, "version of the server"},
     {"help", cmd_help, "this list"},
 };
@@ -393,7 +406,10 @@ static int cmd_help(struct live *l, int core, const char *rest, const struct con
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    console_say(c, "everything else is for the target's own GDB server\n");
+    if (l->native)
+        native_target_help(c->print, c->to);
+    else
+        console_say(c, "everything else is for the target's own GDB server\n");
     return BT_OK;
 }
 

@@ -13,7 +13,7 @@
 
 /* ---- capture: the link's thread -------------------------------------------------------------- */
 
-static void take_bytes(struct live *l, const uint8_t *data, size_t len)
+void live_take_bytes(struct live *l, const uint8_t *data, size_t len)
 {
     uv_mutex_lock(&l->lock);
     if (l->recorder)
@@ -27,7 +27,7 @@ static void on_bytes(void *ctx, const uint8_t *data, size_t len)
 {
     struct live *l = ctx;
     if (!l->config->buffer) {
-        take_bytes(l, data, len);
+        live_take_bytes(l, data, len);
         return;
     }
     uv_mutex_lock(&l->lock);
@@ -37,7 +37,7 @@ static void on_bytes(void *ctx, const uint8_t *data, size_t len)
     uv_mutex_unlock(&l->lock);
 }
 
-static void take_loss(struct live *l, enum bt_gap_cause cause)
+void live_take_loss(struct live *l, enum bt_gap_cause cause)
 {
     pipeline_lost(l->pipeline, cause, 0);
     uv_mutex_lock(&l->lock);
@@ -56,14 +56,23 @@ static void take_readout(struct live *l)
     l->readout.used = 0;
     uv_mutex_unlock(&l->lock);
     if (n == l->config->buffer)
-        take_loss(l, BT_GAP_OVERWRITTEN);
+        live_take_loss(l, BT_GAP_OVERWRITTEN);
     if (n)
-        take_bytes(l, l->readout.bytes, n);
+        live_take_bytes(l, l->readout.bytes, n);
 }
 
 static void on_again(void *ctx)
 {
-    take_loss(ctx, BT_GAP_LOST_BYTES);
+    live_take_loss(ctx, BT_GAP_LOST_BYTES);
+}
+
+uint64_t live_bytes(const struct live *l)
+{
+    struct trace_link_stats stats;
+    if (!l->trace)
+        return l->fed;
+    trace_link_stats(l->trace, &stats);
+    return stats.bytes;
 }
 
 /* ---- the virtual board's control socket ------------------------------------------------------ */
@@ -102,7 +111,9 @@ void live_drain_work(uv_work_t *work)
     char answer[256];
     bool all;
     l->drain = LIVE_DRAIN_DONE;
-    if (l->config->control.kind == CONFIG_NOWHERE) {
+    if (!l->trace) {
+        all = true; /* it came before the stop */
+    } else if (l->config->control.kind == CONFIG_NOWHERE) {
         all = trace_link_settle(l->trace, QUIET_MS, ms);
     } else if (live_ask_board(l, "flush", answer, sizeof answer) != BT_OK ||
                strncmp(answer, "ok ", 3) != 0) {
@@ -111,7 +122,8 @@ void live_drain_work(uv_work_t *work)
     } else {
         all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
     }
-    take_readout(l);
+    if (l->trace)
+        take_readout(l);
     all = pipeline_drain(l->pipeline, ms) && all;
     if (!all)
         l->drain = LIVE_DRAIN_TIMEOUT;
@@ -130,7 +142,7 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
         return error;
     if (l->config->record_dir[0])
         error = live_record(l, NULL, why);
-    if (!error)
+    if (!error && l->config->trace.kind != CONFIG_NOWHERE)
         error =
             trace_link_start(&l->config->trace, l->config->trace_listens, &sink, &l->trace, why);
     return error;

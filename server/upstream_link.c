@@ -18,7 +18,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct upstream_link *l = handle->data;
     l->socket_open = false;
-    if (!l->stopping)
+    if (!l->stopping && !l->given)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
 }
 
@@ -91,16 +91,42 @@ static void attempt(struct upstream_link *l)
         drop(l);
 }
 
-int upstream_link_start(struct upstream_link *l, uv_loop_t *loop,
-                        const struct config_address *address, struct gdb_upstream *upstream)
+static int init(struct upstream_link *l, uv_loop_t *loop, struct gdb_upstream *upstream)
 {
     memset(l, 0, sizeof *l);
     l->loop = loop;
-    l->address = *address;
     l->upstream = upstream;
     l->request.data = l->lookup.data = l;
     int error = uv_timer_init(loop, &l->retry);
     l->retry.data = l;
+    return error;
+}
+
+int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
+                       struct gdb_upstream *upstream)
+{
+    int error = init(l, loop, upstream);
+    if (!error)
+        error = uv_pipe_init(loop, &l->socket.pipe, 0);
+    if (error)
+        return error;
+    l->given = l->socket_open = true;
+    l->address.kind = CONFIG_UNIX;
+    l->socket.handle.data = l;
+    error = uv_pipe_open(&l->socket.pipe, fd);
+    if (error)
+        return error;
+    l->connected = true;
+    uv_read_start(&l->socket.stream, on_alloc, on_read);
+    gdb_upstream_connected(upstream);
+    return 0;
+}
+
+int upstream_link_start(struct upstream_link *l, uv_loop_t *loop,
+                        const struct config_address *address, struct gdb_upstream *upstream)
+{
+    int error = init(l, loop, upstream);
+    l->address = *address;
     if (!error)
         attempt(l);
     return error;

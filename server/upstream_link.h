@@ -24,12 +24,17 @@ struct upstream_link {
     bool socket_open; /* the handle is in use */
     bool connected;
     bool stopping;
+    bool given; /* the socket: there is no other */
     char buffer[65536];
 };
 
 /* Begins to connect. gdb_upstream_connected() follows, also after each loss. 0 or a uv error. */
 int upstream_link_start(struct upstream_link *l, uv_loop_t *loop,
                         const struct config_address *address, struct gdb_upstream *upstream);
+
+/* The same on a socket that is connected already, which it closes; nothing comes after its loss. */
+int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
+                       struct gdb_upstream *upstream);
 
 /* Sends; for gdb_upstream_new(), with the link as context. */
 void upstream_link_send(void *link, const void *bytes, size_t len);

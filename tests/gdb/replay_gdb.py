@@ -71,7 +71,7 @@ class Suite:
                 print(f"#   {line}")
             sys.stdout.flush()
         for server in Server.running:
-            server.process.kill()
+            server.kill()
         sys.exit(1 if failed else 0)
 
 
@@ -158,13 +158,13 @@ class Server:
     running = []
 
     def __init__(self, recording, *options, listen="127.0.0.1:0", command=("replay",),
-                 environ=()):
+                 environ=(), below=()):
         self.lines = []
         self.ready = threading.Event()
         self.port = None
         expect(os.access(BTRACED, os.X_OK), f"no program {BTRACED}")
         self.process = subprocess.Popen(
-            [BTRACED, *command, "--listen", listen, *options, str(recording)],
+            [*below, BTRACED, *command, "--listen", listen, *options, str(recording)],
             env=dict(environment(), **dict(environ)), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         Server.running.append(self)
@@ -172,7 +172,7 @@ class Server:
         self.reader.start()
         self.ready.wait(PATIENCE)
         if self.port is None:
-            self.process.kill()
+            self.kill()
             raise Failed("server is not ready: " + "".join(self.lines)[:300])
 
     def _read(self):
@@ -192,14 +192,20 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)[1])
 
+    def kill(self):
+        self.process.kill()
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+
     def stop(self):
         Server.running.remove(self)
-        self.process.send_signal(signal.SIGTERM)
+        self.terminate()
         try:
             stdout = self.process.stdout.read()
             code = self.process.wait(PATIENCE)
         finally:
-            self.process.kill()
+            self.kill()
         self.reader.join(PATIENCE)
         expect(code == 0, f"server ended with {code}: {self.stderr[-600:]}")
         equal(stdout, "", "standard output of the server")
@@ -212,7 +218,7 @@ class Server:
             self.stop()
         else:
             Server.running.remove(self)
-            self.process.kill()
+            self.kill()
             self.process.wait()
         self.process.stdout.close()
 

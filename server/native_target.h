@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A Cortex-M behind a probe of ours as the target of a GDB session: run control, registers,
+ * memory, breakpoints, flash, reset. Everything here belongs to one thread, which may wait for USB.
+ *
+ * A probe that is pulled makes every question an error, and ends what runs; it is looked for again
+ * at the next question, and once a second. Then the core is halted, and what was set is set again.
+ */
+#ifndef SERVER_NATIVE_TARGET_H
+#define SERVER_NATIVE_TARGET_H
+
+#include "drivers/cortex_m.h"
+#include "drivers/trace_stream.h"
+#include "protocol/gdb_session.h"
+#include "server/console.h"
+#include "server/native_flash.h"
+#include "server/native_trace.h"
+#include "server/probe_link.h"
+
+#include <stdatomic.h>
+
+#define NATIVE_POINTS 128 /* breakpoints and watchpoints of GDB */
+
+/* One of GDB's, and as what it was placed. */
+struct native_point {
+    struct gdb_breakpoint asked;
+    enum cortex_m_point placed;
+};
+
+/* Where the value of a further register comes from. */
+struct native_register {
+    unsigned first; /* enum cortex_m_register */
+    bool pair;      /* with the next one above it: d0 is s0 and s1 */
+};
+
+struct native_target {
+    const struct config *config;
+    struct probe_link link;
+    struct cortex_m core;
+    struct adiv5_connect_options wake; /* what the core's port is woken up with, behind a reset */
+    struct native_flash flash;
+    struct native_trace trace;
+    struct gdb_session *session;
+    /* Tells, in this thread, that the halted core is elsewhere than it was: reset, or come back. */
+    void (*moved)(void *ctx);
+    void *ctx;
+    _Atomic unsigned resets;
+    struct native_register extra[GDB_EXTRA_MAX];
+    struct gdb_register described[GDB_EXTRA_MAX];
+    unsigned extra_count;
+    struct native_point points[NATIVE_POINTS];
+    unsigned point_count;
+    uint32_t values[CORTEX_M_REGISTERS]; /* of this halt, if values_known */
+    bool values_known;
+    bool running;     /* the core, as far as the session knows */
+    bool interrupted; /* a halt was asked for */
+    bool halted_once; /* since it was opened: the first halt is ours */
+    bool gone;        /* the probe; is_open of the link tells of the moment */
+    bool mask_interrupts;
+    unsigned errors;  /* looks at the running core that failed in a row */
+    uint64_t looked;  /* at the core, or for the probe: microseconds */
+    unsigned pause;   /* ms to the next look at a core that runs */
+    uint32_t caught;  /* CORTEX_M_CATCH_* */
+    uint32_t told[3]; /* the exception that was told of last: number, CFSR, HFSR */
+    char said[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
+};
+
+/*
+ * Opens the probe, the core and its trace units, which complete `config`; the core is neither
+ * halted nor reset, but as the board file says (connect_under_reset). `config` must outlive the
+ * target; `sink` is copied, and gets bytes in the thread that calls, from the first resume or halt
+ * on. Returns 0, or a bt_error with *why filled: what is wrong and what to do. Close in all cases.
+ */
+int native_target_open(struct native_target *t, struct config *config,
+                       const struct trace_sink *sink, struct message *why);
+
+/* Takes all breakpoints away, lets the core run or leaves it halted as the board file says, and
+ * lets go of the probe. */
+void native_target_close(struct native_target *t);
+
+/* Operations of gdb_session_init(), with a struct native_target as context; t->session must be set
+ * before the session has input. */
+extern const struct gdb_target native_target_ops;
+
+/* What goes on without questions: looks at a core that runs, at the trace, for a probe that is
+ * gone. To be called when native_target_pause() is over, or more often. */
+void native_target_tick(struct native_target *t);
+
+/* Milliseconds. */
+unsigned native_target_pause(const struct native_target *t);
+
+/* Lines for the first screen: probe, wire, core, state. */
+void native_target_screen(struct native_target *t, gdb_print_fn print, void *to);
+
+/* Lines on the `monitor` commands that only this target has. */
+void native_target_help(gdb_print_fn print, void *to);
+
+#endif

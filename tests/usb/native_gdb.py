@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`btraced serve` on a modelled probe: below the bed's program, with a board file of the test."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+
+from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped, environment, expect, folder,  # noqa: E402
+                        tool)
+
+BED = ROOT / "build/release/umockdev_probe"
+
+BOARD = """[board]
+name = model
+[probe]
+type = cmsis-dap
+{probe}
+[trace]
+{trace}
+{more}
+[core m]
+type = {core}
+{core_keys}
+"""
+
+
+def board_file(probe="", trace="sink = none", more="", core="Cortex-M4", core_keys=""):
+    """Path of a board file in a folder of its own."""
+    path = folder() / "model.conf"
+    path.write_text(BOARD.format(probe=probe, trace=trace, more=more, core=core,
+                                 core_keys=core_keys))
+    return path
+
+
+def bed(*options):
+    """The command that the server runs below."""
+    tool("umockdev-wrapper")
+    if not BED.exists():
+        raise Skipped("no modelled probe: make usb-tests")
+    return [str(BED), *map(str, options), "--"]
+
+
+def children(pid):
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [int(word) for word in path.read_text().split()]
+    return found
+
+
+class Native(Server):
+    """Options of the bed, then the keys of board_file()."""
+
+    def __init__(self, *options, path=None, **keys):
+        self.path = path or board_file(**keys)
+        super().__init__(self.path, "-c", command=("serve",), below=bed(*options))
+
+    def terminate(self):
+        for pid in children(self.process.pid):
+            os.kill(pid, signal.SIGTERM)
+
+    def kill(self):
+        if self.process.poll() is None:
+            for pid in children(self.process.pid):
+                os.kill(pid, signal.SIGKILL)
+        self.process.kill()
+
+
+def whole_session(server, *commands):
+    """All that GDB prints: where it loses its target, it swallows what comes between commands."""
+    line = [tool(GDB), "-q", "-nx", "-batch"]
+    for command in [*SETTINGS, f"target extended-remote 127.0.0.1:{server.port}", *commands]:
+        line += ["-ex", command]
+    return subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env=environment(),
+                          timeout=PATIENCE).stdout
+
+
+def refused(*options, path=None, **keys):
+    """(exit code, standard error) of a server that does not come up."""
+    done = subprocess.run([*bed(*options), BTRACED, "serve", "--listen", "127.0.0.1:0", "-c",
+                           str(path or board_file(**keys))], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=PATIENCE, env=environment())
+    expect(done.stdout == "", f"standard output: {done.stdout[:200]}")
+    return done.returncode, done.stderr

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock GDB debugs a Cortex-M through the probe drivers: modelled probe, small modelled core. Its
+program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""
+
+import re
+import time
+
+from native_gdb import Native, refused, whole_session
+from live_gdb import Wire
+from replay_gdb import Suite, equal, expect, frame, gdb, has, lacks, value
+
+suite = Suite()
+NOP, ADDS, STR, BRANCH = 0x08000044, 0x08000046, 0x08000048, 0x0800004a
+COUNTER = 0x20000100
+
+
+def session(server, *commands):
+    return gdb(server.port, commands, connect="target extended-remote")
+
+
+@suite.test("native: the first screen, and an end without leftovers")
+def _():
+    with Native() as server:
+        has(server.stderr, r"^probe         Model CMSIS-DAP, serial \S+, firmware")
+        has(server.stderr, r"^wire          SWD at 1.000 MHz")
+        has(server.stderr, r"^core          Cortex-M4 r0p1")
+        has(server.stderr, r"^state         running$")
+
+
+@suite.test("native: registers of the core, its system and its FPU")
+def _():
+    with Native() as server:
+        s = session(server, "info registers", "set $r5=0x11223344", "set $psp=0x20001230",
+                    "set $primask=1", "set $s1=1.5", "set $d2=-2.0", "set $fpscr=0x10000",
+                    "maintenance flush register-cache", "p/x $r5", "p/x $psp", "p/x $primask",
+                    "p $s1", "p $d0", "p $d2", "p/x $fpscr", "p/x $sp", "set $pc=0x08000044",
+                    "stepi", "p/x $pc", "info threads")
+        for name in ("r0", "r12", "sp", "lr", "pc", "xpsr", "msp", "psp", "primask", "basepri",
+                     "faultmask", "control"):
+            has(s["info registers"], rf"^{name} ")
+        equal(value(s["p/x $r5"]), 0x11223344, "r5")
+        equal(value(s["p/x $psp"]), 0x20001230, "psp")
+        equal(value(s["p/x $primask"]), 1, "primask")
+        equal(value(s["p/x $fpscr"]), 0x10000, "fpscr")
+        has(s["p $s1"], r"= 1\.5$")
+        has(s["p $d0"], r"= 0\.125$")
+        has(s["p $d2"], r"= -2$")
+        equal(value(s["p/x $sp"]), 0x20008000, "sp")
+        equal(value(s["p/x $pc"]), ADDS, "PC after a jump and a step")
+        has(s["info threads"], r'"Cortex-M4" \(thread mode\)')
+        lacks(s.text, "warning: .*(register|description)")
+
+
+@suite.test("native: memory, also where it ends and where there is none")
+def _():
+    with Native() as server:
+        s = session(server, "set *(int *)0x20000200=0x12345678", "set *(char *)0x20000205=0x5a",
+                    "set *(short *)0x20000206=0x1234", "x/4xb 0x20000200", "x/2xh 0x20000204",
+                    "x/8xw 0x0800fff0", "x/xw 0x60000000", "set *(int *)0x60000000=1",
+                    "x/xw 0xe000ed00", "monitor why")
+        has(s["x/4xb 0x20000200"], r"0x78\s+0x56\s+0x34\s+0x12")
+        has(s["x/2xh 0x20000204"], r"0x5a00\s+0x1234")
+        has(s["x/8xw 0x0800fff0"], r"^0x800fff0:(\s+0x00000000){4}$")
+        has(s["x/8xw 0x0800fff0"], r"Cannot access memory at address 0x8010000")
+        has(s["x/xw 0x60000000"], r"Cannot access memory at address 0x60000000")
+        has(s["set *(int *)0x60000000=1"], r"Cannot access memory at address 0x60000000")
+        has(s["x/xw 0xe000ed00"], r"0x41[0-9a-f]{6}$", "CPUID")
+        has(s["monitor why"], r"^no access to 0x60000000: ")
+
+
+@suite.test("native: breakpoints, steps, continue")
+def _():
+    with Native() as server:
+        s = session(server, f"break *{ADDS:#x}", "continue", "p/x $pc", "p $r0", "continue",
+                    "p $r0", "stepi", "p/x $pc", "delete", f"hbreak *{BRANCH:#x}", "continue",
+                    "p/x $pc", "stepi", "p/x $pc", f"tbreak *{STR:#x}", "continue", "p/x $pc",
+                    f"x/2xh {ADDS:#x}")
+        equal([int(x, 16) for x in re.findall(r"= (0x\w+)", "\n".join(s.all("p/x $pc")))],
+              [ADDS, STR, BRANCH, NOP, STR], "PC")
+        first, second = (int(has(o, r"= (\d+)")[1]) for o in s.all("p $r0"))
+        equal(second, (first + 1) & 0xff if first == 0xff else first + 1, "r0 a round later")
+        has(s["continue"], r"^Breakpoint 1, ")
+        has(s[f"x/2xh {ADDS:#x}"], r"0x3001\s+0x6010")
+
+
+@suite.test("native: watchpoints tell what was changed")
+def _():
+    with Native() as server:
+        s = session(server, f"watch *(int *){COUNTER:#x}", "continue", "continue", "p/x $pc",
+                    "delete", f"rwatch *(int *){COUNTER:#x}", "delete",
+                    f"awatch *(int *){COUNTER:#x}", "continue")
+        old, new = (int(x) for x in re.findall(r"value = (\d+)", s.all("continue")[1]))
+        equal(new, old + 1, "new value")
+        equal(value(s["p/x $pc"]), BRANCH if value(s["p/x $pc"]) == BRANCH else NOP, "PC")
+        has(s.all("continue")[2], r"^Hardware access \(read/write\) watchpoint 3")
+
+
+@suite.test("native: more breakpoints than there are comparators")
+def _():
+    with Native() as server, Wire(server) as wire:
+        for at in range(6):
+            equal(wire.ask(f"Z1,{0x08000100 + 8 * at:x},2"), "OK", "Z1")
+        has(wire.ask("Z1,8000200,2"), r"^E\..*breakpoint|^E\..*comparator")
+        equal(wire.ask("Z1,8000100,2"), "OK", "Z1 of one that is there")
+        equal(wire.ask("z1,8000100,2"), "OK", "z1")
+        equal(wire.ask("z1,8000100,2"), "OK", "z1 of one that is gone")
+        equal(wire.ask("Z1,8000200,2"), "OK", "Z1 after one was removed")
+        equal(wire.ask("Z0,8000200,2"), "OK", "Z0 on the same place")
+        equal(wire.ask("z1,8000200,2"), "OK", "z1 of a place that is shared")
+        wire.set_pc(0x08000200)
+        wire.write(0x08000200, 0xbf00bf00)
+        wire.set_pc(0x080001fe)
+        wire.ask("X80001fe,2:" + "\x00\xbf")
+        has(wire.resume(), r"^T05swbreak:;")
+        equal(wire.pc(), 0x08000200, "PC at the breakpoint that stayed")
+
+
+@suite.test("native: Ctrl-C halts, reset begins anew")
+def _():
+    with Native() as server, Wire(server) as wire:
+        has(wire.run_while(lambda: False), r"^T02thread:1;")
+        equal(wire.monitor("reset"), "reset; the target is halted\n", "monitor reset")
+        equal(wire.pc(), 0x08000040, "PC behind a reset")
+        wire.step()
+        has(wire.ask("vRun;"), r"^T05")
+        equal(wire.pc(), 0x08000040, "PC behind vRun")
+        wire.step()
+        wire.send(frame("R0"))
+        has(wire.ask("?"), r"^T05")
+        equal(wire.pc(), 0x08000040, "PC behind R")
+        has(wire.monitor("reset run"), r"runs until GDB asks")
+        time.sleep(0.1)
+        expect(wire.pc() != 0x08000040, "reset run left the core where it was")
+        has(wire.monitor("reset sideways"), "not 'sideways'")
+
+
+@suite.test("native: its own monitor commands")
+def _():
+    with Native() as server, Wire(server) as wire:
+        has(wire.monitor("probe"), r"^line errors   0 since")
+        has(wire.monitor("fault"), r"^no exception")
+        has(wire.monitor("vector_catch"), r": hardfault$")
+        has(wire.monitor("vector_catch bus hardfault"), r": bus hardfault$")
+        has(wire.monitor("vector_catch reset"), r": reset$")
+        has(wire.monitor("vector_catch none"), r": nothing$")
+        has(wire.monitor("vector_catch x"), r"^not 'x'")
+        has(wire.monitor("mask_interrupts on"), r"do not enter")
+        has(wire.monitor("mask_interrupts x"), r"^on or off")
+        has(wire.monitor("help"), r"^monitor vector_catch")
+        has(wire.monitor("nothing"), r"^unknown command")
+
+
+@suite.test("native: packets that make no sense get an error")
+def _():
+    bad = ["g1", "p", "p100", "pzz", "P0=1", "P0", "Pff=00000000", "G00", "m", "m1", "m1,", "m0,0",
+           "m123456789,4", "M20000000,2:00", "X20000000,4:a", "Z0", "Z0,1", "Z9,1,2",
+           "Z0,123456789,2", "Z2,20000000,0", "z0,,", "Hg7", "Tzz", "vCont;q", "vCont;s:7",
+           "vFlashErase:", "vFlashErase:0", "vFlashWrite:0", "qXfer:features:read:x:0,10",
+           "qXfer:memory-map:read::0,0", "c1ffffffff", "Q0"]
+    with Native() as server, Wire(server) as wire:
+        for packet in bad:
+            answer = wire.ask(packet)
+            expect(answer == "" if packet in ("Q0",) else answer[:1] == "E",
+                   f"{packet}: {answer!r}")
+        has(wire.ask("g"), r"^[0-9a-f]{136}")
+
+
+@suite.test("native: HID, JTAG, a port of version 2")
+def _():
+    for options, probe in ((["--v1"], ""), (["--jtag"], "wire = jtag"), (["--dpv2"], ""),
+                           (["--wrap-1k", "--packet-count", "1"], "clock = 4000000")):
+        with Native(*options, probe=probe) as server:
+            s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc")
+            equal(value(s["p/x $pc"]), STR, f"{options}: PC")
+
+
+@suite.test("native: a bad line costs time only")
+def _():
+    with Native("--fault", "wait=40") as server:
+        s = session(server, "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200",
+                    f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc", "monitor probe")
+        has(s["x/xw 0x20000200"], "0x12345678")
+        equal(value(s["p/x $pc"]), STR, "PC")
+
+
+@suite.test("native: a probe that is pulled makes errors, never silence")
+def _():
+    with Native("--unplug-after", "300") as server:
+        text = whole_session(server, "continue", "stepi", "continue", "monitor probe",
+                             "info threads", "echo still here\\n")
+        has(text, r"^the probe does not answer: is it unplugged\?")
+        has(text, "Could not read registers")
+        has(text, r"^state         not known: the probe does not answer")
+        has(text, r"\(the probe does not answer\)")
+        has(text, r"^still here")
+        has(server.stderr, r"^btraced: the probe does not answer any more")
+
+
+@suite.test("native: every packet is answered while the probe is away")
+def _():
+    with Native("--unplug-after", "300") as server, Wire(server) as wire:
+        wire.send(frame("vCont;c"))
+        answers = [wire.reply(), wire.reply()]
+        expect(answers[0][:1] == "O" and answers[1][:3] == "T02", f"stop: {answers}")
+        for packet in ("g", "p0", "m20000000,4", "P0=00000000", "M20000000,1:00", "Z1,8000044,2",
+                       "vCont;s", "vCont;c"):
+            has(wire.ask(packet), r"^E", f"reply to {packet}")
+        has(wire.monitor("fault"), r"^not known: the probe does not answer")
+        has(wire.monitor("why"), r"^the probe does not answer")
+        has(wire.monitor("probe"), r"^state         not known")
+        has(wire.ask("?"), r"^T05")
+
+
+@suite.test("native: what goes wrong at the start is told")
+def _():
+    code, text = refused(probe="serial = NOSUCH")
+    equal(code, 4, "exit code")
+    has(text, r"^btraced serve: .*NOSUCH")
+    code, text = refused("--jtag", "--unplug-after", "40")
+    equal(code, 4, "exit code of a probe that goes at once")
+    has(text, r"^btraced serve: ")
+    code, text = refused("--fault", "skip=1,noack=1")
+    equal(code, 4, "exit code of a silent wire")
+    has(text, r"^btraced serve: .*(no answer|does not answer)")
+
+
+@suite.test("native: what is left behind")
+def _():
+    with Native(probe="at_exit = halt") as server:
+        session(server, f"break *{ADDS:#x}", "continue")
+        s = session(server, "p/x $pc")
+        expect(value(s["p/x $pc"]) in (NOP, ADDS, STR, BRANCH), "PC after GDB has left")
+
+
+if __name__ == "__main__":
+    suite.run()
