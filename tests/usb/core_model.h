@@ -30,7 +30,8 @@ enum core_point {
 struct core_trace {
     bool etm; /* it traces */
     uint32_t etmcr;
-    uint64_t rate; /* bytes a second that the sink takes, more overflows; 0: any */
+    uint64_t rate; /* bytes a second that the sink takes; 0: any */
+    bool stall;    /* more stops the core, else it overflows */
 };
 
 /* Register numbers are DCRSR selectors: 0..15, 16 xPSR, 17 MSP, 18 PSP, 20 CONTROL..PRIMASK,

@@ -348,8 +348,9 @@ static int set_trace(void *ctx, const struct core_trace *t)
             r = qemu_link_command(&c->link, NULL, "flush");
         c->trace.etm = false;
     }
-    if (r == 0 && t->rate != c->trace.rate)
-        r = qemu_link_command(&c->link, NULL, "pace %llu", (unsigned long long)t->rate);
+    if (r == 0 && (t->rate != c->trace.rate || t->stall != c->trace.stall))
+        r = qemu_link_command(&c->link, NULL, "pace %llu%s", (unsigned long long)t->rate,
+                              t->stall ? " stall" : "");
     if (r == 0 && t->etm && !c->trace.etm)
         r = qemu_link_command(&c->link, NULL, "etmcr %x", t->etmcr);
     if (r == 0 && t->etm && !c->trace.etm)
@@ -391,8 +392,8 @@ int core_qemu_start(struct core_qemu *c, const struct qemu_link_options *o, char
     memset(c, 0, sizeof *c);
     if (qemu_link_start(&c->link, o, message, size) < 0)
         return -1;
-    /* The gdbstub sends stops only to who has asked once. */
-    if (qemu_link_packet(&c->link, "?") < 0 ||
+    /* The gdbstub answers `p` and `P` only to who has read its description. */
+    if (qemu_link_packet(&c->link, "qXfer:features:read:target.xml:0,10") < 0 ||
         qemu_link_reply(&c->link, body, sizeof body, STOP_MS) <= 0 || go(c) < 0) {
         snprintf(message, size, "QEMU's gdbstub does not answer");
         return -1;
@@ -402,6 +403,8 @@ int core_qemu_start(struct core_qemu *c, const struct qemu_link_options *o, char
 
 void core_qemu_stop(struct core_qemu *c)
 {
+    if (halt(c) == 0)
+        qemu_link_packet(&c->link, "qRcmd,71756974"); /* quit */
     qemu_link_stop(&c->link);
 }
 

@@ -4,16 +4,18 @@
 
 #include <string.h>
 
-#define PPB_MASK     0xfff00000u
-#define PPB          0xe0000000u
-#define PAGE         0xfffu
-#define ID_REGISTERS 0xfd0u
-#define DEMCR_TRCENA (1u << 24)
-#define TPIU_ENFCONT (1u << 1)
-#define FFCR_ENFTC   (1u << 0)
-#define TCR_ITMENA   (1u << 0)
-#define TCR_TXENA    (1u << 3)
-#define DWT_SOURCES  (1u << 12 | 1u << 16) /* PC samples, exceptions */
+#define PPB_MASK      0xfff00000u
+#define PPB           0xe0000000u
+#define PAGE          0xfffu
+#define ID_REGISTERS  0xfd0u
+#define DEMCR_TRCENA  (1u << 24)
+#define TPIU_ENFCONT  (1u << 1)
+#define FFCR_ENFTC    (1u << 0)
+#define ETMCR_OPTIONS 0x10000900u /* timestamps, ETMEN, branch output */
+#define ETMCR_STALL   (1u << 7)
+#define TCR_ITMENA    (1u << 0)
+#define TCR_TXENA     (1u << 3)
+#define DWT_SOURCES   (1u << 12 | 1u << 16) /* PC samples, exceptions */
 
 /* Offsets from the table; the last entry is a component that is not there. */
 static const uint32_t rom_table[] = {
@@ -22,7 +24,7 @@ static const uint32_t rom_table[] = {
 
 void coresight_model_init(struct coresight_model *m, const struct core_model *core)
 {
-    static const struct frame_options options = {0};
+    static const struct frame_options options = {.repeat_id_period = 8};
     memset(m, 0, sizeof *m);
     m->core = *core;
     m->cortex_m3 = (cs_scs_read(m, 0xd00) >> 4 & 0xfff) == 0xc23;
@@ -30,7 +32,7 @@ void coresight_model_init(struct coresight_model *m, const struct core_model *co
     for (unsigned i = 0; i < CS_FPB_CODE; i++)
         m->fp_set[i] = 1;
     m->dwt_ctrl = CS_DWT_COUNT << 28;
-    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102, .locked = true};
+    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
     m->itm.locked = true;
     m->etb.locked = true;
     m->etb.stopped = true;
@@ -156,10 +158,12 @@ static uint64_t sink_rate(const struct coresight_model *m)
 /* Tells a core with a trace unit what the registers say; what it made before is taken. */
 static void set_trace(struct coresight_model *m)
 {
-    struct core_trace t = {.etm = cs_etm_tracing(m), .etmcr = m->etm.reg[0]};
+    struct core_trace t = {.etm = cs_etm_tracing(m), .etmcr = m->etm.reg[0] & ETMCR_OPTIONS};
     const struct core_trace *now = &m->trace;
     t.rate = t.etm ? sink_rate(m) : now->rate;
-    if (t.etm == now->etm && t.rate == now->rate && (!t.etm || t.etmcr == now->etmcr))
+    t.stall = t.etm ? m->etm.reg[0] & ETMCR_STALL : now->stall;
+    if (t.etm == now->etm && t.rate == now->rate && t.stall == now->stall &&
+        (!t.etm || t.etmcr == now->etmcr))
         return;
     m->core.ops->set_trace(m->core.ctx, &t);
     m->trace = t;

@@ -62,8 +62,7 @@ struct cs_etm {
 };
 
 struct cs_tpiu {
-    uint32_t cspsr, acpr, sppr, ffcr;
-    bool locked;
+    uint32_t cspsr, acpr, sppr, ffcr; /* no software lock on a Cortex-M */
 };
 
 struct cs_itm {

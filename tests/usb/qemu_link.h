@@ -44,7 +44,8 @@ struct qemu_link {
 int qemu_link_start(struct qemu_link *l, const struct qemu_link_options *o, char *message,
                     size_t size);
 
-/* Ends QEMU, waits for it and removes the folder; also after a start that failed. */
+/* Waits for QEMU to end if it was told to, else ends it, and removes the folder; also after a start
+ * that failed. */
 void qemu_link_stop(struct qemu_link *l);
 
 /*

@@ -16,11 +16,12 @@
 
 #include "tests/usb/qemu_link.h"
 
-#define TRIES   500
-#define TRY_NS  20000000
-#define SYNCFR  1024
-#define FIFO    256 /* bytes: the unit's own, and those of the bus behind it */
-#define CCER_M4 0x18541800
+#define TRIES      500
+#define TRY_NS     20000000
+#define QUIT_TRIES 100
+#define SYNCFR     1024
+#define FIFO       256 /* bytes: the unit's own, and those of the bus behind it */
+#define CCER_M4    0x18541800
 
 static struct sockaddr_un address_of(const struct qemu_link *l, const char *name)
 {
@@ -133,15 +134,12 @@ void qemu_link_stop(struct qemu_link *l)
         if (l->folder[0])
             unlink(a.sun_path);
     }
-    if (l->pid > 0) {
-        kill(l->pid, SIGTERM); /* so that the truth is written to the end */
-        const struct timespec pause = {.tv_nsec = TRY_NS};
-        for (unsigned i = 0; i < TRIES / 5 && !ended(l); i++)
-            nanosleep(&pause, NULL);
-        if (!ended(l)) {
-            kill(l->pid, SIGKILL);
-            waitpid(l->pid, NULL, 0);
-        }
+    const struct timespec pause = {.tv_nsec = TRY_NS};
+    for (unsigned i = 0; i < QUIT_TRIES && !ended(l); i++)
+        nanosleep(&pause, NULL);
+    if (!ended(l)) {
+        kill(l->pid, SIGKILL);
+        waitpid(l->pid, NULL, 0);
     }
     if (l->folder[0])
         rmdir(l->folder);

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char umock_options_usage[] =
     "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
@@ -12,7 +13,7 @@ const char umock_options_usage[] =
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
     "  --core qemu:BOARD,ELF  the core is QEMU's (mps2-an385, netduinoplus2), running ELF\n"
-    "  --plugin FILE    its trace unit, else $BTRACED_BOARD or build/virtual-board.so\n"
+    "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
     "  --etb-words N    size of the ETB, else 1024\n"
@@ -129,6 +130,19 @@ static int parse_probe(struct umock_options *o, int option, char *text)
     return 0;
 }
 
+/* The plugin of this build: beside the folder of this program. */
+static const char *built_plugin(struct umock_options *o)
+{
+    char exe[200];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    char *slash;
+    exe[n > 0 ? n : 0] = '\0';
+    slash = strrchr(exe, '/');
+    snprintf(o->plugin, sizeof o->plugin, "%.*s/../virtual-board.so",
+             slash ? (int)(slash - exe) : 0, exe);
+    return o->plugin;
+}
+
 int umock_options_parse(struct umock_options *o, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -157,7 +171,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
     const char *plugin = getenv("BTRACED_BOARD");
     int c;
     *o = (struct umock_options){.faults = ""};
-    o->qemu.plugin = plugin ? plugin : "build/virtual-board.so";
+    o->qemu.plugin = plugin ? plugin : built_plugin(o);
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
         if (parse_probe(o, c, optarg) < 0)
             return -1;

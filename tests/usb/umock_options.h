@@ -12,6 +12,7 @@ struct umock_options {
     struct usb_faults usb;
     struct qemu_link_options qemu; /* machine: NULL for the built-in core */
     char machine[64];
+    char plugin[256]; /* the default */
     struct core_qemu_flash flash;
     const char *faults;
     const char *report;

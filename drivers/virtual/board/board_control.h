@@ -27,7 +27,9 @@
  *   caught    number of the exception that did since the last time; 0: none
  *   etmcr VALUE
  *             the trace unit begins anew with this main control register; trace must be off
- *   pace RATE bytes a second of the port (decimal); what does not fit overflows. 0: no limit
+ *   pace RATE, pace RATE stall
+ *             bytes a second of the port (decimal); what does not fit overflows, or waits.
+ *             0: no limit
  *
  * Replies: "ok BYTES" (written to the output so far), for status "ok BYTES NAME=VALUE...", for
  * what was read "ok BYTES VALUE", or "error REASON".

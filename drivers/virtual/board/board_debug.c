@@ -43,6 +43,16 @@ static bool parse_point(const char *line, struct board_debug_order *o)
     return o->kind == BOARD_DEBUG_POINT || strcmp(on, "off") == 0;
 }
 
+static bool parse_pace(const char *line, struct board_debug_order *o)
+{
+    char stall[8] = "", end;
+    int n = sscanf(line, "pace %" SCNu64 " %7s%c", &o->value, stall, &end);
+
+    o->kind = BOARD_DEBUG_PACE;
+    o->what = stall[0];
+    return n == 1 || (n == 2 && strcmp(stall, "stall") == 0);
+}
+
 static bool parse_word(const char *line, struct board_debug_order *o)
 {
     const struct {
@@ -87,8 +97,8 @@ bool board_debug_parse(const char *line, struct board_debug_order *o)
         o->kind = BOARD_DEBUG_CATCH;
     else if (sscanf(line, "etmcr %" SCNx64 "%c", &o->value, &end) == 1)
         o->kind = BOARD_DEBUG_ETMCR;
-    else if (sscanf(line, "pace %" SCNu64 "%c", &o->value, &end) == 1)
-        o->kind = BOARD_DEBUG_PACE;
+    else if (parse_pace(line, o))
+        return true;
     else
         return parse_word(line, o) || parse_point(line, o);
     return true;
@@ -110,10 +120,10 @@ void board_debug_reply(const struct board_debug_order *o, char *reply, size_t si
 /* ---- orders -----------------------------------------------------------------------------------
  */
 
-static void pace(struct board *b, uint64_t rate)
+static void pace(struct board *b, uint64_t rate, bool stall)
 {
     b->options.rate = rate;
-    b->options.drop = rate > 0;
+    b->options.drop = rate > 0 && !stall;
     board_port_pace(&b->port, rate);
 }
 
@@ -156,7 +166,7 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
         done = board_unit_reprogram(&c->unit, &b->options) == 0;
         break;
     case BOARD_DEBUG_PACE:
-        pace(b, o->value);
+        pace(b, o->value, o->what != '\0');
         break;
     case BOARD_DEBUG_NONE:
         break;

@@ -35,7 +35,7 @@ enum board_debug_kind {
 /* One command, and its answer. */
 struct board_debug_order {
     enum board_debug_kind kind;
-    char what; /* of a point: x, r, w or a */
+    char what; /* of a point: x, r, w or a; of a pace: 0 drops */
     bool failed;
     uint32_t address; /* or register, or mask */
     uint32_t size;
