@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`btraced probes` and `btraced arm` on the modelled probe: what they say, and what they refuse."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BED = ROOT / "build/release/umockdev_probe"
+BTRACED = pathlib.Path(os.environ.get("BTRACED", ROOT / "build/btraced")).resolve()
+SYS = "$UMOCKDEV_DIR/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
+NODE = "/dev/bus/usb/001/002"
+# Without the right to pass over file modes even root is refused.
+PLAIN = "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-all"
+LOCKED = f"echo 'Model CMSIS-DAP' >{SYS}/product; echo MODEL0001 >{SYS}/serial; " \
+         f"chmod 000 $UMOCKDEV_DIR{NODE}; exec {PLAIN} "
+BUSY = "int libusb_claim_interface(void *h, int i); " \
+       "int libusb_claim_interface(void *h, int i) { (void)h, (void)i; return -6; }"
+PROBE = "[probe]\ntype = cmsis-dap\n"
+CORE = "[core cpu0]\ntype = Cortex-M4\n"
+ETB = "[trace]\nsink = etb\n"
+failed = 0
+
+
+def report(name, problem):
+    global failed
+    failed += bool(problem)
+    print(f"FAIL probes: {name}: {problem}" if problem else f"PASS probes: {name}", flush=True)
+
+
+def bed(command, options=()):
+    return subprocess.run([BED, *options, "--", "sh", "-c", command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+
+
+def check(name, done, code, *parts):
+    text = " ".join(done.stdout.split())
+    missing = [p for p in parts if p not in text]
+    problem = ""
+    if done.returncode != code:
+        problem = f"exit code {done.returncode}, not {code}: {text}"
+    elif missing:
+        problem = f"{missing} not in: {text}"
+    report(name, problem)
+
+
+def listing(folder):
+    for options in ([], ["--v1"], ["--jtag", "--dpv2"]):
+        check(" ".join(["list"] + options), bed(f"{BTRACED} probes", options), 0,
+              "btraced Model CMSIS-DAP", "type cmsis-dap", "usb 1209:0001", "serial MODEL0001",
+              "firmware 1.0.0", "wires SWD JTAG", "SWO UART streamed", "speed 480 Mbit/s")
+    done = subprocess.run(["umockdev-run", "--", BTRACED, "probes"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    check("list nothing", done, 5, "no probe is attached")
+    check("list without permission", bed(LOCKED + f"{BTRACED} probes"), 5, "Model CMSIS-DAP",
+          f"problem no permission to open {NODE}: install the udev rules 60-btraced.rules")
+    shim = folder / "busy.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", shim], input=BUSY, text=True,
+                   check=True)
+    check("list one in use", bed(f"LD_PRELOAD={shim}:$LD_PRELOAD exec {BTRACED} probes"), 5,
+          "Model CMSIS-DAP", "problem cannot use probe 'Model CMSIS-DAP': interface 0 is in use by "
+          "another program")
+    check("list takes no arguments", bed(f"{BTRACED} probes x"), 2, "takes no arguments")
+
+
+def refusals(folder):
+    board = folder / "board.conf"
+
+    def arm(name, text, code, *parts, before="", options=()):
+        board.write_text(text)
+        check(name, bed(f"{before}{BTRACED} arm -c {board}", options), code, *parts)
+
+    arm("another serial number", PROBE + "serial = X9\n" + ETB + CORE, 5,
+        "no probe with serial number 'X9', 1 others")
+    arm("other USB numbers", PROBE + "usb = 0d28:0204\n" + ETB + CORE, 5,
+        "no probe 0d28:0204, 1 others")
+    arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE, 0, "armed")
+    arm("no permission", PROBE + ETB + CORE, 5,
+        f"no permission to open probe {NODE} (1209:0001): install the udev rules", before=LOCKED)
+    arm("an access port that is not there", PROBE + "ap = 3\n" + ETB + CORE, 5, "access port 3",
+        "there is: ap = 0 is AHB")
+    arm("a target that is silent", PROBE + ETB + CORE, 5, "the target does not answer",
+        options=["--fault", "noack=100000"])
+    arm("a buffer that the chip has not", PROBE + "[trace]\nsink = tmc\n" + CORE, 5,
+        "no history: this chip has no TMC; there is: sink = etb")
+    arm("no buffer", PROBE + "[trace]\nsink = swo\nswo_rate = 1M\ntrace_clock = 16M\n" + CORE, 2,
+        "has no buffer to record into")
+    arm("no probe", "[target]\nconnect = :1\n" + ETB + CORE, 2, "has no [probe]")
+
+
+def counters(path):
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {name: int(value) for name, value in lines}
+
+
+def leaves_alone(folder):
+    """Neither a reset nor an access that the rules forbid, on either wire."""
+    board, report_file = folder / "board.conf", folder / "report"
+    setup = "[setup]\n0x20000000 = 0x12345678\n0x20000000 = set 0x80000000\n"
+    for wire, options in (("swd", []), ("jtag", ["--jtag"]), ("swd", ["--v1", "--dpv2"])):
+        board.write_text(PROBE + f"wire = {wire}\n" + ETB + setup + CORE)
+        done = bed(f"{BTRACED} arm -c {board}", ["--report", report_file, *options])
+        check(" ".join(["arm over", wire, *options]), done, 0,
+              "armed: ETB, 4096 bytes at 0xe0043000", f"serve --attach -c {board}")
+        got = counters(report_file)
+        bad = {n: got[n] for n in ("resets", "locked-writes", "untraced", "sub-word", "bad-key",
+                                   "malformed", "oversized", "unaligned") if got[n]}
+        report(" ".join(["arm breaks no rule over", wire, *options]), str(bad) if bad else "")
+
+
+def main():
+    if not shutil.which("umockdev-wrapper"):
+        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if required else 'SKIP'} probes: 'umockdev-wrapper' is not installed")
+        return int(required)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        listing(folder)
+        refusals(folder)
+        leaves_alone(folder)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
