@@ -82,6 +82,14 @@ int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *op
     return 0;
 }
 
+void cmsis_dap_replug(struct cmsis_dap_model *c)
+{
+    struct cmsis_dap_options options = c->options;
+    struct cmsis_dap_counters counters = c->counters;
+    cmsis_dap_init(c, &options, c->dap);
+    c->counters = counters;
+}
+
 static void put_text(struct cmsis_dap_writer *w, const char *text)
 {
     size_t size = text ? strlen(text) + 1 : 0;

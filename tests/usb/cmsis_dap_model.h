@@ -103,6 +103,9 @@ struct cmsis_dap_model {
 int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *options,
                    struct dap_model *dap);
 
+/* The probe has been unplugged and plugged in again: it starts anew, but for the counters. */
+void cmsis_dap_replug(struct cmsis_dap_model *c);
+
 /* One command packet arrives. Executed at once, but for QueueCommands. */
 void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t size);
 

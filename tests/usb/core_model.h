@@ -26,6 +26,14 @@ enum core_point {
     CORE_POINT_ACCESS,
 };
 
+/* How the trace unit is set; a core without one ignores it. */
+struct core_trace {
+    bool etm; /* it traces */
+    uint32_t etmcr;
+    uint64_t rate; /* bytes a second that the sink takes; 0: any */
+    bool stall;    /* more stops the core, else it overflows */
+};
+
 /* Register numbers are DCRSR selectors: 0..15, 16 xPSR, 17 MSP, 18 PSP, 20 CONTROL..PRIMASK,
  * 0x21 FPSCR, 0x40..0x5f. */
 struct core_model_ops {
@@ -41,6 +49,18 @@ struct core_model_ops {
     int (*set_point)(void *ctx, enum core_point kind, uint32_t address, uint32_t size, bool on);
     /* Takes up to `size` bytes of trace that the core's ETM made; returns how many. */
     size_t (*trace)(void *ctx, uint8_t *bytes, size_t size);
+
+    /*
+     * Those below may be NULL. With set_trace() trace() gives only what was made while it was on;
+     * without, the model throws away what comes while it is off.
+     */
+    int (*set_trace)(void *ctx, const struct core_trace *t);
+    /* Whole packets of the ITM; the same way as trace(). */
+    size_t (*instrumentation)(void *ctx, uint8_t *bytes, size_t size);
+    /* DHCSR and DEMCR were written: C_DEBUGEN, C_MASKINTS and the vector catch bits. */
+    int (*set_debug)(void *ctx, uint32_t dhcsr, uint32_t demcr);
+    /* The system control space, but for its debug registers, is in read_memory(). */
+    bool owns_system;
 };
 
 struct core_model {

@@ -21,18 +21,38 @@ static const struct identity {
     {CS_ETB, 0x907, CLASS_CORESIGHT, 2},  {CS_ROM, 0x4c4, CLASS_ROM, 0},
 };
 
-uint32_t cs_identification(uint32_t base, unsigned offset)
+/* Those that tell a Cortex-M3 from an M4. */
+static uint16_t part_of(const struct coresight_model *m, const struct identity *id)
+{
+    if (!m->cortex_m3)
+        return id->part;
+    switch (id->base) {
+    case CS_SCS:
+        return 0x000;
+    case CS_TPIU:
+        return 0x923;
+    case CS_ETM:
+        return 0x924;
+    case CS_ROM:
+        return 0x4c3;
+    default:
+        return id->part;
+    }
+}
+
+uint32_t cs_identification(const struct coresight_model *m, uint32_t base, unsigned offset)
 {
     const struct identity *id = identities;
     while (id->base != base && id->base != CS_ROM)
         id++;
+    uint16_t part = part_of(m, id);
     switch (offset) {
     case 0xfd0: /* PIDR4: continuation 4 */
         return 4;
     case 0xfe0:
-        return id->part & 0xff;
+        return part & 0xff;
     case 0xfe4: /* identity 0x3b, low half */
-        return 0xb0u | id->part >> 8;
+        return 0xb0u | part >> 8;
     case 0xfe8:
         return (uint32_t)id->revision << 4 | 0xb; /* JEP106 used, identity high half */
     case 0xff0:

@@ -4,13 +4,18 @@
 
 #include <string.h>
 
-#define PPB_MASK     0xfff00000u
-#define PPB          0xe0000000u
-#define PAGE         0xfffu
-#define ID_REGISTERS 0xfd0u
-#define DEMCR_TRCENA (1u << 24)
-#define TPIU_ENFCONT (1u << 1)
-#define FFCR_ENFTC   (1u << 0)
+#define PPB_MASK      0xfff00000u
+#define PPB           0xe0000000u
+#define PAGE          0xfffu
+#define ID_REGISTERS  0xfd0u
+#define DEMCR_TRCENA  (1u << 24)
+#define TPIU_ENFCONT  (1u << 1)
+#define FFCR_ENFTC    (1u << 0)
+#define ETMCR_OPTIONS 0x10000900u /* timestamps, ETMEN, branch output */
+#define ETMCR_STALL   (1u << 7)
+#define TCR_ITMENA    (1u << 0)
+#define TCR_TXENA     (1u << 3)
+#define DWT_SOURCES   (1u << 12 | 1u << 16) /* PC samples, exceptions */
 
 /* Offsets from the table; the last entry is a component that is not there. */
 static const uint32_t rom_table[] = {
@@ -19,20 +24,30 @@ static const uint32_t rom_table[] = {
 
 void coresight_model_init(struct coresight_model *m, const struct core_model *core)
 {
-    static const struct frame_options options = {0};
+    static const struct frame_options options = {.repeat_id_period = 8};
     memset(m, 0, sizeof *m);
     m->core = *core;
+    m->cortex_m3 = (cs_scs_read(m, 0xd00) >> 4 & 0xfff) == 0xc23;
     m->fp_ctrl = 0x260;
     for (unsigned i = 0; i < CS_FPB_CODE; i++)
         m->fp_set[i] = 1;
     m->dwt_ctrl = CS_DWT_COUNT << 28;
-    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102, .locked = true};
+    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
     m->itm.locked = true;
     m->etb.locked = true;
     m->etb.stopped = true;
+    m->etb.words = CS_ETB_WORDS;
     memset(m->etb.ram, 0xa5, sizeof m->etb.ram);
     cs_etm_reset(m);
     frame_builder_init(&m->frames, &options, &m->framed);
+}
+
+int coresight_model_set_etb(struct coresight_model *m, uint32_t words)
+{
+    if (words > CS_ETB_MAX)
+        return -1;
+    m->etb.words = words;
+    return 0;
 }
 
 void coresight_model_release(struct coresight_model *m)
@@ -89,12 +104,19 @@ static void drain(struct coresight_model *m)
     m->framed.size -= used;
 }
 
+static bool formatted(const struct coresight_model *m)
+{
+    if (cs_etb_capturing(m))
+        return m->etb.ffcr & FFCR_ENFTC;
+    return m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
+}
+
 static void take_trace(struct coresight_model *m)
 {
     uint8_t bytes[256];
     size_t n;
     bool etb = cs_etb_capturing(m);
-    bool framed = etb ? m->etb.ffcr & FFCR_ENFTC : m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
+    bool framed = formatted(m);
     while ((n = m->core.ops->trace(m->core.ctx, bytes, sizeof bytes)) > 0) {
         if (!etb && framed)
             frame_builder_full_sync(&m->frames);
@@ -106,13 +128,68 @@ static void take_trace(struct coresight_model *m)
     }
 }
 
+/* The DWT's packets, if ITM and DWT let them out. */
+static void take_instrumentation(struct coresight_model *m)
+{
+    const uint32_t enabled = TCR_ITMENA | TCR_TXENA;
+    uint8_t bytes[256];
+    size_t n;
+    bool on = (m->itm.tcr & enabled) == enabled && m->dwt_ctrl & DWT_SOURCES &&
+              m->scs.demcr & DEMCR_TRCENA;
+    while ((n = m->core.ops->instrumentation(m->core.ctx, bytes, sizeof bytes)) > 0) {
+        if (!on)
+            continue;
+        if (formatted(m))
+            frame_builder_write(&m->frames, m->itm.tcr >> 16 & 0x7f, bytes, n);
+        else if (!cs_etb_capturing(m))
+            cs_swo_put(m, bytes, n);
+        drain(m);
+    }
+}
+
+/* Bytes a second that the sink takes of the ETM: SWO in UART mode has ten bits a byte. */
+static uint64_t sink_rate(const struct coresight_model *m)
+{
+    if (cs_etb_capturing(m) || !m->tpiu.sppr)
+        return 0;
+    return CS_TRACE_CLOCK / (m->tpiu.acpr + 1) / 10 * 15 / 16; /* IDs of the frames */
+}
+
+/* Tells a core with a trace unit what the registers say; what it made before is taken. */
+static void set_trace(struct coresight_model *m)
+{
+    struct core_trace t = {.etm = cs_etm_tracing(m), .etmcr = m->etm.reg[0] & ETMCR_OPTIONS};
+    const struct core_trace *now = &m->trace;
+    t.rate = t.etm ? sink_rate(m) : now->rate;
+    t.stall = t.etm ? m->etm.reg[0] & ETMCR_STALL : now->stall;
+    if (t.etm == now->etm && t.rate == now->rate && t.stall == now->stall &&
+        (!t.etm || t.etmcr == now->etmcr))
+        return;
+    m->core.ops->set_trace(m->core.ctx, &t);
+    m->trace = t;
+}
+
+static void flow(struct coresight_model *m)
+{
+    bool was_halted = m->flowed_halted;
+    m->flowed_halted = m->scs.halted;
+    if (m->core.ops->set_trace)
+        set_trace(m);
+    if (m->core.ops->trace && (m->core.ops->set_trace || cs_etm_tracing(m)))
+        take_trace(m);
+    if (m->core.ops->instrumentation)
+        take_instrumentation(m);
+    /* Behind a core that stands still, the port completes its frame. */
+    if (m->scs.halted && !was_halted && !cs_etb_capturing(m) && formatted(m))
+        frame_builder_flush(&m->frames);
+}
+
 void coresight_model_run(struct coresight_model *m)
 {
     cs_scs_poll(m);
     if (m->etm.prog_reads && --m->etm.prog_reads == 0)
         m->etm.prog = m->etm.reg[0] >> 10 & 1;
-    if (cs_etm_tracing(m) && m->core.ops->trace)
-        take_trace(m);
+    flow(m);
     drain(m);
 }
 
@@ -129,10 +206,17 @@ static bool trace_off(struct coresight_model *m, uint32_t base)
     return true;
 }
 
+static uint32_t rom_entry(const struct coresight_model *m, unsigned index)
+{
+    uint32_t entry = index < sizeof rom_table / sizeof *rom_table ? rom_table[index] : 0;
+    bool missing = (CS_ROM + (entry & ~PAGE)) == CS_ETB && m->etb.words == 0;
+    return missing ? entry & ~1u : entry;
+}
+
 static uint32_t read_component(struct coresight_model *m, uint32_t base, unsigned offset)
 {
     if (offset >= ID_REGISTERS)
-        return cs_identification(base, offset);
+        return cs_identification(m, base, offset);
     if (trace_off(m, base))
         return 0;
     switch (base) {
@@ -153,7 +237,7 @@ static uint32_t read_component(struct coresight_model *m, uint32_t base, unsigne
     default: /* CS_ROM; 0xfcc: the AP sees system memory too */
         if (offset == 0xfcc)
             return 1;
-        return offset / 4 < sizeof rom_table / sizeof *rom_table ? rom_table[offset / 4] : 0;
+        return rom_entry(m, offset / 4);
     }
 }
 
@@ -200,7 +284,7 @@ static bool ppb_answers(struct coresight_model *m, uint32_t address, unsigned si
     }
     for (unsigned i = 0; i < sizeof bases / sizeof *bases; i++) {
         if ((address & ~PAGE) == bases[i])
-            return true;
+            return bases[i] != CS_ETB || m->etb.words > 0;
     }
     return false;
 }

@@ -24,12 +24,14 @@
 
 #define CS_BASE 0xe00ff003u /* of the MEM-AP */
 
-#define CS_FPB_CODE   6
-#define CS_FPB_ALL    8
-#define CS_DWT_COUNT  4
-#define CS_ETB_WORDS  1024u
-#define CS_ETM_WORDS  0x84
-#define CS_SWO_BUFFER 4096u
+#define CS_FPB_CODE    6
+#define CS_FPB_ALL     8
+#define CS_DWT_COUNT   4
+#define CS_ETB_WORDS   1024u /* unless the board says something else */
+#define CS_ETB_MAX     65536u
+#define CS_ETM_WORDS   0x84
+#define CS_TRACE_CLOCK 64000000u /* Hz, of the SWO's divider */
+#define CS_SWO_BUFFER  4096u
 
 struct cs_scs {
     uint32_t dhcsr; /* the control bits */
@@ -43,7 +45,8 @@ struct cs_scs {
 };
 
 struct cs_etb {
-    uint32_t ram[CS_ETB_WORDS];
+    uint32_t ram[CS_ETB_MAX];
+    uint32_t words; /* 0: the board has none */
     uint32_t rrp, rwp, trg, ctl, ffcr;
     bool full;
     bool stopped;
@@ -59,8 +62,7 @@ struct cs_etm {
 };
 
 struct cs_tpiu {
-    uint32_t cspsr, acpr, sppr, ffcr;
-    bool locked;
+    uint32_t cspsr, acpr, sppr, ffcr; /* no software lock on a Cortex-M */
 };
 
 struct cs_itm {
@@ -83,6 +85,8 @@ struct cs_counters {
 /* Fields are for tests to look at; only the counters may be written. */
 struct coresight_model {
     struct core_model core;
+    struct core_trace trace; /* as the core was told */
+    bool cortex_m3;          /* by CPUID; else an M4 */
     struct cs_scs scs;
     struct cs_etb etb;
     struct cs_etm etm;
@@ -95,6 +99,7 @@ struct coresight_model {
     uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
     bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
     struct cs_counters counters;
+    bool flowed_halted; /* core was halted when trace flowed last */
     struct frame_builder frames;
     struct trace_bytes framed; /* not yet in the ETB or on the SWO pin */
     uint8_t swo[CS_SWO_BUFFER];
@@ -105,6 +110,9 @@ struct coresight_model {
 /* core.ops and its context must outlive the model. Release frees what init took. */
 void coresight_model_init(struct coresight_model *m, const struct core_model *core);
 void coresight_model_release(struct coresight_model *m);
+
+/* Another size of the ETB, up to CS_ETB_MAX words, or 0 for a board without one. 0, or -1. */
+int coresight_model_set_etb(struct coresight_model *m, uint32_t words);
 
 /* The system as the MEM-AP sees it; valid as long as `m`. */
 struct model_bus coresight_model_bus(struct coresight_model *m);
@@ -146,7 +154,7 @@ uint32_t cs_itm_read(struct coresight_model *m, unsigned offset);
 void cs_itm_write(struct coresight_model *m, unsigned offset, unsigned size, uint32_t value);
 
 /* Identification registers 0xfd0..0xffc of the component at `base`. */
-uint32_t cs_identification(uint32_t base, unsigned offset);
+uint32_t cs_identification(const struct coresight_model *m, uint32_t base, unsigned offset);
 
 /* LAR and LSR. True when the offset was one of them. */
 bool cs_lock_write(bool *locked, unsigned offset, uint32_t value);

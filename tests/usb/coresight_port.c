@@ -5,6 +5,7 @@
 #define SSPSR        0x00b
 #define FFCR_ENFCONT (1u << 1)
 #define FFCR_TRIGIN  (1u << 8)
+#define LAR          0xfb0
 #define LSR          0xfb4
 #define DEVID        0xfc8
 #define DEVTYPE      0xfcc
@@ -28,8 +29,6 @@ uint32_t cs_tpiu_read(struct coresight_model *m, unsigned offset)
         return 8;
     case 0x304:
         return t->sppr ? t->ffcr : FFCR_ENFCONT | FFCR_TRIGIN;
-    case LSR:
-        return 1u | (t->locked ? 2u : 0u);
     case DEVID:
         return 0xca1;
     case DEVTYPE:
@@ -42,12 +41,6 @@ uint32_t cs_tpiu_read(struct coresight_model *m, unsigned offset)
 void cs_tpiu_write(struct coresight_model *m, unsigned offset, uint32_t value)
 {
     struct cs_tpiu *t = &m->tpiu;
-    if (cs_lock_write(&t->locked, offset, value))
-        return;
-    if (t->locked) {
-        m->counters.locked_writes++;
-        return;
-    }
     switch (offset) {
     case 0x004:
         if (value == 1 || value == 2 || value == 8)
@@ -63,6 +56,8 @@ void cs_tpiu_write(struct coresight_model *m, unsigned offset, uint32_t value)
         break;
     case 0x304:
         t->ffcr = (value & FFCR_ENFCONT) | FFCR_TRIGIN;
+        break;
+    case LAR: /* clients that know of no difference write it */
         break;
     default:
         m->counters.ignored_writes++;

@@ -68,6 +68,13 @@ void cs_scs_reset(struct coresight_model *m)
     }
 }
 
+/* What the core itself must know of DHCSR and DEMCR. */
+static void tell_core(struct coresight_model *m)
+{
+    if (m->core.ops->set_debug)
+        m->core.ops->set_debug(m->core.ctx, m->scs.dhcsr, m->scs.demcr);
+}
+
 static uint32_t read_dhcsr(struct coresight_model *m)
 {
     struct cs_scs *s = &m->scs;
@@ -105,6 +112,7 @@ static void write_dhcsr(struct coresight_model *m, uint32_t value)
     /* Without C_DEBUGEN the other bits do not hold. */
     s->dhcsr = value & C_DEBUGEN ? value & DHCSR_WRITABLE : 0;
     cs_points_apply(m);
+    tell_core(m);
     bool halt = s->dhcsr & C_HALT;
     if (s->halted && !halt) {
         m->counters.maskints_races += (old ^ value) & C_MASKINTS && value & C_DEBUGEN;
@@ -137,8 +145,15 @@ static void write_aircr(struct coresight_model *m, uint32_t value)
         coresight_model_reset(m);
 }
 
-uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
+/* Registers without a debug function: those of a core that has none of its own. */
+static uint32_t read_system(struct coresight_model *m, unsigned offset)
 {
+    uint8_t b[4] = {0};
+    if (m->core.ops->owns_system) {
+        if (m->core.ops->read_memory(m->core.ctx, CS_SCS + offset, b, sizeof b) < 0)
+            return 0;
+        return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    }
     switch (offset) {
     case ICTR:
         return 2;
@@ -146,6 +161,26 @@ uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
         return 0x410fc241;
     case AIRCR:
         return 0xfa050000;
+    case MVFR0:
+        return 0x10110021;
+    case MVFR1:
+        return 0x11000011;
+    default:
+        return 0;
+    }
+}
+
+static void write_system(struct coresight_model *m, unsigned offset, uint32_t value)
+{
+    const uint8_t b[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                          (uint8_t)(value >> 24)};
+    if (m->core.ops->owns_system)
+        m->core.ops->write_memory(m->core.ctx, CS_SCS + offset, b, sizeof b);
+}
+
+uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
+{
+    switch (offset) {
     case DFSR:
         return m->scs.dfsr;
     case DHCSR:
@@ -154,12 +189,8 @@ uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
         return m->scs.dcrdr;
     case DEMCR:
         return m->scs.demcr;
-    case MVFR0:
-        return 0x10110021;
-    case MVFR1:
-        return 0x11000011;
     default:
-        return 0;
+        return read_system(m, offset);
     }
 }
 
@@ -183,8 +214,10 @@ void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value)
         break;
     case DEMCR:
         m->scs.demcr = value & DEMCR_WRITABLE;
+        tell_core(m);
         break;
     default:
+        write_system(m, offset, value);
         break;
     }
 }

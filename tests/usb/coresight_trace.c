@@ -110,7 +110,7 @@ void cs_etb_store(struct coresight_model *m, uint32_t word)
 {
     struct cs_etb *b = &m->etb;
     b->ram[b->rwp] = word;
-    b->rwp = (b->rwp + 1) % CS_ETB_WORDS;
+    b->rwp = (b->rwp + 1) % b->words;
     b->full |= b->rwp == 0;
 }
 
@@ -127,14 +127,14 @@ uint32_t cs_etb_read(struct coresight_model *m, unsigned offset)
     uint32_t value;
     switch (offset) {
     case 0x004:
-        return CS_ETB_WORDS;
+        return b->words;
     case 0x00c:
         return (b->full ? 1u : 0u) | (b->stopped ? 0xcu : 0u);
     case 0x010:
         if (cs_etb_capturing(m))
             return UINT32_MAX;
         value = b->ram[b->rrp];
-        b->rrp = (b->rrp + 1) % CS_ETB_WORDS;
+        b->rrp = (b->rrp + 1) % b->words;
         return value;
     case 0x014:
         return b->rrp;
@@ -212,20 +212,20 @@ void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value)
     }
     switch (offset) {
     case 0x014:
-        b->rrp = value % CS_ETB_WORDS;
+        b->rrp = value % b->words;
         break;
     case 0x018:
-        b->rwp = value % CS_ETB_WORDS;
+        b->rwp = value % b->words;
         break;
     case 0x01c:
-        b->trg = value % CS_ETB_WORDS;
+        b->trg = value % b->words;
         break;
     case 0x020:
         write_ctl(m, value);
         break;
     case 0x024:
         b->ram[b->rwp] = value;
-        b->rwp = (b->rwp + 1) % CS_ETB_WORDS;
+        b->rwp = (b->rwp + 1) % b->words;
         break;
     case 0x304:
         write_ffcr(m, value);

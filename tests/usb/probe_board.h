@@ -16,9 +16,11 @@
 struct probe_board_options {
     unsigned packet_size;
     unsigned packet_count;
-    bool dpv2;                     /* DPIDR of version 2, starts dormant */
-    bool jtag;                     /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
-    bool wrap_1k;                  /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
+    bool dpv2;    /* DPIDR of version 2, starts dormant */
+    bool jtag;    /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
+    bool wrap_1k; /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
+    bool no_etb;
+    unsigned etb_words;            /* 0: CS_ETB_WORDS */
     const struct core_model *core; /* NULL: the built-in core */
 };
 

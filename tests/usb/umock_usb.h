@@ -13,6 +13,12 @@ struct umock_usb;
 /* Makes the test bed with the device in it. `u` must outlive it. NULL with a message on stderr. */
 struct umock_usb *umock_usb_new(struct usb_probe *u);
 
+/* Pulls the cable: what is queued ends, the device leaves the bus. Nothing if it is out. */
+void umock_usb_unplug(struct umock_usb *m);
+
+/* Plugs it in again, also after a fault that unplugged it. 0, or -1 with a message on stderr. */
+int umock_usb_replug(struct umock_usb *m);
+
 void umock_usb_free(struct umock_usb *m);
 
 #endif

@@ -1,40 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled CMSIS-DAP probe
- * on USB. Exits with the command's code (124: killed by a signal, 125: the bed did not come up).
+ * on USB, and so do the processes that it starts. Exits with the command's code (124: killed by a
+ * signal, 125: the bed did not come up).
  */
-#include <getopt.h>
+#include <glib-unix.h>
 #include <stdlib.h>
 #include <string.h>
 #include <umockdev.h>
 #include <unistd.h>
 
-#include "tests/usb/umock_usb.h"
+#include "tests/usb/umock_control.h"
+#include "tests/usb/umock_options.h"
 
 #define EXIT_SIGNAL 124
 #define EXIT_BED    125
 
-static const char usage[] =
-    "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
-    "  --v1             HID probe, else v2 with bulk endpoints\n"
-    "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
-    "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
-    "  --packet-size N, --packet-count N\n"
-    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N\n"
-    "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
-    "  --report FILE    counters of what the command did, when it is done\n";
-
 struct run {
     GMainLoop *loop;
     int code;
-};
-
-struct arguments {
-    struct probe_board_options board;
-    struct usb_faults usb;
-    const char *faults;
-    const char *report;
-    bool hid;
 };
 
 static void child_done(GPid pid, gint status, gpointer data)
@@ -60,76 +44,6 @@ static void enter_mock(char **argv)
     execvp(again[0], again);
     perror("umockdev-wrapper");
     exit(EXIT_BED);
-}
-
-static void parse(int argc, char **argv, struct arguments *a)
-{
-    static const struct option options[] = {
-        {"v1", no_argument, NULL, '1'},
-        {"jtag", no_argument, NULL, 'j'},
-        {"dpv2", no_argument, NULL, '2'},
-        {"wrap-1k", no_argument, NULL, 'w'},
-        {"packet-size", required_argument, NULL, 's'},
-        {"packet-count", required_argument, NULL, 'c'},
-        {"fault", required_argument, NULL, 'f'},
-        {"unplug-after", required_argument, NULL, 'u'},
-        {"stall-after", required_argument, NULL, 't'},
-        {"short-after", required_argument, NULL, 'h'},
-        {"lose-after", required_argument, NULL, 'l'},
-        {"report", required_argument, NULL, 'r'},
-        {NULL, 0, NULL, 0},
-    };
-    int c;
-    while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-        unsigned number = optarg ? (unsigned)strtoul(optarg, NULL, 0) : 0;
-        switch (c) {
-        case '1':
-            a->hid = true;
-            break;
-        case 'j':
-            a->board.jtag = true;
-            break;
-        case '2':
-            a->board.dpv2 = true;
-            break;
-        case 'w':
-            a->board.wrap_1k = true;
-            break;
-        case 's':
-            a->board.packet_size = number;
-            break;
-        case 'c':
-            a->board.packet_count = number;
-            break;
-        case 'f':
-            a->faults = optarg;
-            break;
-        case 'u':
-            a->usb.unplug_after = number;
-            break;
-        case 't':
-            a->usb.stall_after = number;
-            break;
-        case 'h':
-            a->usb.short_after = number;
-            break;
-        case 'l':
-            a->usb.lose_after = number;
-            break;
-        case 'r':
-            a->report = optarg;
-            break;
-        default:
-            fputs(usage, stderr);
-            exit(EXIT_BED);
-        }
-    }
-    if (optind == argc) {
-        fputs(usage, stderr);
-        exit(EXIT_BED);
-    }
-    if (a->hid)
-        a->board.packet_size = 64;
 }
 
 static int run_command(char **argv)
@@ -159,29 +73,78 @@ static int write_report(const char *path, const struct probe_board *b)
     return fclose(out);
 }
 
-int main(int argc, char **argv)
+/* Trace flows into its sink also while no client looks. */
+static gboolean on_trace(gint fd, GIOCondition condition, gpointer data)
 {
-    struct arguments a = {.faults = ""};
-    enter_mock(argv);
-    parse(argc, argv, &a);
-    struct probe_board *board = g_new0(struct probe_board, 1);
+    struct probe_board *board = data;
+    struct core_qemu *core = board->system.core.ctx;
+    (void)fd;
+    (void)condition;
+    coresight_model_run(&board->system);
+    return core->link.dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+}
+
+static int run_bed(struct umock_options *o, struct probe_board *board, char **command)
+{
     struct usb_probe usb;
-    if (probe_board_init(board, &a.board) < 0 || probe_board_faults(board, a.faults) < 0) {
-        fprintf(stderr, "umockdev_probe: bad packet size, packet count or fault\n");
-        return EXIT_BED;
-    }
-    usb_probe_init(&usb, board, a.hid);
-    usb.faults = a.usb;
+    struct umock_control *control = NULL;
+    int code = EXIT_BED;
+    usb_probe_init(&usb, board, o->hid);
+    usb.faults = o->usb;
     struct umock_usb *bed = umock_usb_new(&usb);
-    if (!bed)
-        return EXIT_BED;
-    int code = run_command(argv + optind);
-    if (a.report && write_report(a.report, board) < 0) {
-        perror(a.report);
+    if (bed && o->control && !(control = umock_control_new(o->control, bed, &usb)))
+        perror(o->control);
+    if (bed && (control || !o->control))
+        code = run_command(command);
+    if (o->report && write_report(o->report, board) < 0) {
+        perror(o->report);
         code = EXIT_BED;
     }
-    umock_usb_free(bed);
+    umock_control_free(control);
+    if (bed)
+        umock_usb_free(bed);
+    return code;
+}
+
+static int run_board(struct umock_options *o, char **command)
+{
+    struct probe_board *board = g_new0(struct probe_board, 1);
+    int code = EXIT_BED;
+    if (probe_board_init(board, &o->board) < 0 || probe_board_faults(board, o->faults) < 0) {
+        fprintf(stderr, "umockdev_probe: bad packet size, packet count, ETB size or fault\n");
+    } else {
+        struct core_qemu *core = board->system.core.ctx;
+        if (o->qemu.machine)
+            g_unix_fd_add(core->link.trace, G_IO_IN, on_trace, board);
+        code = run_bed(o, board, command);
+    }
     probe_board_release(board);
     g_free(board);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct umock_options o;
+    enter_mock(argv);
+    if (umock_options_parse(&o, argc, argv) < 0) {
+        fputs(umock_options_usage, stderr);
+        return EXIT_BED;
+    }
+    if (!o.qemu.machine)
+        return run_board(&o, argv + o.command);
+    struct core_qemu *core = g_new0(struct core_qemu, 1);
+    struct core_model model = core_qemu_model(core);
+    char message[256];
+    int code = EXIT_BED;
+    o.board.core = &model;
+    if (core_qemu_start(core, &o.qemu, message, sizeof message) < 0) {
+        fprintf(stderr, "umockdev_probe: %s\n", message);
+    } else {
+        core->flash = o.flash;
+        code = run_board(&o, argv + o.command);
+    }
+    core_qemu_stop(core);
+    g_free(core);
     return code;
 }

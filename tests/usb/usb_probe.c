@@ -268,3 +268,15 @@ void usb_probe_clear_halt(struct usb_probe *u)
 {
     u->halted = false;
 }
+
+void usb_probe_unplug(struct usb_probe *u)
+{
+    u->unplugged = true;
+}
+
+void usb_probe_replug(struct usb_probe *u)
+{
+    u->unplugged = false;
+    u->halted = false;
+    cmsis_dap_replug(&u->board->probe);
+}

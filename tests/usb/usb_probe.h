@@ -52,6 +52,10 @@ int usb_probe_out(struct usb_probe *u, uint8_t endpoint, const uint8_t *bytes, s
 int usb_probe_in(struct usb_probe *u, uint8_t endpoint, uint8_t *bytes, size_t size,
                  size_t *actual);
 
+/* Unplugged by hand; and plugged in again, with the probe's firmware started anew. */
+void usb_probe_unplug(struct usb_probe *u);
+void usb_probe_replug(struct usb_probe *u);
+
 /* CLEAR_FEATURE(ENDPOINT_HALT). */
 void usb_probe_clear_halt(struct usb_probe *u);
 

@@ -80,6 +80,7 @@ struct errand {
     enum board_request request;
     uint64_t ticket;
     struct board_filter filter;
+    struct board_debug_order order;
 };
 
 static void switch_trace(struct board_cpu *c, bool on)
@@ -140,11 +141,14 @@ static void serve(struct CPUState *cpu, union board_work_data data)
     run_request(errand->board, c, errand->request);
     if (errand->request == BOARD_REQUEST_FILTER)
         set_filter(c, &errand->filter);
+    if (errand->request == BOARD_REQUEST_DEBUG)
+        board_debug_run(errand->board, c, &errand->order);
     pthread_mutex_lock(&desk->lock);
     if (errand->ticket == desk->ticket && desk->outstanding > 0) {
         desk->instructions += c->count;
         desk->overflows += c->unit.overflows;
         desk->anomalies += c->anomalies;
+        desk->order = errand->order;
         if (--desk->outstanding == 0)
             pthread_cond_signal(&desk->served);
     }
@@ -158,7 +162,8 @@ static bool send_out(struct board *b, unsigned index, enum board_request request
 
     if (!errand)
         return false;
-    *errand = (struct errand){b, &b->cpus[index], request, b->desk.ticket, b->filter};
+    *errand =
+        (struct errand){b, &b->cpus[index], request, b->desk.ticket, b->filter, b->desk.order};
     if (board_qemu_run_on(&b->qemu, index, serve, errand))
         return true;
     free(errand);
@@ -208,6 +213,10 @@ static void finish_request(struct board *b, enum board_request request, char *re
                  b->cpu_count, desk->instructions, desk->overflows, desk->anomalies,
                  b->port.link.broken ? "broken" : "open",
                  b->options.protocol == BOARD_PROTOCOL_PTM ? "ptm" : "etmv3");
+    if (request == BOARD_REQUEST_DEBUG && desk->order.failed)
+        snprintf(reply, size, "error refused");
+    else if (request == BOARD_REQUEST_DEBUG)
+        board_debug_reply(&desk->order, reply + used, size - (size_t)used);
 }
 
 /* "include" or "exclude" and what follows. False: neither, or not a range. */
@@ -237,6 +246,9 @@ void board_command_line(void *context, const char *line, char *reply, size_t siz
             request = (enum board_request)i;
     if (request == BOARD_REQUESTS && parse_filter(line, &b->filter))
         request = BOARD_REQUEST_FILTER;
+    if (request == BOARD_REQUESTS && b->options.profile == BOARD_PROFILE_M &&
+        board_debug_parse(line, &b->desk.order))
+        request = BOARD_REQUEST_DEBUG;
     if (request == BOARD_REQUESTS)
         snprintf(reply, size, "error unknown command");
     else if (ask_cores(b, request))

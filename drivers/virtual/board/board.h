@@ -6,6 +6,7 @@
 #include "drivers/virtual/board/board_code.h"
 #include "drivers/virtual/board/board_control.h"
 #include "drivers/virtual/board/board_cpu.h"
+#include "drivers/virtual/board/board_debug.h"
 #include "drivers/virtual/board/board_options.h"
 #include "drivers/virtual/board/board_port.h"
 
@@ -16,6 +17,7 @@ enum board_request {
     BOARD_REQUEST_OVERFLOW,
     BOARD_REQUEST_STATUS,
     BOARD_REQUEST_FILTER,
+    BOARD_REQUEST_DEBUG,
     BOARD_REQUESTS
 };
 
@@ -29,6 +31,7 @@ struct board_desk {
     uint64_t instructions; /* sums of a status request */
     uint64_t overflows;
     uint64_t anomalies;
+    struct board_debug_order order; /* with its answer */
 };
 
 struct board {
@@ -43,6 +46,7 @@ struct board {
     atomic_uint cpus_made;      /* vCPUs that exist */
     struct board_filter filter; /* as the control thread has set it */
     struct board_desk desk;
+    struct board_debug debug;
     struct board_control *control;
 };
 

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define REPLY_SIZE 512
+#define REPLY_SIZE 1152
 
 struct client {
     size_t used;

@@ -12,8 +12,27 @@
  *   include none, exclude none
  *             no such range any more
  *
- * Replies: "ok BYTES" (written to the output so far), for status "ok BYTES NAME=VALUE...", or
- * "error REASON".
+ * For a model of debug hardware around one core of the M profile, numbers in hexadecimal:
+ *
+ *   read ADDRESS SIZE, write ADDRESS BYTES
+ *             memory and devices, at most 512 bytes, two digits a byte
+ *   register N, register N VALUE
+ *             number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL
+ *   point x|r|w|a ADDRESS SIZE on|off
+ *             breakpoint; watchpoint for reads, writes or both
+ *   halting on, halting off
+ *             whether a BKPT instruction stops the machine
+ *   catch MASK
+ *             bit n: the entry of exception n stops the machine, at its handler
+ *   caught    number of the exception that did since the last time; 0: none
+ *   etmcr VALUE
+ *             the trace unit begins anew with this main control register; trace must be off
+ *   pace RATE, pace RATE stall
+ *             bytes a second of the port (decimal); what does not fit overflows, or waits.
+ *             0: no limit
+ *
+ * Replies: "ok BYTES" (written to the output so far), for status "ok BYTES NAME=VALUE...", for
+ * what was read "ok BYTES VALUE", or "error REASON".
  */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_CONTROL_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_CONTROL_H
@@ -21,7 +40,7 @@
 #include <stddef.h>
 
 #define BOARD_CONTROL_CLIENTS 8
-#define BOARD_CONTROL_LINE    128
+#define BOARD_CONTROL_LINE    1152
 
 /* Answers one line, without its line end, by a line in `reply`, without one too. */
 typedef void (*board_command)(void *context, const char *line, char *reply, size_t size);

@@ -172,15 +172,24 @@ static void begin(struct board_cpu *c, struct board_place to)
     }
 }
 
-/* Without a pending instruction it goes on at `to`, wherever a debugger has put the PC. */
+/* A reset, or a debugger, has changed the handler that runs. */
+static void forget_handlers(struct board_cpu *c, uint32_t number)
+{
+    if (c->m_profile && c->handlers.current != number)
+        c->handlers = (struct board_handlers){.current = number};
+}
+
+/* It goes on at `to`, wherever a debugger has put the PC. */
 static void leave_debug(struct board_cpu *c, struct board_place to)
 {
     c->halted = false;
-    if (board_cpu_psr(c, &to))
+    if (board_cpu_psr(c, &to)) {
         c->mode = MODE(to.psr);
+        forget_handlers(c, IPSR(to.psr));
+    }
     c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
-    if (c->pending)
-        c->next = board_cpu_here(c);
+    if (c->pending && c->pending->address != to.address)
+        c->pending = NULL;
     board_truth_log(&c->truth, c->count, "debug-exit 0x%08x", (uint32_t)c->next.address);
     board_unit_debug_exit(&c->unit, &c->next);
 }
@@ -198,12 +207,13 @@ static void jump(struct board_cpu *c, struct board_place to)
 
 void board_cpu_advance(struct board_cpu *c, struct board_place to)
 {
-    const struct board_insn *insn = c->pending;
+    const struct board_insn *insn;
 
     if (!c->started)
         begin(c, to);
     if (c->halted)
         leave_debug(c, to);
+    insn = c->pending;
     if (!insn) {
         bool expected = to.address == c->next.address && to.isa == c->next.isa;
         if (!expected && !board_exception_take(c, NULL, to))

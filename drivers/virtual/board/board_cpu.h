@@ -52,8 +52,9 @@ struct board_cpu {
     uint32_t vector_base[3]; /* VBAR of Secure and Non-secure state, MVBAR; 0 after reset */
     enum bt_isa last_isa;    /* for QEMUs that do not tell */
     struct board_handlers handlers;
-    bool returns;   /* the instruction that is being committed is an exception return, */
-    bool preempted; /* in place of whose target comes a handler */
+    uint32_t entered; /* exception, of which nobody has been told; 0: none */
+    bool returns;     /* the instruction that is being committed is an exception return, */
+    bool preempted;   /* in place of whose target comes a handler */
 
     uint64_t count;     /* instructions that ran */
     uint64_t anomalies; /* steps that no rule explains */

@@ -61,6 +61,7 @@ static void enter(struct board_cpu *c, uint32_t number, uint32_t entry)
     }
     h->current = number;
     h->entry = entry;
+    c->entered = number;
     if (c->itm)
         board_itm_exception(c->itm, number, BOARD_ITM_ENTERED);
 }

@@ -172,6 +172,14 @@ size_t board_link_try(struct board_link *link, const uint8_t *bytes, size_t size
     return size ? write_some(link, bytes, size, false) : 0;
 }
 
+void board_link_pace(struct board_link *link, uint64_t rate)
+{
+    link->rate = rate;
+    if (rate) /* so that what has been written is just due */
+        link->started =
+            now() - link->written / rate * SECOND - link->written % rate * SECOND / rate;
+}
+
 void board_link_close(struct board_link *link)
 {
     if (link->fd >= 0)

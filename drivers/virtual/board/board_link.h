@@ -30,6 +30,9 @@ void board_link_write(struct board_link *link, const uint8_t *bytes, size_t size
 /* Writes what reader and pace take now. Returns bytes; all of them if the link is broken. */
 size_t board_link_try(struct board_link *link, const uint8_t *bytes, size_t size);
 
+/* Another rate from now on. */
+void board_link_pace(struct board_link *link, uint64_t rate);
+
 void board_link_close(struct board_link *link);
 
 #endif

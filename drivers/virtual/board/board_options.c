@@ -66,7 +66,7 @@ static const struct option table[] = {
 };
 
 static const char *const switches[] = {"off", "on"};
-static const char *const formats[] = {"tpiu", "frames", "etb", "raw"};
+static const char *const formats[] = {"tpiu", "frames", "etb", "raw", "tagged"};
 static const char *const protocols[] = {"ptm", "etmv3"};
 static const char *const profiles[] = {"a", "m"};
 

@@ -24,6 +24,7 @@ enum board_format {
     BOARD_FORMAT_FRAMES, /* memory aligned frames */
     BOARD_FORMAT_ETB,    /* memory aligned frames, kept in a ring that is output when flushed */
     BOARD_FORMAT_RAW,    /* bytes of the one source, no formatter */
+    BOARD_FORMAT_TAGGED, /* no formatter: trace ID, count, that many bytes; and so on */
 };
 
 /* Texts point into the argument list, which QEMU keeps. NULL: not asked for. */

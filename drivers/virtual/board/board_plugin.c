@@ -18,7 +18,33 @@ static struct board board;
 
 static void on_insn(unsigned vcpu, void *insn)
 {
-    board_cpu_starts(&board.cpus[vcpu], insn);
+    struct board_cpu *c = &board.cpus[vcpu];
+
+    board_cpu_starts(c, insn);
+    if (c->entered)
+        board_debug_entered(&board, c, ((struct board_insn *)insn)->address,
+                            (uintptr_t)__builtin_return_address(0));
+}
+
+static void on_bkpt(unsigned vcpu, void *insn)
+{
+    board_debug_bkpt(&board, vcpu, ((struct board_insn *)insn)->address,
+                     (uintptr_t)__builtin_return_address(0));
+}
+
+/*
+ * A BKPT is seen by the block's first instruction: only there are all registers where a debugger
+ * finds them.
+ */
+static void look_for_bkpt(struct qemu_plugin_tb *tb, struct board_insn *records, size_t count)
+{
+    for (size_t i = 0; i < count && board.options.profile == BOARD_PROFILE_M; i++) {
+        if (records[i].size == 2 && (records[i].opcode & 0xff00) == 0xbe00) {
+            qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, 0), on_bkpt,
+                                                   QEMU_PLUGIN_CB_R_REGS, &records[i]);
+            return;
+        }
+    }
 }
 
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *insn)
@@ -63,6 +89,10 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         board_code_describe(&records[i], (uint32_t)qemu_plugin_insn_vaddr(insn),
                             qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn), &state,
                             i > 0 ? &records[i - 1] : NULL);
+    }
+    look_for_bkpt(tb, records, count);
+    for (size_t i = 0; i < count; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         if (accesses)
             qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_R_REGS,
                                              QEMU_PLUGIN_MEM_RW, &records[i]);
@@ -89,8 +119,10 @@ static void on_run_state(void *context, bool running, int state)
         else
             board_cpu_halt(&board.cpus[i], board.options.debug);
     }
-    if (!running)
+    if (!running) {
+        board_debug_stopped(&board);
         board_port_push(&board.port);
+    }
 }
 
 static void on_vcpu(qemu_plugin_id_t id, unsigned vcpu)

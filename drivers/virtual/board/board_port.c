@@ -81,6 +81,18 @@ static void move(struct board_port *p, bool wait)
     }
 }
 
+static void append_tagged(struct board_port *p, uint8_t id, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t part = size < UINT8_MAX ? size : UINT8_MAX;
+        const uint8_t head[2] = {id, (uint8_t)part};
+        trace_bytes_append(&p->bytes, head, sizeof head);
+        trace_bytes_append(&p->bytes, bytes, part);
+        bytes += part;
+        size -= part;
+    }
+}
+
 bool board_port_write(struct board_port *p, uint8_t id, const uint8_t *bytes, size_t size)
 {
     const struct board_options *o = p->options;
@@ -89,6 +101,8 @@ bool board_port_write(struct board_port *p, uint8_t id, const uint8_t *bytes, si
     pthread_mutex_lock(&p->lock);
     if (o->format == BOARD_FORMAT_RAW)
         trace_bytes_append(&p->bytes, bytes, size);
+    else if (o->format == BOARD_FORMAT_TAGGED)
+        append_tagged(p, id, bytes, size);
     else
         frame_builder_write(&p->builder, id, bytes, size);
     if (o->drop && !p->ring) {
@@ -115,7 +129,7 @@ static void complete(struct board_port *p)
 {
     const struct board_options *o = p->options;
 
-    if (o->format != BOARD_FORMAT_RAW)
+    if (o->format != BOARD_FORMAT_RAW && o->format != BOARD_FORMAT_TAGGED)
         frame_builder_flush(&p->builder);
     if (o->format == BOARD_FORMAT_TPIU && o->idle) {
         frame_builder_idle(&p->builder, true);
@@ -138,6 +152,13 @@ void board_port_push(struct board_port *p)
     pthread_mutex_lock(&p->lock);
     complete(p);
     move(p, !p->options->drop);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void board_port_pace(struct board_port *p, uint64_t rate)
+{
+    pthread_mutex_lock(&p->lock);
+    board_link_pace(&p->link, rate);
     pthread_mutex_unlock(&p->lock);
 }
 

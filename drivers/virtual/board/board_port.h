@@ -41,6 +41,9 @@ void board_port_flush(struct board_port *p);
 /* The core has nothing to do: completes the frame and sends it. An ETB just keeps it. */
 void board_port_push(struct board_port *p);
 
+/* Another rate, in bytes a second; 0: as fast as the reader takes them. */
+void board_port_pace(struct board_port *p, uint64_t rate);
+
 /* Bytes in the link so far. */
 uint64_t board_port_written(struct board_port *p);
 

@@ -101,6 +101,30 @@ static const struct saved_description *saved_part(const struct saved_description
     return NULL;
 }
 
+/* Where the M profile keeps its special registers. */
+static void find_masks(struct board_qemu *q, const struct saved_description *m)
+{
+    const struct saved_description *masks = saved_part(m, "cpu/m/faultmask-primask");
+
+    q->masks[0] = saved_offset(masks, "env.v7m.faultmask[M_REG_NS]", "env.v7m.primask[M_REG_NS]");
+    q->masks[1] = saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.basepri[M_REG_NS]");
+    q->masks[2] = saved_offset(masks, "env.v7m.faultmask[M_REG_NS]", "env.v7m.faultmask[M_REG_NS]");
+    q->masks[3] = saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.control[M_REG_NS]");
+}
+
+static void find_debug(struct board_qemu *q)
+{
+    *(void **)&q->write_register = look_up("arm_cpu_gdb_write_register");
+    *(void **)&q->get_space = look_up("cpu_get_address_space");
+    *(void **)&q->access_space = look_up("address_space_rw");
+    *(void **)&q->insert_breakpoint = look_up("cpu_breakpoint_insert");
+    *(void **)&q->remove_breakpoint = look_up("cpu_breakpoint_remove");
+    *(void **)&q->insert_watchpoint = look_up("cpu_watchpoint_insert");
+    *(void **)&q->remove_watchpoint = look_up("cpu_watchpoint_remove");
+    *(void **)&q->leave_block = look_up("cpu_loop_exit_restore");
+    *(void **)&q->refresh = look_up("arm_rebuild_hflags");
+}
+
 void board_qemu_init(struct board_qemu *q)
 {
     const struct saved_description *arm = look_up("vmstate_arm_cpu");
@@ -118,6 +142,9 @@ void board_qemu_init(struct board_qemu *q)
     q->banked_lr = saved_offset(arm, "env.regs", "env.banked_r14");
     q->other_sp = saved_offset(saved_part(saved_part(arm, "cpu/m"), "cpu/m/other-sp"),
                                "env.v7m.other_sp", "env.v7m.other_sp");
+    q->regs = saved_offset(arm, "env.regs", "env.regs");
+    find_masks(q, saved_part(arm, "cpu/m"));
+    find_debug(q);
     if (!q->get_cpu || !q->new_array || !q->resize_array)
         q->read_register = NULL;
 }

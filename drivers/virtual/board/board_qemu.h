@@ -14,6 +14,7 @@
 
 struct CPUState;
 struct byte_array; /* GLib's GByteArray */
+struct address_space;
 
 /* QEMU passes work data by value as this union. */
 union board_work_data {
@@ -35,11 +36,24 @@ struct board_qemu {
     struct byte_array *(*resize_array)(struct byte_array *array, unsigned size);
     void (*run_on_cpu)(struct CPUState *cpu, board_work work, union board_work_data data);
     void *(*watch_run_state)(board_run_state handler, void *context);
+    int (*write_register)(struct CPUState *cpu, uint8_t *bytes, int number);
+    struct address_space *(*get_space)(struct CPUState *cpu, int index);
+    uint32_t (*access_space)(struct address_space *space, uint64_t address, uint32_t attributes,
+                             void *bytes, uint64_t size, bool write);
+    int (*insert_breakpoint)(struct CPUState *cpu, uint64_t address, int flags, void **made);
+    int (*remove_breakpoint)(struct CPUState *cpu, uint64_t address, int flags);
+    int (*insert_watchpoint)(struct CPUState *cpu, uint64_t address, uint64_t size, int flags,
+                             void **made);
+    int (*remove_watchpoint)(struct CPUState *cpu, uint64_t address, uint64_t size, int flags);
+    void (*leave_block)(struct CPUState *cpu, uintptr_t host);
+    void (*refresh)(void *state); /* after writing a member of the CPU's state */
     /* Byte offsets in the CPU object; 0: not known. */
     size_t spsr;
     size_t banked_spsr;
     size_t banked_lr;
     size_t other_sp;
+    size_t regs;     /* the CPU's state begins here */
+    size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL */
 };
 
 #define BOARD_REG_SP   13
@@ -71,6 +85,30 @@ bool board_qemu_word(const struct board_qemu *q, unsigned vcpu, uint32_t address
 
 /* Is the vCPU of the M profile? False if that cannot be found out: `known` says. */
 bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known);
+
+/*
+ * M profile, by number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL. From the
+ * vCPU's thread between two blocks.
+ */
+bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value);
+bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value);
+
+/* Memory and devices, as a privileged access of the vCPU. False: the bus refuses. */
+bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,
+                    size_t size, bool write);
+
+/*
+ * A breakpoint (`what` is x) or a watchpoint (r, w, a: both) as a debugger sets it, on or off. From
+ * the vCPU's thread, or while the machine stands still.
+ */
+bool board_qemu_point(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
+                      uint32_t size, bool on);
+
+/*
+ * Leaves the block that runs, which begins again; `host` is the return address of the callback of
+ * its first instruction. Returns only if it cannot.
+ */
+void board_qemu_leave_block(const struct board_qemu *q, unsigned vcpu, uintptr_t host);
 
 /* Queues `work` for the vCPU's thread; it runs between two blocks, also in a stopped machine. */
 bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context);

@@ -21,6 +21,19 @@ int board_unit_init(struct board_unit *u, const struct board_options *o, unsigne
     return 0;
 }
 
+int board_unit_reprogram(struct board_unit *u, const struct board_options *o)
+{
+    struct board_model model;
+
+    if (u->enabled || board_model_init(&model, o, &u->bytes) != 0)
+        return -1;
+    u->model.ops->release(u->model.model);
+    u->model = model;
+    u->newest = NULL;
+    u->overflowed = false;
+    return 0;
+}
+
 void board_unit_release(struct board_unit *u)
 {
     if (u->model.model)

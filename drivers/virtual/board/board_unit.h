@@ -56,6 +56,9 @@ void board_unit_release(struct board_unit *u);
 void board_unit_on(struct board_unit *u, const struct board_state *next);
 void board_unit_off(struct board_unit *u);
 
+/* The model anew, for the registers of `o`; trace is off. 0, or -1: options contradict. */
+int board_unit_reprogram(struct board_unit *u, const struct board_options *o);
+
 /* From now on this is traced. */
 void board_unit_set_filter(struct board_unit *u, const struct board_filter *filter,
                            const struct board_state *next);

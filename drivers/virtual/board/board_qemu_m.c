@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a debugger of an M-profile core needs of QEMU. */
+#include <string.h>
+
+#include "drivers/virtual/board/board_qemu.h"
+
+#define NUMBER_XPSR    16
+#define NUMBER_MSP     17
+#define NUMBER_PSP     18
+#define NUMBER_SPECIAL 20
+
+#define CONTROL       3 /* index of the special registers */
+#define CONTROL_SPSEL 2u
+#define IPSR          0x1ffu
+
+/* Flags of QEMU's break- and watchpoints. */
+#define POINT_READ     0x01
+#define POINT_WRITE    0x02
+#define POINT_DEBUGGER 0x10
+
+static struct CPUState *vcpu_of(const struct board_qemu *q, unsigned vcpu)
+{
+    return q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+}
+
+static bool member(const struct board_qemu *q, unsigned vcpu, size_t offset, uint32_t **at)
+{
+    struct CPUState *cpu = vcpu_of(q, vcpu);
+
+    *at = cpu ? (uint32_t *)(void *)((char *)cpu + offset) : NULL;
+    return cpu && offset;
+}
+
+static bool write_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t value)
+{
+    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                        (uint8_t)(value >> 24)};
+    struct CPUState *cpu = vcpu_of(q, vcpu);
+
+    return cpu && q->write_register && q->write_register(cpu, bytes, number) == 4;
+}
+
+/* Thread mode with SPSEL: R13 is PSP. */
+static bool on_process_stack(const struct board_qemu *q, unsigned vcpu, bool *psp)
+{
+    uint32_t psr, *control;
+
+    if (!member(q, vcpu, q->masks[CONTROL], &control) ||
+        !board_qemu_register(q, vcpu, BOARD_REG_CPSR, &psr))
+        return false;
+    *psp = !(psr & IPSR) && *control & CONTROL_SPSEL;
+    return true;
+}
+
+static bool get_stack(const struct board_qemu *q, unsigned vcpu, bool process, uint32_t *value)
+{
+    bool psp;
+
+    if (!on_process_stack(q, vcpu, &psp))
+        return false;
+    return psp == process ? board_qemu_register(q, vcpu, BOARD_REG_SP, value)
+                          : board_qemu_other_sp(q, vcpu, value);
+}
+
+static bool set_stack(const struct board_qemu *q, unsigned vcpu, bool process, uint32_t value)
+{
+    uint32_t *other;
+    bool psp;
+
+    if (!on_process_stack(q, vcpu, &psp))
+        return false;
+    if (psp == process)
+        return write_register(q, vcpu, BOARD_REG_SP, value & ~3u);
+    if (!member(q, vcpu, q->other_sp, &other))
+        return false;
+    *other = value & ~3u;
+    return true;
+}
+
+static bool get_special(const struct board_qemu *q, unsigned vcpu, uint32_t *value)
+{
+    *value = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t *at;
+        if (!member(q, vcpu, q->masks[i], &at))
+            return false;
+        *value |= (*at & 0xff) << 8 * i;
+    }
+    return true;
+}
+
+/* SPSEL chooses which of the stack pointers is in R13. */
+static bool set_special(const struct board_qemu *q, unsigned vcpu, uint32_t value)
+{
+    uint32_t msp, psp, *at, *state;
+
+    if (!get_stack(q, vcpu, false, &msp) || !get_stack(q, vcpu, true, &psp))
+        return false;
+    for (unsigned i = 0; i < 4; i++) {
+        if (!member(q, vcpu, q->masks[i], &at))
+            return false;
+        *at = value >> 8 * i & 0xff;
+    }
+    if (q->refresh && member(q, vcpu, q->regs, &state))
+        q->refresh(state);
+    return set_stack(q, vcpu, false, msp) && set_stack(q, vcpu, true, psp);
+}
+
+bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value)
+{
+    if (number < NUMBER_XPSR)
+        return board_qemu_register(q, vcpu, (int)number, value);
+    switch (number) {
+    case NUMBER_XPSR:
+        return board_qemu_register(q, vcpu, BOARD_REG_CPSR, value);
+    case NUMBER_MSP:
+    case NUMBER_PSP:
+        return get_stack(q, vcpu, number == NUMBER_PSP, value);
+    case NUMBER_SPECIAL:
+        return get_special(q, vcpu, value);
+    default:
+        return false;
+    }
+}
+
+bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value)
+{
+    if (number == BOARD_REG_PC)
+        value &= ~1u;
+    if (number < NUMBER_XPSR)
+        return write_register(q, vcpu, (int)number, value);
+    switch (number) {
+    case NUMBER_XPSR:
+        return write_register(q, vcpu, BOARD_REG_CPSR, value);
+    case NUMBER_MSP:
+    case NUMBER_PSP:
+        return set_stack(q, vcpu, number == NUMBER_PSP, value);
+    case NUMBER_SPECIAL:
+        return set_special(q, vcpu, value);
+    default:
+        return false;
+    }
+}
+
+bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,
+                    size_t size, bool write)
+{
+    struct CPUState *cpu = vcpu_of(q, vcpu);
+
+    return cpu && q->get_space && q->access_space &&
+           q->access_space(q->get_space(cpu, 0), address, 0, bytes, size, write) == 0;
+}
+
+static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, uint32_t address,
+                  uint32_t size, bool on)
+{
+    if (!q->insert_watchpoint || !q->remove_watchpoint)
+        return false;
+    return on ? q->insert_watchpoint(cpu, address, size, flags, NULL) == 0
+              : q->remove_watchpoint(cpu, address, size, flags) == 0;
+}
+
+bool board_qemu_point(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
+                      uint32_t size, bool on)
+{
+    struct CPUState *cpu = vcpu_of(q, vcpu);
+
+    if (!cpu || !q->insert_breakpoint || !q->remove_breakpoint)
+        return false;
+    switch (what) {
+    case 'r':
+        return watch(q, cpu, POINT_DEBUGGER | POINT_READ, address, size, on);
+    case 'w':
+        return watch(q, cpu, POINT_DEBUGGER | POINT_WRITE, address, size, on);
+    case 'a':
+        return watch(q, cpu, POINT_DEBUGGER | POINT_READ | POINT_WRITE, address, size, on);
+    default:
+        return on ? q->insert_breakpoint(cpu, address, POINT_DEBUGGER, NULL) == 0
+                  : q->remove_breakpoint(cpu, address, POINT_DEBUGGER) == 0;
+    }
+}
+
+void board_qemu_leave_block(const struct board_qemu *q, unsigned vcpu, uintptr_t host)
+{
+    struct CPUState *cpu = vcpu_of(q, vcpu);
+
+    if (cpu && q->leave_block)
+        q->leave_block(cpu, host);
+}

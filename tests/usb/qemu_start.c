@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start and end of the QEMU process behind a qemu_link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/usb/qemu_link.h"
+
+#define TRIES      500
+#define TRY_NS     20000000
+#define QUIT_TRIES 100
+#define SYNCFR     1024
+#define FIFO       256 /* bytes: the unit's own, and those of the bus behind it */
+#define CCER_M4    0x18541800
+
+static struct sockaddr_un address_of(const struct qemu_link *l, const char *name)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof a.sun_path, "%s/%s", l->folder, name);
+    return a;
+}
+
+static int listen_at(const struct qemu_link *l, const char *name)
+{
+    struct sockaddr_un a = address_of(l, name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1) < 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool ended(struct qemu_link *l)
+{
+    if (l->pid > 0 && waitpid(l->pid, NULL, WNOHANG) == l->pid)
+        l->pid = 0;
+    return l->pid <= 0;
+}
+
+static int connect_to(struct qemu_link *l, const char *name)
+{
+    const struct timespec pause = {.tv_nsec = TRY_NS};
+    struct sockaddr_un a = address_of(l, name);
+    for (unsigned i = 0; i < TRIES && !ended(l); i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        nanosleep(&pause, NULL);
+    }
+    return -1;
+}
+
+static int accept_from(struct qemu_link *l, int listener)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    for (unsigned i = 0; i < TRIES && !ended(l); i++)
+        if (poll(&p, 1, TRY_NS / 1000000) > 0)
+            return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    return -1;
+}
+
+/* In the child. QEMU ends with its parent, and sees the real machine's devices. */
+static void become_qemu(const struct qemu_link *l, const struct qemu_link_options *o)
+{
+    char plugin[1024], chardev[128], truth[300] = "", itm[32] = "";
+    if (o->truth)
+        snprintf(truth, sizeof truth, ",truth=file:%s", o->truth);
+    if (o->itm)
+        snprintf(itm, sizeof itm, ",itm=%d", QEMU_LINK_ID_ITM);
+    snprintf(plugin, sizeof plugin,
+             "%s,out=unix:%s/trace,control=unix:%s/control,format=tagged,protocol=etmv3,profile=m,"
+             "start=off,etmtraceidr=%d,etmsyncfr=%d,etmccer=0x%x,fifo=%d%s%s",
+             o->plugin, l->folder, l->folder, QEMU_LINK_ID_ETM, SYNCFR, CCER_M4, FIFO, itm, truth);
+    snprintf(chardev, sizeof chardev, "socket,path=%s/gdb,server=on,wait=off,id=gdb", l->folder);
+    unsetenv("LD_PRELOAD");
+    unsetenv("UMOCKDEV_DIR");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, 0);
+    dup2(null, 1);
+    execlp("qemu-system-arm", "qemu-system-arm", "-M", o->machine, "-nographic", "-monitor", "none",
+           "-serial", "none", "-icount", "shift=5,sleep=on", "-S", "-chardev", chardev, "-gdb",
+           "chardev:gdb", "-kernel", o->elf, "-plugin", plugin, (char *)NULL);
+    perror("qemu-system-arm");
+    _exit(127);
+}
+
+int qemu_link_start(struct qemu_link *l, const struct qemu_link_options *o, char *message,
+                    size_t size)
+{
+    *l = (struct qemu_link){.gdb = -1, .control = -1, .trace = -1};
+    strcpy(l->folder, "/tmp/usb-bed.XXXXXX");
+    if (!mkdtemp(l->folder)) {
+        l->folder[0] = '\0';
+        snprintf(message, size, "cannot make a folder in /tmp: %s", strerror(errno));
+        return -1;
+    }
+    int listener = listen_at(l, "trace");
+    l->pid = listener < 0 ? -1 : fork();
+    if (l->pid == 0)
+        become_qemu(l, o);
+    l->trace = l->pid > 0 ? accept_from(l, listener) : -1;
+    l->control = l->trace >= 0 ? connect_to(l, "control") : -1;
+    l->gdb = l->control >= 0 ? connect_to(l, "gdb") : -1;
+    if (listener >= 0)
+        close(listener);
+    if (l->gdb >= 0)
+        return 0;
+    snprintf(message, size, "QEMU did not come up");
+    return -1;
+}
+
+void qemu_link_stop(struct qemu_link *l)
+{
+    static const char *const names[] = {"trace", "control", "gdb"};
+    int fds[] = {l->trace, l->control, l->gdb};
+    for (unsigned i = 0; i < 3; i++) {
+        struct sockaddr_un a = address_of(l, names[i]);
+        if (fds[i] >= 0)
+            close(fds[i]);
+        if (l->folder[0])
+            unlink(a.sun_path);
+    }
+    const struct timespec pause = {.tv_nsec = TRY_NS};
+    for (unsigned i = 0; i < QUIT_TRIES && !ended(l); i++)
+        nanosleep(&pause, NULL);
+    if (!ended(l)) {
+        kill(l->pid, SIGKILL);
+        waitpid(l->pid, NULL, 0);
+    }
+    if (l->folder[0])
+        rmdir(l->folder);
+    trace_bytes_release(&l->records);
+    trace_bytes_release(&l->etm);
+    trace_bytes_release(&l->itm);
+}

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""OpenOCD drives a core that QEMU emulates, through the modelled probe and debug logic; what comes
+out of the ETB and the SWO pin is decoded by OpenCSD and compared with what QEMU executed."""
+
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BED = ROOT / "build/release/umockdev_probe"
+PLUGIN = ROOT / "build/virtual-board.so"
+sys.path[:0] = [str(ROOT / "tests/oracle"), str(ROOT / "tests/board")]
+import board  # noqa: E402
+import board_opencsd  # noqa: E402
+import oracle  # noqa: E402
+import test_openocd  # noqa: E402
+
+TOOLS = ("openocd", "umockdev-wrapper", "qemu-system-arm", "trc_pkt_lister",
+         "arm-none-eabi-objcopy", "arm-none-eabi-nm")
+# The crash programs: name, machine, and what differs between the cores.
+M3 = ("crash-m3", board.MPS2)
+M4 = ("crash-m4", board.NETDUINO)
+TRACE_ID = 0x10
+
+# Section 5 and 13 of the digest of CoreSight's registers, as OpenOCD's Tcl.
+LIBRARY = """
+proc w {a v} { mww $a $v }
+proc r {a} { return [read_memory $a 32 1] }
+proc until {a mask want} {
+    for {set i 0} {$i < 50} {incr i} { if {([r $a] & $mask) == $want} { return } }
+    error [format "0x%08x does not become %x" $a $want]
+}
+proc etb_arm {} {
+    w 0xe0043fb0 0xc5acce55; w 0xe0043020 0; until 0xe0043300 2 2
+    w 0xe0043018 0; w 0xe0043014 0; w 0xe004301c 0; w 0xe0043304 1; w 0xe0043020 1
+}
+proc etm_on {options id} {
+    w 0xe0041fb0 0xc5acce55; w 0xe0041000 0x400; until 0xe0041010 2 2
+    w 0xe0041200 $id; w 0xe0041008 0x406f; w 0xe0041020 0x6f; w 0xe0041024 0x01000000
+    w 0xe00411f0 0; w 0xe0041000 [expr {$options | 0xc00}]
+    w 0xe0041000 [expr {$options | 0x800}]; until 0xe0041010 2 0
+}
+proc etm_off {} { w 0xe0041000 [expr {[r 0xe0041000] | 0x400}]; until 0xe0041010 2 2 }
+proc etb_read {path} {
+    w 0xe0043304 [expr {[r 0xe0043304] | 0x1000}]; w 0xe0043304 [expr {[r 0xe0043304] | 0x40}]
+    until 0xe0043304 0x40 0; w 0xe0043020 0; until 0xe0043300 2 2
+    set full [expr {[r 0xe004300c] & 1}]
+    set count [r 0xe0043018]
+    w 0xe0043014 [expr {$full ? $count : 0}]
+    if {$full} { set count [r 0xe0043004] }
+    set out [open $path w]
+    for {set i 0} {$i < $count} {incr i} { puts $out [format %08x [r 0xe0043010]] }
+    close $out
+    echo "etb full $full words $count"
+}
+"""
+
+check = test_openocd.check
+expect = test_openocd.expect
+
+
+class Program:
+    """A program of configs/virtual, as the comparisons want it."""
+
+    straight = board.Program.straight
+    size_at = board.Program.size_at
+
+    def __init__(self, folder, name, machine):
+        self.machine = machine
+        self.elf = ROOT / "configs/virtual" / f"{name}.elf"
+        code = folder / f"{name}.bin"
+        board.run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", self.elf, code])
+        self.code = code.read_bytes()
+        self.code += bytes(-len(self.code) % 4)
+        table = board.run(["arm-none-eabi-nm", self.elf])
+        self.symbols = {symbol: int(value, 16) & ~1 if kind in "Tt" else int(value, 16)
+                        for value, kind, symbol in re.findall(r"^(\w+) (\w) (\w+)$", table, re.M)}
+        self.base = 0x08000000 if machine is board.NETDUINO else 0
+
+
+def run(folder, program, script, *options):
+    return test_openocd.run(LIBRARY + script, "--core",
+                            f"qemu:{program.machine.name},{program.elf}", "--plugin", PLUGIN,
+                            *options, folder=folder)
+
+
+# --- run control ----------------------------------------------------------------------------
+
+# {0}: hard_fault_handler, {1}: RAM for two instructions and a word, {2}: main, {3}: crash_after
+RUN_CONTROL = """
+halt
+echo [mdw 0xe000ed08]
+reset halt
+set entry [dict get [get_reg pc] pc]
+step
+if {{[dict get [get_reg pc] pc] == $entry}} {{ error "no step" }}
+bp {2:#x} 2 hw
+resume
+wait_halt 2000
+echo "main [get_reg pc]"
+rbp {2:#x}
+wp {3:#x} 4 r
+resume
+wait_halt 2000
+echo "watch [get_reg pc]"
+rwp {3:#x}
+cortex_m vector_catch hard_err
+resume
+wait_halt 2000
+echo "caught [get_reg {{pc xPSR}}]"
+echo [mdw 0xe000ed28 2]
+cortex_m vector_catch none
+mww {1:#x} 0x3001bf00
+mwh [expr {{{1:#x} + 4}}] 0xe7fd
+mwb [expr {{{1:#x} + 9}}] 0x5a
+echo [mdb [expr {{{1:#x} + 8}}] 2]
+reset halt
+bp [expr {{{1:#x} + 2}}] 2
+reg pc {1:#x}
+reg r0 0x41
+resume
+wait_halt 2000
+echo "soft [get_reg {{pc r0}}]"
+step
+echo "over [get_reg {{pc r0}}]"
+rbp [expr {{{1:#x} + 2}}]
+mwh [expr {{{1:#x} + 2}}] 0xbe2a
+reg pc {1:#x}
+resume
+wait_halt 2000
+echo "bkpt [get_reg {{pc r0}}]"
+reg psp 0x20001ff0
+reg primask 1
+reg basepri 0x40
+reg control 2
+reg pc {1:#x}
+step
+echo "special [get_reg {{psp primask basepri control sp pc}}]"
+"""
+
+
+def run_control(folder, program):
+    s = program.symbols
+    ram = 0x20008000
+    script = RUN_CONTROL.format(s["hard_fault_handler"], ram, s["main"], s["crash_after"])
+    expect(f"board: OpenOCD's run control of {program.machine.core}",
+           run(folder, program, script),
+           rf"0xe000ed08: {program.base:08x}", r"single-step", rf"main pc {s['main']:#010x}",
+           r"due to watchpoint", r"watch pc",
+           rf"caught pc {s['hard_fault_entry']:#010x} xPSR 0x\w1000003",
+           r"0xe000ed28: 000000[08]2 40000000", r"5a", rf"soft pc {ram + 2:#010x} r0 0x00000041",
+           rf"over pc {ram + 4:#010x} r0 0x00000042", rf"bkpt pc {ram + 2:#010x} r0 0x00000042",
+           r"special psp 0x20001ff0 primask 0x01 basepri 0x40 control 0x02 sp 0x20001ff0 "
+           rf"pc {ram + 2:#010x}")
+
+
+def floats(folder, program):
+    expect("board: floating-point registers",
+           run(folder, program, "halt\nreg d1 0x3ff0000040490fdb\nreg fpscr 0x03000000\n"
+               "resume\nhalt\necho [reg d1]\necho [reg d0]\necho [reg fpscr]"),
+           r"d1 \(/64\): 0x3ff0000040490fdb", r"d0 \(/64\): 0x0000000000000000",
+           r"fpscr \(/32\): 0x03000000")
+
+
+def rom_table(folder, program, *parts):
+    expect(f"board: ROM table of {program.machine.core}",
+           run(folder, program, "echo [chip.dap info 0]"), rf"{program.machine.core} r\dp\d",
+           *parts)
+
+
+def memory(folder, program):
+    """64 KiB out, checked by OpenOCD and read back; and what a debugger must not write."""
+    image, back = folder / "image", folder / "back"
+    image.write_bytes(os.urandom(65536 - 3))
+    back.unlink(missing_ok=True)
+    code, output, got = run(
+        folder, program, f"halt\nload_image {image} 0x20004001 bin\n"
+        f"verify_image {image} 0x20004001 bin\ndump_image {back} 0x20004001 {65536 - 3}\n"
+        "catch {mww 0x100 0x12345678}\ncatch {mdw 0x60000000}\n", "--flash", "0+0x100000")
+    same = back.exists() and back.read_bytes() == image.read_bytes()
+    check("board: 64 KiB out, verified and back, flash refuses",
+          code == 0 and same and test_openocd.clean(got) and got["bus-errors"] == 2,
+          f"exit code {code}, same {same}, {got}, {output[-800:]!r}")
+
+
+# --- trace ----------------------------------------------------------------------------------
+
+
+def decode(folder, program, trace, options):
+    """(runs of addresses between two losses, problems)"""
+    snapshot = folder / "snapshot"
+    board.write_snapshot(snapshot, program, trace,
+                         {"protocol": "etmv3", "etmtraceidr": TRACE_ID}, "coresight")
+    runs, problems = [[]], []
+    for name, text in board_opencsd.lister_elements(snapshot, options, TRACE_ID):
+        if name in ("TRACE_ON", "NO_SYNC"):
+            runs.append([])
+        elif name == "INSTR_RANGE":
+            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
+            runs[-1] += ran
+            problems += wrong
+        elif name == "ADDR_NACC":
+            problems.append(f"no code: {text}")
+    return [one for one in runs if one], problems
+
+
+def read_words(path):
+    return b"".join(struct.pack("<I", int(line, 16)) for line in path.read_text().split())
+
+
+def since_reset(truth):
+    """What ran after the last reset, from which the test traces on."""
+    starts = [index for index, name, _ in truth.log if name == "on"]
+    return list(truth.ran[starts[-1]:]) if starts else []
+
+
+ETB = """
+reset halt
+w 0xe000edfc [expr {{[r 0xe000edfc] | 0x01000000}}]
+etb_arm
+etm_on {1} {2}
+bp {0:#x} 2 hw
+resume
+wait_halt 3000
+etm_off
+etb_read {3}
+"""
+
+
+def etb(folder, program, words, place, least, options=0):
+    """Runs to `place`; the end of what ran is what the buffer holds."""
+    words_file, truth_file = folder / "etb", folder / "truth"
+    words_file.unlink(missing_ok=True)
+    full = words < 4096
+    name = (f"board: {program.machine.core}, {'wrapped' if full else 'whole'} ETB of {words} words, "
+            f"ETMCR {options:#x}")
+    code, output, got = run(folder, program,
+                            ETB.format(program.symbols[place], options, TRACE_ID, words_file),
+                            "--etb-words", str(words), "--truth", truth_file)
+    if code != 0 or f"etb full {int(full)}" not in output or not test_openocd.clean(got):
+        check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
+        return
+    ran = since_reset(board.Truth(truth_file))
+    runs, problems = decode(folder, program, read_words(words_file), [])
+    found = runs[-1] if runs else []
+    ok = len(runs) == 1 and not problems and len(found) >= least and ran[-len(found):] == found and \
+        (full or len(found) == len(ran))
+    check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, last "
+          f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+
+
+SWO = """
+tpiu create chip.tpiu -dap chip.dap -ap-num 0 -baseaddr 0xe0040000
+reset halt
+chip.tpiu configure -protocol uart -output {0} -traceclk 64000000 -pin-freq {1} -formatter on
+chip.tpiu enable
+bp {3:#x} 2 hw
+resume
+wait_halt 1000
+rbp {3:#x}
+etm_on {4} {2}
+{5}
+etm_off
+sleep 100
+chip.tpiu disable
+"""
+
+
+# OpenOCD reads SWO while it sleeps, not while it waits for a halt.
+LOSSLESS = """
+bp {0:#x} 2 hw
+resume
+for {{set i 0}} {{$i < 4000 && [chip.cpu curstate] ne "halted"}} {{incr i}} {{ poll; sleep 1 }}
+"""
+# The program goes on without its crash.
+LOSSY = """
+w {1:#x} 0
+resume
+sleep 400
+halt
+"""
+
+
+def in_order(runs, ran):
+    """Each run is a stretch of what ran, behind the one before. How many are not."""
+    text, at, wrong = struct.pack(f"<{len(ran)}I", *ran), 0, 0
+    for one in runs:
+        found = text.find(struct.pack(f"<{len(one)}I", *one), at)
+        wrong += found < 0
+        at = found + 4 * len(one) if found >= 0 else at
+    return wrong
+
+
+def swo(folder, program, baud, least, lossless):
+    raw, truth_file, symbols = folder / "swo", folder / "truth", program.symbols
+    raw.unlink(missing_ok=True)
+    name = f"board: {program.machine.core}, ETM on SWO at {baud} baud"
+    code, output, got = run(folder, program,
+                            SWO.format(raw, baud, TRACE_ID, symbols["main"],
+                                       0x80 if lossless else 0x100,
+                                       (LOSSLESS if lossless else LOSSY).format(
+                                           symbols["report_topics"], symbols["crash_after"])),
+                            "--sink", "swo", "--truth", truth_file)
+    if code != 0 or not raw.exists() or not test_openocd.clean(got):
+        check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
+        return
+    ran = since_reset(board.Truth(truth_file))
+    runs, problems = decode(folder, program, raw.read_bytes(), ["-tpiu"])
+    if not lossless:
+        runs = runs[:-1]  # the last may have been cut when the probe stopped
+    total, wrong = sum(len(one) for one in runs), in_order(runs, ran)
+    ok = not problems and not wrong and total >= least and \
+        (len(runs) == 1 and runs[0] == ran if lossless else len(runs) > 1)
+    check(name, ok, f"{len(ran)} ran, {len(runs)} runs with {total}, {wrong} wrong, {problems[:2]}, "
+          f"{raw.stat().st_size} bytes")
+
+
+def main():
+    missing = next((name for name in TOOLS if not shutil.which(name)), None)
+    if missing:
+        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if required else 'SKIP'} board: '{missing}' is not installed")
+        return int(required)
+    for path, goal in ((BED, "usb-tests"), (PLUGIN, "virtual-board")):
+        if not path.exists():
+            print(f"FAIL board: no {path.relative_to(ROOT)}, make {goal}")
+            return 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        m3, m4 = Program(folder, *M3), Program(folder, *M4)
+        rom_table(folder, m3, r"Part is 0x4c3", r"Part is 0x923", r"Part is 0x924", r"Part is 0x907")
+        rom_table(folder, m4, r"Part is 0x4c4", r"Part is 0x9a1", r"Part is 0x925", r"Part is 0x907")
+        run_control(folder, m3)
+        run_control(folder, m4)
+        floats(folder, m4)
+        memory(folder, m3)
+        etb(folder, m3, 256, "hard_fault_handler", 1000)
+        etb(folder, m4, 256, "report_topics", 200, 0x10000100)
+        etb(folder, m4, 8192, "report_topics", 1000)
+        swo(folder, m4, 500000, 1000, True)
+        swo(folder, m4, 115200, 1000, False)
+    return int(test_openocd.failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

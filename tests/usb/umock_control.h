@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bed's control socket: a test pulls the cable or breaks the wire in the middle of a session.
+ * A Unix stream socket; each line is a command and has replies:
+ *
+ *   unplug, replug    the cable of the probe; the board stays as it is
+ *   fault TEXT        faults of the wire: wait=N,fault=N,parity=N,noack=N,skip=N,trace=N
+ *   stall N, short N, lose N, unplug N
+ *                     faults of USB, at the Nth command transfer from now on
+ *   counters          a line "NAME VALUE" for each, as in the report
+ *
+ * The last line is "ok", or "error REASON".
+ */
+#ifndef TESTS_USB_UMOCK_CONTROL_H
+#define TESTS_USB_UMOCK_CONTROL_H
+
+#include "tests/usb/umock_usb.h"
+
+struct umock_control;
+
+/* Listens at `path`, made anew; served by the GLib main loop. NULL: errno. */
+struct umock_control *umock_control_new(const char *path, struct umock_usb *bed,
+                                        struct usb_probe *probe);
+
+/* Removes the socket. */
+void umock_control_free(struct umock_control *c);
+
+#endif

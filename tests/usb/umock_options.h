@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options of umockdev_probe; umock_options_usage says what they do. */
+#ifndef TESTS_USB_UMOCK_OPTIONS_H
+#define TESTS_USB_UMOCK_OPTIONS_H
+
+#include "tests/usb/core_qemu.h"
+#include "tests/usb/usb_probe.h"
+
+/* Texts point into the argument list, but for the machine's name. */
+struct umock_options {
+    struct probe_board_options board;
+    struct usb_faults usb;
+    struct qemu_link_options qemu; /* machine: NULL for the built-in core */
+    char machine[64];
+    char plugin[256]; /* the default */
+    struct core_qemu_flash flash;
+    const char *faults;
+    const char *report;
+    const char *control;
+    bool hid;
+    int command; /* index of the first word of the command */
+};
+
+extern const char umock_options_usage[];
+
+/* 0, or -1 for options that make no sense. */
+int umock_options_parse(struct umock_options *o, int argc, char **argv);
+
+#endif
