@@ -128,7 +128,8 @@ int gdb_upstream_may_ask(const struct gdb_upstream *u)
 {
     if (u->phase != GDB_UPSTREAM_READY)
         return BT_ERR_IO;
-    if (u->run != GDB_UPSTREAM_HELD && gdb_upstream_is_running(u))
+    bool halted = u->run == GDB_UPSTREAM_HALTED && u->settling; /* whatever the client waits for */
+    if (u->run != GDB_UPSTREAM_HELD && !halted && gdb_upstream_is_running(u))
         return BT_ERR_INVAL;
     return u->ask_count < GDB_UPSTREAM_ASKS_MAX ? BT_OK : BT_ERR_NOMEM;
 }

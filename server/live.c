@@ -85,6 +85,11 @@ static void read_first_core(struct live *l)
     read_next_core(l);
 }
 
+static void prepare_units(struct live *l)
+{
+    live_units_prepare(l, read_first_core);
+}
+
 /* Once for each start of the target, then at every halt: its registers. */
 static void begin_reading(struct live *l)
 {
@@ -93,7 +98,7 @@ static void begin_reading(struct live *l)
     l->looking = true;
     l->look_again = false;
     gdb_upstream_settle(l->upstream, true);
-    live_setup(l, read_first_core);
+    live_setup(l, prepare_units);
 }
 
 static void after_drain(uv_work_t *work, int status)
@@ -244,29 +249,44 @@ static int add_source(struct live *l, struct live_core *c, struct pipeline_confi
     return error;
 }
 
-static int start_cores(struct live *l, struct pipeline_config *p, struct message *why)
+static int start_cores(struct live *l, struct message *why)
 {
     int error = BT_OK;
     for (unsigned i = 0; i < l->config->core_count && !error; i++) {
-        struct live_core *c = &l->cores[i];
-        c->config = &l->config->cores[i];
-        c->source = -1;
-        error = add_program(c, why);
-        if (!error && c->config->has_source)
-            error = add_source(l, c, p, why);
+        l->cores[i].config = &l->config->cores[i];
+        l->cores[i].source = -1;
+        error = add_program(&l->cores[i], why);
     }
     return error;
 }
 
-static int start_trace(struct live *l, struct message *why)
+static void drop_trace(struct live *l)
+{
+    trace_link_stop(l->trace);
+    live_record_stop(l);
+    pipeline_free(l->pipeline);
+    l->trace = NULL;
+    l->pipeline = NULL;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        l->cores[i].source = -1;
+}
+
+int live_start_sources(struct live *l, struct message *why)
 {
     struct pipeline_config p = {
         .formatted = l->config->formatted,
         .mode = l->config->mode,
         .ring_bytes = l->config->ring,
         .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
-    int error = start_cores(l, &p, why);
-    return error || p.source_count == 0 ? error : live_start_trace(l, &p, why);
+    int error = BT_OK;
+    for (unsigned i = 0; i < l->config->core_count && !error; i++)
+        if (l->config->cores[i].has_source)
+            error = add_source(l, &l->cores[i], &p, why);
+    if (!error && p.source_count > 0)
+        error = live_start_trace(l, &p, why);
+    if (error)
+        drop_trace(l);
+    return error;
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -281,7 +301,7 @@ static void on_timer(uv_timer_t *timer)
     l->rate_time = now;
 }
 
-int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
+int live_start(struct live *l, uv_loop_t *loop, struct config *config,
                void (*ready)(void *ctx, struct live *l, int error),
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why)
 {
@@ -300,9 +320,13 @@ int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
     l->rate_time = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
-    int error = start_trace(l, why);
+    int error = start_cores(l, why);
+    if (!error && (!config_programs_trace(config) || config_has_probe(config)))
+        error = live_start_sources(l, why);
     if (!error)
         error = gdb_upstream_new(&upstream_events, l, upstream_link_send, &l->link, &l->upstream);
+    if (!error)
+        error = live_units_start(l);
     return error;
 }
 
@@ -320,6 +344,7 @@ void live_stop(struct live *l)
         return;
     l->stopping = true;
     upstream_link_stop(&l->link);
+    live_units_stop(l);
     if (l->native && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
@@ -329,9 +354,8 @@ void live_release(struct live *l)
 {
     if (!l->loop)
         return;
-    trace_link_stop(l->trace);
-    live_record_stop(l);
-    pipeline_free(l->pipeline);
+    drop_trace(l);
+    live_units_release(l);
     gdb_upstream_free(l->upstream);
     if (l->control >= 0)
         close(l->control);

@@ -15,6 +15,7 @@
 #include "server/board_process.h"
 #include "server/btrace_blocks.h"
 #include "server/live_code.h"
+#include "server/live_units.h"
 #include "server/native_server.h"
 #include "server/pipeline.h"
 #include "server/recorder.h"
@@ -48,18 +49,18 @@ enum live_drain {
 };
 
 struct live {
-    const struct config *config;
+    struct config *config;
     uv_loop_t *loop;
     struct live_core cores[CONFIG_MAX_CORES];
     struct gdb_upstream *upstream;
     struct upstream_link link;
     struct pipeline *pipeline;    /* NULL: no core has a trace unit */
-    struct trace_link *trace;     /* NULL: the native server delivers it */
+    struct trace_link *trace;     /* NULL: the native server or a trace buffer delivers it */
     struct native_server *native; /* NULL: the target has a GDB server of its own */
     uv_async_t moved;             /* it tells of what no packet tells */
     unsigned resets;              /* of the native target, that are known here */
     bool run_after;               /* reset run: what is to come when everything about it is known */
-    _Atomic uint64_t fed;         /* bytes of trace from the native server */
+    _Atomic uint64_t fed;         /* bytes of trace that did not come through `trace` */
     struct {
         uint8_t *bytes;
         size_t used;
@@ -80,6 +81,7 @@ struct live {
     struct recorder *recorder;
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
+    struct live_units units;
     void (*code_done)(struct live *l);
     void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
@@ -92,11 +94,12 @@ struct live {
 };
 
 /*
- * Reads the programs and opens the trace; live_connect() is to follow. `ready` is called once: when
- * the target is halted and can be asked, or with an error. 0 or a bt_error with *why filled;
- * release with live_stop() and, when the loop has ended, live_release().
+ * Reads the programs and opens the trace; live_connect() is to follow. With [trace] sink and no
+ * probe of ours the hardware completes `config` later, and the trace is opened then. `ready` is
+ * called once: when the target is halted and can be asked, or with an error. 0 or a bt_error with
+ * *why filled; release with live_stop() and, when the loop has ended, live_release().
  */
-int live_start(struct live *l, uv_loop_t *loop, const struct config *config,
+int live_start(struct live *l, uv_loop_t *loop, struct config *config,
                void (*ready)(void *ctx, struct live *l, int error),
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why);
 

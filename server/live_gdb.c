@@ -60,7 +60,9 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
     struct live *l = ctx;
     struct live_core *c = traced_core(l, core);
     if (!c) {
-        snprintf(why->text, sizeof why->text, "the board file names no trace unit for this core");
+        snprintf(why->text, sizeof why->text, "%s",
+                 l->units.wanted ? "this core has no trace: 'monitor trace status' says why"
+                                 : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
     if (!c->recording)

@@ -14,6 +14,9 @@ static inline int live_thread(const struct live_core *c)
 /* live_trace.c: pipeline, link, and recording if the board file wants it. */
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);
 
+/* live.c: the same, with a source for each core that has one. After an error there is no trace. */
+int live_start_sources(struct live *l, struct message *why);
+
 /* live_trace.c: bytes from whoever captures, in its thread. */
 void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
 void live_take_loss(struct live *l, enum bt_gap_cause cause);

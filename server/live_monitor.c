@@ -23,6 +23,11 @@ static void line_clock(struct live *l, const struct console *c)
 {
     struct trace_link_stats t;
     char where[300];
+    if (!l->trace && !l->native) {
+        trace_setup_describe_sink(&l->units.setup, where, sizeof where);
+        console_say(c, "trace clock   not needed: %s, read out at each halt\n", where);
+        return;
+    }
     if (!l->trace) {
         console_say(c, "trace clock   seen by the probe: %s\n", l->native->sink);
         return;
@@ -142,9 +147,13 @@ void live_screen(struct live *l, gdb_print_fn print, void *to)
     struct pipeline_stats stats;
     if (l->native)
         print(to, l->native->screen);
+    live_units_say(l, print, to);
     if (!l->pipeline) {
-        console_say(&c, l->native ? "no history: nothing is traced\n"
-                                  : "no trace: the board file names no trace unit\n");
+        console_say(&c, "%s\n",
+                    l->native          ? "no history: nothing is traced"
+                    : !l->units.wanted ? "no trace: the board file names no trace unit"
+                    : !l->units.found  ? "no trace: the trace units are looked for at the next halt"
+                                       : "no trace: there is no history of this target");
         return;
     }
     pipeline_stats(l->pipeline, &stats);

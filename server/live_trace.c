@@ -19,7 +19,7 @@ void live_take_bytes(struct live *l, const uint8_t *data, size_t len)
     if (l->recorder)
         recorder_bytes(l->recorder, data, len);
     uv_mutex_unlock(&l->lock);
-    pipeline_push(l->pipeline, data, len, l->config->backpressure);
+    pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
 }
 
 /* What a buffer holds says only as a whole whether it has run over. */
@@ -111,8 +111,9 @@ void live_drain_work(uv_work_t *work)
     char answer[256];
     bool all;
     l->drain = LIVE_DRAIN_DONE;
+    live_units_collect(l);
     if (!l->trace) {
-        all = true; /* it came before the stop */
+        all = true; /* it came before the stop, or has been read out */
     } else if (l->config->control.kind == CONFIG_NOWHERE) {
         all = trace_link_settle(l->trace, QUIET_MS, ms);
     } else if (live_ask_board(l, "flush", answer, sizeof answer) != BT_OK ||

@@ -442,6 +442,16 @@ START_TEST(client_waits_for_the_cores)
     SERVER_GOT("c");
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
+    /* A resume that waits does not make the cores run. */
+    gdb_upstream_settle(f.u, true);
+    CLIENT_SAYS("c");
+    ck_assert_int_eq(gdb_upstream_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    SERVER_GOT("qOurs");
+    SERVER_SAYS("2");
+    gdb_upstream_settle(f.u, false);
+    SERVER_GOT("c");
+    SERVER_SAYS("S05");
+    CLIENT_GOT("S05");
     /* Nobody waits for ever when the other side is gone. */
     gdb_upstream_settle(f.u, true);
     CLIENT_SAYS("Qbtrace:off");
