@@ -153,8 +153,12 @@ int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
 {
     struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
+    bool mask = (bits & C_MASKINTS) != 0;
     /* A step that is taken twice is one too many. */
-    return cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
+    int rc = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
+    core->mask_unsure = rc != 0;
+    core->masked = mask;
+    return rc;
 }
 
 int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)

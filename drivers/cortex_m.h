@@ -130,6 +130,8 @@ struct cortex_m {
     bool halted; /* at the last look */
     bool halt_requested;
     bool stepped;
+    bool masked;      /* C_MASKINTS is set */
+    bool mask_unsure; /* a write of it failed: it may have got through */
     bool reset_halted;
     bool reset_seen;
     unsigned ready_reads; /* of DHCSR before a register is there */

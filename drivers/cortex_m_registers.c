@@ -186,6 +186,8 @@ static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t cou
         list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DCRDR};
     }
     int rc = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
+    if (rc != 0 && core->ap->dp->failed_at < n)
+        core->ap->fault_address = SCS_DHCSR + list[core->ap->dp->failed_at].address - ADIV5_AP_BD0;
     *ready = true;
     for (size_t k = 0; rc == 0 && k < count; k++) {
         const struct adiv5_access *last = &list[(k + 1) * (core->ready_reads + 2) - 1];

@@ -139,6 +139,9 @@ int cortex_m_halt(struct cortex_m *core)
 static int release(struct cortex_m *core, uint32_t bits)
 {
     int rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    /* C_MASKINTS may not change in the write that lets the core go. */
+    if (rc == 0 && (core->mask_unsure || core->masked != ((bits & C_MASKINTS) != 0)))
+        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
     if (rc != 0)
         return rc;
     core->halted = false;
@@ -150,10 +153,7 @@ static int release(struct cortex_m *core, uint32_t bits)
 static int step_once(struct cortex_m *core, bool mask)
 {
     uint32_t bits = mask ? C_MASKINTS : 0;
-    /* C_MASKINTS may not change in the write that lets the core go. */
-    int rc = mask ? cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | C_MASKINTS) : 0;
-    if (rc == 0)
-        rc = release(core, C_STEP | bits);
+    int rc = release(core, C_STEP | bits);
     if (rc == 0)
         rc = wait_halt(core);
     if (rc == BT_ERR_IO && core->failure == CORTEX_M_FAIL_NO_HALT) {

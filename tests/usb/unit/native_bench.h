@@ -35,6 +35,8 @@ struct bench_change {
     bool fail;
     bool drop;
     bool keep; /* reads give what was written last */
+    /* Not 0: the change begins with the first write that has all of these bits. */
+    uint32_t trigger;
 };
 
 struct native_bench {
@@ -48,6 +50,7 @@ struct native_bench {
     struct model_bus bus;
     struct bench_change changes[BENCH_CHANGES];
     unsigned change_count;
+    bool dead_in_reset; /* nothing can be accessed while nRESET is low */
     uint64_t now;
 };
 
@@ -114,12 +117,12 @@ static inline int bench_bus_read(void *ctx, uint32_t address, unsigned size, uin
 {
     struct native_bench *b = ctx;
     const struct bench_change *c = bench_find(b, address);
-    if (c && c->fail)
+    if ((c && c->fail) || (b->dead_in_reset && b->board.held))
         return -1;
     int rc = b->bus.read(b->bus.ctx, address, size, value);
     if (c && c->keep)
         *value = c->written;
-    else if (c)
+    else if (c && c->trigger == 0)
         *value = (*value & ~c->clear) | c->set;
     return rc;
 }
@@ -130,7 +133,9 @@ static inline int bench_bus_write(void *ctx, uint32_t address, unsigned size, ui
     struct bench_change *c = bench_find(b, address);
     if (c)
         c->written = value;
-    if (c && c->fail)
+    if (c && (value & c->trigger) == c->trigger)
+        c->trigger = 0;
+    if ((c && c->fail) || (b->dead_in_reset && b->board.held))
         return -1;
     return c && (c->drop || c->keep) ? 0 : b->bus.write(b->bus.ctx, address, size, value);
 }

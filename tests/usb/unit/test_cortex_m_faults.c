@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Run control when things go wrong: other cores, cores that are stuck, bad lines, no probe. */
+#include <stdio.h>
+
+#include "tests/usb/unit/native_bench.h"
+
+#define LOOP    0x08000044u
+#define COUNTER 0x20000100u
+
+#define CPUID   0xe000ed00u
+#define AIRCR   0xe000ed0cu
+#define CFSR    0xe000ed28u
+#define HFSR    0xe000ed2cu
+#define MMFAR   0xe000ed34u
+#define BFAR    0xe000ed38u
+#define PFR1    0xe000ed44u
+#define CLIDR   0xe000ed78u
+#define DHCSR   0xe000edf0u
+#define DEMCR   0xe000edfcu
+#define MVFR0   0xe000ef40u
+#define ICIALLU 0xe000ef50u
+#define DEVARCH 0xe000efbcu
+#define FP_CTRL 0xe0002000u
+#define FP_COMP 0xe0002008u
+#define DWT_ID  0xe0001fbcu
+#define DWT     0xe0001020u
+
+#define C_STEP   0x00000004u
+#define S_REGRDY 0x00010000u
+#define S_HALT   0x00020000u
+#define S_SLEEP  0x00040000u
+#define S_LOCKUP 0x00080000u
+
+static struct native_bench *plain_bench(void)
+{
+    const struct probe_board_options options = {.packet_count = 4};
+    return bench_new(&options, false);
+}
+
+/* ---- other cores --------------------------------------------------------------------------------
+ */
+
+START_TEST(test_v6m)
+{
+    struct native_bench *b = plain_bench();
+    bench_value(b, CPUID, 0x410cc200);
+    bench_value(b, FP_CTRL, 0x40);
+    ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+    ck_assert_str_eq(b->core.name, "Cortex-M0");
+    ck_assert_int_eq(b->core.arch, CORTEX_M_V6M);
+    ck_assert(!b->core.fpu);
+    ck_assert_uint_eq(b->core.breakpoint_count, 4);
+    ck_assert(!cortex_m_has_register(&b->core, CORTEX_M_BASEPRI));
+    ck_assert(!cortex_m_has_register(&b->core, CORTEX_M_S0));
+    ck_assert(cortex_m_has_register(&b->core, CORTEX_M_PRIMASK));
+    ck_assert_int_eq(cortex_m_vector_catch(&b->core, CORTEX_M_CATCH_FAULTS), 0);
+    ck_assert_uint_eq(b->board.system.scs.demcr, 0x01000400);
+    bench_free(b);
+}
+END_TEST
+
+static struct native_bench *v8_bench(void)
+{
+    struct native_bench *b = plain_bench();
+    bench_value(b, CPUID, 0x410fd213);
+    bench_value(b, PFR1, 0x210);
+    bench_value(b, FP_CTRL, 0x10000080);
+    bench_value(b, DWT_ID, 0x47701a02);
+    bench_change(b, FP_COMP)->keep = true;
+    bench_change(b, DWT)->keep = true;
+    bench_change(b, DWT + 8)->keep = true;
+    ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+    return b;
+}
+
+START_TEST(test_v8m)
+{
+    struct native_bench *b = v8_bench();
+    ck_assert_str_eq(b->core.name, "Cortex-M33");
+    ck_assert_int_eq(b->core.arch, CORTEX_M_V8M_MAIN);
+    ck_assert(b->core.security);
+    ck_assert(cortex_m_has_register(&b->core, CORTEX_M_MSPLIM_S));
+    ck_assert_uint_eq(b->core.breakpoint_version, 2);
+    ck_assert_uint_eq(b->core.breakpoint_count, 8);
+    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x20000402, 2), 0);
+    ck_assert_uint_eq(bench_change(b, FP_COMP)->written, 0x20000403);
+    static const struct {
+        enum cortex_m_point kind;
+        uint32_t length;
+        uint32_t function;
+    } cases[] = {{CORTEX_M_WATCH_WRITE, 4, 0x815},
+                 {CORTEX_M_WATCH_READ, 2, 0x416},
+                 {CORTEX_M_WATCH_ACCESS, 1, 0x014}};
+    for (unsigned k = 0; k < 3; k++) {
+        ck_assert_int_eq(cortex_m_insert(&b->core, cases[k].kind, COUNTER, cases[k].length), 0);
+        ck_assert_uint_eq(bench_change(b, DWT)->written, COUNTER);
+        ck_assert_uint_eq(bench_change(b, DWT + 8)->written, cases[k].function);
+        ck_assert_int_eq(cortex_m_remove(&b->core, cases[k].kind, COUNTER, cases[k].length), 0);
+        ck_assert_uint_eq(bench_change(b, DWT + 8)->written, 0);
+    }
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_cache)
+{
+    struct native_bench *b = plain_bench();
+    uint8_t byte = 1;
+    bench_value(b, CPUID, 0x411fc272);
+    bench_value(b, CLIDR, 0x09000003);
+    ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+    ck_assert_str_eq(b->core.name, "Cortex-M7");
+    ck_assert(b->core.instruction_cache);
+    bench_change(b, ICIALLU)->written = 1;
+    ck_assert_int_eq(cortex_m_write_memory(&b->core, COUNTER, &byte, 1), 0);
+    ck_assert_uint_eq(bench_change(b, ICIALLU)->written, 0);
+    bench_change(b, ICIALLU)->written = 1;
+    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, COUNTER + 8, 2), 0);
+    ck_assert_uint_eq(bench_change(b, ICIALLU)->written, 0);
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_unknown_part)
+{
+    static const struct {
+        uint32_t cpuid;
+        uint32_t devarch;
+        const char *name;
+    } cases[] = {{0x410fd990, 0x47702a04, "ARMv8-M mainline"},
+                 {0x410cd990, 0x47702a04, "ARMv8-M baseline"},
+                 {0x720fc990, 0, "ARMv7-M"},
+                 {0x410cc990, 1, "ARMv6-M"}};
+    struct native_bench *b = plain_bench();
+    bench_value(b, CPUID, cases[_i].cpuid);
+    bench_value(b, DEVARCH, cases[_i].devarch);
+    bench_change(b, DEVARCH)->fail = cases[_i].devarch == 1;
+    ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+    ck_assert_str_eq(b->core.name, cases[_i].name);
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_no_core)
+{
+    struct native_bench *b = plain_bench();
+    bench_value(b, CPUID, _i == 0 ? 0 : _i == 1 ? UINT32_MAX : 0x41123456);
+    ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_FORMAT);
+    bench_says(b, "no Cortex-M answers");
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    struct native_bench *b = plain_bench();
+    bench_change(b, CPUID)->fail = true;
+    ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_IO);
+    bench_says(b, "no access to 0xe000ed00");
+    bench_change(b, CPUID)->fail = false;
+    bench_change(b, DHCSR)->clear = 1;
+    ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_IO);
+    bench_says(b, "locked");
+    bench_free(b);
+}
+END_TEST
+
+/* ---- cores that are stuck -----------------------------------------------------------------------
+ */
+
+START_TEST(test_no_halt)
+{
+    struct native_bench *b = bench_attached();
+    bench_change(b, DHCSR)->clear = S_HALT;
+    uint64_t begin = b->now;
+    ck_assert_int_eq(cortex_m_halt(&b->core), BT_ERR_IO);
+    ck_assert_uint_lt(b->now - begin, 1000000);
+    bench_says(b, "does not halt");
+    bench_change(b, DHCSR)->clear = 0;
+    ck_assert_int_eq(cortex_m_halt(&b->core), 0);
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_sleep_and_lockup)
+{
+    struct native_bench *b = bench_attached();
+    struct bench_change *dhcsr = bench_change(b, DHCSR);
+    char text[128];
+    struct cortex_m_exception e;
+    dhcsr->set = S_SLEEP;
+    ck_assert_int_eq(bench_status(b).state, CORTEX_M_SLEEPING);
+    dhcsr->set = S_LOCKUP | S_SLEEP;
+    ck_assert_int_eq(bench_status(b).state, CORTEX_M_LOCKUP);
+    dhcsr->set = S_LOCKUP;
+    ck_assert_int_eq(cortex_m_halt(&b->core), 0);
+    ck_assert_int_eq(bench_status(b).state, CORTEX_M_HALTED);
+    ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_XPSR, 0x01000003), 0);
+    ck_assert_int_eq(cortex_m_exception(&b->core, &e), 0);
+    ck_assert(e.lockup);
+    ck_assert_str_eq(cortex_m_exception_text(&e, text, sizeof text),
+                     "lockup by a fault in a fault handler, in HardFault");
+    bench_free(b);
+}
+END_TEST
+
+/* One that stops running without halting again: a step of it ends. */
+START_TEST(test_step_stuck)
+{
+    struct native_bench *b = bench_halted();
+    bench_change(b, DHCSR)->clear = S_HALT;
+    bench_change(b, DHCSR)->trigger = C_STEP;
+    uint64_t begin = b->now;
+    ck_assert_int_eq(cortex_m_step(&b->core, _i != 0), BT_ERR_IO);
+    ck_assert_uint_lt(b->now - begin, 2000000);
+    bench_says(b, "does not halt");
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_registers_stuck)
+{
+    struct native_bench *b = bench_halted();
+    uint32_t all[CORTEX_M_REGISTERS];
+    bench_change(b, DHCSR)->clear = S_REGRDY;
+    ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_IO);
+    bench_says(b, "hand over its registers");
+    ck_assert_int_eq(cortex_m_write_register(&b->core, 3, 1), BT_ERR_IO);
+    bench_change(b, DHCSR)->clear = 0;
+    ck_assert_int_eq(cortex_m_read_all(&b->core, all), 0);
+    ck_assert_uint_eq(all[CORTEX_M_PC], b->board.sim.reg[15]);
+    /* It runs again behind our back. */
+    bench_change(b, DHCSR)->clear = S_HALT;
+    ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_INVAL);
+    bench_says(b, "halt it first");
+    bench_free(b);
+}
+END_TEST
+
+START_TEST(test_no_reset)
+{
+    struct native_bench *b = bench_attached();
+    enum cortex_m_reset_kind kind = _i != 0 ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
+    uint64_t begin = b->now;
+    bench_change(b, AIRCR)->drop = true;
+    b->board.probe.options.nreset = NULL;
+    ck_assert_int_eq(cortex_m_reset(&b->core, kind, true), BT_ERR_IO);
+    ck_assert_uint_lt(b->now - begin, 2500000);
+    bench_says(b, "reset did not work");
+    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    bench_free(b);
+}
+END_TEST
+
+/* A port that is dead while nRESET is low: the core halts at its first instruction all the same. */
+START_TEST(test_dead_in_reset)
+{
+    struct native_bench *b = bench_attached();
+    b->dead_in_reset = true;
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);
+    ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
+    ck_assert_int_eq(bench_status(b).reason, CORTEX_M_REASON_RESET);
+    ck_assert_uint_eq(b->board.system.counters.resets, 2);
+    bench_free(b);
+}
+END_TEST
+
+/* Connecting while nRESET is held low, for a program that locks the debugger out. */
+START_TEST(test_under_reset)
+{
+    struct native_bench *b = plain_bench();
+    ck_assert_int_eq(cortex_m_hold_reset(&b->dp, true), 0);
+    ck_assert(b->board.held);
+    ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
+    ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
+    ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);
+    ck_assert(!b->board.held);
+    ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
+    bench_free(b);
+}
+END_TEST
+
+/* ---- lines and probes ---------------------------------------------------------------------------
+ */
+
+/* The same small session; the first result that is not 0 ends it. */
+static int session(struct native_bench *b)
+{
+    uint32_t all[CORTEX_M_REGISTERS];
+    struct cortex_m_status status;
+    uint8_t bytes[64];
+    struct cortex_m *core = &b->core;
+    int rc = cortex_m_halt(core);
+    if (rc == 0)
+        rc = cortex_m_read_all(core, all);
+    if (rc == 0)
+        rc = cortex_m_write_register(core, 0, 7);
+    if (rc == 0)
+        rc = cortex_m_insert(core, CORTEX_M_BREAK_HARDWARE, LOOP, 2);
+    if (rc == 0)
+        rc = cortex_m_read_memory(core, COUNTER, bytes, sizeof bytes);
+    if (rc == 0)
+        rc = cortex_m_resume(core);
+    if (rc == 0)
+        rc = cortex_m_status(core, &status);
+    if (rc == 0)
+        rc = cortex_m_halt(core);
+    if (rc == 0)
+        rc = cortex_m_step(core, true);
+    return rc;
+}
+
+START_TEST(test_line)
+{
+    static const struct {
+        const char *fault;
+        bool heals; /* nothing of it is seen from outside: else a step, which is not repeated, fails
+                     */
+        const char *words;
+    } cases[] = {{"wait=1", true, ""},
+                 {"fault=1", false, "bus error"},
+                 {"parity=1", false, "wires"},
+                 {"noack=1", false, "wires"},
+                 {"wait=100000", false, "busy"}};
+    unsigned failed = 0;
+    for (unsigned skip = 0; skip < 520; skip += skip < 400 ? 9 : 1) {
+        struct native_bench *b = bench_attached();
+        char text[64];
+        snprintf(text, sizeof text, "%s,skip=%u", cases[_i].fault, skip);
+        ck_assert_int_eq(probe_board_faults(&b->board, text), 0);
+        int rc = session(b);
+        if (rc != 0) {
+            failed++;
+            ck_assert_int_eq(rc, BT_ERR_IO);
+            bench_says(b, "no access to 0x");
+            bench_says(b, cases[_i].words);
+        }
+        /* When the line is good again, so is everything. */
+        memset(&b->board.dap.faults, 0, sizeof b->board.dap.faults);
+        rc = session(b);
+        ck_assert_int_eq(rc, 0);
+        bench_free(b);
+    }
+    ck_assert_int_eq(failed == 0, cases[_i].heals);
+}
+END_TEST
+
+/* Whatever falls silent around a reset, it ends: in success at the reset vector, or in an error. */
+START_TEST(test_reset_line)
+{
+    unsigned passed = 0; /* silence that a reset got through */
+    for (unsigned skip = 0; skip < 120; skip++) {
+        struct native_bench *b = bench_attached();
+        char text[64];
+        snprintf(text, sizeof text, "noack=60,skip=%u", skip);
+        ck_assert_int_eq(probe_board_faults(&b->board, text), 0);
+        uint64_t begin = b->now;
+        int rc = cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true);
+        ck_assert_uint_lt(b->now - begin, 20000000);
+        passed += rc == 0 && b->board.dap.faults.no_ack == 0;
+        memset(&b->board.dap.faults, 0, sizeof b->board.dap.faults);
+        if (rc == 0)
+            ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
+        else
+            ck_assert_int_eq(rc, BT_ERR_IO);
+        ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true), 0);
+        bench_free(b);
+    }
+    ck_assert_uint_gt(passed, 0);
+}
+END_TEST
+
+/* Unplugged at each transfer, and plugged in again: breakpoints are as they were. */
+START_TEST(test_unplug)
+{
+    unsigned failed = 0;
+    for (unsigned after = 1; after < 140; after += 3) {
+        struct native_bench *b = bench_attached();
+        ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 4, 2), 0);
+        b->usb.faults.unplug_after = after;
+        int rc = session(b);
+        ck_assert_int_eq(rc != 0, b->usb.unplugged);
+        if (rc != 0) {
+            struct cortex_m_status status;
+            failed++;
+            bench_says(b, "probe");
+            ck_assert_int_ne(cortex_m_status(&b->core, &status), 0);
+            b->usb.unplugged = false;
+            b->board.system.scs.dhcsr = 0;
+            b->board.system.scs.halted = false;
+            b->board.sim.stop = CORE_RUNNING;
+            memset(b->board.system.fp_comp, 0, sizeof b->board.system.fp_comp);
+            ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
+            ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
+            ck_assert_int_eq(cortex_m_attach(&b->core), 0);
+            struct cortex_m_status s = bench_wait(b);
+            ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+        }
+        bench_free(b);
+    }
+    ck_assert_uint_gt(failed, 10);
+}
+END_TEST
+
+/* ---- faults of the program ----------------------------------------------------------------------
+ */
+
+START_TEST(test_exception)
+{
+    static const struct {
+        uint32_t ipsr, cfsr, hfsr, mmfar, bfar;
+        const char *text;
+    } cases[] = {
+        {0, 0x8200, 0, 0, 0, ""},
+        {3, 0x8200, 0x40000000, 0, 0x60000000,
+         "HardFault: precise data bus error: an access was refused by the bus (0x60000000)"},
+        {3, 0x0400, 0x40000000, 0, 0x60000000,
+         "HardFault: imprecise data bus error: a write some instructions before was refused by the "
+         "bus"},
+        {4, 0x0082, 0, 0x10, 0,
+         "MemManage: an access was not allowed by the memory protection (0x00000010)"},
+        {6, 0x02010000, 0, 0, 0,
+         "UsageFault: an undefined instruction was reached, a number was divided by zero"},
+        {3, 0, 0x2, 0, 0, "HardFault: an exception vector could not be read"},
+        {3, 0, 0x80000000, 0, 0, "HardFault: a BKPT instruction was reached without a debugger"},
+        {15, 0x8200, 0, 0, 0, "SysTick"},
+        {21, 0, 0, 0, 0, "interrupt 5"},
+    };
+    struct native_bench *b = bench_halted();
+    struct cortex_m_exception e;
+    char text[256];
+    char small[16];
+    bench_value(b, CFSR, cases[_i].cfsr);
+    bench_value(b, HFSR, cases[_i].hfsr);
+    bench_value(b, MMFAR, cases[_i].mmfar);
+    bench_value(b, BFAR, cases[_i].bfar);
+    ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_XPSR, 0x01000000 | cases[_i].ipsr),
+                     0);
+    ck_assert_int_eq(cortex_m_exception(&b->core, &e), 0);
+    ck_assert_uint_eq(e.number, cases[_i].ipsr);
+    ck_assert_str_eq(cortex_m_exception_text(&e, text, sizeof text), cases[_i].text);
+    /* With the frame that the entry to the handler left. */
+    const uint32_t pc = 0x08001234;
+    memcpy(b->board.sim.ram + 0x118, &pc, 4);
+    ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_LR, 0xfffffff9), 0);
+    ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_MSP, 0x20000100), 0);
+    ck_assert_int_eq(cortex_m_exception(&b->core, &e), 0);
+    ck_assert_int_eq(e.frame_known, cases[_i].ipsr >= 3 && cases[_i].ipsr <= 7);
+    cortex_m_exception_text(&e, text, sizeof text);
+    ck_assert_int_eq(strstr(text, "; at 0x08001234") != NULL, e.frame_known);
+    cortex_m_exception_text(&e, small, sizeof small);
+    ck_assert_uint_lt(strlen(small), sizeof small);
+    bench_free(b);
+}
+END_TEST
+
+/* The program runs into nowhere: with vector catch it stops there. */
+START_TEST(test_vector_catch)
+{
+    struct native_bench *b = bench_halted();
+    ck_assert_int_eq(cortex_m_vector_catch(&b->core, CORTEX_M_CATCH_HARDFAULT), 0);
+    ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, 0x60000000), 0);
+    ck_assert_int_eq(cortex_m_resume(&b->core), 0);
+    ck_assert_int_eq(bench_wait(b).reason, CORTEX_M_REASON_VECTOR);
+    bench_free(b);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("cortex_m_faults");
+    unit_case(s, "ARMv6-M", test_v6m);
+    unit_case(s, "ARMv8-M", test_v8m);
+    unit_case(s, "instruction cache", test_cache);
+    unit_cases(s, "part that is not known", test_unknown_part, 0, 4);
+    unit_cases(s, "no core", test_no_core, 0, 3);
+    unit_case(s, "core that refuses", test_refused);
+    unit_case(s, "core that does not halt", test_no_halt);
+    unit_case(s, "asleep, and locked up", test_sleep_and_lockup);
+    unit_cases(s, "step that does not end", test_step_stuck, 0, 2);
+    unit_case(s, "registers that do not come", test_registers_stuck);
+    unit_cases(s, "reset that does nothing", test_no_reset, 0, 2);
+    unit_case(s, "port that is dead in reset", test_dead_in_reset);
+    unit_case(s, "connect under reset", test_under_reset);
+    unit_cases(s, "bad line", test_line, 0, 5);
+    unit_case(s, "bad line at a reset", test_reset_line);
+    unit_case(s, "unplugged", test_unplug);
+    unit_cases(s, "exception in words", test_exception, 0, 9);
+    unit_case(s, "vector catch", test_vector_catch);
+    return s;
+}
