@@ -134,6 +134,8 @@ struct cortex_m {
     bool mask_unsure; /* a write of it failed: it may have got through */
     bool reset_halted;
     bool reset_seen;
+    bool lifted; /* the breakpoints at lifted_at are away for a step, or could not be put back */
+    uint32_t lifted_at;
     unsigned ready_reads; /* of DHCSR before a register is there */
     uint32_t catch;       /* CORTEX_M_CATCH_* that are set */
     struct cortex_m_status last;

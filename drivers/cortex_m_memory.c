@@ -190,12 +190,18 @@ int cortex_m_lift(struct cortex_m *core, uint32_t address, bool away)
 {
     const struct cortex_m_software *point = find_software(core, address);
     int rc = 0;
-    if (cortex_m_hardware_at(core, address))
+    if (away) {
+        core->lifted = true;
+        core->lifted_at = address;
+    }
+    if (!away || cortex_m_hardware_at(core, address))
         rc = cortex_m_enable_units(core, !away);
     if (point && rc == 0)
         rc = away ? cortex_m_port(core, mem_ap_write(core->ap, address, point->original, 2))
                   : put_bkpt(core, address);
     if (point && rc == 0)
         rc = memory_changed(core);
+    if (!away && rc == 0)
+        core->lifted = false;
     return rc;
 }

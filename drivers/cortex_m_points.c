@@ -172,6 +172,8 @@ int cortex_m_remove_hardware(struct cortex_m *core, uint32_t address)
 
 int cortex_m_enable_units(struct cortex_m *core, bool on)
 {
+    if (core->breakpoint_count == 0)
+        return 0;
     return cortex_m_poke(core, FP_CTRL, on ? FP_KEY_ENABLE : FP_KEY);
 }
 
@@ -329,8 +331,8 @@ int cortex_m_restore(struct cortex_m *core)
     int rc = cortex_m_write_demcr(core, 0);
     for (unsigned k = 0; rc == 0 && k < core->breakpoint_count; k++)
         rc = write_comparator(core, k);
-    if (rc == 0 && core->breakpoint_count > 0)
-        rc = cortex_m_poke(core, FP_CTRL, FP_KEY_ENABLE);
+    if (rc == 0)
+        rc = cortex_m_enable_units(core, true);
     for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++) {
         if (core->watchpoints[k].used)
             rc = write_watch(core, k);

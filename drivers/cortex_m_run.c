@@ -167,6 +167,12 @@ static int step_once(struct cortex_m *core, bool mask)
     return rc;
 }
 
+/* Put back what an earlier step took away and could not put back. */
+static int settle(struct cortex_m *core)
+{
+    return core->lifted ? cortex_m_lift(core, core->lifted_at, false) : 0;
+}
+
 /* A step that the breakpoint at the PC does not end. */
 static int step_over(struct cortex_m *core, bool mask)
 {
@@ -205,6 +211,8 @@ int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
     bool skipped = false;
     int rc = cortex_m_need_halt(core);
     if (rc == 0)
+        rc = settle(core);
+    if (rc == 0)
         rc = skip_bkpt(core, &skipped);
     return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
 }
@@ -217,7 +225,9 @@ int cortex_m_resume(struct cortex_m *core)
     int rc = look(core, &dhcsr);
     if (rc != 0 || !core->halted)
         return rc;
-    rc = skip_bkpt(core, &skipped);
+    rc = settle(core);
+    if (rc == 0)
+        rc = skip_bkpt(core, &skipped);
     if (rc == 0)
         rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
     if (rc == 0 && cortex_m_breakpoint_at(core, pc)) {

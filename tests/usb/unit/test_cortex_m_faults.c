@@ -265,6 +265,33 @@ START_TEST(test_dead_in_reset)
 }
 END_TEST
 
+/* nRESET of a part that forgets its comparators. */
+static void forgetful_reset(void *ctx, bool low)
+{
+    struct probe_board *board = ctx;
+    if (board->held && !low) {
+        memset(board->system.fp_comp, 0, sizeof board->system.fp_comp);
+        board->system.fp_ctrl &= ~1u;
+        cs_points_apply(&board->system);
+        coresight_model_reset(&board->system);
+    }
+    board->held = low;
+}
+
+/* A breakpoint at an instruction that runs once, right behind the reset. */
+START_TEST(test_forgetful)
+{
+    struct native_bench *b = bench_attached();
+    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP - 2, 2), 0);
+    b->board.probe.options.nreset = forgetful_reset;
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, false), 0);
+    struct cortex_m_status s = bench_wait(b);
+    ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+    ck_assert_uint_eq(s.pc, LOOP - 2);
+    bench_free(b);
+}
+END_TEST
+
 /* Connecting while nRESET is held low, for a program that locks the debugger out. */
 START_TEST(test_under_reset)
 {
@@ -338,6 +365,10 @@ START_TEST(test_line)
         }
         /* When the line is good again, so is everything. */
         memset(&b->board.dap.faults, 0, sizeof b->board.dap.faults);
+        ck_assert_int_eq(cortex_m_halt(&b->core), 0);
+        ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, LOOP + 2), 0);
+        ck_assert_int_eq(cortex_m_resume(&b->core), 0);
+        ck_assert(b->board.system.fp_comp[0] == 0 || (b->board.system.fp_ctrl & 1) != 0);
         rc = session(b);
         ck_assert_int_eq(rc, 0);
         bench_free(b);
@@ -482,6 +513,7 @@ Suite *unit_suite(void)
     unit_case(s, "registers that do not come", test_registers_stuck);
     unit_cases(s, "reset that does nothing", test_no_reset, 0, 2);
     unit_case(s, "port that is dead in reset", test_dead_in_reset);
+    unit_case(s, "reset that forgets breakpoints", test_forgetful);
     unit_case(s, "connect under reset", test_under_reset);
     unit_cases(s, "bad line", test_line, 0, 5);
     unit_case(s, "bad line at a reset", test_reset_line);
