@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BED = ROOT / "build/release/umockdev_probe"
@@ -22,6 +23,52 @@ CASES = (
      [BULK, "LIBUSB_ERROR_TIMEOUT"] + [BULK] * 3),
     ("unplugged", ["--unplug-after", "3"], [BULK, BULK] + ["LIBUSB_ERROR_NO_DEVICE"] * 3),
 )
+
+
+# Runs inside the bed: a client that stays, another one, and the cable between them.
+CABLE = """
+import socket, subprocess, sys
+client, path = sys.argv[1:]
+link = socket.socket(socket.AF_UNIX)
+link.connect(path)
+link.settimeout(20)
+lines = link.makefile("rw")
+def ask(text):
+    print(text, file=lines, flush=True)
+    answer = []
+    while not answer or not answer[-1].startswith(("ok", "error")):
+        answer.append(lines.readline().strip())
+    return answer
+def run():
+    done = subprocess.run(["sh", "-c", "sh -c '%s; exit $?'" % client], stdout=subprocess.PIPE,
+                          text=True, timeout=20)
+    return " ".join(done.stdout.split("\\n")[:2]).strip()
+print(ask("nonsense")[-1], "|", ask("fault wait=x")[-1])
+print(run(), "|", run())
+stays = subprocess.Popen([client, "follow"], stdout=subprocess.PIPE, text=True)
+print(stays.stdout.readline().strip())
+print(ask("unplug")[-1], "|", ask("unplug")[-1], "|", stays.stdout.readline().strip())
+print(ask("replug")[-1], "|", stays.communicate(timeout=20)[0].strip(), "|", run())
+ask("stall 1")
+print(run(), "|", ask("unplug")[-1], run(), "|", ask("counters")[0])
+"""
+
+
+def cable():
+    """Children of children see the probe; the cable is pulled and put back under a client."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "control")
+        done = subprocess.run([BED, "--control", path, "--", sys.executable, "-c", CABLE, CLIENT,
+                               path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=60)
+    wanted = ["error unknown command | error bad fault", f"{BULK} {BULK} | {BULK} {BULK}", BULK,
+              "ok | ok | LIBUSB_ERROR_NO_DEVICE", f"ok | {BULK} | {BULK} {BULK}",
+              f"stall {BULK} {BULK} | ok no device | packets 22"]
+    got = done.stdout.splitlines()
+    ok = done.returncode == 0 and got == wanted
+    print("PASS usb: control socket, cable pulled and put back" if ok
+          else f"FAIL usb: control socket, cable: {done.returncode}, {got}", flush=True)
+    return ok
 
 
 def main():
@@ -44,6 +91,7 @@ def main():
         failed |= not ok
         print(f"PASS usb: exit code {code}" if ok
               else f"FAIL usb: exit code {code}: {done.returncode}", flush=True)
+    failed |= not cable()
     return int(failed)
 
 

@@ -257,18 +257,23 @@ static char *device_text(const struct usb_probe *u)
     return g_string_free(s, FALSE);
 }
 
-static int add_device(struct umock_usb *m)
+static int report(gboolean ok, GError *error)
 {
-    GError *error = NULL;
-    char *text = device_text(m->probe);
-    gboolean ok = umockdev_testbed_add_from_string(m->testbed, text, &error) &&
-                  umockdev_testbed_attach_ioctl(m->testbed, NODE, m->handler, &error);
-    g_free(text);
     if (ok)
         return 0;
     fprintf(stderr, "umockdev: %s\n", error->message);
     g_error_free(error);
     return -1;
+}
+
+/* Tells udev too. */
+static int add_device(struct umock_usb *m)
+{
+    GError *error = NULL;
+    char *text = device_text(m->probe);
+    gboolean ok = umockdev_testbed_add_from_string(m->testbed, text, &error);
+    g_free(text);
+    return report(ok, error);
 }
 
 void umock_usb_unplug(struct umock_usb *m)
@@ -281,33 +286,26 @@ int umock_usb_replug(struct umock_usb *m)
 {
     if (!m->gone)
         return 0;
-    GError *error = NULL;
-    if (!umockdev_testbed_detach_ioctl(m->testbed, NODE, &error)) {
-        fprintf(stderr, "umockdev: %s\n", error->message);
-        g_error_free(error);
-        return -1;
-    }
+    /* The handler has stayed: a client may be there before this returns. */
     usb_probe_replug(m->probe);
-    if (add_device(m) < 0)
-        return -1;
     m->gone = false;
-    umockdev_testbed_uevent(m->testbed, SYS, "add");
-    return 0;
+    return add_device(m);
 }
 
 struct umock_usb *umock_usb_new(struct usb_probe *u)
 {
     struct umock_usb *m = g_new0(struct umock_usb, 1);
+    GError *error = NULL;
     m->probe = u;
     g_queue_init(&m->urbs);
     m->testbed = umockdev_testbed_new();
     m->handler = g_object_new(probe_handler_get_type(), NULL);
     ((ProbeHandler *)m->handler)->owner = m;
-    if (add_device(m) < 0) {
-        umock_usb_free(m);
-        m = NULL;
-    }
-    return m;
+    if (add_device(m) == 0 &&
+        report(umockdev_testbed_attach_ioctl(m->testbed, NODE, m->handler, &error), error) == 0)
+        return m;
+    umock_usb_free(m);
+    return NULL;
 }
 
 void umock_usb_free(struct umock_usb *m)

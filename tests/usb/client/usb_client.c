@@ -2,17 +2,20 @@
 /*
  * A plain libusb client of the modelled probe: five DAP_Info exchanges over the endpoints of the
  * first interface, one line each: the response in hexadecimal or libusb's error. A stalled response
- * is fetched again after clearing the halt.
+ * is fetched again after clearing the halt. With the argument `follow`: one exchange, then it waits
+ * until the probe is pulled, and for its return, and does another.
  */
 #include <libusb.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define VID       0x1209
 #define PID       0x0001
 #define EXCHANGES 5
 #define WAIT_MS   300
+#define TRIES     100
 
 struct endpoints {
     uint8_t out, in;
@@ -67,16 +70,56 @@ static int exchange(libusb_device_handle *h, const struct endpoints *e)
     return 0;
 }
 
-int main(void)
+static libusb_device_handle *open_probe(libusb_context *context, struct endpoints *e)
 {
-    libusb_context *context;
-    struct endpoints e = {0};
-    if (libusb_init(&context) < 0)
-        return 1;
     libusb_device_handle *h = libusb_open_device_with_vid_pid(context, VID, PID);
-    if (!h || find_endpoints(h, &e) < 0 || libusb_claim_interface(h, 0) < 0) {
+    if (h && (find_endpoints(h, e) < 0 || libusb_claim_interface(h, 0) < 0)) {
+        libusb_close(h);
+        h = NULL;
+    }
+    return h;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {.tv_nsec = ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Waits until the probe is pulled and until it comes back, and works with it again. */
+static int follow(libusb_context *context)
+{
+    struct endpoints e = {0};
+    for (unsigned time = 0; time < 2; time++) {
+        libusb_device_handle *h = NULL;
+        for (unsigned i = 0; !h && i < TRIES; i++) {
+            h = open_probe(context, &e);
+            pause_ms(20);
+        }
+        if (!h)
+            return 1;
+        int r = exchange(h, &e);
+        fflush(stdout);
+        for (unsigned i = 0; r == 0 && time == 0 && i < TRIES; i++) {
+            uint8_t byte;
+            int actual;
+            r = transfer(h, &e, e.in, &byte, 1, &actual);
+            r = r == LIBUSB_ERROR_TIMEOUT ? 0 : r;
+        }
+        libusb_close(h);
+        if (r < 0)
+            printf("%s\n", libusb_error_name(r));
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static int exchange_all(libusb_context *context)
+{
+    struct endpoints e = {0};
+    libusb_device_handle *h = open_probe(context, &e);
+    if (!h) {
         printf("no device\n");
-        libusb_exit(context);
         return 1;
     }
     for (unsigned i = 0; i < EXCHANGES; i++) {
@@ -85,6 +128,16 @@ int main(void)
             printf("%s\n", libusb_error_name(r));
     }
     libusb_close(h);
-    libusb_exit(context);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    libusb_context *context;
+    if (libusb_init(&context) < 0)
+        return 1;
+    bool following = argc > 1 && strcmp(argv[1], "follow") == 0;
+    int code = following ? follow(context) : exchange_all(context);
+    libusb_exit(context);
+    return code;
 }
