@@ -137,14 +137,6 @@ static void write_dcrsr(struct coresight_model *m, uint32_t value)
         s->dcrdr = 0;
 }
 
-static void write_aircr(struct coresight_model *m, uint32_t value)
-{
-    if (value >> 16 != AIRCR_KEY)
-        m->counters.bad_key++;
-    else if (value & (AIRCR_SYSRESET | 1))
-        coresight_model_reset(m);
-}
-
 /* Registers without a debug function: those of a core that has none of its own. */
 static uint32_t read_system(struct coresight_model *m, unsigned offset)
 {
@@ -176,6 +168,16 @@ static void write_system(struct coresight_model *m, unsigned offset, uint32_t va
                           (uint8_t)(value >> 24)};
     if (m->core.ops->owns_system)
         m->core.ops->write_memory(m->core.ctx, CS_SCS + offset, b, sizeof b);
+}
+
+static void write_aircr(struct coresight_model *m, uint32_t value)
+{
+    if (value >> 16 != AIRCR_KEY)
+        m->counters.bad_key++;
+    else if (value & (AIRCR_SYSRESET | 1))
+        coresight_model_reset(m);
+    else
+        write_system(m, AIRCR, value); /* the core's, too: priority grouping */
 }
 
 uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)

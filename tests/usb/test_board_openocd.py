@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import board_opencsd  # noqa: E402
 import oracle  # noqa: E402
 import test_openocd  # noqa: E402
 
-TOOLS = ("openocd", "umockdev-wrapper", "qemu-system-arm", "trc_pkt_lister",
+TOOLS = ("openocd", "gdb-multiarch", "umockdev-wrapper", "qemu-system-arm", "trc_pkt_lister",
          "arm-none-eabi-objcopy", "arm-none-eabi-nm")
 # The crash programs: name, machine, and what differs between the cores.
 M3 = ("crash-m3", board.MPS2)
@@ -321,6 +322,97 @@ def swo(folder, program, baud, least, lossless):
           f"{raw.stat().st_size} bytes")
 
 
+ITM = """
+tpiu create chip.tpiu -dap chip.dap -ap-num 0 -baseaddr 0xe0040000
+reset halt
+chip.tpiu configure -protocol uart -output {0} -traceclk 64000000 -pin-freq 500000 -formatter {1}
+chip.tpiu enable
+w 0xe0000fb0 0xc5acce55
+w 0xe0000e80 0x0001000d
+w 0xe0001000 [expr {{[r 0xe0001000] | 0x11000}}]
+{2}
+{3}
+sleep 100
+chip.tpiu disable
+"""
+
+
+def itm_packets(data):
+    """(PC samples, exceptions [(number, function)], bytes that are neither)"""
+    at, samples, exceptions, other = 0, [], [], 0
+    while at < len(data):
+        if data[at] == 0x17:
+            samples += struct.unpack_from("<I", data, at + 1) if at + 5 <= len(data) else ()
+            at += 5
+        elif data[at] == 0x0e:
+            if at + 3 <= len(data):
+                exceptions.append((data[at + 1] | (data[at + 2] & 1) << 8, data[at + 2] >> 4))
+            at += 3
+        elif data[at:at + 6] == bytes((0, 0, 0, 0, 0, 0x80)):
+            at += 6
+        else:
+            other += data[at] != 0x70  # overflow
+            at += 1
+    return samples, exceptions, other
+
+
+def itm_alone(folder, program):
+    """The DWT's packets without formatter: each PC was executed, exceptions come and go."""
+    raw, truth_file, symbols = folder / "swo", folder / "truth", program.symbols
+    raw.unlink(missing_ok=True)
+    code, output, got = run(folder, program, ITM.format(
+        raw, "off", "", LOSSLESS.format(symbols["hard_fault_handler"])), "--itm",
+        "--truth", truth_file)
+    samples, exceptions, other = itm_packets(raw.read_bytes() if raw.exists() else b"")
+    known = {address & ~1 for address in board.Truth(truth_file).ran}
+    ok = code == 0 and test_openocd.clean(got) and len(samples) > 20 and set(samples) <= known \
+        and {(15, 1), (15, 2)} <= set(exceptions) and (3, 1) in exceptions and other == 0
+    check("board: DWT packets on SWO", ok, f"exit code {code}, {got}, {len(samples)} samples, "
+          f"{exceptions[-4:]}, {other} other bytes, {output[-500:]!r}")
+
+
+def both(folder, program):
+    """ETM and DWT through the formatter: both sources whole."""
+    raw, truth_file, symbols = folder / "swo", folder / "truth", program.symbols
+    raw.unlink(missing_ok=True)
+    code, output, got = run(folder, program, ITM.format(
+        raw, "on", f"etm_on 0x80 {TRACE_ID}", LOSSLESS.format(symbols["report_topics"])), "--itm",
+        "--sink", "swo", "--truth", truth_file)
+    ran = since_reset(board.Truth(truth_file))
+    runs, problems = decode(folder, program, raw.read_bytes(), ["-tpiu"]) if code == 0 else ([], [])
+    check("board: ETM and DWT packets on SWO", code == 0 and runs == [ran] and not problems,
+          f"exit code {code}, {got}, {len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}")
+
+
+DAEMON = """
+sed 's/^gdb_port .*/gdb_port {port}/; /^shutdown/d' {config} >{config}.daemon
+openocd -f {config}.daemon >{log} 2>&1 &
+pid=$!
+gdb-multiarch -q -nx -batch -ex 'set tcp connect-timeout 20' {elf} \
+    -ex 'target extended-remote :{port}' -ex 'monitor reset halt' -ex 'hbreak report_topics' \
+    -ex continue -ex backtrace -ex 'delete' -ex 'watch reported' -ex continue -ex 'info registers pc'
+kill $pid
+wait
+"""
+
+
+def daemon(folder, program):
+    """OpenOCD in the background and GDB beside it, both children of the bed's command."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config, log = folder / "run.cfg", folder / "openocd.log"
+    run(folder, program, "")  # writes run.cfg
+    script = DAEMON.format(port=port, config=config, log=log, elf=program.elf)
+    done = subprocess.run([BED, "--core", f"qemu:{program.machine.name},{program.elf}", "--",
+                           "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=120)
+    ok = re.search(r"Breakpoint 1, .*report_topics.*#1 .*in main.*atchpoint 2: reported.*"
+                   r"Old value = 0.*New value = [1-9]", done.stdout, re.S)
+    check("board: OpenOCD in the background, GDB beside it", ok,
+          f"exit code {done.returncode}, {done.stdout[-800:]!r}, {log.read_text()[-500:]!r}")
+
+
 def main():
     missing = next((name for name in TOOLS if not shutil.which(name)), None)
     if missing:
@@ -343,6 +435,9 @@ def main():
         etb(folder, m3, 256, "hard_fault_handler", 1000)
         etb(folder, m4, 256, "report_topics", 200, 0x10000100)
         etb(folder, m4, 8192, "report_topics", 1000)
+        daemon(folder, m4)
+        itm_alone(folder, m3)
+        both(folder, m4)
         swo(folder, m4, 500000, 1000, True)
         swo(folder, m4, 115200, 1000, False)
     return int(test_openocd.failed > 0)
