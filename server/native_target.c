@@ -214,6 +214,7 @@ int native_target_open(struct native_target *t, struct config *config,
 {
     memset(t, 0, sizeof *t);
     t->config = config;
+    t->mask_interrupts = true; /* `next` is to come to the next line, whatever is pending */
     int rc = probe_link_open(&t->link, config, why);
     if (!rc)
         rc = open_core(t, why);

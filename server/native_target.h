@@ -56,7 +56,7 @@ struct native_target {
     bool interrupted; /* a halt was asked for */
     bool halted_once; /* since it was opened: the first halt is ours */
     bool gone;        /* the probe; is_open of the link tells of the moment */
-    bool mask_interrupts;
+    bool mask_interrupts; /* single steps enter no handler */
     unsigned errors;  /* looks at the running core that failed in a row */
     uint64_t looked;  /* at the core, or for the probe: microseconds */
     unsigned pause;   /* ms to the next look at a core that runs */
