@@ -77,10 +77,10 @@ static const struct packet_kind kinds[] = {
     {"X", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, read_range},
     {"G", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
     {"P", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
-    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_MEMORY, read_range},
-    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_MEMORY, read_flash_write},
+    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_range},
+    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_flash_write},
     /* Some servers collect what is to be written until here. */
-    {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_MEMORY, NULL},
+    {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, NULL},
     {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, NULL},
     {"vRun", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESTART, NULL},
     {"vAttach", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_HALTED, NULL},

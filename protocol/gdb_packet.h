@@ -22,7 +22,8 @@ enum gdb_packet_effect {
     GDB_EFFECT_HALTED, /* the reply is a stop reply: its thread becomes the general one */
     GDB_EFFECT_INSERT, /* `breakpoint` */
     GDB_EFFECT_REMOVE,
-    GDB_EFFECT_MEMORY,    /* `address`, `length` (0: anywhere) */
+    GDB_EFFECT_MEMORY,    /* `address`, `length` */
+    GDB_EFFECT_FLASH,     /* the same; it may happen later, at the latest with length 0 */
     GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, told before it */
     GDB_EFFECT_RESET,     /* anything may be different */
     GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */

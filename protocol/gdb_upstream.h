@@ -18,7 +18,8 @@ struct gdb_upstream; /* private */
 
 /* What has been changed behind the back of what was known before. */
 enum gdb_change {
-    GDB_CHANGE_MEMORY,    /* `address` and `length` tell where; length 0: anywhere */
+    GDB_CHANGE_MEMORY,    /* `address` and `length` tell where */
+    GDB_CHANGE_FLASH,     /* the same, but it is done only when one with length 0 comes */
     GDB_CHANGE_REGISTERS, /* a core's registers were written: its PC may be another one */
     GDB_CHANGE_RESET,     /* the target may have started over: R, vRun, k, unknown monitor text */
 };

@@ -178,6 +178,8 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
     struct live *l = ctx;
     if (change == GDB_CHANGE_MEMORY)
         live_code_written(l, address, length);
+    else if (change == GDB_CHANGE_FLASH)
+        live_code_flashed(l, address, length);
     else if (change == GDB_CHANGE_REGISTERS || !l->native)
         live_was_moved(l);
     else if (live_native_reset(l))

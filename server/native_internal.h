@@ -55,8 +55,8 @@ int native_op_write_extra(void *ctx, int core, unsigned index, uint64_t value, s
 /* ---- native_points.c */
 int native_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why);
 int native_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why);
-/* Was GDB's breakpoint here a software one? */
-bool native_is_software(const struct native_target *t, uint32_t address);
+/* What GDB calls a stop at this address. */
+enum gdb_stop_kind native_stop_kind(const struct native_target *t, uint32_t address);
 /* Takes all of them away. */
 void native_remove_points(struct native_target *t);
 

@@ -130,13 +130,18 @@ int native_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struc
     return native_result(t, rc, why);
 }
 
-bool native_is_software(const struct native_target *t, uint32_t address)
+/* GDB runs on where it is told of a breakpoint that it does not have. */
+enum gdb_stop_kind native_stop_kind(const struct native_target *t, uint32_t address)
 {
-    for (unsigned i = 0; i < t->point_count; i++)
-        if (t->points[i].asked.type == GDB_BREAKPOINT_SOFTWARE &&
-            t->points[i].asked.address == address)
-            return true;
-    return false;
+    enum gdb_stop_kind kind = GDB_STOP_TRAP;
+    for (unsigned i = 0; i < t->point_count; i++) {
+        const struct gdb_breakpoint *bp = &t->points[i].asked;
+        if (bp->address == address && bp->type == GDB_BREAKPOINT_SOFTWARE)
+            return GDB_STOP_SWBREAK;
+        if (bp->address == address && bp->type == GDB_BREAKPOINT_HARDWARE)
+            kind = GDB_STOP_HWBREAK;
+    }
+    return kind;
 }
 
 void native_remove_points(struct native_target *t)

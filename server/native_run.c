@@ -50,7 +50,7 @@ static void name_stop(struct native_target *t, const struct cortex_m_status *s,
     *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP};
     switch (s->reason) {
     case CORTEX_M_REASON_BREAKPOINT:
-        stop->kind = native_is_software(t, s->pc) ? GDB_STOP_SWBREAK : GDB_STOP_HWBREAK;
+        stop->kind = native_stop_kind(t, s->pc);
         break;
     case CORTEX_M_REASON_WATCHPOINT:
         if (s->watch_length == 0)
