@@ -62,6 +62,7 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
         .swo = swo,
     };
     memset(b, 0, sizeof *b);
+    pthread_mutex_init(&b->lock, NULL);
     init_target(b, options);
     if ((options->no_etb || options->etb_words) &&
         coresight_model_set_etb(&b->system, options->no_etb ? 0 : options->etb_words) < 0)
@@ -72,6 +73,7 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
 void probe_board_release(struct probe_board *b)
 {
     coresight_model_release(&b->system);
+    pthread_mutex_destroy(&b->lock);
 }
 
 static int queue_trace(struct probe_board *b, unsigned count)

@@ -6,6 +6,7 @@
 #ifndef TESTS_USB_PROBE_BOARD_H
 #define TESTS_USB_PROBE_BOARD_H
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "tests/usb/cmsis_dap_model.h"
@@ -32,6 +33,8 @@ struct probe_board {
     struct dap_model dap;
     struct cmsis_dap_model probe;
     bool held; /* nRESET is low */
+    /* For beds with several threads: held by the one that uses anything of the board. */
+    pthread_mutex_t lock;
 };
 
 /* 0, or -1 for options out of range. Release what init took, also after unplugging. */

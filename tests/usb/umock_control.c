@@ -43,6 +43,18 @@ static const char *set_usb_fault(struct usb_faults *f, const char *name, unsigne
     return NULL;
 }
 
+static const char *ask_board(struct probe_board *b, const char *line, FILE *out)
+{
+    int error = 0;
+    pthread_mutex_lock(&b->lock);
+    if (strcmp(line, "counters") == 0)
+        probe_board_report(b, out);
+    else
+        error = probe_board_faults(b, line + 6);
+    pthread_mutex_unlock(&b->lock);
+    return error < 0 ? "bad fault" : NULL;
+}
+
 /* Does it; NULL, or what is wrong. */
 static const char *command(struct umock_control *c, const char *line, FILE *out)
 {
@@ -54,12 +66,8 @@ static const char *command(struct umock_control *c, const char *line, FILE *out)
     }
     if (strcmp(line, "replug") == 0)
         return umock_usb_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
-    if (strcmp(line, "counters") == 0) {
-        probe_board_report(c->probe->board, out);
-        return NULL;
-    }
-    if (strncmp(line, "fault ", 6) == 0)
-        return probe_board_faults(c->probe->board, line + 6) < 0 ? "bad fault" : NULL;
+    if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0)
+        return ask_board(c->probe->board, line, out);
     if (sscanf(line, "%15s %u", name, &number) == 2)
         return set_usb_fault(&c->probe->faults, name, number);
     return "unknown command";

@@ -178,7 +178,7 @@ static void get_capabilities(UMockdevIoctlClient *client, UMockdevIoctlData *arg
     umockdev_ioctl_client_complete(client, 0, 0);
 }
 
-static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
+static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
     struct umock_usb *m = ((ProbeHandler *)self)->owner;
     UMockdevIoctlData *arg = umockdev_ioctl_client_get_arg(client);
@@ -217,6 +217,16 @@ static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *clien
     bool gone = m->probe->unplugged;
     umockdev_ioctl_client_complete(client, gone ? -1 : 0, gone ? ENODEV : 0);
     return TRUE;
+}
+
+/* In a thread of the testbed's own. */
+static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
+{
+    pthread_mutex_t *lock = &((ProbeHandler *)self)->owner->probe->board->lock;
+    pthread_mutex_lock(lock);
+    gboolean handled = dispatch(self, client);
+    pthread_mutex_unlock(lock);
+    return handled;
 }
 
 /* A client that died leaves its URBs behind. */

@@ -80,7 +80,9 @@ static gboolean on_trace(gint fd, GIOCondition condition, gpointer data)
     struct core_qemu *core = board->system.core.ctx;
     (void)fd;
     (void)condition;
+    pthread_mutex_lock(&board->lock);
     coresight_model_run(&board->system);
+    pthread_mutex_unlock(&board->lock);
     return core->link.dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
