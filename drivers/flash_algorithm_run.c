@@ -57,7 +57,7 @@ int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorith
     *run = (struct flash_run){
         .algorithm = algorithm, .core = core, .clock_hz = clock_hz, .ram_start = ram_start};
     if (ram_start % ALIGN != 0 || (ram_size != 0 && ram_size - 1 > UINT32_MAX - ram_start))
-        return BT_ERR_INVAL;
+        return fail(run, FLASH_FAIL_PLACE, BT_ERR_INVAL);
     ram_size &= ~(ALIGN - 1);
     run->result = fixed + STACK_LEAST;
     if (ram_size < run->result)
@@ -410,6 +410,9 @@ const char *flash_run_describe(const struct flash_run *run, char *text, size_t s
         break;
     case FLASH_FAIL_RAM:
         snprintf(text, size, "the flash algorithm needs %u bytes of RAM", (unsigned)run->result);
+        break;
+    case FLASH_FAIL_PLACE:
+        snprintf(text, size, "the RAM has to begin at a multiple of 8 and end within 4 GB");
         break;
     case FLASH_FAIL_OUTSIDE:
         snprintf(text, size, "0x%08x is outside of the flash '%s'", address, run->algorithm->name);

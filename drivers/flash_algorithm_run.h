@@ -35,6 +35,7 @@ enum flash_failure {
     FLASH_FAIL_TIME,        /* a function did not end in its time */
     FLASH_FAIL_CRASHED,     /* a function ended in a fault or somewhere else */
     FLASH_FAIL_RAM,         /* too little RAM */
+    FLASH_FAIL_PLACE,       /* RAM at a place that cannot be */
     FLASH_FAIL_OUTSIDE,     /* address outside of the flash */
     FLASH_FAIL_BREAKPOINTS, /* software breakpoints are set */
     FLASH_FAIL_RUNNING,     /* the core is not halted */
@@ -70,7 +71,8 @@ struct flash_run {
 
 /*
  * Nothing is sent. `ram_start` is aligned to 8; algorithm and core must outlive the run.
- * BT_ERR_RANGE: FLASH_FAIL_RAM. Release with flash_run_release() also after a failure.
+ * BT_ERR_RANGE: FLASH_FAIL_RAM; BT_ERR_INVAL: FLASH_FAIL_PLACE. Release with flash_run_release()
+ * also after a failure.
  */
 int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorithm,
                    struct cortex_m *core, uint32_t ram_start, uint32_t ram_size, uint32_t clock_hz);
