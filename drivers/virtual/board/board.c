@@ -8,6 +8,8 @@
 #include <time.h>
 
 #define REQUEST_SECONDS 10
+#define KICK_NS         5000000 /* between two attempts to wake the cores */
+#define SECOND_NS       1000000000
 
 static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 {
@@ -187,10 +189,18 @@ static bool ask_cores(struct board *b, enum board_request request)
         if (!send_out(b, i, request))
             return false;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += REQUEST_SECONDS;
     pthread_mutex_lock(&desk->lock);
-    while (desk->outstanding > 0 && error == 0)
-        error = pthread_cond_timedwait(&desk->served, &desk->lock, &until);
+    for (unsigned i = 0; desk->outstanding > 0 && i < REQUEST_SECONDS * (SECOND_NS / KICK_NS);
+         i++) {
+        until.tv_nsec += KICK_NS;
+        until.tv_sec += until.tv_nsec / SECOND_NS;
+        until.tv_nsec %= SECOND_NS;
+        error = 0;
+        while (desk->outstanding > 0 && error == 0)
+            error = pthread_cond_timedwait(&desk->served, &desk->lock, &until);
+        for (unsigned core = 0; error != 0 && core < count; core++)
+            board_qemu_kick(&b->qemu, core);
+    }
     bool served = desk->outstanding == 0;
     desk->outstanding = 0;
     pthread_mutex_unlock(&desk->lock);

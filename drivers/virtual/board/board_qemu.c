@@ -114,6 +114,7 @@ static void find_masks(struct board_qemu *q, const struct saved_description *m)
 
 static void find_debug(struct board_qemu *q)
 {
+    *(void **)&q->kick = look_up("qemu_cpu_kick");
     *(void **)&q->write_register = look_up("arm_cpu_gdb_write_register");
     *(void **)&q->get_space = look_up("cpu_get_address_space");
     *(void **)&q->access_space = look_up("address_space_rw");
@@ -260,6 +261,14 @@ bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work wor
         return false;
     q->run_on_cpu(cpu, work, (union board_work_data){.pointer = context});
     return true;
+}
+
+void board_qemu_kick(const struct board_qemu *q, unsigned vcpu)
+{
+    struct CPUState *cpu = q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+
+    if (cpu && q->kick)
+        q->kick(cpu);
 }
 
 bool board_qemu_watch(const struct board_qemu *q, board_run_state handler, void *context)

@@ -36,6 +36,7 @@ struct board_qemu {
     struct byte_array *(*resize_array)(struct byte_array *array, unsigned size);
     void (*run_on_cpu)(struct CPUState *cpu, board_work work, union board_work_data data);
     void *(*watch_run_state)(board_run_state handler, void *context);
+    void (*kick)(struct CPUState *cpu);
     int (*write_register)(struct CPUState *cpu, uint8_t *bytes, int number);
     struct address_space *(*get_space)(struct CPUState *cpu, int index);
     uint32_t (*access_space)(struct address_space *space, uint64_t address, uint32_t attributes,
@@ -112,6 +113,12 @@ void board_qemu_leave_block(const struct board_qemu *q, unsigned vcpu, uintptr_t
 
 /* Queues `work` for the vCPU's thread; it runs between two blocks, also in a stopped machine. */
 bool board_qemu_run_on(const struct board_qemu *q, unsigned vcpu, board_work work, void *context);
+
+/*
+ * Wakes the vCPU's thread. What run_on() does of this is lost when the thread was just about to
+ * sleep: QEMU means it to be called under a lock that is not ours.
+ */
+void board_qemu_kick(const struct board_qemu *q, unsigned vcpu);
 
 /* `handler` is called when the machine has stopped or is about to start, vCPUs at rest. */
 bool board_qemu_watch(const struct board_qemu *q, board_run_state handler, void *context);
