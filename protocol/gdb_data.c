@@ -107,14 +107,23 @@ static int set_general(struct gdb_session *s, int thread)
 
 static int set_motion(struct gdb_session *s, int thread)
 {
-    int core;
-    if (!gdb_core_of_thread(s, thread, &core) && thread != GDB_THREAD_ALL)
+    int core = 0;
+    if (thread != GDB_THREAD_ALL && !gdb_core_of_thread(s, thread, &core))
         return BT_ERR_INVAL;
     if (thread == GDB_THREAD_ALL)
         s->motion = GDB_MOTION_ALL;
     else
         s->motion = thread == GDB_THREAD_ANY ? GDB_MOTION_GENERAL : core;
     return gdb_reply(s, "OK");
+}
+
+void gdb_note_motion(struct gdb_session *s, const char *payload, size_t len)
+{
+    struct gdb_args a = {payload, payload + len};
+    int thread;
+    if (gdb_args_text(&a, "Hc") && gdb_args_thread(&a, &thread))
+        set_motion(s, thread);
+    text_buf_clear(&s->reply);
 }
 
 static int set_thread(struct gdb_session *s, struct gdb_args *a)

@@ -4,12 +4,12 @@
 #include "protocol/gdb_args.h"
 
 /*
- * What the other side says of these does not count: the first three are answered here, GDB dies
- * of non-stop with two cores, and it would prefer the Intel format (sections 1 and 2.13).
+ * What the other side says of these does not count: they are answered here, GDB dies of non-stop
+ * with two cores, and it would prefer the Intel format (sections 1 and 2.13).
  */
 static const char *const ours[] = {
-    "QStartNoAckMode", "qXfer:btrace:read", "qXfer:btrace-conf:read",
-    "QNonStop",        "Qbtrace",           "Qbtrace-conf",
+    "QStartNoAckMode", "qXfer:btrace:read", "qXfer:btrace-conf:read", "QNonStop", "Qbtrace",
+    "Qbtrace-conf",    "ReverseStep",       "ReverseContinue",
 };
 
 /* The name is followed by '+', '-', '?', '=' or, for the families of Qbtrace, by ':'. */
@@ -36,7 +36,8 @@ static void add_packet_size(struct text_buf *out, struct gdb_args *number)
 /*
  * A server that does not tell its PacketSize gets what GDB takes for safe then: nothing is added.
  */
-void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace)
+void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace,
+                        bool reverse)
 {
     struct gdb_args a = {reply, reply + len};
     struct gdb_args word;
@@ -54,4 +55,6 @@ void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, boo
     if (btrace)
         text_buf_puts(out, ";Qbtrace:bts+;Qbtrace:off+;Qbtrace-conf:bts:size+;"
                            "qXfer:btrace:read+;qXfer:btrace-conf:read+");
+    if (reverse)
+        text_buf_puts(out, ";ReverseStep+;ReverseContinue+");
 }

@@ -41,8 +41,11 @@ int gdb_reply(struct gdb_session *s, const char *text);
 /* "OK", or "E." and the explanation for a negative `rc`. */
 int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why);
 
-/* Finds the packet in the tables, runs it and sends the answer. */
-void gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
+/*
+ * Finds the packet in the tables, runs it and sends the answer. BT_OK, GDB_PENDING (answered
+ * later), or GDB_PASS_ON: nothing was answered, the packet is another server's.
+ */
+int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
 
 /* Sends s->reply and empties it. */
 void gdb_reply_send(struct gdb_session *s);
@@ -50,6 +53,8 @@ void gdb_reply_send(struct gdb_session *s);
 /* Core of a thread ID from the wire; thread 0 is the thread of the last stop (2.13). */
 bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core);
 int gdb_thread_of_core(int core);
+/* "thread:ID;" of a stop reply. */
+void gdb_add_stop_thread(struct gdb_session *s, int core);
 
 /* Registers of the core beyond those of enum gdb_reg; 0 if there are none. */
 unsigned gdb_extra_registers(const struct gdb_session *s, int core,
@@ -73,6 +78,9 @@ void gdb_send_console(struct gdb_session *s, const char *text);
  * command, nothing was sent.
  */
 int gdb_monitor_packet(struct gdb_session *s, const char *payload, size_t len);
+
+/* gdb_data.c: an H packet for motions, without an answer. */
+void gdb_note_motion(struct gdb_session *s, const char *payload, size_t len);
 
 /* gdb_xfer.c */
 struct gdb_document *gdb_document_new(void);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "protocol/gdb_proxy.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/gdb_internal.h"
-#include "protocol/gdb_upstream_internal.h"
+#include "protocol/gdb_proxy_internal.h"
 
 /* What the client may send ahead of its answers. */
 #define BACKLOG_MAX (4 * GDB_PACKET_SIZE)
@@ -23,25 +20,7 @@ static const char gone_stop[] = "X09";
 /* For packets that are about no thread. */
 static const struct gdb_thread any = {.single = false};
 
-enum proxy_wait {
-    PROXY_IDLE,
-    PROXY_REPLY,
-    PROXY_FEATURES, /* qSupported */
-    PROXY_EXTENDED, /* `!` */
-    PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
-    PROXY_DATA,     /* registers, memory: GDB takes no text there, but a number */
-};
-
-struct gdb_proxy {
-    struct gdb_session *session;
-    struct gdb_upstream *upstream; /* NULL: another client has it */
-    enum proxy_wait wait;          /* apart from the stop reply, which session->running tells of */
-    struct gdb_thread general;
-    struct text_buf backlog; /* packets that wait, each behind its length */
-    bool draining;
-};
-
-static void send(struct gdb_proxy *p, const char *payload, size_t len)
+void gdb_proxy_send(struct gdb_proxy *p, const char *payload, size_t len)
 {
     if (rsp_send(&p->session->sender, payload, len) < 0)
         p->session->state = GDB_SESSION_FAILED;
@@ -49,7 +28,7 @@ static void send(struct gdb_proxy *p, const char *payload, size_t len)
 
 static void send_text(struct gdb_proxy *p, const char *text)
 {
-    send(p, text, strlen(text));
+    gdb_proxy_send(p, text, strlen(text));
 }
 
 /* ---- answers of the other side ----------------------------------------------------------------
@@ -59,6 +38,7 @@ static void send_text(struct gdb_proxy *p, const char *text)
 static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
+    s->threads_listed = false;
     if (!gdb_thread_of_stop(reply, len, &p->general))
         return;
     int core = gdb_upstream_core_of(p->upstream, &p->general);
@@ -70,7 +50,8 @@ static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 
 static void send_lost(struct gdb_proxy *p, enum proxy_wait wait)
 {
-    send_text(p, wait == PROXY_EXTENDED ? "OK" : wait == PROXY_DATA ? "E05" : gone);
+    bool data = wait == PROXY_DATA || wait == PROXY_PAST;
+    send_text(p, wait == PROXY_EXTENDED ? "OK" : data ? "E05" : gone);
 }
 
 static void send_lost_stop(struct gdb_proxy *p)
@@ -84,7 +65,8 @@ static void send_features(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
     text_buf_clear(&s->reply);
-    gdb_features_merge(&s->reply, reply, len, gdb_has_btrace(s->target));
+    gdb_features_merge(&s->reply, reply, len, gdb_has_btrace(s->target),
+                       s->target->reverse != NULL);
     gdb_reply_send(s);
 }
 
@@ -105,15 +87,17 @@ static void client_reply(void *ctx, const char *reply, size_t len)
         send_features(p, reply, len);
     else if (wait == PROXY_EXTENDED)
         send_text(p, "OK");
+    else if (wait == PROXY_PAST)
+        gdb_proxy_past_reply(p, reply, len);
     else
-        send(p, reply, len);
+        gdb_proxy_send(p, reply, len);
     drain(p);
 }
 
 static void client_stopped(void *ctx, const char *reply, size_t len)
 {
     struct gdb_proxy *p = ctx;
-    if (!p->session->running)
+    if (!p->session->running || !p->passed)
         return;
     if (reply == NULL) {
         send_lost_stop(p);
@@ -122,7 +106,7 @@ static void client_stopped(void *ctx, const char *reply, size_t len)
     p->session->running = false;
     note_stop(p, reply, len);
     if (len > 0)
-        send(p, reply, len);
+        gdb_proxy_send(p, reply, len);
     else
         send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
 }
@@ -131,7 +115,7 @@ static void client_output(void *ctx, const char *payload, size_t len)
 {
     struct gdb_proxy *p = ctx;
     if (p->session->sender.queue.len < OUTPUT_MAX)
-        send(p, payload, len);
+        gdb_proxy_send(p, payload, len);
 }
 
 static void client_dropped(void *ctx)
@@ -189,6 +173,7 @@ static void pass_resume(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_session *s = p->session;
     s->running = true;
+    p->passed = true;
     gdb_document_forget(s->document);
     int rc = try_pass(p, &p->general, payload, len);
     if (rc == BT_OK)
@@ -325,6 +310,15 @@ static void while_running(struct gdb_proxy *p, const char *payload, size_t len)
         send_text(p, "E.no file was asked for");
 }
 
+static void pass_or_patch(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    enum proxy_past past = gdb_proxy_past(p, payload, len);
+    if (past == PROXY_PAST_PATCHED)
+        pass(p, PROXY_PAST, &p->general, payload, len);
+    else if (past == PROXY_PAST_NOT)
+        pass_on(p, payload, len);
+}
+
 static void handle(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_session *s = p->session;
@@ -344,7 +338,7 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
     } else if (gdb_packet_starts(payload, len, "qRcmd,")) {
         monitor(p, payload, len);
     } else {
-        pass_on(p, payload, len);
+        pass_or_patch(p, payload, len);
     }
 }
 
@@ -398,7 +392,12 @@ void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len)
 
 void gdb_proxy_interrupt(struct gdb_proxy *p)
 {
-    if (p->session->running && p->upstream != NULL)
+    struct gdb_session *s = p->session;
+    if (!s->running)
+        return;
+    if (!p->passed && s->target->interrupt != NULL)
+        s->target->interrupt(s->target_ctx);
+    else if (p->upstream != NULL)
         gdb_upstream_interrupt(p->upstream);
 }
 

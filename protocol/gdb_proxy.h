@@ -21,7 +21,13 @@ void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len);
 /* The interrupt byte. */
 void gdb_proxy_interrupt(struct gdb_proxy *p);
 
+/* Core of a thread by its number, as the other side counts threads; and the other way round, as a
+ * stop reply has it. That thread is the general one from now on. */
+bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core);
+void gdb_proxy_add_thread(struct gdb_proxy *p, int core, struct text_buf *out);
+
 /* gdb_features.c: the reply to qSupported, made of that of the other side and what we add. */
-void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace);
+void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace,
+                        bool reverse);
 
 #endif

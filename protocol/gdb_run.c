@@ -61,8 +61,8 @@ void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop)
     text_buf_printf(reply, "T%02x", stop_signal(stop));
     if (watch != NULL)
         text_buf_printf(reply, "%s:%llx;", watch, (unsigned long long)stop->address);
-    text_buf_printf(reply, "%sthread:%x;", stop_word(s, stop->kind),
-                    (unsigned)gdb_thread_of_core(s->stopped));
+    text_buf_puts(reply, stop_word(s, stop->kind));
+    gdb_add_stop_thread(s, s->stopped);
 }
 
 int gdb_reply_resumed(struct gdb_session *s, int rc, const struct gdb_stop *stop,
@@ -133,6 +133,10 @@ static int resume(struct gdb_session *s, struct gdb_resume *r)
     stop.core = r->core;
     start_running(s);
     int rc = s->target->resume(s->target_ctx, r, &stop, &why);
+    if (rc == GDB_PASS_ON) {
+        s->running = false;
+        return rc;
+    }
     return gdb_reply_resumed(s, rc, &stop, &why);
 }
 

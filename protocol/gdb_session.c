@@ -169,6 +169,8 @@ bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
         *core = s->stopped;
         return true;
     }
+    if (s->proxy != NULL)
+        return gdb_proxy_core_of(s->proxy, thread, core);
     if (thread < 1 || thread > s->core_count)
         return false;
     *core = thread - 1;
@@ -178,6 +180,14 @@ bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
 int gdb_thread_of_core(int core)
 {
     return core + 1;
+}
+
+void gdb_add_stop_thread(struct gdb_session *s, int core)
+{
+    if (s->proxy != NULL)
+        gdb_proxy_add_thread(s->proxy, core, &s->reply);
+    else
+        text_buf_printf(&s->reply, "thread:%x;", (unsigned)gdb_thread_of_core(core));
 }
 
 struct gdb_core gdb_core_info(const struct gdb_session *s, int core)
@@ -234,16 +244,17 @@ static int run_packet(struct gdb_session *s, struct gdb_args *packet)
     return c->run(s, packet);
 }
 
-void gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
+int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
 {
     struct gdb_args packet = {payload, payload + len};
     text_buf_clear(&s->reply);
     int rc = run_packet(s, &packet);
-    if (rc == GDB_PENDING)
-        return;
+    if (rc == GDB_PENDING || rc == GDB_PASS_ON)
+        return rc;
     if (rc < 0)
         reply_number(s, rc);
     gdb_reply_send(s);
+    return BT_OK;
 }
 
 static void take_packet(struct gdb_session *s)

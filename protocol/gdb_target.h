@@ -99,6 +99,9 @@ struct gdb_stop {
 
 /* Return value of operations that go on: the end is told with gdb_session_stopped(). */
 #define GDB_PENDING 1
+/* Return value of resume() in a session whose packets another server answers: the cores are to
+ * run, so the packet is passed on. */
+#define GDB_PASS_ON 2
 
 enum gdb_action {
     GDB_ACTION_NONE, /* stays halted */
@@ -282,6 +285,17 @@ struct gdb_target {
     int (*flash_write)(void *ctx, uint64_t address, const void *bytes, size_t len,
                        struct gdb_why *why);
     int (*flash_done)(void *ctx, struct gdb_why *why);
+
+    /*
+     * Optional, both or none, for sessions whose packets another server answers. True while the
+     * core (-1: any of them) is shown in the past: then its registers come from read_regs(),
+     * memory that the other server has read goes through past_memory(), every resume comes to
+     * resume() first, and nothing is written.
+     */
+    bool (*in_past)(void *ctx, int core);
+    /* `bytes` are the present ones: replaces those that were others; returns how many can be
+     * told from the start on, 0 .. len. */
+    size_t (*past_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
 };
 
 #endif

@@ -100,6 +100,12 @@ int gdb_upstream_ask(struct gdb_upstream *u, const char *payload, size_t len,
 typedef void (*gdb_upstream_regs_fn)(void *ctx, int core, const struct gdb_regs *regs);
 int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx);
 
+/* The same for r0 to r14, PC and PSR; those that the other side does not tell are not known. */
+int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx);
+
+/* Breakpoints and watchpoints of the client that are set: their number, *out points at them. */
+size_t gdb_upstream_breakpoints(const struct gdb_upstream *u, const struct gdb_breakpoint **out);
+
 /*
  * Memory as the core sees it: bytes read from the start on; length 0 when not even the first is
  * readable. At most 1024 bytes a call.

@@ -139,6 +139,30 @@ int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn 
     return rc;
 }
 
+static void got_core(void *ctx, const char *reply, size_t len)
+{
+    struct regs_read *r = ctx;
+    for (unsigned i = 0; reply != NULL && i <= GDB_REG_PC && (i + 1) * REG_DIGITS <= len; i++)
+        take_reg(r->u, &r->regs, (enum gdb_reg)i, reply + (size_t)i * REG_DIGITS, REG_DIGITS);
+    if (r->regs.known == 0 || ask_reg(r, true, r->u->number_psr, got_psr) < 0)
+        finish_regs(r);
+}
+
+int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx)
+{
+    int rc = may_access(u, core);
+    if (rc < 0)
+        return rc;
+    struct regs_read *r = malloc(sizeof(*r));
+    if (r == NULL)
+        return BT_ERR_NOMEM;
+    *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
+    rc = ask_about(u, core, false, "g", 1, got_core, r);
+    if (rc < 0)
+        free(r);
+    return rc;
+}
+
 /* ---- memory -----------------------------------------------------------------------------------
  */
 

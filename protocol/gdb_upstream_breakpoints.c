@@ -29,6 +29,12 @@ static int grow(struct gdb_upstream *u)
     return BT_OK;
 }
 
+size_t gdb_upstream_breakpoints(const struct gdb_upstream *u, const struct gdb_breakpoint **out)
+{
+    *out = u->breakpoints;
+    return u->breakpoint_count;
+}
+
 int gdb_upstream_reserve(struct gdb_upstream *u)
 {
     if (u->breakpoint_count < u->breakpoint_capacity)

@@ -175,9 +175,15 @@ static void print_line(void *to, const char *text)
 static int open_session(void *ctx, struct gdb_session *session, gdb_send_fn send, void *send_ctx)
 {
     struct serve *s = ctx;
-    live_connected(&s->live);
-    return gdb_session_init_upstream(session, &live_target, &s->live, s->live.upstream, send,
-                                     send_ctx);
+    int error = gdb_session_init_upstream(session, &live_target, &s->live, s->live.upstream, send,
+                                          send_ctx);
+    live_connected(&s->live, error ? NULL : session);
+    return error;
+}
+
+static void close_session(void *ctx)
+{
+    live_connected(&((struct serve *)ctx)->live, NULL);
 }
 
 static void on_client_gone(void *ctx)
@@ -188,7 +194,7 @@ static void on_client_gone(void *ctx)
 /* The port lines are what front ends that start a server look for. */
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {open_session, NULL, s};
+    const struct gdb_service service = {open_session, close_session, s};
     const struct config_address *a = &s->config.listen;
     char where[300];
     int error;

@@ -135,6 +135,7 @@ static void on_resumed(void *ctx)
 {
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
+    live_past_forget(l);
     live_code_commit(l);
     l->untraced = l->trace_off;
     l->ran_off |= l->trace_off;
@@ -157,6 +158,7 @@ static void on_ready(void *ctx, int error)
 
 void live_was_moved(struct live *l)
 {
+    live_past_written(l, false);
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].moved = l->cores[i].jumped = true;
     if (l->looking)
@@ -176,6 +178,8 @@ void live_was_reset(struct live *l)
 static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
     struct live *l = ctx;
+    if (change == GDB_CHANGE_MEMORY || change == GDB_CHANGE_FLASH)
+        live_past_written(l, true);
     if (change == GDB_CHANGE_MEMORY)
         live_code_written(l, address, length);
     else if (change == GDB_CHANGE_FLASH)
@@ -322,7 +326,9 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->rate_time = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
-    int error = start_cores(l, why);
+    int error = live_past_init(l);
+    if (!error)
+        error = start_cores(l, why);
     if (!error && (!config_programs_trace(config) || config_has_probe(config)))
         error = live_start_sources(l, why);
     if (!error)
@@ -350,12 +356,14 @@ void live_stop(struct live *l)
     if (l->native && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
+    live_past_stop(l);
 }
 
 void live_release(struct live *l)
 {
     if (!l->loop)
         return;
+    live_past_release(l);
     drop_trace(l);
     live_units_release(l);
     gdb_upstream_free(l->upstream);

@@ -15,6 +15,7 @@
 #include "server/board_process.h"
 #include "server/btrace_blocks.h"
 #include "server/live_code.h"
+#include "server/live_past.h"
 #include "server/live_units.h"
 #include "server/native_server.h"
 #include "server/pipeline.h"
@@ -38,6 +39,9 @@ struct live_core {
     bool jumped; /* likewise, since the last stop */
     struct btrace_hole holes[LIVE_HOLES]; /* where the core ran without trace, oldest first */
     size_t hole_count;
+    uint64_t written[LIVE_HOLES]; /* halts at which the debugger wrote, oldest first */
+    size_t written_count;
+    uint64_t written_before; /* those before are forgotten */
 };
 
 /* Where the trace of the last stretch stands. */
@@ -82,6 +86,7 @@ struct live {
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     struct live_units units;
+    struct live_past past;
     void (*code_done)(struct live *l);
     void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
@@ -130,8 +135,8 @@ void live_was_reset(struct live *l);
 /* server/live_setup.c: goes on with [setup], then calls `done` (maybe at once). */
 void live_setup(struct live *l, void (*done)(struct live *l));
 
-/* A new connection of GDB. */
-void live_connected(struct live *l);
+/* A new connection of GDB, which `s` serves; NULL: it is over. */
+void live_connected(struct live *l, struct gdb_session *s);
 
 /* Starts or ends recording; `dir` NULL: that of the board file. */
 int live_record(struct live *l, const char *dir, struct message *why);

@@ -15,7 +15,7 @@ struct history *live_history(const struct live *l, int core)
 }
 
 /* Threads that the board file does not name have no trace. */
-static struct live_core *core_of(struct live *l, int thread)
+struct live_core *live_core_of(struct live *l, int thread)
 {
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (live_thread(&l->cores[i]) == thread)
@@ -25,15 +25,8 @@ static struct live_core *core_of(struct live *l, int thread)
 
 static struct live_core *traced_core(struct live *l, int thread)
 {
-    struct live_core *c = core_of(l, thread);
+    struct live_core *c = live_core_of(l, thread);
     return c && c->source >= 0 ? c : NULL;
-}
-
-void live_connected(struct live *l)
-{
-    l->size = BTRACE_DEFAULT_SIZE;
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].delivered = false;
 }
 
 static int op_core_count(void *ctx)
@@ -43,10 +36,20 @@ static int op_core_count(void *ctx)
     return n > 0 ? n : 1;
 }
 
+void live_connected(struct live *l, struct gdb_session *s)
+{
+    l->past.session = s;
+    past_motion_forget(&l->past.motion);
+    l->past.motion.core_count = op_core_count(l);
+    l->size = BTRACE_DEFAULT_SIZE;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        l->cores[i].delivered = false;
+}
+
 static int op_core_info(void *ctx, int core, struct gdb_core *info)
 {
     struct live *l = ctx;
-    const struct live_core *c = core_of(l, core);
+    const struct live_core *c = live_core_of(l, core);
     info->name = c ? c->config->name : "core";
     info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
                     : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? GDB_PROFILE_R
@@ -65,6 +68,11 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
                                  : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
+    if (past_motion_active(&l->past.motion, core)) {
+        snprintf(why->text, sizeof why->text,
+                 "the core is shown in the past: 'monitor goto end' and 'stepi' first");
+        return BT_ERR_UNSUPPORTED;
+    }
     if (!c->recording)
         c->delivered = false;
     c->recording = true;
@@ -73,7 +81,7 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
 
 static int op_btrace_disable(void *ctx, int core)
 {
-    struct live_core *c = core_of(ctx, core);
+    struct live_core *c = live_core_of(ctx, core);
     if (c)
         c->recording = false;
     return BT_OK;
@@ -89,27 +97,33 @@ static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
 static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
 {
     struct live *l = ctx;
-    const struct live_core *c = core_of(l, core);
+    const struct live_core *c = live_core_of(l, core);
     conf->recording = c && c->recording;
     conf->size = l->size;
     return BT_OK;
 }
 
+void live_view(const struct live *l, const struct live_core *c, struct btrace_view *view)
+{
+    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+    *view = (struct btrace_view){.image = &c->image,
+                                 .history = live_history(l, (int)(c - l->cores)),
+                                 .pc = c->regs.value[GDB_REG_PC],
+                                 .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
+                                 .size = l->size,
+                                 .jumped = c->jumped,
+                                 .untraced = l->untraced,
+                                 .holes = c->holes,
+                                 .hole_count = c->hole_count};
+    btrace_end_key(view->history, (uint16_t)(c - l->cores), &view->key);
+}
+
 static int read_blocks(struct live *l, struct live_core *c, bool delta,
                        struct gdb_btrace_blocks *out)
 {
-    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
-    struct btrace_view view = {.image = &c->image,
-                               .pc = c->regs.value[GDB_REG_PC],
-                               .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
-                               .size = l->size,
-                               .jumped = c->jumped,
-                               .untraced = l->untraced,
-                               .holes = c->holes,
-                               .hole_count = c->hole_count};
+    struct btrace_view view;
     pipeline_lock(l->pipeline);
-    view.history = live_history(l, (int)(c - l->cores));
-    btrace_end_key(view.history, (uint16_t)(c - l->cores), &view.key);
+    live_view(l, c, &view);
     int error =
         delta ? btrace_delta(&view, &c->has, out, &c->given) : btrace_blocks(&view, out, &c->given);
     pipeline_unlock(l->pipeline);
@@ -150,6 +164,11 @@ static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print,
     return live_monitor(ctx, core, text, print, to);
 }
 
+static void op_leave(void *ctx)
+{
+    past_motion_forget(&((struct live *)ctx)->past.motion);
+}
+
 const struct gdb_target live_target = {
     .core_count = op_core_count,
     .core_info = op_core_info,
@@ -160,4 +179,12 @@ const struct gdb_target live_target = {
     .btrace_read = op_btrace_read,
     .btrace_delivered = op_btrace_delivered,
     .monitor = op_monitor,
+    .read_regs = live_past_regs,
+    .resume = live_past_resume,
+    .reverse = live_past_reverse,
+    .in_past = live_past_in,
+    .past_memory = live_past_memory,
+    .interrupt = live_past_interrupt,
+    .detach = op_leave,
+    .kill = op_leave,
 };

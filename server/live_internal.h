@@ -11,6 +11,15 @@ static inline int live_thread(const struct live_core *c)
     return (int)c->config->thread - 1;
 }
 
+/* live_gdb.c: the core of a thread; NULL if the board file does not name it. */
+struct live_core *live_core_of(struct live *l, int thread);
+/* live_gdb.c: how the core's history leads to the halt. With the pipeline locked. */
+void live_view(const struct live *l, const struct live_core *c, struct btrace_view *view);
+
+/* live_past_read.c: see machine() and fetch() of struct past_host. */
+int live_past_machine(void *ctx, int core, struct past_machine *m);
+int live_past_fetch(void *ctx, int core);
+
 /* live_trace.c: pipeline, link, and recording if the board file wants it. */
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);
 

@@ -396,6 +396,7 @@ static const struct {
 } commands[] = {
     {"trace status", cmd_status, "what arrives, what was lost, how far it is decoded"},
     {"trace gaps", cmd_gaps, "where trace of the selected thread's core is missing, and why"},
+    {"gaps", cmd_gaps, "the same"},
     {"trace on", cmd_on, "go on tracing"},
     {"trace off", cmd_off, "stop tracing"},
     {"trace filter", cmd_filter, "include|exclude START-END|none: addresses that are traced"},
@@ -415,6 +416,7 @@ static int cmd_help(struct live *l, int core, const char *rest, const struct con
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    past_monitor_help(c->print, c->to);
     if (l->native)
         native_target_help(c->print, c->to);
     else
@@ -429,5 +431,5 @@ int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print,
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return commands[i].run(l, core, rest, &c);
-    return BT_ERR_UNSUPPORTED;
+    return past_monitor(&l->past.motion, core, text, print, to);
 }

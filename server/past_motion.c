@@ -268,22 +268,36 @@ static int do_values(struct past_motion *m, int core)
     return rc;
 }
 
-/* BT_OK: the motion is over; GDB_PENDING; or an error. `*soon`: the event loop is to go on. */
-static int run(struct past_motion *m, bool *soon)
+static int run_once(struct past_motion *m, bool *soon)
 {
     int rc = BT_OK;
-    *soon = false;
     lock(m);
     if (m->state == MOTION_SEARCH) {
         rc = do_search(m);
         *soon = rc == GDB_PENDING;
     }
+    if (rc == BT_OK && m->state == MOTION_VALUES)
+        rc = do_values(m, m->core);
     unlock(m);
-    if (rc != BT_OK || m->state != MOTION_VALUES)
-        return rc;
-    lock(m);
-    rc = do_values(m, m->core);
-    unlock(m);
+    return rc;
+}
+
+/*
+ * BT_OK: the motion is over; GDB_PENDING; or an error. What was asked for may come at once, while
+ * it is being asked for.
+ */
+static int run(struct past_motion *m)
+{
+    bool soon;
+    int rc;
+    m->busy = true;
+    do {
+        m->again = soon = false;
+        rc = run_once(m, &soon);
+    } while (rc == GDB_PENDING && m->again);
+    m->busy = false;
+    if (soon)
+        m->host->later(m->ctx);
     return rc;
 }
 
@@ -302,12 +316,10 @@ static int finish(struct past_motion *m, int rc, struct gdb_why *why)
 void past_motion_go_on(struct past_motion *m)
 {
     struct gdb_why why = {""};
-    bool soon;
-    if (m->state == MOTION_IDLE)
+    m->again = m->busy;
+    if (m->state == MOTION_IDLE || m->busy)
         return;
-    int rc = run(m, &soon);
-    if (soon)
-        m->host->later(m->ctx);
+    int rc = run(m);
     if (rc == GDB_PENDING)
         return;
     rc = finish(m, rc, &why);
@@ -320,7 +332,6 @@ void past_motion_go_on(struct past_motion *m)
 static int start(struct past_motion *m, int core, bool step, bool back, struct gdb_stop *stop,
                  struct gdb_why *why)
 {
-    bool soon;
     int rc = past_motion_open(m, core, why);
     if (rc != BT_OK)
         return rc;
@@ -345,9 +356,8 @@ static int start(struct past_motion *m, int core, bool step, bool back, struct g
         rc = begin_search(m, why);
     }
     unlock(m);
-    rc = rc == BT_OK ? run(m, &soon) : (soon = false, rc);
-    if (soon)
-        m->host->later(m->ctx);
+    if (rc == BT_OK)
+        rc = run(m);
     if (rc == GDB_PENDING)
         return rc;
     rc = finish(m, rc, why);
@@ -359,6 +369,14 @@ int past_motion_reverse(struct past_motion *m, int core, bool step, struct gdb_s
                         struct gdb_why *why)
 {
     return start(m, core, step, true, stop, why);
+}
+
+bool past_motion_concerned(const struct past_motion *m)
+{
+    for (int i = 0; i < m->core_count; i++)
+        if (past_motion_active(m, i) || m->cores[i].goto_wanted || m->cores[i].arrived)
+            return true;
+    return false;
 }
 
 bool past_motion_takes(const struct past_motion *m, const struct gdb_resume *r)

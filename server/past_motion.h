@@ -66,7 +66,8 @@ struct past_motion {
     int core;
     bool step, back;
     bool interrupted;
-    bool later;      /* host->later() was called since the motion began: its end is told */
+    bool busy;       /* within past_motion_go_on() or an operation */
+    bool again;      /* something has come meanwhile */
     unsigned rounds; /* of fetching memory, at this position */
     struct past_search search;
     struct gdb_stop stop;
@@ -86,6 +87,9 @@ bool past_motion_any(const struct past_motion *m);
 bool past_motion_active(const struct past_motion *m, int core);
 /* A motion is GDB_PENDING. */
 bool past_motion_running(const struct past_motion *m);
+
+/* A resume may be one of the past. */
+bool past_motion_concerned(const struct past_motion *m);
 
 /* The operations of struct gdb_target. */
 int past_motion_reverse(struct past_motion *m, int core, bool step, struct gdb_stop *stop,

@@ -24,11 +24,14 @@ struct past_machine {
     bool v4t;
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: they tell nothing of the past */
-    /* Halts at which the debugger wrote registers or memory; the others have changed nothing.
-     * Unless `halts_known` any halt may have. */
-    bool halts_known;
-    const struct btrace_hole *written;
+    /*
+     * Positions of halts at which the debugger wrote registers or memory, oldest first: nothing is
+     * carried over them. Unless `halts_known`, and before `written_before`, any halt may be such.
+     */
+    const uint64_t *written;
     size_t written_count;
+    uint64_t written_before;
+    bool halts_known;
     recover_read_fn *read; /* asked while a window is worked out and when memory is read */
     void *context;
 };

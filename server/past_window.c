@@ -17,14 +17,6 @@ struct filler {
     uint64_t next; /* position that is filled next */
 };
 
-static bool was_written(const struct past_machine *m, uint64_t position)
-{
-    for (size_t i = 0; i < m->written_count; i++)
-        if (position == m->written[i].end || position == m->written[i].tail)
-            return true;
-    return !m->halts_known;
-}
-
 /* A stay in Debug state in which nothing was changed is none for the values. */
 static bool is_quiet_halt(const struct filler *f, const struct bt_event *e)
 {
@@ -37,7 +29,8 @@ static bool is_quiet_halt(const struct filler *f, const struct bt_event *e)
         return true;
     if ((!debug && !entry) || past_is_gap(f->past, e))
         return false;
-    return e->position == f->past->end || !was_written(f->machine, e->position);
+    return e->position == f->past->end ||
+           (f->machine->halts_known && e->position >= f->machine->written_before);
 }
 
 static int add_event(struct past_window *w, const struct bt_event *e)
@@ -125,6 +118,25 @@ static int fill_stretch(struct filler *f, const struct past_stretch *s)
     return error ? error : take_events(f, s, &e, f->to);
 }
 
+/* Where the debugger wrote nothing of before counts any more, whatever the trace shows there. */
+static int add_written(struct filler *f)
+{
+    struct past_window *w = f->out;
+    for (size_t i = 0; i < f->machine->written_count; i++) {
+        const struct bt_event gap = {
+            .kind = BT_EVENT_GAP, .cause = BT_GAP_DEBUG, .position = f->machine->written[i]};
+        if (gap.position <= f->from || gap.position >= f->past->end || gap.position > f->to)
+            continue;
+        if (add_event(w, &gap))
+            return BT_ERR_NOMEM;
+        size_t k = w->w.event_count - 1;
+        for (; k > 0 && w->events[k - 1].position > gap.position; k--)
+            w->events[k] = w->events[k - 1];
+        w->events[k] = gap;
+    }
+    return BT_OK;
+}
+
 static int fill(struct filler *f)
 {
     struct past_stretch s;
@@ -141,7 +153,7 @@ static int fill(struct filler *f)
             .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
         error = add_event(f->out, &gap);
     }
-    return error;
+    return error ? error : add_written(f);
 }
 
 static void take_machine(struct recover_window *w, const struct past *p,

@@ -89,21 +89,21 @@ def go(wire, board, function):
 
 # ---- start and configuration ----
 
-@point([1, 40], "the tokens of this server; none of reverse execution", ONE_CORE + TWO_CORES)
+@point([1, 40], "the tokens of this server, reverse execution too", ONE_CORE + TWO_CORES)
 def _(board):
     with Wire(shared(board)) as wire:
         features = wire.features
     for token in ("Qbtrace:bts+", "Qbtrace:off+", "Qbtrace-conf:bts:size+", "qXfer:btrace:read+",
-                  "qXfer:btrace-conf:read+"):
+                  "qXfer:btrace-conf:read+", "ReverseStep+", "ReverseContinue+"):
         equal(features.count(token), 1, token)
-    for prefix in ("Qbtrace:pt", "Qbtrace-conf:pt", "QNonStop", "ReverseStep", "ReverseContinue"):
+    for prefix in ("Qbtrace:pt", "Qbtrace-conf:pt", "QNonStop"):
         equal([f for f in features if f.startswith(prefix)], [], prefix)
     s = session(board, *[f"show remote {name}-packet" for name in
                          ("enable-btrace-bts", "disable-btrace", "read-btrace", "read-btrace-conf",
-                          "btrace-conf-bts-size", "enable-btrace-pt", "reverse-step",
-                          "reverse-continue")])
+                          "btrace-conf-bts-size", "reverse-step", "reverse-continue",
+                          "enable-btrace-pt")])
     for number, output in enumerate(s.outputs[1:9]):
-        has(output, "currently enabled" if number < 5 else "currently disabled")
+        has(output, "currently enabled" if number < 7 else "currently disabled")
 
 
 @point([2, 3, 12, 13], "before a run, while recording, after detach, kill and a lost connection")

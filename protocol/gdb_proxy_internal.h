@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by gdb_proxy*.c; nobody else includes it. */
+#ifndef PROTOCOL_GDB_PROXY_INTERNAL_H
+#define PROTOCOL_GDB_PROXY_INTERNAL_H
+
+#include "protocol/gdb_internal.h"
+#include "protocol/gdb_proxy.h"
+#include "protocol/gdb_upstream_internal.h"
+
+enum proxy_wait {
+    PROXY_IDLE,
+    PROXY_REPLY,
+    PROXY_FEATURES, /* qSupported */
+    PROXY_EXTENDED, /* `!` */
+    PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
+    PROXY_DATA,     /* registers, memory: GDB takes no text there, but a number */
+    PROXY_PAST,     /* the same of a core that is shown in the past */
+};
+
+struct gdb_proxy {
+    struct gdb_session *session;
+    struct gdb_upstream *upstream; /* NULL: another client has it */
+    enum proxy_wait wait;          /* apart from the stop reply, which session->running tells of */
+    struct gdb_thread general;
+    struct text_buf backlog; /* packets that wait, each behind its length */
+    bool draining;
+    bool passed;      /* the resume under way is the other side's */
+    char past_kind;   /* g, p or m: what PROXY_PAST is the answer to */
+    uint64_t past_at; /* number of the register, or address */
+};
+
+/* The payload to the client. */
+void gdb_proxy_send(struct gdb_proxy *p, const char *payload, size_t len);
+
+/* gdb_proxy_past.c: what becomes of a packet. */
+enum proxy_past {
+    PROXY_PAST_NOT,      /* nothing of the past: as any other */
+    PROXY_PAST_ANSWERED, /* here, or will be */
+    PROXY_PAST_PATCHED,  /* to be passed on; the answer goes through gdb_proxy_past_reply() */
+};
+enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t len);
+void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len);
+
+#endif
