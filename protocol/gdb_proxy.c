@@ -361,7 +361,8 @@ static void put_off(struct gdb_proxy *p, const char *payload, size_t len)
 static bool must_wait(const struct gdb_proxy *p, const char *payload, size_t len)
 {
     bool settling = p->upstream != NULL && p->upstream->settling && !p->session->running;
-    bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,");
+    bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
+                gdb_proxy_past_wants(p, payload, len);
     return p->wait != PROXY_IDLE || (settling && ours);
 }
 

@@ -38,6 +38,8 @@ enum proxy_past {
     PROXY_PAST_ANSWERED, /* here, or will be */
     PROXY_PAST_PATCHED,  /* to be passed on; the answer goes through gdb_proxy_past_reply() */
 };
+/* The packet may be answered here, without the other side. */
+bool gdb_proxy_past_wants(const struct gdb_proxy *p, const char *payload, size_t len);
 enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t len);
 void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len);
 

@@ -69,6 +69,18 @@ static bool is_write(const struct gdb_packet *packet, const char *payload, size_
            gdb_packet_starts(payload, len, "M") || gdb_packet_starts(payload, len, "X");
 }
 
+static bool is_back(const char *payload, size_t len)
+{
+    return len == 2 && (memcmp(payload, "bs", 2) == 0 || memcmp(payload, "bc", 2) == 0);
+}
+
+bool gdb_proxy_past_wants(const struct gdb_proxy *p, const char *payload, size_t len)
+{
+    const struct gdb_target *t = p->session->target;
+    return t->reverse != NULL && t->in_past != NULL &&
+           (is_back(payload, len) || t->in_past(p->session->target_ctx, -1));
+}
+
 enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_session *s = p->session;
@@ -76,8 +88,7 @@ enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t 
     struct gdb_packet packet = gdb_packet_read(payload, len);
     if (t->reverse == NULL || t->in_past == NULL || t->past_memory == NULL)
         return PROXY_PAST_NOT;
-    bool back = len == 2 && (memcmp(payload, "bs", 2) == 0 || memcmp(payload, "bc", 2) == 0);
-    if (back)
+    if (is_back(payload, len))
         return answer(p, payload, len);
     if (gdb_packet_starts(payload, len, "Hc"))
         gdb_note_motion(s, payload, len);
