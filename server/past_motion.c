@@ -288,7 +288,7 @@ static int run_once(struct past_motion *m, bool *soon)
  */
 static int run(struct past_motion *m)
 {
-    bool soon;
+    bool soon = false;
     int rc;
     m->busy = true;
     do {

@@ -276,7 +276,8 @@ void fake_target_init(struct fake_target *t)
         btrace_disable, btrace_set_size, btrace_conf,       btrace_read,       btrace_delivered,
         monitor,        detach,          kill_target,       restart,           extra_registers,
         read_extra,     write_extra,     flash_erase,       flash_write,       flash_done,
-        NULL,           NULL,
+        NULL, /* past: see tests of the server */
+        NULL,
     };
     for (int c = 0; c < FAKE_CORES; c++) {
         t->regs[c].known = (1u << GDB_REG_COUNT) - 1;
