@@ -310,6 +310,10 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
         if ((dhcsr & S_RESET_ST) == 0)
             cortex_m_sleep(core, RESET_SLEEP_US);
     }
+    /* S_RESET_ST is told once, and that answer may be lost; the vector catch stays. */
+    uint32_t dfsr = 0;
+    if (halt && cortex_m_peek(core, SCS_DFSR, &dfsr) == 0 && (dfsr & DFSR_VCATCH) != 0)
+        return 0;
     return cortex_m_fail(core, CORTEX_M_FAIL_NO_RESET, 0, BT_ERR_IO);
 }
 
@@ -320,6 +324,8 @@ static int prepare(struct cortex_m *core, bool halt)
     int rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
     if (rc == 0)
         rc = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
+    if (rc == 0)
+        rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
     if (rc == 0)
         rc = cortex_m_read_dhcsr(core, &dhcsr); /* S_RESET_ST of earlier */
     return rc;
