@@ -317,9 +317,8 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
     return 0;
 }
 
-/* What exceptions are made of, whole in the bytes at hand; 0: it is something else. */
-static size_t exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
-                               struct etmv3_packet *k)
+size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
+                              struct etmv3_packet *k)
 {
     struct cursor c = {data, end};
     if (*data == EXC_RETURN) {
@@ -362,7 +361,7 @@ static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
         }
         if (!etmv3_short_branch(p, at, end, &branch)) {
             clear_packet(k, p->offset + (size_t)(at - data));
-            size_t size = exception_packet(p, at, end, k);
+            size_t size = etmv3_exception_packet(p, at, end, k);
             if (size == 0)
                 break;
             partial = p->base.known ? 0 : ETMV3_PARTIAL;

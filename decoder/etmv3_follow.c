@@ -28,23 +28,48 @@ static bool may_follow(const struct etmv3 *p, const struct etmv3_flow *f)
     return f->core.cur.known || f->pending;
 }
 
+/* What the two loops can take at in->at, out of them: false, and nothing is taken. */
+static bool follow_common(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+{
+    const uint8_t *at = in->at;
+    if (!may_follow(in->p, f))
+        return false;
+    if (f->done == 0)
+        find_run(&f->core);
+    if (!f->core.run || f->core.view_stale || !flow_room(out))
+        return false;
+    code_calls_of(f->core.code, f->core.view);
+    if (in->p->config.cycle_accurate)
+        etmv3_follow_cycles(f, in, out);
+    else
+        etmv3_follow_plain(f, in, out);
+    in->p->offset += (size_t)(in->at - at);
+    return true;
+}
+
+/* An exception or the return from one: the long way, but at once. */
+static bool follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+{
+    struct etmv3_packet k = {.offset = in->p->offset};
+    if (in->at == in->end || !flow_room(out))
+        return false;
+    size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
+    if (size == 0)
+        return false;
+    etmv3_flow_run(f, &k, 1, out);
+    in->at += size;
+    in->inner += size - 1;
+    in->p->offset += size;
+    return true;
+}
+
 size_t etmv3_follow(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, size_t len,
                     struct flow_out *out, uint64_t *packets)
 {
     struct etmv3_bytes in = {.p = p, .at = data, .end = data + len};
-    if (!may_follow(p, f))
-        return 0;
-    if (f->done == 0)
-        find_run(&f->core);
-    if (!f->core.run || f->core.view_stale || !flow_room(out))
-        return 0;
-    code_calls_of(f->core.code, f->core.view);
-    if (p->config.cycle_accurate)
-        etmv3_follow_cycles(f, &in, out);
-    else
-        etmv3_follow_plain(f, &in, out);
+    while (follow_common(f, &in, out) && follow_exception(f, &in, out))
+        ;
     size_t used = (size_t)(in.at - data);
-    p->offset += used;
     *packets += used - in.inner;
     return used;
 }

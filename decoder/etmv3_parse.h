@@ -82,6 +82,13 @@ static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, c
     return true;
 }
 
+/*
+ * etmv3.c: what exceptions are made of, a branch packet of any length or an exception exit, whole
+ * in the bytes at hand, into the cleared *k. Returns its size; 0: it is something else.
+ */
+size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
+                              struct etmv3_packet *k);
+
 /* Instruction set and security state as packets carry them. */
 static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base)
 {
