@@ -122,9 +122,8 @@ static inline void code_calls_of(struct code_cache *cache, const struct code_vie
 }
 
 /* The branch that ends `run` was taken: remembered if it is a call. */
-static inline void code_note_call(struct code_cache *cache, struct code_run *run)
+static inline void code_note_call(struct code_calls *c, struct code_run *run)
 {
-    struct code_calls *c = &cache->calls;
     c->from[c->count % CODE_CALLS] = run;
     c->count += run->flags & INSN_LINK;
 }

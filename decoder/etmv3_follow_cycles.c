@@ -105,7 +105,7 @@ static inline bool chain_out(struct etmv3_flow *f, struct chain *c, bool passed,
     if (c->known != code_run_count(run) || run->end == CODE_END_NO_CODE)
         return false;
     if (passed && (run->end == CODE_END_DIRECT || run->end == CODE_END_INDIRECT)) {
-        code_note_call(f->core.code, run);
+        code_note_call(&f->core.code->calls, run);
         c->branched = true;
         way = CODE_TAKEN;
         if (run->end == CODE_END_INDIRECT) {

@@ -9,15 +9,22 @@
 
 #include <string.h>
 
-#define ETMV3_WIDE_BITS 64u /* instructions that code_run.wide tells the size of */
-
 /* Bytes that are being followed. */
 struct etmv3_bytes {
     struct etmv3 *p;
     const uint8_t *at;
     const uint8_t *end;
     uint64_t inner; /* bytes of branch packets behind their first ones */
+    /* Atoms of the P-header before `at` that have yet to be taken, the long way; as in a packet. */
+    uint32_t left;
+    uint32_t value;
 };
+
+static inline void etmv3_leave(struct etmv3_bytes *in, uint32_t left, uint32_t value)
+{
+    in->left = left;
+    in->value = value;
+}
 
 /* It was followed. */
 static inline void etmv3_short_take(struct etmv3_bytes *in, const struct etmv3_short *k)
@@ -37,6 +44,7 @@ static inline void etmv3_emitted(struct etmv3_flow *f, struct flow_out *out,
     f->core.instructions += instructions;
 }
 
+/* etmv3_follow_plain.c */
 void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
 
 /* etmv3_follow_cycles.c */

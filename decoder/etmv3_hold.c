@@ -4,23 +4,12 @@
 
 #include <string.h>
 
-#define WIDE_BITS 64 /* instructions that code_run.wide tells the size of */
-
-/* Inline, since without an instruction for it the compiler's own is a call. */
-static inline uint32_t bits_set(uint64_t x)
-{
-    x -= x >> 1 & 0x5555555555555555u;
-    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
-    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (uint32_t)(x * 0x0101010101010101u >> 56);
-}
-
 /* Far into a long run of T32: from the instruction looked at last, or the last one of `wide`. */
 static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
 {
     struct code_run *run = f->core.run;
-    uint32_t i = WIDE_BITS;
-    uint32_t offset = 2 * WIDE_BITS + 2 * bits_set(run->wide);
+    uint32_t i = ETMV3_WIDE_BITS;
+    uint32_t offset = etmv3_wide_offset(run, ETMV3_WIDE_BITS);
     if (f->near_index > i && f->near_index <= index) {
         i = f->near_index;
         offset = f->near_offset;
@@ -47,10 +36,9 @@ uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index)
         return run->length;
     if (run->isa == BT_ISA_A32)
         return 4 * index;
-    if (index > WIDE_BITS)
+    if (index > ETMV3_WIDE_BITS)
         return far_offset(f, index);
-    uint64_t before = index == WIDE_BITS ? run->wide : run->wide & (((uint64_t)1 << index) - 1);
-    return 2 * index + 2 * bits_set(before);
+    return etmv3_wide_offset(run, index);
 }
 
 void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa)

@@ -33,7 +33,7 @@ static inline void trail_block(struct trail *t, struct code_run *run, unsigned f
 static inline void trail_push(struct trail *t, struct code_run *run)
 {
     if (!t->stack)
-        code_note_call(t->f->core.code, run);
+        code_note_call(&t->f->core.code->calls, run);
     else if (run->flags & INSN_LINK)
         ptm_flow_push(t->f, (uint32_t)(run->start + run->length), run->isa, t->f->core.cur.security,
                       run);

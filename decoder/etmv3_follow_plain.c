@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams without cycle counts: a block ends with a taken branch, or with an instruction that
+ * failed its condition. What can be told at the end is not kept on the way.
+ */
+#include "decoder/etmv3_follow_parts.h"
+
+#define JOINED_MAX (1 << 20) /* instructions of one block: longer ones are for the slow path */
+
+/* Where execution is. */
+struct spot {
+    struct code_run *run;
+    struct code_run *before; /* if `joined` is more than 0: the run before; NULL: see the flow */
+    struct bt_block *b;      /* the next block */
+    uint64_t first;          /* where the open block begins, or will begin */
+    uint32_t left;           /* instructions of the run that were not executed yet */
+    int32_t joined; /* instructions of the open block in earlier runs, less those of this run that
+                       are not in it */
+    bool pending;   /* the run's indirect branch was executed: its branch packet must come */
+};
+
+static inline void spot_enter(struct spot *s, struct code_run *run)
+{
+    s->run = run;
+    s->first = run->start;
+    s->left = code_run_count(run);
+    s->joined = 0;
+}
+
+static void spot_load(const struct etmv3_flow *f, const struct flow_out *out, struct spot *s)
+{
+    *s = (struct spot){.run = f->core.run,
+                       .b = out->blocks + out->block_count,
+                       .first = f->first,
+                       .left = code_run_count(f->core.run) - f->done,
+                       .joined = (int32_t)f->joined - (int32_t)f->begin,
+                       .pending = f->pending};
+}
+
+static inline uint32_t spot_done(const struct spot *s)
+{
+    return code_run_count(s->run) - s->left;
+}
+
+/* Nothing is open: the latest atom ended a block. */
+static inline bool spot_ended(const struct spot *s)
+{
+    return s->pending || s->joined + (int32_t)spot_done(s) == 0;
+}
+
+/* A block ends with the last instruction of the run. */
+static inline void spot_block(struct spot *s, const struct code_run *run, enum bt_cond cond)
+{
+    uint64_t first = s->first;
+    uint32_t extent = (uint32_t)(run->start - first) + run->extent;
+    uint32_t info = run->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+    s->b->first = first;
+    s->b->extent = extent;
+    s->b->info = info;
+    s->b++;
+}
+
+/* The run was executed to its end, which is no branch: the open block goes on behind it. */
+static bool spot_join(struct spot *s)
+{
+    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
+    int32_t joined = s->joined + (int32_t)code_run_count(run);
+    if (!next || run->end == CODE_END_NO_CODE || joined > JOINED_MAX)
+        return false;
+    s->run = next;
+    s->before = run;
+    s->left = code_run_count(next);
+    s->joined = joined;
+    return true;
+}
+
+/* An N inside the run: a block ends there. */
+static bool spot_inside(struct spot *s)
+{
+    const struct code_run *run = s->run;
+    uint32_t index = spot_done(s), size = 4, offset = 4 * index;
+    if (run->isa != BT_ISA_A32) {
+        if (index >= ETMV3_WIDE_BITS)
+            return false;
+        offset = etmv3_wide_offset(run, index);
+        size = 2 + 2 * (uint32_t)(run->wide >> index & 1);
+    }
+    uint64_t last = run->start + offset;
+    s->b->first = s->first;
+    s->b->extent = (uint32_t)(last - s->first);
+    s->b->info =
+        bt_block_info((uint32_t)s->joined + index + 1, (enum bt_isa)run->isa, BT_COND_FAIL);
+    s->b++;
+    s->first = last + size;
+    s->left--;
+    s->joined = -(int32_t)(index + 1);
+    return true;
+}
+
+/* One instruction failed. False: it has yet to be taken, the long way. */
+static inline bool spot_failed(struct spot *s)
+{
+    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
+    if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
+        return false;
+    if (s->left > 1)
+        return spot_inside(s);
+    if (!next || run->end == CODE_END_NO_CODE)
+        return false;
+    spot_block(s, run, BT_COND_FAIL);
+    spot_enter(s, next);
+    return true;
+}
+
+/* `e` instructions passed. Returns those that have yet to be taken, the long way. */
+static inline uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
+{
+    while (e >= s->left) {
+        struct code_run *run = s->run, *next = run->next[CODE_TAKEN];
+        uint32_t left = s->left;
+        if (run->end != CODE_END_DIRECT) {
+            if (run->end != CODE_END_INDIRECT) {
+                if (!spot_join(s))
+                    return e;
+                e -= left;
+                continue;
+            }
+            if (e != left)
+                return e;
+            spot_block(s, run, BT_COND_PASS);
+            code_note_call(calls, run);
+            s->pending = true;
+            return 0;
+        }
+        if (!next)
+            return e;
+        spot_block(s, run, BT_COND_PASS);
+        code_note_call(calls, run);
+        spot_enter(s, next);
+        e -= left;
+    }
+    s->left -= e;
+    return 0;
+}
+
+/* The same for all atoms of a header. */
+static inline uint32_t spot_header(struct spot *s, struct code_calls *calls,
+                                   const struct etmv3_header *h)
+{
+    uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
+    for (;;) {
+        e = spot_passed(s, calls, e);
+        if (e || rest == 0)
+            return e + rest;
+        if (s->pending || !spot_failed(s))
+            return rest;
+        if (--rest == 0)
+            return 0;
+        e = ~h->value & 1;
+        rest -= e;
+    }
+}
+
+/* A branch packet: where the indirect branch went, or what is known already. */
+static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
+{
+    struct etmv3_short k;
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    if (!etmv3_short_branch(in->p, in->at, in->end, &k))
+        return false;
+    if (s->pending) {
+        struct code_run *next = code_went(f->core.code, f->core.view, s->run, k.address, isa);
+        if (!next)
+            return false;
+        spot_enter(s, next);
+        s->pending = false;
+    } else if (!spot_ended(s) || s->first != k.address || s->run->isa != isa) {
+        return false;
+    }
+    etmv3_short_take(in, &k);
+    return true;
+}
+
+/* ---- back to the flow's state ------------------------------------------------------------------
+ */
+
+/* The last block may be cancelled yet if its last instruction was the last one executed. */
+static void spot_hold(struct etmv3_flow *f, struct spot *s)
+{
+    const struct bt_block *b = --s->b;
+    f->held = (struct etmv3_held){.first = b->first,
+                                  .cycles = FLOW_NO_CYCLES,
+                                  .extent = b->extent,
+                                  .count = bt_block_count(b),
+                                  .isa = (uint8_t)bt_block_isa(b),
+                                  .cond = (uint8_t)bt_block_cond(b)};
+}
+
+/* After atoms: what was put out last, or joined. A branch that was taken counts while it is held,
+ * an instruction that failed does not. */
+static void spot_last(struct etmv3_flow *f, const struct spot *s, const struct bt_block *base)
+{
+    const struct bt_block *b = s->b;
+    if (s->joined > 0 && !s->pending) {
+        if (s->before)
+            etmv3_set_last(f, s->before->start + s->before->extent, s->before->isa);
+        return;
+    }
+    bool taken = spot_ended(s) && bt_block_cond(b - 1) == BT_COND_PASS;
+    f->branched = taken ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
+    if (spot_ended(s) && !taken)
+        b--;
+    if (b > base)
+        etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
+}
+
+static void spot_store(struct etmv3_flow *f, struct spot *s, uint64_t atoms, bool branched,
+                       struct flow_out *out)
+{
+    uint64_t instructions = atoms + etmv3_open(f);
+    if (atoms) {
+        f->branched = ETMV3_BRANCHED_NOT;
+        spot_last(f, s, out->blocks + out->block_count);
+        if (spot_ended(s)) {
+            spot_hold(f, s);
+            instructions -= f->held.count;
+        }
+    }
+    if (branched)
+        f->branched = ETMV3_BRANCHED_PACKET;
+    f->core.run = s->run;
+    f->core.cur.isa = s->run->isa;
+    f->core.cur.known = !s->pending;
+    f->core.cur.address = s->pending ? f->last : s->run->start;
+    f->first = s->pending ? f->last : s->first;
+    f->done = s->pending ? 0 : spot_done(s);
+    f->joined = s->pending || s->joined < 0 ? 0 : (uint32_t)s->joined;
+    f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
+    f->pending = s->pending;
+    f->since = atoms + f->since > 1 ? 2 : (uint8_t)(atoms + f->since);
+    f->near_index = 0;
+    size_t count = (size_t)(s->b - (out->blocks + out->block_count));
+    if (out->cycles)
+        memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
+    etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
+}
+
+/* Goes on until `in` or `out` ends, or something is not simple. Returns the number of instructions
+ * executed; *branched: where the latest branch packet ended. */
+static uint64_t follow(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
+                       struct flow_out *out, const uint8_t **branched)
+{
+    const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
+    struct code_calls *calls = &f->core.code->calls;
+    bool holding = etmv3_holding(f);
+    uint64_t atoms = 0;
+    while (in->at < in->end && s->b <= limit) {
+        uint8_t header = *in->at;
+        if (s->pending || !etmv3_is_pheader(header)) {
+            if (!spot_branch(f, s, in))
+                break;
+            *branched = in->at;
+            continue;
+        }
+        const struct etmv3_header *h = &etmv3_plain_headers[header >> 1 & 63];
+        if (h->n == 0)
+            break;
+        if (holding) {
+            etmv3_release(f, out);
+            s->b = out->blocks + out->block_count;
+            holding = false;
+        }
+        in->at++;
+        uint32_t left = spot_header(s, calls, h);
+        atoms += h->n - left;
+        if (left) {
+            etmv3_leave(in, left, h->value & ((1u << left) - 1));
+            break;
+        }
+    }
+    return atoms;
+}
+
+void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+{
+    struct etmv3_bytes bytes = *in;
+    const uint8_t *branched = NULL;
+    struct spot s;
+    spot_load(f, out, &s);
+    uint64_t atoms = follow(f, &s, &bytes, out, &branched);
+    spot_store(f, &s, atoms, branched == bytes.at, out);
+    *in = bytes;
+}
