@@ -26,11 +26,7 @@
     }
 #define EIGHT(m, h) m(h), m(h + 2), m(h + 4), m(h + 6), m(h + 8), m(h + 10), m(h + 12), m(h + 14)
 
-/* Index: (header - 0x80) / 2; n = 0: not an atom header. */
-static const struct {
-    uint8_t value;
-    uint8_t n;
-} atom_headers[64] = {
+const struct ptm_atom_header ptm_atom_headers[64] = {
     {0, 0},
     {0, 0},
     ATOM_1(0x84),
@@ -48,19 +44,6 @@ static const struct {
     EIGHT(ATOM_5, 0xf0),
 };
 
-/* Rest of a count (digest 6.1) behind the n bytes at `b`; false: not all of it is there. */
-static inline bool more_count(const uint8_t *b, size_t len, unsigned *n, bool more, uint32_t *count)
-{
-    for (unsigned shift = 4; more && shift < 32; shift += 7) {
-        if (*n == len)
-            return false;
-        uint8_t byte = b[(*n)++];
-        *count |= (uint32_t)(byte & 0x7f) << shift;
-        more = byte & 0x80;
-    }
-    return true;
-}
-
 /* What the packets of a stretch have in common, and the base of the next address. */
 struct common {
     uint32_t address;
@@ -72,50 +55,20 @@ struct common {
 
 static inline void common_load(const struct ptm *p, struct common *c)
 {
-    static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
     c->address = p->last_address;
-    c->shift = shifts[p->last_isa];
+    c->shift = ptm_shift(p);
     c->state = ptm_isa_state(p, p->last_isa);
     c->flags = p->based ? 0 : PTM_PARTIAL;
     c->counted = p->config.cycle_accurate;
-}
-
-/* An address of one to four bytes. */
-struct short_address {
-    uint32_t address;
-    unsigned bytes;
-    bool e; /* bit 6 of the last of several bytes */
-};
-
-/* False: it has five, or may have. Takes no branches that depend on the number of bytes: nobody
- * could predict them. */
-static inline bool short_address(const struct common *c, const uint8_t *b, size_t len,
-                                 struct short_address *a)
-{
-    if (len < 4)
-        return false;
-    uint32_t w = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    uint32_t stop = ~w & 0x80808080u; /* the lowest bit: in the last byte */
-    if (!stop)
-        return false;
-    unsigned place = (unsigned)__builtin_ctz(stop);
-    bool several = place > 7;
-    a->bytes = place / 8 + 1;
-    a->e = several && (w >> (place - 1) & 1);
-    uint32_t mask = (1u << (7 * a->bytes - 1 - several + c->shift)) - 1;
-    uint32_t value =
-        (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
-    a->address = (c->address & ~mask) | (value << c->shift & mask);
-    return true;
 }
 
 /* A branch without an information byte, with its count in cycle-accurate mode; 0: another one. */
 static inline unsigned short_branch(struct common *c, const uint8_t *b, size_t len, uint64_t offset,
                                     struct ptm_packet *k)
 {
-    struct short_address a;
+    struct ptm_short a;
     uint32_t cycles = 0;
-    if (!short_address(c, b, len, &a) || a.e)
+    if (!ptm_short_address(c->address, c->shift, b, len, &a) || a.e)
         return 0;
     unsigned n = a.bytes;
     if (c->counted) {
@@ -123,7 +76,7 @@ static inline unsigned short_branch(struct common *c, const uint8_t *b, size_t l
             return 0;
         uint8_t byte = b[n++];
         cycles = byte >> 2 & 0xf;
-        if (!more_count(b, len, &n, byte & 0x40, &cycles))
+        if (!ptm_more_count(b, len, &n, byte & 0x40, &cycles))
             return 0;
     }
     c->address = a.address;
@@ -146,7 +99,7 @@ static inline unsigned short_atom(const struct common *c, const uint8_t *b, size
     if (c->counted) { /* digest 6.5 */
         uint32_t cycles = header >> 2 & 0xf;
         unsigned n = 1;
-        if (header < 0x80 || !more_count(b, len, &n, header & 0x40, &cycles))
+        if (header < 0x80 || !ptm_more_count(b, len, &n, header & 0x40, &cycles))
             return 0;
         *k = (struct ptm_packet){.offset = offset,
                                  .value = header >> 1 & 1,
@@ -161,10 +114,10 @@ static inline unsigned short_atom(const struct common *c, const uint8_t *b, size
         return 0;
     unsigned atom = (unsigned)(header - 0x80) / 2;
     *k = (struct ptm_packet){.offset = offset,
-                             .value = atom_headers[atom].value,
+                             .value = ptm_atom_headers[atom].value,
                              .size = 1,
                              .kind = PTM_ATOM,
-                             .n = atom_headers[atom].n};
+                             .n = ptm_atom_headers[atom].n};
     return 1;
 }
 
@@ -172,16 +125,17 @@ static inline unsigned short_atom(const struct common *c, const uint8_t *b, size
 static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, size_t len,
                             uint64_t offset, struct ptm_packet *k)
 {
-    struct short_address a;
+    struct ptm_short a;
     uint32_t cycles = 0;
-    if (!short_address(c, b, len, &a) || !a.e || len < a.bytes + 2u || (b[a.bytes] & 0x80))
+    if (!ptm_short_address(c->address, c->shift, b, len, &a) || !a.e || len < a.bytes + 2u ||
+        (b[a.bytes] & 0x80))
         return 0;
     unsigned n = a.bytes;
     uint8_t info = b[n++];
     if (c->counted) {
         uint8_t byte = b[n++];
         cycles = byte >> 2 & 0xf;
-        if (!more_count(b, len, &n, byte & 0x40, &cycles))
+        if (!ptm_more_count(b, len, &n, byte & 0x40, &cycles))
             return 0;
     }
     p->last_address = a.address;
@@ -204,8 +158,8 @@ static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, s
 static unsigned short_update(const struct ptm *p, struct common *c, const uint8_t *b, size_t len,
                              uint64_t offset, struct ptm_packet *k)
 {
-    struct short_address a;
-    if (!short_address(c, b + 1, len - 1, &a))
+    struct ptm_short a;
+    if (!ptm_short_address(c->address, c->shift, b + 1, len - 1, &a))
         return 0;
     if (!p->config.update_keeps_base)
         c->address = a.address;

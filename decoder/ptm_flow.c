@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define EXC_DEBUG  1u
 #define WALK_LIMIT (1u << 20) /* instructions between two packets: more is a runaway */
 
 enum isync_reason {
@@ -157,13 +156,10 @@ static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_r
     /* Following a link may start the cache over: the run is void then. */
     bool push = (run->flags & INSN_LINK) && f->config.return_stack;
     uint32_t epoch = f->core.code->epoch;
-    if (run->end == CODE_END_DIRECT) {
+    if (run->end != CODE_END_INDIRECT) {
         f->core.cur.address = run->target;
         f->core.cur.isa = run->target_isa;
         f->core.run = code_taken(f->core.code, f->core.view, run);
-    } else if (run->end == CODE_END_BARRIER) {
-        f->core.cur.address = ret;
-        f->core.run = code_onward(f->core.code, f->core.view, run);
     } else {
         indirect_by_atom(f, out, offset, run->start + run->extent);
     }
@@ -201,7 +197,6 @@ static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool
     f->core.run = code_onward(f->core.code, f->core.view, run);
 }
 
-/* An atom of the slow path: code seen for the first time, long runs, pops, cycle counts. */
 static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i,
                       struct flow_out *out)
 {
@@ -211,9 +206,11 @@ static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i
         f->atoms_dropped++;
 }
 
-static void analyze_atomheader(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
-                               struct flow_out *out)
+void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
+                    struct flow_out *out)
 {
+    if (f->core.view_stale)
+        flow_view(&f->core);
     if (k->flags & PTM_HAS_CYCLES)
         f->core.cycles += k->cycles;
     while (n > 0)
@@ -258,7 +255,8 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
     if (f->core.cur.known)
         flow_event_address(e, f->core.cur.address, f->core.cur.isa);
     event_cycles(e, k);
-    if (k->number == EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
+    if (k->number ==
+        PTM_EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
         f->core.cur.halted = f->core.cur.known;
         f->core.cur.known = false;
         f->core.run = NULL;
@@ -492,36 +490,17 @@ static void other_packet(struct ptm_flow *f, const struct ptm_packet *k, struct 
     }
 }
 
-/* Where an exception or a waypoint update went: as the waypoint would look for it. */
-static void find_run(struct ptm_flow *f, const struct ptm_packet *k)
-{
-    struct flow_core *c = &f->core;
-    if (f->synced && c->cur.known && k->number == 0 && flow_view(c) && !c->run)
-        c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
-}
-
 size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
                     struct flow_out *out)
 {
     for (size_t i = 0; i < count; i++) {
         if (!flow_room(out))
             return i;
-        unsigned left = packets[i].n;
-        if (!f->core.run && packets[i].kind <= PTM_BRANCH)
-            find_run(f, &packets[i]);
-        if (f->core.run && f->synced && !f->core.view_stale) {
-            i += ptm_flow_follow(f, packets + i, count - i, out, &left);
-            if (i == count || (left == packets[i].n && !flow_room(out)))
-                return i; /* a packet half done is finished: there is slack for it */
-        }
         const struct ptm_packet *k = &packets[i];
-        if (k->kind == PTM_ATOM && f->synced) {
-            if (f->core.view_stale)
-                flow_view(&f->core);
-            analyze_atomheader(f, k, left, out);
-        } else {
+        if (k->kind == PTM_ATOM && f->synced)
+            ptm_flow_atoms(f, k, k->n, out);
+        else
             other_packet(f, k, out);
-        }
     }
     return count;
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PTM_EXC_DEBUG 1u
+
 /* Return stack (digest 11): `from` is the run of the call, to go on behind it without a look-up. */
 static inline void ptm_flow_push(struct ptm_flow *f, uint64_t address, uint8_t isa,
                                  uint8_t security, struct code_run *from)
@@ -22,12 +24,8 @@ static inline void ptm_flow_push(struct ptm_flow *f, uint64_t address, uint8_t i
         f->rs_count++;
 }
 
-/*
- * Atoms and branches whose every step is cached. Needs core.run, a synchronised flow
- * and a view that is not stale. Stops at anything else: returns the packets taken, and in *left
- * how many atoms of the next one are still to do (its n: none was).
- */
-size_t ptm_flow_follow(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
-                       struct flow_out *out, unsigned *left);
+/* Analyze_atomheader() for the last `n` atoms of a packet, of a synchronised flow. */
+void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
+                    struct flow_out *out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "decoder/stream.h"
 
 #include "decoder/etmv3_follow.h"
+#include "decoder/ptm_follow.h"
 
 #include <string.h>
 
@@ -118,9 +119,12 @@ static uint64_t lost_at(const struct stream *s)
 static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
 {
     struct stream_etmv3 *e = &s->u.etmv3;
-    if (s->protocol != STREAM_ETMV3)
-        return 0;
-    return etmv3_follow(&e->parser, &e->flow, data, len, out, &s->packets);
+    struct stream_ptm *p = &s->u.ptm;
+    if (s->protocol == STREAM_PTM)
+        return ptm_follow(&p->parser, &p->flow, data, len, out, &s->packets);
+    if (s->protocol == STREAM_ETMV3)
+        return etmv3_follow(&e->parser, &e->flow, data, len, out, &s->packets);
+    return 0;
 }
 
 /* Up to `max` packets, FEW or more. */
