@@ -94,6 +94,12 @@ static void multiply(uint32_t op, struct insn_effect *e)
     if (code != 0)
         e->ra = (uint8_t)field(op, 12, 4);
     e->op = code == 0 ? EFFECT_MUL : code == 1 ? EFFECT_MLA : EFFECT_MLS;
+    if (code == 4 || code == 6) {
+        e->op = code == 4 ? EFFECT_UMULL : EFFECT_SMULL;
+        e->clobber = e->set_flags ? EFFECT_FLAGS : 0;
+        e->set_flags = false;
+        return;
+    }
     if (code == 2 || code > 3 || (code == 3 && e->set_flags))
         clobber(e, 1u << field(op, 16, 4) | 1u << field(op, 12, 4) |
                        (e->set_flags ? EFFECT_FLAGS : 0));

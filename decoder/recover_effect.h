@@ -31,9 +31,11 @@ enum effect_op {
     EFFECT_BIC,
     EFFECT_MVN,
     EFFECT_ORN,
-    EFFECT_MUL,  /* rn * rm */
-    EFFECT_MLA,  /* ra + rn * rm */
-    EFFECT_MLS,  /* ra - rn * rm */
+    EFFECT_MUL,   /* rn * rm */
+    EFFECT_MLA,   /* ra + rn * rm */
+    EFFECT_MLS,   /* ra - rn * rm */
+    EFFECT_UMULL, /* rd, ra = high, low word of rn * rm */
+    EFFECT_SMULL,
     EFFECT_UDIV, /* rn / rm */
     EFFECT_SDIV,
     EFFECT_FIELD,  /* imm: lsb | width << 8 | sign << 16, of operand rn (after ROR amount) */

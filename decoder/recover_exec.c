@@ -159,6 +159,17 @@ static uint32_t result(struct build *b, const struct insn_effect *e, uint32_t *c
     }
 }
 
+static void multiply_long(struct build *b, const struct insn_effect *e)
+{
+    uint32_t x = build_read(b, e->rn, false), y = build_read(b, e->rm, false);
+    uint32_t low = make(b, RULE_MUL, x, y, 0, 0);
+    uint32_t high = make(b, e->op == EFFECT_UMULL ? RULE_UMULH : RULE_SMULH, x, y, 0, 0);
+    if (e->ra < 15)
+        build_assign(b, e->ra, low);
+    if (e->rd < 15)
+        build_assign(b, e->rd, high);
+}
+
 static void arithmetic(struct build *b, const struct insn_effect *e)
 {
     uint32_t c = 0, v = 0;
@@ -257,7 +268,9 @@ void build_execute(struct build *b, const struct insn_effect *e)
         build_clobber(b, e->kind == EFFECT_NONE ? 0 : EFFECT_ALL_REGS);
         return;
     }
-    if (e->kind == EFFECT_ALU)
+    if (e->kind == EFFECT_ALU && (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL))
+        multiply_long(b, e);
+    else if (e->kind == EFFECT_ALU)
         arithmetic(b, e);
     else if (e->kind == EFFECT_MEMORY)
         memory(b, e);

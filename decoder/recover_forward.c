@@ -134,6 +134,12 @@ uint32_t rules_forward(enum rule_op op, uint32_t k, const uint32_t in[3], const 
         return shifted(k, in, has[1], true);
     case RULE_MUL:
         return in[0] * in[1];
+    case RULE_UMULH:
+        return (uint32_t)((uint64_t)in[0] * in[1] >> 32);
+    case RULE_SMULH: {
+        int64_t product = (int64_t)(int32_t)in[0] * (int32_t)in[1];
+        return (uint32_t)((uint64_t)product >> 32);
+    }
     case RULE_UDIV:
         return in[1] ? in[0] / in[1] : 0;
     case RULE_SDIV:

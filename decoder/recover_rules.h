@@ -28,6 +28,8 @@ enum rule_op {
     RULE_ADD_C,   /* carry of a + b + c; k bit 0: carry in if c is none */
     RULE_ADD_V,
     RULE_MUL,
+    RULE_UMULH, /* the high word of a product */
+    RULE_SMULH,
     RULE_UDIV,
     RULE_SDIV,
     RULE_FIELD,  /* k: lsb | width << 8 | sign << 16 */

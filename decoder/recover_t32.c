@@ -271,6 +271,8 @@ static void multiply(uint32_t op, struct insn_effect *e)
         e->op = EFFECT_MLS;
     else if ((code == 9 || code == 11) && low == 15)
         e->op = code == 9 ? EFFECT_SDIV : EFFECT_UDIV;
+    else if ((code == 8 || code == 10) && low == 0)
+        e->op = code == 8 ? EFFECT_SMULL : EFFECT_UMULL;
     else
         clobber(e, 1u << e->rd | (code >= 8 ? 1u << e->ra : 0));
 }

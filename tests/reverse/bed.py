@@ -20,6 +20,8 @@ LEVELS = ("O0", "O1", "O2", "Os")
 RAM_SIZE = 0x4000
 STATE = 17  # words of a state: r0-r15, PSR
 STORE, FRAME = 1, 2  # flags of an access
+FPCCR = 0xE000EF34  # GDB wants it, and FPCAR behind it, for frames with floating-point registers
+FLOAT_CONTROL = bytes.fromhex("000000c000000000")
 
 
 class BedError(Exception):
@@ -164,6 +166,10 @@ class Case:
             f"[device]\nname={unit}\nclass=trace_source\ntype={machine.unit}\n\n[regs]\n" +
             "".join(f"{name}={value:#x}\n" for name, value in values.items()) +
             "ETMTRACEIDR=0x10\n")
+        if machine.m_profile:
+            (place / "float.bin").write_bytes(FLOAT_CONTROL)
+            with open(place / "core.ini", "a", encoding="ascii") as file:
+                file.write(f"\n[dump3]\nfile=float.bin\naddress={FPCCR:#x}\nlength=8\n")
         (place / "snapshot.ini").write_text(
             "[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=core.ini\ndevice1=unit.ini\n\n"
             "[trace]\nmetadata=trace.ini\n")
