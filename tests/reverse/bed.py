@@ -56,18 +56,20 @@ class Machine:
 
 COMMON = ("main.c", "calls.c", "data.c")
 A9 = Machine("vexpress-a9", "Cortex-A9", 0x60040000,
-             ["-mcpu=cortex-a9", "-mno-unaligned-access", "-mfloat-abi=soft"],
+             ["-mcpu=cortex-a9", "-mno-unaligned-access", "-mfloat-abi=soft", "-DINPUT=0x1000005c"],
              ("start_a.S", *COMMON), "a9.ld",
              {"etmcr": 0x20000000, "etmidr": 0x411CF301, "etmccer": 0x00C018EA}, "PTM1.0",
              ("PTM_0", {"ETMCR": 0x20000000, "ETMIDR": 0x411CF301, "ETMCCER": 0x00C018EA}))
 M4 = Machine("netduinoplus2", "Cortex-M4", 0x20000000,
              ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-DTICK=1237",
+              "-DINPUT=0xe000e018",
               "-Wl,--defsym=code_base=0x08000000"],
              ("board_m.c", *COMMON), "m.ld",
              {"protocol": "etmv3", "profile": "m", "etmcr": 0, "etmidr": 0x4114F250,
               "etmccer": 0x18541800}, "ETM3.5",
              ("ETM_0", {"ETMCR": 0, "ETMIDR": 0x4114F250, "ETMCCER": 0x18541800}))
 M3 = Machine("mps2-an385", "Cortex-M3", 0x20000000, ["-mcpu=cortex-m3", "-mthumb", "-DTICK=617",
+              "-DINPUT=0xe000e018",
               "-Wl,--defsym=code_base=0"],
              ("board_m.c", *COMMON), "m.ld", M4.plugin, "ETM3.5", M4.registers)
 KINDS = {"a32": (A9, ["-marm"]), "t32": (A9, ["-mthumb"]), "mixed": (A9, ["-marm", "-DMIXED"]),

@@ -15,8 +15,9 @@ import tempfile
 import bed
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
-ROUNDS, HALTS, WINDOW = (24, 6, 100000) if FULL else (2, 3, 100000)
-CHECKS = 10_000_000 if FULL else 1_000_000
+ROUNDS, HALTS, WINDOW = (24, 3, 100000) if FULL else (3, 6, 100000)
+LEVELS = bed.LEVELS if FULL else ("O0", "O2")
+CHECKS = 10_000_000
 NEAR = 3  # bands of the last 1,000 instructions
 # Percent known of the last 1,000 instructions, with assumptions and without data trace.
 LEAST = {"sp": 97, "lr": 97, "r4-r11": 80}
@@ -78,7 +79,7 @@ def main():
     totals, failed = {}, False
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
         for kind in bed.KINDS:
-            for level in bed.LEVELS:
+            for level in LEVELS:
                 case = bed.Case(folder, kind, level, ROUNDS).execute()
                 bed.Memory(case)
                 answers = ask(case)

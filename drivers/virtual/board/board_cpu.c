@@ -150,12 +150,17 @@ struct board_state board_cpu_here(const struct board_cpu *c)
 
 /*
  * QEMU starts some instructions twice: after a watchpoint, and when an access turns out to be one
- * of a device. The first start has done nothing then.
+ * of a device. The first start has done nothing then. An exception return may lead to where it
+ * stands itself, when that was interrupted outside the handler: then the mode changes.
  */
-static bool starts_again(const struct board_insn *insn, struct board_place to)
+static bool starts_again(struct board_cpu *c, const struct board_insn *insn, struct board_place to)
 {
-    return to.address == insn->address && to.isa == (enum bt_isa)insn->isa &&
-           (insn->cls != WAYPOINT_DIRECT || insn->target != insn->address);
+    if (to.address != insn->address || to.isa != (enum bt_isa)insn->isa ||
+        (insn->cls == WAYPOINT_DIRECT && insn->target == insn->address))
+        return false;
+    if (insn->cls != WAYPOINT_INDIRECT || !board_cpu_psr(c, &to))
+        return true;
+    return c->m_profile ? IPSR(to.psr) == c->handlers.current : MODE(to.psr) == c->mode;
 }
 
 static void begin(struct board_cpu *c, struct board_place to)
@@ -220,7 +225,7 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
             jump(c, to);
         return;
     }
-    if (starts_again(insn, to)) {
+    if (starts_again(c, insn, to)) {
         board_unit_no_access(&c->unit);
         return;
     }
@@ -268,7 +273,7 @@ void board_cpu_settle(struct board_cpu *c)
         return;
     if (!c->pending && to.address == c->next.address && to.isa == c->next.isa)
         return;
-    if (c->pending && starts_again(c->pending, to))
+    if (c->pending && starts_again(c, c->pending, to))
         return;
     board_cpu_advance(c, to);
     c->pending = NULL;

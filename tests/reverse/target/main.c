@@ -26,12 +26,18 @@ A32 void *memcpy(void *to, const void *from, unsigned size)
     return to;
 }
 
+/* A counter of the board: what it was cannot be found out afterwards. */
+T32 u32 input(void)
+{
+    return *(volatile u32 *)INPUT >> 3;
+}
+
 T32 u32 work(u32 round)
 {
-    u32 sum = work_calls(round * 3 + 1);
+    u32 sum = work_calls(round * 3 + 1 + input() % 8);
 
     sum ^= work_board(round);
-    sum += work_data(round + sum % 5);
+    sum += work_data(round + input() % 5 + sum % 3);
     last_sum = sum;
     return sum;
 }

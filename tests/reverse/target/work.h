@@ -19,6 +19,8 @@ typedef unsigned int u32;
 /* Sum over all parts for one round: the same for the same number. */
 u32 work(u32 round);
 
+u32 input(void);
+
 /* The parts. */
 u32 work_calls(u32 seed);
 u32 work_data(u32 seed);
