@@ -46,6 +46,16 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
     b->dap.ap[0] = &b->ap;
 }
 
+/* It nests: a bed may call back in the middle of a request. */
+static void init_lock(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
 int probe_board_init(struct probe_board *b, const struct probe_board_options *options)
 {
     struct cmsis_dap_options probe = {
@@ -62,7 +72,7 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
         .swo = swo,
     };
     memset(b, 0, sizeof *b);
-    pthread_mutex_init(&b->lock, NULL);
+    init_lock(&b->lock);
     init_target(b, options);
     if ((options->no_etb || options->etb_words) &&
         coresight_model_set_etb(&b->system, options->no_etb ? 0 : options->etb_words) < 0)

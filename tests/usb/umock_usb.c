@@ -15,6 +15,7 @@
 
 /* A submitted URB that the client has not reaped. */
 struct pending {
+    UMockdevIoctlClient *client; /* only compared: it may be gone */
     UMockdevIoctlData *urb;
     UMockdevIoctlData *buffer;
     bool discarded;
@@ -91,6 +92,7 @@ static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoc
         return;
     }
     struct pending *p = g_new0(struct pending, 1);
+    p->client = client;
     p->urb = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
     size_t length = (size_t)urb_of(p)->buffer_length;
     if (length)
@@ -142,7 +144,7 @@ static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctl
     for (GList *l = m->urbs.head; l; l = l->next) {
         struct pending *p = l->data;
         uint8_t endpoint = urb_of(p)->endpoint;
-        if (finish(m, p, waiting[endpoint])) {
+        if (p->client == client && finish(m, p, waiting[endpoint])) {
             g_queue_delete_link(&m->urbs, l);
             give_back(p, client, arg);
             pending_free(p);
@@ -159,7 +161,7 @@ static void discard(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIo
     gulong address = *(gulong *)(void *)arg->data;
     for (GList *l = m->urbs.head; l; l = l->next) {
         struct pending *p = l->data;
-        if (p->urb->client_addr == address) {
+        if (p->client == client && p->urb->client_addr == address) {
             p->discarded = true;
             umockdev_ioctl_client_complete(client, 0, 0);
             return;
@@ -233,10 +235,16 @@ static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *clien
 static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
     struct umock_usb *m = ((ProbeHandler *)self)->owner;
-    struct pending *p;
-    (void)client;
-    while ((p = g_queue_pop_head(&m->urbs)))
-        pending_free(p);
+    pthread_mutex_lock(&m->probe->board->lock);
+    for (GList *l = m->urbs.head, *next; l; l = next) {
+        struct pending *p = l->data;
+        next = l->next;
+        if (p->client == client) {
+            g_queue_delete_link(&m->urbs, l);
+            pending_free(p);
+        }
+    }
+    pthread_mutex_unlock(&m->probe->board->lock);
 }
 
 static void probe_handler_class_init(ProbeHandlerClass *klass)
@@ -288,18 +296,24 @@ static int add_device(struct umock_usb *m)
 
 void umock_usb_unplug(struct umock_usb *m)
 {
+    pthread_mutex_lock(&m->probe->board->lock);
     usb_probe_unplug(m->probe);
     tell_unplugged(m);
+    pthread_mutex_unlock(&m->probe->board->lock);
 }
 
 int umock_usb_replug(struct umock_usb *m)
 {
-    if (!m->gone)
-        return 0;
+    int r = 0;
+    pthread_mutex_lock(&m->probe->board->lock);
     /* The handler has stayed: a client may be there before this returns. */
-    usb_probe_replug(m->probe);
-    m->gone = false;
-    return add_device(m);
+    if (m->gone) {
+        usb_probe_replug(m->probe);
+        m->gone = false;
+        r = add_device(m);
+    }
+    pthread_mutex_unlock(&m->probe->board->lock);
+    return r;
 }
 
 struct umock_usb *umock_usb_new(struct usb_probe *u)
