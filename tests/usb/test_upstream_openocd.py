@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debug by OpenOCD, history by us: stock GDB on a server whose target is OpenOCD on the modelled
+probe. The trace units are programmed through OpenOCD's memory packets; the trace is read out of the
+ETB the same way, or comes over TCP from OpenOCD's capture of the SWO pin."""
+
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+
+from live_gdb import Live, Wire, follow, symbol, tail_of  # noqa: E402
+from replay_gdb import (GAP, Skipped, Suite, equal, expect, folder, frame, gdb, has, history,  # noqa: E402
+                        lacks, record_counts, value, wait_for)
+
+suite = Suite()
+BED = ROOT / "build/release/umockdev_probe"
+ELF = ROOT / "configs/virtual/crash-m4.elf"
+SWO = 2000000
+
+# Breakpoints by hand would be written to the flash, and unreadable memory would read as zeros.
+OPENOCD = """
+adapter driver cmsis-dap
+cmsis_dap_backend usb_bulk
+cmsis_dap_vid_pid 0x1209 0x0001
+transport select swd
+swd newdap chip cpu -irlen 4
+dap create chip.dap -chain-position chip.cpu
+target create chip.cpu cortex_m -dap chip.dap -ap-num 0
+adapter speed 4000
+gdb_port {port}
+tcl_port disabled
+telnet_port disabled
+gdb_breakpoint_override hard
+gdb_report_data_abort enable
+{more}
+init
+{then}
+"""
+
+BOARD = """[target]
+connect = 127.0.0.1:{port}
+command = {command}
+reset = reset halt
+[trace]
+{trace}
+drain_ms = 2000
+[gdb]
+listen = 127.0.0.1:0
+[core cpu]
+type = Cortex-M4
+program = {elf}
+ETMTRACEIDR = 0x10
+{core}
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def board_file(trace, *options, core="", more="", then="", machine=True):
+    """Options of the bed, keys of [trace], lines for OpenOCD."""
+    for program in ("openocd", "umockdev-wrapper", "qemu-system-arm"):
+        if not shutil.which(program):
+            raise Skipped(f"'{program}' is not installed")
+    if not BED.exists():
+        raise Skipped("no modelled probe: make usb-tests")
+    place, port = folder(), free_port()
+    (place / "openocd.cfg").write_text(OPENOCD.format(port=port, more=more, then=then))
+    words = [BED, "--truth", place / "truth", *options]
+    if machine:
+        words[1:1] = ["--core", f"qemu:netduinoplus2,{ELF}", "--plugin",
+                      ROOT / "build/virtual-board.so"]
+    words += ["--", "openocd", "-f", place / "openocd.cfg"]
+    path = place / "openocd.conf"
+    path.write_text(BOARD.format(port=port, command=" ".join(map(str, words)), elf=ELF, core=core,
+                                 trace=trace))
+    return path
+
+
+def session(live, *commands):
+    s = gdb(live.port, commands, elf=ELF, connect="target extended-remote")
+    lacks(s.text, "Remote failure|internal-error|Error while trying to read")
+    return s
+
+
+@suite.test("openocd behind us: halt, registers, memory, steps, breakpoints, watchpoints, reset")
+def _():
+    with Live(board_file("sink = etb", "--flash", "0x08000000+0x100000")) as live:
+        s = session(live, "info threads", "info registers pc xPSR", "monitor reset halt",
+                    "tbreak main", "continue", "p/x $pc", "stepi", "stepi", "stepi", "p/x $pc",
+                    "set var crash_after = 0x1234", "p/x crash_after", "x/2xw 0x60000000",
+                    "watch crash_after", "monitor mdw 0xe000ed00", "monitor nosuch",
+                    "p/x *(unsigned *) 0xe000ed00", "break add_value", "continue", "delete",
+                    "set $r7 = 0x5a5a", "p/x $r7", "set $pc = main", "stepi", "p/x $pc")
+        has(s["info threads"], r"^\* 1 ")
+        pcs = [value(text) for text in s.all("p/x $pc")]
+        equal(pcs[0], symbol(ELF, "main"), "PC at main")
+        ran = [address & ~1 for address in live.truth()]
+        expect(pcs[:2] in [[ran[n], ran[n + 3]] for n in range(len(ran) - 3)],
+               f"three steps from {pcs[0]:#x} to {pcs[1]:#x}")
+        equal(value(s["p/x crash_after"]), 0x1234, "memory")
+        has(s["x/2xw 0x60000000"], "Cannot access memory")
+        has(s["monitor mdw 0xe000ed00"], r"^0xe000ed00: 410fc240")
+        has(s["monitor nosuch"], r"invalid command name")
+        equal(value(s["p/x *(unsigned *) 0xe000ed00"]), 0x410fc240, "CPUID")
+        has(s["continue"], "add_value|main")
+        equal(value(s["p/x $r7"]), 0x5a5a, "r7")
+        expect(0 < pcs[2] - symbol(ELF, "main") <= 4, f"PC {pcs[2]:#x} behind main's start")
+
+
+class OpenOcdWire(Wire):
+    """OpenOCD names no thread in its stop replies."""
+
+    def start(self):
+        features = self.ask("qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+")
+        equal(self.ask("Hg0"), "OK", "Hg0")
+        has(self.ask("?"), "^S02$|^T0[25]")
+        return features.split(";")
+
+    def running(self, until=None):
+        """Runs until it halts by itself, or is halted. Console packets come meanwhile, empty ones, too."""
+        self.send(frame("vCont;c"))
+        if until:
+            wait_for(until, "a run")
+            self.send(b"\x03")
+        while (answer := self.reply())[:1] == "O":
+            pass
+        has(answer, "^T0[25]$", "stop reply")
+
+
+def compared(live, s, mark, listed, least):
+    """The end of what GDB lists is what ran; how many instructions."""
+    rows = history(listed)
+    expect(len(rows) >= least, f"only {len(rows)} instructions listed")
+    tail_of(rows, live.truth(mark), len(rows))
+
+
+@suite.test("openocd behind us: the history of each halt, read out of the ETB")
+def _():
+    with Live(board_file("sink = etb")) as live:
+        has(live.stderr, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
+        has(live.stderr, r"^trace IDs +0x10 cpu \(silent so far\)$")
+        show = "record instruction-history"
+        s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
+                    "set record instruction-history-size 2000", "info record", show, live.mark(),
+                    "stepi", "stepi", "tbreak keep_average", "continue", show, live.mark(),
+                    "tbreak stopped_here", "continue", "info record", show, live.mark(),
+                    "record function-call-history", "monitor trace status", "monitor trace gaps",
+                    "reverse-stepi", "p/x $pc")
+        marks, lists = s.all(live.mark()), s.all(show)
+        first, last = (record_counts(text) for text in s.all("info record"))
+        equal(first[2], 0, "gaps before the buffer runs over")
+        for mark, listed, least in zip(marks, lists, (2000, 2000, 2000)):
+            compared(live, s, mark, listed, least)
+        expect(last[0] > first[0], "no more instructions than before")
+        has(s["monitor trace gaps"], "overwritten")
+        has(s["record function-call-history"], r"\thard_fault_handler$")
+        has(s["monitor trace status"], r"^rate .*[1-9]\d* (bytes|kB) in all$")
+        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        truth = live.truth(marks[2])
+        equal(value(s["p/x $pc"]), truth[-1] & ~1, "PC one step back")
+
+
+@suite.test("openocd behind us: trace units that a reset or a user has undone are programmed again")
+def _():
+    with Live(board_file("sink = etb")) as live:
+        s = session(live, "record btrace", "monitor reset halt", "tbreak add_value", "continue",
+                    "monitor mww 0xe0041000 0x411", "monitor mdw 0xe0041000", "stepi",
+                    "monitor mdw 0xe0041000", "monitor reset halt", "tbreak add_value", "continue",
+                    "set record instruction-history-size 500", "record instruction-history",
+                    live.mark())
+        before, after = (has(text, r"^0xe0041000: ([0-9a-f]{8})")[1]
+                         for text in s.all("monitor mdw 0xe0041000"))
+        equal((int(before, 16) & 0xc00, int(after, 16) & 0xc00), (0x800, 0x800), "ETMCR")
+        compared(live, s, s[live.mark()], s["record instruction-history"], 500)
+
+
+@suite.test("openocd behind us: trace over TCP, from its capture of the SWO pin")
+def _():
+    port = free_port()
+    more = ("tpiu create chip.tpiu -dap chip.dap -ap-num 0 -baseaddr 0xE0040000\n"
+            f"chip.tpiu configure -protocol uart -output :{port} -traceclk 16000000 "
+            f"-pin-freq {SWO} -formatter 1")
+    trace = (f"sink = swo\nconnect = 127.0.0.1:{port}\nformat = tpiu\nswo_rate = {SWO}\n"
+             "trace_clock = 16000000")
+    path = board_file(trace, "--sink", "swo", more=more, then="chip.tpiu enable")
+    with Live(path) as live:
+        has(live.stderr, r"^trace clock +running: the source is connected$")
+        s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
+                    "set record instruction-history-size 1000", "record instruction-history",
+                    live.mark(), "stepi", "stepi", "record instruction-history", live.mark(),
+                    "monitor trace status")
+        for mark, listed in zip(s.all(live.mark()), s.all("record instruction-history")):
+            compared(live, s, mark, listed, 1000)
+        has(s["monitor trace status"], r"^frame lock +yes")
+
+
+@suite.test("openocd behind us: no trace unit there: told in words, debugging goes on")
+def _():
+    with Live(board_file("sink = tmc")) as live:
+        has(live.stderr, r"no history: this chip has no TMC; there is: sink = etb")
+        s = session(live, "record btrace", "monitor trace status", "monitor reset halt",
+                    "tbreak main", "continue", "p/x $pc")
+        has(s["record btrace"], "this core has no trace: 'monitor trace status' says why")
+        has(s["monitor trace status"], r"^no history: this chip has no TMC")
+        equal(value(s["p/x $pc"]), symbol(ELF, "main"), "PC")
+
+
+@suite.test("openocd behind us: a run that Ctrl-C ends, by hand")
+def _():
+    main = symbol(ELF, "main")
+    with Live(board_file("sink = etb")) as live, OpenOcdWire(live) as wire:
+        wire.monitor("reset halt")
+        equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+        equal(wire.ask(f"Z1,{main:x},2"), "OK", "Z1")
+        wire.running()
+        equal((wire.pc(), wire.ask(f"z1,{main:x},2")), (main, "OK"), "PC, z1")
+        wire.write(symbol(ELF, "crash_after"), 0)
+        for times in range(1, 4):
+            before = live.truth_path().stat().st_size
+            wire.running(lambda: live.truth_path().stat().st_size > before + 400000)
+            found = wire.blocks("all")
+            equal(found[0][1], wire.pc(), "newest end")
+            expect(1 <= found.count(GAP) <= times, f"{found.count(GAP)} gaps in run {times}")
+            expect(follow(found, live.truth(), wire.pc()) > 5000, "few instructions")
+
+
+suite.run()
