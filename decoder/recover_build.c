@@ -229,13 +229,17 @@ static void data_events(struct build *b, size_t first_access)
         rules_learn_at(&b->r->rules, a->data, (uint32_t)found->value, RECOVER_DATA, b->step);
 }
 
-/* Not every protocol says so, but an instruction to come back to did not complete. */
+/*
+ * Not every protocol says so, but an instruction to come back to did not complete. Where it is left
+ * out of the path the one before it, which is here, did.
+ */
 static bool aborted(const struct recover_insn *i, const struct insn_effect *e,
                     const struct bt_event *exception)
 {
-    return exception->flags & BT_EVENT_CANCELED ||
-           (exception->flags & BT_EVENT_HAS_ADDRESS && (uint32_t)exception->address == i->address &&
-            e->kind != EFFECT_BRANCH);
+    bool told = exception->flags & BT_EVENT_CANCELED;
+    if (!(exception->flags & BT_EVENT_HAS_ADDRESS))
+        return told;
+    return (uint32_t)exception->address == i->address && (told || e->kind != EFFECT_BRANCH);
 }
 
 static void instruction(struct build *b)

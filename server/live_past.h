@@ -31,7 +31,8 @@ struct live_past_core {
     struct gdb_regs regs;
     bool asked; /* for the registers, at this halt */
     bool told;
-    bool one_stack, one_stack_known; /* see past_one_stack() */
+    bool program_known;        /* the two below are valid */
+    bool one_stack, has_float; /* see past_machine.h */
 };
 
 struct live_past {

@@ -92,12 +92,14 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
     past_motion_go_on(&pc->live->past.motion);
 }
 
-static bool one_stack(struct live_past_core *pc, const struct live_core *c)
+/* Looks through all of the code: once. */
+static void look_at_program(struct live_past_core *pc, const struct live_core *c)
 {
-    if (!pc->one_stack_known)
-        pc->one_stack = past_one_stack(&c->elf, c->elf != NULL);
-    pc->one_stack_known = true;
-    return pc->one_stack;
+    if (pc->program_known)
+        return;
+    pc->program_known = true;
+    pc->one_stack = past_one_stack(&c->elf, c->elf != NULL);
+    pc->has_float = past_has_float(&c->elf, c->elf != NULL);
 }
 
 int live_past_machine(void *ctx, int core, struct past_machine *m)
@@ -113,9 +115,11 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
         int rc = gdb_upstream_read_regs(l->upstream, core, on_regs, pc);
         return rc < 0 ? rc : GDB_PENDING;
     }
+    look_at_program(pc, c);
     *m = (struct past_machine){.regs = pc->regs,
                                .m_profile = is_m,
-                               .m_one_stack = is_m && one_stack(pc, c),
+                               .m_one_stack = is_m && pc->one_stack,
+                               .m_fpu = is_m && pc->has_float,
                                .v4t = past_is_v4t(c->config->type),
                                .big_endian = c->elf && c->elf->big_endian,
                                .registers_written = c->jumped,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/past_machine.h"
 
+#include "decoder/insn.h"
+
 #include <strings.h>
 
 #define STACK_NEAR 16384u /* bytes on either side of SP that are taken for the stack */
@@ -8,35 +10,55 @@
 #define SYSM_PSP     9
 #define SYSM_CONTROL 20
 
-/* MSR PSP or CONTROL, or a coprocessor instruction of the FPU. */
-static bool other_stack(uint16_t h1, uint16_t h2)
+/* MSR PSP or CONTROL. */
+static bool sets_stack(uint16_t h1, uint16_t h2)
 {
-    bool msr = (h1 & 0xfff0) == 0xf380 && (h2 & 0xff00) == 0x8800;
     unsigned sysm = h2 & 0xff;
-    bool fpu = (h1 & 0xec00) == 0xec00 && (h2 & 0x0e00) == 0x0a00;
-    return (msr && (sysm == SYSM_PSP || sysm == SYSM_CONTROL)) || fpu;
+    return (h1 & 0xfff0) == 0xf380 && (h2 & 0xff00) == 0x8800 &&
+           (sysm == SYSM_PSP || sysm == SYSM_CONTROL);
 }
 
-static bool segment_switches(const struct elf_image *elf, const struct elf_segment *s)
+/* A coprocessor instruction of the FPU. */
+static bool is_float(uint16_t h1, uint16_t h2)
 {
-    for (uint64_t i = 0; i + 4 <= s->file_size; i += 2) {
+    return (h1 & 0xec00) == 0xec00 && (h2 & 0x0e00) == 0x0a00;
+}
+
+/* Where the file tells code from data, instruction by instruction; else at every halfword. */
+static bool segment_has(const struct elf_image *elf, const struct elf_segment *s,
+                        bool (*wanted)(uint16_t h1, uint16_t h2))
+{
+    bool big = elf->code_big_endian;
+    for (uint64_t i = 0; i + 4 <= s->file_size;) {
         const uint8_t *at = s->data + i;
-        bool big = elf->code_big_endian;
         uint16_t h1 = (uint16_t)(at[big] | at[!big] << 8);
         uint16_t h2 = (uint16_t)(at[2 + big] | at[2 + !big] << 8);
-        if (other_stack(h1, h2) && elf_image_content(elf, s->vaddr + i) != ELF_CONTENT_DATA)
+        enum elf_content content = elf_image_content(elf, s->vaddr + i);
+        if (content != ELF_CONTENT_DATA && wanted(h1, h2))
             return true;
+        i += content == ELF_CONTENT_T32 ? insn_t32_size(h1) : 2;
     }
+    return false;
+}
+
+static bool any_has(struct elf_image *const *elf, size_t elf_count,
+                    bool (*wanted)(uint16_t h1, uint16_t h2))
+{
+    for (size_t i = 0; i < elf_count; i++)
+        for (size_t k = 0; k < elf[i]->segment_count; k++)
+            if (elf[i]->segments[k].executable && segment_has(elf[i], &elf[i]->segments[k], wanted))
+                return true;
     return false;
 }
 
 bool past_one_stack(struct elf_image *const *elf, size_t elf_count)
 {
-    for (size_t i = 0; i < elf_count; i++)
-        for (size_t k = 0; k < elf[i]->segment_count; k++)
-            if (elf[i]->segments[k].executable && segment_switches(elf[i], &elf[i]->segments[k]))
-                return false;
-    return elf_count > 0;
+    return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
+}
+
+bool past_has_float(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count == 0 || any_has(elf, elf_count, is_float);
 }
 
 enum recover_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,

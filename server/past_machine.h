@@ -7,10 +7,12 @@
 #include "server/past_values.h"
 
 /*
- * M profile: nothing in the programs' code writes PSP or CONTROL or uses floating point, so all
- * exceptions stack eight words on one stack. False without a program: nobody can tell.
+ * M profile: nothing in the programs' code writes PSP or CONTROL, so there is one stack. False
+ * without a program: nobody can tell.
  */
 bool past_one_stack(struct elf_image *const *elf, size_t elf_count);
+/* There may be floating-point instructions. */
+bool past_has_float(struct elf_image *const *elf, size_t elf_count);
 
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack

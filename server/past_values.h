@@ -20,7 +20,7 @@
 struct past_machine {
     struct gdb_regs regs;
     bool m_profile;
-    bool m_one_stack; /* see decoder/recover.h */
+    bool m_one_stack, m_fpu; /* see decoder/recover.h */
     bool v4t;
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: they tell nothing of the past */

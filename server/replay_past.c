@@ -77,14 +77,15 @@ static int host_machine(void *ctx, int core, struct past_machine *m)
     struct replay *r = ctx;
     struct replay_core *c = &r->cores[core];
     bool is_m = c->profile == GDB_PROFILE_M;
-    *m = (struct past_machine){.regs = c->regs,
-                               .m_profile = is_m,
-                               .m_one_stack =
-                                   is_m && past_one_stack(r->recording.elf, r->recording.elf_count),
-                               .v4t = c->device && past_is_v4t(c->device->type),
-                               .big_endian = c->big_endian,
-                               .read = read_word,
-                               .context = c};
+    *m = (struct past_machine){
+        .regs = c->regs,
+        .m_profile = is_m,
+        .m_one_stack = is_m && past_one_stack(r->recording.elf, r->recording.elf_count),
+        .m_fpu = is_m && past_has_float(r->recording.elf, r->recording.elf_count),
+        .v4t = c->device && past_is_v4t(c->device->type),
+        .big_endian = c->big_endian,
+        .read = read_word,
+        .context = c};
     m->regs.known = c->recorded; /* without what only stands in for them */
     return BT_OK;
 }
