@@ -47,6 +47,7 @@ static bool read_flash_write(struct gdb_packet *p, struct gdb_args *a)
     if (!gdb_args_hex(a, &p->address) || !gdb_args_char(a, ':'))
         return false;
     p->length = gdb_args_left(a);
+    p->data = a->at;
     return p->length > 0;
 }
 
@@ -77,10 +78,9 @@ static const struct packet_kind kinds[] = {
     {"X", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, read_range},
     {"G", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
     {"P", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
-    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_range},
+    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL}, /* no code there */
     {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_flash_write},
-    /* Some servers collect what is to be written until here. */
-    {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, NULL},
+    {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL},
     {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, NULL},
     {"vRun", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESTART, NULL},
     {"vAttach", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_HALTED, NULL},

@@ -23,7 +23,7 @@ enum gdb_packet_effect {
     GDB_EFFECT_INSERT, /* `breakpoint` */
     GDB_EFFECT_REMOVE,
     GDB_EFFECT_MEMORY,    /* `address`, `length` */
-    GDB_EFFECT_FLASH,     /* the same; it may happen later, at the latest with length 0 */
+    GDB_EFFECT_FLASH,     /* the same, and `data`: servers may collect it until vFlashDone */
     GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, told before it */
     GDB_EFFECT_RESET,     /* anything may be different */
     GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */
@@ -36,6 +36,7 @@ struct gdb_packet {
     struct gdb_breakpoint breakpoint;
     uint64_t address;
     uint64_t length;
+    const char *data; /* in the payload */
 };
 
 /* Packets that it does not know have one reply and no effect. */

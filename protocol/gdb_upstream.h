@@ -19,7 +19,6 @@ struct gdb_upstream; /* private */
 /* What has been changed behind the back of what was known before. */
 enum gdb_change {
     GDB_CHANGE_MEMORY,    /* `address` and `length` tell where */
-    GDB_CHANGE_FLASH,     /* the same, but it is done only when one with length 0 comes */
     GDB_CHANGE_REGISTERS, /* a core's registers were written: its PC may be another one */
     GDB_CHANGE_RESET,     /* the target may have started over: R, vRun, k, unknown monitor text */
 };
@@ -36,6 +35,8 @@ struct gdb_upstream_events {
      */
     void (*stopped)(void *ctx);
     void (*changed)(void *ctx, enum gdb_change change, uint64_t address, uint64_t length);
+    /* Optional: the client has programmed flash. What is there now need not be so already. */
+    void (*programmed)(void *ctx, uint64_t address, const void *bytes, size_t len);
     /* The connection broke; every open question is answered with an error first. */
     void (*lost)(void *ctx);
 };

@@ -55,8 +55,8 @@ static void tell_change(struct gdb_upstream *u, const struct gdb_packet *p)
 {
     if (p->effect == GDB_EFFECT_MEMORY)
         changed(u, GDB_CHANGE_MEMORY, p->address, p->length);
-    else if (p->effect == GDB_EFFECT_FLASH)
-        changed(u, GDB_CHANGE_FLASH, p->address, p->length);
+    else if (p->effect == GDB_EFFECT_FLASH && u->events->programmed != NULL)
+        u->events->programmed(u->ctx, p->address, p->data, (size_t)p->length);
     else if (p->effect == GDB_EFFECT_REGISTERS)
         changed(u, GDB_CHANGE_REGISTERS, 0, 0);
     else if (p->effect == GDB_EFFECT_RESET || p->effect == GDB_EFFECT_RESTART)

@@ -182,12 +182,15 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
         live_past_written(l, true);
     if (change == GDB_CHANGE_MEMORY)
         live_code_written(l, address, length);
-    else if (change == GDB_CHANGE_FLASH)
-        live_code_flashed(l, address, length);
     else if (change == GDB_CHANGE_REGISTERS || !l->native)
         live_was_moved(l);
     else if (live_native_reset(l))
         live_was_reset(l);
+}
+
+static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
+{
+    live_code_programmed(ctx, address, bytes, len);
 }
 
 static void on_lost(void *ctx)
@@ -204,6 +207,7 @@ static const struct gdb_upstream_events upstream_events = {
     .resumed = on_resumed,
     .stopped = on_stopped,
     .changed = on_changed,
+    .programmed = on_programmed,
     .lost = on_lost,
 };
 

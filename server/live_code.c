@@ -75,24 +75,10 @@ void live_code_written(struct live *l, uint64_t address, uint64_t length)
     }
 }
 
-/* Neighbours are one range; when there are too many, the last one grows over what lies between. */
-void live_code_flashed(struct live *l, uint64_t address, uint64_t length)
+void live_code_programmed(struct live *l, uint64_t address, const uint8_t *bytes, size_t length)
 {
-    struct live_code *code = &l->code;
-    struct live_range *last = code->flashed_count ? &code->flashed[code->flashed_count - 1] : NULL;
-    uint64_t end = address + length;
-    if (length == 0) {
-        for (size_t i = 0; i < code->flashed_count; i++)
-            live_code_written(l, code->flashed[i].address, code->flashed[i].length);
-        code->flashed_count = 0;
-    } else if (last && (last->address + last->length == address ||
-                        code->flashed_count == LIVE_CODE_FLASHED)) {
-        uint64_t first = last->address < address ? last->address : address;
-        uint64_t last_end = last->address + last->length;
-        *last = (struct live_range){first, (last_end > end ? last_end : end) - first};
-    } else {
-        code->flashed[code->flashed_count++] = (struct live_range){address, length};
-    }
+    for (size_t at = 0; at < length; at += PIECE)
+        on_written(l, address + at, bytes + at, length - at < PIECE ? length - at : PIECE);
 }
 
 static void add_everywhere(struct live *l, const struct live_patch *p, bool new_code)

@@ -11,9 +11,8 @@
 
 struct live;
 
-#define LIVE_CODE_PAGE    4096u
-#define LIVE_CODE_PAGES   4096u /* read from the target, at most */
-#define LIVE_CODE_FLASHED 64u
+#define LIVE_CODE_PAGE  4096u
+#define LIVE_CODE_PAGES 4096u /* read from the target, at most */
 
 /* Bytes of memory, newest last. */
 struct live_patch {
@@ -23,16 +22,10 @@ struct live_patch {
     uint8_t bytes[];
 };
 
-struct live_range {
-    uint64_t address, length;
-};
-
 struct live_code {
-    struct live_patch *known;                     /* in the images */
-    struct live_patch *pending;                   /* written, to be seen by what runs next */
-    size_t bytes;                                 /* of both */
-    struct live_range flashed[LIVE_CODE_FLASHED]; /* since the last that was done */
-    size_t flashed_count;
+    struct live_patch *known;        /* in the images */
+    struct live_patch *pending;      /* written, to be seen by what runs next */
+    size_t bytes;                    /* of both */
     uint64_t pages[LIVE_CODE_PAGES]; /* asked for, whether readable or not */
     size_t page_count;
     size_t first_new; /* of `pages`: not read yet */
@@ -45,8 +38,8 @@ struct live_code {
 /* GDB has written: the bytes are read back from the target, whatever packet brought them. */
 void live_code_written(struct live *l, uint64_t address, uint64_t length);
 
-/* GDB has erased or programmed flash: length 0, it is done, and read back now. */
-void live_code_flashed(struct live *l, uint64_t address, uint64_t length);
+/* GDB has programmed flash: with these bytes, which may be in there later only. */
+void live_code_programmed(struct live *l, uint64_t address, const uint8_t *bytes, size_t length);
 
 /* The cores are about to run: what was written counts from now on. */
 void live_code_commit(struct live *l);

@@ -97,16 +97,21 @@ int native_op_memory_map(void *ctx, const struct gdb_region **regions)
 /* ---- flash ------------------------------------------------------------------------------------
  */
 
-/* The algorithm runs on the core: registers are others, and RAM may be. */
+/* An algorithm counts on a core as it is behind a reset: the program's MPU or watchdog ends it. */
 static int begin_flash(struct native_target *t)
 {
+    int rc = native_ready(t);
+    if (!rc && !t->flash.busy && t->flash.algorithm)
+        rc = native_reset(t);
     t->values_known = false;
-    return native_ready(t);
+    return rc;
 }
 
 static int end_flash(struct native_target *t, int rc, struct gdb_why *why)
 {
     t->values_known = false;
+    if (!t->flash.busy && t->moved)
+        t->moved(t->ctx);
     if (rc && t->flash.said[0])
         return native_refuse(t, why, rc, "%s", t->flash.said);
     return native_result(t, rc, why);
@@ -130,6 +135,6 @@ int native_op_flash_write(void *ctx, uint64_t address, const void *bytes, size_t
 int native_op_flash_done(void *ctx, struct gdb_why *why)
 {
     struct native_target *t = ctx;
-    int rc = begin_flash(t);
+    int rc = native_ready(t);
     return end_flash(t, rc ? rc : native_flash_done(&t->flash), why);
 }

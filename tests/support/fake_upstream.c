@@ -34,9 +34,9 @@ static void stopped(void *ctx)
 static void changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
     struct fake_upstream *f = ctx;
-    if (change == GDB_CHANGE_MEMORY || change == GDB_CHANGE_FLASH)
-        text_buf_printf(&f->log, "%s %llx %llx;", change == GDB_CHANGE_FLASH ? "flash" : "memory",
-                        (unsigned long long)address, (unsigned long long)length);
+    if (change == GDB_CHANGE_MEMORY)
+        text_buf_printf(&f->log, "memory %llx %llx;", (unsigned long long)address,
+                        (unsigned long long)length);
     else
         text_buf_puts(&f->log, change == GDB_CHANGE_RESET ? "reset;" : "registers;");
     if (f->on_changed != NULL)
@@ -49,7 +49,16 @@ static void lost(void *ctx)
     text_buf_puts(&f->log, "lost;");
 }
 
-static const struct gdb_upstream_events events = {ready, resumed, stopped, changed, lost};
+static void programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
+{
+    struct fake_upstream *f = ctx;
+    text_buf_printf(&f->log, "programmed %llx ", (unsigned long long)address);
+    text_buf_hex(&f->log, bytes, len);
+    text_buf_putc(&f->log, ';');
+}
+
+static const struct gdb_upstream_events events = {ready,   resumed,    stopped,
+                                                  changed, programmed, lost};
 
 static void send_to_server(void *ctx, const void *bytes, size_t len)
 {

@@ -293,7 +293,7 @@ START_TEST(changes)
     through("vFlashErase:8000,400", "OK");
     through("vFlashWrite:8000:abc", "OK");
     through("vFlashDone", "OK");
-    LOG("memory 1000 4;flash 8000 400;flash 8000 3;flash 0 0;");
+    LOG("memory 1000 4;programmed 8000 616263;");
     through("P0=00000000", "OK");
     through("P0=00000000", "E01");
     through("G00", "OK");

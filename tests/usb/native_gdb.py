@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`btraced serve` on a modelled probe: below the bed's program, with a board file of the test."""
 
+import array
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
-from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped, environment, expect, folder,  # noqa: E402
-                        tool)
+from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped,  # noqa: E402
+                        environment, expect, folder, gdb, has, tool)
 
 BED = ROOT / "build/release/umockdev_probe"
 
@@ -87,3 +89,52 @@ def refused(*options, path=None, **keys):
                           capture_output=True, text=True, timeout=PATIENCE, env=environment())
     expect(done.stdout == "", f"standard output: {done.stdout[:200]}")
     return done.returncode, done.stderr
+
+
+class Board(Native):
+    """The same with QEMU's core behind the probe, running `elf`, and the truth of what it executed."""
+
+    def __init__(self, elf, *options, machine="mps2-an385", core="Cortex-M3", trace="sink = etb",
+                 **keys):
+        tool("qemu-system-arm")
+        plugin = ROOT / "build" / "virtual-board.so"
+        if not plugin.exists():
+            raise Skipped("no virtual board: make virtual-board")
+        place = folder()
+        self.elf = elf
+        self.truth_path = place / "truth"
+        self.control = place / "control"
+        keys.setdefault("probe", "clock = 10000000")
+        keys.setdefault("core_keys", f"program = {elf}")
+        super().__init__("--core", f"qemu:{machine},{elf}", "--plugin", plugin, "--truth",
+                         self.truth_path, "--control", self.control, *options, core=core,
+                         trace=trace, **keys)
+
+    def mark(self):
+        """A GDB command that prints how much of the truth there is."""
+        return f"shell stat -c executed=%s {self.truth_path}"
+
+    def truth(self, output):
+        """Addresses executed, with the Thumb bit, up to what a mark() printed."""
+        data = self.truth_path.read_bytes()[:int(has(output, r"executed=(\d+)")[1])]
+        ran = array.array("I")
+        ran.frombytes(data[:len(data) & ~3])
+        return ran
+
+    def bed(self, line):
+        """A command of the bed's control socket; its replies but the last."""
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(PATIENCE)
+            control.connect(str(self.control))
+            control.sendall(line.encode() + b"\n")
+            lines = []
+            for text in control.makefile():
+                lines.append(text.strip())
+                if lines[-1].startswith(("ok", "error")):
+                    break
+        expect(lines and lines[-1] == "ok", f"bed: {line}: {lines}")
+        return lines[:-1]
+
+    def session(self, *commands):
+        return gdb(self.port, ["monitor reset", "maintenance flush register-cache", *commands],
+                   elf=self.elf, connect="target extended-remote")
