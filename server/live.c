@@ -178,18 +178,19 @@ void live_was_reset(struct live *l)
 static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
     struct live *l = ctx;
-    if (change == GDB_CHANGE_MEMORY || change == GDB_CHANGE_FLASH)
+    if (change == GDB_CHANGE_MEMORY) {
         live_past_written(l, true);
-    if (change == GDB_CHANGE_MEMORY)
         live_code_written(l, address, length);
-    else if (change == GDB_CHANGE_REGISTERS || !l->native)
+    } else if (change == GDB_CHANGE_REGISTERS || !l->native) {
         live_was_moved(l);
-    else if (live_native_reset(l))
+    } else if (live_native_reset(l)) {
         live_was_reset(l);
+    }
 }
 
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
 {
+    live_past_written(ctx, true);
     live_code_programmed(ctx, address, bytes, len);
 }
 
