@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The emulated probe. Included by the Makefile, whose B, Q, CC, WARN and patterns it uses.
 
-USB_MODEL_SRC := $(filter-out tests/usb/umock%,$(wildcard tests/usb/*.c))
-USB_BED_SRC := $(wildcard tests/usb/umock*.c)
+USB_BED_SRC := $(wildcard tests/usb/umock*.c tests/usb/bed_*.c)
+USB_MODEL_SRC := $(filter-out $(USB_BED_SRC),$(wildcard tests/usb/*.c))
 USB_UNITS := $(patsubst tests/usb/unit/%.c,%,$(wildcard tests/usb/unit/test_*.c))
 USB_BED := $(B)/release/umockdev_probe
 

@@ -20,8 +20,7 @@ struct client {
 };
 
 struct umock_control {
-    struct umock_usb *bed;
-    struct usb_probe *probe;
+    struct umock_bed *bed;
     struct sockaddr_un address;
     int fd;
     guint source;
@@ -61,15 +60,15 @@ static const char *command(struct umock_control *c, const char *line, FILE *out)
     char name[16];
     unsigned number;
     if (strcmp(line, "unplug") == 0) {
-        umock_usb_unplug(c->bed);
+        umock_bed_unplug(c->bed);
         return NULL;
     }
     if (strcmp(line, "replug") == 0)
-        return umock_usb_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
+        return umock_bed_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
     if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0)
-        return ask_board(c->probe->board, line, out);
+        return ask_board(c->bed->probe->board, line, out);
     if (sscanf(line, "%15s %u", name, &number) == 2)
-        return set_usb_fault(&c->probe->faults, name, number);
+        return set_usb_fault(&c->bed->probe->faults, name, number);
     return "unknown command";
 }
 
@@ -127,12 +126,10 @@ static gboolean on_listener(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-struct umock_control *umock_control_new(const char *path, struct umock_usb *bed,
-                                        struct usb_probe *probe)
+struct umock_control *umock_control_new(const char *path, struct umock_bed *bed)
 {
     struct umock_control *c = g_new0(struct umock_control, 1);
     c->bed = bed;
-    c->probe = probe;
     c->address.sun_family = AF_UNIX;
     c->fd = -1;
     if (strlen(path) < sizeof c->address.sun_path) {

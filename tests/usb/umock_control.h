@@ -17,13 +17,12 @@
 #ifndef TESTS_USB_UMOCK_CONTROL_H
 #define TESTS_USB_UMOCK_CONTROL_H
 
-#include "tests/usb/umock_usb.h"
+#include "tests/usb/umock_bed.h"
 
 struct umock_control;
 
 /* Listens at `path`, made anew; served by the GLib main loop. NULL: errno. */
-struct umock_control *umock_control_new(const char *path, struct umock_usb *bed,
-                                        struct usb_probe *probe);
+struct umock_control *umock_control_new(const char *path, struct umock_bed *bed);
 
 /* Removes the socket. */
 void umock_control_free(struct umock_control *c);

@@ -2,7 +2,8 @@
 /*
  * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled CMSIS-DAP probe
  * on USB, and so do the processes that it starts. Exits with the command's code (124: killed by a
- * signal, 125: the bed did not come up).
+ * signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the probe is plugged into the
+ * kernel's virtual USB host instead.
  */
 #include <glib-unix.h>
 #include <stdlib.h>
@@ -89,22 +90,22 @@ static gboolean on_trace(gint fd, GIOCondition condition, gpointer data)
 static int run_bed(struct umock_options *o, struct probe_board *board, char **command)
 {
     struct usb_probe usb;
+    struct umock_bed bed;
     struct umock_control *control = NULL;
     int code = EXIT_BED;
     usb_probe_init(&usb, board, o->hid);
     usb.faults = o->usb;
-    struct umock_usb *bed = umock_usb_new(&usb);
-    if (bed && o->control && !(control = umock_control_new(o->control, bed, &usb)))
+    bool open = umock_bed_open(&bed, &usb) == 0;
+    if (open && o->control && !(control = umock_control_new(o->control, &bed)))
         perror(o->control);
-    if (bed && (control || !o->control))
+    if (open && (control || !o->control))
         code = run_command(command);
     if (o->report && write_report(o->report, board) < 0) {
         perror(o->report);
         code = EXIT_BED;
     }
     umock_control_free(control);
-    if (bed)
-        umock_usb_free(bed);
+    umock_bed_close(&bed);
     return code;
 }
 
@@ -128,7 +129,8 @@ static int run_board(struct umock_options *o, char **command)
 int main(int argc, char **argv)
 {
     struct umock_options o;
-    enter_mock(argv);
+    if (!umock_bed_on_kernel())
+        enter_mock(argv);
     if (umock_options_parse(&o, argc, argv) < 0) {
         fputs(umock_options_usage, stderr);
         return EXIT_BED;

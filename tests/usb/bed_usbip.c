@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/bed_usbip.h"
+
+#include "tests/usb/usbip_server.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ATTACH      "/sys/devices/platform/vhci_hcd.0/attach"
+#define PORT        0
+#define DEVICE_ID   0x10002 /* bus 1, device 2 */
+#define SPEED_HIGH  3
+#define POLL_MS     1
+#define APPEAR_MS   5000
+#define SETTLE_STEP 20
+
+struct bed_usbip {
+    struct usbip_server server;
+    int fd; /* -1: unplugged */
+    guint readable, timer;
+    bool broken;
+};
+
+static void hang_up(struct bed_usbip *b)
+{
+    if (b->readable)
+        g_source_remove(b->readable);
+    if (b->timer)
+        g_source_remove(b->timer);
+    b->readable = b->timer = 0;
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+    usbip_server_reset(&b->server);
+}
+
+/* The kernel always reads: no partial writes that last. */
+static void on_send(void *ctx, const uint8_t *bytes, size_t size)
+{
+    struct bed_usbip *b = ctx;
+    while (size > 0 && !b->broken) {
+        ssize_t n = send(b->fd, bytes, size, MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR)
+            b->broken = true;
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+        }
+    }
+}
+
+static gboolean on_timer(gpointer data);
+
+static void after(struct bed_usbip *b)
+{
+    if (b->broken || b->server.probe->unplugged)
+        hang_up(b);
+    else if (b->server.waiting_count && !b->timer)
+        b->timer = g_timeout_add(POLL_MS, on_timer, b);
+}
+
+static gboolean on_timer(gpointer data)
+{
+    struct bed_usbip *b = data;
+    bool more = usbip_server_poll(&b->server);
+    if (!more)
+        b->timer = 0;
+    after(b);
+    return more && b->fd >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct bed_usbip *b = data;
+    uint8_t bytes[65536];
+    (void)condition;
+    ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return G_SOURCE_CONTINUE;
+    if (n <= 0 || usbip_server_input(&b->server, bytes, (size_t)n) < 0) {
+        if (n > 0)
+            fprintf(stderr, "usbip: the kernel sent what is no request\n");
+        b->broken = true;
+    }
+    after(b);
+    return b->fd >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
+}
+
+static int plug_in(struct bed_usbip *b)
+{
+    int pair[2];
+    b->broken = false;
+    FILE *attach = fopen(ATTACH, "w");
+    if (!attach) {
+        fprintf(stderr, "usbip: %s: %s\n", ATTACH, strerror(errno));
+        return -1;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        fclose(attach);
+        return -1;
+    }
+    fprintf(attach, "%d %d %d %d", PORT, pair[1], DEVICE_ID, SPEED_HIGH);
+    int failed = fclose(attach);
+    close(pair[1]);
+    if (failed) {
+        fprintf(stderr, "usbip: the kernel does not take the device: %s\n", strerror(errno));
+        close(pair[0]);
+        return -1;
+    }
+    b->fd = pair[0];
+    b->readable = g_unix_fd_add(b->fd, G_IO_IN | G_IO_HUP, on_readable, b);
+    return 0;
+}
+
+static bool is_there(void)
+{
+    char *found = NULL;
+    GDir *dir = g_dir_open("/sys/bus/usb/devices", 0, NULL);
+    const char *name;
+    bool there = false;
+    while (dir && !there && (name = g_dir_read_name(dir))) {
+        char *path = g_build_filename("/sys/bus/usb/devices", name, "idVendor", NULL);
+        if (g_file_get_contents(path, &found, NULL, NULL)) {
+            there = strtoul(found, NULL, 16) == USB_PROBE_VID;
+            g_free(found);
+        }
+        g_free(path);
+        if (there) { /* configured, too: its first interface is made last */
+            path = g_strdup_printf("/sys/bus/usb/devices/%s/%s:1.0", name, name);
+            there = g_file_test(path, G_FILE_TEST_EXISTS);
+            g_free(path);
+        }
+    }
+    if (dir)
+        g_dir_close(dir);
+    return there;
+}
+
+static gboolean on_wake(gpointer data)
+{
+    (void)data;
+    return G_SOURCE_CONTINUE;
+}
+
+struct bed_usbip *bed_usbip_new(struct usb_probe *u)
+{
+    struct bed_usbip *b = g_new0(struct bed_usbip, 1);
+    b->fd = -1;
+    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0) {
+        bed_usbip_free(b);
+        return NULL;
+    }
+    guint wake = g_timeout_add(SETTLE_STEP, on_wake, NULL);
+    gint64 end = g_get_monotonic_time() + APPEAR_MS * 1000;
+    while (!is_there() && g_get_monotonic_time() < end)
+        g_main_context_iteration(NULL, TRUE);
+    g_source_remove(wake);
+    if (!is_there()) {
+        fprintf(stderr, "usbip: the kernel did not enumerate the device\n");
+        bed_usbip_free(b);
+        return NULL;
+    }
+    return b;
+}
+
+void bed_usbip_free(struct bed_usbip *b)
+{
+    hang_up(b);
+    usbip_server_release(&b->server);
+    g_free(b);
+}
+
+int bed_usbip_update(struct bed_usbip *b)
+{
+    if (b->server.probe->unplugged) {
+        hang_up(b);
+        return 0;
+    }
+    return b->fd < 0 ? plug_in(b) : 0;
+}

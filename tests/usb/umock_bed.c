@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/umock_bed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool umock_bed_on_kernel(void)
+{
+    const char *name = getenv("BTRACED_USB_BED");
+    return name && strcmp(name, "usbip") == 0;
+}
+
+int umock_bed_open(struct umock_bed *b, struct usb_probe *probe)
+{
+    *b = (struct umock_bed){.probe = probe};
+    if (umock_bed_on_kernel())
+        b->kernel = bed_usbip_new(probe);
+    else
+        b->mock = umock_usb_new(probe);
+    return b->kernel || b->mock ? 0 : -1;
+}
+
+void umock_bed_unplug(struct umock_bed *b)
+{
+    if (b->mock)
+        umock_usb_unplug(b->mock);
+    if (b->kernel) {
+        usb_probe_unplug(b->probe);
+        bed_usbip_update(b->kernel);
+    }
+}
+
+int umock_bed_replug(struct umock_bed *b)
+{
+    if (b->mock)
+        return umock_usb_replug(b->mock);
+    usb_probe_replug(b->probe);
+    return bed_usbip_update(b->kernel);
+}
+
+void umock_bed_close(struct umock_bed *b)
+{
+    if (b->kernel)
+        bed_usbip_free(b->kernel);
+    if (b->mock)
+        umock_usb_free(b->mock);
+}

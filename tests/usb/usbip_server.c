@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/usbip_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CMD_SUBMIT = 1,
+    CMD_UNLINK = 2,
+    RET_SUBMIT = 3,
+    RET_UNLINK = 4,
+};
+
+/* Words of a header. */
+enum {
+    WORD_COMMAND,
+    WORD_SEQUENCE,
+    WORD_DEVICE,
+    WORD_DIRECTION,
+    WORD_ENDPOINT,
+    WORD_FLAGS, /* of an unlink: the sequence number of its transfer */
+    WORD_LENGTH,
+    BYTE_SETUP = 40,
+};
+/* Of a reply. */
+enum {
+    WORD_STATUS = 5,
+    WORD_ACTUAL = 6,
+};
+
+static uint32_t get_word(const uint8_t *header, unsigned word)
+{
+    const uint8_t *p = header + 4 * word;
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static void put_word(uint8_t *header, unsigned word, uint32_t value)
+{
+    uint8_t *p = header + 4 * word;
+    p[0] = (uint8_t)(value >> 24);
+    p[1] = (uint8_t)(value >> 16);
+    p[2] = (uint8_t)(value >> 8);
+    p[3] = (uint8_t)value;
+}
+
+int usbip_server_init(struct usbip_server *s, struct usb_probe *probe,
+                      void (*send)(void *ctx, const uint8_t *bytes, size_t size), void *ctx)
+{
+    memset(s, 0, sizeof *s);
+    s->probe = probe;
+    s->send = send;
+    s->ctx = ctx;
+    s->input = malloc(USBIP_HEADER + USBIP_MAX_TRANSFER);
+    s->reply = malloc(USBIP_HEADER + USBIP_MAX_TRANSFER);
+    return s->input && s->reply ? 0 : -1;
+}
+
+void usbip_server_release(struct usbip_server *s)
+{
+    free(s->input);
+    free(s->reply);
+    s->input = s->reply = NULL;
+}
+
+void usbip_server_reset(struct usbip_server *s)
+{
+    s->used = 0;
+    s->waiting_count = 0;
+}
+
+/* `data` bytes are in the reply already; those of an OUT transfer are only counted. */
+static void reply(struct usbip_server *s, uint32_t command, uint32_t sequence, int status,
+                  uint32_t actual, size_t data)
+{
+    memset(s->reply, 0, USBIP_HEADER);
+    put_word(s->reply, WORD_COMMAND, command);
+    put_word(s->reply, WORD_SEQUENCE, sequence);
+    put_word(s->reply, WORD_STATUS, (uint32_t)status);
+    if (command == RET_SUBMIT)
+        put_word(s->reply, WORD_ACTUAL, actual);
+    s->send(s->ctx, s->reply, USBIP_HEADER + data);
+}
+
+static void control(struct usbip_server *s, const uint8_t *header, uint32_t length)
+{
+    const uint8_t *setup = header + BYTE_SETUP;
+    uint8_t *data = s->reply + USBIP_HEADER;
+    bool in = setup[0] & 0x80;
+    size_t actual = 0;
+    int status = -EPIPE;
+    if ((uint32_t)(setup[6] | setup[7] << 8) <= length) {
+        if (!in)
+            memcpy(data, header + USBIP_HEADER, length);
+        status = usb_probe_control(s->probe, setup, data, &actual);
+    }
+    reply(s, RET_SUBMIT, get_word(header, WORD_SEQUENCE), status, (uint32_t)actual,
+          in ? actual : 0);
+}
+
+static int submit(struct usbip_server *s, const uint8_t *header)
+{
+    uint32_t sequence = get_word(header, WORD_SEQUENCE);
+    uint32_t length = get_word(header, WORD_LENGTH);
+    uint32_t number = get_word(header, WORD_ENDPOINT);
+    bool in = get_word(header, WORD_DIRECTION) != 0;
+    if (number == 0) {
+        control(s, header, length);
+    } else if (in) {
+        if (s->waiting_count == USBIP_MAX_WAITING)
+            return -1;
+        s->waiting[s->waiting_count++] = (struct usbip_waiting){
+            .sequence = sequence, .length = length, .endpoint = (uint8_t)(0x80 | number)};
+    } else {
+        int status = usb_probe_out(s->probe, (uint8_t)number, header + USBIP_HEADER, length);
+        reply(s, RET_SUBMIT, sequence, status, status == 0 ? length : 0, 0);
+    }
+    usbip_server_poll(s);
+    return 0;
+}
+
+static void forget(struct usbip_server *s, size_t index)
+{
+    s->waiting_count--;
+    memmove(s->waiting + index, s->waiting + index + 1,
+            (s->waiting_count - index) * sizeof *s->waiting);
+}
+
+/* A transfer that has ended already cannot be taken back: status 0. */
+static void unlink_transfer(struct usbip_server *s, const uint8_t *header)
+{
+    uint32_t wanted = get_word(header, WORD_FLAGS);
+    int status = 0;
+    for (size_t i = 0; i < s->waiting_count; i++) {
+        if (s->waiting[i].sequence == wanted) {
+            forget(s, i);
+            status = -ECONNRESET;
+            break;
+        }
+    }
+    reply(s, RET_UNLINK, get_word(header, WORD_SEQUENCE), status, 0, 0);
+}
+
+/* Bytes that belong to the message in the buffer; 0: it makes no sense. */
+static size_t message_size(const struct usbip_server *s)
+{
+    uint32_t command = get_word(s->input, WORD_COMMAND);
+    uint32_t length = get_word(s->input, WORD_LENGTH);
+    if (command == CMD_UNLINK)
+        return USBIP_HEADER;
+    if (command != CMD_SUBMIT || length > USBIP_MAX_TRANSFER ||
+        get_word(s->input, WORD_ENDPOINT) > 15 || get_word(s->input, WORD_DIRECTION) > 1)
+        return 0;
+    return USBIP_HEADER + (get_word(s->input, WORD_DIRECTION) ? 0 : length);
+}
+
+int usbip_server_input(struct usbip_server *s, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t want = s->used < USBIP_HEADER ? USBIP_HEADER : message_size(s);
+        size_t n = want - s->used < size ? want - s->used : size;
+        memcpy(s->input + s->used, bytes, n);
+        s->used += n;
+        bytes += n;
+        size -= n;
+        if (s->used < USBIP_HEADER)
+            return 0;
+        want = message_size(s);
+        if (want == 0)
+            return -1;
+        if (s->used < want)
+            continue;
+        s->used = 0;
+        if (get_word(s->input, WORD_COMMAND) == CMD_UNLINK)
+            unlink_transfer(s, s->input);
+        else if (submit(s, s->input) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool usbip_server_poll(struct usbip_server *s)
+{
+    bool blocked[256] = {false};
+    size_t i = 0;
+    while (i < s->waiting_count) {
+        struct usbip_waiting w = s->waiting[i];
+        size_t actual = 0;
+        int status = USB_PROBE_WAIT;
+        if (!blocked[w.endpoint])
+            status = usb_probe_in(s->probe, w.endpoint, s->reply + USBIP_HEADER, w.length, &actual);
+        if (status == USB_PROBE_WAIT) {
+            blocked[w.endpoint] = true; /* transfers of an endpoint end in order */
+            i++;
+            continue;
+        }
+        forget(s, i);
+        reply(s, RET_SUBMIT, w.sequence, status, (uint32_t)actual, actual);
+    }
+    return s->waiting_count > 0;
+}
