@@ -15,22 +15,26 @@ echo "$repo" >"$out/repo"
 {
     echo "cd $(printf %q "$repo")"
     echo "export HOME=/tmp PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONDONTWRITEBYTECODE=1"
+    echo "export BTRACED_USB_BED=usbip"
     for name in ${GUEST_ENV:-}; do
         printf 'export %s=%q\n' "$name" "${!name:-}"
     done
     printf '%q ' exec "$@"
     echo
 } >"$out/command"
-# The clock is told, not measured: on a busy machine the kernel's measurement may never end.
+# The clock is told, not measured: on a busy machine the kernel's measurement may never end. One
+# processor: two emulated ones wait for each other when the machine has none to spare.
+khz=$(awk '/cpu MHz/ {printf "%d", $4 * 1000; exit}' /proc/cpuinfo)
 timeout "${GUEST_SECONDS:-180}" qemu-system-x86_64 \
-    -M microvm,pit=on,pic=on,rtc=on,isa-serial=on -accel tcg,thread=multi -smp 2 -m 1024 \
+    -M microvm,pit=on,pic=on,rtc=on,isa-serial=on -accel tcg -smp 1 -m 1024 \
     -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
     -kernel "$guest/vmlinux" -initrd "$guest/initrd" \
     -fsdev local,id=root,path=/,security_model=none,readonly=on,multidevs=remap \
     -device virtio-9p-device,fsdev=root,mount_tag=root \
     -fsdev local,id=out,path="$out",security_model=none,multidevs=remap \
     -device virtio-9p-device,fsdev=out,mount_tag=out \
-    -append "console=ttyS0 quiet tsc_early_khz=2000000 lpj=4000000 panic=-1" </dev/null >"$out/console" 2>&1
+    -append "console=ttyS0 quiet tsc_early_khz=${khz:-1000000} tsc=reliable panic=-1" \
+    </dev/null >"$out/console" 2>&1
 [ -f "$out/log" ] && cat "$out/log"
 if [ -f "$out/code" ]; then
     exit "$(cat "$out/code")"

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The emulated probe on a real kernel's USB stack: tests of tests/usb, run in a small guest."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUEST = ROOT / "tests/usb/guest/run.sh"
+NO_KERNEL = 3
+# What needs no other bed than the one that is asked for by BTRACED_USB_BED.
+TESTS = ("test_usb_bed.py", "test_openocd.py")
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        done = subprocess.run([GUEST, "python3", f"tests/usb/{test}"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True,
+                              env=os.environ | {"GUEST_SECONDS": "300"})
+        if done.returncode == NO_KERNEL:
+            must = os.environ.get("BTRACED_REQUIRE_GUEST") == "1"
+            print(f"{'FAIL' if must else 'SKIP'} guest: Debian's kernel package cannot be downloaded")
+            return int(must)
+        lines = done.stdout.splitlines()
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            print(f"{word} guest: {rest}" if word in ("PASS", "FAIL", "SKIP") else line)
+        good = any(line.startswith("PASS") for line in lines)
+        if done.returncode or not good:
+            failed += 1
+            print(f"FAIL guest: {test}: exit code {done.returncode}")
+        sys.stdout.flush()
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
