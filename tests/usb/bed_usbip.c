@@ -146,21 +146,25 @@ static gboolean on_wake(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
+/* Lets the loop run until the kernel has seen the device come or go. */
+static int settle(bool there)
+{
+    guint wake = g_timeout_add(SETTLE_STEP, on_wake, NULL);
+    gint64 end = g_get_monotonic_time() + APPEAR_MS * 1000;
+    while (is_there() != there && g_get_monotonic_time() < end)
+        g_main_context_iteration(NULL, TRUE);
+    g_source_remove(wake);
+    if (is_there() == there)
+        return 0;
+    fprintf(stderr, "usbip: the kernel did not %s the device\n", there ? "enumerate" : "remove");
+    return -1;
+}
+
 struct bed_usbip *bed_usbip_new(struct usb_probe *u)
 {
     struct bed_usbip *b = g_new0(struct bed_usbip, 1);
     b->fd = -1;
-    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0) {
-        bed_usbip_free(b);
-        return NULL;
-    }
-    guint wake = g_timeout_add(SETTLE_STEP, on_wake, NULL);
-    gint64 end = g_get_monotonic_time() + APPEAR_MS * 1000;
-    while (!is_there() && g_get_monotonic_time() < end)
-        g_main_context_iteration(NULL, TRUE);
-    g_source_remove(wake);
-    if (!is_there()) {
-        fprintf(stderr, "usbip: the kernel did not enumerate the device\n");
+    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 || settle(true) < 0) {
         bed_usbip_free(b);
         return NULL;
     }
@@ -178,7 +182,7 @@ int bed_usbip_update(struct bed_usbip *b)
 {
     if (b->server.probe->unplugged) {
         hang_up(b);
-        return 0;
+        return settle(false);
     }
-    return b->fd < 0 ? plug_in(b) : 0;
+    return b->fd < 0 && plug_in(b) < 0 ? -1 : settle(true);
 }
