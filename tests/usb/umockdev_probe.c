@@ -6,6 +6,7 @@
  * kernel's virtual USB host instead.
  */
 #include <glib-unix.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <umockdev.h>
@@ -19,6 +20,7 @@
 
 struct run {
     GMainLoop *loop;
+    GPid pid;
     int code;
 };
 
@@ -28,6 +30,15 @@ static void child_done(GPid pid, gint status, gpointer data)
     r->code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_SIGNAL;
     g_spawn_close_pid(pid);
     g_main_loop_quit(r->loop);
+}
+
+/* The bed is told to end: so is the command, and what the bed has made is removed. */
+static gboolean on_signal(gpointer data)
+{
+    const struct run *r = data;
+    kill(r->pid, SIGTERM);
+    g_main_loop_quit(r->loop);
+    return G_SOURCE_CONTINUE;
 }
 
 /* The preload library must be there before the program starts: starts it again when it is not. */
@@ -49,13 +60,14 @@ static void enter_mock(char **argv)
 
 static int run_command(char **argv)
 {
-    struct run r = {g_main_loop_new(NULL, FALSE), EXIT_BED};
+    struct run r = {.loop = g_main_loop_new(NULL, FALSE), .code = EXIT_BED};
     GError *error = NULL;
-    GPid pid;
     GSpawnFlags flags =
         G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH | G_SPAWN_CHILD_INHERITS_STDIN;
-    if (g_spawn_async(NULL, argv, NULL, flags, NULL, NULL, &pid, &error)) {
-        g_child_watch_add(pid, child_done, &r);
+    if (g_spawn_async(NULL, argv, NULL, flags, NULL, NULL, &r.pid, &error)) {
+        g_child_watch_add(r.pid, child_done, &r);
+        g_unix_signal_add(SIGTERM, on_signal, &r);
+        g_unix_signal_add(SIGINT, on_signal, &r);
         g_main_loop_run(r.loop);
     } else {
         fprintf(stderr, "umockdev_probe: %s\n", error->message);
