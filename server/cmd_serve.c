@@ -155,7 +155,7 @@ static void on_impatient(uv_timer_t *timer)
     char where[300];
     config_format_address(&s->config.target, where, sizeof where);
     if (s->live.native)
-        fprintf(stderr, "%s: the target does not answer in %u s\n", s->command, PATIENCE_MS / 1000);
+        fprintf(stderr, "%s: the target does not answer in %d s\n", s->command, PATIENCE_MS / 1000);
     else
         fprintf(stderr,
                 "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "

@@ -52,16 +52,16 @@ struct native_target {
     unsigned point_count;
     uint32_t values[CORTEX_M_REGISTERS]; /* of this halt, if values_known */
     bool values_known;
-    bool running;     /* the core, as far as the session knows */
-    bool interrupted; /* a halt was asked for */
-    bool halted_once; /* since it was opened: the first halt is ours */
-    bool gone;        /* the probe; is_open of the link tells of the moment */
+    bool running;         /* the core, as far as the session knows */
+    bool interrupted;     /* a halt was asked for */
+    bool halted_once;     /* since it was opened: the first halt is ours */
+    bool gone;            /* the probe; is_open of the link tells of the moment */
     bool mask_interrupts; /* single steps enter no handler */
-    unsigned errors;  /* looks at the running core that failed in a row */
-    uint64_t looked;  /* at the core, or for the probe: microseconds */
-    unsigned pause;   /* ms to the next look at a core that runs */
-    uint32_t caught;  /* CORTEX_M_CATCH_* */
-    uint32_t told[3]; /* the exception that was told of last: number, CFSR, HFSR */
+    unsigned errors;      /* looks at the running core that failed in a row */
+    uint64_t looked;      /* at the core, or for the probe: microseconds */
+    unsigned pause;       /* ms to the next look at a core that runs */
+    uint32_t caught;      /* CORTEX_M_CATCH_* */
+    uint32_t told[3];     /* the exception that was told of last: number, CFSR, HFSR */
     char said[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
 };
 
