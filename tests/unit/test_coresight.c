@@ -68,8 +68,8 @@ static void write_reg(struct board *b, unsigned page, unsigned offset, uint32_t 
         r[0x00c / 4] |= 4;
         value &= ~0x40u;
     }
-    if (sink && offset == 0x020 && value == 0)
-        r[0x300 / 4] |= 2;
+    if (sink && offset == 0x020)
+        r[0x300 / 4] = value == 0 ? 2 : 0;
     if (b->kind[page] == PAGE_ETM && offset == 0x000) {
         value &= ~0x20000000u; /* no return stack here */
         r[0x010 / 4] = (value & 0x400) != 0 ? 2 : 0;
@@ -255,6 +255,7 @@ START_TEST(test_etb)
     b->regs[1][0x00c / 4] = runs[_i].status;
     ck_assert_int_eq(coresight_buffer_stop(&etb), 0);
     ck_assert(!b->flushed_without_stop);
+    ck_assert_uint_eq(b->regs[1][0x304 / 4], 0x1001);
     ck_assert_uint_eq(b->regs[1][0x020 / 4], 0);
     ck_assert_int_eq(coresight_buffer_read(&etb, words, &content), 0);
     ck_assert_uint_eq(content.words, runs[_i].count);
@@ -302,6 +303,29 @@ START_TEST(test_tmc)
 }
 END_TEST
 
+/* The target's own program has stopped the formatter: it would never answer another flush. */
+START_TEST(test_frozen)
+{
+    struct board *b = board_new();
+    struct coresight_buffer buffer = {.bus = &b->bus, .base = page(1), .words = 64};
+    b->kind[1] = PAGE_ETB;
+    b->regs[1][0x020 / 4] = 1;
+    b->regs[1][0x300 / 4] = 2;
+    b->regs[1][0x304 / 4] = 1;
+    ck_assert_int_eq(coresight_buffer_stop(&buffer), 0);
+    ck_assert_uint_eq(b->regs[1][0x304 / 4], 1);
+    ck_assert_uint_eq(b->regs[1][0x020 / 4], 0);
+    buffer.tmc = true; /* stays enabled: it can be read only so */
+    b->kind[1] = PAGE_TMC;
+    b->regs[1][0x020 / 4] = 1;
+    b->regs[1][0x00c / 4] = 4;
+    ck_assert_int_eq(coresight_buffer_stop(&buffer), 0);
+    ck_assert_uint_eq(b->regs[1][0x304 / 4], 1);
+    ck_assert_uint_eq(b->regs[1][0x020 / 4], 1);
+    free(b);
+}
+END_TEST
+
 /* ---- ports and sources --------------------------------------------------------------------------
  */
 
@@ -314,6 +338,9 @@ START_TEST(test_ports)
     ck_assert_int_eq(coresight_funnel_disable(&b->bus, page(2), 2), 0);
     ck_assert_uint_eq(b->regs[2][0], 0x302);
     ck_assert_int_eq(coresight_funnel_enable(&b->bus, page(2), 8), BT_ERR_INVAL);
+    b->regs[5][0] = b->regs[5][1] = 0xff;
+    ck_assert_int_eq(coresight_replicator_pass(&b->bus, page(5)), 0);
+    ck_assert(b->regs[5][0] == 0 && b->regs[5][1] == 0);
     b->kind[3] = PAGE_TPIU;
     b->regs[3][0] = 0xb;
     ck_assert_int_eq(coresight_tpiu_parallel(&b->bus, page(3), false, 4), 0);
@@ -382,6 +409,11 @@ START_TEST(test_etm_m4)
     b->regs[6][0] = 0x411;
     b->regs[6][0x004 / 4] = 0x8c842000;
     b->regs[6][0x1e4 / 4] = 0x4114f250;
+    ck_assert_int_eq(coresight_etm_read(&b->bus, page(6), &state), 0);
+    ck_assert(state.id == 0x4114f250 && state.control == 0x411 && b->regs[6][0] == 0x411);
+    ck_assert_int_eq(coresight_etm_program(&b->bus, page(6), &o, &state), 0);
+    ck_assert_uint_eq(state.control, 0x980); /* while it runs; it does not yet */
+    ck_assert_uint_eq(b->regs[6][0], 0xd80);
     ck_assert_int_eq(coresight_etm_start(&b->bus, page(6), &o, &state), 0);
     ck_assert_uint_eq(b->regs[6][0], 0x980);
     ck_assert_uint_eq(b->regs[6][0x02c / 4], 24);
@@ -424,7 +456,8 @@ Suite *unit_suite(void)
     unit_case(s, "coresight: ROM table of class 9", test_walk_class_9);
     unit_cases(s, "coresight: ETB, wrapped and not", test_etb, 0, 8);
     unit_cases(s, "coresight: TMC, wrapped and not", test_tmc, 0, 2);
-    unit_case(s, "coresight: funnel and TPIU", test_ports);
+    unit_case(s, "coresight: buffers that the target's program has stopped", test_frozen);
+    unit_case(s, "coresight: funnel, replicator and TPIU", test_ports);
     unit_case(s, "coresight: PTM", test_etm);
     unit_case(s, "coresight: ETM of a Cortex-M4", test_etm_m4);
     unit_case(s, "coresight: on a MEM-AP", test_on_mem_ap);
