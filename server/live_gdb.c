@@ -39,7 +39,7 @@ static int op_core_count(void *ctx)
 void live_connected(struct live *l, struct gdb_session *s)
 {
     l->past.session = s;
-    past_motion_forget(&l->past.motion);
+    past_motion_reset(&l->past.motion);
     l->past.motion.core_count = op_core_count(l);
     l->size = BTRACE_DEFAULT_SIZE;
     for (unsigned i = 0; i < l->config->core_count; i++)

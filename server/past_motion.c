@@ -23,12 +23,11 @@ int past_motion_init(struct past_motion *m, const struct past_host *host, void *
     memset(m, 0, sizeof *m);
     m->host = host;
     m->ctx = ctx;
-    m->limit = PAST_VALUES_DEFAULT;
-    m->infer = RECOVER_INFER_ALL;
     m->cores = calloc((size_t)core_count, sizeof *m->cores);
     if (!m->cores)
         return BT_ERR_NOMEM;
     m->core_count = core_count;
+    past_motion_reset(m);
     return BT_OK;
 }
 
@@ -53,12 +52,13 @@ void past_motion_release(struct past_motion *m)
     memset(m, 0, sizeof *m);
 }
 
-void past_motion_forget_values(struct past_motion *m)
+void past_motion_reset(struct past_motion *m)
 {
-    for (int i = 0; i < m->core_count; i++) {
-        past_values_forget(&m->cores[i].values);
-        m->cores[i].prepared = false;
-    }
+    past_motion_forget(m);
+    m->limit = PAST_VALUES_DEFAULT;
+    m->infer = RECOVER_INFER_ALL;
+    m->memory = PAST_MEMORY_ERROR;
+    m->told_alone = false;
 }
 
 /* ---- state ------------------------------------------------------------------------------------

@@ -80,8 +80,8 @@ void past_motion_release(struct past_motion *m);
 
 /* All cores are as they are: they are about to run, or a new GDB has come. */
 void past_motion_forget(struct past_motion *m);
-/* Values must be worked out again; the positions stay. */
-void past_motion_forget_values(struct past_motion *m);
+/* A new GDB: that, and the commands of the one before are forgotten. */
+void past_motion_reset(struct past_motion *m);
 
 bool past_motion_any(const struct past_motion *m);
 bool past_motion_active(const struct past_motion *m, int core);

@@ -188,7 +188,7 @@ void replay_connected(struct replay *r, struct gdb_session *s)
 {
     r->session = s;
     r->breakpoint_count = 0;
-    past_motion_forget(&r->past);
+    past_motion_reset(&r->past);
     r->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++) {
         r->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reverse execution by the server in stock GDB: over the recorded demo and over live virtual
+boards. Positions are compared with what really ran; values of the past have their own tests."""
+
+import re
+
+from live_gdb import PROGRAMS, Live, board_file
+from replay_gdb import (DEMO, DEMO_PC, Client, Mi, Server, Suite, copy_recording, demo_run, equal,
+                        expect, gdb, has, lacks, same_list, value)
+
+ELF = DEMO / "crash.elf"
+RUN = [address for address, _ in demo_run()]
+suite = Suite()
+server = Server(DEMO / "recording", "--no-record", "--elf", str(ELF))
+server.__enter__()
+
+
+def session(*commands, port=None, **options):
+    return gdb(port or server.port, commands, elf=ELF, before=[f"directory {DEMO}"], **options)
+
+
+def frames(output):
+    """Function names of a backtrace."""
+    return re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+|<signal handler called>)", output,
+                      re.MULTILINE)
+
+
+def pcs(batch, command="p/x $pc"):
+    return [value(output) for output in batch.all(command)]
+
+
+def last_before(address, position):
+    """Position of the last time that the address ran before a position (0-based)."""
+    return max(n for n in range(position) if RUN[n] == address)
+
+
+PATH = RUN + [DEMO_PC]
+END = len(RUN)
+
+
+# ---- recordings ----
+
+@suite.test("reverse: steps go along the path, back and forth")
+def _():
+    commands = []
+    for _ in range(20):
+        commands += ["reverse-stepi", "p/x $pc"]
+    for _ in range(20):
+        commands += ["stepi", "p/x $pc"]
+    s = session(*commands, "info threads")
+    back = [PATH[END - 1 - n] for n in range(20)]
+    same_list(pcs(s), back + back[-2::-1] + [DEMO_PC], "PCs")
+    lacks(s.text, "rror|warning|SIGTRAP")
+
+
+@suite.test("reverse: breakpoints are exact in both directions, in A32 and T32 code")
+def _():
+    wanted = [0x80010228, 0x80010178, 0x800102b4]
+    commands = [f"break *{address:#x}" for address in wanted]
+    for _ in range(12):
+        commands += ["reverse-continue", "p/x $pc", "monitor where"]
+    for _ in range(6):
+        commands += ["continue", "p/x $pc", "monitor where"]
+    s = session(*commands)
+    got = [int(has(o, r"^instruction (\d+),")[1]) - 1 for o in s.all("monitor where")]
+    hits = [n for n, address in enumerate(RUN) if address in wanted]
+    equal(got, hits[-1:-13:-1] + hits[-11:-5], "positions")
+    equal(pcs(s), [RUN[n] for n in got], "PCs")
+    has(s["reverse-continue"], r"^Breakpoint \d, ")
+
+
+@suite.test("reverse: the first and the last position, and breakpoints on them")
+def _():
+    s = session("reverse-continue", "p/x $pc", "reverse-stepi", "reverse-continue", "stepi",
+                "p/x $pc", f"break *{RUN[0]:#x}", "reverse-stepi", "reverse-continue",
+                "reverse-continue", "stepi", "delete", "continue", "p/x $pc", "reverse-stepi",
+                "stepi", "p/x $pc", "continue", "p/x $pc")
+    for command in ("reverse-continue", "continue"):
+        has(s[command], "No more reverse-execution history")
+    equal(pcs(s), [RUN[0], RUN[1], DEMO_PC, DEMO_PC, DEMO_PC], "PCs")
+    has(s.all("reverse-stepi")[0], "No more reverse-execution history")
+    has(s.all("continue")[1], "a recording cannot run on")
+
+
+@suite.test("reverse: a continue that begins on a breakpoint reaches the end and GDB lives")
+def _():
+    s = session(f"break *{RUN[-1]:#x}", "reverse-continue", "p/x $pc", "continue", "p/x $pc",
+                "reverse-stepi", "p/x $pc", "continue", "reverse-next", "p/x $pc")
+    equal(pcs(s)[:3], [RUN[-1], DEMO_PC, RUN[-1]], "PCs")
+    has(s["continue"], "No more reverse-execution history")
+
+
+@suite.test("reverse: backtraces, reverse-finish, reverse-next, finish and up")
+def _():
+    s = session("break read_number", "reverse-continue", "bt", "p/x $sp", "reverse-finish", "bt",
+                "reverse-next", "up", "delete", "finish", "bt")
+    equal(frames(s["bt"]), ["read_number", "read_value", "read_arguments", "read_call",
+                            "read_value", "main"], "frames")
+    equal(frames(s.all("bt")[1]), frames(s["bt"])[1:], "frames of the caller")
+    has(s["up"], r"^#1 .* in read_arguments")
+    equal(frames(s.all("bt")[2]), frames(s["bt"])[3:], "frames behind finish")
+    lacks(s.text, "not meaningful|is not available|SIGTRAP")
+
+
+@suite.test("reverse: recursion is not mixed up by reverse-next")
+def _():
+    s = session("break put_number", "reverse-continue", "bt", "reverse-continue", "bt", "delete",
+                "reverse-finish", "bt", "reverse-next", "bt")
+    first, second = frames(s["bt"]), frames(s.all("bt")[1])
+    expect(abs(first.count("put_number") - second.count("put_number")) <= 1, f"{first} {second}")
+    equal(frames(s.all("bt")[2]), second[1:], "frames of the caller")
+
+
+@suite.test("reverse: registers are known, or unavailable; SP, LR and CPSR are numbers")
+def _():
+    s = session("break read_number", "reverse-continue", "info registers", "monitor explain sp",
+                "monitor explain r3", "monitor explain pc", "monitor explain nothing",
+                "monitor past assume off", "monitor explain sp")
+    for name in ("sp", "lr", "pc", "cpsr"):
+        has(s["info registers"], rf"^{name} +0x[0-9a-f]+ ")
+    has(s["monitor explain sp"], r"^sp = 0x8001[0-9a-f]{4}: known")
+    has(s["monitor explain pc"], "known, it is the traced path")
+    has(s["monitor explain nothing"], "^monitor explain REGISTER")
+
+
+@suite.test("reverse: what cannot be: writes, watchpoints, recording in the past")
+def _():
+    s = session("reverse-stepi", "set var $r0 = 1", "set var cursor = 0", "record btrace",
+                "monitor goto end", "stepi", "record btrace", "info record", "reverse-stepi",
+                "record goto end", "record stop", "reverse-stepi", "p/x $pc")
+    has(s["set var $r0 = 1"], "a recording is read-only")
+    has(s["set var cursor = 0"], "Cannot access memory")
+    has(s["record btrace"], "the core is shown in the past")
+    has(s["info record"], r"^Recorded \d+ instructions")
+    equal(pcs(s), [RUN[-1]], "PC")
+
+
+@suite.test("reverse: a recording that GDB takes for its own, and record stop")
+def _():
+    with Server(DEMO / "recording", "--elf", str(ELF)) as other:
+        s = session("info record", "reverse-stepi", "record goto end", "record stop",
+                    "break read_number", "reverse-continue", "bt", port=other.port)
+    has(s["info record"], r"^Recorded \d+ instructions")
+    equal(frames(s["bt"])[-1], "main", "outermost frame")
+
+
+@suite.test("reverse: goto, where, when, gaps and their mistakes")
+def _():
+    s = session("monitor where", "monitor goto 500", "stepi", "p/x $pc", "monitor goto -100",
+                "reverse-stepi", "p/x $pc", "monitor goto +1", "stepi", "p/x $pc",
+                "monitor goto begin", "stepi", "p/x $pc", "monitor goto end", "stepi", "p/x $pc",
+                "monitor goto 0", "monitor goto 99999999", "monitor goto x", "monitor goto",
+                "monitor when read_number", "monitor gaps", "monitor past memory present",
+                "monitor past memory maybe", "monitor past window 5", "monitor past window 5000",
+                "monitor help")
+    has(s["monitor where"], "^at the halt")
+    equal(pcs(s), [RUN[499], RUN[399], RUN[400], RUN[0], DEMO_PC], "PCs")
+    for command in ("monitor goto 0", "monitor goto 99999999"):
+        has(s[command], "^not in the history")
+    for command in ("monitor goto x", "monitor goto"):
+        has(s[command], r"^monitor goto N\|begin")
+    when = [int(n) for n in re.findall(r"^instruction (\d+),", s["monitor when read_number"],
+                                       re.MULTILINE)]
+    hits = [n + 1 for n, address in enumerate(RUN) if address == 0x80010228]
+    equal(when, hits[:-len(when) - 1:-1], "places")
+    has(s["monitor gaps"], "^no gaps")
+    has(s["monitor past memory maybe"], "not 'maybe'")
+    has(s["monitor past window 5"], "not '5'")
+    for command in ("goto", "where", "explain", "past memory"):
+        has(s["monitor help"], rf"^monitor {command} ")
+
+
+@suite.test("reverse: the answers by hand")
+def _():
+    with Client(server.port) as client:
+        features = client.start()
+        expect("ReverseStep+" in features and "ReverseContinue+" in features, features)
+        equal(client.ask("Z0,80010228,2"), "OK", "Z0")
+        equal(client.ask("bc"), "T05swbreak:;thread:1;", "bc")
+        equal(client.ask("z0,80010228,2"), "OK", "z0")
+        equal(client.ask("bs"), "T05thread:1;", "bs")
+        equal(client.ask("vCont;s:1;c"), "T05thread:1;", "vCont;s")
+        equal(client.ask("bc"), "T05replaylog:begin;thread:1;", "bc")
+        equal(client.ask("bs"), "T05replaylog:begin;thread:1;", "bs")
+        equal(client.ask("vCont;c"), "T05replaylog:end;thread:1;", "vCont;c")
+        # A step never tells of the end; a continue right behind one does.
+        equal(client.ask("bs"), "T05thread:1;", "bs")
+        equal(client.ask("vCont;s:1;c"), "T05thread:1;", "vCont;s")
+        equal(client.ask("vCont;c"), "T05replaylog:end;thread:1;", "vCont;c behind a step")
+        equal(client.ask("Z2,80011000,4"), "", "Z2")
+        client.ask("bs")
+        has(client.ask("P0=00000000"), r"^E\.\w")
+        has(client.ask("M80011000,4:00000000"), r"^E")
+
+
+def gap_recording():
+    """The demo with a hole in its code, so that its trace cannot be followed there."""
+    from checklist_recordings import make_hole
+    return make_hole()
+
+
+@suite.test("reverse: missing trace is not passed unnoticed")
+def _():
+    with Server(gap_recording(), "--no-record") as other:
+        s = session("monitor gaps", "reverse-continue", "monitor where", "reverse-stepi",
+                    "monitor where", "stepi", "monitor where", "reverse-continue", "continue",
+                    "continue", port=other.port)
+    gaps = [int(n) for n in re.findall(r"^before instruction (\d+)", s["monitor gaps"],
+                                       re.MULTILINE)]
+    expect(gaps, "the recording has no gap")
+    places = [int(has(o, r"^instruction (\d+)")[1]) for o in s.all("monitor where")]
+    expect(places[0] in gaps, f"stopped at {places[0]}, gaps {gaps[-5:]}")
+    equal(places[1:], [places[0] - 1, places[0]], "across the gap")
+    for command in ("reverse-continue", "reverse-stepi", "stepi"):
+        has(s[command], r"^trace is missing here \(no-code\)")
+
+
+@suite.test("reverse: MI")
+def _():
+    with Mi(ELF) as mi:
+        has(mi.command(f"-target-select remote 127.0.0.1:{server.port}"), r"^\d+\^connected")
+        has(mi.command("-list-target-features"), r'features=\[.*"reverse"')
+        out = mi.command("-exec-step-instruction --reverse")
+        has(out, rf'^\*stopped,reason="end-stepping-range".*addr="{RUN[-1]:#010x}"')
+        mi.command("-break-insert read_number")
+        has(mi.command("-exec-continue --reverse"), r'^\*stopped,reason="breakpoint-hit"')
+        has(mi.command("-stack-list-frames"), r'func="main"')
+        has(mi.command("-exec-finish --reverse"), r'^\*stopped,.*func="read_value"')
+
+
+@suite.test("reverse: several cores, only the selected one moves")
+def _():
+    from checklist_recordings import make_cores
+    with Server(make_cores(), "--no-record") as other:
+        s = session("reverse-stepi", "p/x $pc", "info threads", "thread 2", "stepi",
+                    "reverse-stepi", "thread 1", "stepi", "p/x $pc", port=other.port)
+    has(s["reverse-stepi"], "only the selected core moves: cpu_0")
+    equal(pcs(s), [RUN[-1], DEMO_PC], "PCs")
+    has(s["info threads"], "in the past, at")
+    has(s["stepi"], "another core is shown in the past")
+    has(s.all("reverse-stepi")[1], "nothing was traced|no trace")
+
+
+# ---- live boards ----
+
+ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-m3": PROGRAMS / "crash-m3.elf"}
+
+
+def each(name):
+    def add(function):
+        for board in ELVES:
+            suite.test(f"reverse: {board}: {name}")(lambda board=board: function(board))
+        return function
+    return add
+
+
+def board_session(live, board, *commands):
+    return gdb(live.port, commands, elf=ELVES[board], connect="target extended-remote",
+               before=[f"directory {PROGRAMS}"])
+
+
+@each("from a crash back to where the bad pointer came from, and on to the crash")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = board_session(live, board, "break stopped_here", "continue", "bt", live.mark(),
+                          "reverse-stepi", "p/x $pc", "bt", "p/x $sp", "tbreak report_topics",
+                          "reverse-continue", "p/x $pc", "bt", "reverse-finish", "bt",
+                          "tbreak new_topic", "reverse-continue", "p/x $pc", "bt",
+                          "set var $r0 = 1", "set var *(int *)$sp = 1", "continue", "p/x $pc",
+                          "stepi", "reverse-stepi", "reverse-stepi", "bt")
+    truth = [address & ~1 for address in live.truth(s[live.mark()])]
+    now = frames(s["bt"])
+    equal(frames(s.all("bt")[1]), now[1:], "frames one step before")
+    expect("<signal handler called>" in now, now)
+    found = pcs(s)
+    equal(found[0], truth[-1], "PC one step before")
+    crashed = now[now.index("<signal handler called>") + 1:]
+    # An exception of an A-profile core changes to another SP: what it was before is not known.
+    depth = len(crashed) if board == "virtual-m3" else 2
+    equal(frames(s.all("bt")[2])[:depth], crashed[:depth], "frames before the exception")
+    equal(frames(s.all("bt")[3])[:1], crashed[1:2], "frame of the caller")
+    equal(frames(s.all("bt")[4])[:2], ["new_topic", "file_message"], "frames of the past")
+    for command in ("set var $r0 = 1", "set var *(int *)$sp = 1"):
+        has(s[command], "the past cannot be changed|Cannot access memory")
+    expect(found[1] in truth and found[2] in truth, "PCs that never ran")
+    has(s["continue"], "^Breakpoint 1, stopped_here")
+    has(s.all("continue")[1], "No more reverse-execution history")
+    equal(frames(s.all("bt")[5])[0], now[1], "frame behind a real step and two back")
+
+
+@each("steps back and forth; live again; side by side with record btrace")
+def _(board):
+    commands = ["tbreak add_value", "continue", live_mark := "p/x $pc"]
+    for _ in range(8):
+        commands += ["reverse-stepi", live_mark]
+    commands += ["continue", live_mark, "next", "next", "reverse-next", "next", "record btrace",
+                 "reverse-stepi", "record goto end", "record stop", "reverse-stepi", live_mark,
+                 "stepi", live_mark]
+    with Live(board_file(board)) as live:
+        commands[2:2] = [live.mark()]
+        s = board_session(live, board, *commands)
+    truth = [address & ~1 for address in live.truth(s[live.mark()])]
+    found = pcs(s, live_mark)
+    equal(found[1:9], truth[:-9:-1], "PCs going back")
+    equal(found[9], found[0], "PC at the live position")
+    lacks(s.text, "is not available|not meaningful|SIGTRAP|Remote failure")
+    has(s["continue"], "add_value")
+
+
+suite.run()
