@@ -54,12 +54,33 @@ static unsigned check_source(const struct config *c, const struct config_core *c
     return id;
 }
 
+/* Trace units that are programmed have IDs of their own; a probe's numbers are in their range. */
+static void check_hardware(const struct config *c)
+{
+    bool ids[128] = {0};
+    const struct config_probe *p = &c->probe;
+    for (unsigned i = 0; i < c->core_count && config_programs_trace(c) && c->formatted; i++) {
+        uint64_t id = 0;
+        require(snapshot_reg(&c->cores[i].source_device, "ETMTRACEIDR", &id) == BT_OK);
+        require(id >= 1 && id <= FORMATTER_ID_MAX && !ids[id]);
+        ids[id] = true;
+    }
+    if (c->sink == CONFIG_SINK_SWO)
+        require(c->swo_rate > 0 && c->trace_clock >= c->swo_rate);
+    if (config_has_probe(c))
+        require(p->ap <= 255 && p->clock > 0 &&
+                p->jtag_device < (p->jtag_chain.count ? p->jtag_chain.count : 1));
+    require(!c->flash.algorithm[0] == (c->flash.ram.size == 0));
+}
+
 static void check(const struct config *c)
 {
     bool threads[1025] = {0}, ids[128] = {0};
     unsigned sources = 0;
     require(c->core_count >= 1 && c->core_count <= CONFIG_MAX_CORES);
-    require(c->target.kind != CONFIG_NOWHERE && c->trace.kind != CONFIG_NOWHERE);
+    require((c->target.kind != CONFIG_NOWHERE) != config_has_probe(c));
+    require(c->trace.kind != CONFIG_NOWHERE || c->sink != CONFIG_SINK_UNSET);
+    check_hardware(c);
     require(c->listen.kind == CONFIG_TCP && c->ring > 0 && c->checkpoint <= c->memory);
     require(*c->name && (!c->command || (c->command[0] && *c->command[0])));
     check_address(&c->target);
@@ -73,12 +94,15 @@ static void check(const struct config *c)
         threads[core->thread] = true;
         if (!core->has_source)
             continue;
-        unsigned id = check_source(c, core);
         sources++;
+        if (config_programs_trace(c))
+            continue;
+        unsigned id = check_source(c, core);
         require(!c->formatted || (id >= 1 && id <= FORMATTER_ID_MAX && !ids[id]));
         ids[id & 0x7f] = true;
     }
-    require(sources >= 1 && (c->formatted || sources == 1));
+    require(c->formatted || sources <= 1);
+    require(sources >= 1 || c->sink != CONFIG_SINK_UNSET);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
