@@ -115,7 +115,6 @@ static void take_halt(struct native_target *t, const struct cortex_m_status *s,
 
 static void begin_run(struct native_target *t)
 {
-    t->values_known = false;
     t->running = true;
     t->errors = 0;
     t->pause = PAUSE_FIRST_MS;
@@ -253,10 +252,12 @@ int native_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
     t->interrupted = false;
     if (resume->step)
         return native_result(t, step(t, stop), why);
-    begin_run(t);
+    t->values_known = false;
     rc = cortex_m_resume(&t->core);
-    t->running = !rc;
-    return rc ? native_result(t, rc, why) : GDB_PENDING;
+    if (rc)
+        return native_result(t, rc, why);
+    begin_run(t);
+    return GDB_PENDING;
 }
 
 void native_op_interrupt(void *ctx)

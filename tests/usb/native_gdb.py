@@ -15,6 +15,9 @@ sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped,  # noqa: E402
                         environment, expect, folder, gdb, has, tool)
 
+# A core that is emulated while other tests run may need more than GDB's two seconds for an answer.
+LOADED_MACHINE = "set remotetimeout 60"
+
 BED = ROOT / "build/release/umockdev_probe"
 
 BOARD = """[board]
@@ -75,7 +78,7 @@ class Native(Server):
 def whole_session(server, *commands):
     """All that GDB prints: where it loses its target, it swallows what comes between commands."""
     line = [tool(GDB), "-q", "-nx", "-batch"]
-    for command in [*SETTINGS, f"target extended-remote 127.0.0.1:{server.port}", *commands]:
+    for command in [*SETTINGS, LOADED_MACHINE, f"target extended-remote 127.0.0.1:{server.port}", *commands]:
         line += ["-ex", command]
     return subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, env=environment(),
@@ -137,4 +140,4 @@ class Board(Native):
 
     def session(self, *commands):
         return gdb(self.port, ["monitor reset", "maintenance flush register-cache", *commands],
-                   elf=self.elf, connect="target extended-remote")
+                   elf=self.elf, connect="target extended-remote", before=[LOADED_MACHINE])

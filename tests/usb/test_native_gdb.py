@@ -6,7 +6,7 @@ program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""
 import re
 import time
 
-from native_gdb import Native, refused, whole_session
+from native_gdb import LOADED_MACHINE, Native, refused, whole_session
 from live_gdb import Wire
 from replay_gdb import Suite, equal, expect, frame, gdb, has, lacks, value
 
@@ -16,7 +16,7 @@ COUNTER = 0x20000100
 
 
 def session(server, *commands):
-    return gdb(server.port, commands, connect="target extended-remote")
+    return gdb(server.port, commands, connect="target extended-remote", before=[LOADED_MACHINE])
 
 
 @suite.test("native: the first screen, and an end without leftovers")
