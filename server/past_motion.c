@@ -259,7 +259,7 @@ static int do_values(struct past_motion *m, int core)
             return rc;
         c->prepared = true;
     }
-    rc = past_values_at(&c->values, &c->past, &c->machine, c->past.position);
+    rc = past_values_at(&c->values, &c->past, &c->machine, c->past.position, m->step && !m->jumps);
     if (rc != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
         return rc;
     rc = m->host->fetch(m->ctx, core);
@@ -340,6 +340,7 @@ static int start(struct past_motion *m, int core, bool step, bool back, struct g
     m->step = step;
     m->back = back;
     m->interrupted = false;
+    m->jumps = c->goto_wanted;
     c->arrived = false;
     lock(m);
     say_alone(m);
@@ -414,7 +415,7 @@ void past_motion_interrupt(struct past_motion *m)
 static void work_out(struct past_core *c)
 {
     if (c->prepared && !c->values.built)
-        past_values_at(&c->values, &c->past, &c->machine, c->past.position);
+        past_values_at(&c->values, &c->past, &c->machine, c->past.position, false);
 }
 
 int past_motion_regs(struct past_motion *m, int core, struct gdb_regs *regs)

@@ -65,6 +65,7 @@ struct past_motion {
     int state; /* enum in past_motion.c */
     int core;
     bool step, back;
+    bool jumps; /* to where a command told it to go */
     bool interrupted;
     bool busy;       /* within past_motion_go_on() or an operation */
     bool again;      /* something has come meanwhile */

@@ -86,7 +86,7 @@ static int build_local(struct past_values *v, struct past *p, const struct past_
  * reaches further back than it is asked about; one that does not tell SP is made longer.
  */
 int past_values_at(struct past_values *v, struct past *p, const struct past_machine *m,
-                   uint64_t position)
+                   uint64_t position, bool quick)
 {
     uint64_t back = p->end - position, all = p->end - p->first;
     uint64_t limit = v->limit < all ? v->limit : all, size = PAST_FIRST_WINDOW;
@@ -98,12 +98,13 @@ int past_values_at(struct past_values *v, struct past *p, const struct past_mach
         past_values_forget(v);
     while (size < back + back / 2 && size < limit)
         size *= 4;
-    for (;; size *= 4) {
+    for (unsigned grown = 0;; size *= 4, grown++) {
         uint64_t n = size < limit ? size : limit;
         bool enough = v->built && v->to - v->from >= n;
         int error = enough ? BT_OK : build(v, p, m, p->end - n, p->end);
         bool began_later = v->built && v->from > p->end - n;
-        if (error || n == limit || began_later || (holds(v, position) && knows_sp(v, position)))
+        bool told = holds(v, position) && (knows_sp(v, position) || (quick && grown));
+        if (error || n == limit || began_later || told)
             return error;
     }
 }

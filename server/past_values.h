@@ -60,9 +60,12 @@ void past_values_init(struct past_values *v);
 /* Forgets what was worked out: the core moves on, or memory was written. */
 void past_values_forget(struct past_values *v);
 
-/* Makes a window that says what can be said of the position. BT_OK, or a bt_error. */
+/*
+ * Makes a window that says what can be said of the position. `quick`: a step shall not take long,
+ * so a window that does not tell SP is made longer once, not until it does. BT_OK, or a bt_error.
+ */
 int past_values_at(struct past_values *v, struct past *p, const struct past_machine *m,
-                   uint64_t position);
+                   uint64_t position, bool quick);
 
 /*
  * Registers at a position that past_values_at() was called for. Bit n of *estimated: regs->value[n]
