@@ -88,7 +88,6 @@ def motion(command):
 
 
 def main():
-    quiet("set backtrace past-main on")
     with open(os.environ["REVERSE_JOB"], encoding="ascii") as file:
         job = json.load(file)
     with open(job["out"], "w", encoding="utf-8") as out:

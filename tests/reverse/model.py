@@ -93,9 +93,9 @@ class Calls:
         return word & 0xf800 == 0xf000 and word >> 16 & 0xd000 in (0xd000, 0xc000)
 
     def backtrace(self, position):
-        """PCs, the newest first."""
+        """PCs, the newest first, up to main: there GDB stops."""
         found, frame = [self.case.pc(position)], self.frames[position]
-        while frame:
+        while frame and frame.outer:
             found.append(frame.back)
             frame = frame.outer
         return found

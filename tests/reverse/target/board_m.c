@@ -139,7 +139,7 @@ void start(void)
     CPACR |= 0xfu << 20;
     __asm__ volatile("dsb\n\tisb" ::: "memory");
 #endif
-    mean = 2;
+    blend(8);
     NVIC_IPR = 0x20;
     SHPR2 = 0x60u << 24;
     SHPR3 = 0x40u << 24 | 0xe0u << 16;
