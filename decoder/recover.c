@@ -8,6 +8,10 @@
 /* Each pass finds what the one before made possible; chains of more are rare. */
 #define ROUNDS_MAX 256
 
+#define STATUS_OFFSET  28u /* of the xPSR in an exception frame */
+#define STATUS_T       (1u << 24)
+#define STATUS_ALIGNED (1u << 9)
+
 static const char *const how_names[RECOVER_HOWS] = {
     "unknown", "halted",  "constant",  "computed",  "undone", "branch", "condition",
     "code",    "present", "forwarded", "exception", "data",   "call"};
@@ -133,6 +137,7 @@ void recover_free(struct recover *r)
     free(r->proved.records);
     free(r->proved.clobbers);
     free(r->pairs);
+    free(r->stacked);
     free(r);
 }
 
@@ -215,6 +220,21 @@ bool recover_word(const struct recover *r, size_t position, uint32_t address,
         return false;
     answer->inferred = true;
     return true;
+}
+
+bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value)
+{
+    for (size_t i = r->stacked_count; i-- > 0;) {
+        const struct recover_stacked *s = &r->stacked[i];
+        const struct recover_value *frame = &r->rules.values[s->frame];
+        const struct recover_value *sp = &r->rules.values[s->sp];
+        if (position < s->from || position >= s->until || !frame->how || !sp->how ||
+            frame->number + STATUS_OFFSET != address)
+            continue;
+        *value = STATUS_T | (sp->number & 4 ? STATUS_ALIGNED : 0) | s->number;
+        return true;
+    }
+    return false;
 }
 
 void recover_counts(const struct recover *r, struct recover_counts *counts)

@@ -125,6 +125,14 @@ uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask,
 bool recover_word(const struct recover *r, size_t position, uint32_t address,
                   struct recover_answer *answer);
 
+/*
+ * M-profile: the word at `address` is the xPSR that an exception stacked whose handler has not
+ * returned at the position. *value has what is certain of it (instruction set, alignment and the
+ * interrupted handler's number as the trace tells it), the rest is 0. For words that
+ * recover_word() does not know: without that of a frame a debugger cannot unwind through it.
+ */
+bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value);
+
 void recover_counts(const struct recover *r, struct recover_counts *counts);
 
 #endif

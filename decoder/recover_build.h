@@ -32,9 +32,11 @@ struct build {
     unsigned saved_next;
     unsigned nesting; /* M-profile: exceptions entered in the window and not left */
     enum build_float floats;
-    uint8_t outer[BUILD_NESTING]; /* `floats` of what they interrupted */
-    uint32_t pending;             /* value: frame whose room is not filled yet; 0: none */
-    bool pending_anywhere;        /* there may be one that is not known */
+    uint8_t outer[BUILD_NESTING];    /* `floats` of what they interrupted */
+    uint32_t stacked[BUILD_NESTING]; /* their frames: numbers of r->stacked, plus 1; 0: none */
+    uint16_t number;                 /* of the handler that runs, as far as the window tells */
+    uint32_t pending;                /* value: frame whose room is not filled yet; 0: none */
+    bool pending_anywhere;           /* there may be one that is not known */
     uint32_t base_lr[2]; /* values: what LR becomes when what ran first of all is interrupted,
                             without and with floating-point registers; 0: none yet */
     bool jumped;         /* the instruction before went by an indirect branch without link */
@@ -71,7 +73,7 @@ void build_restore_it(struct build *b, uint32_t address);
  * is lost; an instruction has run. */
 void build_m_entry(struct build *b, const struct bt_event *event);
 void build_m_return(struct build *b);
-void build_m_chained(struct build *b);
+void build_m_chained(struct build *b, const struct bt_event *event);
 void build_m_lost(struct build *b);
 void build_m_executed(struct build *b);
 

@@ -80,7 +80,7 @@ static void entry(struct build *b, const struct bt_event *event)
 {
     bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
     if (b->w->m_profile && !has_address && b->jumped) {
-        build_m_chained(b);
+        build_m_chained(b, event);
         return;
     }
     /* In Debug state anything may be written. */

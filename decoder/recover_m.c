@@ -96,10 +96,35 @@ void build_m_halted(struct build *b, uint32_t psr)
 
 static void enter_context(struct build *b)
 {
-    if (b->nesting < BUILD_NESTING)
+    if (b->nesting < BUILD_NESTING) {
         b->outer[b->nesting] = (uint8_t)b->floats;
+        b->stacked[b->nesting] = 0;
+    }
     b->nesting++;
     b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
+}
+
+/* Keeps where the frame is for recover_status(). */
+static void note_frame(struct build *b, uint32_t frame, uint32_t sp, uint16_t number)
+{
+    struct recover *r = b->r;
+    if (b->nesting > BUILD_NESTING || !recover_room(r, (void **)&r->stacked, &r->stacked_max,
+                                                    r->stacked_count, sizeof *r->stacked))
+        return;
+    r->stacked[r->stacked_count++] = (struct recover_stacked){
+        .from = b->step, .until = UINT32_MAX, .frame = frame, .sp = sp, .number = number};
+    b->stacked[b->nesting - 1] = (uint32_t)r->stacked_count;
+}
+
+/* The innermost handler has returned. */
+static void leave_frame(struct build *b)
+{
+    uint32_t number = b->nesting < BUILD_NESTING ? b->stacked[b->nesting] : 0;
+    b->number = 0;
+    if (!number)
+        return;
+    b->r->stacked[number - 1].until = b->step;
+    b->number = (uint16_t)b->r->stacked[number - 1].number;
 }
 
 void build_m_entry(struct build *b, const struct bt_event *event)
@@ -107,6 +132,8 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     struct recover_rules *rules = &b->r->rules;
     enum build_float was = b->floats;
     enter_context(b);
+    uint16_t number = b->number;
+    b->number = event->number & NUMBER_MASK;
     if (!b->w->m_one_stack || was == BUILD_FLOAT_MAYBE) {
         b->pending_anywhere = b->w->m_fpu;
         build_clobber_memory(b);
@@ -122,6 +149,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
                                             .step = b->step,
                                             .how = RECOVER_EXCEPTION});
     frame(b, sp, xpsr, event);
+    note_frame(b, sp, b->cur[13], number);
     if (with_floats) {
         fill_frame(b, sp);
         b->pending = sp;
@@ -137,6 +165,7 @@ void build_m_return(struct build *b)
     if (b->nesting) {
         b->nesting--;
         b->floats = outer(b);
+        leave_frame(b);
     } else {
         build_m_lost(b);
     }
@@ -158,8 +187,9 @@ void build_m_return(struct build *b)
     build_assign(b, 13, sp);
 }
 
-void build_m_chained(struct build *b)
+void build_m_chained(struct build *b, const struct bt_event *event)
 {
+    b->number = event->number & NUMBER_MASK;
     b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
     b->it = 0;
     b->jumped = false;
@@ -171,6 +201,7 @@ void build_m_chained(struct build *b)
 void build_m_lost(struct build *b)
 {
     b->nesting = 0;
+    b->number = 0;
     memset(b->base_lr, 0, sizeof b->base_lr);
     b->floats = b->w->m_fpu ? BUILD_FLOAT_MAYBE : BUILD_FLOAT_UNUSED;
     b->pending = 0;

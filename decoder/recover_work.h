@@ -80,6 +80,13 @@ struct recover_frame {
     bool exception;
 };
 
+/* An M-profile exception frame, in the states from..until. */
+struct recover_stacked {
+    uint32_t from, until;
+    uint32_t frame, sp; /* values: its address, SP before */
+    uint32_t number;    /* of the handler that was interrupted, or 0 */
+};
+
 struct recover_pair {
     uint32_t step;
     uint32_t kept;
@@ -94,6 +101,8 @@ struct recover {
     struct recover_memory_state proved; /* records and clobbers before assumptions were made */
     struct recover_pair *pairs;
     size_t pair_count, pair_max;
+    struct recover_stacked *stacked;
+    size_t stacked_count, stacked_max;
     recover_read_fn *read;
     void *context;
     size_t count;

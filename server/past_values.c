@@ -271,6 +271,12 @@ size_t past_values_memory(struct past_values *v, const struct past_machine *m, u
             put_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
             continue;
         }
+        uint32_t status; /* an estimate, as the PSR itself */
+        if (v->recover &&
+            recover_status(v->recover, (size_t)(position - v->from), (uint32_t)word, &status)) {
+            put_word((uint32_t)word, status, m->big_endian, address, bytes, len);
+            continue;
+        }
         bool stale = v->stack_known && word >= (v->stack_low & ~3u) && word < v->stack_high;
         if (stale && v->memory == PAST_MEMORY_ERROR)
             return word > address ? (size_t)(word - address) : 0;

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock GDB in the past of `btraced replay`, position by position: registers against the truth,
+backtraces against the calls that really happened, motions against a full recording in the same GDB.
+
+BTRACED_FULL=1: all programs and every position, with motions from some of them.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import bed
+import model
+import past
+from full_recording import FullRecording
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from replay_gdb import Failed, Server  # noqa: E402
+
+FULL = bool(os.environ.get("BTRACED_FULL"))
+QUICK = (("a32", "O1"), ("t32", "O2"), ("mixed", "O0"), ("m3", "Os"), ("m4", "O2"))
+MOTION_POSITIONS = 30 if FULL else 8
+POSITIONS = 1200 if FULL else 60
+# Percent over all programs. What is missing is only ever not known, or a motion that follows.
+BT_LEAST, MOTIONS_LEAST = 99, 98
+
+
+def spread(count, wanted):
+    """`wanted` positions, evenly spread; all of them if there are no more."""
+    return sorted({count * i // wanted for i in range(1, wanted)} if wanted < count
+                  else set(range(1, count)))
+
+
+def examine(case):
+    calls = model.Calls(case)
+    few, many = spread(case.count, MOTION_POSITIONS), spread(case.count, POSITIONS)
+    with FullRecording(case) as full:
+        full_few = past.gdb_at(case, full.port, few, past.MOTIONS, variables=True)
+        full_many = past.gdb_at(case, full.port, many)
+    with Server(case.recording, "--elf", str(case.elf)) as server:
+        before = ["record stop"]
+        rows_few = past.gdb_at(case, server.port, few, past.MOTIONS, explain=True, variables=True,
+                               before=before)
+        rows_many = past.gdb_at(case, server.port, many, explain=True, before=before)
+    score = past.score_rows(case, calls, rows_few, full_few)
+    score.merge(past.score_rows(case, calls, rows_many, full_many))
+    return score
+
+
+def words(score):
+    return (f"bt {score['bt_right']} of {score['bt']}, motions {score['motions_right']} of "
+            f"{score['motions']}, registers known {score.share('known', 'registers'):.1f} %, "
+            f"locals {score['locals_known']} of {score['locals']}")
+
+
+def tell(name, score):
+    """A verdict on one program. True: something wrong was shown as known."""
+    if score.faults:
+        print(f"FAIL {name}: {score.faults[0]}")
+        for text in score.faults[1:10]:
+            print(f"#   {text}")
+    else:
+        print(f"PASS {name}: {words(score)}")
+    for text in score.misses[:4] if FULL else []:
+        print(f"#   {text}")
+    sys.stdout.flush()
+    return bool(score.faults)
+
+
+def main():
+    reason = bed.missing()
+    if reason:
+        needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if needed else 'SKIP'} past: {reason}")
+        return needed
+    total, failed = past.Score(), False
+    chosen = [(k, level) for k in bed.KINDS for level in bed.LEVELS] if FULL else QUICK
+    with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
+        for kind, level in chosen:
+            case = bed.Case(folder, kind, level).execute()
+            try:
+                score = examine(case)
+            except (Failed, bed.BedError) as why:
+                print(f"FAIL {case.name}: {why}")
+                failed = True
+                continue
+            failed |= tell(case.name, score)
+            total.merge(score)
+    for what, name, of, least in (("backtraces", "bt_right", "bt", BT_LEAST),
+                                  ("motions", "motions_right", "motions", MOTIONS_LEAST)):
+        share = total.share(name, of)
+        good = share >= least and total[of] > 100
+        failed |= not good
+        print(f"{'PASS' if good else 'FAIL'} past: {what} right: {share:.2f} % of {total[of]}")
+    return failed
+
+
+sys.exit(main())
