@@ -10,16 +10,24 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUEST = ROOT / "tests/usb/guest/run.sh"
 NO_KERNEL = 3
-# What needs no other bed than the one that is asked for by BTRACED_USB_BED.
-TESTS = ("test_usb_bed.py", "test_openocd.py")
+# Each in a guest of its own, with the names of the tests to run: the bed follows BTRACED_USB_BED.
+TESTS = (
+    ("test_usb_bed.py",),
+    ("test_openocd.py",),
+    ("test_native_gdb.py", "registers of the core", "breakpoints, steps", "HID, JTAG",
+     "a probe that is pulled"),
+    ("test_native_board.py", "what ran", "the same over", "pulled"),
+)
 
 
 def main():
     failed = 0
-    for test in TESTS:
-        done = subprocess.run([GUEST, "python3", f"tests/usb/{test}"], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True,
-                              env=os.environ | {"GUEST_SECONDS": "300"})
+    environment = os.environ | {"GUEST_SECONDS": "400", "GUEST_ENV": "BTRACED_PATIENCE",
+                                "BTRACED_PATIENCE": "180"}
+    for test, *names in TESTS:
+        done = subprocess.run([GUEST, "python3", f"tests/usb/{test}", *names],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env=environment)
         if done.returncode == NO_KERNEL:
             must = os.environ.get("BTRACED_REQUIRE_GUEST") == "1"
             print(f"{'FAIL' if must else 'SKIP'} guest: Debian's kernel package cannot be downloaded")

@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "tests" / "demo"
 BTRACED = os.path.abspath(os.environ.get("BTRACED", str(ROOT / "build" / "btraced")))
 GDB = os.environ.get("GDB", "gdb-multiarch")
-PATIENCE = 60  # seconds after which something hangs; nothing is measured against it
+# Seconds after which something hangs; nothing is measured against it.
+PATIENCE = int(os.environ.get("BTRACED_PATIENCE", "60"))
 
 
 class Failed(Exception):
