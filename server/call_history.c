@@ -177,12 +177,17 @@ static void take_event(struct walk *w, const struct bt_event *e, uint64_t next, 
     }
 }
 
+static bool is_later(const struct call_query *q, uint64_t number)
+{
+    return q->end && number >= q->end;
+}
+
 static void walk_window(struct walk *w, const struct history_window *window)
 {
     uint64_t number = window->first;
     size_t e = 0;
     w->key = window->key;
-    for (size_t i = 0; i < window->block_count; i++) {
+    for (size_t i = 0; i < window->block_count && !is_later(w->q, number); i++) {
         struct bt_block block;
         bool transfer = false;
         history_block(window, i, &block);
@@ -229,11 +234,19 @@ static void print_lines(const struct walk *w, const struct console *c)
         console_say(c, "no call in the history\n");
 }
 
+/* Windows up to the query's end. */
+static size_t all_windows(const struct call_query *q)
+{
+    size_t count = history_window_count(q->history);
+    bool within = q->end && q->end < history_end(q->history);
+    return within && count ? history_window_find(q->history, q->end) + 1 : count;
+}
+
 /* The newest `windows` windows, oldest first. */
 static int walk_newest(struct walk *w, size_t windows)
 {
     struct history *h = w->q->history;
-    size_t count = history_window_count(h);
+    size_t count = all_windows(w->q);
     w->count = w->open = 0;
     w->depth = 0;
     w->begun = false;
@@ -251,7 +264,7 @@ void call_history_list(const struct call_query *q, unsigned count, const struct 
 {
     struct walk *w = calloc(1, sizeof *w);
     const struct code_options options = {0};
-    size_t all = history_window_count(q->history), windows = all < 2 ? all : 2;
+    size_t all = all_windows(q), windows = all < 2 ? all : 2;
     int error = BT_OK;
     count = count < CALL_HISTORY_MAX ? count : CALL_HISTORY_MAX;
     if (!w || !count || !(w->lines = calloc(count, sizeof *w->lines))) {

@@ -17,6 +17,7 @@ struct call_query {
     struct elf_image *const *elf; /* for names; may be none */
     size_t elf_count;
     bool m_profile; /* names of exceptions */
+    uint64_t end;   /* only what ran before this position, 0: everything */
 };
 
 /*

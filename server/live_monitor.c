@@ -322,7 +322,8 @@ static int ask_history(struct live *l, int core, const char *rest, const struct 
                                      .image = &k->image,
                                      .elf = &k->elf,
                                      .elf_count = k->elf != NULL,
-                                     .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0};
+                                     .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
+                                     .end = past_motion_position(&l->past.motion, core)};
         answer(&q, rest, c);
         pipeline_unlock(l->pipeline);
         return BT_OK;

@@ -83,6 +83,11 @@ bool past_motion_running(const struct past_motion *m)
     return m->state != MOTION_IDLE;
 }
 
+uint64_t past_motion_position(const struct past_motion *m, int core)
+{
+    return past_motion_active(m, core) ? m->cores[core].past.position : 0;
+}
+
 bool past_motion_status(const struct past_motion *m, int core, char *text, size_t size)
 {
     if (!past_motion_active(m, core))

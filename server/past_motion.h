@@ -112,6 +112,9 @@ int past_motion_regs(struct past_motion *m, int core, struct gdb_regs *regs);
 size_t past_motion_memory(struct past_motion *m, int core, uint64_t address, uint8_t *bytes,
                           size_t len);
 
+/* The position of a core in the past; 0 if it is not there, or at the very beginning. */
+uint64_t past_motion_position(const struct past_motion *m, int core);
+
 /* "in the past, at 216"; false if it is not. */
 bool past_motion_status(const struct past_motion *m, int core, char *text, size_t size);
 

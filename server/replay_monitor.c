@@ -48,7 +48,8 @@ static bool query(const struct replay *r, int core, struct call_query *q, const 
                              .image = k->image,
                              .elf = r->recording.elf,
                              .elf_count = r->recording.elf_count,
-                             .m_profile = k->profile == GDB_PROFILE_M};
+                             .m_profile = k->profile == GDB_PROFILE_M,
+                             .end = past_motion_position(&r->past, core)};
     if (!k->trace)
         console_say(c, "%s: no trace in this recording\n", k->name);
     return k->trace != NULL;

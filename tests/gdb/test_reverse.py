@@ -171,6 +171,18 @@ def _():
         has(s["monitor help"], rf"^monitor {command} ")
 
 
+@suite.test("reverse: monitor history ends at the position")
+def _():
+    s = session("monitor history 3", "break read_number", "reverse-continue", "monitor history 3",
+                "monitor where")
+    here = int(has(s["monitor where"], r"^instruction (\d+)")[1])
+    lines = [int(n) for n in re.findall(r"^ +(\d+)  ", s.all("monitor history 3")[1],
+                                        re.MULTILINE)]
+    equal(len(lines), 3, "lines")
+    expect(lines[-1] < here, f"{lines} at {here}")
+    has(s["monitor history 3"], r"\*\*\* ")
+
+
 @suite.test("reverse: the answers by hand")
 def _():
     with Client(server.port) as client:
