@@ -120,11 +120,37 @@ static void put_reg(const struct gdb_proxy *p, const struct gdb_regs *regs, unsi
     }
 }
 
+/*
+ * GDB asks for both stack pointers of an M-profile core when it unwinds. The one in use is SP: as
+ * now, but that handlers have the main stack. The other one is shown as it is.
+ */
+static bool uses_psp(const struct gdb_upstream *u, const struct gdb_regs *regs, const char *now,
+                     size_t len)
+{
+    bool handler = (regs->value[GDB_REG_PSR] & 0x1ff) != 0;
+    return !handler && u->at_psp != 0 && u->at_psp + DIGITS <= len &&
+           memcmp(now + u->at_psp, now + (size_t)GDB_REG_SP * DIGITS, DIGITS) == 0;
+}
+
+static void put_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now,
+                       size_t len, char *to)
+{
+    const struct gdb_upstream *u = p->upstream;
+    bool psp = uses_psp(u, regs, now, len);
+    size_t used = psp ? u->at_psp : u->at_msp, other = psp ? u->at_msp : u->at_psp;
+    if (other != 0 && other + DIGITS <= len)
+        memcpy(to + other, now + other, DIGITS);
+    if (used != 0 && used + DIGITS <= len)
+        put_reg(p, regs, GDB_REG_SP, to + used);
+}
+
 /* As long as the other server's, for GDB remembers the length; other registers are not known. */
-static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, size_t len)
+static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
     struct text_buf *out = &p->session->reply;
     size_t psr = p->upstream->has_description || len < PSR_OLD + DIGITS ? PSR_NEW : PSR_OLD;
+    if (p->upstream->at_psr != 0)
+        psr = p->upstream->at_psr;
     for (size_t i = 0; i < len; i++)
         text_buf_putc(out, 'x');
     if (text_buf_error(out) < 0)
@@ -133,13 +159,21 @@ static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, size_t len
         put_reg(p, regs, reg, out->data + (size_t)reg * DIGITS);
     if (psr + DIGITS <= len)
         put_reg(p, regs, GDB_REG_PSR, out->data + psr);
+    put_stacks(p, regs, now, len, out->data);
 }
 
-static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, size_t len)
+static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
+    const struct gdb_upstream *u = p->upstream;
     char digits[DIGITS];
-    unsigned reg = p->past_at == p->upstream->number_psr ? GDB_REG_PSR : (unsigned)p->past_at;
-    if (p->past_at < CORE_REGS || reg == GDB_REG_PSR) {
+    unsigned reg = p->past_at < CORE_REGS ? (unsigned)p->past_at : GDB_REG_COUNT;
+    if (p->past_at == u->number_psr)
+        reg = GDB_REG_PSR;
+    if (u->at_msp != 0 && p->past_at == u->number_msp)
+        reg = GDB_REG_SP;
+    if (u->at_psp != 0 && p->past_at == u->number_psp) {
+        text_buf_add(&p->session->reply, now, len);
+    } else if (reg < GDB_REG_COUNT) {
         put_reg(p, regs, reg, digits);
         text_buf_add(&p->session->reply, digits, sizeof(digits));
     } else {
@@ -177,8 +211,8 @@ void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len)
     else if (s->target->read_regs(s->target_ctx, s->general, &regs) < 0)
         text_buf_puts(&s->reply, "E01");
     else if (p->past_kind == 'g')
-        add_all(p, &regs, len);
+        add_all(p, &regs, reply, len);
     else
-        add_one(p, &regs, len);
+        add_one(p, &regs, reply, len);
     gdb_reply_send(s);
 }

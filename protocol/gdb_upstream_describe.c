@@ -61,26 +61,54 @@ static bool attribute(const struct tag *tag, const char *name, char *value, size
     return false;
 }
 
-static void take_register(struct gdb_upstream *u, const struct tag *tag, unsigned *number)
+/* Where a register stands: its number, and the digits of a g packet before it. */
+struct place {
+    unsigned number;
+    size_t digits;
+    bool ordered; /* registers came with rising numbers: the digits are right */
+};
+
+static void name_register(struct gdb_upstream *u, const char *name, const struct place *at)
+{
+    size_t digits = at->ordered ? at->digits : 0;
+    if (strcasecmp(name, "pc") == 0) {
+        u->number_pc = at->number;
+    } else if (strcasecmp(name, "cpsr") == 0 || strcasecmp(name, "xpsr") == 0) {
+        u->number_psr = at->number;
+        u->at_psr = digits;
+    } else if (strcasecmp(name, "msp") == 0) {
+        u->number_msp = at->number;
+        u->at_msp = digits;
+    } else if (strcasecmp(name, "psp") == 0) {
+        u->number_psp = at->number;
+        u->at_psp = digits;
+    }
+}
+
+static void take_register(struct gdb_upstream *u, const struct tag *tag, struct place *at)
 {
     char text[ATTRIBUTE_MAX];
+    unsigned before = at->number;
     if (attribute(tag, "regnum", text, sizeof(text)))
-        *number = (unsigned)strtoul(text, NULL, 10);
-    if (attribute(tag, "name", text, sizeof(text))) {
-        if (strcasecmp(text, "pc") == 0)
-            u->number_pc = *number;
-        else if (strcasecmp(text, "cpsr") == 0 || strcasecmp(text, "xpsr") == 0)
-            u->number_psr = *number;
-    }
-    (*number)++;
+        at->number = (unsigned)strtoul(text, NULL, 10);
+    at->ordered = at->ordered && at->number >= before;
+    if (attribute(tag, "name", text, sizeof(text)))
+        name_register(u, text, at);
+    if (attribute(tag, "bitsize", text, sizeof(text)))
+        at->digits += (strtoul(text, NULL, 10) + 7) / 8 * 2;
+    else
+        at->ordered = false;
+    at->number++;
 }
 
 static void take_registers(struct gdb_upstream *u)
 {
-    unsigned number = 0;
+    struct place at = {.ordered = true};
     struct tag tag;
-    for (const char *at = u->description.data; find_tag(at, REGISTER_START, &tag); at = tag.end)
-        take_register(u, &tag, &number);
+    u->at_psr = u->at_msp = u->at_psp = 0;
+    for (const char *from = u->description.data; find_tag(from, REGISTER_START, &tag);
+         from = tag.end)
+        take_register(u, &tag, &at);
 }
 
 static void finish(struct gdb_upstream *u)

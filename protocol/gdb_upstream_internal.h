@@ -103,6 +103,9 @@ struct gdb_upstream {
     bool big_endian;
     unsigned number_pc;
     unsigned number_psr;
+    /* Digits before them in a g packet, from the description; 0: not known. */
+    size_t at_psr, at_msp, at_psp;
+    unsigned number_msp, number_psp;
 
     bool has_description;
     struct text_buf description; /* with what it includes, while it is read */
