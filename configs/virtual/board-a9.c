@@ -110,9 +110,11 @@ A32 void mask_interrupts(void)
     __asm__ volatile("cpsid i" ::: "memory");
 }
 
+/* The hint lets an emulator that runs its cores in turns go on with the next one: without it a core
+ * that never rests may keep all the time to itself. */
 A32 void unmask_interrupts(void)
 {
-    __asm__ volatile("cpsie i" ::: "memory");
+    __asm__ volatile("cpsie i\n\tyield" ::: "memory");
 }
 
 A32 void wait_for_interrupt(void)
