@@ -22,7 +22,7 @@ TESTS = (
 
 def main():
     failed = 0
-    environment = os.environ | {"GUEST_SECONDS": "400", "GUEST_ENV": "BTRACED_PATIENCE",
+    environment = os.environ | {"GUEST_SECONDS": "400", "GUEST_ENV": "BTRACED_PATIENCE BTRACED",
                                 "BTRACED_PATIENCE": "180"}
     for test, *names in TESTS:
         done = subprocess.run([GUEST, "python3", f"tests/usb/{test}", *names],
