@@ -79,7 +79,7 @@ KINDS = {"a32": (A9, ["-marm"]), "t32": (A9, ["-mthumb"]), "mixed": (A9, ["-marm
 class Case:
     """One build of the program: `kind` of KINDS, optimisation level, number of rounds."""
 
-    def __init__(self, folder, kind, level, rounds=1):
+    def __init__(self, folder, kind, level, rounds=1, sources=None):
         self.machine, extra = KINDS[kind]
         self.kind, self.level = kind, level
         self.name = f"{kind}-{level}"
@@ -91,7 +91,7 @@ class Case:
              "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
              f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{target / self.machine.script}", "-Wl,-n",
              "-Wl,--build-id=none", "-o", str(self.elf),
-             *[str(target / name) for name in self.machine.sources], "-lgcc"])
+             *[str(target / name) for name in sources or self.machine.sources], "-lgcc"])
         self.symbols = {}
         for line in run(["arm-none-eabi-nm", str(self.elf)]).splitlines():
             words = line.split()
