@@ -320,4 +320,23 @@ def _(board):
     has(s["continue"], "add_value")
 
 
+@suite.test("reverse: virtual-a9-smp: only the selected core moves, and none runs meanwhile")
+def _():
+    with Live(board_file("virtual-a9-smp")) as live:
+        s = gdb(live.port, ["break stopped_here", "continue", "reverse-stepi", "bt", "thread 2",
+                            "p/x $pc", "reverse-stepi", "reverse-stepi", "bt", "continue",
+                            "p/x $pc", "continue", "thread 1", "continue", "p/x $pc",
+                            "p/x (unsigned)&stopped_here"],
+                elf=PROGRAMS / "crash-a9.elf", connect="target extended-remote")
+    has(s["reverse-stepi"], "in the past only the selected core moves: cpu0")
+    expect("<signal handler called>" in frames(s["bt"]), s["bt"])
+    has(s["continue"], "Breakpoint 1, ")
+    has(s.all("continue")[1], "No more reverse-execution history")
+    has(s.all("continue")[2], "another core is shown in the past")
+    has(s.all("continue")[3], "No more reverse-execution history")
+    found = pcs(s)
+    equal(found[1], found[0], "PC of the second core, back at the halt")
+    equal(found[2], value(s["p/x (unsigned)&stopped_here"]), "PC of the first core")
+
+
 suite.run()
