@@ -57,7 +57,7 @@ static gboolean on_timer(gpointer data);
 
 static void after(struct bed_usbip *b)
 {
-    if (b->broken || b->server.probe->unplugged)
+    if (b->broken || b->server.device->unplugged)
         hang_up(b);
     else if (b->server.waiting_count && !b->timer)
         b->timer = g_timeout_add(POLL_MS, on_timer, b);
@@ -116,7 +116,7 @@ static int plug_in(struct bed_usbip *b)
     return 0;
 }
 
-static bool is_there(void)
+static bool is_there(const struct usb_device *d)
 {
     char *found = NULL;
     GDir *dir = g_dir_open("/sys/bus/usb/devices", 0, NULL);
@@ -125,7 +125,7 @@ static bool is_there(void)
     while (dir && !there && (name = g_dir_read_name(dir))) {
         char *path = g_build_filename("/sys/bus/usb/devices", name, "idVendor", NULL);
         if (g_file_get_contents(path, &found, NULL, NULL)) {
-            there = strtoul(found, NULL, 16) == USB_PROBE_VID;
+            there = strtoul(found, NULL, 16) == d->vid;
             g_free(found);
         }
         g_free(path);
@@ -147,24 +147,24 @@ static gboolean on_wake(gpointer data)
 }
 
 /* Lets the loop run until the kernel has seen the device come or go. */
-static int settle(bool there)
+static int settle(const struct usb_device *d, bool there)
 {
     guint wake = g_timeout_add(SETTLE_STEP, on_wake, NULL);
     gint64 end = g_get_monotonic_time() + APPEAR_MS * 1000;
-    while (is_there() != there && g_get_monotonic_time() < end)
+    while (is_there(d) != there && g_get_monotonic_time() < end)
         g_main_context_iteration(NULL, TRUE);
     g_source_remove(wake);
-    if (is_there() == there)
+    if (is_there(d) == there)
         return 0;
     fprintf(stderr, "usbip: the kernel did not %s the device\n", there ? "enumerate" : "remove");
     return -1;
 }
 
-struct bed_usbip *bed_usbip_new(struct usb_probe *u)
+struct bed_usbip *bed_usbip_new(struct usb_device *u)
 {
     struct bed_usbip *b = g_new0(struct bed_usbip, 1);
     b->fd = -1;
-    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 || settle(true) < 0) {
+    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 || settle(u, true) < 0) {
         bed_usbip_free(b);
         return NULL;
     }
@@ -180,9 +180,9 @@ void bed_usbip_free(struct bed_usbip *b)
 
 int bed_usbip_update(struct bed_usbip *b)
 {
-    if (b->server.probe->unplugged) {
+    if (b->server.device->unplugged) {
         hang_up(b);
-        return settle(false);
+        return settle(b->server.device, false);
     }
-    return b->fd < 0 && plug_in(b) < 0 ? -1 : settle(true);
+    return b->fd < 0 && plug_in(b) < 0 ? -1 : settle(b->server.device, true);
 }

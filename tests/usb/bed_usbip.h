@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Carries a usb_probe on the kernel's virtual USB host controller (vhci-hcd), so that clients meet
- * it behind the real USB stack. Needs that module, the right to write to its sysfs files, and a
- * GLib main loop in the thread that made it.
+ * Carries a modelled device on the kernel's virtual USB host controller (vhci-hcd), so that clients
+ * meet it behind the real USB stack. Needs that module, the right to write to its sysfs files, and
+ * a GLib main loop in the thread that made it.
  */
 #ifndef TESTS_USB_BED_USBIP_H
 #define TESTS_USB_BED_USBIP_H
 
-#include "tests/usb/usb_probe.h"
+#include "tests/usb/usb_device.h"
 
 struct bed_usbip;
 
 /* Plugs the device in, and waits until its node is there. `u` must outlive it. NULL with a message
  * on stderr. */
-struct bed_usbip *bed_usbip_new(struct usb_probe *u);
+struct bed_usbip *bed_usbip_new(struct usb_device *u);
 
 /* Pulls it out if that has not happened, and frees. */
 void bed_usbip_free(struct bed_usbip *b);

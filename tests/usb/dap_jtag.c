@@ -3,25 +3,7 @@
 #include <string.h>
 
 #include "tests/usb/dap_model.h"
-
-enum tap_state {
-    TAP_RESET,
-    TAP_IDLE,
-    TAP_SELECT_DR,
-    TAP_CAPTURE_DR,
-    TAP_SHIFT_DR,
-    TAP_EXIT1_DR,
-    TAP_PAUSE_DR,
-    TAP_EXIT2_DR,
-    TAP_UPDATE_DR,
-    TAP_SELECT_IR,
-    TAP_CAPTURE_IR,
-    TAP_SHIFT_IR,
-    TAP_EXIT1_IR,
-    TAP_PAUSE_IR,
-    TAP_EXIT2_IR,
-    TAP_UPDATE_IR,
-};
+#include "tests/usb/tap_state.h"
 
 #define IR_BITS    4
 #define IR_CAPTURE 0x1
@@ -32,26 +14,6 @@ enum tap_state {
 #define ACC_BITS   35
 #define ACC_OK     2u
 #define ACC_WAIT   1u
-
-/* The next state for TMS 0 and 1. */
-static const uint8_t next_state[16][2] = {
-    [TAP_RESET] = {TAP_IDLE, TAP_RESET},
-    [TAP_IDLE] = {TAP_IDLE, TAP_SELECT_DR},
-    [TAP_SELECT_DR] = {TAP_CAPTURE_DR, TAP_SELECT_IR},
-    [TAP_CAPTURE_DR] = {TAP_SHIFT_DR, TAP_EXIT1_DR},
-    [TAP_SHIFT_DR] = {TAP_SHIFT_DR, TAP_EXIT1_DR},
-    [TAP_EXIT1_DR] = {TAP_PAUSE_DR, TAP_UPDATE_DR},
-    [TAP_PAUSE_DR] = {TAP_PAUSE_DR, TAP_EXIT2_DR},
-    [TAP_EXIT2_DR] = {TAP_SHIFT_DR, TAP_UPDATE_DR},
-    [TAP_UPDATE_DR] = {TAP_IDLE, TAP_SELECT_DR},
-    [TAP_SELECT_IR] = {TAP_CAPTURE_IR, TAP_RESET},
-    [TAP_CAPTURE_IR] = {TAP_SHIFT_IR, TAP_EXIT1_IR},
-    [TAP_SHIFT_IR] = {TAP_SHIFT_IR, TAP_EXIT1_IR},
-    [TAP_EXIT1_IR] = {TAP_PAUSE_IR, TAP_UPDATE_IR},
-    [TAP_PAUSE_IR] = {TAP_PAUSE_IR, TAP_EXIT2_IR},
-    [TAP_EXIT2_IR] = {TAP_SHIFT_IR, TAP_UPDATE_IR},
-    [TAP_UPDATE_IR] = {TAP_IDLE, TAP_SELECT_DR},
-};
 
 void dap_jtag_reset(struct dap_model *d)
 {
@@ -163,10 +125,24 @@ unsigned dap_jtag_clock(struct dap_model *d, unsigned tms, unsigned tdi)
         tdo = shift(&ir, IR_BITS, tdi);
         j->ir_shift = (unsigned)ir;
     }
-    unsigned state = next_state[j->state][tms];
+    unsigned state = tap_next(j->state, tms);
     /* Only an arrival acts, but in reset every clock does: harmless. */
     j->state = state;
     if (state != TAP_SHIFT_DR && state != TAP_SHIFT_IR)
         tap_enter(d, state);
     return tdo;
+}
+
+unsigned dap_jtag_tdo(const struct dap_model *d)
+{
+    if (d->wire != DAP_WIRE_JTAG)
+        return 1;
+    switch (d->jtag.state) {
+    case TAP_SHIFT_DR:
+        return (unsigned)(d->jtag.dr & 1);
+    case TAP_SHIFT_IR:
+        return d->jtag.ir_shift & 1;
+    default:
+        return 1;
+    }
 }

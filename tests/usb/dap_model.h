@@ -138,6 +138,12 @@ unsigned dap_swd_clock(struct dap_model *d, bool drive, unsigned bit);
 /* One clock of JTAG. Returns TDO as the host samples it on the rising edge; 1 when not driven. */
 unsigned dap_jtag_clock(struct dap_model *d, unsigned tms, unsigned tdi);
 
+/* SWDIO as the target leaves it between two clocks: its level, 1 when it does not drive. */
+unsigned dap_swd_line(const struct dap_model *d);
+
+/* TDO behind a falling edge of TCK; 1 when not driven. */
+unsigned dap_jtag_tdo(const struct dap_model *d);
+
 /* The target loses its power: everything is as after init, also the wire; faults stay. */
 void dap_model_power_cycle(struct dap_model *d);
 

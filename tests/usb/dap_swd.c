@@ -248,3 +248,9 @@ unsigned dap_swd_clock(struct dap_model *d, bool drive, unsigned bit)
     watch_line_reset(d);
     return level;
 }
+
+unsigned dap_swd_line(const struct dap_model *d)
+{
+    bool driven = d->swd.state == SWD_ACK || d->swd.state == SWD_READ_DATA;
+    return d->wire == DAP_WIRE_SWD && driven ? (unsigned)(d->swd.bits & 1) : 1;
+}

@@ -10,18 +10,26 @@
 #define AHB_AP_IDR 0x24770011u
 #define TARGETID   0x04530041u
 
-static void nreset(void *ctx, bool low)
+void probe_board_nreset(struct probe_board *b, bool low)
 {
-    struct probe_board *b = ctx;
     if (b->held && !low)
         coresight_model_reset(&b->system);
     b->held = low;
 }
 
+size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size)
+{
+    return size ? coresight_model_swo(&b->system, bytes, size) : 0;
+}
+
+static void nreset(void *ctx, bool low)
+{
+    probe_board_nreset(ctx, low);
+}
+
 static size_t swo(void *ctx, uint8_t *bytes, size_t size)
 {
-    struct probe_board *b = ctx;
-    return size ? coresight_model_swo(&b->system, bytes, size) : 0;
+    return probe_board_swo(ctx, bytes, size);
 }
 
 static void init_target(struct probe_board *b, const struct probe_board_options *o)

@@ -41,6 +41,12 @@ struct probe_board {
 int probe_board_init(struct probe_board *b, const struct probe_board_options *options);
 void probe_board_release(struct probe_board *b);
 
+/* The reset line of the target: it restarts when the line is let go. */
+void probe_board_nreset(struct probe_board *b, bool low);
+
+/* SWO bytes that the board has sent, up to `size`; how many. */
+size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size);
+
 /*
  * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N
  * bytes of trace: 0, 1, 2 ...). 0, or -1 for a name or number that does not parse.

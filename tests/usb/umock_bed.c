@@ -10,13 +10,13 @@ bool umock_bed_on_kernel(void)
     return name && strcmp(name, "usbip") == 0;
 }
 
-int umock_bed_open(struct umock_bed *b, struct usb_probe *probe)
+int umock_bed_open(struct umock_bed *b, struct usb_device *device)
 {
-    *b = (struct umock_bed){.probe = probe};
+    *b = (struct umock_bed){.device = device};
     if (umock_bed_on_kernel())
-        b->kernel = bed_usbip_new(probe);
+        b->kernel = bed_usbip_new(device);
     else
-        b->mock = umock_usb_new(probe);
+        b->mock = umock_usb_new(device);
     return b->kernel || b->mock ? 0 : -1;
 }
 
@@ -25,7 +25,7 @@ void umock_bed_unplug(struct umock_bed *b)
     if (b->mock)
         umock_usb_unplug(b->mock);
     if (b->kernel) {
-        usb_probe_unplug(b->probe);
+        usb_device_unplug(b->device);
         bed_usbip_update(b->kernel);
     }
 }
@@ -34,7 +34,7 @@ int umock_bed_replug(struct umock_bed *b)
 {
     if (b->mock)
         return umock_usb_replug(b->mock);
-    usb_probe_replug(b->probe);
+    usb_device_replug(b->device);
     return bed_usbip_update(b->kernel);
 }
 

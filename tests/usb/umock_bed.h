@@ -9,14 +9,14 @@
 struct umock_bed {
     struct umock_usb *mock;   /* one of the two */
     struct bed_usbip *kernel; /* is NULL */
-    struct usb_probe *probe;
+    struct usb_device *device;
 };
 
 /* The kernel's USB stack is asked for. */
 bool umock_bed_on_kernel(void);
 
-/* `probe` must outlive it. 0, or -1 with a message on stderr. */
-int umock_bed_open(struct umock_bed *b, struct usb_probe *probe);
+/* `device` must outlive it. 0, or -1 with a message on stderr. */
+int umock_bed_open(struct umock_bed *b, struct usb_device *device);
 
 /* Pulls the cable; plugs it in again. */
 void umock_bed_unplug(struct umock_bed *b);

@@ -42,12 +42,13 @@ static const char *set_usb_fault(struct usb_faults *f, const char *name, unsigne
     return NULL;
 }
 
-static const char *ask_board(struct probe_board *b, const char *line, FILE *out)
+static const char *ask_board(struct usb_device *d, const char *line, FILE *out)
 {
+    struct probe_board *b = d->board;
     int error = 0;
     pthread_mutex_lock(&b->lock);
     if (strcmp(line, "counters") == 0)
-        probe_board_report(b, out);
+        usb_device_report(d, out);
     else
         error = probe_board_faults(b, line + 6);
     pthread_mutex_unlock(&b->lock);
@@ -66,9 +67,9 @@ static const char *command(struct umock_control *c, const char *line, FILE *out)
     if (strcmp(line, "replug") == 0)
         return umock_bed_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
     if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0)
-        return ask_board(c->bed->probe->board, line, out);
+        return ask_board(c->bed->device, line, out);
     if (sscanf(line, "%15s %u", name, &number) == 2)
-        return set_usb_fault(&c->bed->probe->faults, name, number);
+        return set_usb_fault(&c->bed->device->faults, name, number);
     return "unknown command";
 }
 

@@ -4,7 +4,7 @@
 #define TESTS_USB_UMOCK_OPTIONS_H
 
 #include "tests/usb/core_qemu.h"
-#include "tests/usb/usb_probe.h"
+#include "tests/usb/usb_device.h"
 
 /* Texts point into the argument list, but for the machine's name. */
 struct umock_options {

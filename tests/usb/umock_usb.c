@@ -19,13 +19,14 @@ struct pending {
     UMockdevIoctlData *urb;
     UMockdevIoctlData *buffer;
     bool discarded;
-    bool sent; /* OUT: the device has it; `status` is final */
+    bool sent;    /* OUT: the device has it; `status` is final */
+    size_t taken; /* OUT: bytes that the device has */
     int status;
     size_t actual;
 };
 
 struct umock_usb {
-    struct usb_probe *probe;
+    struct usb_device *device;
     UMockdevTestbed *testbed;
     UMockdevIoctlBase *handler;
     GQueue urbs; /* struct pending, oldest first */
@@ -60,34 +61,50 @@ static struct usbdevfs_urb *urb_of(const struct pending *p)
 /* The device leaves: what is queued ends with -ESHUTDOWN, and udev hears of it. */
 static void tell_unplugged(struct umock_usb *m)
 {
-    if (m->gone || !m->probe->unplugged)
+    if (m->gone || !m->device->unplugged)
         return;
     m->gone = true;
     umockdev_testbed_uevent(m->testbed, SYS, "remove");
     umockdev_testbed_remove_device(m->testbed, SYS);
 }
 
-/* OUT transfers run in the order of submission, at once. */
+static bool is_in(const struct pending *p)
+{
+    return urb_of(p)->type != USBDEVFS_URB_TYPE_CONTROL && urb_of(p)->endpoint & 0x80;
+}
+
+/* A control request, or as much of an OUT transfer as the device takes now. */
 static void send_out(struct umock_usb *m, struct pending *p)
 {
     const struct usbdevfs_urb *urb = urb_of(p);
-    uint8_t endpoint = urb->endpoint;
     if (urb->type == USBDEVFS_URB_TYPE_CONTROL) {
-        p->status =
-            usb_probe_control(m->probe, p->buffer->data, p->buffer->data + SETUP_SIZE, &p->actual);
+        p->status = usb_device_control(m->device, p->buffer->data, p->buffer->data + SETUP_SIZE,
+                                       &p->actual);
         p->sent = true;
-    } else if (!(endpoint & 0x80)) {
-        p->status = usb_probe_out(m->probe, endpoint, p->buffer ? p->buffer->data : NULL,
-                                  (size_t)urb->buffer_length);
-        p->actual = p->status == 0 ? (size_t)urb->buffer_length : 0;
-        p->sent = true;
+    } else {
+        p->status = usb_device_out(m->device, urb->endpoint, p->buffer ? p->buffer->data : NULL,
+                                   (size_t)urb->buffer_length, &p->taken);
+        p->actual = p->taken;
+        p->sent = p->status != USB_DEVICE_WAIT;
     }
     tell_unplugged(m);
 }
 
+/* OUT transfers of an endpoint run in the order of submission. */
+static bool is_behind(const struct umock_usb *m, const struct pending *p)
+{
+    for (const GList *l = m->urbs.head; l; l = l->next) {
+        const struct pending *other = l->data;
+        if (!other->sent && !other->discarded && urb_of(other)->type == urb_of(p)->type &&
+            urb_of(other)->endpoint == urb_of(p)->endpoint)
+            return true;
+    }
+    return false;
+}
+
 static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
 {
-    if (m->probe->unplugged) {
+    if (m->device->unplugged) {
         umockdev_ioctl_client_complete(client, -1, ENODEV);
         return;
     }
@@ -98,8 +115,9 @@ static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoc
     if (length)
         p->buffer = umockdev_ioctl_data_resolve(p->urb, offsetof(struct usbdevfs_urb, buffer),
                                                 length, NULL);
+    if (!is_in(p) && !is_behind(m, p))
+        send_out(m, p);
     g_queue_push_tail(&m->urbs, p);
-    send_out(m, p);
     umockdev_ioctl_client_complete(client, 0, 0);
 }
 
@@ -115,9 +133,13 @@ static bool finish(struct umock_usb *m, struct pending *p, bool blocked)
     }
     if (blocked)
         return false; /* an older transfer of the endpoint still waits */
+    if (!is_in(p)) {
+        send_out(m, p);
+        return p->sent;
+    }
     size_t length = (size_t)urb->buffer_length;
-    p->status = usb_probe_in(m->probe, urb->endpoint, p->buffer->data, length, &p->actual);
-    return p->status != USB_PROBE_WAIT;
+    p->status = usb_device_in(m->device, urb->endpoint, p->buffer->data, length, &p->actual);
+    return p->status != USB_DEVICE_WAIT;
 }
 
 static void give_back(struct pending *p, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
@@ -152,7 +174,7 @@ static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctl
         }
         waiting[endpoint] = true;
     }
-    umockdev_ioctl_client_complete(client, -1, m->probe->unplugged ? ENODEV : EAGAIN);
+    umockdev_ioctl_client_complete(client, -1, m->device->unplugged ? ENODEV : EAGAIN);
 }
 
 /* The argument is the address of the URB in the client. */
@@ -200,7 +222,7 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
         discard(m, client, arg);
         return TRUE;
     case USBDEVFS_CLEAR_HALT:
-        usb_probe_clear_halt(m->probe);
+        usb_device_clear_halt(m->device);
         break;
     case USBDEVFS_GETDRIVER:
     case USBDEVFS_IOCTL:
@@ -216,7 +238,7 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
         umockdev_ioctl_client_complete(client, -1, ENOTTY);
         return TRUE;
     }
-    bool gone = m->probe->unplugged;
+    bool gone = m->device->unplugged;
     umockdev_ioctl_client_complete(client, gone ? -1 : 0, gone ? ENODEV : 0);
     return TRUE;
 }
@@ -224,7 +246,7 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 /* In a thread of the testbed's own. */
 static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
-    pthread_mutex_t *lock = &((ProbeHandler *)self)->owner->probe->board->lock;
+    pthread_mutex_t *lock = &((ProbeHandler *)self)->owner->device->board->lock;
     pthread_mutex_lock(lock);
     gboolean handled = dispatch(self, client);
     pthread_mutex_unlock(lock);
@@ -235,7 +257,7 @@ static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *clien
 static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
     struct umock_usb *m = ((ProbeHandler *)self)->owner;
-    pthread_mutex_lock(&m->probe->board->lock);
+    pthread_mutex_lock(&m->device->board->lock);
     for (GList *l = m->urbs.head, *next; l; l = next) {
         struct pending *p = l->data;
         next = l->next;
@@ -244,7 +266,7 @@ static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client
             pending_free(p);
         }
     }
-    pthread_mutex_unlock(&m->probe->board->lock);
+    pthread_mutex_unlock(&m->device->board->lock);
 }
 
 static void probe_handler_class_init(ProbeHandlerClass *klass)
@@ -258,7 +280,7 @@ static void probe_handler_init(ProbeHandler *self)
     self->owner = NULL;
 }
 
-static char *device_text(const struct usb_probe *u)
+static char *device_text(const struct usb_device *u)
 {
     GString *s = g_string_new("P: /devices/pci0000:00/0000:00:14.0/usb1/1-1\n"
                               "N: bus/usb/001/002\n"
@@ -267,8 +289,8 @@ static char *device_text(const struct usb_probe *u)
                               "E: MAJOR=189\nE: MINOR=1\n"
                               "A: busnum=1\\n\nA: devnum=2\\n\nA: speed=480\\n\n"
                               "A: bConfigurationValue=1\\n\nA: devpath=1\\n\n");
-    g_string_append_printf(s, "A: idVendor=%04x\\n\nA: idProduct=%04x\\n\nH: descriptors=",
-                           USB_PROBE_VID, USB_PROBE_PID);
+    g_string_append_printf(s, "A: idVendor=%04x\\n\nA: idProduct=%04x\\n\nH: descriptors=", u->vid,
+                           u->pid);
     for (size_t i = 0; i < u->descriptors_size; i++)
         g_string_append_printf(s, "%02X", u->descriptors[i]);
     g_string_append(s, "\n");
@@ -288,7 +310,7 @@ static int report(gboolean ok, GError *error)
 static int add_device(struct umock_usb *m)
 {
     GError *error = NULL;
-    char *text = device_text(m->probe);
+    char *text = device_text(m->device);
     gboolean ok = umockdev_testbed_add_from_string(m->testbed, text, &error);
     g_free(text);
     return report(ok, error);
@@ -296,31 +318,31 @@ static int add_device(struct umock_usb *m)
 
 void umock_usb_unplug(struct umock_usb *m)
 {
-    pthread_mutex_lock(&m->probe->board->lock);
-    usb_probe_unplug(m->probe);
+    pthread_mutex_lock(&m->device->board->lock);
+    usb_device_unplug(m->device);
     tell_unplugged(m);
-    pthread_mutex_unlock(&m->probe->board->lock);
+    pthread_mutex_unlock(&m->device->board->lock);
 }
 
 int umock_usb_replug(struct umock_usb *m)
 {
     int r = 0;
-    pthread_mutex_lock(&m->probe->board->lock);
+    pthread_mutex_lock(&m->device->board->lock);
     /* The handler has stayed: a client may be there before this returns. */
     if (m->gone) {
-        usb_probe_replug(m->probe);
+        usb_device_replug(m->device);
         m->gone = false;
         r = add_device(m);
     }
-    pthread_mutex_unlock(&m->probe->board->lock);
+    pthread_mutex_unlock(&m->device->board->lock);
     return r;
 }
 
-struct umock_usb *umock_usb_new(struct usb_probe *u)
+struct umock_usb *umock_usb_new(struct usb_device *u)
 {
     struct umock_usb *m = g_new0(struct umock_usb, 1);
     GError *error = NULL;
-    m->probe = u;
+    m->device = u;
     g_queue_init(&m->urbs);
     m->testbed = umockdev_testbed_new();
     m->handler = g_object_new(probe_handler_get_type(), NULL);

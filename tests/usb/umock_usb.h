@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Carries a usb_probe on umockdev: the client's usbfs requests arrive here, so an unmodified libusb
- * program sees a device. Needs a GLib main loop in the thread that made it.
+ * Carries a modelled device on umockdev: the client's usbfs requests arrive here, so an unmodified
+ * libusb program sees a device. Needs a GLib main loop in the thread that made it.
  */
 #ifndef TESTS_USB_UMOCK_USB_H
 #define TESTS_USB_UMOCK_USB_H
 
-#include "tests/usb/usb_probe.h"
+#include "tests/usb/usb_device.h"
 
 struct umock_usb;
 
 /* Makes the test bed with the device in it. `u` must outlive it. NULL with a message on stderr. */
-struct umock_usb *umock_usb_new(struct usb_probe *u);
+struct umock_usb *umock_usb_new(struct usb_device *u);
 
 /* Pulls the cable: what is queued ends, the device leaves the bus. Nothing if it is out. */
 void umock_usb_unplug(struct umock_usb *m);

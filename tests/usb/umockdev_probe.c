@@ -14,6 +14,7 @@
 
 #include "tests/usb/umock_control.h"
 #include "tests/usb/umock_options.h"
+#include "tests/usb/usb_probe.h"
 
 #define EXIT_SIGNAL 124
 #define EXIT_BED    125
@@ -77,12 +78,12 @@ static int run_command(char **argv)
     return r.code;
 }
 
-static int write_report(const char *path, const struct probe_board *b)
+static int write_report(const char *path, const struct usb_device *d)
 {
     FILE *out = fopen(path, "w");
     if (!out)
         return -1;
-    probe_board_report(b, out);
+    usb_device_report(d, out);
     return fclose(out);
 }
 
@@ -106,13 +107,13 @@ static int run_bed(struct umock_options *o, struct probe_board *board, char **co
     struct umock_control *control = NULL;
     int code = EXIT_BED;
     usb_probe_init(&usb, board, o->hid);
-    usb.faults = o->usb;
-    bool open = umock_bed_open(&bed, &usb) == 0;
+    usb.device.faults = o->usb;
+    bool open = umock_bed_open(&bed, &usb.device) == 0;
     if (open && o->control && !(control = umock_control_new(o->control, &bed)))
         perror(o->control);
     if (open && (control || !o->control))
         code = run_command(command);
-    if (o->report && write_report(o->report, board) < 0) {
+    if (o->report && write_report(o->report, &usb.device) < 0) {
         perror(o->report);
         code = EXIT_BED;
     }

@@ -44,11 +44,11 @@ static void put_word(uint8_t *header, unsigned word, uint32_t value)
     p[3] = (uint8_t)value;
 }
 
-int usbip_server_init(struct usbip_server *s, struct usb_probe *probe,
+int usbip_server_init(struct usbip_server *s, struct usb_device *device,
                       void (*send)(void *ctx, const uint8_t *bytes, size_t size), void *ctx)
 {
     memset(s, 0, sizeof *s);
-    s->probe = probe;
+    s->device = device;
     s->send = send;
     s->ctx = ctx;
     s->input = malloc(USBIP_HEADER + USBIP_MAX_TRANSFER);
@@ -58,6 +58,7 @@ int usbip_server_init(struct usbip_server *s, struct usb_probe *probe,
 
 void usbip_server_release(struct usbip_server *s)
 {
+    usbip_server_reset(s);
     free(s->input);
     free(s->reply);
     s->input = s->reply = NULL;
@@ -65,6 +66,8 @@ void usbip_server_release(struct usbip_server *s)
 
 void usbip_server_reset(struct usbip_server *s)
 {
+    for (size_t i = 0; i < s->waiting_count; i++)
+        free(s->waiting[i].data);
     s->used = 0;
     s->waiting_count = 0;
 }
@@ -92,7 +95,7 @@ static void control(struct usbip_server *s, const uint8_t *header, uint32_t leng
     if ((uint32_t)(setup[6] | setup[7] << 8) <= length) {
         if (!in)
             memcpy(data, header + USBIP_HEADER, length);
-        status = usb_probe_control(s->probe, setup, data, &actual);
+        status = usb_device_control(s->device, setup, data, &actual);
     }
     reply(s, RET_SUBMIT, get_word(header, WORD_SEQUENCE), status, (uint32_t)actual,
           in ? actual : 0);
@@ -106,14 +109,14 @@ static int submit(struct usbip_server *s, const uint8_t *header)
     bool in = get_word(header, WORD_DIRECTION) != 0;
     if (number == 0) {
         control(s, header, length);
-    } else if (in) {
-        if (s->waiting_count == USBIP_MAX_WAITING)
-            return -1;
-        s->waiting[s->waiting_count++] = (struct usbip_waiting){
-            .sequence = sequence, .length = length, .endpoint = (uint8_t)(0x80 | number)};
     } else {
-        int status = usb_probe_out(s->probe, (uint8_t)number, header + USBIP_HEADER, length);
-        reply(s, RET_SUBMIT, sequence, status, status == 0 ? length : 0, 0);
+        struct usbip_waiting w = {.sequence = sequence, .length = length};
+        w.endpoint = (uint8_t)(in ? 0x80 | number : number);
+        if (s->waiting_count == USBIP_MAX_WAITING || (!in && !(w.data = malloc(length + 1))))
+            return -1;
+        if (w.data)
+            memcpy(w.data, header + USBIP_HEADER, length);
+        s->waiting[s->waiting_count++] = w;
     }
     usbip_server_poll(s);
     return 0;
@@ -121,6 +124,7 @@ static int submit(struct usbip_server *s, const uint8_t *header)
 
 static void forget(struct usbip_server *s, size_t index)
 {
+    free(s->waiting[index].data);
     s->waiting_count--;
     memmove(s->waiting + index, s->waiting + index + 1,
             (s->waiting_count - index) * sizeof *s->waiting);
@@ -179,23 +183,44 @@ int usbip_server_input(struct usbip_server *s, const uint8_t *bytes, size_t size
     return 0;
 }
 
-bool usbip_server_poll(struct usbip_server *s)
+/* Lets the device go on with a transfer: its status, USB_DEVICE_WAIT when it has not ended. */
+static int go_on(struct usbip_server *s, struct usbip_waiting *w, size_t *actual)
+{
+    if (!w->data)
+        return usb_device_in(s->device, w->endpoint, s->reply + USBIP_HEADER, w->length, actual);
+    int status = usb_device_out(s->device, w->endpoint, w->data, w->length, &w->taken);
+    *actual = w->taken;
+    return status;
+}
+
+/* One look at all that waits. True: something moved, which may let others go on. */
+static bool look(struct usbip_server *s)
 {
     bool blocked[256] = {false};
+    bool moved = false;
     size_t i = 0;
     while (i < s->waiting_count) {
-        struct usbip_waiting w = s->waiting[i];
+        struct usbip_waiting *w = &s->waiting[i];
+        uint32_t sequence = w->sequence;
+        size_t before = w->taken;
+        bool in = !w->data;
         size_t actual = 0;
-        int status = USB_PROBE_WAIT;
-        if (!blocked[w.endpoint])
-            status = usb_probe_in(s->probe, w.endpoint, s->reply + USBIP_HEADER, w.length, &actual);
-        if (status == USB_PROBE_WAIT) {
-            blocked[w.endpoint] = true; /* transfers of an endpoint end in order */
+        int status = blocked[w->endpoint] ? USB_DEVICE_WAIT : go_on(s, w, &actual);
+        moved |= status != USB_DEVICE_WAIT || w->taken != before;
+        if (status == USB_DEVICE_WAIT) {
+            blocked[w->endpoint] = true; /* transfers of an endpoint end in order */
             i++;
             continue;
         }
         forget(s, i);
-        reply(s, RET_SUBMIT, w.sequence, status, (uint32_t)actual, actual);
+        reply(s, RET_SUBMIT, sequence, status, (uint32_t)actual, in ? actual : 0);
+    }
+    return moved;
+}
+
+bool usbip_server_poll(struct usbip_server *s)
+{
+    while (look(s)) {
     }
     return s->waiting_count > 0;
 }

@@ -7,7 +7,7 @@
 #ifndef TESTS_USB_USBIP_SERVER_H
 #define TESTS_USB_USBIP_SERVER_H
 
-#include "tests/usb/usb_probe.h"
+#include "tests/usb/usb_device.h"
 
 #define USBIP_HEADER       48u
 #define USBIP_MAX_TRANSFER (1u << 20) /* more in one transfer is refused */
@@ -17,10 +17,12 @@ struct usbip_waiting {
     uint32_t sequence;
     uint32_t length;
     uint8_t endpoint;
+    uint8_t *data; /* of an OUT transfer that the device has not taken whole, else NULL */
+    size_t taken;
 };
 
 struct usbip_server {
-    struct usb_probe *probe;
+    struct usb_device *device;
     void (*send)(void *ctx, const uint8_t *bytes, size_t size);
     void *ctx;
     /* Private. */
@@ -31,8 +33,8 @@ struct usbip_server {
     uint8_t *reply;
 };
 
-/* `probe` is borrowed; `send` gets whole replies. 0, or -1 without memory. */
-int usbip_server_init(struct usbip_server *s, struct usb_probe *probe,
+/* `device` is borrowed; `send` gets whole replies. 0, or -1 without memory. */
+int usbip_server_init(struct usbip_server *s, struct usb_device *device,
                       void (*send)(void *ctx, const uint8_t *bytes, size_t size), void *ctx);
 void usbip_server_release(struct usbip_server *s);
 

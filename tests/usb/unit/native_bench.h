@@ -58,16 +58,18 @@ static inline int bench_send(void *self, const uint8_t *data, size_t length, uns
 {
     struct native_bench *b = self;
     (void)timeout_ms;
-    return usb_probe_out(&b->usb, USB_PROBE_EP_OUT, data, length) < 0 ? BT_ERR_IO : 0;
+    size_t taken = 0;
+    return usb_device_out(&b->usb.device, USB_PROBE_EP_OUT, data, length, &taken) < 0 ? BT_ERR_IO
+                                                                                      : 0;
 }
 
 static inline int bench_receive(void *self, uint8_t *data, size_t capacity, size_t *length,
                                 unsigned timeout_ms)
 {
     struct native_bench *b = self;
-    int rc = usb_probe_in(&b->usb, USB_PROBE_EP_IN, data, capacity, length);
-    b->now += rc == USB_PROBE_WAIT ? 1000u * timeout_ms : 0;
-    if (rc == USB_PROBE_WAIT)
+    int rc = usb_device_in(&b->usb.device, USB_PROBE_EP_IN, data, capacity, length);
+    b->now += rc == USB_DEVICE_WAIT ? 1000u * timeout_ms : 0;
+    if (rc == USB_DEVICE_WAIT)
         return USB_TIMED_OUT;
     return rc < 0 ? BT_ERR_IO : 0;
 }

@@ -327,6 +327,12 @@ END_TEST
 /* ---- USB ----------------------------------------------------------------------------------------
  */
 
+static int send_out(struct usb_probe *u, const uint8_t *bytes, size_t size)
+{
+    size_t taken = 0;
+    return usb_device_out(&u->device, USB_PROBE_EP_OUT, bytes, size, &taken);
+}
+
 START_TEST(test_usb_descriptors)
 {
     struct usb_probe u;
@@ -334,11 +340,11 @@ START_TEST(test_usb_descriptors)
     size_t n;
     setup(4);
     usb_probe_init(&u, board, _i);
-    ck_assert_int_eq(usb_probe_control(&u, (const uint8_t[]){0x80, 6, 0, 1, 0, 0, 64, 0}, data, &n),
-                     0);
+    ck_assert_int_eq(
+        usb_device_control(&u.device, (const uint8_t[]){0x80, 6, 0, 1, 0, 0, 64, 0}, data, &n), 0);
     ck_assert_uint_eq(n, 18);
     ck_assert_int_eq(
-        usb_probe_control(&u, (const uint8_t[]){0x80, 6, 0, 2, 0, 0, 255, 0}, data, &n), 0);
+        usb_device_control(&u.device, (const uint8_t[]){0x80, 6, 0, 2, 0, 0, 255, 0}, data, &n), 0);
     ck_assert_uint_eq(n, data[2]);
     size_t at = 0, endpoints = 0;
     for (; at < n; at += data[at])
@@ -347,12 +353,14 @@ START_TEST(test_usb_descriptors)
     ck_assert_uint_eq(endpoints, _i ? 2 : 3);
     uint8_t text = data[9 + 8];
     ck_assert_int_eq(
-        usb_probe_control(&u, (const uint8_t[]){0x80, 6, text, 3, 9, 4, 255, 0}, data, &n), 0);
+        usb_device_control(&u.device, (const uint8_t[]){0x80, 6, text, 3, 9, 4, 255, 0}, data, &n),
+        0);
     ck_assert_uint_eq(n, 26);
     ck_assert_uint_eq(data[2], 'C');
     ck_assert_uint_eq(data[24], _i ? '1' : '2');
-    ck_assert_int_eq(usb_probe_control(&u, (const uint8_t[]){0x40, 1, 0, 0, 0, 0, 0, 0}, data, &n),
-                     -EPIPE);
+    ck_assert_int_eq(
+        usb_device_control(&u.device, (const uint8_t[]){0x40, 1, 0, 0, 0, 0, 0, 0}, data, &n),
+        -EPIPE);
     teardown();
 }
 END_TEST
@@ -365,22 +373,24 @@ START_TEST(test_usb_faults)
     size_t n;
     setup(4);
     usb_probe_init(&u, board, false);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), USB_PROBE_WAIT);
-    u.faults = (struct usb_faults){.unplug_after = 4, .stall_after = 1, .short_after = 2};
-    usb_probe_out(&u, USB_PROBE_EP_OUT, command, 2);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), -EPIPE);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), -EPIPE);
-    usb_probe_clear_halt(&u);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), 0);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n),
+                     USB_DEVICE_WAIT);
+    u.device.faults = (struct usb_faults){.unplug_after = 4, .stall_after = 1, .short_after = 2};
+    send_out(&u, command, 2);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n), -EPIPE);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n), -EPIPE);
+    usb_device_clear_halt(&u.device);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n), 0);
     ck_assert_uint_eq(n, 3);
-    usb_probe_out(&u, USB_PROBE_EP_OUT, command, 2);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), 0);
+    send_out(&u, command, 2);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n), 0);
     ck_assert_uint_eq(n, 1);
-    u.faults.lose_after = 1;
-    usb_probe_out(&u, USB_PROBE_EP_OUT, command, 2);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), USB_PROBE_WAIT);
-    ck_assert_int_eq(usb_probe_out(&u, USB_PROBE_EP_OUT, command, 2), -ESHUTDOWN);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, data, sizeof data, &n), -ESHUTDOWN);
+    u.device.faults.lose_after = 1;
+    send_out(&u, command, 2);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n),
+                     USB_DEVICE_WAIT);
+    ck_assert_int_eq(send_out(&u, command, 2), -ESHUTDOWN);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, data, sizeof data, &n), -ESHUTDOWN);
     teardown();
 }
 END_TEST
@@ -392,11 +402,11 @@ START_TEST(test_usb_hid)
     size_t n;
     setup(4);
     usb_probe_init(&u, board, true);
-    ck_assert_int_eq(usb_probe_out(&u, USB_PROBE_EP_OUT, report, sizeof report), 0);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_IN, report, sizeof report, &n), 0);
+    ck_assert_int_eq(send_out(&u, report, sizeof report), 0);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, report, sizeof report, &n), 0);
     ck_assert_uint_eq(n, 64); /* a whole report, padded with zeros */
     ck_assert_mem_eq(report, "\x00\x01\x04\x00", 4);
-    ck_assert_int_eq(usb_probe_in(&u, USB_PROBE_EP_SWO, report, sizeof report, &n), -EPIPE);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, report, sizeof report, &n), -EPIPE);
     teardown();
 }
 END_TEST

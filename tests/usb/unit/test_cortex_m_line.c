@@ -105,15 +105,15 @@ START_TEST(test_unplug)
     for (unsigned after = 1; after < 140; after += 3) {
         struct native_bench *b = bench_attached();
         ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 4, 2), 0);
-        b->usb.faults.unplug_after = after;
+        b->usb.device.faults.unplug_after = after;
         int rc = session(b);
-        ck_assert_int_eq(rc != 0, b->usb.unplugged);
+        ck_assert_int_eq(rc != 0, b->usb.device.unplugged);
         if (rc != 0) {
             struct cortex_m_status status;
             failed++;
             bench_says(b, "probe");
             ck_assert_int_ne(cortex_m_status(&b->core, &status), 0);
-            b->usb.unplugged = false;
+            b->usb.device.unplugged = false;
             b->board.system.scs.dhcsr = 0;
             b->board.system.scs.halted = false;
             b->board.sim.stop = CORE_RUNNING;

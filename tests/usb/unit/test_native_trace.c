@@ -49,15 +49,16 @@ static struct {
 static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned timeout_ms)
 {
     (void)self, (void)timeout_ms;
-    return usb_probe_out(&usb, USB_PROBE_EP_OUT, data, length) < 0 ? BT_ERR_IO : 0;
+    size_t taken = 0;
+    return usb_device_out(&usb.device, USB_PROBE_EP_OUT, data, length, &taken) < 0 ? BT_ERR_IO : 0;
 }
 
 static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *length,
                         unsigned timeout_ms)
 {
     (void)self, (void)timeout_ms;
-    int rc = usb_probe_in(&usb, USB_PROBE_EP_IN, data, capacity, length);
-    return rc == USB_PROBE_WAIT ? USB_TIMED_OUT : rc < 0 ? BT_ERR_IO : 0;
+    int rc = usb_device_in(&usb.device, USB_PROBE_EP_IN, data, capacity, length);
+    return rc == USB_DEVICE_WAIT ? USB_TIMED_OUT : rc < 0 ? BT_ERR_IO : 0;
 }
 
 static void on_run(void *ctx, const struct formatter_run *run)
@@ -378,7 +379,7 @@ START_TEST(unplugged)
     open_all(ETB CPU);
     resume();
     make_trace(0, 100);
-    usb.unplugged = true;
+    usb.device.unplugged = true;
     ck_assert_int_eq(native_trace_halted(&trace, &why), BT_ERR_IO);
     ck_assert(probe_link_is_gone(&probe));
     ck_assert_int_eq(got.cause, BT_GAP_LOST_BYTES);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/unit/unit_main.h"
+#include "tests/usb/usb_probe.h"
 #include "tests/usb/usbip_server.h"
 
 #define MAX_REPLIES 16
@@ -42,7 +43,7 @@ static void setup(void)
     ck_assert_ptr_nonnull(board);
     ck_assert_int_eq(probe_board_init(board, &options), 0);
     usb_probe_init(&probe, board, false);
-    ck_assert_int_eq(usbip_server_init(&server, &probe, on_send, NULL), 0);
+    ck_assert_int_eq(usbip_server_init(&server, &probe.device, on_send, NULL), 0);
     reply_count = 0;
 }
 
@@ -171,7 +172,7 @@ START_TEST(test_unplugged)
 {
     setup();
     ck_assert_int_eq(request_in(1, 512), 0);
-    probe.unplugged = true;
+    probe.device.unplugged = true;
     ck_assert(!usbip_server_poll(&server));
     check_reply(0, 3, 1, -ESHUTDOWN);
     teardown();

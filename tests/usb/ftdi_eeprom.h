@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The EEPROM beside an FT2232H: 128 words that the requests 0x90 to 0x92 read, write and erase
+ * (probes digest, section 3). What is in the words is not in the digest: ids, power, strings and a
+ * checksum, as libftdi1 decodes them; the tests let it judge.
+ */
+#ifndef TESTS_USB_FTDI_EEPROM_H
+#define TESTS_USB_FTDI_EEPROM_H
+
+#include <stdint.h>
+
+#define FTDI_EEPROM_WORDS 128u
+
+/* Fills it as the factory does; strings: vendor, product, serial number, up to 20 characters each.
+ */
+void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t pid,
+                      const char *const strings[3]);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One of the buffers of an FTDI channel: 4 KiB on an FT2232H (probes digest, section 3). */
+#ifndef TESTS_USB_FTDI_FIFO_H
+#define TESTS_USB_FTDI_FIFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FTDI_FIFO_SIZE 4096u
+
+/* All zero: empty. */
+struct ftdi_fifo {
+    uint8_t bytes[FTDI_FIFO_SIZE];
+    size_t first, count;
+};
+
+static inline size_t ftdi_fifo_room(const struct ftdi_fifo *f)
+{
+    return FTDI_FIFO_SIZE - f->count;
+}
+
+/* There must be room. */
+static inline void ftdi_fifo_put(struct ftdi_fifo *f, uint8_t byte)
+{
+    f->bytes[(f->first + f->count++) % FTDI_FIFO_SIZE] = byte;
+}
+
+/* It must not be empty. */
+static inline uint8_t ftdi_fifo_get(struct ftdi_fifo *f)
+{
+    uint8_t byte = f->bytes[f->first];
+    f->first = (f->first + 1) % FTDI_FIFO_SIZE;
+    f->count--;
+    return byte;
+}
+
+#endif
