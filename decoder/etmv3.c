@@ -9,7 +9,6 @@
 #define ASYNC_ZEROS 5
 #define ASYNC_END   0x80
 #define END_MARKER  0x01
-#define EXC_RETURN  0x76
 #define PER_STEP    3 /* packets that one step may give */
 
 /* Headers below 0x80 that are no branch, by value / 2 (digest 3.2). */
@@ -29,20 +28,20 @@ enum {
 };
 
 static const uint8_t header_class[64] = {
-    [0x02 / 2] = H_DATA,       [0x06 / 2] = H_DATA,    [0x0a / 2] = H_DATA,
-    [0x0e / 2] = H_DATA,       [0x20 / 2] = H_DATA,    [0x22 / 2] = H_DATA,
-    [0x24 / 2] = H_DATA,       [0x26 / 2] = H_DATA,    [0x28 / 2] = H_DATA,
-    [0x2a / 2] = H_DATA,       [0x2c / 2] = H_DATA,    [0x2e / 2] = H_DATA,
-    [0x40 / 2] = H_DATA,       [0x44 / 2] = H_DATA,    [0x48 / 2] = H_DATA,
-    [0x4c / 2] = H_DATA,       [0x50 / 2] = H_DATA,    [0x54 / 2] = H_DATA,
-    [0x58 / 2] = H_DATA,       [0x5c / 2] = H_DATA,    [0x60 / 2] = H_DATA,
-    [0x62 / 2] = H_DATA,       [0x64 / 2] = H_DATA,    [0x68 / 2] = H_DATA,
-    [0x6a / 2] = H_DATA,       [0x6c / 2] = H_DATA,    [0x74 / 2] = H_DATA,
-    [0x78 / 2] = H_DATA,       [0x7a / 2] = H_DATA,    [0x7c / 2] = H_DATA,
-    [0x04 / 2] = H_COUNT,      [0x08 / 2] = H_ISYNC,   [0x0c / 2] = H_TRIGGER,
-    [0x3c / 2] = H_VMID,       [0x42 / 2] = H_TIME,    [0x46 / 2] = H_TIME,
-    [0x66 / 2] = H_IGNORE,     [0x6e / 2] = H_CONTEXT, [0x70 / 2] = H_ISYNC_COUNT,
-    [EXC_RETURN / 2] = H_EXIT, [0x7e / 2] = H_ENTRY,
+    [0x02 / 2] = H_DATA,           [0x06 / 2] = H_DATA,    [0x0a / 2] = H_DATA,
+    [0x0e / 2] = H_DATA,           [0x20 / 2] = H_DATA,    [0x22 / 2] = H_DATA,
+    [0x24 / 2] = H_DATA,           [0x26 / 2] = H_DATA,    [0x28 / 2] = H_DATA,
+    [0x2a / 2] = H_DATA,           [0x2c / 2] = H_DATA,    [0x2e / 2] = H_DATA,
+    [0x40 / 2] = H_DATA,           [0x44 / 2] = H_DATA,    [0x48 / 2] = H_DATA,
+    [0x4c / 2] = H_DATA,           [0x50 / 2] = H_DATA,    [0x54 / 2] = H_DATA,
+    [0x58 / 2] = H_DATA,           [0x5c / 2] = H_DATA,    [0x60 / 2] = H_DATA,
+    [0x62 / 2] = H_DATA,           [0x64 / 2] = H_DATA,    [0x68 / 2] = H_DATA,
+    [0x6a / 2] = H_DATA,           [0x6c / 2] = H_DATA,    [0x74 / 2] = H_DATA,
+    [0x78 / 2] = H_DATA,           [0x7a / 2] = H_DATA,    [0x7c / 2] = H_DATA,
+    [0x04 / 2] = H_COUNT,          [0x08 / 2] = H_ISYNC,   [0x0c / 2] = H_TRIGGER,
+    [0x3c / 2] = H_VMID,           [0x42 / 2] = H_TIME,    [0x46 / 2] = H_TIME,
+    [0x66 / 2] = H_IGNORE,         [0x6e / 2] = H_CONTEXT, [0x70 / 2] = H_ISYNC_COUNT,
+    [ETMV3_EXC_EXIT / 2] = H_EXIT, [0x7e / 2] = H_ENTRY,
 };
 
 void etmv3_init(struct etmv3 *p, const struct etmv3_config *config)
@@ -321,7 +320,7 @@ size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_
                               struct etmv3_packet *k)
 {
     struct cursor c = {data, end};
-    if (*data == EXC_RETURN) {
+    if (*data == ETMV3_EXC_EXIT) {
         single(k, ETMV3_EXC_RETURN);
         k->size = 1;
         return 1;

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#define EXC_DEBUG 1u
-#define STACKED   4 /* bytes of one transfer at the entry to an exception and at its exit */
+#define STACKED 4 /* bytes of one transfer at the entry to an exception and at its exit */
 
 enum isync_reason {
     ISYNC_PERIODIC,
@@ -205,16 +204,8 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
 
 /* ---- branch packets (digest 16.4) ------------------------------------------------------------ */
 
-/* Where a branch packet found execution: the preferred return address of an exception. */
-struct origin {
-    uint64_t address;
-    uint8_t isa;
-    bool known;
-    bool canceled; /* the instruction at `address` did not complete */
-};
-
-static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, const struct origin *from,
-                      struct flow_out *out)
+struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
+                                 const struct etmv3_origin *from, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = f->config.m_profile ? etmv3_architectural(k->number) : k->number;
@@ -224,10 +215,11 @@ static void exception(struct etmv3_flow *f, const struct etmv3_packet *k, const 
     e->target_isa = (uint8_t)etmv3_packet_isa(k);
     if (from->known)
         flow_event_address(e, from->address, from->isa);
+    return e;
 }
 
 /* Debug state is entered: where to is not what the packet's address says. */
-static void halt(struct etmv3_flow *f, const struct origin *from)
+static void halt(struct etmv3_flow *f, const struct etmv3_origin *from)
 {
     if (from->known)
         etmv3_go_to(f, from->address, from->isa);
@@ -236,13 +228,13 @@ static void halt(struct etmv3_flow *f, const struct origin *from)
 }
 
 static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
-                             const struct origin *from, struct flow_out *out)
+                             const struct etmv3_origin *from, struct flow_out *out)
 {
     etmv3_release(f, out);
-    exception(f, k, from, out);
+    etmv3_exception(f, k, from, out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
-    if (k->number == EXC_DEBUG && !f->config.m_profile) {
+    if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile) {
         halt(f, from);
         return;
     }
@@ -282,7 +274,7 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
 }
 
 /* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
-static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct origin *from,
+static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
                    struct flow_out *out)
 {
     uint8_t isa = f->held.count ? f->held.isa : f->last_isa;
@@ -292,7 +284,7 @@ static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct or
     if (!done)
         flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
     else if (!was_return)
-        *from = (struct origin){address, isa, true, true};
+        *from = (struct etmv3_origin){address, isa, true, true};
     etmv3_release(f, out);
 }
 
@@ -300,7 +292,7 @@ static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct fl
 {
     etmv3_rebase(f);
     uint64_t here = f->core.cur.address;
-    struct origin from = {here, f->core.cur.isa, f->core.cur.known, false};
+    struct etmv3_origin from = {here, f->core.cur.isa, f->core.cur.known, false};
     if (k->flags & ETMV3_CANCEL)
         cancel(f, k, &from, out);
     if (f->blind)

@@ -76,6 +76,22 @@ bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address);
 struct flow_out *etmv3_events(struct etmv3_flow *f, struct flow_out *out, struct flow_out *tray);
 void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const struct flow_out *tray);
 
+/* ---- etmv3_flow.c ---- */
+
+#define ETMV3_EXC_DEBUG 1u /* A and R profile */
+
+/* Where a branch packet found execution: the preferred return address of an exception. */
+struct etmv3_origin {
+    uint64_t address;
+    uint8_t isa;
+    bool known;
+    bool canceled; /* the instruction at `address` did not complete */
+};
+
+/* The event of an exception. Valid until the next one. */
+struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
+                                 const struct etmv3_origin *from, struct flow_out *out);
+
 /* ---- etmv3_flow_atoms.c ---- */
 
 void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);

@@ -181,24 +181,57 @@ static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv
     return true;
 }
 
+/* ---- interrupts --------------------------------------------------------------------------------
+ */
+
+/* Where the next instruction is, and the block that ends before it, if one is open: 1 or 0 blocks
+ * at s->b, -1 where it takes longer to tell. */
+static int spot_close(const struct spot *s, uint64_t *here)
+{
+    const struct code_run *run = s->run;
+    uint32_t done = spot_done(s), offset, size = 4;
+    *here = s->first;
+    if (spot_ended(s))
+        return 0;
+    if (done == 0 || (run->isa != BT_ISA_A32 && done > ETMV3_WIDE_BITS))
+        return -1;
+    offset = run->isa == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(run, done - 1);
+    if (run->isa != BT_ISA_A32)
+        size = 2 + 2 * (uint32_t)(run->wide >> (done - 1) & 1);
+    uint64_t last = run->start + offset;
+    s->b->first = s->first;
+    s->b->extent = (uint32_t)(last - s->first);
+    s->b->info = bt_block_info((uint32_t)s->joined + done, (enum bt_isa)run->isa, BT_COND_PASS);
+    *here = (uint32_t)(last + size);
+    return 1;
+}
+
+/* An exception, or the exit from one. False: it is something else. */
+static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
+                           struct flow_out *out)
+{
+    struct etmv3_origin from = {.isa = s->run->isa, .known = !s->pending};
+    if (in->at == in->end || in->left)
+        return false;
+    if (*in->at == ETMV3_EXC_EXIT)
+        return spot_ended(s) && etmv3_unsettled(in) && etmv3_follow_return(f, in, s->b - 1, out);
+    int blocks = spot_close(s, &from.address);
+    struct code_run *run = blocks < 0 ? NULL : etmv3_follow_exception(f, in, &from, out);
+    if (!run)
+        return false;
+    s->b += blocks;
+    s->pending = false;
+    spot_enter(s, run);
+    return true;
+}
+
 /* ---- back to the flow's state ------------------------------------------------------------------
  */
 
-/* The last block may be cancelled yet if its last instruction was the last one executed. */
-static void spot_hold(struct etmv3_flow *f, struct spot *s)
-{
-    const struct bt_block *b = --s->b;
-    f->held = (struct etmv3_held){.first = b->first,
-                                  .cycles = FLOW_NO_CYCLES,
-                                  .extent = b->extent,
-                                  .count = bt_block_count(b),
-                                  .isa = (uint8_t)bt_block_isa(b),
-                                  .cond = (uint8_t)bt_block_cond(b)};
-}
-
-/* After atoms: what was put out last, or joined. A branch that was taken counts while it is held,
- * an instruction that failed does not. */
-static void spot_last(struct etmv3_flow *f, const struct spot *s, const struct bt_block *base)
+/* What was put out last, or joined. A branch that was taken counts while it is held, an instruction
+ * that failed does not. */
+static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
+                      const struct bt_block *base)
 {
     const struct bt_block *b = s->b;
     if (s->joined > 0 && !s->pending) {
@@ -206,88 +239,88 @@ static void spot_last(struct etmv3_flow *f, const struct spot *s, const struct b
             etmv3_set_last(f, s->before->start + s->before->extent, s->before->isa);
         return;
     }
-    bool taken = spot_ended(s) && bt_block_cond(b - 1) == BT_COND_PASS;
-    f->branched = taken ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
-    if (spot_ended(s) && !taken)
+    if (hold && bt_block_cond(b - 1) != BT_COND_PASS)
         b--;
     if (b > base)
         etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
 }
 
-static void spot_store(struct etmv3_flow *f, struct spot *s, uint64_t atoms, bool branched,
+static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
                        struct flow_out *out)
 {
-    uint64_t instructions = atoms + etmv3_open(f);
-    if (atoms) {
+    uint64_t instructions = in->atoms + etmv3_open(f);
+    bool hold = etmv3_unsettled(in) && spot_ended(s);
+    spot_last(f, s, hold, out->blocks + out->block_count);
+    if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;
-        spot_last(f, s, out->blocks + out->block_count);
-        if (spot_ended(s)) {
-            spot_hold(f, s);
-            instructions -= f->held.count;
-        }
+    if (hold) {
+        etmv3_follow_hold(f, in, --s->b, FLOW_NO_CYCLES, out);
+        instructions -= f->held.count;
+        if (f->held.cond == BT_COND_PASS)
+            f->branched = ETMV3_BRANCHED_DIRECT;
     }
-    if (branched)
+    if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
     f->core.run = s->run;
     f->core.cur.isa = s->run->isa;
     f->core.cur.known = !s->pending;
     f->core.cur.address = s->pending ? f->last : s->run->start;
     f->first = s->pending ? f->last : s->first;
+    f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
+    f->near_index = 0;
     f->done = s->pending ? 0 : spot_done(s);
     f->joined = s->pending || s->joined < 0 ? 0 : (uint32_t)s->joined;
     f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
     f->pending = s->pending;
-    f->since = atoms + f->since > 1 ? 2 : (uint8_t)(atoms + f->since);
-    f->near_index = 0;
     size_t count = (size_t)(s->b - (out->blocks + out->block_count));
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
 }
 
-/* Goes on until `in` or `out` ends, or something is not simple. Returns the number of instructions
- * executed; *branched: where the latest branch packet ended. */
-static uint64_t follow(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
-                       struct flow_out *out, const uint8_t **branched)
+/* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
+ * that compilers keep them in registers. */
+static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct spot *spot,
+                                             struct etmv3_bytes *bytes, struct flow_out *out)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct code_calls *calls = &f->core.code->calls;
-    bool holding = etmv3_holding(f);
-    uint64_t atoms = 0;
-    while (in->at < in->end && s->b <= limit) {
-        uint8_t header = *in->at;
-        if (s->pending || !etmv3_is_pheader(header)) {
-            if (!spot_branch(f, s, in))
+    struct etmv3_bytes in = *bytes;
+    struct spot s = *spot;
+    while (in.at < in.end && s.b <= limit) {
+        uint8_t header = *in.at;
+        if (s.pending || !etmv3_is_pheader(header)) {
+            if (!spot_branch(f, &s, &in))
                 break;
-            *branched = in->at;
+            in.branched = in.at;
             continue;
         }
         const struct etmv3_header *h = &etmv3_plain_headers[header >> 1 & 63];
         if (h->n == 0)
             break;
-        if (holding) {
+        if (in.holding) {
             etmv3_release(f, out);
-            s->b = out->blocks + out->block_count;
-            holding = false;
+            s.b = out->blocks + out->block_count;
+            in.holding = false;
         }
-        in->at++;
-        uint32_t left = spot_header(s, calls, h);
-        atoms += h->n - left;
+        in.at++;
+        uint32_t left = spot_header(&s, calls, h);
+        in.atoms += h->n - left;
         if (left) {
-            etmv3_leave(in, left, h->value & ((1u << left) - 1));
+            etmv3_leave(&in, left, h);
             break;
         }
     }
-    return atoms;
+    *spot = s;
+    *bytes = in;
 }
 
 void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    struct etmv3_bytes bytes = *in;
-    const uint8_t *branched = NULL;
     struct spot s;
     spot_load(f, out, &s);
-    uint64_t atoms = follow(f, &s, &bytes, out, &branched);
-    spot_store(f, &s, atoms, branched == bytes.at, out);
-    *in = bytes;
+    do
+        follow(f, &s, in, out);
+    while (spot_interrupt(f, &s, in, out));
+    spot_store(f, &s, in, out);
 }

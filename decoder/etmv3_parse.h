@@ -5,6 +5,8 @@
 
 #include "decoder/etmv3.h"
 
+#define ETMV3_EXC_EXIT 0x76 /* header */
+
 /* Results of a function that takes one packet apart. */
 #define PARSED    1
 #define NEED_MORE 0 /* it does not end within the bytes at hand; the state has not changed */
