@@ -23,19 +23,20 @@ static inline uint64_t rest_of(enum bt_isa isa, enum bt_cond cond)
     return bits;
 }
 
-/* Loaded from the flow, and written back at the end. */
+/* Where execution is, and what its blocks are made from. */
 struct chain {
     struct code_run *run;
+    struct code_run *before; /* the run that was left last, in this call */
     struct bt_block *b;
     uint64_t *count; /* of the next block */
     size_t stride;   /* all ones, or 0: counts are not wanted */
     uint64_t first;  /* the next instruction */
     int64_t wide;    /* sizes of it and those behind it: bit set: four bytes */
     uint64_t rest;   /* of a block that passed */
-    uint32_t done;   /* instructions of the run that were executed */
-    uint32_t known;  /* those whose size is known: all of them but in a long run of T32 */
-    bool branched;   /* the last instruction was a taken branch */
-    bool pending;    /* and an indirect one: its branch packet must come */
+    uint64_t waited; /* cycles since the last instruction */
+    uint32_t left;   /* instructions of the run that were not executed yet */
+    bool cut;        /* and more, whose sizes are not at hand: a long run of T32 */
+    bool pending;    /* the run's indirect branch was executed: its branch packet must come */
 };
 
 static inline void chain_enter(struct chain *c, struct code_run *run)
@@ -44,21 +45,33 @@ static inline void chain_enter(struct chain *c, struct code_run *run)
     bool a32 = run->isa == BT_ISA_A32;
     c->run = run;
     c->first = run->start;
-    c->done = 0;
-    c->known = a32 || count < ETMV3_WIDE_BITS ? count : ETMV3_WIDE_BITS;
+    c->cut = !a32 && count > ETMV3_WIDE_BITS;
+    c->left = c->cut ? ETMV3_WIDE_BITS : count;
     c->wide = a32 ? -1 : (int64_t)run->wide;
     c->rest = rest_of((enum bt_isa)run->isa, BT_COND_PASS);
 }
 
-static void chain_load(const struct etmv3_flow *f, struct chain *c)
+/* Instructions of the run that were executed. */
+static inline uint32_t chain_done(const struct chain *c)
+{
+    return (c->cut ? ETMV3_WIDE_BITS : code_run_count(c->run)) - c->left;
+}
+
+/* False: nothing can be followed from there. */
+static bool chain_load(const struct etmv3_flow *f, const struct flow_out *out, struct chain *c)
 {
     chain_enter(c, f->core.run);
+    if (f->done > c->left || etmv3_open(f))
+        return false;
+    c->before = NULL;
+    c->b = out->blocks + out->block_count;
     c->first = f->first;
-    c->done = f->done;
+    c->waited = f->waited;
+    c->left -= f->done;
     if (c->wide != -1)
         c->wide = f->done < ETMV3_WIDE_BITS ? (int64_t)((uint64_t)c->wide >> f->done) : 0;
-    c->branched = false;
     c->pending = f->pending;
+    return true;
 }
 
 static inline uint64_t store_block(struct bt_block *b, uint64_t first, uint64_t wide, uint64_t rest)
@@ -96,121 +109,94 @@ static inline void chain_blocks(struct chain *c, unsigned n, uint64_t cycles, ui
     c->first = c->b->first;
 }
 
-/* The run's last instruction was executed; `more` atoms follow. False: not along known links. */
-static inline bool chain_out(struct etmv3_flow *f, struct chain *c, bool passed, bool more)
+/* The way from the run's end when its last instruction passed; `more` atoms follow. NULL: not along
+ * known links, or it is not told yet: *pending. */
+static inline struct code_run *chain_way(const struct chain *c, bool more, bool *pending)
 {
-    struct code_run *run = c->run, *next;
-    unsigned way = CODE_ONWARD;
-    c->branched = false;
-    if (c->known != code_run_count(run) || run->end == CODE_END_NO_CODE)
-        return false;
-    if (passed && (run->end == CODE_END_DIRECT || run->end == CODE_END_INDIRECT)) {
-        code_note_call(&f->core.code->calls, run);
-        c->branched = true;
-        way = CODE_TAKEN;
-        if (run->end == CODE_END_INDIRECT) {
-            c->pending = true;
-            return !more;
-        }
-    }
-    next = run->next[way];
-    if (!next)
-        return false;
-    chain_enter(c, next);
-    return true;
+    struct code_run *run = c->run;
+    *pending = false;
+    if (run->end == CODE_END_DIRECT && !c->cut)
+        return run->next[CODE_TAKEN];
+    if (c->cut || run->end == CODE_END_NO_CODE)
+        return NULL;
+    *pending = run->end == CODE_END_INDIRECT && !more;
+    return run->end == CODE_END_INDIRECT ? NULL : run->next[CODE_ONWARD];
 }
 
-/* `e` instructions that passed. */
-static inline bool chain_passed(struct etmv3_flow *f, struct chain *c, unsigned e, bool more,
-                                uint64_t cycles, uint64_t each)
+/* `e` instructions passed. Returns those that have yet to be taken, the long way. */
+static inline uint32_t chain_passed(struct chain *c, struct code_calls *calls, uint32_t e,
+                                    uint64_t cycles, uint64_t each)
 {
-    while (e) {
-        unsigned left = c->known - c->done;
-        if (e < left) {
-            chain_blocks(c, e, cycles, each);
-            c->done += e;
-            c->wide >>= e;
-            c->branched = false;
-            return true;
-        }
+    while (e >= c->left) {
+        struct code_run *run = c->run, *next;
+        uint32_t left = c->left;
+        bool pending;
+        next = chain_way(c, e != left, &pending);
+        if (!next && !pending)
+            return e;
         chain_blocks(c, left, cycles, each);
-        cycles = each;
+        code_note_call(calls, run);
+        c->before = run;
         e -= left;
-        if (!chain_out(f, c, true, e || more))
-            return false;
+        if (pending) {
+            c->pending = true;
+            return 0;
+        }
+        chain_enter(c, next);
+        if (e == 0)
+            return 0;
+        cycles = each;
     }
-    return true;
+    chain_blocks(c, e, cycles, each);
+    c->left -= e;
+    c->wide >>= e;
+    return 0;
 }
 
-static inline bool chain_failed(struct etmv3_flow *f, struct chain *c, uint64_t cycles)
+/* One instruction failed. False: it has yet to be taken, the long way. */
+static inline bool chain_failed(struct chain *c, uint64_t cycles)
 {
-    if (c->done >= c->known)
+    struct code_run *run = c->run, *next = run->next[CODE_ONWARD];
+    if (c->left == 0 || (c->left == 1 && (c->cut || run->end == CODE_END_NO_CODE || !next)))
         return false;
-    uint64_t rest = rest_of((enum bt_isa)c->run->isa, BT_COND_FAIL);
+    uint64_t rest = rest_of((enum bt_isa)run->isa, BT_COND_FAIL);
     c->b->first = c->first;
     memcpy(&c->b->extent, &rest, sizeof rest);
     c->b++;
     *c->count = cycles;
     c->count += 1 & c->stride;
-    c->branched = false;
-    if (c->done + 1 == c->known)
-        return chain_out(f, c, false, true);
+    if (c->left == 1) {
+        c->before = run;
+        chain_enter(c, next);
+        return true;
+    }
     c->first += 2 + 2 * (c->wide & 1);
     c->wide >>= 1;
-    c->done++;
+    c->left--;
     return true;
 }
 
-/* False: not all of it is simple; then the chain is of no more use. `cycles`: of its first atom. */
-static inline bool chain_header(struct etmv3_flow *f, struct chain *c, const struct etmv3_header *h,
-                                uint64_t cycles)
+/* The atoms of a header; the first one has `cycles`. Returns those that have yet to be taken. */
+static inline uint32_t chain_header(struct chain *c, struct code_calls *calls,
+                                    const struct etmv3_header *h, uint64_t cycles)
 {
-    unsigned passed = h->passed, rest = h->n - h->passed; /* 0, 1, or 2 when the first failed */
+    uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
     uint64_t each = h->flags & ETMV3_W_EACH ? 1 : 0;
     for (;;) {
-        if (passed) {
-            if (!chain_passed(f, c, passed, rest != 0, cycles, each))
-                return false;
+        if (e) {
+            e = chain_passed(c, calls, e, cycles, each);
+            if (e || rest == 0)
+                return e + rest;
             cycles = each;
         }
-        if (rest == 0)
-            return true;
-        if (!chain_failed(f, c, cycles))
-            return false;
+        if (c->pending || !chain_failed(c, cycles))
+            return rest;
         if (--rest == 0)
-            return true;
+            return 0;
         cycles = each;
-        passed = !(h->value & 1);
-        rest -= passed;
+        e = ~h->value & 1;
+        rest -= e;
     }
-}
-
-/* The last instruction may be cancelled yet: its block is held. */
-static void chain_hold(struct etmv3_flow *f, struct chain *c, uint64_t cycles,
-                       const struct flow_out *out)
-{
-    const struct bt_block *b = --c->b;
-    f->held = (struct etmv3_held){.first = b->first,
-                                  .cycles = cycles,
-                                  .count = 1,
-                                  .isa = (uint8_t)bt_block_isa(b),
-                                  .cond = (uint8_t)bt_block_cond(b)};
-    if (c->branched)
-        etmv3_set_last(f, b->first, (uint32_t)bt_block_isa(b));
-    else if (b > out->blocks + out->block_count)
-        etmv3_set_last(f, b[-1].first, (uint32_t)bt_block_isa(&b[-1]));
-}
-
-static void chain_store(struct etmv3_flow *f, const struct chain *c)
-{
-    f->core.run = c->run;
-    f->core.cur.isa = c->run->isa;
-    f->core.cur.known = !c->pending;
-    f->core.cur.address = c->pending ? f->last : c->run->start;
-    f->first = c->pending ? f->last : c->first;
-    f->begin = f->done = c->pending ? 0 : c->done;
-    f->pending = c->pending;
-    f->near_index = 0;
 }
 
 /* A branch packet: where the indirect branch went, or what is known already. */
@@ -233,58 +219,136 @@ static inline bool chain_branch(struct etmv3_flow *f, struct chain *c, struct et
     return true;
 }
 
-void etmv3_follow_cycles(struct etmv3_flow *f, struct etmv3_bytes *bytes, struct flow_out *out)
+/* An exception, or the exit from one. False: it is something else. */
+static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
+                            struct flow_out *out)
 {
-    struct etmv3_bytes in = *bytes;
+    const struct etmv3_origin from = {
+        .address = (uint32_t)c->first, .isa = c->run->isa, .known = !c->pending};
+    if (in->at == in->end || in->left)
+        return false;
+    if (*in->at == ETMV3_EXC_EXIT)
+        return etmv3_unsettled(in) && etmv3_follow_return(f, in, c->b - 1, out);
+    struct code_run *run = etmv3_follow_exception(f, in, &from, out);
+    if (!run)
+        return false;
+    c->pending = false;
+    chain_enter(c, run);
+    return true;
+}
+
+/* What was put out last. A branch that was taken counts while it is held, an instruction that
+ * failed, or did not end its run, does not. */
+static void chain_last(struct etmv3_flow *f, const struct chain *c, bool hold,
+                       const struct bt_block *base)
+{
+    const struct bt_block *b = c->b;
+    if (hold && f->branched != ETMV3_BRANCHED_DIRECT)
+        b--;
+    if (b > base)
+        etmv3_set_last(f, b[-1].first, bt_block_isa(b - 1));
+}
+
+/* The latest instruction was a branch that was taken. */
+static bool chain_taken(const struct chain *c)
+{
+    if (c->pending)
+        return true;
+    return chain_done(c) == 0 && c->before && bt_block_cond(c->b - 1) == BT_COND_PASS &&
+           (c->before->end == CODE_END_DIRECT || c->before->end == CODE_END_INDIRECT);
+}
+
+static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
+                        uint64_t last, struct flow_out *out)
+{
+    bool hold = etmv3_unsettled(in);
+    if (in->atoms)
+        f->branched = hold && chain_taken(c) ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
+    chain_last(f, c, hold, out->blocks + out->block_count);
+    if (hold)
+        etmv3_follow_hold(f, in, --c->b, last, out);
+    if (in->branched == in->at)
+        f->branched = ETMV3_BRANCHED_PACKET;
+    f->core.run = c->run;
+    f->core.cur.isa = c->run->isa;
+    f->core.cur.known = !c->pending;
+    f->core.cur.address = c->pending ? f->last : c->run->start;
+    f->first = c->pending ? f->last : c->first;
+    f->begin = f->done = c->pending ? 0 : chain_done(c);
+    f->pending = c->pending;
+    f->near_index = 0;
+    f->waited = c->waited;
+    f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
+    etmv3_emitted(f, out, c->b, (size_t)(c->b - (out->blocks + out->block_count)));
+}
+
+/* Goes on until `bytes` or `out` ends, or something is not simple. Returns the cycles of the latest
+ * instruction. On its own, and on copies: so that compilers keep them in registers. */
+static __attribute__((noinline)) uint64_t follow(struct etmv3_flow *f, struct chain *chain,
+                                                 struct etmv3_bytes *bytes, uint64_t last,
+                                                 struct flow_out *out)
+{
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     uint8_t version = (uint8_t)(1u << f->config.version_minor);
-    uint64_t unwanted[2 * ATOMS_MAX], waited = f->waited, total = 0, atoms = 0, last = 0;
-    struct chain c;
-    uint8_t branched = f->branched;
-    chain_load(f, &c);
-    if (c.done > c.known || etmv3_open(f))
-        return;
-    c.b = out->blocks + out->block_count;
-    c.count = out->cycles ? out->cycles + out->block_count : unwanted;
-    c.stride = out->cycles ? SIZE_MAX : 0;
+    struct code_calls *calls = &f->core.code->calls;
+    struct etmv3_bytes in = *bytes;
+    struct chain c = *chain;
+    uint64_t total = 0;
     while (in.at < in.end && c.b <= limit) {
         if (!etmv3_is_pheader(*in.at)) {
             if (!chain_branch(f, &c, &in))
                 break;
-            branched = ETMV3_BRANCHED_PACKET;
+            in.branched = in.at;
             continue;
         }
         const struct etmv3_header *h = &etmv3_cycle_headers[*in.at >> 1 & 63];
         if (!(h->versions & version) || (c.pending && h->n))
             break;
-        if (h->n) {
-            if (etmv3_holding(f)) {
-                etmv3_release(f, out);
-                c.b = out->blocks + out->block_count;
-                c.count = out->cycles ? out->cycles + out->block_count : unwanted;
-            }
-            struct chain saved = c;
-            if (!chain_header(f, &c, h, waited + h->before)) {
-                c = saved;
-                break;
-            }
-            atoms += h->n;
-            last = h->n == 1 ? waited + h->before : h->flags & ETMV3_W_EACH ? 1 : 0;
-            waited = 0;
-            branched = c.branched ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
-        } else {
-            waited += h->before;
-        }
+        uint64_t cycles = c.waited + h->before;
         total += h->cycles;
+        c.waited = cycles;
+        if (h->n == 0) {
+            in.branched += in.branched == in.at; /* still the latest but for this */
+            in.at++;
+            continue;
+        }
+        if (in.holding) {
+            etmv3_release(f, out);
+            c.b = out->blocks + out->block_count;
+            c.count = out->cycles ? out->cycles + out->block_count : c.count;
+            in.holding = false;
+        }
         in.at++;
+        uint32_t left = chain_header(&c, calls, h, cycles);
+        uint32_t done = h->n - left;
+        uint64_t each = h->flags & ETMV3_W_EACH ? 1 : 0;
+        in.atoms += done;
+        if (done) {
+            last = done == 1 ? cycles : each;
+            c.waited = 0;
+        }
+        if (left) {
+            c.waited -= done ? 0 : each; /* each atom brings its own */
+            etmv3_leave(&in, left, h);
+            break;
+        }
     }
-    *bytes = in;
-    if (atoms)
-        chain_hold(f, &c, last, out);
-    chain_store(f, &c);
-    f->waited = waited;
-    f->branched = branched;
-    f->since = atoms + f->since > 1 ? 2 : (uint8_t)(atoms + f->since);
     f->core.cycles += total;
-    etmv3_emitted(f, out, c.b, (size_t)(c.b - (out->blocks + out->block_count)));
+    *chain = c;
+    *bytes = in;
+    return last;
+}
+
+void etmv3_follow_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+{
+    uint64_t unwanted[2 * ATOMS_MAX], last = 0;
+    struct chain c;
+    if (!chain_load(f, out, &c))
+        return;
+    c.count = out->cycles ? out->cycles + out->block_count : unwanted;
+    c.stride = out->cycles ? SIZE_MAX : 0;
+    do
+        last = follow(f, &c, in, last, out);
+    while (chain_interrupt(f, &c, in, out));
+    chain_store(f, &c, in, last, out);
 }
