@@ -123,7 +123,7 @@ static bool atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
     k->n = h->n;
     k->value = h->value;
     k->cycles = h->cycles;
-    k->flags = h->flags;
+    k->flags = etmv3_header_flags(h);
     return !p->config.data_only && (h->versions >> p->config.version_minor & 1);
 }
 
@@ -352,7 +352,7 @@ static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
                                        .value = h->value,
                                        .cycles = h->cycles,
                                        .size = 1,
-                                       .flags = h->flags,
+                                       .flags = etmv3_header_flags(h),
                                        .kind = ETMV3_ATOM,
                                        .n = h->n};
             at++;

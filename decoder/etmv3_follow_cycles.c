@@ -181,7 +181,7 @@ static inline uint32_t chain_header(struct chain *c, struct code_calls *calls,
                                     const struct etmv3_header *h, uint64_t cycles)
 {
     uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
-    uint64_t each = h->flags & ETMV3_W_EACH ? 1 : 0;
+    uint64_t each = h->each;
     for (;;) {
         if (e) {
             e = chain_passed(c, calls, e, cycles, each);
@@ -282,31 +282,55 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
     etmv3_emitted(f, out, c->b, (size_t)(c->b - (out->blocks + out->block_count)));
 }
 
-/* Goes on until `bytes` or `out` ends, or something is not simple. Returns the cycles of the latest
- * instruction. On its own, and on copies: so that compilers keep them in registers. */
-static __attribute__((noinline)) uint64_t follow(struct etmv3_flow *f, struct chain *chain,
-                                                 struct etmv3_bytes *bytes, uint64_t last,
-                                                 struct flow_out *out)
+/* The latest instructions: those of a header but for the last `left`, and the cycles of the first
+ * of them. */
+struct latest {
+    const struct etmv3_header *h; /* NULL: there were none */
+    uint64_t cycles;
+    uint32_t left;
+};
+
+/* Cycles of the last one of them. */
+static uint64_t latest_cycles(const struct latest *l)
+{
+    return l->h && l->h->n - l->left > 1 ? l->h->each : l->cycles;
+}
+
+/* The last `left` atoms of a header have yet to be taken: the rest of it makes a packet. */
+static void leave(struct chain *c, struct etmv3_bytes *in, struct latest *latest,
+                  const struct etmv3_header *h, uint32_t left)
+{
+    uint32_t done = h->n - left;
+    etmv3_leave(in, left, h);
+    in->atoms += done;
+    if (done)
+        *latest = (struct latest){h, c->waited, left};
+    c->waited = done ? 0 : c->waited - h->each; /* each atom brings its own */
+}
+
+/* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
+ * that compilers keep them in registers. */
+static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain *chain,
+                                             struct etmv3_bytes *bytes, struct latest *latest,
+                                             struct flow_out *out)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     uint8_t version = (uint8_t)(1u << f->config.version_minor);
     struct code_calls *calls = &f->core.code->calls;
     struct etmv3_bytes in = *bytes;
     struct chain c = *chain;
-    uint64_t total = 0;
     while (in.at < in.end && c.b <= limit) {
-        if (!etmv3_is_pheader(*in.at)) {
+        if (c.pending || !etmv3_is_pheader(*in.at)) {
             if (!chain_branch(f, &c, &in))
                 break;
             in.branched = in.at;
             continue;
         }
         const struct etmv3_header *h = &etmv3_cycle_headers[*in.at >> 1 & 63];
-        if (!(h->versions & version) || (c.pending && h->n))
+        if (!(h->versions & version))
             break;
-        uint64_t cycles = c.waited + h->before;
-        total += h->cycles;
-        c.waited = cycles;
+        f->core.cycles += h->cycles;
+        c.waited += h->before;
         if (h->n == 0) {
             in.branched += in.branched == in.at; /* still the latest but for this */
             in.at++;
@@ -319,36 +343,31 @@ static __attribute__((noinline)) uint64_t follow(struct etmv3_flow *f, struct ch
             in.holding = false;
         }
         in.at++;
-        uint32_t left = chain_header(&c, calls, h, cycles);
-        uint32_t done = h->n - left;
-        uint64_t each = h->flags & ETMV3_W_EACH ? 1 : 0;
-        in.atoms += done;
-        if (done) {
-            last = done == 1 ? cycles : each;
-            c.waited = 0;
-        }
+        uint32_t left = chain_header(&c, calls, h, c.waited);
         if (left) {
-            c.waited -= done ? 0 : each; /* each atom brings its own */
-            etmv3_leave(&in, left, h);
+            leave(&c, &in, latest, h, left);
             break;
         }
+        in.atoms += h->n;
+        latest->h = h;
+        latest->cycles = c.waited;
+        c.waited = 0;
     }
-    f->core.cycles += total;
     *chain = c;
     *bytes = in;
-    return last;
 }
 
 void etmv3_follow_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    uint64_t unwanted[2 * ATOMS_MAX], last = 0;
+    uint64_t unwanted[2 * ATOMS_MAX];
+    struct latest latest = {0};
     struct chain c;
     if (!chain_load(f, out, &c))
         return;
     c.count = out->cycles ? out->cycles + out->block_count : unwanted;
     c.stride = out->cycles ? SIZE_MAX : 0;
     do
-        last = follow(f, &c, in, last, out);
+        follow(f, &c, in, &latest, out);
     while (chain_interrupt(f, &c, in, out));
-    chain_store(f, &c, in, last, out);
+    chain_store(f, &c, in, latest_cycles(&latest), out);
 }

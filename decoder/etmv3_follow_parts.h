@@ -32,7 +32,7 @@ static inline void etmv3_leave(struct etmv3_bytes *in, uint32_t left, const stru
 {
     in->left = left;
     in->value = h->value & ((1u << left) - 1);
-    in->flags = h->flags;
+    in->flags = etmv3_header_flags(h);
 }
 
 /* The block of the latest instruction, if that ended one, is to be held. */

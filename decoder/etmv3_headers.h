@@ -6,13 +6,14 @@
 #include "decoder/etmv3.h"
 
 struct etmv3_header {
-    uint16_t flags;   /* ETMV3_W_EACH or none */
     uint8_t versions; /* bit v: it has this meaning in ETMv3.v; 0: reserved */
     uint8_t n;        /* atoms */
     uint8_t value;    /* of the atoms as in struct etmv3_packet */
     uint8_t cycles;   /* W atoms */
     uint8_t before;   /* those that stand before the first atom */
     uint8_t passed;   /* E atoms before the first N */
+    uint8_t head;     /* atoms up to the first N, with it */
+    uint8_t each;     /* 1: a W before each atom */
 };
 
 /* Index: (header - 0x80) / 2. */
@@ -23,6 +24,12 @@ extern const struct etmv3_header etmv3_cycle_headers[ETMV3_HEADERS];
 static inline bool etmv3_is_pheader(uint8_t byte)
 {
     return (byte & 0x81) == 0x80;
+}
+
+/* ETMV3_* of its packet. */
+static inline uint16_t etmv3_header_flags(const struct etmv3_header *h)
+{
+    return h->each ? ETMV3_W_EACH : 0;
 }
 
 static inline const struct etmv3_header *etmv3_header_table(const struct etmv3_config *config)
