@@ -7,6 +7,7 @@
 #define DEFAULT_MAX_RUNS (1u << 20)
 #define VIEWS_MAX        64
 #define HASH_MIN         1024
+#define CACHE_LINE       64 /* bytes; CODE_RUN_CHUNK runs are a multiple of it */
 
 struct code_view {
     const struct code_region **regions; /* best first */
@@ -304,7 +305,7 @@ static struct code_run *run_alloc(struct code_cache *cache)
         if (!grown)
             return NULL;
         cache->chunks = grown;
-        grown[chunk] = malloc(CODE_RUN_CHUNK * sizeof **grown);
+        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RUN_CHUNK * sizeof **grown);
         if (!grown[chunk])
             return NULL;
         cache->chunk_count++;

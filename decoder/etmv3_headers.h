@@ -29,7 +29,7 @@ static inline bool etmv3_is_pheader(uint8_t byte)
 /* ETMV3_* of its packet. */
 static inline uint16_t etmv3_header_flags(const struct etmv3_header *h)
 {
-    return h->each ? ETMV3_W_EACH : 0;
+    return (uint16_t)(h->each * ETMV3_W_EACH);
 }
 
 static inline const struct etmv3_header *etmv3_header_table(const struct etmv3_config *config)
