@@ -44,5 +44,11 @@ $(B)/release/tests/usb/client/usb_client.o: private CFLAGS += $(shell pkg-config
 $(USB_CLIENT): $(B)/release/tests/usb/client/usb_client.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libusb-1.0)
 
+FTDI_CLIENT := $(B)/release/ftdi_client
+$(B)/release/tests/usb/client/ftdi_client.o: private CFLAGS += \
+    $(shell pkg-config --cflags libftdi1 libusb-1.0)
+$(FTDI_CLIENT): $(B)/release/tests/usb/client/ftdi_client.o
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libftdi1 libusb-1.0)
+
 .PHONY: usb-tests
-usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT)
+usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT) $(FTDI_CLIENT)

@@ -8,6 +8,9 @@
 
 const char umock_options_usage[] =
     "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
+    "  --probe cmsis-dap|ftdi  ftdi: an FT2232H\n"
+    "  --layout NAME    of an FTDI board: minimodule, minimodule-swd, kt-link, flyswatter2\n"
+    "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
     "  --v1             HID probe, else v2 with bulk endpoints\n"
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
@@ -24,7 +27,7 @@ const char umock_options_usage[] =
     "  --control PATH   socket for faults and the cable while the command runs\n"
     "  --report FILE    counters of what the command did, when it is done\n";
 
-enum { CORE = 256, PLUGIN, TRUTH, ITM, ETB_WORDS, SINK, FLASH, CONTROL };
+enum { CORE = 256, PLUGIN, TRUTH, ITM, ETB_WORDS, SINK, FLASH, CONTROL, PROBE, LAYOUT, CHAIN };
 
 static int parse_core(struct umock_options *o, const char *text)
 {
@@ -55,6 +58,23 @@ static int parse_sink(struct umock_options *o, const char *text)
     return o->board.no_etb || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
+static int parse_ftdi(struct umock_options *o, int option, char *text)
+{
+    switch (option) {
+    case PROBE:
+        o->ftdi = strcmp(text, "ftdi") == 0;
+        return o->ftdi || strcmp(text, "cmsis-dap") == 0 ? 0 : -1;
+    case LAYOUT:
+        o->layout = ftdi_layout_find(text);
+        return o->layout ? 0 : -1;
+    case CHAIN:
+        o->chain = text;
+        return 0;
+    default:
+        return -1;
+    }
+}
+
 static int parse_board(struct umock_options *o, int option, char *text)
 {
     switch (option) {
@@ -80,7 +100,7 @@ static int parse_board(struct umock_options *o, int option, char *text)
         o->control = text;
         return 0;
     default:
-        return -1;
+        return parse_ftdi(o, option, text);
     }
 }
 
@@ -146,6 +166,9 @@ static const char *built_plugin(struct umock_options *o)
 int umock_options_parse(struct umock_options *o, int argc, char **argv)
 {
     static const struct option options[] = {
+        {"probe", required_argument, NULL, PROBE},
+        {"layout", required_argument, NULL, LAYOUT},
+        {"chain", required_argument, NULL, CHAIN},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},

@@ -4,7 +4,7 @@
 #define TESTS_USB_UMOCK_OPTIONS_H
 
 #include "tests/usb/core_qemu.h"
-#include "tests/usb/usb_device.h"
+#include "tests/usb/usb_ftdi.h"
 
 /* Texts point into the argument list, but for the machine's name. */
 struct umock_options {
@@ -18,7 +18,10 @@ struct umock_options {
     const char *report;
     const char *control;
     bool hid;
-    int command; /* index of the first word of the command */
+    bool ftdi;
+    const struct ftdi_layout *layout; /* NULL: the default */
+    const char *chain;                /* NULL: the DAP alone */
+    int command;                      /* index of the first word of the command */
 };
 
 extern const char umock_options_usage[];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled CMSIS-DAP probe
- * on USB, and so do the processes that it starts. Exits with the command's code (124: killed by a
- * signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the probe is plugged into the
- * kernel's virtual USB host instead.
+ * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled probe on USB,
+ * CMSIS-DAP or FTDI, and so do the processes that it starts. Exits with the command's code (124:
+ * killed by a signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the probe is
+ * plugged into the kernel's virtual USB host instead.
  */
 #include <glib-unix.h>
 #include <signal.h>
@@ -100,25 +100,43 @@ static gboolean on_trace(gint fd, GIOCondition condition, gpointer data)
     return core->link.dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
-static int run_bed(struct umock_options *o, struct probe_board *board, char **command)
+static int run_bed(struct umock_options *o, struct usb_device *device, char **command)
 {
-    struct usb_probe usb;
     struct umock_bed bed;
     struct umock_control *control = NULL;
     int code = EXIT_BED;
-    usb_probe_init(&usb, board, o->hid);
-    usb.device.faults = o->usb;
-    bool open = umock_bed_open(&bed, &usb.device) == 0;
+    device->faults = o->usb;
+    bool open = umock_bed_open(&bed, device) == 0;
     if (open && o->control && !(control = umock_control_new(o->control, &bed)))
         perror(o->control);
     if (open && (control || !o->control))
         code = run_command(command);
-    if (o->report && write_report(o->report, &usb.device) < 0) {
+    if (o->report && write_report(o->report, device) < 0) {
         perror(o->report);
         code = EXIT_BED;
     }
     umock_control_free(control);
     umock_bed_close(&bed);
+    return code;
+}
+
+static int run_probe(struct umock_options *o, struct probe_board *board, char **command)
+{
+    struct usb_probe usb;
+    usb_probe_init(&usb, board, o->hid);
+    return run_bed(o, &usb.device, command);
+}
+
+static int run_ftdi(struct umock_options *o, struct probe_board *board, char **command)
+{
+    const struct usb_ftdi_options options = {.layout = o->layout, .chain = o->chain};
+    struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
+    int code = EXIT_BED;
+    if (usb_ftdi_init(usb, board, &options) < 0)
+        fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
+    else
+        code = run_bed(o, &usb->device, command);
+    g_free(usb);
     return code;
 }
 
@@ -132,7 +150,7 @@ static int run_board(struct umock_options *o, char **command)
         struct core_qemu *core = board->system.core.ctx;
         if (o->qemu.machine)
             g_unix_fd_add(core->link.trace, G_IO_IN, on_trace, board);
-        code = run_bed(o, board, command);
+        code = o->ftdi ? run_ftdi(o, board, command) : run_probe(o, board, command);
     }
     probe_board_release(board);
     g_free(board);
