@@ -100,9 +100,10 @@ def check_session(shell, block):
     commands, shown = parts[0::2], parts[1::2]
     expect(commands[0].startswith("target "), f"session begins with '{commands[0]}'")
     connect = commands[0].rsplit(" ", 1)[0]
-    session = gdb(server.port, commands[1:], connect=connect,
-                  elf=ROOT / "configs/virtual/crash-a9.elf",
-                  before=[f"directory {ROOT / 'configs/virtual'}"])
+    sources = ROOT / ("tests/demo" if "tests/demo" in shell.line else "configs/virtual")
+    program = "crash.elf" if "tests/demo" in shell.line else "crash-a9.elf"
+    session = gdb(server.port, commands[1:], connect=connect, elf=sources / program,
+                  before=[f"directory {sources}"])
     for command, text, output in zip(commands, shown, session.outputs):
         compare(lines_of(text), lines_of(output), f"'{command}'")
 
