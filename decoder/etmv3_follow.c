@@ -88,8 +88,8 @@ bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const str
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, offset_of(in));
     e->position = position_of(f, in);
     flow_event_address(e, bt_block_last(b), bt_block_isa(b));
-    in->branched += in->branched == in->at; /* still the latest but for this */
-    in->at++;
+    if (in->branched == in->at++) /* still the latest but for this */
+        in->branched = in->at;
     return true;
 }
 

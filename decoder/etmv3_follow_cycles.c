@@ -332,8 +332,8 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain 
         f->core.cycles += h->cycles;
         c.waited += h->before;
         if (h->n == 0) {
-            in.branched += in.branched == in.at; /* still the latest but for this */
-            in.at++;
+            if (in.branched == in.at++) /* still the latest but for this */
+                in.branched = in.at;
             continue;
         }
         if (in.holding) {
