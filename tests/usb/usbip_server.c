@@ -220,7 +220,10 @@ static bool look(struct usbip_server *s)
 
 bool usbip_server_poll(struct usbip_server *s)
 {
-    while (look(s)) {
-    }
+    unsigned still = 0;
+    /* An IN transfer that got its first packets still waits, but a device with full buffers can go
+     * on: that shows in the next look. */
+    while (still < 2)
+        still = look(s) ? 0 : still + 1;
     return s->waiting_count > 0;
 }
