@@ -106,7 +106,6 @@ int recover_new(struct recover **out, const struct recover_window *window)
     r->read = window->read;
     r->context = window->context;
     r->big_endian = window->big_endian;
-    r->saved_words = window->infer & RECOVER_INFER_ABI;
     error = recover_build(r, window);
     if (!error) {
         settle(r);
@@ -208,40 +207,6 @@ static bool word_in(const struct recover *r, const struct recover_memory_state *
     return true;
 }
 
-/* The word was pushed by the instruction before that state, and is still on the stack at the
- * position. */
-static bool is_pushed(const struct recover *r, uint32_t state, size_t position, uint32_t address)
-{
-    struct recover_answer above, below, now;
-    return state && recover_register(r, state - 1, 13, &above) &&
-           recover_register(r, state, 13, &below) && recover_register(r, position, 13, &now) &&
-           address >= below.value && address < above.value && address >= now.value;
-}
-
-/*
- * A register saved on the stack keeps its value until it is taken back, whatever is written to
- * addresses that are not known: assumed, and only where it was found unchanged afterwards.
- */
-static bool saved_word(const struct recover *r, const struct recover_memory_state *m,
-                       size_t position, uint32_t address, struct recover_answer *answer)
-{
-    const struct recover_record *before, *after;
-    struct recover_answer then = {0};
-    uint32_t present = 0;
-    if (!recover_memory_between(m, (uint32_t)position, address, &before, &after) ||
-        !answer_of(r, before->value, answer) || !is_pushed(r, before->from, position, address))
-        return false;
-    if (after && !answer_of(r, after->value, &then))
-        return false;
-    if (!after && (!r->read || r->read(r->context, address, &present) != RECOVER_MEMORY_RAM))
-        return false;
-    if ((after ? then.value : present) != answer->value)
-        return false;
-    answer->how = RECOVER_CALL;
-    answer->inferred = true;
-    return true;
-}
-
 bool recover_word(const struct recover *r, size_t position, uint32_t address,
                   struct recover_answer *answer)
 {
@@ -251,16 +216,10 @@ bool recover_word(const struct recover *r, size_t position, uint32_t address,
     if (word_in(r, &r->proved, position, address, answer))
         return true;
     /* Which stores hit the word may rest on assumptions, so the answer does. */
-    if (r->pair_count && word_in(r, &r->memory, position, address, answer)) {
-        answer->inferred = true;
-        return true;
-    }
-    *answer = (struct recover_answer){.step = UINT32_MAX};
-    if (r->saved_words && (saved_word(r, &r->proved, position, address, answer) ||
-                           (r->pair_count && saved_word(r, &r->memory, position, address, answer))))
-        return true;
-    *answer = (struct recover_answer){.step = UINT32_MAX};
-    return false;
+    if (!r->pair_count || !word_in(r, &r->memory, position, address, answer))
+        return false;
+    answer->inferred = true;
+    return true;
 }
 
 bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value)

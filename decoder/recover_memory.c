@@ -270,45 +270,6 @@ void recover_memory_keep(struct recover *r)
     r->memory.clobber_count = r->memory.clobber_max = 0;
 }
 
-/* Number of records at or before the word at that state. */
-static size_t records_up_to(const struct recover_memory_state *m, uint32_t address,
-                            uint32_t position)
-{
-    size_t low = 0, high = m->record_count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        const struct recover_record *x = &m->records[mid];
-        if (x->address < address || (x->address == address && x->from <= position))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static bool is_clobber(const struct recover_memory_state *m, uint32_t state)
-{
-    size_t low = 0, high = m->clobber_count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (m->clobbers[mid] < state)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < m->clobber_count && m->clobbers[low] == state;
-}
-
-bool recover_memory_between(const struct recover_memory_state *m, uint32_t position,
-                            uint32_t address, const struct recover_record **before,
-                            const struct recover_record **after)
-{
-    size_t at = records_up_to(m, address, position);
-    *after = at < m->record_count && m->records[at].address == address ? &m->records[at] : NULL;
-    *before = at && m->records[at - 1].address == address ? &m->records[at - 1] : NULL;
-    return *before && (!*after || is_clobber(m, (*after)->from));
-}
-
 /*
  * The value of the word at that state, or (value 0) its present contents. Without a record the
  * word was not written by a known store from there to the end, nor by one that may write
@@ -319,13 +280,21 @@ bool recover_memory_find(const struct recover *r, const struct recover_memory_st
 {
     uint32_t word;
     enum recover_memory kind = r->read ? r->read(r->context, address, &word) : RECOVER_MEMORY_OTHER;
+    size_t low = 0, high = m->record_count;
     *value = 0;
     if (kind == RECOVER_MEMORY_OTHER)
         return false;
     *present = word;
     if (kind == RECOVER_MEMORY_CONST)
         return true;
-    size_t low = records_up_to(m, address, position);
+    while (low < high) { /* first record behind (address, position) */
+        size_t mid = (low + high) / 2;
+        const struct recover_record *x = &m->records[mid];
+        if (x->address < address || (x->address == address && x->from <= position))
+            low = mid + 1;
+        else
+            high = mid;
+    }
     if (low && m->records[low - 1].address == address && m->records[low - 1].to >= position) {
         *value = m->records[low - 1].value;
         return true;

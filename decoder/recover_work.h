@@ -108,7 +108,6 @@ struct recover {
     size_t count;
     unsigned rounds;
     bool big_endian;
-    bool saved_words; /* RECOVER_INFER_ABI: see recover_word() */
 };
 
 /* Grows an array to hold one more; sets rules.nomem when that fails. */
@@ -127,14 +126,5 @@ void recover_memory_keep(struct recover *r);
 /* Looks in one of the two states: *value is the word's value, or 0 if it is *present. */
 bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
                          uint32_t position, uint32_t address, uint32_t *value, uint32_t *present);
-
-/*
- * What is known of a word before and after a state at which it is not, because something may have
- * written anywhere. *after is NULL if no access follows. False: it was written by a known store in
- * between, or nothing is known before.
- */
-bool recover_memory_between(const struct recover_memory_state *m, uint32_t position,
-                            uint32_t address, const struct recover_record **before,
-                            const struct recover_record **after);
 
 #endif
