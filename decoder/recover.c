@@ -74,9 +74,10 @@ static bool contradicted(const struct recover *r, const struct recover_pair *p)
     return false;
 }
 
-static void infer(struct recover *r, bool align)
+static void infer(struct recover *r, bool align, bool keep_saved)
 {
     r->rules.inferring = true;
+    r->keep_saved = keep_saved;
     if (align)
         rules_align_frames(&r->rules);
     for (size_t i = r->pair_count; i-- > 0;) {
@@ -111,8 +112,8 @@ int recover_new(struct recover **out, const struct recover_window *window)
         settle(r);
         recover_memory_keep(r);
         bool align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;
-        if (r->pair_count || align)
-            infer(r, align);
+        if (r->pair_count || window->infer)
+            infer(r, align, window->infer & RECOVER_INFER_ABI);
         recover_memory_finish(r);
     }
     if (error || r->rules.nomem) {

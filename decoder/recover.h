@@ -38,7 +38,7 @@ enum recover_memory {
 /* Kind of the aligned word at `address`, and its value as an ordinary word load gives it. */
 typedef enum recover_memory recover_read_fn(void *context, uint32_t address, uint32_t *value);
 
-#define RECOVER_INFER_ABI 1u /* calls keep SP and r4-r11 */
+#define RECOVER_INFER_ABI 1u /* calls keep SP and r4-r11; stores spare what is saved */
 #define RECOVER_INFER_EXCEPTION                                                                    \
     2u /* handlers give back what they interrupted; CCR.STKALIGN is set */
 #define RECOVER_INFER_ALL 3u

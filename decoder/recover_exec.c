@@ -2,6 +2,8 @@
 /* One instruction's effect as rules and accesses. */
 #include "decoder/recover_build.h"
 
+#define SAVED_REGS 0x4ff0u /* r4-r11, LR: pushed to be given back */
+
 static uint32_t make(struct build *b, enum rule_op op, uint32_t a, uint32_t x, uint32_t c,
                      uint32_t k)
 {
@@ -206,10 +208,23 @@ static void transfer(struct build *b, const struct insn_effect *e, unsigned reg,
                                             : e->exclusive ? ACCESS_KILL
                                                            : ACCESS_STORE,
                                             base, offset, data);
-    if (a) {
-        a->width = e->width;
-        a->sign = e->sign;
-    }
+    if (!a)
+        return;
+    a->width = e->width;
+    a->sign = e->sign;
+    a->stack = e->rn == 13;
+    if (e->load)
+        a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15;
+    else
+        a->saved = a->stack && e->writeback && SAVED_REGS >> reg & 1;
+}
+
+static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)
+{
+    struct recover_access *a =
+        build_access(b, ACCESS_STORE, base, offset, rules_value(&b->r->rules));
+    if (a)
+        a->stack = stack;
 }
 
 static void memory(struct build *b, const struct insn_effect *e)
@@ -223,7 +238,7 @@ static void memory(struct build *b, const struct insn_effect *e)
         moved = make(b, RULE_ADD, base, 0, 0, (uint32_t)e->delta);
     if (e->words) {
         for (unsigned i = 0; i < e->words && !e->load; i++)
-            build_access(b, ACCESS_STORE, base, at + 4 * i, rules_value(&b->r->rules));
+            store_float(b, base, at + 4 * i, e->rn == 13);
     } else if (list) {
         for (unsigned reg = 0; reg < 16; reg++) {
             if (!(list >> reg & 1))

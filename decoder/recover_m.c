@@ -25,10 +25,21 @@ static enum build_float outer(const struct build *b)
     return b->nesting < BUILD_NESTING ? (enum build_float)b->outer[b->nesting] : BUILD_FLOAT_MAYBE;
 }
 
+/* An access of the core itself. */
+static void stack(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
+                  uint32_t data, bool saved)
+{
+    struct recover_access *a = build_access(b, kind, base, offset, data);
+    if (!a)
+        return;
+    a->stack = true;
+    a->saved = saved;
+}
+
 static void fill_frame(struct build *b, uint32_t base)
 {
     for (uint32_t i = 0; i < FLOAT_WORDS; i++)
-        build_access(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules));
+        stack(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules), false);
 }
 
 /* The eight words at the exception's frame; those loaded become the registers. */
@@ -39,15 +50,17 @@ static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt
     uint32_t loaded[6];
     for (unsigned i = 0; i < 6; i++) {
         loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
-        build_access(b, kind, base, i * 4, loaded[i]);
+        stack(b, kind, base, i * 4, loaded[i], true);
     }
+    if (!entry)
+        stack(b, kind, base, 24, rules_value(&b->r->rules), true);
     if (entry) {
         uint32_t pc = entry->flags & BT_EVENT_HAS_ADDRESS
                           ? rules_constant(&b->r->rules, (uint32_t)entry->address, b->step)
                           : 0;
-        build_access(b, kind, base, 24, pc);
+        stack(b, kind, base, 24, pc, true);
     }
-    build_access(b, kind, base, 28, xpsr);
+    stack(b, kind, base, 28, xpsr, true);
     for (unsigned i = 0; i < 6 && !entry; i++)
         build_assign(b, order[i], loaded[i]);
 }

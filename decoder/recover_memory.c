@@ -55,13 +55,21 @@ static void refresh(struct recover *r, struct recover_cell *c)
     struct recover_memory_state *m = &r->memory;
     if (c->round != m->round) {
         c->round = m->round;
-        c->version = c->from = c->epoch = 0;
+        c->version = c->from = c->since = c->epoch = 0;
+        c->saved = false;
     }
     if (c->epoch == m->clobber_count)
         return;
+    if (c->epoch < m->stack_epoch)
+        c->since = m->clobbers[m->stack_epoch - 1];
+    if (c->epoch >= m->hard_epoch && c->saved) {
+        c->epoch = (uint32_t)m->clobber_count;
+        return;
+    }
     record(r, c, m->clobbers[c->epoch]);
     c->epoch = (uint32_t)m->clobber_count;
     c->version = 0;
+    c->saved = false;
     c->from = m->clobbers[m->clobber_count - 1];
 }
 
@@ -81,12 +89,18 @@ static struct recover_cell *cell(struct recover *r, uint32_t address)
     return c;
 }
 
-static void clobber(struct recover *r, uint32_t when)
+static void clobber(struct recover *r, uint32_t when, const struct recover_access *a)
 {
+    bool hard = a->kind == ACCESS_CLOBBER || !r->keep_saved;
     struct recover_memory_state *m = &r->memory;
-    if (recover_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
-                     sizeof *m->clobbers))
-        m->clobbers[m->clobber_count++] = when;
+    if (!recover_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
+                      sizeof *m->clobbers))
+        return;
+    m->clobbers[m->clobber_count++] = when;
+    if (hard)
+        m->hard_epoch = m->clobber_count;
+    if (hard || a->stack)
+        m->stack_epoch = m->clobber_count;
 }
 
 static uint32_t word_value(struct recover *r, uint32_t *value)
@@ -100,7 +114,8 @@ static void replace(struct recover *r, struct recover_cell *c, uint32_t version,
 {
     record(r, c, when);
     c->version = version;
-    c->from = when;
+    c->from = c->since = when;
+    c->saved = false;
 }
 
 static uint32_t field_of(const struct recover *r, const struct recover_access *a, uint32_t address)
@@ -143,8 +158,15 @@ static void load(struct recover *r, struct recover_access *a, struct recover_cel
                 word);
         return;
     }
-    if (!c->version)
+    if (!c->version) {
         c->version = whole ? a->data : word_value(r, &a->word);
+        if (a->saved && c->since < c->from) /* it was there since it was saved */
+            c->from = c->since;
+    }
+    if (a->saved) {
+        c->saved = false;
+        c->since = a->when;
+    }
     if (whole) {
         if (c->version != a->data && a->linked != c->version)
             rules_equal(&r->rules, a->data, c->version, a->step, how);
@@ -166,6 +188,7 @@ static void store(struct recover *r, struct recover_access *a, struct recover_ce
     uint32_t old = c->version;
     if (a->width == 4) {
         replace(r, c, a->data ? a->data : word_value(r, &a->word), a->when);
+        c->saved = a->saved && r->keep_saved;
         return;
     }
     word_value(r, &a->word);
@@ -199,7 +222,7 @@ static void visit(struct recover *r, struct recover_access *a)
         return;
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
         if (a->kind != ACCESS_LOAD)
-            clobber(r, a->when);
+            clobber(r, a->when, a);
         return;
     }
     uint32_t address = values[a->base].number + a->offset;
@@ -224,6 +247,7 @@ bool recover_memory_round(struct recover *r)
     m->round++;
     m->record_count = 0;
     m->clobber_count = 0;
+    m->hard_epoch = m->stack_epoch = 0;
     for (size_t i = 0; i < m->access_count && !r->rules.nomem; i++)
         visit(r, &m->accesses[i]);
     for (size_t i = 0; i < m->cell_max && !r->rules.nomem; i++) {

@@ -40,6 +40,8 @@ struct recover_access {
     uint8_t kind;    /* enum access_kind */
     uint8_t width;
     bool sign;
+    bool stack; /* SP is the base */
+    bool saved; /* saves a register that belongs to the caller, or gives it back */
 };
 
 /* The word at `address` is `value` in the states from..to. */
@@ -54,10 +56,12 @@ struct recover_cell {
     uint32_t present;
     uint32_t version; /* value; 0: none seen since `from` */
     uint32_t from;
+    uint32_t since; /* state of the last store that is known, or may be one of a saved register */
     uint32_t epoch;
     uint32_t round;
     uint8_t kind; /* enum recover_memory */
     bool used;
+    bool saved; /* the version is a saved register that is not given back yet */
 };
 
 struct recover_memory_state {
@@ -68,6 +72,8 @@ struct recover_memory_state {
     struct recover_cell *cells; /* open addressing; a power of two */
     size_t cell_count, cell_max;
     uint32_t *clobbers; /* states; entry e ends epoch e */
+    size_t hard_epoch;  /* the last of them that saved registers do not survive either, plus 1 */
+    size_t stack_epoch; /* the last that may have saved a register, plus 1 */
     size_t clobber_count, clobber_max;
     uint32_t round;
 };
@@ -108,6 +114,7 @@ struct recover {
     size_t count;
     unsigned rounds;
     bool big_endian;
+    bool keep_saved; /* assumed: no store to an unknown address hits a saved register */
 };
 
 /* Grows an array to hold one more; sets rules.nomem when that fails. */
