@@ -146,10 +146,19 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     f->branched = ETMV3_BRANCHED_NOT;
     f->waited = 0;
     f->since = 0;
+    f->core.agreed = f->core.instructions;
     flow_set_security(&f->core, out, k->offset, (enum bt_security)security, false);
     set_context(f, k, false, out);
     take_position(f, k, out);
     f->synced = f->started = true;
+}
+
+/* With the run rebased: what is held stays, since nothing behind this can cancel it. */
+static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                       struct flow_out *out)
+{
+    etmv3_release(f, out);
+    flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, here);
 }
 
 static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
@@ -163,14 +172,18 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
         return;
     bool known = f->core.cur.known;
     uint64_t here = known ? etmv3_here(f) : 0;
-    if (known && here == k->value && f->core.cur.isa == isa && !odd)
+    uint64_t before = f->core.instructions + f->held.count + etmv3_open(f);
+    if (known && here == k->value && f->core.cur.isa == isa && !odd) {
+        f->core.agreed = before;
         return;
+    }
     etmv3_rebase(f);
-    struct flow_out *to = etmv3_events(f, out, &tray);
     if (known)
-        flow_warn(&f->core, to, k->offset, BT_GAP_DESYNC, here);
+        contradict(f, k, here, out);
+    struct flow_out *to = etmv3_events(f, out, &tray);
     take_position(f, k, to);
     etmv3_events_end(f, to, &tray);
+    f->core.agreed = before;
 }
 
 static void isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
@@ -255,13 +268,9 @@ static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k
 static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
                          struct flow_out *out)
 {
-    struct flow_out tray;
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
-    if (unexplained(f, k, here)) {
-        struct flow_out *to = etmv3_events(f, out, &tray);
-        flow_warn(&f->core, to, k->offset, BT_GAP_DESYNC, here);
-        etmv3_events_end(f, to, &tray);
-    }
+    if (unexplained(f, k, here))
+        contradict(f, k, here, out);
     struct code_run *from = f->pending ? f->core.run : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;

@@ -177,7 +177,7 @@ static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct f
 {
     if (f->pending) {
         etmv3_release(f, out);
-        flow_lose(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last);
+        flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last);
         f->pending = false;
     }
     f->atoms_dropped += count;

@@ -75,6 +75,16 @@ void flow_lose(struct flow_core *f, struct flow_out *out, uint64_t offset, enum 
     f->run = NULL;
 }
 
+void flow_contradict(struct flow_core *f, struct flow_out *out, uint64_t offset,
+                     enum bt_gap_cause cause, uint64_t address)
+{
+    flow_lose(f, out, offset, cause, address);
+    struct bt_event *e = &out->events[out->event_count - 1];
+    e->value = f->instructions - f->agreed;
+    e->flags |= BT_EVENT_IN_DOUBT;
+    f->agreed = f->instructions; /* nobody is told twice */
+}
+
 void flow_core_gap(struct flow_core *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                    struct flow_out *out)
 {

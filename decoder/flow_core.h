@@ -31,6 +31,8 @@ struct flow_core {
     uint64_t instructions; /* number of the next instruction: 0-based */
     uint64_t blocks;
     uint64_t cycles; /* sum of all counts since the stream began */
+    uint64_t
+        agreed; /* instructions up to the latest synchronisation: what follows may be in doubt */
     uint32_t generation;
     uint16_t core;
     bool view_stale;    /* what selects the view has changed */
@@ -63,6 +65,13 @@ void flow_warn(struct flow_core *f, struct flow_out *out, uint64_t offset, enum 
 /* The position is lost: one gap event, and nothing is followed until a packet gives it again. */
 void flow_lose(struct flow_core *f, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
                uint64_t address);
+
+/*
+ * The same where trace contradicts itself or the code: what led here may be wrong from the latest
+ * synchronisation on, and the event tells how many instructions that are.
+ */
+void flow_contradict(struct flow_core *f, struct flow_out *out, uint64_t offset,
+                     enum bt_gap_cause cause, uint64_t address);
 
 /* Bytes of the stream are missing: a gap event, position and context become unknown. */
 void flow_core_gap(struct flow_core *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,

@@ -32,9 +32,11 @@ void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
     if (!gap || e->cause == BT_GAP_NONE || e->cause >= BT_GAP_CAUSES)
         return;
+    bool doubt = e->kind == BT_EVENT_GAP && (e->flags & BT_EVENT_IN_DOUBT);
     struct gap_entry entry = {.position = e->position,
                               .offset = e->offset,
-                              .bytes = e->kind == BT_EVENT_GAP ? e->value : 0,
+                              .bytes = e->kind == BT_EVENT_GAP && !doubt ? e->value : 0,
+                              .doubtful = doubt ? e->value : 0,
                               .address = e->address,
                               .cause = e->cause,
                               .has_address = e->flags & BT_EVENT_HAS_ADDRESS};

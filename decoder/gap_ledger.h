@@ -13,6 +13,7 @@ struct gap_entry {
     uint64_t position; /* number of the instruction that follows */
     uint64_t offset;   /* in the source's stream */
     uint64_t bytes;    /* missing, if known */
+    uint64_t doubtful; /* instructions right before that may be wrong */
     uint64_t address;  /* last known or wanted, if has_address */
     uint8_t cause;     /* enum bt_gap_cause */
     bool has_address;

@@ -138,7 +138,7 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
     struct ptm_return r;
     struct code_run *call;
     if (!f->config.return_stack || !pop_return(f, &r, &call)) {
-        flow_lose(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, address);
+        flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, address);
         return;
     }
     flow_set_security(&f->core, out, offset, (enum bt_security)r.security, true);
@@ -234,7 +234,7 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
             ptm_flow_push(f, (uint32_t)(run->start + run->length), f->core.cur.isa,
                           f->core.cur.security, run);
         if (run->end == CODE_END_DIRECT && run->target != k->value)
-            flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, run->start + run->extent);
+            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, run->start + run->extent);
         if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
             next = code_indirect(f->core.code, f->core.view, run, k->value, isa);
     }
@@ -357,7 +357,7 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
     if (!f->core.cur.known)
         return;
     if ((int32_t)((uint32_t)k->value - (uint32_t)f->core.cur.address) < 0) {
-        flow_lose(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
+        flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
         return;
     }
     walk_to_address(f, k->value, k->offset, out);
@@ -403,7 +403,8 @@ static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct
     if (!periodic)
         trace_on(f, k, out);
     else if (f->core.cur.known && (f->core.cur.address != k->value || f->core.cur.isa != isa))
-        flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, f->core.cur.address);
+        flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, f->core.cur.address);
+    f->core.agreed = f->core.instructions;
     flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), periodic);
     if (k->flags & PTM_HAS_CONTEXT)
         flow_set_context(&f->core, out, k->offset, k->context);

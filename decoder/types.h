@@ -102,7 +102,8 @@ const char *bt_gap_name(enum bt_gap_cause cause);
 
 enum bt_event_kind {
     BT_EVENT_TRACE_ON,      /* value = reason 0..3; address = first instruction; maybe cycles */
-    BT_EVENT_GAP,           /* cause; address = last known or wanted address; value = bytes lost */
+    BT_EVENT_GAP,           /* cause; address = last known or wanted address; value = bytes lost,
+                               or with IN_DOUBT instructions right before that may be wrong */
     BT_EVENT_EXCEPTION,     /* number; address = preferred return, value = vector */
     BT_EVENT_EXCEPTION_RET, /* the last waypoint was an exception return */
     BT_EVENT_CONTEXT,       /* value = context ID */
@@ -118,13 +119,14 @@ enum bt_event_kind {
 
 const char *bt_event_name(enum bt_event_kind kind);
 
-#define BT_EVENT_HAS_ADDRESS 1u  /* address is known */
-#define BT_EVENT_HAS_CYCLES  2u  /* cycles is valid */
-#define BT_EVENT_HAS_VALUE   4u  /* data: value is valid */
-#define BT_EVENT_STORE       8u  /* data: a store, else a load */
-#define BT_EVENT_M_PROFILE   16u /* exception: number is that of ARMv7-M (16 = IRQ 0) */
-#define BT_EVENT_FAILED      32u /* data: a store-exclusive that did not store */
-#define BT_EVENT_CANCELED    64u /* exception: the instruction at `address` did not complete */
+#define BT_EVENT_HAS_ADDRESS 1u   /* address is known */
+#define BT_EVENT_HAS_CYCLES  2u   /* cycles is valid */
+#define BT_EVENT_HAS_VALUE   4u   /* data: value is valid */
+#define BT_EVENT_STORE       8u   /* data: a store, else a load */
+#define BT_EVENT_M_PROFILE   16u  /* exception: number is that of ARMv7-M (16 = IRQ 0) */
+#define BT_EVENT_FAILED      32u  /* data: a store-exclusive that did not store */
+#define BT_EVENT_CANCELED    64u  /* exception: the instruction at `address` did not complete */
+#define BT_EVENT_IN_DOUBT    128u /* gap: trace contradicts itself, or the code */
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows

@@ -42,6 +42,9 @@ void console_gaps(const struct console *c, const struct history *h)
             console_say(c, ", address 0x%08" PRIx64, gaps[i].address);
         if (gaps[i].bytes)
             console_say(c, ", %" PRIu64 " bytes", gaps[i].bytes);
+        if (gaps[i].doubtful)
+            console_say(c, ", instructions from %" PRIu64 " on may be wrong",
+                        gaps[i].position - gaps[i].doubtful + 1);
         console_say(c, "\n");
     }
     if (n == 0)

@@ -77,7 +77,8 @@ static void add_event(struct detail *d, const struct bt_event *e)
         if (e->flags & BT_EVENT_HAS_ADDRESS)
             detail_add(d, "address=0x%08" PRIx64, e->address);
         if (e->value)
-            detail_add(d, "bytes=%" PRIu64, e->value);
+            detail_add(d, e->flags & BT_EVENT_IN_DOUBT ? "doubtful=%" PRIu64 : "bytes=%" PRIu64,
+                       e->value);
         break;
     case BT_EVENT_EXCEPTION:
         detail_add(d, "number=%u", e->number);

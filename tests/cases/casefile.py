@@ -277,7 +277,7 @@ def parse_gap(event):
         detail = {'cause': take(words, '|'.join(GAP_CAUSES), 'cause')}
         if words and re.fullmatch(SHAPES['address'], words[0]):
             detail['address'] = number(words.pop(0))
-        detail.update(pairs(words, ('bytes',)))
+        detail.update(pairs(words, ('bytes', 'doubtful')))
         return event, detail
     return parse
 
