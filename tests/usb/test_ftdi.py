@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""libftdi1 and OpenOCD's ftdi driver, which know nothing of this project, meet the modelled
+FT2232H: its chip's ways, and a target over JTAG and SWD behind several boards' wiring."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import test_openocd  # noqa: E402
+
+CLIENT = test_openocd.ROOT / "build/release/ftdi_client"
+check, expect = test_openocd.check, test_openocd.expect
+FTDI = ("--probe", "ftdi")
+
+# OpenOCD's own descriptions of these boards. That of the SWD board selects the transport.
+MINIMODULE = "source [find interface/ftdi/minimodule.cfg]\ntransport select {transport}\n{tap}\n"
+MINIMODULE_SWD = "source [find interface/ftdi/minimodule-swd.cfg]\n{tap}\n"
+KT_LINK = ("source [find interface/ftdi/kt-link.cfg]\nftdi device_desc KT-LINK\n"
+           "transport select {transport}\n{tap}\n")
+FLYSWATTER2 = ("source [find interface/ftdi/flyswatter2.cfg]\ntransport select {transport}\n{tap}\n"
+               "reset_config trst_and_srst\n")
+# From TDO to TDI, the way OpenOCD wants it.
+CHAIN = ("source [find interface/ftdi/minimodule.cfg]\ntransport select jtag\n"
+         "jtag newtap last tap -irlen 3\n{tap}\n"
+         "jtag newtap first tap -irlen 5 -expected-id 0x12345677\n")
+CLIENT_SAYS = [
+    "found 1: btraced, FT2232H MiniModule, MODEL0002",
+    "eeprom: 0 0 0403",
+    "type 4, packet 512, ends 02 81, latency 0 20, modem 0 6032",
+    "baud 0 0, flow 0, line 0",
+    "mpsse 0",
+    "echo 2: fa aa",
+    "echo 2: fa ab",
+    "loop sync: 1 5000 same",
+    "loop async: 1 5000 same",
+    "idle: 0 in time",
+    "channel B: 0, ends 04 83",
+]
+
+
+def client(name, arguments, wanted, *options):
+    done = subprocess.run([test_openocd.BED, *FTDI, *options, "--", CLIENT, *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    got = done.stdout.splitlines()
+    check(f"libftdi1: {name}", got == wanted, f"exit code {done.returncode}, {got}")
+
+
+def run(script, folder, adapter, *options, transport="jtag", **more):
+    options = FTDI + (("--jtag",) if transport == "jtag" else ()) + options
+    return test_openocd.run(script, *options, transport=transport, folder=folder, adapter=adapter,
+                            **more)
+
+
+def jtag(folder):
+    options = FTDI + ("--jtag",)
+    more = {"transport": "jtag", "adapter": MINIMODULE}
+    expect("ftdi: scan chain and ROM table over jtag",
+           run("echo [chip.dap info 0]", folder, MINIMODULE),
+           r"tap/device found: 0x4ba00477", r"AP ID register 0x24770011", r"Cortex-M4 SCS",
+           r"CoreSight ETB", r"End of ROM table")
+    test_openocd.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
+    test_openocd.etb(folder, *options, who="ftdi over jtag", **more)
+    test_openocd.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
+                          "--fault", "skip=600,wait=40", more=more, **{"jtag-waits": 40})
+    expect("ftdi: the DAP between two other devices",
+           run("halt\necho [reg pc]\necho [mdw 0x08000000]", folder, CHAIN, "--chain",
+               "5:0x12345677,dap,3:0"),
+           r"last.tap does not have valid IDCODE", r"chip.cpu tap/device found: 0x4ba00477",
+           r"first.tap tap/device found: 0x12345677", r"0x08000000: 20008000")
+    expect("ftdi: adaptive clock", run("halt\necho [mdw 0x08000000]", folder, MINIMODULE, speed=0),
+           r"RCLK \(adaptive clock speed\)", r"0x08000000: 20008000")
+
+
+def swd(folder):
+    options = FTDI + ("--layout", "minimodule-swd")
+    more = {"transport": "swd", "adapter": MINIMODULE_SWD}
+    test_openocd.run_control(folder, "swd", *options, who="ftdi", adapter=MINIMODULE_SWD)
+    test_openocd.etb(folder, *options, who="ftdi over swd", **more)
+    test_openocd.transfer(folder, "ftdi: 32 KiB out and back over swd", *options, more=more)
+    expect("ftdi: a DPv2 that starts dormant",
+           run("halt\necho [reg pc]", folder, MINIMODULE_SWD, "--layout", "minimodule-swd",
+               "--dpv2", transport="swd"),
+           r"SWD DPIDR 0x6ba02477", r"pc \(/32\): 0x0800004")
+
+
+RESET = """
+reset_config {0} srst_nogate
+adapter srst delay 20
+halt
+reset halt
+echo "after {{[get_reg pc]}}"
+"""
+
+
+def boards(folder):
+    for name, adapter, transport, lines in (("kt-link", KT_LINK, "swd", "srst_only"),
+                                            ("kt-link", KT_LINK, "jtag", "trst_and_srst"),
+                                            ("flyswatter2", FLYSWATTER2, "jtag", "trst_and_srst")):
+        result = run(RESET.format(lines), folder, adapter, "--layout", name, transport=transport)
+        code, output, got = result
+        resets = got.get("target-resets", 0)
+        expect(f"ftdi: {name}'s wiring, {transport} and its reset lines",
+               (code or (0 if resets else "no reset"), output, got), r"after \{pc 0x08000040\}")
+
+
+def faults(folder):
+    code, output, got = run("halt\necho [mdw 0x08000000 64]", folder, MINIMODULE,
+                            "--unplug-after", "30")
+    check("ftdi: the probe is pulled", code and "0x08000000: 20008000" not in output,
+          f"exit code {code}, {got}, {output[-800:]!r}")
+    code, output, got = run("halt\ncatch {mdw 0x60000000}\necho [mdw 0x08000000]", folder,
+                            MINIMODULE)
+    check("ftdi: a bus error, and on", code == 0 and got["bus-errors"] > 0
+          and "0x08000000: 20008000" in output, f"exit code {code}, {got}, {output[-800:]!r}")
+
+
+def main():
+    for program in ("openocd",) + (() if "BTRACED_USB_BED" in os.environ
+                                   else ("umockdev-wrapper",)):
+        if not shutil.which(program):
+            missing = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+            print(f"{'FAIL' if missing else 'SKIP'} ftdi: '{program}' is not installed")
+            return int(missing)
+    for program in (test_openocd.BED, CLIENT):
+        if not program.exists():
+            print(f"FAIL ftdi: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
+            return 1
+    client("both channels, EEPROM, settings, MPSSE, loopback", [], CLIENT_SAYS)
+    client("who does not read comes to a stop", ["stuck"],
+           [CLIENT_SAYS[0], "stuck: timed out", "behind it: what fits"])
+    with tempfile.TemporaryDirectory() as folder:
+        jtag(folder)
+        swd(folder)
+        boards(folder)
+        faults(folder)
+    return int(test_openocd.failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
