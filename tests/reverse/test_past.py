@@ -3,7 +3,7 @@
 """Stock GDB in the past of `btraced replay`, position by position: registers against the truth,
 backtraces against the calls that really happened, motions against a full recording in the same GDB.
 
-BTRACED_FULL=1: all programs and every position, with motions from some of them.
+BTRACED_FULL=1: all programs, more positions.
 """
 
 import os
@@ -21,8 +21,8 @@ from replay_gdb import Failed, Server  # noqa: E402
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 QUICK = (("a32", "O1"), ("t32", "O2"), ("mixed", "O0"), ("m3", "Os"), ("m4", "O2"))
-MOTION_POSITIONS = 30 if FULL else 8
-POSITIONS = 1200 if FULL else 60
+MOTION_POSITIONS = 14 if FULL else 8
+POSITIONS = 300 if FULL else 60
 # Percent over all programs. What is missing is only ever not known, or a motion that follows.
 BT_LEAST, MOTIONS_LEAST = 99, 98
 
