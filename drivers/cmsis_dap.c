@@ -5,8 +5,11 @@
 
 #include "drivers/cmsis_dap_internal.h"
 
-#define TIMEOUT_MS       6000u /* a target in reset or a long WAIT may take this long */
-#define PROBE_TIMEOUT_MS 50u   /* for the first question: some answer only to full packets */
+/* GDB waits 2 s for an answer of ours: a probe that is silent must be told before. */
+#define TIMEOUT_MS       1000u
+#define FIRST_TIMEOUT_MS 300u /* for the first question */
+#define PROBE_TIMEOUT_MS 50u  /* before it is asked again: some answer only to full packets */
+#define ACCESS_BITS      100u /* on either wire, with idle clocks */
 #define DRAIN_TIMEOUT_MS 10u
 #define DRAIN_MAX        64u
 
@@ -90,13 +93,19 @@ static int receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsig
     return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
 }
 
-int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length)
+int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned extra_ms)
 {
-    return receive(dap, command, length, dap->timeout_ms);
+    return receive(dap, command, length, dap->timeout_ms + extra_ms);
 }
 
-int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
-                      const uint8_t **answer, size_t *answer_length)
+unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses)
+{
+    uint64_t bits = (uint64_t)ACCESS_BITS * (accesses + dap->retries);
+    return dap->clock_hz ? (unsigned)(bits * 1000 / dap->clock_hz) : 0;
+}
+
+int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t length,
+                           const uint8_t **answer, size_t *answer_length, unsigned extra_ms)
 {
     if (length == 0 || length > cmsis_dap_command_limit(dap))
         return BT_ERR_INVAL;
@@ -104,9 +113,15 @@ int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t leng
     memcpy(dap->out, command, length);
     int rc = cmsis_dap_send(dap, length);
     if (rc == 0)
-        rc = cmsis_dap_receive(dap, command[0], answer_length);
+        rc = cmsis_dap_receive(dap, command[0], answer_length, extra_ms);
     *answer = dap->in;
     return rc;
+}
+
+int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
+                      const uint8_t **answer, size_t *answer_length)
+{
+    return cmsis_dap_command_slow(dap, command, length, answer, answer_length, 0);
 }
 
 int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t length)
@@ -187,7 +202,7 @@ static int first_contact(struct cmsis_dap *dap, uint32_t *packet_size)
     int rc = BT_ERR_IO;
     for (unsigned attempt = 0; attempt < 4; attempt++) {
         dap->pad = attempt % 2 != 0;
-        dap->timeout_ms = attempt < 2 ? PROBE_TIMEOUT_MS : TIMEOUT_MS / 6;
+        dap->timeout_ms = attempt < 2 ? PROBE_TIMEOUT_MS : FIRST_TIMEOUT_MS;
         rc = info_number(dap, INFO_PACKET_SIZE, packet_size);
         if (rc == 0)
             break;

@@ -21,6 +21,7 @@
 #define CMSIS_DAP_MIN_PACKET    32u
 #define CMSIS_DAP_MAX_IN_FLIGHT 16u
 #define CMSIS_DAP_MAX_TEXT      64u
+#define CMSIS_DAP_SWO_HOLD      (256u * 1024u)
 
 /* Capabilities of a probe (Info 0xF0). */
 #define CMSIS_DAP_CAP_SWD            0x01u
@@ -37,7 +38,9 @@ enum cmsis_dap_transport {
 struct cmsis_dap {
     struct usb_pipe pipe;
     enum cmsis_dap_transport transport;
-    unsigned timeout_ms; /* for one answer; 6000 after opening */
+    unsigned timeout_ms; /* for one answer, beside the time the command itself takes */
+    uint32_t clock_hz;   /* as set last; 0: not set */
+    uint16_t retries;    /* after WAIT, in the probe */
     /* What the probe said of itself. */
     size_t packet_size;    /* bytes of a packet that are used, CMSIS_DAP_MIN.._MAX_PACKET */
     unsigned packet_count; /* packets in flight, 1..CMSIS_DAP_MAX_IN_FLIGHT */
@@ -95,6 +98,11 @@ struct cmsis_dap_swo {
     struct trace_sink sink;
     unsigned overruns; /* times the probe told of lost data */
     unsigned errors;   /* times it told of framing errors: wrong baud rate? */
+    /* Private. */
+    bool hole;         /* a loss was told, and nothing came since */
+    uint32_t doubtful; /* bytes to come that are thrown away */
+    size_t held;
+    uint8_t hold[CMSIS_DAP_SWO_HOLD]; /* received; no status has confirmed them yet */
 };
 
 /*
@@ -110,7 +118,8 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
 /*
  * The capture as a trace stream. poll asks the probe for its state each time: call it every 100 ms
  * at least, and often enough for the probe's buffer. Losses the probe tells of are told to the
- * sink with BT_GAP_LOST_BYTES.
+ * sink with BT_GAP_LOST_BYTES, once for losses in a row. A probe does not tell where bytes are
+ * missing: all bytes among which they may be are dropped.
  */
 struct trace_stream cmsis_dap_swo_stream(struct cmsis_dap_swo *swo);
 

@@ -51,19 +51,23 @@ static int dap_disconnect(void *self)
 
 static int dap_set_clock(void *self, uint32_t hz)
 {
+    struct cmsis_dap *dap = self;
     uint8_t command[5] = {DAP_SWJ_CLOCK};
     if (hz == 0)
         return BT_ERR_INVAL;
     dap_put32(command + 1, hz);
-    return cmsis_dap_status(self, command, sizeof command);
+    dap->clock_hz = hz;
+    return cmsis_dap_status(dap, command, sizeof command);
 }
 
 static int dap_configure(void *self, uint8_t idle_clocks, uint16_t wait_retries)
 {
+    struct cmsis_dap *dap = self;
     uint8_t command[6] = {DAP_TRANSFER_CONFIGURE, idle_clocks};
+    dap->retries = wait_retries;
     dap_put16(command + 2, wait_retries);
     dap_put16(command + 4, MATCH_RETRIES);
-    return cmsis_dap_status(self, command, sizeof command);
+    return cmsis_dap_status(dap, command, sizeof command);
 }
 
 /* Any number of bits: all but the last command have whole bytes. */
@@ -92,8 +96,11 @@ static int dap_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us
     uint8_t command[7] = {DAP_SWJ_PINS, output, select};
     const uint8_t *answer;
     size_t length;
-    dap_put32(command + 3, wait_us < PIN_WAIT_MAX_US ? wait_us : PIN_WAIT_MAX_US);
-    int rc = cmsis_dap_command(self, command, sizeof command, &answer, &length);
+    if (wait_us > PIN_WAIT_MAX_US)
+        wait_us = PIN_WAIT_MAX_US;
+    dap_put32(command + 3, wait_us);
+    int rc =
+        cmsis_dap_command_slow(self, command, sizeof command, &answer, &length, wait_us / 1000);
     if (rc != 0)
         return rc;
     if (length < 2)

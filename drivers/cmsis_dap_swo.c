@@ -11,9 +11,9 @@
 #define STATUS_ERROR   0x40u
 #define STATUS_OVERRUN 0x80u
 
-#define BAUD_TOLERANCE 3u    /* per cent */
-#define DATA_HEADER    4u    /* command, status, count (2) */
-#define MAX_ROUNDS     1024u /* answers with data in one poll */
+#define BAUD_TOLERANCE 3u     /* per cent */
+#define DATA_HEADER    4u     /* command, status, count (2) */
+#define BUFFER_UNKNOWN 65536u /* of a probe that does not tell its size */
 
 static int byte_command(struct cmsis_dap *dap, uint8_t id, uint8_t value)
 {
@@ -76,32 +76,120 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
     return rc;
 }
 
-static void lost(struct cmsis_dap_swo *swo)
+/*
+ * A probe tells that its buffer was full, not where. So bytes are passed on only when a later
+ * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
+ * was told, is thrown away: a piece is missing in it, and frames would be joined across the hole.
+ */
+static void missing(struct cmsis_dap_swo *swo)
 {
-    swo->sink.lost(swo->sink.user, BT_GAP_LOST_BYTES);
+    swo->held = 0;
+    if (!swo->hole)
+        swo->sink.lost(swo->sink.user, BT_GAP_LOST_BYTES);
+    swo->hole = true;
 }
 
-static void count_status(struct cmsis_dap_swo *swo, uint8_t status)
+static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
 {
-    if ((status & STATUS_ERROR) != 0)
-        swo->errors++;
-    if ((status & STATUS_OVERRUN) != 0)
-        swo->overruns++;
+    if (length == 0)
+        return;
+    swo->hole = false;
+    swo->sink.bytes(swo->sink.user, data, length);
+}
+
+/* Skips what is doubtful; returns how much of `length` that is. */
+static size_t skip(struct cmsis_dap_swo *swo, size_t length)
+{
+    size_t n = length < swo->doubtful ? length : swo->doubtful;
+    swo->doubtful -= (uint32_t)n;
+    return n;
 }
 
 static void stream_bytes(void *user, const uint8_t *data, size_t length, bool gap)
 {
     struct cmsis_dap_swo *swo = user;
     if (gap)
-        lost(swo);
-    if (length > 0)
-        swo->sink.bytes(swo->sink.user, data, length);
+        missing(swo);
+    size_t skipped = skip(swo, length);
+    data += skipped;
+    length -= skipped;
+    if (length > sizeof swo->hold - swo->held)
+        missing(swo);
+    if (length > sizeof swo->hold - swo->held || length == 0)
+        return;
+    memcpy(swo->hold + swo->held, data, length);
+    swo->held += length;
 }
 
-/*
- * Fetch one packet of data. The overrun is told behind these bytes: a probe whose buffer is full
- * stops, and goes on when there is room. *count 0: the buffer is empty.
- */
+/* The first `sure` bytes that are held came before a status without loss. */
+static void release(struct cmsis_dap_swo *swo, size_t sure)
+{
+    if (sure > swo->held)
+        sure = swo->held;
+    deliver(swo, swo->hold, sure);
+    memmove(swo->hold, swo->hold + sure, swo->held - sure);
+    swo->held -= sure;
+}
+
+static bool told_loss(struct cmsis_dap_swo *swo, uint8_t status)
+{
+    if ((status & STATUS_ERROR) != 0)
+        swo->errors++;
+    if ((status & STATUS_OVERRUN) != 0)
+        swo->overruns++;
+    return (status & STATUS_OVERRUN) != 0;
+}
+
+static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buffered)
+{
+    const uint8_t command[] = {DAP_SWO_STATUS};
+    const uint8_t *answer;
+    size_t length;
+    int rc = cmsis_dap_command(swo->dap, command, sizeof command, &answer, &length);
+    if (rc != 0)
+        return rc;
+    if (length < 6)
+        return BT_ERR_FORMAT;
+    uint32_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
+    *status = answer[1];
+    *buffered = dap_get32(answer + 2);
+    if (*buffered > most)
+        *buffered = most;
+    return 0;
+}
+
+/* What the probe has in its buffer now is not to be used. */
+static int doubt(struct cmsis_dap_swo *swo)
+{
+    uint8_t status;
+    uint32_t buffered;
+    missing(swo);
+    int rc = read_status(swo, &status, &buffered);
+    if (rc == 0)
+        swo->doubtful = buffered;
+    return rc;
+}
+
+/* Losses of a probe that streams are only in its status. */
+static int ask_status(struct cmsis_dap_swo *swo)
+{
+    size_t sure = swo->held; /* more may come beside the answer */
+    uint8_t status;
+    uint32_t buffered;
+    int rc = read_status(swo, &status, &buffered);
+    if (rc != 0)
+        return rc;
+    if (told_loss(swo, status)) {
+        rc = swo->stream.ops->poll(swo->stream.self, 0); /* what is on its way */
+        return rc != 0 ? rc : doubt(swo);
+    }
+    if (buffered == 0)
+        swo->doubtful = 0;
+    release(swo, sure);
+    return 0;
+}
+
+/* Fetch one packet of data; *count is less than fits when the buffer is empty. */
 static int fetch(struct cmsis_dap_swo *swo, size_t *count)
 {
     struct cmsis_dap *dap = swo->dap;
@@ -117,38 +205,23 @@ static int fetch(struct cmsis_dap_swo *swo, size_t *count)
     if (length < DATA_HEADER || dap_get16(answer + 2) > length - DATA_HEADER)
         return BT_ERR_FORMAT;
     *count = dap_get16(answer + 2);
-    count_status(swo, answer[1]);
-    if (*count > 0)
-        swo->sink.bytes(swo->sink.user, answer + DATA_HEADER, *count);
-    if ((answer[1] & STATUS_OVERRUN) != 0)
-        lost(swo);
+    if (told_loss(swo, answer[1]))
+        return doubt(swo);
+    size_t skipped = skip(swo, *count);
+    deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
     return 0;
 }
 
+/* Not more than was there at first: a port in continuous mode never stops. */
 static int fetch_all(struct cmsis_dap_swo *swo)
 {
-    size_t count = 1;
+    const size_t room = swo->dap->packet_size - DATA_HEADER;
+    const size_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
+    size_t count = room;
     int rc = 0;
-    for (unsigned k = 0; rc == 0 && count > 0 && k < MAX_ROUNDS; k++)
+    for (size_t sum = 0; rc == 0 && count == room && sum <= most; sum += count)
         rc = fetch(swo, &count);
     return rc;
-}
-
-/* Losses of a probe that streams are only in its status. */
-static int ask_status(struct cmsis_dap_swo *swo)
-{
-    const uint8_t command[] = {DAP_SWO_STATUS};
-    const uint8_t *answer;
-    size_t length;
-    int rc = cmsis_dap_command(swo->dap, command, sizeof command, &answer, &length);
-    if (rc != 0)
-        return rc;
-    if (length < 2)
-        return BT_ERR_FORMAT;
-    count_status(swo, answer[1]);
-    if ((answer[1] & STATUS_OVERRUN) != 0)
-        lost(swo);
-    return 0;
 }
 
 static int swo_start(void *self, const struct trace_sink *sink)
@@ -158,6 +231,14 @@ static int swo_start(void *self, const struct trace_sink *sink)
     if (swo->running)
         return BT_ERR_INVAL;
     swo->sink = *sink;
+    swo->held = 0;
+    swo->doubtful = 0;
+    swo->hole = false;
+    /* A capture that was stopped has given its way up. */
+    rc = byte_command(swo->dap, DAP_SWO_TRANSPORT,
+                      swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
+    if (rc != 0)
+        return rc;
     /* The transfers wait before the first byte can come. */
     if (swo->streaming)
         rc = swo->stream.ops->start(swo->stream.self, stream_bytes, swo);
@@ -192,6 +273,8 @@ static int swo_stop(void *self)
     if (rc != 0)
         first = rc;
     rc = swo->streaming ? swo->stream.ops->poll(swo->stream.self, 100) : fetch_all(swo);
+    if (rc == 0 && swo->streaming)
+        rc = ask_status(swo);
     if (first == 0)
         first = rc;
     if (swo->streaming)

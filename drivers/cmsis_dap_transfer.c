@@ -167,7 +167,8 @@ static int take_answer(struct job *job)
     struct packet packet = job->sent[job->oldest];
     size_t header = job->list ? LIST_HEADER : BLOCK_ANSWER;
     size_t length;
-    int rc = cmsis_dap_receive(dap, job->list ? DAP_TRANSFER : DAP_TRANSFER_BLOCK, &length);
+    int rc = cmsis_dap_receive(dap, job->list ? DAP_TRANSFER : DAP_TRANSFER_BLOCK, &length,
+                               cmsis_dap_wire_ms(dap, packet.count));
     if (rc != 0) {
         dap->stale = true; /* answers to other packets may follow */
         return rc;

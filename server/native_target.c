@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define IDLE_MS     1000 /* between looks at a halted core, or for a probe that is gone */
+#define CAPTURE_MS  20   /* a port that is captured sends while the core stands, too */
 #define IDLE_US     1000000u
 #define SHORTEST_US 250000u /* between looks for a probe: questions come in bursts */
 
@@ -162,18 +163,25 @@ static void look_at_halted(struct native_target *t)
 
 void native_target_tick(struct native_target *t)
 {
+    struct message why;
     bool idle = now_us() - t->looked >= IDLE_US;
-    if (t->gone && idle)
-        look_for_probe(t);
-    else if (t->running)
+    if (t->running) {
         native_watch(t);
-    else if (!t->gone && idle && t->halted_once)
-        look_at_halted(t);
+    } else if (t->gone) {
+        if (idle)
+            look_for_probe(t);
+    } else {
+        native_trace_poll(&t->trace, &why); /* what is wrong is seen at the next halt, too */
+        if (idle && t->halted_once)
+            look_at_halted(t);
+    }
 }
 
 unsigned native_target_pause(const struct native_target *t)
 {
-    return t->running ? t->pause : IDLE_MS;
+    if (t->running)
+        return t->pause;
+    return t->trace.capturing && !t->gone ? CAPTURE_MS : IDLE_MS;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------

@@ -15,10 +15,12 @@ static bool by_probe(const struct native_trace *t)
 
 /* ---- SWO ------------------------------------------------------------------------------------- */
 
+/* Between packets a port repeats sync words for ever: that is not trace. */
 static void count_bytes(void *user, const uint8_t *data, size_t length)
 {
     struct native_trace *t = user;
-    t->received += length;
+    for (size_t i = 0; i < length; i++)
+        t->received += (data[i] | 0x80) != 0xff;
     t->sink.bytes(t->sink.user, data, length);
 }
 

@@ -86,6 +86,7 @@ START_TEST(test_open_failures)
     b.p = probe_new(false, 64, 64, 1);
     b.p->silent = true;
     ck_assert_int_eq(probe_open(b.p, &b.dap), BT_ERR_IO);
+    ck_assert_uint_le(b.p->waited_ms, 1500);
     b.p->silent = false;
     b.p->gone = true;
     ck_assert_int_eq(probe_open(b.p, &b.dap), BT_ERR_IO);
@@ -371,7 +372,7 @@ START_TEST(test_swo_by_command)
     ck_assert_uint_eq(swo.errors, 1);
     fill_swo(b.p, 17);
     ck_assert_int_eq(t.ops->stop(t.self), 0);
-    ck_assert_uint_eq(h->length, 3027);
+    ck_assert_uint_eq(h->length, 3017);
     ck_assert(!b.p->swo_on);
     ck_assert_uint_eq(b.p->swo_transport, 0);
     ck_assert_int_eq(t.ops->stop(t.self), 0);
@@ -468,6 +469,66 @@ START_TEST(test_swo_refused)
 }
 END_TEST
 
+/* GDB gives up after two seconds. */
+START_TEST(test_silence)
+{
+    struct bench b;
+    struct debug_result r;
+    struct debug_transfer list[100];
+    uint8_t pins;
+    setup(&b, _i);
+    memset(list, 0, sizeof list);
+    ck_assert_int_eq(b.link.ops->set_clock(b.link.self, 1000000), 0);
+    ck_assert_int_eq(b.link.ops->configure(b.link.self, 8, 1000), 0);
+    b.p->silent = true;
+    b.p->waited_ms = 0;
+    ck_assert_int_eq(b.link.ops->transfer(b.link.self, list, 100, &r), BT_ERR_IO);
+    ck_assert_uint_le(b.p->waited_ms, 1500);
+    b.p->silent = false;
+    /* What takes its time by itself gets it: a slow wire, a pin that is waited for. */
+    b.p->waiting = 0;
+    ck_assert_int_eq(b.link.ops->set_clock(b.link.self, 10000), 0);
+    ck_assert_int_eq(b.link.ops->configure(b.link.self, 8, 100), 0);
+    b.p->silent = true;
+    b.p->waited_ms = 0;
+    ck_assert_int_eq(b.link.ops->transfer(b.link.self, list, 1, &r), BT_ERR_IO);
+    ck_assert_uint_ge(b.p->waited_ms, 1900);
+    b.p->waited_ms = 0;
+    ck_assert_int_eq(b.link.ops->pins(b.link.self, 0, 0x80, 2000000, &pins), BT_ERR_IO);
+    ck_assert_uint_ge(b.p->waited_ms, 2900);
+    free(b.p);
+}
+END_TEST
+
+/* Bytes of a buffer that was full go, with all that were in it: where one is missing is not told.
+ */
+START_TEST(test_swo_overrun)
+{
+    struct bench b;
+    struct cmsis_dap_swo swo;
+    struct heard *h = calloc(1, sizeof *h);
+    const struct trace_sink sink = {.user = h, .bytes = hear_bytes, .lost = hear_loss};
+    setup(&b, _i);
+    b.p->swo_baud = 2000000;
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_UART, 2000000, NULL), 0);
+    struct trace_stream t = cmsis_dap_swo_stream(&swo);
+    ck_assert_int_eq(t.ops->start(t.self, &sink), 0);
+    size_t room = b.dap.packet_size - 4;
+    fill_swo(b.p, 4000);
+    b.p->swo_status = 0x81;
+    ck_assert_int_eq(t.ops->poll(t.self, 0), 0);
+    ck_assert_uint_eq(h->length, 0);
+    ck_assert_uint_eq(h->losses, 1);
+    ck_assert_uint_gt(4000, room);
+    fill_swo(b.p, 20);
+    ck_assert_int_eq(t.ops->poll(t.self, 0), 0);
+    ck_assert_uint_eq(h->length, 20);
+    ck_assert_uint_eq(h->losses, 1);
+    free(h);
+    free(b.p);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("cmsis_dap");
@@ -483,6 +544,8 @@ Suite *unit_suite(void)
     unit_cases(s, "cmsis_dap: answers without sense", test_spoiled, 0, 6);
     unit_cases(s, "cmsis_dap: SWO by command", test_swo_by_command, 0, KIND_COUNT);
     unit_case(s, "cmsis_dap: SWO by endpoint", test_swo_stream);
+    unit_cases(s, "cmsis_dap: SWO of a buffer that was full", test_swo_overrun, 0, KIND_COUNT);
+    unit_cases(s, "cmsis_dap: a silent probe is told in time", test_silence, 0, KIND_COUNT);
     unit_case(s, "cmsis_dap: SWO that the probe cannot do", test_swo_refused);
     return s;
 }

@@ -60,6 +60,7 @@ struct probe {
     void (*spoil)(struct answer *a);
     bool gone;
     bool silent;
+    unsigned waited_ms; /* for answers that did not come */
 };
 
 static inline uint32_t probe_get32(const uint8_t *p)
@@ -210,6 +211,7 @@ static inline void probe_command(struct probe *p, const uint8_t *c, size_t lengt
     case 0x1b:
         a->bytes[1] = p->swo_status;
         p->swo_status &= 1;
+        probe_put32(a->bytes + 2, (uint32_t)(p->swo_length - p->swo_next));
         a->length = 6;
         break;
     case 0x1c:
@@ -264,12 +266,13 @@ static inline int probe_receive(void *self, uint8_t *data, size_t capacity, size
                                 unsigned timeout_ms)
 {
     struct probe *p = self;
-    (void)timeout_ms;
     if (p->gone)
         return BT_ERR_IO;
     ck_assert_uint_eq(capacity % p->usb_packet, 0);
-    if (p->waiting == 0)
+    if (p->waiting == 0) {
+        p->waited_ms += timeout_ms;
         return USB_TIMED_OUT;
+    }
     struct answer *a = &p->queue[p->head];
     ck_assert_uint_le(a->length, capacity);
     memcpy(data, a->bytes, a->length);

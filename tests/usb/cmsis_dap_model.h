@@ -70,6 +70,7 @@ struct cmsis_dap_writer {
 struct cmsis_dap_model_swo {
     uint8_t transport, mode;
     bool active, overrun;
+    unsigned drop; /* fault: so many bytes of the pin are lost, as if the buffer had been full */
     uint32_t baud;
     uint8_t buffer[CMSIS_DAP_SWO_BUFFER];
     size_t size;

@@ -21,7 +21,10 @@
 #define TRANSPORT_STREAM  2
 #define BAUD_MAX          10000000u
 
-/* What the target sent since the last look. A full buffer loses the rest and says so. */
+/*
+ * What the target sent since the last look. A full buffer loses the rest and says so, if the host
+ * has to ask for data; the streaming endpoint has taken it in time.
+ */
 static void fetch(struct cmsis_dap_model *c)
 {
     struct cmsis_dap_model_swo *s = &c->swo;
@@ -30,10 +33,14 @@ static void fetch(struct cmsis_dap_model *c)
     if (!s->active || !c->options.swo)
         return;
     while ((n = c->options.swo(c->options.ctx, s->buffer + s->size, sizeof s->buffer - s->size))) {
-        s->size += n;
+        size_t drop = n < s->drop ? n : s->drop;
+        s->drop -= (unsigned)drop;
+        s->overrun |= drop > 0;
+        s->size += n - drop;
         s->index += (uint32_t)n;
     }
-    while (s->size == sizeof s->buffer && c->options.swo(c->options.ctx, lost, sizeof lost))
+    while (s->size == sizeof s->buffer && s->transport == TRANSPORT_COMMAND &&
+           c->options.swo(c->options.ctx, lost, sizeof lost))
         s->overrun = true;
 }
 
@@ -71,7 +78,11 @@ static uint8_t control(struct cmsis_dap_model *c, uint8_t on)
     if (on > 1 || (on && (!s->mode || !s->baud)))
         return STATUS_ERROR;
     if (on && !s->active) {
-        s->size = 0;
+        s->active = true;
+        do { /* what was on the pin before is not captured */
+            s->size = 0;
+            fetch(c);
+        } while (s->size > 0 && c->options.swo);
         s->index = 0;
         s->overrun = false;
     } else if (!on) {

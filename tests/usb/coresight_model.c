@@ -3,6 +3,7 @@
 #include "tests/usb/coresight_model.h"
 
 #include <string.h>
+#include <time.h>
 
 #define PPB_MASK      0xfff00000u
 #define PPB           0xe0000000u
@@ -10,6 +11,8 @@
 #define ID_REGISTERS  0xfd0u
 #define DEMCR_TRCENA  (1u << 24)
 #define TPIU_ENFCONT  (1u << 1)
+#define TPIU_NRZ      2u
+#define IDLE_MAX      1024u /* bytes between two looks */
 #define FFCR_ENFTC    (1u << 0)
 #define ETMCR_OPTIONS 0x10000900u /* timestamps, ETMEN, branch output */
 #define ETMCR_STALL   (1u << 7)
@@ -63,22 +66,59 @@ void coresight_model_reset(struct coresight_model *m)
 
 void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size)
 {
-    size_t room = sizeof m->swo - m->swo_size;
+    size_t room = m->swo_full ? 0 : sizeof m->swo - m->swo_size;
     size_t take = size < room ? size : room;
     if (take > 0) /* bytes may be NULL then */
         memcpy(m->swo + m->swo_size, bytes, take);
     m->swo_size += take;
-    m->swo_lost += size - take;
+    m->swo_full |= take < size;
+}
+
+static bool formatted(const struct coresight_model *m)
+{
+    if (cs_etb_capturing(m))
+        return m->etb.ffcr & FFCR_ENFTC;
+    return m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
+}
+
+/*
+ * In continuous mode the port never rests: behind a core that stands still half syncs follow each
+ * other, as fast as the pin goes, and a frame that was begun waits (TPIU digest, section 5).
+ */
+static void put_idle(struct coresight_model *m)
+{
+    static const uint8_t half[2] = {0xff, 0x7f};
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+    bool idle = m->scs.halted && m->scs.demcr & DEMCR_TRCENA && !cs_etb_capturing(m) &&
+                m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
+    if (idle && m->swo_idle_us == 0)
+        frame_builder_half_sync(&m->frames);
+    if (!idle || m->swo_idle_us == 0) {
+        m->swo_idle_us = idle ? now : 0;
+        return;
+    }
+    uint64_t pairs = (now - m->swo_idle_us) * (CS_TRACE_CLOCK / (m->tpiu.acpr + 1)) / 20 / 1000000;
+    for (uint64_t i = 0; i < pairs && m->swo_size < IDLE_MAX; i++)
+        cs_swo_put(m, half, sizeof half);
+    if (pairs > 0)
+        m->swo_idle_us = now;
 }
 
 size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size)
 {
     coresight_model_run(m);
+    put_idle(m);
     if (size > m->swo_size)
         size = m->swo_size;
     memcpy(bytes, m->swo, size);
     memmove(m->swo, m->swo + size, m->swo_size - size);
     m->swo_size -= size;
+    if (m->swo_full && m->swo_size == 0) {
+        m->swo_full = false;
+        m->swo_holes++;
+    }
     return size;
 }
 
@@ -102,13 +142,6 @@ static void drain(struct coresight_model *m)
     if (used)
         memmove(m->framed.data, m->framed.data + used, m->framed.size - used);
     m->framed.size -= used;
-}
-
-static bool formatted(const struct coresight_model *m)
-{
-    if (cs_etb_capturing(m))
-        return m->etb.ffcr & FFCR_ENFTC;
-    return m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
 }
 
 static void take_trace(struct coresight_model *m)
@@ -171,17 +204,12 @@ static void set_trace(struct coresight_model *m)
 
 static void flow(struct coresight_model *m)
 {
-    bool was_halted = m->flowed_halted;
-    m->flowed_halted = m->scs.halted;
     if (m->core.ops->set_trace)
         set_trace(m);
     if (m->core.ops->trace && (m->core.ops->set_trace || cs_etm_tracing(m)))
         take_trace(m);
     if (m->core.ops->instrumentation)
         take_instrumentation(m);
-    /* Behind a core that stands still, the port completes its frame. */
-    if (m->scs.halted && !was_halted && !cs_etb_capturing(m) && formatted(m))
-        frame_builder_flush(&m->frames);
 }
 
 void coresight_model_run(struct coresight_model *m)

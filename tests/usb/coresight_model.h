@@ -31,7 +31,7 @@
 #define CS_ETB_MAX     65536u
 #define CS_ETM_WORDS   0x84
 #define CS_TRACE_CLOCK 64000000u /* Hz, of the SWO's divider */
-#define CS_SWO_BUFFER  4096u
+#define CS_SWO_BUFFER  0x100000u /* a test bed that is late must not lose what a probe takes */
 
 struct cs_scs {
     uint32_t dhcsr; /* the control bits */
@@ -99,12 +99,13 @@ struct coresight_model {
     uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
     bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
     struct cs_counters counters;
-    bool flowed_halted; /* core was halted when trace flowed last */
     struct frame_builder frames;
     struct trace_bytes framed; /* not yet in the ETB or on the SWO pin */
     uint8_t swo[CS_SWO_BUFFER];
     size_t swo_size;
-    uint64_t swo_lost; /* bytes nobody fetched in time */
+    bool swo_full;        /* bytes were lost behind these: nothing is kept until all are taken */
+    unsigned swo_holes;   /* places where bytes are missing, counted when they have been passed */
+    uint64_t swo_idle_us; /* idle output is complete up to here; 0: the port is not idle */
 };
 
 /* core.ops and its context must outlive the model. Release frees what init took. */

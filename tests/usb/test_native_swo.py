@@ -4,10 +4,14 @@
 endpoint that streams and by polling. What GDB lists is what was executed."""
 
 import re
+import socket
 import struct
+import time
 
-from native_gdb import ROOT, Native, bed, board_file
-from replay_gdb import Server, Skipped, Suite, expect, folder, gdb, has, lacks, tool, value
+from native_gdb import LOADED_MACHINE, ROOT, Native, bed, board_file
+from live_gdb import Wire, symbol
+from replay_gdb import (PATIENCE, Server, Skipped, Suite, equal, expect, folder, frame, gdb, has,
+                        lacks, tool, value)
 
 suite = Suite()
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -18,11 +22,11 @@ COMPARED = 3000
 
 
 class Board(Native):
-    def __init__(self, truth, *options):
+    def __init__(self, truth, *options, trace=TRACE):
         if not PLUGIN.exists():
             raise Skipped("no virtual board: make virtual-board")
         tool("qemu-system-arm")
-        path = board_file(probe="at_exit = halt\nclock = 4M", trace=TRACE,
+        path = board_file(probe="at_exit = halt\nclock = 4M", trace=trace,
                           core_keys=f"program = {ELF}\nETMCR = 0x80\nETMTRACEIDR = 0x2a")
         Server.__init__(self, path, "-c", command=("serve",),
                         below=bed("--sink", "swo", "--core", f"qemu:netduinoplus2,{ELF}",
@@ -33,16 +37,44 @@ def listed(rows):
     return [int(a, 16) for a in re.findall(r"^\d+\t(?:=> |   )(0x[0-9a-f]+)", rows, re.M)]
 
 
-def stretches(*options):
+def runs(rows):
+    """The listed addresses, in pieces without a gap."""
+    pieces, last = [], None
+    for number, address in re.findall(r"^(\d+)\t(?:=> |   )(0x[0-9a-f]+)", rows, re.M):
+        if last is None or int(number) != last + 1:
+            pieces.append([])
+        last = int(number)
+        pieces[-1].append(int(address, 16))
+    return pieces
+
+
+def executed(ran, piece):
+    """Whether these instructions follow each other somewhere in the truth."""
+    wanted = struct.pack(f"<{len(piece)}I", *(a | 1 for a in piece))
+    at = ran.find(wanted)
+    while at >= 0 and at % 4:
+        at = ran.find(wanted, at + 1)
+    return at >= 0
+
+
+def ask_bed(path, line):
+    with socket.socket(socket.AF_UNIX) as control:
+        control.settimeout(PATIENCE)
+        control.connect(str(path))
+        control.sendall(line.encode() + b"\n")
+        equal(control.makefile().readline(), "ok\n", line)
+
+
+def stretches(*options, rate="200k"):
     truth = folder() / "truth"
     show = "record instruction-history -"
-    with Board(truth, *options) as server:
+    with Board(truth, *options, trace=TRACE.replace("200k", rate)) as server:
         s = gdb(server.port, ["monitor reset halt", "break report_topics", "continue",
                               "p/x $pc", "monitor trace status", "record btrace",
                               f"set record instruction-history-size {COMPARED}", show, "continue",
                               "p/x $pc", show, "monitor trace gaps"], elf=ELF,
                 connect="target extended-remote")
-        has(server.stderr, r"^trace clock   seen by the probe: SWO, 200000 bits/s$")
+        has(server.stderr, rf"^trace clock   seen by the probe: SWO, {rate[:-1]}000 bits/s$")
     words = truth.read_bytes()
     ran = [w & ~1 for w, in struct.iter_unpack("<I", words[:len(words) // 4 * 4])]
     has(s["monitor trace status"], r"^frame lock    yes, lost 0 times$")
@@ -67,7 +99,41 @@ def _():
 
 @suite.test("native: history over SWO, polled by a HID probe")
 def _():
-    stretches("--v1")
+    stretches("--v1", rate="100k")
+
+
+@suite.test("native: SWO bytes that the probe could not keep are a gap, and no history is made up")
+def _():
+    truth = folder() / "truth"
+    control = folder() / "control"
+    show = "record instruction-history -"
+    fast = TRACE.replace("200k", "2M")
+    with Board(truth, "--control", control, trace=fast) as server, Wire(server) as wire:
+        wire.monitor("reset")
+        wire.run_to(symbol(ELF, "main"), 2)
+        wire.write(symbol(ELF, "crash_after"), 0)
+        for _ in range(3):
+            wire.send(frame("vCont;c"))
+            time.sleep(0.15)
+            ask_bed(control, "fault overrun=333")
+            time.sleep(0.15)
+            wire.send(b"\x03")
+            has(wire.reply(), "^T02")
+        wire.close()
+        s = gdb(server.port, ["record btrace", f"set record instruction-history-size {COMPARED}",
+                              *[show] * 4, "monitor trace status", "monitor trace gaps"], elf=ELF,
+                connect="target extended-remote", before=[LOADED_MACHINE])
+    words = truth.read_bytes()
+    ran = words[:len(words) // 4 * 4]
+    has(s["monitor trace status"], r"^lost          [1-9]\d* lost-bytes")
+    has(s["monitor trace gaps"], r"lost-bytes")
+    pieces = 0
+    for rows in s.all(show):
+        for piece in runs(rows):
+            pieces += len(piece) > 50
+            expect(executed(ran, piece), f"not executed: {[hex(a) for a in piece[:4]]} ... "
+                                         f"{[hex(a) for a in piece[-4:]]}")
+    expect(pieces > 1, "no history was left")
 
 
 if __name__ == "__main__":

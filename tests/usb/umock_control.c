@@ -35,6 +35,8 @@ static const char *set_usb_fault(struct usb_faults *f, const char *name, unsigne
         f->short_after = number;
     else if (strcmp(name, "lose") == 0)
         f->lose_after = number;
+    else if (strcmp(name, "mute") == 0)
+        f->mute_after = number;
     else if (strcmp(name, "unplug") == 0)
         f->unplug_after = number;
     else

@@ -4,8 +4,8 @@
  * A Unix stream socket; each line is a command and has replies:
  *
  *   unplug, replug    the cable of the probe; the board stays as it is
- *   fault TEXT        faults of the wire: wait=N,fault=N,parity=N,noack=N,skip=N,trace=N
- *   stall N, short N, lose N, unplug N
+ *   fault TEXT        faults of the wire: wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N
+ *   stall N, short N, lose N, mute N, unplug N
  *                     faults of USB, at the Nth command transfer from now on
  *   counters          a line "NAME VALUE" for each, as in the report
  *

@@ -22,7 +22,7 @@ const char umock_options_usage[] =
     "  --etb-words N    size of the ETB, else 1024\n"
     "  --sink etb|swo   swo: a board without ETB\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
-    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N\n"
+    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
     "  --control PATH   socket for faults and the cable while the command runs\n"
     "  --report FILE    counters of what the command did, when it is done\n";

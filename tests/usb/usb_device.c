@@ -145,6 +145,7 @@ void usb_device_replug(struct usb_device *d)
 {
     d->unplugged = false;
     d->halted = false;
+    d->muted = false;
     d->blocked = 0;
     d->ops->replug(d);
 }

@@ -24,6 +24,7 @@ struct usb_faults {
     unsigned stall_after; /* that IN transfer stalls; the response waits behind the halt */
     unsigned short_after; /* that response loses its end */
     unsigned lose_after;  /* that response never comes */
+    unsigned mute_after;  /* nor do that and all behind it, until it is plugged in again */
 };
 
 struct usb_device;
@@ -47,6 +48,7 @@ struct usb_device {
     struct usb_faults faults;
     bool unplugged;
     bool halted;
+    bool muted; /* firmware that hangs */
     unsigned blocked; /* OUT endpoints, a bit each, whose transfer waits */
     uint16_t vid, pid;
     const char *const *strings; /* from index 1; [0] is not used */

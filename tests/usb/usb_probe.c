@@ -160,7 +160,8 @@ static int command_in(struct usb_device *d, uint8_t *bytes, size_t size, size_t 
         return -EPIPE;
     }
     size_t n = cmsis_dap_response(probe, response);
-    if (usb_device_due(&d->faults.lose_after))
+    d->muted |= usb_device_due(&d->faults.mute_after);
+    if (d->muted || usb_device_due(&d->faults.lose_after))
         return USB_DEVICE_WAIT;
     if (usb_device_due(&d->faults.short_after))
         n = 1;
