@@ -14,4 +14,8 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *handle,
 /* The device file that is opened to use it. */
 void usb_libusb_node(libusb_device *device, char *text, size_t size);
 
+/* All that can be told of a device without claiming it; it is opened for a moment if that is
+ * allowed. */
+void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
+
 #endif

@@ -118,10 +118,8 @@ static const char *speed_of(libusb_device *device)
     }
 }
 
-/* False: it is no probe, or not known to be one. */
-static bool look(libusb_device *device, struct usb_probe_seen *seen)
+void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
 {
-    struct usb_dap_choice choice;
     struct libusb_device_descriptor d;
     libusb_device_handle *h;
     *seen = (struct usb_probe_seen){.bus = libusb_get_bus_number(device),
@@ -137,7 +135,6 @@ static bool look(libusb_device *device, struct usb_probe_seen *seen)
         get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
     if (h)
         libusb_close(h);
-    return usb_choose_cmsis_dap(&seen->info, &choice) == 0;
 }
 
 int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
@@ -157,7 +154,9 @@ int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe)
     }
     for (ssize_t k = 0; k < n; k++) {
         struct usb_probe_seen seen;
-        if (look(list[k], &seen)) {
+        struct usb_dap_choice choice;
+        usb_libusb_look(list[k], &seen);
+        if (usb_choose_cmsis_dap(&seen.info, &choice) == 0) {
             err->candidates++;
             found(user, &seen);
         }

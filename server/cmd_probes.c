@@ -56,7 +56,8 @@ static int list(void)
         }
     }
     if (count.usable + count.others == 0)
-        fprintf(stderr, "btraced probes: no probe is attached; known are CMSIS-DAP probes\n");
+        fprintf(stderr, "btraced probes: no probe is attached; known are CMSIS-DAP probes and "
+                        "FTDI adapters\n");
     return count.usable ? EXIT_OK : EXIT_PROBE;
 }
 

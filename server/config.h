@@ -7,7 +7,8 @@
  *   [board]    name, description
  *   [target]   connect, command, reset
  *   [probe]    type, serial, usb, wire, clock, ap, connect_under_reset, at_exit, jtag_chain,
- *              jtag_device: instead of [target] connect
+ *              jtag_device: instead of [target] connect; of FTDI adapters channel, layout, ntrst,
+ *              nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
  *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
  *              swo_rate, trace_clock, tpiu_width
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
@@ -27,6 +28,7 @@
 
 #include "decoder/formatter.h"
 #include "drivers/debug_link.h"
+#include "drivers/ftdi.h"
 #include "drivers/snapshot.h"
 #include "server/recording.h"
 
@@ -80,6 +82,8 @@ struct config_probe {
     unsigned at_exit; /* enum config_at_exit */
     struct config_chain jtag_chain;
     unsigned jtag_device; /* place of the DAP in it */
+    unsigned channel;     /* of an FTDI adapter: 0 is A */
+    struct ftdi_layout layout;
 };
 
 enum config_at_exit {

@@ -80,6 +80,55 @@ static bool store_chain(struct config_chain *field, const char *value)
     return field->count > 0;
 }
 
+static bool store_channel(unsigned *field, const char *value)
+{
+    unsigned letter = (unsigned char)value[0] | 0x20u;
+    *field = letter - 'a';
+    return letter >= 'a' && letter <= 'd' && value[1] == '\0';
+}
+
+static const char *scan_pins(const char *text, uint16_t *pins)
+{
+    uint64_t n;
+    const char *end = config_scan_number(text, &n);
+    *pins = (uint16_t)n;
+    return end && n <= UINT16_MAX ? end : NULL;
+}
+
+static bool store_layout(struct ftdi_layout *field, const char *value)
+{
+    const char *slash = scan_pins(value, &field->value);
+    if (!slash || *slash != '/')
+        return false;
+    const char *end = scan_pins(slash + 1, &field->direction);
+    return end && *end == '\0';
+}
+
+/* One or more pins, perhaps inverted; NULL: it is something else. */
+static const char *scan_signal(const char *text, uint16_t *pins, bool *inverted)
+{
+    *inverted = *text == '!';
+    const char *end = scan_pins(text + *inverted, pins);
+    return end && *pins != 0 ? end : NULL;
+}
+
+static bool store_signal(struct ftdi_signal *field, const char *value)
+{
+    static const char ENABLE[] = "enable ";
+    const char *at = value;
+    if (strncmp(at, ENABLE, sizeof ENABLE - 1) != 0) {
+        at = scan_signal(at, &field->data, &field->data_inverted);
+        if (!at || *at == '\0')
+            return at != NULL;
+        at += strspn(at, " ");
+    }
+    if (strncmp(at, ENABLE, sizeof ENABLE - 1) != 0)
+        return false;
+    at += sizeof ENABLE - 1;
+    at = scan_signal(at + strspn(at, " "), &field->enable, &field->enable_inverted);
+    return at && *at == '\0' && (field->data & field->enable) == 0;
+}
+
 static const struct {
     enum config_kind kind;
     const char *word;
@@ -137,6 +186,15 @@ int config_store_hardware(struct config_parser *p, unsigned line, const struct c
     case CONFIG_CHAIN:
         ok = store_chain(field, value);
         break;
+    case CONFIG_CHANNEL:
+        ok = store_channel(field, value);
+        break;
+    case CONFIG_LAYOUT:
+        ok = store_layout(field, value);
+        break;
+    case CONFIG_SIGNAL:
+        ok = store_signal(field, value);
+        break;
     default:
         ok = store_word(key->kind, field, value);
         break;
@@ -187,6 +245,28 @@ static int check_jtag(struct config_parser *p)
     return BT_OK;
 }
 
+/* Keys of FTDI adapters, and what an adapter needs to hold the target in reset. */
+static int check_ftdi(struct config_parser *p)
+{
+    static const char *const keys[] = {"channel",        "layout",        "ntrst",
+                                       "nsrst",          "swd_enable",    "swdio_enable",
+                                       "adaptive_clock", "sample_falling"};
+    const struct config_probe *probe = &p->config->probe;
+    bool ftdi = strcmp(probe->type, "ftdi") == 0;
+    for (size_t i = 0; !ftdi && i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "probe", keys[i]);
+        if (line)
+            return config_fail(p, line, keys[i], "is of another probe; allowed: with type = ftdi");
+    }
+    if (ftdi && probe->connect_under_reset && !config_line_of(p, "probe", "nsrst"))
+        return missing(p, "probe", "nsrst", ", which connect_under_reset needs");
+    unsigned line = config_line_of(p, "probe", "adaptive_clock");
+    if (probe->layout.adaptive_clock && probe->wire != DEBUG_WIRE_JTAG)
+        return config_fail(p, line, "adaptive_clock",
+                           "is of the other wire; allowed: with wire = jtag");
+    return BT_OK;
+}
+
 static int check_probe(struct config_parser *p)
 {
     static const char *const others[] = {"connect", "command"};
@@ -204,7 +284,8 @@ static int check_probe(struct config_parser *p)
                                "is for another GDB server, but with [probe] btraced debugs the "
                                "target itself; allowed: this key or the section [probe]");
     }
-    return check_jtag(p);
+    int error = check_ftdi(p);
+    return error ? error : check_jtag(p);
 }
 
 static int check_flash(struct config_parser *p)

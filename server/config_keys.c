@@ -13,6 +13,7 @@
 #define GIB         ((uint64_t)1 << 30)
 
 #define COMPONENT "the address of a component, a multiple of 0x1000"
+#define SIGNAL    "PINS, enable PINS or PINS enable PINS, where ! inverts: !0x0020 enable 0x0100"
 #define ADDRESS   "HOST:PORT, :PORT (this machine), [ADDRESS]:PORT or unix:PATH"
 
 static const struct config_key keys[] = {
@@ -23,7 +24,7 @@ static const struct config_key keys[] = {
      "a program and its arguments; double quotes group words"},
     {"target", "reset", CONFIG_TEXT, FIELD(reset), 0, 0, false, NULL,
      "a command of the target's GDB server"},
-    {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap"},
+    {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},
     {"probe", "usb", CONFIG_USB_ID, FIELD(probe.usb), 0, 0, false, NULL,
@@ -39,6 +40,19 @@ static const struct config_key keys[] = {
      "1 to 8 lengths of instruction registers, 2 to 32 bits each, the device next to TDO first"},
     {"probe", "jtag_device", CONFIG_NUMBER, FIELD(probe.jtag_device), 0, CONFIG_MAX_CHAIN - 1,
      false, "0", "place in 'jtag_chain', from 0"},
+    {"probe", "channel", CONFIG_CHANNEL, FIELD(probe.channel), 0, 0, false, "A", "A, B, C or D"},
+    {"probe", "layout", CONFIG_LAYOUT, FIELD(probe.layout), 0, 0, false, "0x0008/0x000B",
+     "VALUE/DIRECTION, two numbers of 16 bits"},
+    {"probe", "ntrst", CONFIG_SIGNAL, FIELD(probe.layout.ntrst), 0, 0, false, NULL, SIGNAL},
+    {"probe", "nsrst", CONFIG_SIGNAL, FIELD(probe.layout.nsrst), 0, 0, false, NULL, SIGNAL},
+    {"probe", "swd_enable", CONFIG_SIGNAL, FIELD(probe.layout.swd_enable), 0, 0, false, NULL,
+     SIGNAL},
+    {"probe", "swdio_enable", CONFIG_SIGNAL, FIELD(probe.layout.swdio_enable), 0, 0, false, NULL,
+     SIGNAL},
+    {"probe", "adaptive_clock", CONFIG_SWITCH, FIELD(probe.layout.adaptive_clock), 0, 0, false,
+     "no", "yes or no"},
+    {"probe", "sample_falling", CONFIG_SWITCH, FIELD(probe.layout.sample_falling), 0, 0, false,
+     "no", "yes or no"},
     {"trace", "listen", CONFIG_ADDRESS, FIELD(trace), 0, 0, false, NULL, ADDRESS},
     {"trace", "connect", CONFIG_ADDRESS, FIELD(trace), 0, 0, false, NULL, ADDRESS},
     {"trace", "control", CONFIG_ADDRESS, FIELD(control), 0, 0, false, NULL, ADDRESS},

@@ -26,7 +26,10 @@ enum config_kind {
     CONFIG_WIRE,      /* unsigned: one of a few words */
     CONFIG_AT_EXIT,
     CONFIG_SINK,
-    CONFIG_SETUP, /* stands for all keys of [setup], which are addresses */
+    CONFIG_CHANNEL, /* unsigned, 0 is A */
+    CONFIG_LAYOUT,  /* value and direction of struct ftdi_layout */
+    CONFIG_SIGNAL,  /* struct ftdi_signal */
+    CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
 };
 
 /* What an address may be, in `max` of a key. */

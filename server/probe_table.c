@@ -2,11 +2,13 @@
 #include "server/probe_table.h"
 
 #include "server/probe_cmsis_dap.h"
+#include "server/probe_ftdi.h"
 
 #include <string.h>
 
 static const struct probe_driver *const drivers[] = {
     &probe_cmsis_dap,
+    &probe_ftdi,
 };
 
 const struct probe_driver *const *probe_drivers(size_t *count)
