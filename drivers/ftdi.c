@@ -208,7 +208,7 @@ struct debug_link ftdi_link(struct ftdi *f)
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_layout *layout,
+int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
               const struct debug_clock *clock)
 {
     struct mpsse m;

@@ -46,7 +46,7 @@ struct ftdi_port {
  * A line of the board that hangs on pins of the chip, directly or through a buffer that other pins
  * enable. All zero: there is no such line.
  */
-struct ftdi_signal {
+struct ftdi_line {
     uint16_t data;   /* pins that carry the level; 0: the line is low whenever it is enabled */
     uint16_t enable; /* pins that let the buffer drive; 0: no buffer */
     bool data_inverted;
@@ -54,14 +54,14 @@ struct ftdi_signal {
 };
 
 /* How the adapter's pins are wired; section 4 of the digest lists some. */
-struct ftdi_layout {
+struct ftdi_pinout {
     uint16_t value;     /* at the start */
     uint16_t direction; /* 1: output */
-    struct ftdi_signal ntrst, nsrst;
-    struct ftdi_signal swd_enable;   /* high while SWD is in use */
-    struct ftdi_signal swdio_enable; /* high while the host drives SWDIO; none: TDI is switched */
-    bool adaptive_clock;             /* JTAG: wait for RTCK on GPIOL3 */
-    bool sample_falling;             /* read on the falling edge */
+    struct ftdi_line ntrst, nsrst;
+    struct ftdi_line swd_enable;   /* high while SWD is in use */
+    struct ftdi_line swdio_enable; /* high while the host drives SWDIO; none: TDI is switched */
+    bool adaptive_clock;           /* JTAG: wait for RTCK on GPIOL3 */
+    bool sample_falling;           /* read on the falling edge */
 };
 
 #define FTDI_COMMAND_BYTES 16384u
@@ -82,7 +82,7 @@ struct ftdi_op {
 
 struct ftdi {
     struct ftdi_port port;
-    struct ftdi_layout layout;
+    struct ftdi_pinout layout;
     struct debug_clock clock;
     /* Private. */
     enum debug_wire wire;
@@ -113,7 +113,7 @@ struct ftdi {
  * `clock` are copied.
  * Returns 0, BT_ERR_IO (silent or gone), BT_ERR_FORMAT (something else than an MPSSE answers).
  */
-int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_layout *layout,
+int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
               const struct debug_clock *clock);
 
 /* Makes inputs of all pins. */

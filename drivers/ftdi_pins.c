@@ -13,7 +13,7 @@ struct pins {
     uint16_t value, direction;
 };
 
-static bool exists(const struct ftdi_signal *s)
+static bool exists(const struct ftdi_line *s)
 {
     return (s->data | s->enable) != 0;
 }
@@ -24,7 +24,7 @@ static void set(uint16_t *word, uint16_t mask, bool high)
 }
 
 /* The line is driven to a level. */
-static void drive(struct pins *p, const struct ftdi_signal *s, bool high)
+static void drive(struct pins *p, const struct ftdi_line *s, bool high)
 {
     set(&p->value, s->data, high != s->data_inverted);
     set(&p->value, s->enable, !s->enable_inverted);
@@ -32,7 +32,7 @@ static void drive(struct pins *p, const struct ftdi_signal *s, bool high)
 }
 
 /* A reset line goes high: its buffer off if it has one, its pin as the layout wants it at rest. */
-static void release(const struct ftdi *f, struct pins *p, const struct ftdi_signal *s)
+static void release(const struct ftdi *f, struct pins *p, const struct ftdi_line *s)
 {
     set(&p->value, s->data, !s->data_inverted);
     set(&p->value, s->enable, s->enable_inverted);
@@ -57,8 +57,8 @@ void ftdi_put_swdio(struct ftdi *f, struct mpsse *m, bool host)
 
 void ftdi_put_wire(struct ftdi *f, struct mpsse *m, enum debug_wire wire)
 {
-    const struct ftdi_layout *l = &f->layout;
-    const struct ftdi_signal *s = &l->swdio_enable;
+    const struct ftdi_pinout *l = &f->layout;
+    const struct ftdi_line *s = &l->swdio_enable;
     struct pins p = {f->value, f->direction};
     bool swd = wire == DEBUG_WIRE_SWD;
     if (exists(&l->swd_enable))
@@ -73,7 +73,7 @@ void ftdi_put_wire(struct ftdi *f, struct mpsse *m, enum debug_wire wire)
     ftdi_put_pins(f, m, p.value, p.direction);
 }
 
-static void set_line(const struct ftdi *f, struct pins *p, const struct ftdi_signal *s, bool high)
+static void set_line(const struct ftdi *f, struct pins *p, const struct ftdi_line *s, bool high)
 {
     if (high)
         release(f, p, s);
@@ -82,7 +82,7 @@ static void set_line(const struct ftdi *f, struct pins *p, const struct ftdi_sig
 }
 
 /* What the line shows; without a pin that could be read it is what it was set to. */
-static bool level(const struct ftdi *f, const struct ftdi_signal *s, unsigned levels)
+static bool level(const struct ftdi *f, const struct ftdi_line *s, unsigned levels)
 {
     if (s->data == 0)
         return ((f->value & s->enable) != 0) == s->enable_inverted;
@@ -92,7 +92,7 @@ static bool level(const struct ftdi *f, const struct ftdi_signal *s, unsigned le
 /* Reads all pins, as bits of the pins operation. */
 static int read_pins(struct ftdi *f, uint8_t *input)
 {
-    const struct ftdi_layout *l = &f->layout;
+    const struct ftdi_pinout *l = &f->layout;
     struct mpsse m;
     ftdi_start(f, &m);
     mpsse_read_low(&m);
@@ -118,7 +118,7 @@ static int read_pins(struct ftdi *f, uint8_t *input)
 
 static int write_pins(struct ftdi *f, uint8_t output, uint8_t select)
 {
-    const struct ftdi_layout *l = &f->layout;
+    const struct ftdi_pinout *l = &f->layout;
     struct pins p = {f->value, f->direction};
     struct mpsse m;
     bool trst = (select & DEBUG_PIN_NTRST) != 0;

@@ -83,7 +83,7 @@ struct config_probe {
     struct config_chain jtag_chain;
     unsigned jtag_device; /* place of the DAP in it */
     unsigned channel;     /* of an FTDI adapter: 0 is A */
-    struct ftdi_layout layout;
+    struct ftdi_pinout layout;
 };
 
 enum config_at_exit {

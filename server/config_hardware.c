@@ -95,7 +95,7 @@ static const char *scan_pins(const char *text, uint16_t *pins)
     return end && n <= UINT16_MAX ? end : NULL;
 }
 
-static bool store_layout(struct ftdi_layout *field, const char *value)
+static bool store_layout(struct ftdi_pinout *field, const char *value)
 {
     const char *slash = scan_pins(value, &field->value);
     if (!slash || *slash != '/')
@@ -112,7 +112,7 @@ static const char *scan_signal(const char *text, uint16_t *pins, bool *inverted)
     return end && *pins != 0 ? end : NULL;
 }
 
-static bool store_signal(struct ftdi_signal *field, const char *value)
+static bool store_signal(struct ftdi_line *field, const char *value)
 {
     static const char ENABLE[] = "enable ";
     const char *at = value;

@@ -27,8 +27,8 @@ enum config_kind {
     CONFIG_AT_EXIT,
     CONFIG_SINK,
     CONFIG_CHANNEL, /* unsigned, 0 is A */
-    CONFIG_LAYOUT,  /* value and direction of struct ftdi_layout */
-    CONFIG_SIGNAL,  /* struct ftdi_signal */
+    CONFIG_LAYOUT,  /* value and direction of struct ftdi_pinout */
+    CONFIG_SIGNAL,  /* struct ftdi_line */
     CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
 };
 

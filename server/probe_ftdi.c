@@ -15,7 +15,7 @@ struct ftdi_probe {
 };
 
 /* The layout as the board file names it, against the pins that the chip has. */
-static int check_layout(const struct ftdi_layout *l, const struct ftdi_chip *chip,
+static int check_layout(const struct ftdi_pinout *l, const struct ftdi_chip *chip,
                         struct message *why)
 {
     unsigned pins = l->direction | l->ntrst.data | l->ntrst.enable | l->nsrst.data |

@@ -216,6 +216,63 @@ START_TEST(hardware_tells)
 }
 END_TEST
 
+#define FTDI "[probe]\ntype = ftdi\n"
+
+START_TEST(ftdi_keys)
+{
+    const struct ftdi_pinout *l = &config.probe.layout;
+    accept(FTDI ETB CPU);
+    ck_assert_uint_eq(config.probe.channel, 0);
+    ck_assert(l->value == 0x0008 && l->direction == 0x000b);
+    ck_assert(l->nsrst.data == 0 && l->nsrst.enable == 0 && !l->adaptive_clock);
+    config_release(&config);
+    accept(FTDI "wire = jtag\nchannel = b\nlayout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\n"
+                "ntrst = !0x0100\nswd_enable = enable 0x2000\nswdio_enable = !0x1000\n"
+                "adaptive_clock = yes\nsample_falling = yes\nconnect_under_reset = yes\n" ETB CPU);
+    ck_assert_uint_eq(config.probe.channel, 1);
+    ck_assert(l->value == 0x8c28 && l->direction == 0xff3b);
+    ck_assert(l->nsrst.data == 0x0200 && l->nsrst.enable == 0x0800);
+    ck_assert(!l->nsrst.data_inverted && l->nsrst.enable_inverted);
+    ck_assert(l->ntrst.data == 0x0100 && l->ntrst.data_inverted && l->ntrst.enable == 0);
+    ck_assert(l->swd_enable.data == 0 && l->swd_enable.enable == 0x2000);
+    ck_assert(l->swdio_enable.data == 0x1000 && l->swdio_enable.data_inverted);
+    ck_assert(l->adaptive_clock && l->sample_falling);
+    config_release(&config);
+}
+END_TEST
+
+START_TEST(ftdi_mistakes)
+{
+    static const char *const values[] = {
+        "channel = E",
+        "channel = AB",
+        "layout = 8",
+        "layout = 0x10000/0",
+        "layout = 8/0xB/1",
+        "layout = /",
+        "nsrst = 0",
+        "nsrst = 0x10000",
+        "nsrst = enable",
+        "nsrst = 0x20 0x40",
+        "nsrst = !",
+        "nsrst = 0x20 enable 0x20",
+        "nsrst = 0x20 enable x",
+        "nsrst = low 0x0020",
+        "nsrst = enable 0x20 0x40",
+    };
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        char text[200], message[100];
+        snprintf(text, sizeof text, FTDI "%s\n" ETB CPU, values[k]);
+        snprintf(message, sizeof message, "dir/b.conf:3: %.*s: '", (int)strcspn(values[k], " "),
+                 values[k]);
+        refuse(text, message);
+    }
+    refuse(PROBE "channel = A\n" ETB CPU, "dir/b.conf:3: channel: is of another probe");
+    refuse(FTDI "connect_under_reset = yes\n" ETB CPU, "dir/b.conf: [probe] nsrst: is missing");
+    refuse(FTDI "adaptive_clock = yes\n" ETB CPU, "dir/b.conf:3: adaptive_clock: is of the other");
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("config_probe");
@@ -226,5 +283,7 @@ Suite *unit_suite(void)
     unit_case(s, "config: what a sink needs and excludes", trace_needs);
     unit_case(s, "config: values of probes and sinks", values);
     unit_case(s, "config: the hardware completes a core", hardware_tells);
+    unit_case(s, "config: pins of FTDI adapters", ftdi_keys);
+    unit_case(s, "config: pins that do not exist", ftdi_mistakes);
     return s;
 }
