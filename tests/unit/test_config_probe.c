@@ -243,7 +243,7 @@ END_TEST
 
 START_TEST(ftdi_mistakes)
 {
-    static const char *const values[] = {
+    static const char *const wrong[] = {
         "channel = E",
         "channel = AB",
         "layout = 8",
@@ -260,11 +260,11 @@ START_TEST(ftdi_mistakes)
         "nsrst = low 0x0020",
         "nsrst = enable 0x20 0x40",
     };
-    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         char text[200], message[100];
-        snprintf(text, sizeof text, FTDI "%s\n" ETB CPU, values[k]);
-        snprintf(message, sizeof message, "dir/b.conf:3: %.*s: '", (int)strcspn(values[k], " "),
-                 values[k]);
+        snprintf(text, sizeof text, FTDI "%s\n" ETB CPU, wrong[k]);
+        snprintf(message, sizeof message, "dir/b.conf:3: %.*s: '", (int)strcspn(wrong[k], " "),
+                 wrong[k]);
         refuse(text, message);
     }
     refuse(PROBE "channel = A\n" ETB CPU, "dir/b.conf:3: channel: is of another probe");
