@@ -20,6 +20,7 @@
 #define STUCK_MS  300
 #define LATENCY   20
 #define ASK_BYTES 65536
+#define FIFO      4096 /* bytes, in each direction */
 
 static long now_ms(void)
 {
@@ -154,7 +155,7 @@ static void stuck(struct ftdi_context *f)
         libusb_bulk_transfer(f->usb_dev, (unsigned char)f->in_ep, out, sizeof out, &sent, STUCK_MS);
     printf("stuck: %s\n", r == LIBUSB_ERROR_TIMEOUT ? "timed out" : libusb_error_name(r));
     int got = read_all(f, in, ASK_BYTES);
-    printf("behind it: %s\n", got >= 4096 && got <= sent ? "what fits" : "something else");
+    printf("behind it: %s\n", got >= FIFO && got < 3 * FIFO ? "what fits" : "something else");
 }
 
 static int drive(struct ftdi_context *f, bool only_stuck)

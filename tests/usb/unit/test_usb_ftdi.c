@@ -426,6 +426,50 @@ START_TEST(test_faults)
 }
 END_TEST
 
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 16;
+}
+
+/* Whatever a host sends: statuses make sense, nothing is written behind a buffer, and it answers.
+ */
+START_TEST(test_nonsense)
+{
+    uint32_t state = (uint32_t)_i + 1;
+    uint8_t bytes[64];
+    setup_with((struct usb_ftdi_options){
+        .layout = ftdi_layout_find(_i & 1 ? "kt-link" : "minimodule-swd")});
+    start_mpsse();
+    for (unsigned n = 0; n < 2000; n++) {
+        uint8_t endpoint = next_random(&state) & 1 ? 0x02 : 0x04;
+        size_t size = next_random(&state) % sizeof bytes;
+        size_t taken = 0;
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)next_random(&state);
+        int status = usb_device_out(&ftdi->device, endpoint, bytes, size, &taken);
+        ck_assert(status == 0 || status == USB_DEVICE_WAIT);
+        ck_assert(taken <= size && (status != 0 || taken == size));
+        now += next_random(&state) % 20000;
+        size = next_random(&state) % 2048;
+        status = receive(next_random(&state) & 1 ? 0x81 : 0x83, size);
+        ck_assert(status == 0 || status == USB_DEVICE_WAIT || status == -EOVERFLOW);
+        ck_assert_uint_le(actual, size);
+        if (next_random(&state) % 64 == 0)
+            status = control(next_random(&state) & 1 ? 0x40 : 0xc0,
+                             (uint8_t)(next_random(&state) % 0x93), next_random(&state),
+                             next_random(&state) % 4, 2);
+        ck_assert(status <= USB_DEVICE_WAIT);
+    }
+    set(0x00, 0, 1);
+    start_mpsse();
+    send_bytes(0x02, "\xaa\x87", 2);
+    ck_assert_int_eq(receive(0x81, 4096), 0);
+    ck_assert_mem_eq(data + 2, "\xfa\xaa", 2);
+    teardown();
+}
+END_TEST
+
 /* Over USB/IP a transfer that the device does not take waits, and its answer comes when it has. */
 static struct {
     unsigned count;
@@ -496,6 +540,7 @@ Suite *unit_suite(void)
     unit_case(s, "usb_ftdi: synchronous FIFO", test_sync_fifo);
     unit_case(s, "usb_ftdi: SWO on a UART", test_swo);
     unit_case(s, "usb_ftdi: stall, lost, short, unplugged", test_faults);
+    unit_cases(s, "usb_ftdi: nonsense", test_nonsense, 0, 8);
     unit_case(s, "usb_ftdi: an OUT transfer that waits, over USB/IP", test_usbip_out_waits);
     return s;
 }
