@@ -20,6 +20,7 @@ sys.path[:0] = [str(ROOT / "tests/oracle"), str(ROOT / "tests/board")]
 import board  # noqa: E402
 import board_opencsd  # noqa: E402
 import oracle  # noqa: E402
+import test_ftdi  # noqa: E402
 import test_openocd  # noqa: E402
 
 TOOLS = ("openocd", "gdb-multiarch", "umockdev-wrapper", "qemu-system-arm", "trc_pkt_lister",
@@ -85,10 +86,10 @@ class Program:
         self.base = 0x08000000 if machine is board.NETDUINO else 0
 
 
-def run(folder, program, script, *options):
+def run(folder, program, script, *options, **more):
     return test_openocd.run(LIBRARY + script, "--core",
                             f"qemu:{program.machine.name},{program.elf}", "--plugin", PLUGIN,
-                            *options, folder=folder)
+                            *options, folder=folder, **more)
 
 
 # --- run control ----------------------------------------------------------------------------
@@ -234,16 +235,17 @@ etb_read {3}
 """
 
 
-def etb(folder, program, words, place, least, options=0):
+def etb(folder, program, words, place, least, options=0, probe=(), **more):
     """Runs to `place`; the end of what ran is what the buffer holds."""
     words_file, truth_file = folder / "etb", folder / "truth"
     words_file.unlink(missing_ok=True)
     full = words < 4096
     name = (f"board: {program.machine.core}, {'wrapped' if full else 'whole'} ETB of {words} words, "
-            f"ETMCR {options:#x}")
+            f"ETMCR {options:#x}"
+            + (f", {probe[1]} over {more['transport']}" if probe else ""))
     code, output, got = run(folder, program,
                             ETB.format(program.symbols[place], options, TRACE_ID, words_file),
-                            "--etb-words", str(words), "--truth", truth_file)
+                            "--etb-words", str(words), "--truth", truth_file, *probe, **more)
     if code != 0 or f"etb full {int(full)}" not in output or not test_openocd.clean(got):
         check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
         return
@@ -435,6 +437,11 @@ def main():
         etb(folder, m3, 256, "hard_fault_handler", 1000)
         etb(folder, m4, 256, "report_topics", 200, 0x10000100)
         etb(folder, m4, 8192, "report_topics", 1000)
+        etb(folder, m3, 256, "hard_fault_handler", 1000, 0, test_ftdi.FTDI + ("--jtag",),
+            transport="jtag", adapter=test_ftdi.MINIMODULE)
+        etb(folder, m4, 256, "report_topics", 200, 0x10000100,
+            test_ftdi.FTDI + ("--layout", "minimodule-swd"), transport="swd",
+            adapter=test_ftdi.MINIMODULE_SWD)
         daemon(folder, m4)
         itm_alone(folder, m3)
         both(folder, m4)
