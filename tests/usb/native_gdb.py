@@ -57,6 +57,21 @@ def children(pid):
     return found
 
 
+def ask_bed(path, line):
+    """A command of the bed's control socket; its replies but the last."""
+    with socket.socket(socket.AF_UNIX) as control:
+        control.settimeout(PATIENCE)
+        control.connect(str(path))
+        control.sendall(line.encode() + b"\n")
+        lines = []
+        for text in control.makefile():
+            lines.append(text.strip())
+            if lines[-1].startswith(("ok", "error")):
+                break
+    expect(lines and lines[-1] == "ok", f"bed: {line}: {lines}")
+    return lines[:-1]
+
+
 class Native(Server):
     """Options of the bed, then the keys of board_file()."""
 
@@ -126,17 +141,7 @@ class Board(Native):
 
     def bed(self, line):
         """A command of the bed's control socket; its replies but the last."""
-        with socket.socket(socket.AF_UNIX) as control:
-            control.settimeout(PATIENCE)
-            control.connect(str(self.control))
-            control.sendall(line.encode() + b"\n")
-            lines = []
-            for text in control.makefile():
-                lines.append(text.strip())
-                if lines[-1].startswith(("ok", "error")):
-                    break
-        expect(lines and lines[-1] == "ok", f"bed: {line}: {lines}")
-        return lines[:-1]
+        return ask_bed(self.control, line)
 
     def session(self, *commands):
         return gdb(self.port, ["monitor reset", "maintenance flush register-cache", *commands],

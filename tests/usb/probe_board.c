@@ -186,6 +186,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
         {"running-accesses", s->running_accesses},
         {"untraced", s->untraced},
         {"resets", s->resets},
+        {"halted", b->system.scs.halted},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         fprintf(out, "%s %u\n", lines[i].name, lines[i].value);

@@ -5,14 +5,38 @@ program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""
 
 import re
 import time
+from pathlib import Path
 
-from native_gdb import LOADED_MACHINE, Native, refused, whole_session
+from native_gdb import LOADED_MACHINE, Native, ask_bed, refused, whole_session
 from live_gdb import Wire
-from replay_gdb import Suite, equal, expect, frame, gdb, has, lacks, value
+from replay_gdb import Suite, equal, expect, folder, frame, gdb, has, lacks, value
 
 suite = Suite()
 NOP, ADDS, STR, BRANCH = 0x08000044, 0x08000046, 0x08000048, 0x0800004a
 COUNTER = 0x20000100
+
+
+class Controlled(Native):
+    """With the control socket of the bed at `control`."""
+
+    def __init__(self, *options, **keys):
+        self.control = folder() / "control"
+        super().__init__("--control", self.control, *options, **keys)
+
+
+def until(wire, good):
+    end = time.monotonic() + 30
+    while (wire.ask("m20000000,4")[:1] != "E") != good:
+        expect(time.monotonic() < end, f"memory is {'not ' if good else ''}there for 30 seconds")
+        time.sleep(0.3)
+
+
+def back(server, wire):
+    """Pulled, which is noticed, and put back: the target answers again."""
+    ask_bed(server.control, "unplug")
+    until(wire, False)
+    ask_bed(server.control, "replug")
+    until(wire, True)
 
 
 def session(server, *commands):
@@ -210,6 +234,64 @@ def _():
         has(wire.monitor("why"), r"^the probe does not answer")
         has(wire.monitor("probe"), r"^state         not known")
         has(wire.ask("?"), r"^T05")
+
+
+@suite.test("native: a probe that hangs is an error before GDB gives up")
+def _():
+    with Controlled() as server:
+        mute = f"python import sys; sys.path.insert(0, '{Path(__file__).parent}'); " \
+               f"from native_gdb import ask_bed; ask_bed('{server.control}', 'mute 1')"
+        # With the time that stock GDB waits.
+        s = gdb(server.port, ["p/x $pc", mute, "maintenance flush register-cache", "p/x $r0",
+                              "x/xw 0x20000104", "monitor probe"], connect="target extended-remote")
+        lacks(s.text, "(?i)ignoring packet|timed out|timeout|connection closed")
+        has(s["x/xw 0x20000104"], "Cannot access memory at address 0x20000104")
+        has(s["monitor probe"], "the probe does not answer")
+        with Wire(server) as wire:
+            back(server, wire)
+
+
+MOMENTS = {  # what is going on when the answer is lost or the cable is pulled, and a good answer
+    "a read of 64 kB": (lambda wire: wire.ask("m20000000,8000"), r"^([0-9a-f]{65536}|E.*)$"),
+    "a write": (lambda wire: wire.ask("M20004000,400:" + "5a" * 1024), r"^(OK|E.*)$"),
+    "a step": (lambda wire: wire.ask("vCont;s"), r"^(O|T|E)"),
+    "a breakpoint": (lambda wire: wire.ask("Z1,8000044,2"), r"^(OK|E.*)$"),
+}
+
+
+@suite.test("native: the cable is pulled in the middle of things, and put back")
+def _():
+    with Controlled() as server, Wire(server) as wire:
+        wire.write(COUNTER, 0)
+        for what, (ask, answer) in MOMENTS.items():
+            for fault in "unplug 3", "lose 2":
+                ask_bed(server.control, fault)
+                has(ask(wire), answer, f"{what}, {fault}")
+                back(server, wire)
+                equal(wire.ask("M20004000,2:1234"), "OK", f"a write after {what}, {fault}")
+                equal(wire.ask("m20004000,2"), "1234", f"a read after {what}, {fault}")
+
+
+@suite.test("native: connect under reset stands at the first instruction")
+def _():
+    for options in [], ["--v1", "--jtag"]:
+        wire_key = "wire = jtag\n" if options else ""
+        with Native(*options, probe=wire_key + "connect_under_reset = yes") as server:
+            with Wire(server) as wire:
+                equal(wire.pc(), 0x08000040, f"{options}: PC")
+                wire.step()
+                wire.monitor("reset")
+                equal(wire.pc(), 0x08000040, f"{options}: PC behind a reset by the pin")
+
+
+@suite.test("native: at_exit = run and at_exit = halt")
+def _():
+    for word, runs in ("run", True), ("halt", False):
+        report = folder() / "report"
+        with Native("--report", report, probe=f"at_exit = {word}") as server, Wire(server) as wire:
+            wire.pc()
+        lines = dict(line.split() for line in report.read_text().splitlines())
+        equal(lines["halted"], "0" if runs else "1", f"the core behind at_exit = {word}")
 
 
 @suite.test("native: what goes wrong at the start is told")

@@ -4,13 +4,12 @@
 endpoint that streams and by polling. What GDB lists is what was executed."""
 
 import re
-import socket
 import struct
 import time
 
-from native_gdb import LOADED_MACHINE, ROOT, Native, bed, board_file
+from native_gdb import LOADED_MACHINE, ROOT, Native, ask_bed, bed, board_file
 from live_gdb import Wire, symbol
-from replay_gdb import (PATIENCE, Server, Skipped, Suite, equal, expect, folder, frame, gdb, has,
+from replay_gdb import (Server, Skipped, Suite, expect, folder, frame, gdb, has,
                         lacks, tool, value)
 
 suite = Suite()
@@ -55,14 +54,6 @@ def executed(ran, piece):
     while at >= 0 and at % 4:
         at = ran.find(wanted, at + 1)
     return at >= 0
-
-
-def ask_bed(path, line):
-    with socket.socket(socket.AF_UNIX) as control:
-        control.settimeout(PATIENCE)
-        control.connect(str(path))
-        control.sendall(line.encode() + b"\n")
-        equal(control.makefile().readline(), "ok\n", line)
 
 
 def stretches(*options, rate="200k"):
