@@ -11,9 +11,12 @@
 #define STATUS_ERROR   0x40u
 #define STATUS_OVERRUN 0x80u
 
-#define BAUD_TOLERANCE 3u     /* per cent */
-#define DATA_HEADER    4u     /* command, status, count (2) */
-#define BUFFER_UNKNOWN 65536u /* of a probe that does not tell its size */
+#define BAUD_TOLERANCE 3u /* per cent */
+#define DATA_HEADER    4u /* command, status, count (2) */
+/* What left the probe's buffer and has not come: probes send blocks of 512 bytes. */
+#define ON_ITS_WAY_MS    2u
+#define ON_ITS_WAY_BYTES 1024u
+#define BUFFER_UNKNOWN   65536u /* of a probe that does not tell its size */
 
 static int byte_command(struct cmsis_dap *dap, uint8_t id, uint8_t value)
 {
@@ -166,7 +169,7 @@ static int doubt(struct cmsis_dap_swo *swo)
     missing(swo);
     int rc = read_status(swo, &status, &buffered);
     if (rc == 0)
-        swo->doubtful = buffered;
+        swo->doubtful = buffered + (swo->streaming ? ON_ITS_WAY_BYTES : 0);
     return rc;
 }
 
@@ -180,11 +183,9 @@ static int ask_status(struct cmsis_dap_swo *swo)
     if (rc != 0)
         return rc;
     if (told_loss(swo, status)) {
-        rc = swo->stream.ops->poll(swo->stream.self, 0); /* what is on its way */
+        rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
         return rc != 0 ? rc : doubt(swo);
     }
-    if (buffered == 0)
-        swo->doubtful = 0;
     release(swo, sure);
     return 0;
 }

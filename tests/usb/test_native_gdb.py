@@ -35,6 +35,8 @@ def back(server, wire):
     """Pulled, which is noticed, and put back: the target answers again."""
     ask_bed(server.control, "unplug")
     until(wire, False)
+    for fault in "unplug 0", "lose 0":  # that did not come to happen
+        ask_bed(server.control, fault)
     ask_bed(server.control, "replug")
     until(wire, True)
 

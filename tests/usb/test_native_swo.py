@@ -116,7 +116,7 @@ def _():
                 connect="target extended-remote", before=[LOADED_MACHINE])
     words = truth.read_bytes()
     ran = words[:len(words) // 4 * 4]
-    has(s["monitor trace status"], r"^lost          [1-9]\d* lost-bytes")
+    has(s["monitor trace status"], r"^lost .*\d lost-bytes")
     has(s["monitor trace gaps"], r"lost-bytes")
     pieces = 0
     for rows in s.all(show):
