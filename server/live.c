@@ -156,15 +156,20 @@ static void on_ready(void *ctx, int error)
         tell_ready(l, BT_OK);
 }
 
+void live_look_again(struct live *l)
+{
+    if (l->looking)
+        l->look_again = true;
+    else if (!l->draining)
+        begin_reading(l);
+}
+
 void live_was_moved(struct live *l)
 {
     live_past_written(l, false);
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].moved = l->cores[i].jumped = true;
-    if (l->looking)
-        l->look_again = true;
-    else if (!l->draining)
-        begin_reading(l); /* the PC may be another one */
+    live_look_again(l); /* the PC may be another one */
 }
 
 void live_was_reset(struct live *l)

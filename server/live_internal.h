@@ -26,6 +26,9 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
 /* live.c: the same, with a source for each core that has one. After an error there is no trace. */
 int live_start_sources(struct live *l, struct message *why);
 
+/* live.c: what is known of the halted cores, and what was programmed for them, may be otherwise. */
+void live_look_again(struct live *l);
+
 /* live_trace.c: bytes from whoever captures, in its thread. */
 void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
 void live_take_loss(struct live *l, enum bt_gap_cause cause);

@@ -185,6 +185,8 @@ static int cmd_status(struct live *l, int core, const char *rest, const struct c
     if (!l->pipeline)
         return BT_OK;
     say_drain(l, c);
+    if (l->trace_off)
+        console_say(c, "tracing       off by command\n");
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
             continue;
@@ -229,6 +231,16 @@ static bool ask(struct live *l, const char *line, const struct console *c, const
     return !error && strncmp(answer, "ok", 2) == 0;
 }
 
+/* One of the other server's own commands; its answer comes before GDB's next packet does. */
+static int ask_server(struct live *l, const char *text, gdb_upstream_reply_fn reply)
+{
+    char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
+    size_t n = strlen(packet);
+    for (const char *p = text; *p && n + 2 < sizeof packet; p++)
+        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
+    return gdb_upstream_ask(l->upstream, packet, n, reply, l);
+}
+
 /* What ran since tracing was switched off is missing at this place. */
 static void add_hole(struct live_core *c, struct history *h)
 {
@@ -240,10 +252,47 @@ static void add_hole(struct live_core *c, struct history *h)
         (struct btrace_hole){history_end(h), history_end(h) + tail.instructions};
 }
 
+static void on_switched(void *ctx, const char *reply, size_t len)
+{
+    (void)reply, (void)len;
+    gdb_upstream_settle(((struct live *)ctx)->upstream, false);
+}
+
+/* Trace units behind a probe of ours belong to the native target's thread, and obey its command. */
+static bool switch_native(struct live *l, const char *command, const struct console *c)
+{
+    gdb_upstream_settle(l->upstream, true);
+    if (ask_server(l, command, on_switched) == BT_OK)
+        return true;
+    gdb_upstream_settle(l->upstream, false);
+    console_say(c, "the target cannot be asked now\n");
+    return false;
+}
+
+/* True: from the next resume on it is so. */
+static bool switch_trace(struct live *l, bool on, const struct console *c)
+{
+    const char *done = on ? "tracing is on" : "tracing is off: what runs now is not in the history";
+    if (!l->units.wanted && !l->native)
+        return ask(l, on ? "on" : "off", c, done);
+    if (!l->pipeline) {
+        console_say(c, "nothing is traced: 'monitor trace status' says why\n");
+        return false;
+    }
+    if (l->native && !switch_native(l, on ? "trace on" : "trace off", c))
+        return false;
+    if (l->units.wanted) {
+        live_units_enable(l, on);
+        live_look_again(l);
+    }
+    console_say(c, "%s\n", done);
+    return true;
+}
+
 static int cmd_on(struct live *l, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    if (!ask(l, "on", c, "tracing is on"))
+    if (!switch_trace(l, true, c))
         return BT_OK;
     if (l->ran_off && l->pipeline) {
         pipeline_lock(l->pipeline);
@@ -259,7 +308,7 @@ static int cmd_on(struct live *l, int core, const char *rest, const struct conso
 static int cmd_off(struct live *l, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    if (ask(l, "off", c, "tracing is off: what runs now is not in the history"))
+    if (switch_trace(l, false, c))
         l->trace_off = true;
     return BT_OK;
 }
@@ -268,7 +317,10 @@ static int cmd_filter(struct live *l, int core, const char *rest, const struct c
 {
     (void)core;
     bool known = strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0;
-    if (known)
+    if (known && (l->units.wanted || l->native))
+        console_say(c, "the trace units of this target are programmed to trace all addresses: only "
+                       "a virtual board has filters\n");
+    else if (known)
         ask(l, rest, c, "the filter is set");
     else
         console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
@@ -347,16 +399,6 @@ static void on_reset(void *ctx, const char *reply, size_t len)
     struct live *l = ctx;
     (void)reply, (void)len;
     live_was_reset(l);
-}
-
-/* One of the other server's own commands; its answer comes before GDB's next packet does. */
-static int ask_server(struct live *l, const char *text, gdb_upstream_reply_fn reply)
-{
-    char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
-    size_t n = strlen(packet);
-    for (const char *p = text; *p && n + 2 < sizeof packet; p++)
-        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
-    return gdb_upstream_ask(l->upstream, packet, n, reply, l);
 }
 
 static int cmd_reset(struct live *l, int core, const char *rest, const struct console *c)

@@ -183,6 +183,11 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l))
         run(l);
 }
 
+void live_units_enable(struct live *l, bool on)
+{
+    l->units.off = !on;
+}
+
 void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to)
 {
     const struct live_units *u = &l->units;

@@ -18,7 +18,7 @@ struct live;
 struct live_units {
     bool wanted; /* the board file names a sink */
     bool found;  /* trace_setup_discover() has succeeded; l->pipeline is there if it has history */
-    bool off;    /* by command */
+    _Atomic bool off; /* by command; the worker reads it */
     bool busy, again;
     uv_mutex_t lock; /* of the worker threads: one at a time */
     struct upstream_bus bus;
@@ -45,6 +45,9 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l));
 
 /* In the worker thread of a halt: reads the buffer out, and starts it again. */
 void live_units_collect(struct live *l);
+
+/* Before live_units_prepare(), which stops the trace units or programs them. */
+void live_units_enable(struct live *l, bool on);
 
 /* Lines about what was found and what is wrong. */
 void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to);

@@ -217,6 +217,15 @@ static void cmd_flash(struct native_target *t, const char *rest, const struct co
         console_say(c, "last refusal  %s\n", t->flash.said);
 }
 
+/* From the server in front of this one, which has words of its own for it. */
+static void cmd_trace(struct native_target *t, const char *rest, const struct console *c)
+{
+    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
+        native_trace_enable(&t->trace, strcmp(rest, "on") == 0);
+    else
+        console_say(c, "trace on, or trace off, not '%s'\n", rest);
+}
+
 static void cmd_why(struct native_target *t, const char *rest, const struct console *c)
 {
     (void)rest;
@@ -233,6 +242,7 @@ static const struct {
     {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction"},
     {"vector_catch", cmd_vector_catch, "[WORD]...|none: exceptions before which the core halts"},
     {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away"},
+    {"trace", cmd_trace, "on|off: whether what runs next is traced"},
     {"flash", cmd_flash, "what can be programmed, and what went wrong last"},
     {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons"},
 };
@@ -241,7 +251,7 @@ void native_target_help(gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (commands[i].run != cmd_reset)
+        if (commands[i].run != cmd_reset && commands[i].run != cmd_trace)
             console_say(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
 }
 

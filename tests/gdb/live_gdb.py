@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from replay_gdb import (BTRACED, GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skipped,
-                        environment, equal, expect, folder, frame, gdb, has, tool)
+                        environment, equal, expect, folder, frame, gdb, has, history, tool)
 
 CONFIGS = ROOT / "configs"
 PROGRAMS = CONFIGS / "virtual"
@@ -108,6 +108,17 @@ def tail_of(rows, truth, count):
         if ours != theirs:
             raise Failed(f"{back} before the halt: listed {ours:#x}, ran {theirs:#x}")
     expect(len(listed) == min(count, len(truth)), f"{len(listed)} listed, not {count}")
+
+
+def split_at_gap(truth, listed, missing, newest):
+    """The last `newest` instructions that ran are listed, then a gap of `missing` ones, then what
+    ran before it, as far as it is listed."""
+    older, gap, newer = listed.rpartition("[decode error")
+    expect(gap, f"no gap in {listed[-300:]}")
+    tail_of(history(newer.partition("\n")[2]), truth, newest)
+    rows = history(older)
+    tail_of(rows, truth[:len(truth) - missing - newest], len(rows))
+    expect(len(rows) > 100, f"only {len(rows)} instructions before the gap")
 
 
 # ---- what GDB says about a program ----

@@ -7,7 +7,7 @@ import re
 import time
 
 from native_gdb import ROOT, Board, whole_session
-from live_gdb import Wire, symbol, tail_of
+from live_gdb import Wire, split_at_gap, symbol, tail_of
 from replay_gdb import (Suite, equal, expect, folder, frame, gdb, has, history, lacks,
                         record_counts, value)
 
@@ -66,6 +66,22 @@ def _():
             s = board.session("record btrace", "tbreak add_value", "continue", "stepi", *LIST,
                               board.mark())
             check_history(board, s, 300)
+
+
+@suite.test("native board: tracing off and on: one gap, and history on both sides of it")
+def _():
+    with Board(M3) as board:
+        s = board.session("record btrace", "tbreak add_value", "continue", "info record",
+                          "monitor trace off", "stepi", "stepi", "stepi", "monitor trace status",
+                          "monitor trace on", "stepi", "stepi", "info record", *LIST, board.mark(),
+                          "monitor trace filter exclude none", "monitor help")
+        before, after = (record_counts(text) for text in s.all("info record"))
+        has(s["monitor trace off"], "^tracing is off")
+        has(s["monitor trace status"], "^tracing +off by command$")
+        has(s["monitor trace on"], "^tracing is on")
+        has(s["monitor trace filter exclude none"], "only a virtual board has filters")
+        equal(after[2] - before[2], 1, "gaps")
+        split_at_gap(board.truth(s[board.mark()]), s["record instruction-history"], 3, 2)
 
 
 @suite.test("native board: a fault is told in words")

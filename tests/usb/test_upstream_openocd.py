@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
-from live_gdb import Live, Wire, follow, symbol, tail_of  # noqa: E402
+from live_gdb import Live, Wire, follow, symbol, split_at_gap, tail_of  # noqa: E402
 from replay_gdb import (GAP, Skipped, Suite, equal, expect, folder, frame, gdb, has, history,  # noqa: E402
                         lacks, record_counts, value, wait_for)
 
@@ -180,6 +180,26 @@ def _():
                          for text in s.all("monitor mdw 0xe0041000"))
         equal((int(before, 16) & 0xc00, int(after, 16) & 0xc00), (0x800, 0x800), "ETMCR")
         compared(live, s, s[live.mark()], s["record instruction-history"], 500)
+
+
+@suite.test("openocd behind us: tracing off and on: one gap, and history on both sides of it")
+def _():
+    with Live(board_file("sink = etb")) as live:
+        show = "record instruction-history"
+        s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
+                    "set record instruction-history-size 300", "monitor trace off", "info record",
+                    "monitor mdw 0xe0041000", "stepi", "stepi", "monitor trace status",
+                    "monitor trace on", "stepi", "stepi", "stepi", "info record", show, live.mark(),
+                    "monitor trace filter include 0-100")
+        before, after = (record_counts(text) for text in s.all("info record"))
+        equal(int(has(s["monitor mdw 0xe0041000"], r"^0xe0041000: ([0-9a-f]{8})")[1], 16) & 0x400,
+              0x400, "programming bit of ETMCR while tracing is off")
+        has(s["monitor trace off"], "^tracing is off")
+        has(s["monitor trace status"], "^tracing +off by command$")
+        has(s["monitor trace on"], "^tracing is on")
+        has(s["monitor trace filter include 0-100"], "only a virtual board has filters")
+        equal(after[2] - before[2], 1, "gaps")
+        split_at_gap(live.truth(s[live.mark()]), s[show], 2, 3)
 
 
 @suite.test("openocd behind us: trace over TCP, from its capture of the SWO pin")
