@@ -110,15 +110,16 @@ def tail_of(rows, truth, count):
     expect(len(listed) == min(count, len(truth)), f"{len(listed)} listed, not {count}")
 
 
-def split_at_gap(truth, listed, missing, newest):
-    """The last `newest` instructions that ran are listed, then a gap of `missing` ones, then what
-    ran before it, as far as it is listed."""
+def split_at_gap(before, after, listed, least):
+    """A listing with one gap: up to it what `before` ends with, behind it at least so many
+    instructions, which `after` ends with."""
     older, gap, newer = listed.rpartition("[decode error")
     expect(gap, f"no gap in {listed[-300:]}")
-    tail_of(history(newer.partition("\n")[2]), truth, newest)
-    rows = history(older)
-    tail_of(rows, truth[:len(truth) - missing - newest], len(rows))
-    expect(len(rows) > 100, f"only {len(rows)} instructions before the gap")
+    for text, truth, count in ((older.rpartition("\n")[0], before, 100),
+                               (newer.partition("\n")[2], after, least)):
+        rows = history(text)
+        expect(len(rows) >= count, f"only {len(rows)} instructions beside the gap")
+        tail_of(rows, truth, len(rows))
 
 
 # ---- what GDB says about a program ----
