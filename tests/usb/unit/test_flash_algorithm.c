@@ -281,7 +281,7 @@ START_TEST(test_unplug)
         uint8_t data[PAGE];
         setup(&f, RAM_SIZE);
         memset(data, 0x3c, sizeof data);
-        f.native->usb.faults.unplug_after = after;
+        f.native->usb.device.faults.unplug_after = after;
         int rc = flash_run_begin(&f.run, FLASH_FOR_ERASE);
         if (rc == 0)
             rc = flash_run_erase(&f.run, 0, SECTOR);
@@ -290,7 +290,7 @@ START_TEST(test_unplug)
         if (rc == 0)
             rc = flash_run_program(&f.run, 0, data, sizeof data);
         int end = flash_run_end(&f.run);
-        ck_assert_int_eq(rc != 0 || end != 0, f.native->usb.unplugged);
+        ck_assert_int_eq(rc != 0 || end != 0, f.native->usb.device.unplugged);
         if (rc != 0) {
             says(&f, "probe");
             failed++;
