@@ -74,6 +74,19 @@ static bool contradicted(const struct recover *r, const struct recover_pair *p)
     return false;
 }
 
+static void keep(struct recover *r, const struct recover_pair *p, unsigned reg)
+{
+    if (p->kept >> reg & 1)
+        rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, RECOVER_CALL);
+}
+
+/* An exception in the mode that it goes to has overwritten LR: nobody can give it back. */
+static bool keeps_lr(const struct recover *r, const struct recover_pair *p)
+{
+    const struct recover_value *mode = &r->rules.values[p->before[RECOVER_MODE]];
+    return !p->mode || (mode->how && mode->number != p->mode);
+}
+
 static void infer(struct recover *r, bool align, bool keep_saved)
 {
     r->rules.inferring = true;
@@ -84,9 +97,11 @@ static void infer(struct recover *r, bool align, bool keep_saved)
         const struct recover_pair *p = &r->pairs[i];
         if (contradicted(r, p))
             continue;
-        for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++)
-            if (p->kept >> reg & 1)
-                rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, RECOVER_CALL);
+        keep(r, p, RECOVER_MODE);
+        rules_run(&r->rules);
+        for (unsigned reg = 0; reg < RECOVER_MODE; reg++)
+            if (reg != 14 || keeps_lr(r, p))
+                keep(r, p, reg);
         rules_run(&r->rules);
     }
     settle(r);

@@ -33,6 +33,13 @@ static void clobber(struct insn_effect *e, uint32_t regs)
     e->clobber = regs & EFFECT_ALL_REGS;
 }
 
+void effect_set_system(struct insn_effect *e, enum effect_system which, uint32_t regs)
+{
+    clobber(e, regs);
+    e->kind = EFFECT_SYSTEM;
+    e->system = (uint8_t)which;
+}
+
 static uint32_t rotate(uint32_t v, unsigned by)
 {
     return by ? v >> by | v << (32 - by) : v;
@@ -79,7 +86,7 @@ static void data_processing(uint32_t op, struct insn_effect *e)
     }
     /* An exception return: another mode's registers. */
     if (e->rd == 15 && e->set_flags)
-        clobber(e, EFFECT_BANKED | EFFECT_FLAGS);
+        effect_set_system(e, EFFECT_RETURN_MOVE, EFFECT_BANKED | EFFECT_FLAGS);
 }
 
 static void multiply(uint32_t op, struct insn_effect *e)
@@ -199,9 +206,20 @@ static void load_store_multiple(uint32_t op, struct insn_effect *e)
         return;
     /* With ^: registers of User mode, or an exception return. */
     bool store = !e->load;
-    clobber(e, op & 0xffffu ? (EFFECT_BANKED | EFFECT_FLAGS | (op & 0x7fff) | 1u << e->rn)
-                            : EFFECT_ALL_REGS);
+    if (!e->list)
+        clobber(e, EFFECT_ALL_REGS);
+    else
+        effect_set_system(e, e->load && op & 0x8000 ? EFFECT_RETURN_LOAD : EFFECT_USER_REGISTERS,
+                          EFFECT_BANKED | EFFECT_FLAGS | (op & 0x7fff) | 1u << e->rn);
     e->clobber_memory = store;
+}
+
+/* MSR: into the SPSR it does no harm, into the CPSR it may switch. */
+static void write_status(uint32_t op, struct insn_effect *e, bool saved)
+{
+    effect_set_system(e, saved ? EFFECT_SET_SAVED : EFFECT_SET_STATUS,
+                      saved ? 0 : EFFECT_FLAGS | (field(op, 16, 3) ? EFFECT_BANKED : 0));
+    e->imm2 = (uint8_t)field(op, 16, 4);
 }
 
 /* MRS, MSR, BX, CLZ, saturating arithmetic and others: bits 24:23 are 10, S is 0. */
@@ -213,10 +231,12 @@ static void miscellaneous(uint32_t op, struct insn_effect *e)
     case 0:
         if (op & 1u << 9)
             effect_unknown(e);
-        else if (which & 1) /* MSR; into the SPSR it does no harm, into the CPSR it may switch */
-            clobber(e, which == 3 ? 0 : EFFECT_FLAGS | (field(op, 16, 3) ? EFFECT_BANKED : 0));
+        else if (which & 1)
+            write_status(op, e, which == 3);
         else
-            clobber(e, 1u << rd);
+            effect_set_system(e, which ? EFFECT_GET_SAVED : EFFECT_GET_STATUS, 1u << rd);
+        e->rn = which & 1 ? (uint8_t)field(op, 0, 4) : EFFECT_NO_REG;
+        e->rd = which & 1 ? EFFECT_NO_REG : (uint8_t)rd;
         break;
     case 1:
         e->kind = which == 3 ? EFFECT_ALU : EFFECT_BRANCH;
@@ -253,9 +273,11 @@ static void immediates(uint32_t op, struct insn_effect *e)
     } else if (which == 0x12 && field(op, 16, 4) == 0) {
         e->kind = EFFECT_NONE; /* NOP, hints */
     } else if (which == 0x12) {
-        clobber(e, EFFECT_FLAGS | (field(op, 16, 3) ? EFFECT_BANKED : 0));
+        write_status(op, e, false);
+        e->imm = rotate(op & 0xff, field(op, 8, 4) * 2);
     } else if (which == 0x16) {
-        e->kind = EFFECT_NONE; /* MSR SPSR */
+        write_status(op, e, true);
+        e->imm = rotate(op & 0xff, field(op, 8, 4) * 2);
     } else {
         data_processing(op, e);
     }
@@ -309,6 +331,21 @@ static void media(uint32_t op, struct insn_effect *e)
     }
 }
 
+/* SRS, RFE */
+static void return_state(uint32_t op, struct insn_effect *e)
+{
+    bool up = field(op, 23, 1), before = field(op, 24, 1), load = field(op, 20, 1);
+    effect_unknown(e);
+    if (!load && !field(op, 22, 1))
+        return;
+    effect_set_system(e, load ? EFFECT_RETURN_MEMORY : EFFECT_STORE_RETURN, EFFECT_ALL_REGS);
+    e->imm = field(op, 0, 5);
+    e->rn = (uint8_t)field(op, 16, 4);
+    e->writeback = field(op, 21, 1);
+    e->start = up ? (before ? 4 : 0) : before ? -8 : -4;
+    e->delta = up ? 8 : -8;
+}
+
 static void unconditional(uint32_t op, struct insn_effect *e)
 {
     e->cond = EFFECT_ALWAYS;
@@ -326,7 +363,11 @@ static void unconditional(uint32_t op, struct insn_effect *e)
     } else if ((op & 0x0ff00000) == 0x05700000) {
         e->kind = EFFECT_NONE; /* barriers, CLREX */
     } else if ((op & 0x0ff1fe20) == 0x01000000) {
-        clobber(e, op & 1u << 17 ? EFFECT_BANKED : 0); /* CPS with a mode */
+        if (op & 1u << 17) /* CPS with a mode */
+            effect_set_system(e, EFFECT_SET_MODE, EFFECT_BANKED);
+        e->imm = field(op, 0, 5);
+    } else if ((op & 0x0e500000) == 0x08400000 || (op & 0x0e500000) == 0x08100000) {
+        return_state(op, e);
     } else if ((op & 0x0ffffdff) == 0x01010000) {
         e->kind = EFFECT_NONE; /* SETEND: a window with mixed data order is the caller's */
     } else {

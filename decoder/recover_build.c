@@ -71,9 +71,19 @@ uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
     return rules_constant(&b->r->rules, align_pc ? pc & ~3u : pc, b->step);
 }
 
-/* Events that say something else than where the path goes. */
-static bool passive(const struct bt_event *e)
+/* Is it a return from an exception, of a core where such is an instruction as others? */
+static bool is_exception_return(const struct insn_effect *e)
 {
+    return e->kind == EFFECT_SYSTEM &&
+           (e->system == EFFECT_RETURN_MEMORY || e->system == EFFECT_RETURN_MOVE ||
+            e->system == EFFECT_RETURN_LOAD);
+}
+
+/* Events that say something else than where the path goes. */
+static bool passive(const struct build *b, const struct bt_event *e)
+{
+    if (e->kind == BT_EVENT_EXCEPTION_RET)
+        return b->w->a_banks; /* the instruction says it */
     return e->kind == BT_EVENT_DATA || e->kind == BT_EVENT_CYCLES ||
            e->kind == BT_EVENT_TIMESTAMP || e->kind == BT_EVENT_TRIGGER ||
            e->kind == BT_EVENT_WARNING || e->kind == BT_EVENT_CONTEXT;
@@ -86,7 +96,7 @@ static const struct bt_event *event_behind(const struct build *b)
         const struct bt_event *e = &b->w->events[i];
         if (e->position > b->w->first + b->step + 1)
             break;
-        if (!passive(e) && !build_is_halt(b, e))
+        if (!passive(b, e) && !build_is_halt(b, e))
             return e;
     }
     return NULL;
@@ -126,7 +136,8 @@ static bool leaves(const struct build *b)
 
 static bool writes_pc(const struct insn_effect *e)
 {
-    return e->kind == EFFECT_BRANCH || (e->kind == EFFECT_ALU && e->rd == 15) ||
+    return e->kind == EFFECT_BRANCH || is_exception_return(e) ||
+           (e->kind == EFFECT_ALU && e->rd == 15) ||
            (e->kind == EFFECT_MEMORY && e->load && (e->list >> 15 || e->rt == 15));
 }
 
@@ -175,6 +186,8 @@ static void decode(struct build *b, struct insn_effect *e)
     if (i->isa == BT_ISA_A32) {
         b->it = 0;
         effect_a32(i->opcode, e);
+        if (!b->w->a_banks && e->kind == EFFECT_SYSTEM)
+            e->kind = EFFECT_OTHER;
         return;
     }
     if (i->size == 2)
@@ -183,6 +196,8 @@ static void decode(struct build *b, struct insn_effect *e)
         effect_t32(i->opcode, i->address, e);
     if (b->w->m_profile && i->size == 4)
         special_register(i->opcode, e);
+    if (!b->w->a_banks && e->kind == EFFECT_SYSTEM)
+        e->kind = EFFECT_OTHER;
     if (e->kind == EFFECT_IT) {
         b->it = (uint8_t)e->imm;
         return;
@@ -263,12 +278,14 @@ static void instruction(struct build *b)
     data_events(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
-    b->jumped = runs && e.kind != EFFECT_OTHER && indirect && !e.link && (leaves(b) || interrupted);
+    bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
+    b->jumped = runs && plain && indirect && !e.link && (leaves(b) || interrupted);
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
     if (leaves(b) && b->it) /* a taken branch ends the block */
         b->it = 0;
-    b->returned = runs && e.kind == EFFECT_OTHER && leaves(b);
+    b->returned = runs && ((e.kind == EFFECT_OTHER && leaves(b)) ||
+                           (is_exception_return(&e) && !b->canceled && !b->pred));
     if (b->returned)
         build_restore_it(b, b->step + 1 < b->r->count ? i[1].address : b->w->final[15]);
     rules_run(&b->r->rules);
@@ -284,6 +301,8 @@ static void halted(struct build *b)
         return;
     if (w->m_profile)
         build_m_halted(b, w->final_cpsr);
+    else if (w->a_banks)
+        build_a_halted(b, w->final_cpsr);
     uint32_t nz = w->final_cpsr >> 30;
     if (nz != 3)
         rules_learn(&b->r->rules, b->cur[EFFECT_NZ], nz, RECOVER_HALTED);
@@ -304,6 +323,7 @@ int recover_build(struct recover *r, const struct recover_window *w)
         b->saved[i].it = BUILD_IT_UNKNOWN;
     build_m_lost(b);
     build_clobber(b, EFFECT_ALL_REGS);
+    build_a_lost(b);
     for (b->step = 0; b->step < r->count && !r->rules.nomem; b->step++) {
         build_events(b);
         instruction(b);

@@ -9,9 +9,43 @@
 #define BUILD_SAVED      16
 #define BUILD_IT_UNKNOWN 0xff
 #define BUILD_NESTING    64
+#define BUILD_BANKS      6
+#define BUILD_BANK_FIQ   1
+#define BUILD_HIGH       5 /* r8-r12 */
+
+#define BUILD_MODE_USER       0x10u
+#define BUILD_MODE_FIQ        0x11u
+#define BUILD_MODE_IRQ        0x12u
+#define BUILD_MODE_SUPERVISOR 0x13u
+#define BUILD_MODE_ABORT      0x17u
+#define BUILD_MODE_UNDEFINED  0x1bu
+#define BUILD_MODE_SYSTEM     0x1fu
+
+/* Exceptions of A and R profile as the trace numbers them. */
+#define BUILD_NUMBER_ASYNC_ABORT    4
+#define BUILD_NUMBER_UNDEFINED      9
+#define BUILD_NUMBER_SVC            10
+#define BUILD_NUMBER_PREFETCH_ABORT 11
+#define BUILD_NUMBER_DATA_ABORT     12
+#define BUILD_NUMBER_IRQ            14
+#define BUILD_NUMBER_FIQ            15
 
 /* Have floating-point registers been used since the exception that is handled, or ever? */
 enum build_float { BUILD_FLOAT_MAYBE, BUILD_FLOAT_UNUSED, BUILD_FLOAT_USED };
+
+/* A status register: values of the whole and of its parts. */
+struct build_status {
+    uint32_t word, mode;
+    uint32_t flags[3]; /* NZ, C, V */
+};
+
+/* Values of what a mode has of its own while another one runs, and its SPSR at any time. */
+struct build_bank {
+    uint32_t sp, lr;
+    struct build_status spsr;
+};
+
+enum build_is { BUILD_IS_NOT, BUILD_IS, BUILD_IS_PERHAPS };
 
 struct build {
     struct recover *r;
@@ -39,9 +73,14 @@ struct build {
     bool pending_anywhere;           /* there may be one that is not known */
     uint32_t base_lr[2]; /* values: what LR becomes when what ran first of all is interrupted,
                             without and with floating-point registers; 0: none yet */
-    bool jumped;         /* the instruction before went by an indirect branch without link */
-    bool returned;       /* it was an exception return, whether or not the trace says so */
-    bool canceled;       /* the instruction does not complete */
+    struct build_bank banks[BUILD_BANKS]; /* User and System share the first */
+    uint32_t high[2][BUILD_HIGH];         /* r8-r12 of all other modes, and of FIQ */
+    uint32_t tested;                      /* mode that `tests` are of */
+    uint32_t tests[BUILD_BANKS];          /* value: 1 if it has that bank; 0: not made */
+    struct build_status status_read;      /* by the last MRS; word 0: none */
+    bool jumped;   /* the instruction before went by an indirect branch without link */
+    bool returned; /* it was an exception return, whether or not the trace says so */
+    bool canceled; /* the instruction does not complete */
 };
 
 /* A new value for a register, depending on the instruction's condition. */
@@ -76,6 +115,25 @@ void build_m_return(struct build *b);
 void build_m_chained(struct build *b, const struct bt_event *event);
 void build_m_lost(struct build *b);
 void build_m_executed(struct build *b);
+
+/* recover_a.c: the mode as far as it is known already. */
+bool build_a_mode(const struct build *b, uint32_t *number);
+int build_a_bank(uint32_t mode); /* -1: none that is followed */
+/* Is the mode one of that bank? Perhaps: if the value *condition is 1. */
+enum build_is build_a_is(struct build *b, int bank, uint32_t *condition);
+uint32_t build_a_choose(struct build *b, enum build_is is, uint32_t condition, uint32_t yes,
+                        uint32_t no);
+void build_a_switch(struct build *b, uint32_t mode); /* a value */
+void build_a_lost(struct build *b);
+void build_a_entry(struct build *b, const struct bt_event *event);
+/* The mode whose LR the exception overwrites, if it can come from that mode; 0: it does not. */
+uint8_t build_a_overwrites(const struct bt_event *event);
+void build_a_halted(struct build *b, uint32_t psr);
+struct build_status build_a_status(struct build *b, uint32_t word);
+struct build_status build_a_current(struct build *b);
+
+/* recover_system.c */
+void build_a_system(struct build *b, const struct insn_effect *e);
 
 /* The window has ended in what `psr` says. */
 void build_m_halted(struct build *b, uint32_t psr);

@@ -15,6 +15,7 @@ enum effect_kind {
     EFFECT_BRANCH, /* B, BL, BX, BLX, CBZ, CBNZ */
     EFFECT_IT,     /* imm: ITSTATE for the next instruction */
     EFFECT_OTHER,  /* clobbers only */
+    EFFECT_SYSTEM, /* A and R profile: modes and status; where they are not followed, as OTHER */
 };
 
 enum effect_op {
@@ -48,6 +49,19 @@ enum effect_op {
     EFFECT_RBIT,
 };
 
+enum effect_system {
+    EFFECT_SET_MODE,       /* imm: CPS */
+    EFFECT_SET_STATUS,     /* CPSR = rn or imm, fields imm2 */
+    EFFECT_SET_SAVED,      /* SPSR */
+    EFFECT_GET_STATUS,     /* rd = CPSR */
+    EFFECT_GET_SAVED,      /* rd = SPSR */
+    EFFECT_STORE_RETURN,   /* SRS: imm is the mode whose stack it is */
+    EFFECT_RETURN_MEMORY,  /* RFE */
+    EFFECT_RETURN_MOVE,    /* MOVS PC, SUBS PC */
+    EFFECT_RETURN_LOAD,    /* LDM with PC and ^ */
+    EFFECT_USER_REGISTERS, /* LDM, STM with ^ */
+};
+
 enum effect_shift { EFFECT_LSL, EFFECT_LSR, EFFECT_ASR, EFFECT_ROR, EFFECT_RRX };
 
 enum effect_carry {
@@ -74,6 +88,8 @@ struct insn_effect {
     uint16_t list;    /* memory: registers, ascending with addresses; 0: rt (and rt2) */
     uint8_t kind;     /* enum effect_kind */
     uint8_t op;       /* enum effect_op */
+    uint8_t system;   /* enum effect_system */
+    uint8_t imm2;     /* system: bit 0 control, bit 3 flags */
     uint8_t cond;     /* 0..14 from the encoding */
     uint8_t rd, rn, rm, rs, ra; /* rm: EFFECT_NO_REG: operand 2 is imm */
     uint8_t rt, rt2;
@@ -96,6 +112,8 @@ struct insn_effect {
 
 void effect_init(struct insn_effect *e);
 void effect_unknown(struct insn_effect *e);
+/* EFFECT_SYSTEM; `regs` are clobbered where it is not followed. */
+void effect_set_system(struct insn_effect *e, enum effect_system which, uint32_t regs);
 
 void effect_a32(uint32_t op, struct insn_effect *e);
 

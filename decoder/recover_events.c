@@ -6,8 +6,8 @@
 
 #define NUMBER_DEBUG 1 /* M-profile: reset */
 #define NUMBER_RESET 8
-#define NUMBER_IRQ   14
-#define NUMBER_SVC   10
+
+#define KEPT_BY_SERVICE (0x6ff0u | 1u << RECOVER_MODE)
 
 bool build_is_halt(const struct build *b, const struct bt_event *event)
 {
@@ -27,6 +27,7 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
     f->address = address;
     f->kept = kept;
     f->exception = exception;
+    f->mode = 0;
     memcpy(f->saved, b->cur, sizeof f->saved);
 }
 
@@ -49,6 +50,7 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     struct recover_pair *p = &r->pairs[r->pair_count++];
     p->step = b->step;
     p->kept = b->frames[i - 1].kept;
+    p->mode = b->frames[i - 1].mode;
     memcpy(p->before, b->frames[i - 1].saved, sizeof p->before);
     memcpy(p->after, b->cur, sizeof p->after);
 }
@@ -71,7 +73,9 @@ static void lost(struct build *b)
     build_clobber(b, EFFECT_ALL_REGS);
     b->frame_count = 0;
     build_m_lost(b);
+    build_a_lost(b);
     b->jumped = false;
+    b->returned = false;
     b->it = BUILD_IT_UNKNOWN;
     b->it_left = 4;
 }
@@ -92,8 +96,14 @@ static void entry(struct build *b, const struct bt_event *event)
     if (has_address) {
         if (b->jumped)
             build_pair(b, (uint32_t)event->address, false);
-        uint32_t kept = 0x7fff | EFFECT_FLAGS;
+        if (b->returned)
+            build_pair(b, (uint32_t)event->address, true);
+        /* A service may give something back. */
+        bool service = !b->w->m_profile && event->number == BUILD_NUMBER_SVC;
+        uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << RECOVER_MODE;
         build_push_frame(b, (uint32_t)event->address, kept, true);
+        if (b->w->a_banks && b->frame_count)
+            b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
         b->saved[b->saved_next].address = (uint32_t)event->address;
         b->saved[b->saved_next].it = b->it;
         b->saved_next = (b->saved_next + 1) % BUILD_SAVED;
@@ -102,16 +112,22 @@ static void entry(struct build *b, const struct bt_event *event)
     }
     b->it = 0;
     b->jumped = false;
+    b->returned = false;
     if (b->w->m_profile)
         build_m_entry(b, event);
+    else if (b->w->a_banks)
+        build_a_entry(b, event);
     else
-        build_clobber(
-            b, event->number == NUMBER_IRQ || event->number == NUMBER_SVC ? 0x6000 : EFFECT_BANKED);
+        build_clobber(b, event->number == BUILD_NUMBER_IRQ || event->number == BUILD_NUMBER_SVC
+                             ? 0x6000
+                             : EFFECT_BANKED);
 }
 
 static void came_back(struct build *b)
 {
     const struct recover_window *w = b->w;
+    if (w->a_banks && b->returned)
+        return; /* the instruction was one */
     uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
     const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
     /* Straight into the next handler: it has the address. */
@@ -121,8 +137,11 @@ static void came_back(struct build *b)
         build_m_return(b);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
+    if (w->a_banks)
+        build_a_lost(b);
     build_pair(b, address, true);
     b->jumped = false;
+    b->returned = false;
     build_restore_it(b, address);
 }
 
@@ -153,6 +172,7 @@ void build_events(struct build *b)
         case BT_EVENT_STATE:
             build_clobber_memory(b);
             build_clobber(b, EFFECT_ALL_REGS);
+            build_a_lost(b);
             break;
         default:
             break;

@@ -270,17 +270,46 @@ static void branch(struct build *b, const struct insn_effect *e)
     if (!e->link)
         return;
     uint32_t back = i->address + i->size;
-    build_push_frame(b, back, 0x2ff0, false);
+    uint32_t kept = 0x2ff0 | (b->w->a_banks ? 1u << RECOVER_MODE : 0);
+    build_push_frame(b, back, kept, false);
     build_assign(b, 14, constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
+}
+
+/* Registers that a load or store may have written before it was given up; its base is given back.
+ */
+static uint32_t memory_writes(const struct insn_effect *e)
+{
+    uint32_t regs = e->clobber;
+    if (!e->load)
+        return regs;
+    regs |= e->list;
+    if (e->rt != EFFECT_NO_REG)
+        regs |= 1u << e->rt;
+    if (e->rt2 != EFFECT_NO_REG)
+        regs |= 1u << e->rt2;
+    return regs & EFFECT_ALL_REGS & ~(1u << 15) & ~(1u << e->rn);
+}
+
+/* What an instruction that did not complete may have written: parts of what it writes. */
+static void canceled(struct build *b, const struct insn_effect *e)
+{
+    bool stores = e->kind == EFFECT_MEMORY && !e->load;
+    if (e->clobber_memory || stores)
+        build_clobber_memory(b);
+    if (e->kind == EFFECT_OTHER || e->kind == EFFECT_SYSTEM || b->w->v4t)
+        build_clobber(b, e->kind == EFFECT_NONE ? 0 : EFFECT_ALL_REGS);
+    else if (e->kind == EFFECT_MEMORY)
+        build_clobber(b, memory_writes(e));
 }
 
 void build_execute(struct build *b, const struct insn_effect *e)
 {
     if (b->canceled) {
-        /* It may have got anywhere. */
-        if (e->clobber_memory || (e->kind == EFFECT_MEMORY && !e->load))
-            build_clobber_memory(b);
-        build_clobber(b, e->kind == EFFECT_NONE ? 0 : EFFECT_ALL_REGS);
+        canceled(b, e);
+        return;
+    }
+    if (e->kind == EFFECT_SYSTEM) {
+        build_a_system(b, e);
         return;
     }
     if (e->kind == EFFECT_ALU && (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL))

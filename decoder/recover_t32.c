@@ -130,15 +130,30 @@ static void branch_or_control(uint32_t op, struct insn_effect *e)
         e->kind = EFFECT_BRANCH;
         e->cond = (uint8_t)field(op, 22, 4);
     } else if ((which & 0x7e) == 0x38) { /* MSR */
-        clobber(e, op & 0x20 ? EFFECT_ALL_REGS : EFFECT_FLAGS | EFFECT_BANKED);
+        clobber(e, EFFECT_ALL_REGS);
+        if (!(op & 0x20))
+            effect_set_system(e, op & 1u << 20 ? EFFECT_SET_SAVED : EFFECT_SET_STATUS,
+                              op & 1u << 20 ? 0 : EFFECT_FLAGS | EFFECT_BANKED);
+        e->rn = (uint8_t)field(op, 16, 4);
+        e->imm2 = (uint8_t)field(op, 8, 4);
     } else if (which == 0x3a) { /* hints, CPS: with a mode it switches */
-        clobber(e, op & 0x100 ? EFFECT_BANKED : 0);
+        clobber(e, 0);
+        if (op & 0x100)
+            effect_set_system(e, EFFECT_SET_MODE, EFFECT_BANKED);
+        e->imm = field(op, 0, 5);
     } else if (which == 0x3b) {
         e->kind = EFFECT_NONE;  /* barriers, CLREX */
     } else if (which == 0x3d) { /* SUBS PC, LR, ERET */
-        clobber(e, EFFECT_BANKED | EFFECT_FLAGS);
+        effect_set_system(e, EFFECT_RETURN_MOVE, EFFECT_BANKED | EFFECT_FLAGS);
+        e->op = EFFECT_SUB;
+        e->rn = 14;
+        e->imm = field(op, 0, 8);
     } else if ((which & 0x7e) == 0x3e) { /* MRS */
-        clobber(e, op & 0x20 ? EFFECT_ALL_REGS : 1u << field(op, 8, 4));
+        clobber(e, EFFECT_ALL_REGS);
+        if (!(op & 0x20))
+            effect_set_system(e, op & 1u << 20 ? EFFECT_GET_SAVED : EFFECT_GET_STATUS,
+                              1u << field(op, 8, 4));
+        e->rd = (uint8_t)field(op, 8, 4);
     } else {
         effect_unknown(e);
     }
@@ -157,8 +172,16 @@ static void multiple(uint32_t op, struct insn_effect *e)
     e->writeback = field(op, 21, 1);
     e->delta = mode == 1 ? bytes : -bytes;
     e->start = mode == 1 ? 0 : -bytes;
-    if ((mode != 1 && mode != 2) || !e->list) /* RFE, SRS */
-        effect_unknown(e);
+    if (mode == 1 || mode == 2) {
+        if (!e->list)
+            effect_unknown(e);
+        return;
+    }
+    effect_unknown(e);
+    effect_set_system(e, e->load ? EFFECT_RETURN_MEMORY : EFFECT_STORE_RETURN, EFFECT_ALL_REGS);
+    e->imm = field(op, 0, 5);
+    e->start = mode == 3 ? 0 : -8;
+    e->delta = mode == 3 ? 8 : -8;
 }
 
 /* LDRD, STRD, exclusives, table branches. */

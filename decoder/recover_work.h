@@ -6,7 +6,8 @@
 #include "decoder/recover_effect.h"
 #include "decoder/recover_rules.h"
 
-#define RECOVER_STATE_REGS 19 /* r0-r14, the PC (unused), NZ, C, V */
+#define RECOVER_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
+#define RECOVER_MODE       19 /* A and R profile: the low five bits of the CPSR */
 
 /* From state `from` on the register is `value`. */
 struct recover_def {
@@ -83,6 +84,7 @@ struct recover_frame {
     uint32_t address; /* where it comes back */
     uint32_t kept;    /* bit n: state register n is the same afterwards */
     uint32_t saved[RECOVER_STATE_REGS];
+    uint8_t mode; /* A and R profile: that the exception goes to; 0: none, or any */
     bool exception;
 };
 
@@ -96,6 +98,7 @@ struct recover_stacked {
 struct recover_pair {
     uint32_t step;
     uint32_t kept;
+    uint8_t mode; /* if it was this one already LR was lost; 0: no */
     uint32_t before[RECOVER_STATE_REGS];
     uint32_t after[RECOVER_STATE_REGS];
 };

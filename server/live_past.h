@@ -32,7 +32,7 @@ struct live_past_core {
     bool asked; /* for the registers, at this halt */
     bool told;
     bool program_known;        /* the two below are valid */
-    bool one_stack, has_float; /* see past_machine.h */
+    bool one_stack, has_float, plain_modes; /* see past_machine.h */
 };
 
 struct live_past {

@@ -99,6 +99,7 @@ static void look_at_program(struct live_past_core *pc, const struct live_core *c
         return;
     pc->program_known = true;
     pc->one_stack = past_one_stack(&c->elf, c->elf != NULL);
+    pc->plain_modes = past_plain_modes(&c->elf, c->elf != NULL);
     pc->has_float = past_has_float(&c->elf, c->elf != NULL);
 }
 
@@ -118,6 +119,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
     look_at_program(pc, c);
     *m = (struct past_machine){.regs = pc->regs,
                                .m_profile = is_m,
+                               .a_banks = !is_m && pc->plain_modes,
                                .m_one_stack = is_m && pc->one_stack,
                                .m_fpu = is_m && pc->has_float,
                                .v4t = past_is_v4t(c->config->type),

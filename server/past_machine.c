@@ -24,6 +24,14 @@ static bool is_float(uint16_t h1, uint16_t h2)
     return (h1 & 0xec00) == 0xec00 && (h2 & 0x0e00) == 0x0a00;
 }
 
+/* MCR to SCR or HCR, in either instruction set. */
+static bool routes_exceptions(uint16_t h1, uint16_t h2)
+{
+    bool t32 = (h1 & 0xff1f) == 0xee01 && (h2 & 0x0fff) == 0x0f11;
+    bool a32 = (h2 & 0x0f1f) == 0x0e01 && (h1 & 0x0fff) == 0x0f11;
+    return t32 || a32;
+}
+
 /* Where the file tells code from data, instruction by instruction; else at every halfword. */
 static bool segment_has(const struct elf_image *elf, const struct elf_segment *s,
                         bool (*wanted)(uint16_t h1, uint16_t h2))
@@ -54,6 +62,11 @@ static bool any_has(struct elf_image *const *elf, size_t elf_count,
 bool past_one_stack(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
+}
+
+bool past_plain_modes(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count > 0 && !any_has(elf, elf_count, routes_exceptions);
 }
 
 bool past_has_float(struct elf_image *const *elf, size_t elf_count)

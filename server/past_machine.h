@@ -12,6 +12,11 @@
  */
 bool past_one_stack(struct elf_image *const *elf, size_t elf_count);
 /* There may be floating-point instructions. */
+/*
+ * Nothing in the program sends exceptions to Monitor or Hyp mode, so that each goes to the mode of
+ * its name. False without a program.
+ */
+bool past_plain_modes(struct elf_image *const *elf, size_t elf_count);
 bool past_has_float(struct elf_image *const *elf, size_t elf_count);
 
 /*

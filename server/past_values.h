@@ -20,6 +20,7 @@
 struct past_machine {
     struct gdb_regs regs;
     bool m_profile;
+    bool a_banks;
     bool m_one_stack, m_fpu; /* see decoder/recover.h */
     bool v4t;
     bool big_endian;

@@ -161,6 +161,7 @@ static void take_machine(struct recover_window *w, const struct past *p,
 {
     w->m_profile = m->m_profile;
     w->m_one_stack = m->m_one_stack;
+    w->a_banks = m->a_banks;
     w->m_fpu = m->m_fpu;
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;

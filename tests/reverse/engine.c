@@ -157,6 +157,7 @@ static int examine(struct engine *e, uint32_t infer)
                                .context = e,
                                .infer = infer,
                                .m_profile = p->m_profile,
+                               .a_banks = !p->m_profile,
                                .m_one_stack = e->one_stack,
                                .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);

@@ -431,6 +431,10 @@ START_TEST(test_aborted)
     struct recover *r = work(&p);
     ck_assert(is_known(r, 1, 0, 5));
     ck_assert(is_known(r, 2, 1, RAM));
+    ck_assert(is_known(r, 1, 1, RAM));
+    recover_free(r);
+    p.w.v4t = true; /* there the base may have been changed */
+    r = work(&p);
     ck_assert(!is_known(r, 1, 1, 0));
     recover_free(r);
 }
