@@ -7,6 +7,7 @@
 #define NUMBER_DEBUG 1 /* M-profile: reset */
 #define NUMBER_RESET 8
 
+#define FAULT_SPAN      4 /* bytes */
 #define KEPT_BY_SERVICE (0x6ff0u | 1u << RECOVER_MODE)
 
 bool build_is_halt(const struct build *b, const struct bt_event *event)
@@ -31,6 +32,13 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
     memcpy(f->saved, b->cur, sizeof f->saved);
 }
 
+/* A fault's handler may go on behind the instruction: what it did for it is not known. */
+static bool goes_on(const struct build *b, const struct recover_frame *f, uint32_t address)
+{
+    return b->w->a_banks && f->exception && address != f->address &&
+           address - f->address <= FAULT_SPAN;
+}
+
 void build_pair(struct build *b, uint32_t address, bool exception)
 {
     struct recover *r = b->r;
@@ -38,6 +46,10 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     /* Only within one exception: what never returned in it is left with it. */
     while (i && !b->frames[i - 1].exception && (exception || b->frames[i - 1].address != address))
         i--;
+    if (i && exception && goes_on(b, &b->frames[i - 1], address)) {
+        b->frames[i - 1].kept = 1u << RECOVER_MODE;
+        b->frames[i - 1].address = address;
+    }
     if (!i || b->frames[i - 1].exception != exception || b->frames[i - 1].address != address) {
         if (exception) /* from where the window does not reach, or to somebody else */
             b->frame_count = 0;

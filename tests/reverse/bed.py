@@ -75,15 +75,17 @@ M3 = Machine("mps2-an385", "Cortex-M3", 0x20000000, ["-mcpu=cortex-m3", "-mthumb
               "-Wl,--defsym=code_base=0"],
              ("board_m.c", *COMMON), "m.ld", M4.plugin, "ETM3.5", M4.registers)
 KINDS = {"a32": (A9, ["-marm"]), "t32": (A9, ["-mthumb"]), "mixed": (A9, ["-marm", "-DMIXED"]),
-         "traps": (TRAPS, ["-marm"]), "traps-mixed": (TRAPS, ["-marm", "-DMIXED"]),
          "m3": (M3, []), "m4": (M4, ["-DHAS_FPU"])}
+
+# Exceptions of all kinds: for a debugger, most handlers are where its callers end.
+TRAP_KINDS = {"traps": (TRAPS, ["-marm"]), "traps-mixed": (TRAPS, ["-marm", "-DMIXED"])}
 
 
 class Case:
     """One build of the program: `kind` of KINDS, optimisation level, number of rounds."""
 
     def __init__(self, folder, kind, level, rounds=1, sources=None):
-        self.machine, extra = KINDS[kind]
+        self.machine, extra = (KINDS | TRAP_KINDS)[kind]
         self.kind, self.level = kind, level
         self.name = f"{kind}-{level}"
         self.folder = Path(folder) / f"{self.name}-{rounds}"
