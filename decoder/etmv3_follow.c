@@ -150,19 +150,20 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
     return true;
 }
 
-/* An exception or the return from one: the long way, but at once. */
+/* One packet that the loops cannot take: the long way, but at once. */
 static bool follow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    struct etmv3_packet k = {.offset = in->p->offset};
-    if (in->at == in->end || !flow_room(out))
+    struct etmv3_packet k[3]; /* what one step of the parser may need */
+    struct etmv3 *p = in->p;
+    size_t count = 0;
+    bool room = out->block_max - out->block_count >= 3 * FLOW_SLACK &&
+                out->event_max - out->event_count >= 3 * FLOW_SLACK;
+    if (in->at == in->end || !room || !p->synced || p->in_zeros || p->carry_len)
         return false;
-    size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
-    if (size == 0)
-        return false;
-    etmv3_flow_run(f, &k, 1, out);
+    size_t size = etmv3_parse(p, in->at, (size_t)(in->end - in->at), k, 3, &count);
+    etmv3_flow_run(f, k, count, out);
     in->at += size;
-    in->inner += size - 1;
-    in->p->offset += size;
+    in->inner += size - count;
     return true;
 }
 

@@ -319,17 +319,18 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain 
     struct code_calls *calls = &f->core.code->calls;
     struct etmv3_bytes in = *bytes;
     struct chain c = *chain;
+    uint64_t total = 0;
     while (in.at < in.end && c.b <= limit) {
-        if (c.pending || !etmv3_is_pheader(*in.at)) {
+        if (!etmv3_is_pheader(*in.at)) {
             if (!chain_branch(f, &c, &in))
                 break;
             in.branched = in.at;
             continue;
         }
         const struct etmv3_header *h = &etmv3_cycle_headers[*in.at >> 1 & 63];
-        if (!(h->versions & version))
+        if (!(h->versions & version) || (c.pending && h->n))
             break;
-        f->core.cycles += h->cycles;
+        total += h->cycles;
         c.waited += h->before;
         if (h->n == 0) {
             if (in.branched == in.at++) /* still the latest but for this */
@@ -353,6 +354,7 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain 
         latest->cycles = c.waited;
         c.waited = 0;
     }
+    f->core.cycles += total;
     *chain = c;
     *bytes = in;
 }

@@ -368,24 +368,23 @@ static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flo
 /* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */
 static bool follow_other(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
 {
-    struct ptm_packet k;
+    struct ptm_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
     if (in->left) {
         const struct ptm_atom_header *h = &ptm_atom_headers[in->at[-1] >> 1 & 63];
-        k = (struct ptm_packet){
+        *k = (struct ptm_packet){
             .offset = in->p->offset - 1, .value = h->value, .size = 1, .kind = PTM_ATOM, .n = h->n};
-        ptm_flow_atoms(f, &k, in->left, out);
+        ptm_flow_atoms(f, k, in->left, out);
         in->left = 0;
         return true;
     }
-    if (!flow_room(out))
+    if (in->at == in->end || !flow_room(out))
         return false;
-    size_t size = ptm_parse_common(in->p, in->at, (size_t)(in->end - in->at), &k, 1, &count);
-    if (count == 0)
-        return false;
-    ptm_flow_run(f, &k, 1, out);
+    size_t size = ptm_parse(in->p, in->at, (size_t)(in->end - in->at), k, 2, &count);
+    if (count)
+        ptm_flow_run(f, k, 1, out);
     in->at += size;
-    in->inner += size - 1;
+    in->inner += size - count;
     return true;
 }
 
