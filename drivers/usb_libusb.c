@@ -114,6 +114,19 @@ static bool consider(struct usb_probe *p, libusb_device *device,
     return false;
 }
 
+/* One of several that fit would be a guess, and a core that is halted by mistake. */
+static bool fits_too(libusb_device *device, const struct usb_probe_filter *filter)
+{
+    libusb_device_handle *handle = NULL;
+    struct usb_device_info info;
+    struct usb_dap_choice choice;
+    if (libusb_open(device, &handle) != 0)
+        return false;
+    usb_libusb_describe(device, handle, &info);
+    libusb_close(handle);
+    return usb_choose_cmsis_dap(&info, &choice) == 0 && fits(filter, device, &info);
+}
+
 static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
                 struct usb_open_error *err)
 {
@@ -122,11 +135,22 @@ static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
     if (n < 0)
         return BT_ERR_IO;
     bool found = false;
-    for (ssize_t k = 0; k < n && !found; k++)
-        found = consider(p, list[k], filter, err);
+    unsigned more = 0;
+    for (ssize_t k = 0; k < n; k++) {
+        if (found)
+            more += fits_too(list[k], filter);
+        else
+            found = consider(p, list[k], filter, err);
+    }
     libusb_free_device_list(list, 1);
-    if (found)
+    if (found && more == 0)
         return 0;
+    if (found) {
+        snprintf(err->text, sizeof err->text,
+                 "%u probes are attached: name one with 'serial' (btraced probes lists them)",
+                 more + 1);
+        return BT_ERR_RANGE;
+    }
     if (err->text[0] != '\0')
         return BT_ERR_IO;
     if (err->candidates > 0 && filter->serial && filter->serial[0])

@@ -95,7 +95,7 @@ static int check_type(struct config_parser *p, unsigned i)
             return BT_OK;
         config_nearest_offer(&nearest, types[k]);
     }
-    char allowed[400] = "";
+    char allowed[500] = "";
     for (size_t k = 0, n = 0; k < count && n < sizeof allowed; k++)
         n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%s", k ? ", " : "", types[k]);
     if (nearest.best)

@@ -163,7 +163,8 @@ static const char *const core_types[] = {
     "ARM9TDMI",    "ARM920T",     "ARM922T",      "ARM940T",     "ARM926EJ-S",   "ARM946E-S",
     "ARM966E-S",   "ARM968E-S",   "ARM1020E",     "ARM1022E",    "ARM1026EJ-S",  "ARM1136J-S",
     "ARM1136JF-S", "ARM1156T2-S", "ARM1156T2F-S", "ARM1176JZ-S", "ARM1176JZF-S", "ARM11MPCore",
-    "SC300",
+    "SC300",       "Cortex-M0",   "Cortex-M0+",   "Cortex-M1",   "Cortex-M23",   "Cortex-M33",
+    "Cortex-M55",  "Cortex-M85",
 };
 
 const char *const *config_core_types(size_t *count)

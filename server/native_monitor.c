@@ -35,6 +35,19 @@ static void say_core(const struct native_target *t, const struct console *c)
                 k->breakpoint_count, k->watchpoint_count);
 }
 
+/* Decoding goes by the board file's word, so a wrong one is told. */
+static void say_other_core(const struct native_target *t, const struct console *c)
+{
+    const struct config_core *told = &t->config->cores[0];
+    const char *name = t->core.name;
+    bool known = strncmp(name, "Cortex-", 7) == 0;
+    if (known && strcmp(told->type, name) != 0)
+        console_say(c,
+                    "warning       the board file says that core %s is a %s, but the chip has a "
+                    "%s: set 'type'\n",
+                    told->name, told->type, name);
+}
+
 static void say_state(struct native_target *t, const struct console *c)
 {
     struct cortex_m_status s;
@@ -76,6 +89,7 @@ void native_target_screen(struct native_target *t, gdb_print_fn print, void *to)
     const struct console c = {print, to};
     say_probe(t, &c);
     say_core(t, &c);
+    say_other_core(t, &c);
     say_state(t, &c);
     native_flash_say(&t->flash, &c);
     say_notes(t, &c);

@@ -183,6 +183,8 @@ static void write_aircr(struct coresight_model *m, uint32_t value)
 uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
 {
     switch (offset) {
+    case CPUID:
+        return m->cpuid ? m->cpuid : read_system(m, offset);
     case DFSR:
         return m->scs.dfsr;
     case DHCSR:

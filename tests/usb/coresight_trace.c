@@ -13,6 +13,7 @@
 #define ETMPDSR     0x314
 #define LSR         0xfb4
 #define AUTHSTATUS  0xfb8
+#define DEVARCH     0xfbc
 #define DEVTYPE     0xfcc
 
 #define CR_IMPLEMENTED 0x10232ff1u /* no data trace, cycle counts or context IDs on Cortex-M */
@@ -20,12 +21,13 @@
 #define CR_ETMEN       (1u << 11)
 #define EVENT_ALWAYS   0x6fu
 
-#define ETB_DEVTYPE 0x21
-#define ETM_DEVTYPE 0x13
-#define FFCR_FONMAN (1u << 6)
-#define FFCR_STOPFL (1u << 12)
-#define FFCR_FORMAT 3u
-#define FFCR_RW     0x3773u
+#define ETB_DEVTYPE  0x21
+#define ETM_DEVTYPE  0x13
+#define ETM4_DEVARCH 0x47704a13u
+#define FFCR_FONMAN  (1u << 6)
+#define FFCR_STOPFL  (1u << 12)
+#define FFCR_FORMAT  3u
+#define FFCR_RW      0x3773u
 
 void cs_etm_reset(struct coresight_model *m)
 {
@@ -69,6 +71,8 @@ uint32_t cs_etm_read(struct coresight_model *m, unsigned offset)
         return 1u | (e->locked ? 2u : 0u);
     case AUTHSTATUS:
         return 0x0f;
+    case DEVARCH:
+        return m->etm4 ? ETM4_DEVARCH : 0;
     case DEVTYPE:
         return ETM_DEVTYPE;
     default:

@@ -53,6 +53,8 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
         dap.wire = DAP_WIRE_JTAG;
     core_sim_init(&b->sim);
     coresight_model_init(&b->system, o->core ? o->core : &core);
+    b->system.cpuid = o->cpuid;
+    b->system.etm4 = o->etm4;
     struct model_bus bus = coresight_model_bus(&b->system);
     ap_model_init(&b->ap, &ap, &bus);
     dap_model_init(&b->dap, &dap);

@@ -21,6 +21,8 @@ struct probe_board_options {
     bool jtag;    /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
     bool wrap_1k; /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
     bool no_etb;
+    uint32_t cpuid;                /* 0: of the core */
+    bool etm4;                     /* the trace unit is an ETMv4 by its identification */
     unsigned etb_words;            /* 0: CS_ETB_WORDS */
     const struct core_model *core; /* NULL: the built-in core */
 };

@@ -4,12 +4,13 @@
 program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""
 
 import re
+import subprocess
 import time
 from pathlib import Path
 
-from native_gdb import LOADED_MACHINE, Native, ask_bed, refused, whole_session
+from native_gdb import LOADED_MACHINE, Native, ask_bed, board_file, refused, whole_session
 from live_gdb import Wire
-from replay_gdb import Suite, equal, expect, folder, frame, gdb, has, lacks, value
+from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, gdb, has, lacks, value
 
 suite = Suite()
 NOP, ADDS, STR, BRANCH = 0x08000044, 0x08000046, 0x08000048, 0x0800004a
@@ -307,6 +308,27 @@ def _():
     code, text = refused("--fault", "skip=1,noack=1")
     equal(code, 4, "exit code of a silent wire")
     has(text, r"^btraced serve: .*(no answer|does not answer)")
+
+
+@suite.test("native: cores and trace units that are not what was expected")
+def _():
+    with Native("--cpuid", "0x410cc200", core="Cortex-M4") as server:
+        has(server.stderr, r"^warning +the board file says that core m is a Cortex-M4, but the chip "
+                           r"has a Cortex-M0: set 'type'$")
+    with Native("--cpuid", "0x411fd210", "--etm4", core="Cortex-M33", trace="sink = etb") as server:
+        has(server.stderr, r"^core +Cortex-M33 r1p0")
+        has(server.stderr, r"core m: no history: ETMv4 is not supported$")
+        lacks(server.stderr, "warning")
+        has(session(server, "monitor trace status")["monitor trace status"], "no history")
+
+
+@suite.test("native: no probe at all")
+def _():
+    done = subprocess.run(["umockdev-run", "--", BTRACED, "serve", "--listen", "127.0.0.1:0", "-c",
+                           str(board_file())], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=PATIENCE, env=environment())
+    equal(done.returncode, 4, "exit code")
+    has(done.stderr, r"^btraced serve: no CMSIS-DAP probe|^btraced serve: .*no probe")
 
 
 @suite.test("native: what is left behind")

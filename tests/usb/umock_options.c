@@ -20,6 +20,7 @@ const char umock_options_usage[] =
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
     "  --etb-words N    size of the ETB, else 1024\n"
+    "  --cpuid N, --etm4  what core and trace unit say they are\n"
     "  --sink etb|swo   swo: a board without ETB\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
     "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
@@ -27,7 +28,21 @@ const char umock_options_usage[] =
     "  --control PATH   socket for faults and the cable while the command runs\n"
     "  --report FILE    counters of what the command did, when it is done\n";
 
-enum { CORE = 256, PLUGIN, TRUTH, ITM, ETB_WORDS, SINK, FLASH, CONTROL, PROBE, LAYOUT, CHAIN };
+enum {
+    CORE = 256,
+    PLUGIN,
+    TRUTH,
+    ITM,
+    ETB_WORDS,
+    CPUID,
+    ETM4,
+    SINK,
+    FLASH,
+    CONTROL,
+    PROBE,
+    LAYOUT,
+    CHAIN
+};
 
 static int parse_core(struct umock_options *o, const char *text)
 {
@@ -88,6 +103,12 @@ static int parse_board(struct umock_options *o, int option, char *text)
         return 0;
     case ITM:
         o->qemu.itm = true;
+        return 0;
+    case CPUID:
+        o->board.cpuid = (uint32_t)strtoul(text, NULL, 0);
+        return 0;
+    case ETM4:
+        o->board.etm4 = true;
         return 0;
     case ETB_WORDS:
         o->board.etb_words = (unsigned)strtoul(text, NULL, 0);
@@ -180,6 +201,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"truth", required_argument, NULL, TRUTH},
         {"itm", no_argument, NULL, ITM},
         {"etb-words", required_argument, NULL, ETB_WORDS},
+        {"cpuid", required_argument, NULL, CPUID},
+        {"etm4", no_argument, NULL, ETM4},
         {"sink", required_argument, NULL, SINK},
         {"flash", required_argument, NULL, FLASH},
         {"fault", required_argument, NULL, 'f'},

@@ -48,7 +48,7 @@ struct usb_device {
     struct usb_faults faults;
     bool unplugged;
     bool halted;
-    bool muted; /* firmware that hangs */
+    bool muted;       /* firmware that hangs */
     unsigned blocked; /* OUT endpoints, a bit each, whose transfer waits */
     uint16_t vid, pid;
     const char *const *strings; /* from index 1; [0] is not used */
