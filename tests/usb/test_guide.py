@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What docs/probes.md tells people to type works on the modelled probe and board, and prints what
+it shows: `...` stands for any lines."""
+
+import os
+import re
+import shutil
+import subprocess
+
+from native_gdb import LOADED_MACHINE, ROOT, Native, bed
+from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
+                        lacks, tool)
+
+GUIDE = (ROOT / "docs" / "probes.md").read_text()
+PROGRAMS = ROOT / "configs" / "virtual"
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+suite = Suite()
+
+
+def place():
+    """A folder with the files that the guide speaks of."""
+    here = folder()
+    shutil.copy(PROGRAMS / "crash-m3.elf", here / "firmware.elf")
+    shutil.copy(PROGRAMS / "flash-m3.flm", here / "flash.flm")
+    (here / "board.conf").write_text(next(text for kind, text in BLOCKS if kind == "ini"))
+    os.chdir(here)
+    return here
+
+
+def compare(shown, printed):
+    pattern = "".join(r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n"
+                      for line in shown.splitlines())
+    expect(re.fullmatch(pattern, printed), f"the guide shows another text than:\n{printed}")
+
+
+def options(here):
+    tool("qemu-system-arm")
+    return ["--core", f"qemu:mps2-an385,{here}/firmware.elf", "--plugin",
+            ROOT / "build" / "virtual-board.so", "--flash", "0x0+0x40000"]
+
+
+def board(here):
+    return Native(*options(here), path=here / "board.conf")
+
+
+def run(here, line):
+    words = line.split()
+    words[0] = str(BTRACED)
+    done = subprocess.run([*bed(*options(here)), *words], stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE,
+                          env=environment())
+    equal(done.returncode, 0, f"exit code of '{line}' ({done.stderr[-300:]})")
+    return done.stdout
+
+
+@suite.test("guide: what is typed in a shell")
+def _():
+    here = place()
+    for (kind, text), (next_kind, shown) in zip(BLOCKS, BLOCKS[1:]):
+        line = text.strip()
+        if kind != "sh" or line.startswith("gdb-multiarch"):
+            continue
+        if line == "btraced serve -c ./board.conf":
+            with board(here) as server:
+                printed = server.stderr
+        else:
+            printed = run(here, line)
+        if next_kind == "text":
+            compare(shown, printed)
+
+
+@suite.test("guide: the session in GDB")
+def _():
+    here = place()
+    commands = re.findall(r"^\(gdb\) (.*)$", next(t for k, t in BLOCKS if k == "gdb"), re.MULTILINE)
+    with board(here) as server:
+        s = gdb(server.port, commands[1:], connect=commands[0].rsplit(" ", 1)[0],
+                elf=here / "firmware.elf", before=[LOADED_MACHINE])
+        has(s["load"], "Transfer rate")
+        has(s["continue"], "Breakpoint 1, add_value")
+        has(s["record function-call-history"], r"^\d+\t\w+")
+        lacks(s.text, "(?i)undefined command|unknown command|not supported|corrupted|^error")
+
+
+@suite.test("guide: its monitor commands, and all there are")
+def _():
+    table = GUIDE.split("## 5. ")[1].split("\n## ")[0]
+    typed = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)[1:]
+    source = (ROOT / "server" / "native_monitor.c").read_text()
+    known = re.findall(r'^    \{"(\w+)", cmd_', source, re.MULTILINE)
+    equal([line.split()[0] for line in typed], known, "commands in the guide")
+    page = (ROOT / "docs" / "btraced.1").read_text()
+    expect(known and all(re.search(rf"^\.It Ic {word}\b", page, re.MULTILINE) for word in known),
+           "the man page lacks one of them")
+    here = place()
+    with board(here) as server:
+        s = gdb(server.port, [f"monitor {line}" for line in typed], elf=here / "firmware.elf",
+                connect="target extended-remote", before=[LOADED_MACHINE])
+        lacks(s.text, "unknown command")
+
+
+@suite.test("guide: files that it names are there")
+def _():
+    for path in set(re.findall(r"\bconfigs/[\w./-]+\w", GUIDE)):
+        expect((ROOT / path).exists(), f"no {path}")
+
+
+if __name__ == "__main__":
+    suite.run()
