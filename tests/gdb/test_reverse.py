@@ -6,7 +6,7 @@ boards. Positions are compared with what really ran; values of the past have the
 import re
 
 from live_gdb import PROGRAMS, Live, board_file
-from replay_gdb import (DEMO, DEMO_PC, Client, Mi, Server, Suite, copy_recording, demo_run, equal,
+from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, demo_code, Client, Mi, Server, Suite, copy_recording, demo_run, equal,
                         expect, gdb, has, lacks, same_list, value)
 
 ELF = DEMO / "crash.elf"
@@ -101,6 +101,66 @@ def _():
     has(s["up"], r"^#1 .* in read_arguments")
     equal(frames(s.all("bt")[2]), frames(s["bt"])[3:], "frames behind finish")
     lacks(s.text, "not meaningful|is not available|SIGTRAP")
+
+
+SAMPLES = 80
+VECTORS = range(DEMO_BASE, DEMO_BASE + 32)
+
+
+def is_call(code, isa):
+    """BL, BLX."""
+    if isa == "A":
+        op = int.from_bytes(code[:4], "little")
+        return op >> 25 == 0x7D or (op & 0x0F000000) == 0x0B000000 or \
+            (op & 0x0FFFFFF0) == 0x012FFF30
+    first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:4], "little")
+    return (first & 0xFF87) == 0x4780 or (first >> 11 == 30 and second & 0xC000 == 0xC000)
+
+
+def callers(wanted):
+    """{position: addresses that a backtrace there leads through, the innermost first} and whether
+    a handler runs there: from the path that the emulator wrote down. A handler's own caller is
+    what it interrupted, and nothing leads further, to another mode's stack."""
+    run, code = demo_run(), demo_code()
+    found, stack, last = {}, [], max(wanted)
+    for n in range(last + 1):
+        address, isa = run[n]
+        if n in wanted:
+            marks = [i for i, entry in enumerate(stack) if entry[1]]
+            found[n] = ([address] + [entry[0] for entry in stack[marks[-1] if marks else 0:][::-1]],
+                        bool(marks))
+        following = run[n + 1][0]
+        here = code[address - DEMO_BASE:address - DEMO_BASE + 4]
+        size = 4 if isa == "A" or int.from_bytes(here[:2], "little") >> 11 > 28 else 2
+        if following in VECTORS:
+            stack.append((address + size, True))
+        elif is_call(here, isa) and following != address + size:
+            stack.append((address + size, False))
+        elif stack and following != address + size and \
+                following in [entry[0] for entry in stack[-1:]]:
+            stack.pop()
+    return found
+
+
+@suite.test("reverse: backtraces of the past lead to main and are right")
+def _():
+    # The handler of the abort at the end does not return: it has lost its LR.
+    aborted = max(n for n in range(END) if RUN[n] in VECTORS)
+    wanted = {aborted - 1 - 15000 * n // SAMPLES for n in range(SAMPLES)}
+    truth = callers(wanted)
+    names = {}
+    addresses = sorted({address for found, _ in truth.values() for address in found})
+    s = session(*[f"info symbol {address:#x}" for address in addresses])
+    for address in addresses:
+        names[address] = s[f"info symbol {address:#x}"].split()[0]
+    order = sorted(wanted)
+    commands = [c for n in order for c in (f"monitor goto {n + 1}", "stepi", "bt")]
+    for n, output in zip(order, session(*commands).all("bt")):
+        expected, handler = truth[n]
+        expected = expected if handler else expected[:-1]  # GDB ends at main
+        got = frames(output)
+        equal(got, [names[address] for address in expected], f"frames at {n}")
+        expect(handler or got[-1] == "main", f"does not lead to main at {n}: {got}")
 
 
 @suite.test("reverse: recursion is not mixed up by reverse-next")
@@ -288,9 +348,7 @@ def _(board):
     found = pcs(s)
     equal(found[0], truth[-1], "PC one step before")
     crashed = now[now.index("<signal handler called>") + 1:]
-    # An exception of an A-profile core changes to another SP: what it was before is not known.
-    depth = len(crashed) if board == "virtual-m3" else 2
-    equal(frames(s.all("bt")[2])[:depth], crashed[:depth], "frames before the exception")
+    equal(frames(s.all("bt")[2]), crashed, "frames before the exception")
     equal(frames(s.all("bt")[3])[:1], crashed[1:2], "frame of the caller")
     equal(frames(s.all("bt")[4])[:2], ["new_topic", "file_message"], "frames of the past")
     for command in ("set var $r0 = 1", "set var *(int *)$sp = 1"):
@@ -299,6 +357,20 @@ def _(board):
     has(s["continue"], "^Breakpoint 1, stopped_here")
     has(s.all("continue")[1], "No more reverse-execution history")
     equal(frames(s.all("bt")[5])[0], now[1], "frame behind a real step and two back")
+
+
+@each("backtraces of the past lead to main")
+def _(board):
+    commands = []
+    for n in range(SAMPLES):
+        commands += ["monitor goto end", "stepi", f"monitor goto {-5 - 15000 * n // SAMPLES}",
+                     "stepi", "bt"]
+    with Live(board_file(board)) as live:
+        s = board_session(live, board, "break stopped_here", "continue", *commands)
+    last = [frames(output)[-1] for output in s.all("bt")]
+    equal(len(last), SAMPLES, "backtraces")
+    expect(last.count("main") >= 0.99 * SAMPLES,
+           f"{last.count('main')} of {SAMPLES} lead to main")
 
 
 @each("steps back and forth; live again; side by side with record btrace")
