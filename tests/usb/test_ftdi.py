@@ -50,6 +50,19 @@ def client(name, arguments, wanted, *options):
     check(f"libftdi1: {name}", got == wanted, f"exit code {done.returncode}, {got}")
 
 
+def stream(folder):
+    """A synchronous FIFO: as fast as it goes, and at a rate."""
+    wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
+    for size, rate in ((4000000, ""), (500000, ",2000000")):
+        wanted.write_bytes(os.urandom(size))
+        done = subprocess.run([test_openocd.BED, *FTDI, "--fifo", f"{wanted}{rate}", "--", CLIENT,
+                               "stream", str(size), got], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        same = got.exists() and got.read_bytes() == wanted.read_bytes()
+        check(f"libftdi1: synchronous FIFO, {size} bytes{' at a rate' if rate else ''}",
+              same and "stream: 0, left 0" in done.stdout, f"same {same}, {done.stdout!r}")
+
+
 def run(script, folder, adapter, *options, transport="jtag", **more):
     options = FTDI + (("--jtag",) if transport == "jtag" else ()) + options
     return test_openocd.run(script, *options, transport=transport, folder=folder, adapter=adapter,
@@ -134,6 +147,7 @@ def main():
     client("who does not read comes to a stop", ["stuck"],
            [CLIENT_SAYS[0], "stuck: timed out", "behind it: what fits"])
     with tempfile.TemporaryDirectory() as folder:
+        stream(folder)
         jtag(folder)
         swd(folder)
         boards(folder)

@@ -11,6 +11,7 @@ const char umock_options_usage[] =
     "  --probe cmsis-dap|ftdi  ftdi: an FT2232H\n"
     "  --layout NAME    of an FTDI board: minimodule, minimodule-swd, kt-link, flyswatter2\n"
     "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
+    "  --fifo FILE[,RATE]  what it sends as a synchronous FIFO; bytes a second, else at once\n"
     "  --v1             HID probe, else v2 with bulk endpoints\n"
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
@@ -41,7 +42,8 @@ enum {
     CONTROL,
     PROBE,
     LAYOUT,
-    CHAIN
+    CHAIN,
+    FIFO
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -73,6 +75,18 @@ static int parse_sink(struct umock_options *o, const char *text)
     return o->board.no_etb || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
+static int parse_fifo(struct umock_options *o, char *text)
+{
+    char *comma = strrchr(text, ',');
+    char *end = NULL;
+    o->fifo = text;
+    if (!comma)
+        return 0;
+    *comma = '\0';
+    o->fifo_rate = strtoull(comma + 1, &end, 0);
+    return o->fifo_rate && !*end ? 0 : -1;
+}
+
 static int parse_ftdi(struct umock_options *o, int option, char *text)
 {
     switch (option) {
@@ -85,6 +99,8 @@ static int parse_ftdi(struct umock_options *o, int option, char *text)
     case CHAIN:
         o->chain = text;
         return 0;
+    case FIFO:
+        return parse_fifo(o, text);
     default:
         return -1;
     }
@@ -190,6 +206,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"probe", required_argument, NULL, PROBE},
         {"layout", required_argument, NULL, LAYOUT},
         {"chain", required_argument, NULL, CHAIN},
+        {"fifo", required_argument, NULL, FIFO},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},

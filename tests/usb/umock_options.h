@@ -20,8 +20,10 @@ struct umock_options {
     bool hid;
     bool ftdi;
     const struct ftdi_layout *layout; /* NULL: the default */
-    const char *chain;                /* NULL: the DAP alone */
-    int command;                      /* index of the first word of the command */
+    const char *fifo;                 /* a file, or NULL */
+    uint64_t fifo_rate;
+    const char *chain; /* NULL: the DAP alone */
+    int command;       /* index of the first word of the command */
 };
 
 extern const char umock_options_usage[];

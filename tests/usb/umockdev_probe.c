@@ -129,13 +129,21 @@ static int run_probe(struct umock_options *o, struct probe_board *board, char **
 
 static int run_ftdi(struct umock_options *o, struct probe_board *board, char **command)
 {
-    const struct usb_ftdi_options options = {.layout = o->layout, .chain = o->chain};
+    struct ftdi_source source = {.rate = o->fifo_rate};
+    const struct usb_ftdi_options options = {
+        .layout = o->layout, .chain = o->chain, .fifo = &source};
     struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
+    gchar *bytes = NULL;
     int code = EXIT_BED;
-    if (usb_ftdi_init(usb, board, &options) < 0)
+    bool there = !o->fifo || g_file_get_contents(o->fifo, &bytes, &source.size, NULL);
+    source.bytes = (const uint8_t *)bytes;
+    if (!there)
+        fprintf(stderr, "umockdev_probe: cannot read '%s'\n", o->fifo);
+    else if (usb_ftdi_init(usb, board, &options) < 0)
         fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
     else
         code = run_bed(o, &usb->device, command);
+    g_free(bytes);
     g_free(usb);
     return code;
 }

@@ -2,7 +2,7 @@
 /*
  * An FT2232H as a USB device (probes digest, section 3): two channels, each with its buffers,
  * latency timer and bit modes. An MPSSE of channel A works on the board's debug port; channel B as
- * a UART receives its SWO pin; channel A as a synchronous FIFO carries what `fifo` delivers.
+ * a UART receives its SWO pin; channel A as a synchronous FIFO carries what `fifo` sends.
  *
  * An IN transfer is a row of packets of 512 bytes, each with two status bytes at its head, that
  * ends with a shorter one. Full packets leave as soon as a transfer waits; less leaves on send
@@ -14,6 +14,7 @@
 
 #include "tests/usb/ftdi_board.h"
 #include "tests/usb/ftdi_eeprom.h"
+#include "tests/usb/ftdi_source.h"
 #include "tests/usb/usb_device.h"
 
 #define FTDI_CHANNELS     2u
@@ -43,7 +44,7 @@ struct usb_ftdi_options {
     const char *chain;                /* as for ftdi_board_chain() */
     void *ctx;
     uint64_t (*now)(void *ctx); /* microseconds; NULL: the monotonic clock */
-    size_t (*fifo)(void *ctx, uint8_t *bytes, size_t size);
+    struct ftdi_source *fifo;   /* must outlive the device; NULL: the FIFO stays empty */
 };
 
 struct ftdi_counters {

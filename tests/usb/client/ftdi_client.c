@@ -3,7 +3,8 @@
  * A plain libftdi1 client of an FT2232H, one line for each thing that it tries: finding and opening
  * both channels, strings, EEPROM, latency timer, MPSSE with its bad commands, 5000 bytes through
  * the loopback (in one piece, and asynchronously), and a read that nothing answers. With the
- * argument `stuck`: writes a batch that answers more than the chip holds and reads nothing.
+ * argument `stuck`: writes a batch that answers more than the chip holds and reads nothing. With
+ * `stream BYTES`: that much from the synchronous FIFO, to stderr.
  */
 #include <ftdi.h>
 #include <libusb.h>
@@ -13,14 +14,16 @@
 #include <string.h>
 #include <sys/time.h>
 
-#define VID       0x0403
-#define PID       0x6010
-#define LOOP      5000
-#define WAIT_MS   1000
-#define STUCK_MS  300
-#define LATENCY   20
-#define ASK_BYTES 65536
-#define FIFO      4096 /* bytes, in each direction */
+#define VID          0x0403
+#define PID          0x6010
+#define LOOP         5000
+#define WAIT_MS      1000
+#define STUCK_MS     300
+#define STREAM_BYTES 65536
+#define PACKET       512
+#define LATENCY      20
+#define ASK_BYTES    65536
+#define FIFO         4096 /* bytes, in each direction */
 
 static long now_ms(void)
 {
@@ -158,6 +161,30 @@ static void stuck(struct ftdi_context *f)
     printf("behind it: %s\n", got >= FIFO && got < 3 * FIFO ? "what fits" : "something else");
 }
 
+/*
+ * Not by ftdi_readstream(), which takes its time-out for microseconds and gives up when nothing has
+ * come for that long.
+ */
+static int stream(struct ftdi_context *f, long left, const char *path)
+{
+    static uint8_t bytes[STREAM_BYTES];
+    FILE *out = fopen(path, "w");
+    if (!out || open_channel(f, INTERFACE_A) < 0 || ftdi_set_bitmode(f, 0xff, BITMODE_SYNCFF) < 0)
+        return 1;
+    int r = 0;
+    while (left > 0 && r == 0) {
+        int got = 0;
+        r = libusb_bulk_transfer(f->usb_dev, (unsigned char)f->out_ep, bytes, sizeof bytes, &got,
+                                 WAIT_MS);
+        for (int at = 0; at + 2 < got; at += PACKET) {
+            int n = (got - at < PACKET ? got - at : PACKET) - 2;
+            left -= (long)fwrite(bytes + at + 2, 1, (size_t)n, out);
+        }
+    }
+    printf("stream: %d, left %ld\n", r, left);
+    return fclose(out) ? 1 : 0;
+}
+
 static int drive(struct ftdi_context *f, bool only_stuck)
 {
     if (open_channel(f, INTERFACE_A) < 0)
@@ -186,8 +213,9 @@ int main(int argc, char **argv)
     if (!a || !b)
         return 1;
     find(a);
-    int code = drive(a, only_stuck);
-    if (code == 0 && !only_stuck) {
+    bool streams = argc > 3 && strcmp(argv[1], "stream") == 0;
+    int code = streams ? stream(a, atol(argv[2]), argv[3]) : drive(a, only_stuck);
+    if (!streams && code == 0 && !only_stuck) {
         int r = open_channel(b, INTERFACE_B);
         printf("channel B: %d, ends %02x %02x\n", r, b->in_ep, b->out_ep);
         ftdi_usb_close(b);

@@ -23,14 +23,6 @@ static uint64_t clock_now(void *ctx)
     return now;
 }
 
-static size_t count_up(void *ctx, uint8_t *bytes, size_t size)
-{
-    uint8_t *next = ctx;
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (*next)++;
-    return size;
-}
-
 static void setup_with(struct usb_ftdi_options options)
 {
     const struct probe_board_options plain = {.jtag = true, .no_etb = true};
@@ -344,18 +336,40 @@ START_TEST(test_bit_modes)
 }
 END_TEST
 
+/* As fast as the host takes it, then at a rate. */
 START_TEST(test_sync_fifo)
 {
-    uint8_t next = 0, wanted = 0;
-    setup_with((struct usb_ftdi_options){.ctx = &next, .fifo = count_up});
+    enum { PACKETS = 128, SIZE = 3 * PACKETS * (FTDI_PACKET - FTDI_STATUS) };
+    static uint8_t bytes[SIZE];
+    struct ftdi_source source = {.bytes = bytes, .size = SIZE};
+    size_t got = 0;
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 11 + (i >> 8));
+    setup_with((struct usb_ftdi_options){.fifo = &source});
     ck_assert_int_eq(set(0x0b, 0x40ff, 1), 0);
-    for (unsigned n = 0; n < 4; n++) {
-        ck_assert_int_eq(receive(0x81, sizeof data), 0);
-        ck_assert_uint_eq(actual, sizeof data);
+    for (unsigned n = 0; n < 3; n++) {
+        ck_assert_int_eq(receive(0x81, PACKETS * FTDI_PACKET), 0);
+        ck_assert_uint_eq(actual, PACKETS * FTDI_PACKET);
         for (size_t i = 0; i < actual; i++)
             if (i % FTDI_PACKET >= FTDI_STATUS)
-                ck_assert_uint_eq(data[i], wanted++);
+                ck_assert_uint_eq(data[i], bytes[got++]);
     }
+    ck_assert_int_eq(receive(0x81, 512), USB_DEVICE_WAIT);
+    source = (struct ftdi_source){.bytes = bytes, .size = SIZE, .rate = 1000000};
+    ck_assert_int_eq(receive(0x81, 4096), USB_DEVICE_WAIT);
+    now += 600;
+    ck_assert_int_eq(receive(0x81, 512), 0);
+    ck_assert_mem_eq(data + 2, bytes, 510);
+    ck_assert_int_eq(receive(0x81, 512), USB_DEVICE_WAIT);
+    /* Each packet starts the latency timer anew: a stream ends no transfer before it is full. */
+    for (unsigned n = 0; n < 4; n++) {
+        ck_assert_int_eq(receive(0x81, sizeof data), USB_DEVICE_WAIT);
+        now += 16000;
+    }
+    now += 6000;
+    ck_assert_int_eq(receive(0x81, sizeof data), 0);
+    ck_assert_uint_eq(actual, sizeof data);
+    ck_assert_mem_eq(data + 2, bytes + 510, 510);
     teardown();
 }
 END_TEST
