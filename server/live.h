@@ -148,8 +148,10 @@ struct history *live_history(const struct live *l, int core);
 /* Asks the virtual board: "on", "flush" ... BT_ERR_UNSUPPORTED without a control socket. */
 int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
 
-/* server/live_monitor.c: "monitor" commands, and the first screen. */
+/* server/live_monitor.c: "monitor" commands. */
 int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print, void *to);
+
+/* server/live_screen.c: the first screen. */
 void live_screen(struct live *l, gdb_print_fn print, void *to);
 
 #endif

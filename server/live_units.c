@@ -70,21 +70,9 @@ static void prepare_work(uv_work_t *work)
     uv_mutex_unlock(&u->lock);
 }
 
-static void sink_bytes(void *user, const uint8_t *data, size_t length)
-{
-    struct live *l = user;
-    l->fed += length;
-    live_take_bytes(l, data, length);
-}
-
-static void sink_lost(void *user, enum bt_gap_cause cause)
-{
-    live_take_loss(user, cause);
-}
-
 static void collect(struct live *l)
 {
-    const struct trace_sink sink = {.user = l, .bytes = sink_bytes, .lost = sink_lost};
+    const struct trace_sink sink = live_sink(l);
     struct live_units *u = &l->units;
     upstream_bus_begin(&u->bus);
     u->error = trace_setup_collect(&u->setup, &sink, &u->why);

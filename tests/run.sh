@@ -97,6 +97,8 @@ else
     units release
     step tsan build/tsan/unit/test_pipeline
     BTRACED=build/tsan/btraced step tsan tests/gdb/test_live.py
+    BTRACED=build/tsan/btraced step tsan tests/usb/test_native_gdb.py
+    BTRACED=build/tsan/btraced step tsan tests/usb/test_native_board.py
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
     units asan

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The first screen of a live target. */
+#include "server/live_internal.h"
+
+#include <inttypes.h>
+
+static void say_bytes(const struct console *c, uint64_t n, const char *after)
+{
+    if (n >= 10u << 20)
+        console_say(c, "%" PRIu64 " MB%s", n >> 20, after);
+    else if (n >= 10u << 10)
+        console_say(c, "%" PRIu64 " kB%s", n >> 10, after);
+    else
+        console_say(c, "%" PRIu64 " bytes%s", n, after);
+}
+
+static void line_clock(struct live *l, const struct console *c)
+{
+    struct trace_link_stats t;
+    char where[300];
+    if (!l->trace && !l->native) {
+        trace_setup_describe_sink(&l->units.setup, where, sizeof where);
+        console_say(c, "trace clock   not needed: %s, read out at each halt\n", where);
+        return;
+    }
+    if (!l->trace) {
+        console_say(c, "trace clock   seen by the probe: %s\n", l->native->sink);
+        return;
+    }
+    trace_link_stats(l->trace, &t);
+    config_format_address(&l->config->trace, where, sizeof where);
+    if (t.connected)
+        console_say(c, "trace clock   running: the source is connected\n");
+    else if (t.connections)
+        console_say(c, "trace clock   stopped: the source has closed the connection\n");
+    else
+        console_say(c, "trace clock   stopped: no source yet at %s\n", where);
+}
+
+static void line_lock(const struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    if (!l->config->formatted)
+        console_say(c, "frame lock    not needed: one source without frames\n");
+    else if (s->decoded == 0)
+        console_say(c, "frame lock    none yet: nothing has arrived\n");
+    else
+        console_say(c, "frame lock    %s, lost %" PRIu64 " times\n", s->aligned ? "yes" : "NO",
+                    s->losses);
+}
+
+static const char *core_of_id(const struct live *l, unsigned id)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        uint64_t value = 0;
+        const struct config_core *core = &l->config->cores[i];
+        if (core->has_source &&
+            snapshot_reg(&core->source_device, "ETMTRACEIDR", &value) == BT_OK && value == id)
+            return core->name;
+    }
+    return NULL;
+}
+
+static void line_ids(const struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "trace IDs     ");
+    for (unsigned id = 1; id < 0x70; id++) {
+        const char *core = core_of_id(l, id);
+        if (!s->seen[id] && !(core && l->config->formatted))
+            continue;
+        console_say(c, "%s0x%02x %s%s", any ? ", " : "", id,
+                    core ? core : "(no core of the board file)",
+                    s->seen[id] ? "" : " (silent so far)");
+        any = true;
+    }
+    console_say(c, any                    ? "\n"
+                   : l->config->formatted ? "none\n"
+                                          : "without frames there are none\n");
+}
+
+static void line_rate(struct live *l, const struct console *c)
+{
+    console_say(c, "rate          ");
+    say_bytes(c, l->rate, "/s in the last second, ");
+    say_bytes(c, live_bytes(l), " in all\n");
+}
+
+static void line_loss(struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "lost          ");
+    if (s->dropped) {
+        say_bytes(c, s->dropped, "");
+        console_say(c, " (ring full, %" PRIu64 " transfers)", s->drops);
+        any = true;
+    }
+    pipeline_lock(l->pipeline);
+    for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
+        uint64_t n = 0;
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            if (l->cores[i].source >= 0)
+                n += history_gap_count(live_history(l, (int)i), (enum bt_gap_cause)cause);
+        bool harmless = cause == BT_GAP_DEBUG;
+        if (!n || harmless)
+            continue;
+        console_say(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
+                    bt_gap_name((enum bt_gap_cause)cause));
+        any = true;
+    }
+    pipeline_unlock(l->pipeline);
+    console_say(c, any ? "\n" : "nothing\n");
+}
+
+static void line_decoded(struct live *l, const struct console *c, const struct pipeline_stats *s)
+{
+    bool any = false;
+    console_say(c, "decoded up to ");
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        uint64_t address;
+        enum bt_isa isa;
+        struct history *h = live_history(l, (int)i);
+        if (!h || history_end(h) == 0)
+            continue;
+        console_say(c, "%s%s: instruction %" PRIu64, any ? "; " : "", l->cores[i].config->name,
+                    history_end(h));
+        if (history_position(h, &address, &isa))
+            console_say(c, ", next 0x%08" PRIx64, address);
+        any = true;
+    }
+    pipeline_unlock(l->pipeline);
+    if (!any)
+        console_say(c, "nothing yet: the core has not run");
+    if (s->waiting)
+        console_say(c, "; %" PRIu64 " bytes wait", s->waiting);
+    console_say(c, "\n");
+}
+
+void live_screen(struct live *l, gdb_print_fn print, void *to)
+{
+    const struct console c = {print, to};
+    struct pipeline_stats stats;
+    if (l->native)
+        print(to, l->native->screen);
+    live_units_say(l, print, to);
+    if (!l->pipeline) {
+        console_say(&c, "%s\n",
+                    l->native          ? "no history: nothing is traced"
+                    : !l->units.wanted ? "no trace: the board file names no trace unit"
+                    : !l->units.found  ? "no trace: the trace units are looked for at the next halt"
+                                       : "no trace: there is no history of this target");
+        return;
+    }
+    pipeline_stats(l->pipeline, &stats);
+    line_clock(l, &c);
+    line_lock(l, &c, &stats);
+    line_ids(l, &c, &stats);
+    line_rate(l, &c);
+    line_loss(l, &c, &stats);
+    line_decoded(l, &c, &stats);
+}
