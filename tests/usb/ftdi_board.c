@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char ftdi_layout_names[] = "minimodule, minimodule-swd, kt-link, flyswatter2";
-
 static const struct ftdi_layout layouts[] = {
     {.name = "minimodule",
      .vid = 0x0403,

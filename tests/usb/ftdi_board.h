@@ -37,9 +37,8 @@ struct ftdi_layout {
     struct ftdi_signal swd_en, swdio_oe;
 };
 
-/* The layout of that name, or NULL; `names` of all of them for a message. */
+/* The layout of that name, or NULL. */
 const struct ftdi_layout *ftdi_layout_find(const char *name);
-extern const char ftdi_layout_names[];
 
 /* Public: board, layout, taps, taps_before_dap and the counters; the rest is private. */
 struct ftdi_board {

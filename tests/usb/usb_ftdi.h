@@ -8,6 +8,8 @@
  * ends with a shorter one. Full packets leave as soon as a transfer waits; less leaves on send
  * immediate or when the latency timer has run out, then also without data. An OUT transfer waits
  * while the buffer is full: who reads nothing comes to a stop.
+ * Packets of an IN transfer that is taken back go with the next one; a host would have them
+ * already.
  */
 #ifndef TESTS_USB_USB_FTDI_H
 #define TESTS_USB_USB_FTDI_H
