@@ -213,14 +213,30 @@ static size_t plan_batch(struct job *job, size_t first)
 /* ---- executing --------------------------------------------------------------------------------
  */
 
-/* All of f->ops at once. *good: how many of them, from the first on, were answered OK. */
-static int run_batch(struct job *job, size_t *good, enum debug_ack *ack)
+/*
+ * How many of f->ops may go at once. On JTAG a scan that is refused leaves the value that it would
+ * have brought to the next one; an access to the DP behind it is not dropped and would replace that
+ * value by its own.
+ */
+static size_t batch_length(const struct ftdi *f)
+{
+    bool brings = false;
+    for (size_t k = 0; k < f->op_count && f->wire == DEBUG_WIRE_JTAG; k++) {
+        if (brings && !ftdi_is_ap(f->ops[k].request))
+            return k;
+        brings |= f->ops[k].take != FTDI_NO_ACCESS;
+    }
+    return f->op_count;
+}
+
+/* The first `count` of f->ops at once. *good: how many of them, from the first on, were OK. */
+static int run_batch(struct job *job, size_t count, size_t *good, enum debug_ack *ack)
 {
     struct ftdi *f = job->f;
     struct mpsse m;
     bool swd = f->wire == DEBUG_WIRE_SWD;
     ftdi_start(f, &m);
-    for (size_t k = 0; k < f->op_count; k++) {
+    for (size_t k = 0; k < count; k++) {
         if (swd)
             ftdi_swd_put(f, &m, &f->ops[k]);
         else
@@ -230,7 +246,7 @@ static int run_batch(struct job *job, size_t *good, enum debug_ack *ack)
         ftdi_swd_put_end(f, &m);
     int rc = ftdi_run(f, &m);
     const uint8_t *answer = f->answer;
-    for (*good = 0; rc == 0 && *good < f->op_count; (*good)++) {
+    for (*good = 0; rc == 0 && *good < count; (*good)++) {
         const struct ftdi_op *op = &f->ops[*good];
         uint32_t value;
         *ack = swd ? ftdi_swd_take(op, answer, &value) : ftdi_jtag_take(f, answer, &value);
@@ -276,15 +292,15 @@ static struct ftdi_op clear_op(const struct ftdi *f)
 }
 
 /*
- * Leaves in f->ops what was not executed, with the overrun flag cleared first. On JTAG that scan
- * brings the value that the refused one would have brought. `*cleared`: the list begins with such
- * an access; it stays there until it is answered.
+ * Leaves in f->ops what was not executed, with the overrun flag cleared first if an access was
+ * `refused`. On JTAG that scan brings the value that the refused one would have brought.
+ * `*cleared`: the list begins with such an access; it stays there until it is answered.
  */
-static void keep_rest(struct ftdi *f, size_t good, bool *cleared)
+static void keep_rest(struct ftdi *f, size_t good, bool refused, bool *cleared)
 {
     if (good == 0 && (*cleared || !can_clear(f)))
         return;
-    size_t shift = can_clear(f) ? 1 : 0;
+    size_t shift = refused && can_clear(f) ? 1 : 0;
     memmove(f->ops + shift, f->ops + good, (f->op_count - good) * sizeof *f->ops);
     f->op_count = f->op_count - good + shift;
     *cleared = shift > 0;
@@ -313,7 +329,7 @@ static void give_up(struct ftdi *f)
     if (f->wire == DEBUG_WIRE_SWD)
         (void)run_steps(&job, &good, &ack);
     else
-        (void)run_batch(&job, &good, &ack);
+        (void)run_batch(&job, 1, &good, &ack);
 }
 
 /* f->ops to their end, WAITs repeated. */
@@ -327,7 +343,8 @@ static int execute(struct job *job)
         size_t good;
         enum debug_ack ack = DEBUG_ACK_OK;
         bool batch = f->queues || f->wire == DEBUG_WIRE_JTAG;
-        int rc = batch ? run_batch(job, &good, &ack) : run_steps(job, &good, &ack);
+        size_t count = batch ? batch_length(f) : f->op_count;
+        int rc = batch ? run_batch(job, count, &good, &ack) : run_steps(job, &good, &ack);
         if (rc != 0)
             return rc;
         size_t ours = cleared ? 1 : 0;
@@ -337,11 +354,12 @@ static int execute(struct job *job)
         }
         if (good == f->op_count)
             return 0;
-        result->ack = ack;
-        if (ack != DEBUG_ACK_WAIT || tries++ >= f->wait_retries)
+        bool refused = good < count;
+        if (refused && (ack != DEBUG_ACK_WAIT || tries++ >= f->wait_retries)) {
+            result->ack = ack;
             break;
-        result->ack = DEBUG_ACK_OK;
-        keep_rest(f, good, &cleared);
+        }
+        keep_rest(f, good, refused, &cleared);
     }
     if (result->ack == DEBUG_ACK_WAIT)
         give_up(f);
@@ -407,5 +425,5 @@ void ftdi_leave_overrun(struct ftdi *f)
     if (f->wire == DEBUG_WIRE_SWD)
         (void)run_steps(&job, &good, &ack);
     else
-        (void)run_batch(&job, &good, &ack);
+        (void)run_batch(&job, 1, &good, &ack);
 }
