@@ -23,7 +23,7 @@ BED = ROOT / "build/release/umockdev_probe"
 BOARD = """[board]
 name = model
 [probe]
-type = cmsis-dap
+type = {kind}
 {probe}
 [trace]
 {trace}
@@ -34,10 +34,11 @@ type = {core}
 """
 
 
-def board_file(probe="", trace="sink = none", more="", core="Cortex-M4", core_keys=""):
+def board_file(kind="cmsis-dap", probe="", trace="sink = none", more="", core="Cortex-M4",
+               core_keys=""):
     """Path of a board file in a folder of its own."""
     path = folder() / "model.conf"
-    path.write_text(BOARD.format(probe=probe, trace=trace, more=more, core=core,
+    path.write_text(BOARD.format(kind=kind, probe=probe, trace=trace, more=more, core=core,
                                  core_keys=core_keys))
     return path
 
