@@ -31,7 +31,7 @@ struct live_past_core {
     struct gdb_regs regs;
     bool asked; /* for the registers, at this halt */
     bool told;
-    bool program_known;        /* the two below are valid */
+    bool program_known;                     /* the two below are valid */
     bool one_stack, has_float, plain_modes; /* see past_machine.h */
 };
 
