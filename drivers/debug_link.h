@@ -66,7 +66,8 @@ struct debug_result {
  * Each returns 0, or BT_ERR_IO (probe gone or silent), BT_ERR_FORMAT (answer without sense),
  * BT_ERR_UNSUPPORTED, BT_ERR_INVAL. An access that the target refused is no error here: it is in
  * the result. After an access that failed, accesses behind it may have been executed too if they
- * are reads; never a write.
+ * are reads; never a write. Only a link that queues (ftdi.h) cannot hold back writes behind a write
+ * that the target took while its acknowledge was damaged on the way: DEBUG_ACK_NONE or _PROTOCOL.
  */
 struct debug_link_ops {
     int (*connect)(void *self, enum debug_wire wire);
