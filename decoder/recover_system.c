@@ -31,10 +31,19 @@ static uint32_t moved(struct build *b, uint32_t base, int32_t delta)
     return d;
 }
 
+static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint32_t data)
+{
+    struct recover_access *a = build_access(b, ACCESS_STORE, base, offset, data);
+    if (a)
+        a->stack = true;
+}
+
 static uint32_t load(struct build *b, uint32_t base, uint32_t offset)
 {
     uint32_t data = fresh(b);
-    build_access(b, ACCESS_LOAD, base, offset, data);
+    struct recover_access *a = build_access(b, ACCESS_LOAD, base, offset, data);
+    if (a) /* as a POP: what was saved there is not needed any more */
+        a->stack = a->saved = true;
     return data;
 }
 
@@ -136,8 +145,8 @@ static void store_return(struct build *b, const struct insn_effect *e)
     struct build_bank *bank = &b->banks[number];
     enum build_is is = build_a_is(b, number, &p);
     uint32_t base = build_a_choose(b, is, p, b->cur[SP], bank->sp);
-    build_access(b, ACCESS_STORE, base, (uint32_t)e->start, b->cur[LR]);
-    build_access(b, ACCESS_STORE, base, (uint32_t)e->start + 4, saved ? saved->word : 0);
+    store_on_stack(b, base, (uint32_t)e->start, b->cur[LR]);
+    store_on_stack(b, base, (uint32_t)e->start + 4, saved ? saved->word : 0);
     if (!e->writeback)
         return;
     uint32_t next = moved(b, base, e->delta), sp = build_a_choose(b, is, p, next, b->cur[SP]);

@@ -332,7 +332,7 @@ static size_t find_in(struct walk *w, const struct history_window *window, uint6
         struct bt_block block;
         history_block(window, i - 1, &block);
         number -= bt_block_count(&block);
-        if (index_in(w, &block, address, &index))
+        if (index_in(w, &block, address, &index) && !is_later(w->q, number + index))
             hits[n++] = number + index;
     }
     return n;
@@ -360,7 +360,7 @@ void call_history_when(const struct call_query *q, const char *what, const struc
     struct history_tail tail;
     size_t found = 0;
     history_tail(q->history, &tail);
-    uint64_t end = history_end(q->history) + tail.instructions;
+    uint64_t end = q->end ? q->end : history_end(q->history) + tail.instructions;
     if (!address_of(q, what, &address)) {
         console_say(c,
                     "no function '%s' in the program file: monitor when FUNCTION, or an address "
@@ -373,12 +373,12 @@ void call_history_when(const struct call_query *q, const char *what, const struc
         return;
     w->q = q;
     code_cache_init(&w->code, q->image, &options);
-    for (size_t i = history_window_count(q->history); i > 0 && found < WHEN_MAX; i--)
+    for (size_t i = all_windows(q); i > 0 && found < WHEN_MAX; i--)
         if (history_window_index(q->history, i - 1, &window) == BT_OK)
             found += find_in(w, &window, address, hits + found, WHEN_MAX - found);
     for (size_t i = 0; i < found; i++)
-        console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before the end\n", hits[i] + 1,
-                    end - hits[i]);
+        console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before %s\n", hits[i] + 1,
+                    end - hits[i], q->end ? "this one" : "the end");
     if (found == 0)
         console_say(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
                     history_first(q->history) + 1, end);

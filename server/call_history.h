@@ -30,7 +30,8 @@ void call_history_list(const struct call_query *q, unsigned count, const struct 
 /* "monitor history [N]": the same, with its argument as text. */
 void call_history_command(const struct call_query *q, const char *count, const struct console *c);
 
-/* Where the function, or the instruction at the address ("0x..."), ran last: newest first. */
+/* Where the function, or the instruction at the address ("0x..."), ran last: newest first. Counted
+ * from `end`. */
 void call_history_when(const struct call_query *q, const char *what, const struct console *c);
 
 #endif
