@@ -112,6 +112,7 @@ static int end_flash(struct native_target *t, int rc, struct gdb_why *why)
     t->values_known = false;
     if (!t->flash.busy && t->moved)
         t->moved(t->ctx);
+    native_result(t, rc, NULL); /* a probe that is gone is noted, whatever the words are */
     if (rc && t->flash.said[0])
         return native_refuse(t, why, rc, "%s", t->flash.said);
     return native_result(t, rc, why);

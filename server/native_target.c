@@ -116,7 +116,7 @@ int native_result(struct native_target *t, int rc, struct gdb_why *why)
     char text[sizeof t->said];
     if (rc >= 0)
         return rc;
-    if (rc == BT_ERR_IO && probe_link_is_gone(&t->link))
+    if (probe_link_is_gone(&t->link))
         lose(t);
     if (!why || why->text[0] == '\0')
         native_refuse(t, why, rc, "%s", native_describe(t, text, sizeof text));

@@ -175,5 +175,42 @@ def _():
         wire.run_to(symbol(M3, "add_value"), 2)
 
 
+@suite.test("native board: pulled while the buffer is read out: no history is made up, and it goes on")
+def _():
+    with Board(M3) as board, Wire(board) as wire:
+        wire.monitor("reset")
+        wire.run_to(symbol(M3, "main"), 2)
+        wire.write(symbol(M3, "crash_after"), 0)
+        equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+        for after in 6, 15, 30:
+            wire.send(frame("vCont;c"))
+            time.sleep(0.2)
+            board.bed(f"unplug {after}")
+            wire.send(b"\x03")
+            answer = wire.reply()
+            while answer[:1] == "O":
+                answer = wire.reply()
+            has(answer, "^T02")
+            board.bed("unplug")
+            end = time.monotonic() + 30
+            while wire.ask("m20000000,4")[:1] != "E":
+                expect(time.monotonic() < end, "nobody notices")
+                time.sleep(0.1)
+            board.bed("unplug 0")
+            board.bed("replug")
+            while wire.ask("m20000000,4")[:1] == "E":
+                expect(time.monotonic() < end, "the probe does not come back")
+                time.sleep(0.3)
+        wire.run_to(symbol(M3, "add_value"), 2)
+        wire.close()
+        s = gdb(board.port, ["record btrace", *LIST, board.mark()], elf=M3,
+                connect="target extended-remote", before=["set remotetimeout 60"])
+        rows = [int(a, 16) for a in re.findall(r"^\d+\t(?:=> |   )(0x[0-9a-f]+)",
+                                               s["record instruction-history"], re.MULTILINE)]
+        ran = [address & ~1 for address in board.truth(s[board.mark()])]
+        expect(len(rows) > 20, f"only {len(rows)} instructions listed")
+        equal(rows[-20:], ran[-20:], "what ran last")
+
+
 if __name__ == "__main__":
     suite.run()
