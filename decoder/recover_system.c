@@ -35,7 +35,7 @@ static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint
 {
     struct recover_access *a = build_access(b, ACCESS_STORE, base, offset, data);
     if (a)
-        a->stack = true;
+        a->stack = a->saved = true;
 }
 
 static uint32_t load(struct build *b, uint32_t base, uint32_t offset)
