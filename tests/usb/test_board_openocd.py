@@ -212,6 +212,17 @@ def decode(folder, program, trace, options):
     return [one for one in runs if one], problems
 
 
+def without_half_syncs(data):
+    """An idle port sends half syncs, also inside a frame: OpenCSD loses step among thousands of
+    them. Halfwords are counted from the first frame sync, which ends with one that stays."""
+    start = data.find(bytes.fromhex("ffffff7f"))
+    if start < 0:
+        return b""
+    halves = [data[at:at + 2] for at in range(start, len(data) - 1, 2)]
+    return b"".join(half for before, half in zip([b""] + halves, halves)
+                    if half != b"\xff\x7f" or before == b"\xff\xff")
+
+
 def read_words(path):
     return b"".join(struct.pack("<I", int(line, 16)) for line in path.read_text().split())
 
@@ -314,12 +325,14 @@ def swo(folder, program, baud, least, lossless):
         check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
         return
     ran = since_reset(board.Truth(truth_file))
-    runs, problems = decode(folder, program, raw.read_bytes(), ["-tpiu"])
+    runs, problems = decode(folder, program, without_half_syncs(raw.read_bytes()), ["-tpiu"])
     if not lossless:
         runs = runs[:-1]  # the last may have been cut when the probe stopped
     total, wrong = sum(len(one) for one in runs), in_order(runs, ran)
+    # The port's last frame is not complete, and waits: what it has so far is not seen.
+    behind = len(ran) - total
     ok = not problems and not wrong and total >= least and \
-        (len(runs) == 1 and runs[0] == ran if lossless else len(runs) > 1)
+        (len(runs) == 1 and runs[0] == ran[:total] and behind < 200 if lossless else len(runs) > 1)
     check(name, ok, f"{len(ran)} ran, {len(runs)} runs with {total}, {wrong} wrong, {problems[:2]}, "
           f"{raw.stat().st_size} bytes")
 
@@ -381,7 +394,8 @@ def both(folder, program):
         raw, "on", f"etm_on 0x80 {TRACE_ID}", LOSSLESS.format(symbols["report_topics"])), "--itm",
         "--sink", "swo", "--truth", truth_file)
     ran = since_reset(board.Truth(truth_file))
-    runs, problems = decode(folder, program, raw.read_bytes(), ["-tpiu"]) if code == 0 else ([], [])
+    data = without_half_syncs(raw.read_bytes()) if raw.exists() else b""
+    runs, problems = decode(folder, program, data, ["-tpiu"]) if code == 0 else ([], [])
     check("board: ETM and DWT packets on SWO", code == 0 and runs == [ran] and not problems,
           f"exit code {code}, {got}, {len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}")
 
