@@ -23,7 +23,7 @@ struct trace_link {
     uv_mutex_t lock; /* guards the rest */
     uv_cond_t arrived;
     struct trace_link_stats stats;
-    uint64_t last; /* time of the last byte, ns */
+    uint64_t last; /* time of the last byte that is more than a sync, ns */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -58,12 +58,23 @@ static int next_connection(struct trace_link *l)
     }
 }
 
-static void count(struct trace_link *l, size_t n)
+/* A trace port never rests: it sends syncs (7fff) while there is nothing to tell. */
+static bool only_syncs(const uint8_t *data, size_t n)
 {
+    size_t i = 0;
+    while (i < n && (data[i] == 0xff || data[i] == 0x7f))
+        i++;
+    return i == n;
+}
+
+static void count(struct trace_link *l, const uint8_t *data, size_t n)
+{
+    bool idle = only_syncs(data, n);
     uv_mutex_lock(&l->lock);
     l->stats.bytes += n;
     l->stats.connection += n;
-    l->last = uv_hrtime();
+    if (!idle)
+        l->last = uv_hrtime();
     uv_cond_broadcast(&l->arrived);
     uv_mutex_unlock(&l->lock);
 }
@@ -92,7 +103,7 @@ static bool read_all(struct trace_link *l, int fd, uint8_t *buffer)
         if (n <= 0)
             return true;
         l->sink.bytes(l->sink.ctx, buffer, (size_t)n);
-        count(l, (size_t)n);
+        count(l, buffer, (size_t)n);
     }
 }
 

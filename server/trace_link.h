@@ -41,7 +41,7 @@ void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats);
 /* Until the present connection has brought `bytes`; false after `timeout_ms`. Any thread. */
 bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms);
 
-/* Until nothing has arrived for `quiet_ms`; false after `timeout_ms`. Any thread. */
+/* Until nothing but syncs has arrived for `quiet_ms`; false after `timeout_ms`. Any thread. */
 bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms);
 
 #endif

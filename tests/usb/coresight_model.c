@@ -91,8 +91,8 @@ static void put_idle(struct coresight_model *m)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-    bool idle = m->scs.halted && m->scs.demcr & DEMCR_TRCENA && !cs_etb_capturing(m) &&
-                m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
+    bool idle = !m->swo_quiet && m->scs.halted && m->scs.demcr & DEMCR_TRCENA &&
+                !cs_etb_capturing(m) && m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
     if (idle && m->swo_idle_us == 0)
         frame_builder_half_sync(&m->frames);
     if (!idle || m->swo_idle_us == 0) {

@@ -107,6 +107,7 @@ struct coresight_model {
     size_t swo_size;
     bool swo_full;        /* bytes were lost behind these: nothing is kept until all are taken */
     unsigned swo_holes;   /* places where bytes are missing, counted when they have been passed */
+    bool swo_quiet;       /* the idle pin rests; the digest leaves open whether it does */
     uint64_t swo_idle_us; /* idle output is complete up to here; 0: the port is not idle */
 };
 

@@ -93,6 +93,11 @@ def _():
     stretches("--v1", rate="100k")
 
 
+@suite.test("native: history over SWO, from a pin that rests when it is idle")
+def _():
+    stretches("--sink", "swo-quiet")
+
+
 @suite.test("native: SWO bytes that the probe could not keep are a gap, and no history is made up")
 def _():
     truth = folder() / "truth"

@@ -22,7 +22,7 @@ const char umock_options_usage[] =
     "  --itm            with DWT packets\n"
     "  --etb-words N    size of the ETB, else 1024\n"
     "  --cpuid N, --etm4  what core and trace unit say they are\n"
-    "  --sink etb|swo   swo: a board without ETB\n"
+    "  --sink etb|swo|swo-quiet  a board without ETB; its idle pin sends half syncs, or rests\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
     "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
@@ -71,7 +71,8 @@ static int parse_flash(struct core_qemu_flash *f, const char *text)
 
 static int parse_sink(struct umock_options *o, const char *text)
 {
-    o->board.no_etb = strcmp(text, "swo") == 0;
+    o->board.swo_quiet = strcmp(text, "swo-quiet") == 0;
+    o->board.no_etb = o->board.swo_quiet || strcmp(text, "swo") == 0;
     return o->board.no_etb || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
