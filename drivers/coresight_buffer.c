@@ -10,6 +10,11 @@
 #define TRG    0x01cu
 #define CTL    0x020u
 #define MODE   0x028u
+#define RRPHI  0x038u
+#define RWPHI  0x03cu
+#define AXICTL 0x110u
+#define DBALO  0x118u
+#define DBAHI  0x11cu
 #define FFSR   0x300u
 #define FFCR   0x304u
 #define DEVID  0xfc8u
@@ -17,13 +22,17 @@
 
 #define STS_FULL      0x1u
 #define STS_TMC_READY 0x4u
+#define STS_MEM_ERROR 0x20u
 #define FFSR_STOPPED  0x2u
 #define FFCR_FORMAT   0x0001u
 #define FFCR_TMC      0x0003u
 #define FFCR_FLUSH    0x0040u
 #define FFCR_STOP_FL  0x1000u
 
-#define TMC_ETR     1u
+#define TMC_ETR   1u
+#define MODE_FIFO 2u /* hardware FIFO */
+/* Bursts of 16 beats, non-secure. Where an SoC needs something else is not told by the digest. */
+#define AXI_BURSTS  0x0f02u
 #define TMC_EMPTY   0xffffffffu
 #define FRAME_WORDS 4u
 #define READ_WORDS  256u
@@ -49,6 +58,41 @@ int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus,
     return rc;
 }
 
+int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                              uint64_t store, uint64_t bytes)
+{
+    uint32_t id;
+    uint64_t words = bytes / 4;
+    bool whole = (store | bytes) % (4 * FRAME_WORDS) == 0;
+    if (!whole || words == 0 || words > CORESIGHT_BUFFER_MAX_WORDS)
+        return BT_ERR_INVAL;
+    *b = (struct coresight_buffer){.bus = bus,
+                                   .base = base,
+                                   .tmc = true,
+                                   .words = (uint32_t)words,
+                                   .memory_words = 1,
+                                   .etr = true,
+                                   .store = store};
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + DEVID, &id);
+    return rc == 0 && (id >> 6 & 3) != TMC_ETR ? BT_ERR_UNSUPPORTED : rc;
+}
+
+int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_write(bus, base + CTL, 0);
+    if (rc == 0)
+        rc = coresight_poll(bus, base + STS, STS_TMC_READY, STS_TMC_READY);
+    if (rc == 0)
+        rc = coresight_write(bus, base + MODE, MODE_FIFO);
+    if (rc == 0)
+        rc = coresight_write(bus, base + FFCR, FFCR_FORMAT);
+    return rc == 0 ? coresight_write(bus, base + CTL, ENABLE) : rc;
+}
+
 /* The formatter has stopped, or the TMC is ready. */
 static int wait_stopped(const struct coresight_buffer *b)
 {
@@ -66,6 +110,21 @@ static int is_stopped(const struct coresight_buffer *b, bool *stopped)
     return rc;
 }
 
+/* Pointers of an ETR are addresses of the system's memory. */
+static int place_store(const struct coresight_buffer *b)
+{
+    const uint32_t low = (uint32_t)b->store, high = (uint32_t)(b->store >> 32);
+    const struct {
+        uint16_t offset;
+        uint32_t value;
+    } list[] = {{RDP, b->words}, {DBALO, low}, {DBAHI, high}, {AXICTL, AXI_BURSTS},
+                {RRP, low},      {RWP, low},   {RRPHI, high}, {RWPHI, high}};
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
+        rc = coresight_write(b->bus, b->base + list[k].offset, list[k].value);
+    return rc;
+}
+
 int coresight_buffer_start(struct coresight_buffer *b)
 {
     static const uint16_t zero[] = {RWP, RRP, TRG};
@@ -78,6 +137,8 @@ int coresight_buffer_start(struct coresight_buffer *b)
         rc = coresight_write(b->bus, b->base + MODE, 0);
     for (unsigned k = 0; rc == 0 && k < sizeof zero / sizeof *zero; k++)
         rc = coresight_write(b->bus, b->base + zero[k], 0);
+    if (rc == 0 && b->etr)
+        rc = place_store(b);
     if (rc == 0)
         rc = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
     if (rc == 0)
@@ -173,9 +234,55 @@ static int read_tmc(struct coresight_buffer *b, uint32_t *words,
     return rc;
 }
 
+/* Words from `from` to `to` of the store, behind those that are there already. */
+static int read_store(struct coresight_buffer *b, size_t from, size_t to, uint32_t *words,
+                      struct coresight_buffer_content *content)
+{
+    while (from < to) {
+        size_t n = to - from < READ_WORDS ? to - from : READ_WORDS;
+        int rc = b->bus->ops->read(b->bus, b->store + 4 * from, words + content->words, n);
+        if (rc != 0)
+            return rc;
+        content->words += n;
+        from += n;
+    }
+    return 0;
+}
+
+static int read_etr(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t status, enabled, low, high;
+    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (rc == 0 && (enabled & ENABLE) == 0)
+        return 0;
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWP, &low);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWPHI, &high);
+    if (rc != 0)
+        return rc;
+    uint64_t end = ((uint64_t)high << 32 | low) - b->store;
+    if (end > 4 * (uint64_t)b->words || status & STS_MEM_ERROR)
+        return BT_ERR_FORMAT;
+    size_t at = (size_t)end / 4;
+    content->wrapped = (status & STS_FULL) != 0;
+    content->unclean = at % FRAME_WORDS != 0;
+    at -= at % FRAME_WORDS;
+    if (content->wrapped) /* an unfinished frame has overwritten the begin of the oldest one */
+        rc = read_store(b, content->unclean ? at + FRAME_WORDS : at, b->words, words, content);
+    if (rc == 0)
+        rc = read_store(b, 0, at, words, content);
+    return rc == 0 ? coresight_write(b->bus, b->base + CTL, 0) : rc;
+}
+
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
                           struct coresight_buffer_content *content)
 {
     *content = (struct coresight_buffer_content){0};
+    if (b->etr)
+        return read_etr(b, words, content);
     return b->tmc ? read_tmc(b, words, content) : read_etb(b, words, content);
 }

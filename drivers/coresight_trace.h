@@ -20,6 +20,8 @@ struct coresight_buffer {
     bool tmc;
     uint32_t words;        /* size of its RAM */
     unsigned memory_words; /* reads must come in multiples of this; 1 for an ETB */
+    bool etr;              /* a TMC that stores in the system's memory ... */
+    uint64_t store;        /* ... from here on */
 };
 
 #define CORESIGHT_BUFFER_MAX_WORDS (1u << 24) /* a component that tells more lies */
@@ -28,6 +30,16 @@ struct coresight_buffer {
  * tells a size of 0 or beyond the limit. */
 int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
                           bool tmc);
+
+/*
+ * A TMC that stores in the system's memory: `bytes` at `store`, both multiples of 16, that nobody
+ * else uses and that the bus reaches, too. BT_ERR_UNSUPPORTED: it is none of this kind.
+ */
+int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                              uint64_t store, uint64_t bytes);
+
+/* A TMC between sources and port (ETF) lets all through: hardware FIFO. */
+int coresight_etf_pass(struct coresight_bus *bus, uint64_t base);
 
 /* Empty it and begin to capture, formatting on, overwriting the oldest. */
 int coresight_buffer_start(struct coresight_buffer *b);

@@ -106,9 +106,11 @@ struct config_coresight {
     uint64_t rom;
     uint64_t etb;
     uint64_t tmc;
+    uint64_t etf; /* between the sources and the sink; 0: none that must be opened */
     uint64_t tpiu;
     uint64_t funnel;
     uint64_t replicator;
+    struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
 };
 
 /* One write to the target's memory before it runs: pins, clocks, the trace unit's registers. */

@@ -117,12 +117,14 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     error = start_sink(t, why);
     if (error)
         return error;
-    if (t->replicator)
+    if (t->config->coresight.etf)
+        error = coresight_etf_pass(t->bus, t->config->coresight.etf);
+    if (!error && t->replicator)
         error = coresight_replicator_pass(t->bus, t->replicator);
     if (!error)
         error = open_funnels(t);
     if (error)
-        return failed(t, error, "funnel or replicator cannot be set up", why);
+        return failed(t, error, "ETF, funnel or replicator cannot be set up", why);
     error = start_units(t, why);
     t->programmed = !error;
     return error;

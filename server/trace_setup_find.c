@@ -207,7 +207,11 @@ static int open_sink(struct trace_setup *t, const struct found *found)
     }
     if (!tmc && t->config->sink != CONFIG_SINK_ETB)
         return BT_OK;
+    const struct config_range *memory = &t->config->coresight.etr_memory;
     int error = coresight_buffer_init(&t->buffer, t->bus, t->sink, tmc);
+    if (error == BT_ERR_UNSUPPORTED && memory->size)
+        error =
+            coresight_buffer_init_etr(&t->buffer, t->bus, t->sink, memory->address, memory->size);
     if (!error) {
         t->words = malloc(t->buffer.words * sizeof *t->words);
         return t->words ? BT_OK : BT_ERR_NOMEM;
@@ -216,8 +220,10 @@ static int open_sink(struct trace_setup *t, const struct found *found)
         return error;
     trace_setup_note(t, "no history: the %s at 0x%08" PRIx64 " cannot be used: %s",
                      sink_name(t->config), t->sink,
-                     error == BT_ERR_UNSUPPORTED ? "it stores into the system's memory"
-                                                 : trace_setup_reason(t, error));
+                     error == BT_ERR_UNSUPPORTED
+                         ? "it stores into the system's memory, and [coresight] has no etr_memory"
+                     : error == BT_ERR_INVAL ? "etr_memory must be a multiple of 16, at most 64 MB"
+                                             : trace_setup_reason(t, error));
     t->sink = 0;
     return BT_OK;
 }

@@ -303,6 +303,55 @@ START_TEST(test_tmc)
 }
 END_TEST
 
+/* A TMC that stores in the system's memory, here on page 2: digest section 6, steps 1 to 7. */
+START_TEST(test_etr)
+{
+    static const unsigned ends[] = {24, 8, 10}; /* where the write pointer stands, in words */
+    struct board *b = board_new();
+    struct coresight_buffer etr;
+    struct coresight_buffer_content content;
+    uint32_t words[64];
+    const unsigned end = ends[_i];
+    const bool wrapped = _i != 0;
+    b->kind[1] = PAGE_TMC;
+    b->regs[1][0x00c / 4] = 4;
+    b->regs[1][0xfc8 / 4] = 1u << 6;
+    for (unsigned k = 0; k < 64; k++)
+        b->regs[2][k] = 0x1000 + k;
+    ck_assert_int_eq(coresight_buffer_init_etr(&etr, &b->bus, page(1), page(2) + 4, 256),
+                     BT_ERR_INVAL);
+    ck_assert_int_eq(coresight_buffer_init_etr(&etr, &b->bus, page(1), page(2), 256), 0);
+    ck_assert_int_eq(coresight_buffer_start(&etr), 0);
+    ck_assert_uint_eq(b->regs[1][0x004 / 4], 64);
+    ck_assert_uint_eq(b->regs[1][0x118 / 4], (uint32_t)page(2));
+    ck_assert_uint_eq(b->regs[1][0x11c / 4], (uint32_t)(page(2) >> 32));
+    ck_assert_uint_eq(b->regs[1][0x018 / 4], (uint32_t)page(2));
+    ck_assert_uint_eq(b->regs[1][0x020 / 4], 1);
+    b->regs[1][0x00c / 4] = wrapped;
+    b->regs[1][0x018 / 4] = (uint32_t)page(2) + 4 * end;
+    ck_assert_int_eq(coresight_buffer_stop(&etr), 0);
+    ck_assert_int_eq(coresight_buffer_read(&etr, words, &content), 0);
+    ck_assert(content.wrapped == wrapped);
+    ck_assert(content.unclean == (end % 4 != 0));
+    ck_assert_uint_eq(content.words, _i == 0 ? 24 : _i == 1 ? 64 : 60);
+    ck_assert_uint_eq(words[0], 0x1000 + (_i == 0 ? 0 : _i == 1 ? 8 : 12));
+    ck_assert_uint_eq(words[content.words - 1], 0x1000 + (_i == 0 ? 23 : 7));
+    ck_assert_uint_eq(b->regs[1][0x020 / 4], 0);
+    b->regs[1][0x020 / 4] = 1;
+    b->regs[1][0x018 / 4] = (uint32_t)page(2) + 260; /* outside the store */
+    ck_assert_int_eq(coresight_buffer_read(&etr, words, &content), BT_ERR_FORMAT);
+    b->regs[1][0xfc8 / 4] = 0;
+    ck_assert_int_eq(coresight_buffer_init_etr(&etr, &b->bus, page(1), page(2), 256),
+                     BT_ERR_UNSUPPORTED);
+    b->regs[1][0x00c / 4] = 4;
+    ck_assert_int_eq(coresight_etf_pass(&b->bus, page(1)), 0);
+    ck_assert_uint_eq(b->regs[1][0x028 / 4], 2);
+    ck_assert_uint_eq(b->regs[1][0x304 / 4], 1);
+    ck_assert_uint_eq(b->regs[1][0x020 / 4], 1);
+    free(b);
+}
+END_TEST
+
 /* The target's own program has stopped the formatter: it would never answer another flush. */
 START_TEST(test_frozen)
 {
@@ -456,6 +505,7 @@ Suite *unit_suite(void)
     unit_case(s, "coresight: ROM table of class 9", test_walk_class_9);
     unit_cases(s, "coresight: ETB, wrapped and not", test_etb, 0, 8);
     unit_cases(s, "coresight: TMC, wrapped and not", test_tmc, 0, 2);
+    unit_cases(s, "coresight: TMC that stores in the system's memory", test_etr, 0, 3);
     unit_case(s, "coresight: buffers that the target's program has stopped", test_frozen);
     unit_case(s, "coresight: funnel, replicator and TPIU", test_ports);
     unit_case(s, "coresight: PTM", test_etm);
