@@ -111,7 +111,7 @@ else
     for t in tests/full/*; do
         [ -x "$t" ] && step full "$t"
     done
-    step fuzz tests/fuzz/run.sh 30
+    step fuzz tests/fuzz/run.sh 20
 fi
 
 passed=$(grep -c '^PASS' "$log")
