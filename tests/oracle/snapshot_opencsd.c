@@ -34,8 +34,11 @@ static void fail(const char *name, const char *why)
 static FILE *start_lister(const char *folder, const char *buffer)
 {
     char command[1024];
+    /* It always writes a log file, too, where it runs unless told otherwise. */
     snprintf(command, sizeof command,
-             "trc_pkt_lister -ss_dir '%s' -src_name '%s' -decode -logstdout 2>&1", folder, buffer);
+             "trc_pkt_lister -ss_dir '%s' -src_name '%s' -decode -logstdout -logfilename /dev/null "
+             "2>&1",
+             folder, buffer);
     return popen(command, "r");
 }
 
