@@ -223,33 +223,28 @@ const struct ftdi_chip *ftdi_channel_chip(const struct ftdi_channel *c)
 /* ---- the list ---------------------------------------------------------------------------------
  */
 
+struct listing {
+    void (*found)(void *user, const struct usb_probe_seen *adapter, const struct ftdi_chip *chip);
+    void *user;
+};
+
+static bool look_for_adapter(void *user, libusb_device *device)
+{
+    static const struct usb_probe_filter ANY;
+    const struct listing *l = user;
+    struct libusb_device_descriptor d;
+    struct usb_probe_seen seen;
+    if (!numbers_fit(device, &ANY, &d))
+        return false;
+    usb_libusb_look(device, &seen);
+    l->found(l->user, &seen, ftdi_chip_of(d.bcdDevice));
+    return true;
+}
+
 int ftdi_channel_list(void (*found)(void *user, const struct usb_probe_seen *adapter,
                                     const struct ftdi_chip *chip),
                       void *user, struct usb_open_error *err)
 {
-    static const struct usb_probe_filter ANY;
-    libusb_context *context;
-    libusb_device **list;
-    *err = (struct usb_open_error){0};
-    int rc = libusb_init(&context);
-    ssize_t n = rc == 0 ? libusb_get_device_list(context, &list) : 0;
-    if (rc != 0 || n < 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s",
-                 libusb_strerror(rc != 0 ? rc : (int)n));
-        if (rc == 0)
-            libusb_exit(context);
-        return BT_ERR_IO;
-    }
-    for (ssize_t k = 0; k < n; k++) {
-        struct libusb_device_descriptor d;
-        struct usb_probe_seen seen;
-        if (!numbers_fit(list[k], &ANY, &d))
-            continue;
-        err->candidates++;
-        usb_libusb_look(list[k], &seen);
-        found(user, &seen, ftdi_chip_of(d.bcdDevice));
-    }
-    libusb_free_device_list(list, 1);
-    libusb_exit(context);
-    return 0;
+    struct listing l = {found, user};
+    return usb_libusb_each(look_for_adapter, &l, err);
 }

@@ -18,4 +18,11 @@ void usb_libusb_node(libusb_device *device, char *text, size_t size);
  * allowed. */
 void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
 
+/*
+ * Calls `look` for each device on any bus; `err->candidates` counts those it says are meant. 0, or
+ * BT_ERR_IO with err->text: USB cannot be used.
+ */
+int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
+                    struct usb_open_error *err);
+
 #endif

@@ -137,8 +137,8 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
         libusb_close(h);
 }
 
-int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
-                   struct usb_open_error *err)
+int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
+                    struct usb_open_error *err)
 {
     libusb_context *context;
     libusb_device **list;
@@ -152,16 +152,33 @@ int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe)
             libusb_exit(context);
         return BT_ERR_IO;
     }
-    for (ssize_t k = 0; k < n; k++) {
-        struct usb_probe_seen seen;
-        struct usb_dap_choice choice;
-        usb_libusb_look(list[k], &seen);
-        if (usb_choose_cmsis_dap(&seen.info, &choice) == 0) {
-            err->candidates++;
-            found(user, &seen);
-        }
-    }
+    for (ssize_t k = 0; k < n; k++)
+        err->candidates += look(user, list[k]);
     libusb_free_device_list(list, 1);
     libusb_exit(context);
     return 0;
+}
+
+struct listing {
+    void (*found)(void *user, const struct usb_probe_seen *probe);
+    void *user;
+};
+
+static bool look_for_cmsis_dap(void *user, libusb_device *device)
+{
+    const struct listing *l = user;
+    struct usb_probe_seen seen;
+    struct usb_dap_choice choice;
+    usb_libusb_look(device, &seen);
+    if (usb_choose_cmsis_dap(&seen.info, &choice) != 0)
+        return false;
+    l->found(l->user, &seen);
+    return true;
+}
+
+int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
+                   struct usb_open_error *err)
+{
+    struct listing l = {found, user};
+    return usb_libusb_each(look_for_cmsis_dap, &l, err);
 }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPE       "cmsis-dap"
-#define UDEV_RULES "60-btraced.rules"
+#define TYPE "cmsis-dap"
 
 struct cmsis_dap_probe {
     struct usb_probe *usb;
@@ -148,22 +147,9 @@ static void found_usb(void *ctx, const struct usb_probe_seen *seen)
     const struct list *l = ctx;
     struct cmsis_dap_probe c = {0};
     struct message why;
-    struct probe_listing entry = {.type = TYPE,
-                                  .vendor = seen->manufacturer,
-                                  .product = seen->info.product_name,
-                                  .serial = seen->info.serial,
-                                  .usb_vendor = seen->info.vendor,
-                                  .usb_product = seen->info.product,
-                                  .firmware = "",
-                                  .wires = "",
-                                  .trace = "",
-                                  .speed = seen->speed};
+    struct probe_listing entry = probe_listing_of(TYPE, seen, &why);
     const struct usb_probe_filter filter = {.bus = seen->bus, .address = seen->address};
-    if (seen->no_permission)
-        message_set(&why,
-                    "no permission to open %s: install the udev rules %s, then plug it in again",
-                    seen->node, UDEV_RULES);
-    else if (open_usb(&c, &filter, &why) == BT_OK) {
+    if (!entry.problem && open_usb(&c, &filter, &why) == BT_OK) {
         found_asked(l, &entry, &c.dap);
         usb_probe_close(c.usb);
         return;

@@ -98,26 +98,12 @@ static void found_usb(void *ctx, const struct usb_probe_seen *seen, const struct
     const struct list *l = ctx;
     struct message why;
     char wires[64] = "";
-    struct probe_listing entry = {.type = TYPE,
-                                  .vendor = seen->manufacturer,
-                                  .product = seen->info.product_name,
-                                  .serial = seen->info.serial,
-                                  .usb_vendor = seen->info.vendor,
-                                  .usb_product = seen->info.product,
-                                  .firmware = "",
-                                  .wires = wires,
-                                  .trace = "",
-                                  .speed = seen->speed};
+    struct probe_listing entry = probe_listing_of(TYPE, seen, &why);
+    entry.wires = wires;
     if (chip)
         snprintf(wires, sizeof wires, "SWD JTAG (%s, channel A%s)", chip->name,
                  chip->mpsse_channels > 1 ? " or B" : "");
-    if (seen->no_permission) {
-        message_set(&why,
-                    "no permission to open %s: install the udev rules 60-btraced.rules, "
-                    "then plug it in again",
-                    seen->node);
-        entry.problem = why.text;
-    } else if (!chip) {
+    if (!entry.problem && !chip) {
         message_set(&why, "the chip has no MPSSE that is known here");
         entry.problem = why.text;
     }

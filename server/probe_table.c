@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/probe_table.h"
 
+#include "drivers/usb_libusb.h"
 #include "server/probe_cmsis_dap.h"
 #include "server/probe_ftdi.h"
 
 #include <string.h>
+
+#define UDEV_RULES "60-btraced.rules"
 
 static const struct probe_driver *const drivers[] = {
     &probe_cmsis_dap,
@@ -23,4 +26,27 @@ const struct probe_driver *probe_driver_named(const char *type)
         if (strcmp(drivers[i]->type, type) == 0)
             return drivers[i];
     return NULL;
+}
+
+struct probe_listing probe_listing_of(const char *type, const struct usb_probe_seen *seen,
+                                      struct message *why)
+{
+    struct probe_listing entry = {.type = type,
+                                  .vendor = seen->manufacturer,
+                                  .product = seen->info.product_name,
+                                  .serial = seen->info.serial,
+                                  .usb_vendor = seen->info.vendor,
+                                  .usb_product = seen->info.product,
+                                  .firmware = "",
+                                  .wires = "",
+                                  .trace = "",
+                                  .speed = seen->speed};
+    if (seen->no_permission) {
+        message_set(why,
+                    "no permission to open %s: install the udev rules " UDEV_RULES
+                    ", then plug it in again",
+                    seen->node);
+        entry.problem = why->text;
+    }
+    return entry;
 }

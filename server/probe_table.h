@@ -26,6 +26,13 @@ struct probe_listing {
     const char *problem;  /* NULL: it can be used; else why not and what to do */
 };
 
+struct usb_probe_seen;
+
+/* What USB tells of a device; its texts are borrowed. Without permission `why` says what to do, and
+ * is the problem. */
+struct probe_listing probe_listing_of(const char *type, const struct usb_probe_seen *seen,
+                                      struct message *why);
+
 typedef void (*probe_listing_fn)(void *ctx, const struct probe_listing *probe);
 
 struct probe_driver {
