@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the tests that are built: tests/run.sh quick|full. Every step prints lines that begin with
 # PASS, FAIL or SKIP; a step that fails without such a line counts as one failure. The last line
-# is the sum.
+# is the sum. TEST_JOBS: how many steps run at once.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mode=${1:-quick}
@@ -10,18 +10,35 @@ mkdir -p build
 log=build/check-$mode.log
 : >"$log"
 
-# step NAME COMMAND...: runs, shows and counts.
-step() {
-    local name=$1
-    shift
-    local before after code
-    before=$(grep -c '^FAIL' "$log")
-    "$@" </dev/null 2>&1 | sed "s/^\(PASS\|FAIL\|SKIP\) /&[$name] /" | tee -a "$log"
+# Steps run side by side, as many as there are cores; the output of each stays in one piece.
+parallel=${TEST_JOBS:-$(nproc)}
+pieces=build/check-$mode.d
+rm -rf "$pieces"
+mkdir -p "$pieces"
+count=0
+
+# run_step PIECE NAME COMMAND...: runs, shows and counts.
+run_step() {
+    local piece=$1 name=$2 code started=$SECONDS
+    shift 2
+    "$@" </dev/null 2>&1 | sed "s/^\(PASS\|FAIL\|SKIP\) /&[$name] /" >"$piece"
     code=${PIPESTATUS[0]}
-    after=$(grep -c '^FAIL' "$log")
-    if [ "$code" -ne 0 ] && [ "$before" -eq "$after" ]; then
-        echo "FAIL [$name] exit code $code" | tee -a "$log"
+    if [ "$code" -ne 0 ] && ! grep -q '^FAIL' "$piece"; then
+        echo "FAIL [$name] exit code $code: $*" >>"$piece"
     fi
+    exec 9>>"$log"
+    flock 9
+    tee -a "$log" <"$piece"
+    echo "$((SECONDS - started)) s: $*" >>"$pieces/times"
+}
+
+# step NAME COMMAND...: as soon as a core is free.
+step() {
+    while [ "$(jobs -rp | wc -l)" -ge "$parallel" ]; do
+        wait -n
+    done
+    count=$((count + 1))
+    run_step "$pieces/$count" "$@" &
 }
 
 # quiet COMMAND...: one line for a command that has none of its own.
@@ -61,6 +78,14 @@ reverse() {
     done
 }
 
+# fuzzers SECONDS: the same walk each time; `make fuzz` goes where chance leads.
+fuzzers() {
+    local t
+    for t in tests/fuzz/fuzz_*.c; do
+        FUZZ_SEED=1 step fuzz tests/fuzz/run.sh "$1" "$(basename "$t" .c)"
+    done
+}
+
 oracles() {
     local t
     for t in tests/oracle/*.c tests/oracle/*.cpp; do
@@ -92,7 +117,7 @@ if [ "$mode" = quick ]; then
     step demo quiet "demo" tests/demo/run.sh
     step demo quiet "demo of a recording" tests/demo/recorded.sh
     step demo tests/demo/selftest.sh
-    step fuzz tests/fuzz/run.sh 4
+    fuzzers 4
 else
     units release
     step tsan build/tsan/unit/test_pipeline
@@ -111,9 +136,12 @@ else
     for t in tests/full/*; do
         [ -x "$t" ] && step full "$t"
     done
-    step fuzz tests/fuzz/run.sh 20
+    fuzzers 20
 fi
 
+wait
+echo "slowest:"
+sort -rn "$pieces/times" | head -n 12
 passed=$(grep -c '^PASS' "$log")
 failed=$(grep -c '^FAIL' "$log")
 skipped=$(grep -c '^SKIP' "$log")

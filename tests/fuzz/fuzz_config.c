@@ -81,7 +81,7 @@ static void check(const struct config *c)
     require((c->target.kind != CONFIG_NOWHERE) != config_has_probe(c));
     require(c->trace.kind != CONFIG_NOWHERE || c->sink != CONFIG_SINK_UNSET);
     check_hardware(c);
-    require(c->listen.kind == CONFIG_TCP && c->ring > 0 && c->checkpoint <= c->memory);
+    require(c->listen.kind != CONFIG_NOWHERE && c->ring > 0 && c->checkpoint <= c->memory);
     require(*c->name && (!c->command || (c->command[0] && *c->command[0])));
     check_address(&c->target);
     check_address(&c->trace);
