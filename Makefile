@@ -191,7 +191,7 @@ check-full: deps
 	$(Q)tests/run.sh full
 
 bench: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all $(BENCHES:%=$(B)/release/bench/%)
+	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board $(BENCHES:%=$(B)/release/bench/%)
 	$(Q)tests/bench/run.sh
 
 fuzz: deps

@@ -235,6 +235,22 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
     return BT_OK;
 }
 
+unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa)
+{
+    uint8_t b[4];
+    bool be = false;
+    bool t32 = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (!t32 && isa != BT_ISA_A32)
+        return 0;
+    if (t32)
+        address &= ~(uint64_t)1;
+    size_t n = code_regions_read(view->regions, view->region_count, address, b, 4, &be);
+    if (n < 2)
+        return 0;
+    unsigned size = t32 ? insn_t32_size(half(b, be)) : 4;
+    return n < size ? 0 : size;
+}
+
 /* True when `insn` ends the run; fills how. */
 static bool ends_run(const struct code_cache *cache, const struct insn *insn, uint64_t address,
                      struct code_run *run)

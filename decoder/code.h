@@ -162,6 +162,9 @@ static inline struct code_run *code_went(struct code_cache *cache, const struct 
 int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
               enum bt_isa isa, struct insn *insn, uint32_t *opcode);
 
+/* Bytes of the instruction at `address`, T32's pairs not split; 0: where code_insn() fails. */
+unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa);
+
 /* Raw bytes as the view sees them; returns how many there are. */
 size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len);
 

@@ -192,27 +192,75 @@ static bool needs_escape(char c)
     return c == FRAME_START || c == FRAME_END || c == FRAME_ESCAPE || c == FRAME_REPEAT;
 }
 
+/* Documents of a history have megabytes, and hardly anything in them needs an escape: eight bytes
+ * at a time are enough to see that. */
+#define WORD      sizeof(uint64_t)
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define HIGH_BITS (EACH_BYTE << 7)
+#define PAIR_LOW  UINT64_C(0x00ff00ff00ff00ff)
+
+/* Not 0 if one of the eight bytes is `c`. */
+static inline uint64_t has_byte(uint64_t word, char c)
+{
+    uint64_t zero_if = word ^ EACH_BYTE * (uint8_t)c;
+    return (zero_if - EACH_BYTE) & ~zero_if & HIGH_BITS;
+}
+
+static inline uint64_t word_at(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, WORD);
+    return word;
+}
+
+/* Bytes before the first one that needs an escape. */
+static size_t plain_len(const char *bytes, size_t len)
+{
+    size_t i = 0;
+    for (; i + WORD <= len; i += WORD) {
+        uint64_t word = word_at(bytes + i);
+        if (has_byte(word, FRAME_START) | has_byte(word, FRAME_END) | has_byte(word, FRAME_ESCAPE) |
+            has_byte(word, FRAME_REPEAT))
+            break;
+    }
+    while (i < len && !needs_escape(bytes[i]))
+        i++;
+    return i;
+}
+
 /* Appends payload bytes with escapes; runs without any in one piece. */
 static void add_escaped(struct text_buf *b, const char *payload, size_t len)
 {
-    size_t done = 0;
-    for (size_t i = 0; i < len; i++) {
-        if (!needs_escape(payload[i]))
-            continue;
-        text_buf_add(b, payload + done, i - done);
+    for (;;) {
+        size_t plain = plain_len(payload, len);
+        text_buf_add(b, payload, plain);
+        if (plain == len)
+            return;
         text_buf_putc(b, FRAME_ESCAPE);
-        text_buf_putc(b, (char)(payload[i] ^ ESCAPE_FLIP));
-        done = i + 1;
+        text_buf_putc(b, (char)(payload[plain] ^ ESCAPE_FLIP));
+        payload += plain + 1;
+        len -= plain + 1;
     }
-    text_buf_add(b, payload + done, len - done);
 }
 
+/* Sums of pairs of bytes do not run over within 64 words: 4 * 64 sums of 2 * 255. */
 static uint8_t sum_of(const char *bytes, size_t len)
 {
-    uint8_t sum = 0;
+    uint64_t sum = 0;
+    while (len >= WORD) {
+        size_t words = len / WORD < 64 ? len / WORD : 64;
+        uint64_t pairs = 0;
+        for (size_t i = 0; i < words; i++) {
+            uint64_t word = word_at(bytes + WORD * i);
+            pairs += (word & PAIR_LOW) + (word >> 8 & PAIR_LOW);
+        }
+        sum += pairs + (pairs >> 16) + (pairs >> 32) + (pairs >> 48);
+        bytes += WORD * words;
+        len -= WORD * words;
+    }
     for (size_t i = 0; i < len; i++)
         sum += (uint8_t)bytes[i];
-    return sum;
+    return (uint8_t)sum;
 }
 
 /* Length of the first frame of the queue: a '#' inside of one is escaped. */
@@ -237,7 +285,8 @@ int rsp_send(struct rsp_sender *s, const void *payload, size_t len)
     add_escaped(&s->queue, payload, len);
     if (text_buf_error(&s->queue) == BT_OK) {
         uint8_t sum = sum_of(s->queue.data + start + 1, s->queue.len - start - 1);
-        text_buf_printf(&s->queue, "%c%02x", FRAME_END, sum);
+        text_buf_putc(&s->queue, FRAME_END);
+        text_buf_hex(&s->queue, &sum, 1);
     }
     if (text_buf_error(&s->queue) < 0) {
         s->failed = true;

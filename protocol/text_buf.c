@@ -36,8 +36,7 @@ int text_buf_error(const struct text_buf *b)
     return b->failed ? BT_ERR_NOMEM : BT_OK;
 }
 
-/* Room for `len` more bytes and the NUL: where they go, or NULL after a failure. */
-static char *reserve(struct text_buf *b, size_t len)
+char *text_buf_room(struct text_buf *b, size_t len)
 {
     if (b->failed)
         return NULL;
@@ -61,7 +60,7 @@ static char *reserve(struct text_buf *b, size_t len)
     return b->data + b->len;
 }
 
-static void commit(struct text_buf *b, size_t len)
+void text_buf_took(struct text_buf *b, size_t len)
 {
     b->len += len;
     b->data[b->len] = '\0';
@@ -69,12 +68,12 @@ static void commit(struct text_buf *b, size_t len)
 
 void text_buf_add(struct text_buf *b, const void *bytes, size_t len)
 {
-    char *to = reserve(b, len);
+    char *to = text_buf_room(b, len);
     if (to == NULL)
         return;
     if (len > 0)
         memcpy(to, bytes, len);
-    commit(b, len);
+    text_buf_took(b, len);
 }
 
 void text_buf_puts(struct text_buf *b, const char *text)
@@ -97,13 +96,13 @@ void text_buf_printf(struct text_buf *b, const char *format, ...)
         b->failed = true;
         return;
     }
-    char *to = reserve(b, (size_t)len);
+    char *to = text_buf_room(b, (size_t)len);
     if (to == NULL)
         return;
     va_start(args, format);
     vsnprintf(to, (size_t)len + 1, format, args);
     va_end(args);
-    commit(b, (size_t)len);
+    text_buf_took(b, (size_t)len);
 }
 
 void text_buf_drop(struct text_buf *b, size_t len)
@@ -123,27 +122,30 @@ void text_buf_hex(struct text_buf *b, const void *bytes, size_t len)
         b->failed = true;
         return;
     }
-    char *to = reserve(b, 2 * len);
+    char *to = text_buf_room(b, 2 * len);
     if (to == NULL)
         return;
     for (size_t i = 0; i < len; i++) {
         *to++ = hex_digits[from[i] >> 4];
         *to++ = hex_digits[from[i] & 0xf];
     }
-    commit(b, 2 * len);
+    text_buf_took(b, 2 * len);
+}
+
+char *text_hex_number(char *to, uint64_t value)
+{
+    int digits = value != 0 ? (67 - __builtin_clzll(value)) / 4 : 1;
+    *to++ = '0';
+    *to++ = 'x';
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4)
+        *to++ = hex_digits[value >> shift & 0xf];
+    return to;
 }
 
 void text_buf_hex_number(struct text_buf *b, uint64_t value)
 {
-    char text[18];
-    char *at = text + sizeof(text);
-    do {
-        *--at = hex_digits[value & 0xf];
-        value >>= 4;
-    } while (value != 0);
-    *--at = 'x';
-    *--at = '0';
-    text_buf_add(b, at, (size_t)(text + sizeof(text) - at));
+    char text[TEXT_HEX_NUMBER_MAX];
+    text_buf_add(b, text, (size_t)(text_hex_number(text, value) - text));
 }
 
 static const char *xml_entity(char c)

@@ -33,6 +33,13 @@ void text_buf_putc(struct text_buf *b, char c);
 void text_buf_printf(struct text_buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * For many small pieces: room for `len` more bytes and the NUL, to be written there, and how many
+ * of them were. NULL after a failure, or when there is no memory.
+ */
+char *text_buf_room(struct text_buf *b, size_t len);
+void text_buf_took(struct text_buf *b, size_t len);
+
 /* Removes the first `len` bytes (all of them when there are fewer). */
 void text_buf_drop(struct text_buf *b, size_t len);
 
@@ -41,6 +48,10 @@ void text_buf_hex(struct text_buf *b, const void *bytes, size_t len);
 
 /* "0x" and as few lower-case digits as possible. */
 void text_buf_hex_number(struct text_buf *b, uint64_t value);
+
+/* The same into `to`, which has TEXT_HEX_NUMBER_MAX bytes; no NUL. Returns where it ends. */
+#define TEXT_HEX_NUMBER_MAX 18
+char *text_hex_number(char *to, uint64_t value);
 
 /* Text of an XML attribute or element: the five markup characters replaced, controls as '?'. */
 void text_buf_xml(struct text_buf *b, const char *text);

@@ -99,15 +99,41 @@ void xml_memory_map(struct text_buf *out, const struct gdb_region *regions, size
     text_buf_puts(out, "</memory-map>\n");
 }
 
+static const char block_begin[] = "<block begin=\"", block_middle[] = "\" end=\"",
+                  block_end[] = "\"/>\n";
+
+#define BLOCK_MAX                                                                                  \
+    (sizeof(block_begin) + sizeof(block_middle) + sizeof(block_end) + 2 * TEXT_HEX_NUMBER_MAX)
+
+/* There are many blocks: their text goes straight to where it stays. */
+#define AT_ONCE 256
+
+static inline char *copy_text(char *to, const char *text, size_t len)
+{
+    memcpy(to, text, len);
+    return to + len;
+}
+
+static char *add_block(char *to, const struct gdb_btrace_block *block)
+{
+    to = copy_text(to, block_begin, sizeof(block_begin) - 1);
+    to = text_hex_number(to, block->begin);
+    to = copy_text(to, block_middle, sizeof(block_middle) - 1);
+    to = text_hex_number(to, block->end);
+    return copy_text(to, block_end, sizeof(block_end) - 1);
+}
+
 void xml_btrace(struct text_buf *out, const struct gdb_btrace_blocks *blocks)
 {
     text_buf_puts(out, "<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\">\n");
-    for (size_t i = 0; i < blocks->count; i++) {
-        text_buf_puts(out, "<block begin=\"");
-        text_buf_hex_number(out, blocks->block[i].begin);
-        text_buf_puts(out, "\" end=\"");
-        text_buf_hex_number(out, blocks->block[i].end);
-        text_buf_puts(out, "\"/>\n");
+    for (size_t i = 0; i < blocks->count;) {
+        size_t end = blocks->count - i < AT_ONCE ? blocks->count : i + AT_ONCE;
+        char *begin = text_buf_room(out, AT_ONCE * BLOCK_MAX), *to = begin;
+        if (begin == NULL)
+            return;
+        for (; i < end; i++)
+            to = add_block(to, &blocks->block[i]);
+        text_buf_took(out, (size_t)(to - begin));
     }
     text_buf_puts(out, "</btrace>\n");
 }

@@ -11,6 +11,7 @@ struct builder {
     struct gdb_btrace_blocks *out;
     struct code_cache code; /* instruction sizes */
     struct code_key key;
+    struct code_view *code_view; /* of the key */
     uint64_t begin;
     uint64_t end;
     bool open;
@@ -49,13 +50,8 @@ static unsigned last_size(struct builder *b, const struct bt_block *block)
 {
     if (bt_block_isa(block) == BT_ISA_A32)
         return 4;
-    struct insn insn;
-    uint32_t opcode;
-    struct code_view *view = code_select(&b->code, &b->key);
-    if (!view || code_insn(&b->code, view, bt_block_last(block), bt_block_isa(block), &insn,
-                           &opcode) != BT_OK)
-        return 0;
-    return insn.size;
+    return b->code_view ? code_insn_size(b->code_view, bt_block_last(block), bt_block_isa(block))
+                        : 0;
 }
 
 /* GDB decodes a block by the instruction set of its first byte's symbol: never join two sets. */
@@ -132,6 +128,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
     b->key = w->key;
     for (size_t i = 0; i < w->event_count; i++)
         flow_track_key(&b->key, &w->events[i]);
+    b->code_view = code_select(&b->code, &b->key);
     uint64_t end = w->end;
     for (size_t i = w->block_count; i > 0 && !full(b); i--) {
         struct bt_block block;
@@ -243,6 +240,7 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
     if (history_end(h) + tail.instructions == 0)
         return since ? BT_ERR_RANGE : BT_OK;
     code_cache_init(&b.code, view->image, &options);
+    b.code_view = code_select(&b.code, &b.key);
     int error = begin_at_pc(&b, view, &isa, mark);
     if (!error)
         error = add_windows(&b, h, isa);

@@ -250,6 +250,7 @@ void bench_stream_release(struct bench_stream *s)
 
 static int describe(struct snapshot_writer *w, const struct bench_stream *s)
 {
+    static const uint8_t before[64] = {0};
     const char *type = s->config.protocol == STREAM_PTM ? "PTM1.1" : "ETM3.5";
     const char *core_type = s->config.protocol == STREAM_PTM ? "Cortex-A15" : "Cortex-A7";
     const struct snapshot_writer_device core = {"cpu_0", "core", core_type};
@@ -274,6 +275,9 @@ static int describe(struct snapshot_writer *w, const struct bench_stream *s)
     if (!error)
         error = snapshot_writer_add_dump(w, cpu, BENCH_CODE_ADDRESS, NULL, s->program.code,
                                          s->program.code_size);
+    if (!error) /* GDB looks before a function, where a chip has other code */
+        error = snapshot_writer_add_dump(w, cpu, BENCH_CODE_ADDRESS - sizeof before, NULL, before,
+                                         sizeof before);
     return error ? error : snapshot_writer_commit(w);
 }
 

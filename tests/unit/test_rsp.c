@@ -271,6 +271,33 @@ START_TEST(sent_is_received)
 }
 END_TEST
 
+/* One byte that needs an escape at each place of payloads with the largest sums. */
+START_TEST(long_payloads)
+{
+    static const char special[] = "$#}*";
+    uint8_t payload[1200];
+    struct rsp_receiver r;
+    ck_assert_int_eq(rsp_receiver_init(&r, sizeof(payload)), BT_OK);
+    for (size_t size = 0; size <= sizeof(payload); size += size < 80 ? 1 : 37) {
+        for (size_t place = 0; place <= size; place += size < 80 ? 1 : 31) {
+            memset(payload, 0xff, sizeof(payload));
+            if (place < size)
+                payload[place] = (uint8_t)special[(size + place) % 4];
+            text_buf_clear(&out);
+            rsp_send(&sender, payload, size);
+            rsp_sender_implied_ack(&sender);
+            ck_assert_uint_eq(out.len, size + (place < size) + 4);
+            const uint8_t *at = (const uint8_t *)out.data;
+            size_t len = out.len;
+            ck_assert_int_eq(rsp_receive(&r, &at, &len), RSP_PACKET);
+            ck_assert_uint_eq(r.payload_len, size);
+            ck_assert_mem_eq(r.payload, payload, size);
+        }
+    }
+    rsp_receiver_release(&r);
+}
+END_TEST
+
 static void add(Suite *suite, const char *name, const TTest *test)
 {
     TCase *tc = tcase_create(name);
@@ -297,5 +324,6 @@ Suite *unit_suite(void)
     add(suite, "rsp: a new packet acknowledges what was sent", sender_implied_ack);
     add(suite, "rsp: no-ack mode", sender_without_acks);
     add(suite, "rsp: all byte values survive sending and receiving", sent_is_received);
+    add(suite, "rsp: long payloads, an escape at each place", long_payloads);
     return suite;
 }
