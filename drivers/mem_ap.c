@@ -266,9 +266,9 @@ int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words
 
 int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *items, size_t count)
 {
-    struct adiv5_access list[3 + 4];
+    struct adiv5_access list[3 + MEM_AP_BANKED];
     const struct mem_ap_run run = {.address = address, .mode = CSW_SIZE_WORD | CSW_INC_OFF};
-    if (address % 16 != 0 || count > 4)
+    if (address % 16 != 0 || count > MEM_AP_BANKED)
         return BT_ERR_INVAL;
     int rc = mem_ap_check(ap, address, 16);
     if (rc != 0)

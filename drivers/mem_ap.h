@@ -74,8 +74,11 @@ int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word);
 int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count);
 int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count);
 
-/* `count` (at most 4) words in the 16 bytes at `address` (aligned to 16), by the banked registers:
- * offsets 0, 4, 8, 12 in any order, in one round trip. */
+#define MEM_AP_BANKED 60u
+
+/* `count` (at most MEM_AP_BANKED) accesses to the four words in the 16 bytes at `address` (aligned
+ * to 16), by the banked registers: offsets 0, 4, 8, 12 in any order and as often as wanted, in one
+ * round trip. */
 struct mem_ap_banked {
     uint8_t offset;
     bool write;
