@@ -23,7 +23,8 @@
 #define AUTH_DISABLED 0x2u
 #define AUTH_SECURE   4u
 
-#define DSCR_WRITABLE (0x0000fc00u | DSCR_MODE_MASK) /* DbgAck ... MDBGen: kept as they are */
+/* Entry reason, DbgAck to MDBGen, mode: what is not changed is written back. */
+#define DSCR_WRITABLE (0x0000fc3cu | DSCR_MODE_MASK)
 
 static const struct {
     uint16_t part;

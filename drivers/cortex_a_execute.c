@@ -106,41 +106,42 @@ static int play_slowly(struct cortex_a *core, struct cortex_a_sequence *s)
     return rc;
 }
 
-/* Was each instruction done when the next access came? *dscr is the state at the first error. */
-static bool in_time(const struct cortex_a_sequence *s, uint32_t *dscr)
+/* What the states behind the instructions say together: errors, and whether the core stood. */
+static uint32_t sum_up(const struct cortex_a_sequence *s)
 {
-    bool good = true;
-    for (unsigned k = 0; k < s->count && good; k++) {
+    uint32_t sum = DSCR_HALTED | DSCR_INSTRCOMPL;
+    for (unsigned k = 0; k < s->count; k++) {
         if (s->list[k].offset != BANK_DSCR)
             continue;
-        *dscr = s->list[k].value;
-        if ((*dscr & DSCR_STICKY) != 0)
-            return true;
-        bool taken = k + 1 < s->count && s->list[k + 1].offset == BANK_DTRTX;
-        good = (*dscr & DSCR_INSTRCOMPL) != 0 && (*dscr & DSCR_RXFULL) == 0 &&
-               taken == ((*dscr & DSCR_TXFULL) != 0);
+        sum |= s->list[k].value & DSCR_STICKY;
+        sum &= s->list[k].value | ~DSCR_HALTED;
+        /* Of the last one alone: accesses wait for the instructions before it. */
+        sum = (sum & ~DSCR_INSTRCOMPL) | (s->list[k].value & DSCR_INSTRCOMPL);
     }
-    return good;
+    return sum;
 }
 
 int cortex_a_play(struct cortex_a *core, struct cortex_a_sequence *s, bool once)
 {
-    uint32_t dscr = 0;
     unsigned tries = 0;
     int rc = cortex_a_need_halt(core);
     if (rc != 0)
         return rc;
     struct cortex_a_sequence sent = *s;
-    if (once)
-        return play_slowly(core, s);
     rc = bank(core, sent.list, sent.count);
-    bool again = cortex_a_again(core, rc, &tries);
-    if (rc != 0 && !again)
-        return rc;
-    if (again || !in_time(&sent, &dscr))
-        return play_slowly(core, s);
+    if (rc != 0)
+        return !once && cortex_a_again(core, rc, &tries) ? play_slowly(core, s) : rc;
     *s = sent;
-    return (dscr & DSCR_STICKY) != 0 ? take_error(core, dscr) : 0;
+    uint32_t state = sum_up(s);
+    if ((state & DSCR_HALTED) == 0) {
+        core->halted = false; /* somebody let it go */
+        return cortex_a_need_halt(core);
+    }
+    if ((state & (DSCR_STICKY | DSCR_INSTRCOMPL)) == 0) {
+        rc = await(core, DSCR_INSTRCOMPL, 0);
+        state = core->dscr;
+    }
+    return rc == 0 && (state & DSCR_STICKY) != 0 ? take_error(core, state) : rc;
 }
 
 /* The value that the last instruction leaves in the channel stays there. */

@@ -41,6 +41,7 @@
 #define DSCR_ITREN      0x00002000u
 #define DSCR_HDBGEN     0x00004000u
 #define DSCR_MODE_MASK  0x00300000u
+#define DSCR_MODE_STALL 0x00100000u /* accesses to ITR and channel wait until they are possible */
 #define DSCR_MODE_FAST  0x00200000u
 #define DSCR_INSTRCOMPL 0x01000000u
 #define DSCR_TXFULL     0x20000000u
@@ -111,8 +112,8 @@ int cortex_a_enable(struct cortex_a *core);
 
 /*
  * What a halted core is to do: values given, instructions executed, values taken, in this order.
- * All of it goes out at once; where the core was too slow for that it is done again step by step,
- * so a sequence must begin from nothing, unless it is played with `once`.
+ * All of it goes out at once. It is done again, step by step, when the line was damaged, so a
+ * sequence must begin from nothing, unless it is played with `once`.
  */
 struct cortex_a_sequence {
     struct mem_ap_banked list[MEM_AP_BANKED];

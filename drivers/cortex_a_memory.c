@@ -126,7 +126,7 @@ static int write_items(struct cortex_a *core, uint32_t address, unsigned size, c
 static int set_fast(struct cortex_a *core, bool fast)
 {
     uint32_t bits = (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN;
-    return cortex_a_write_dscr(core, bits | (fast ? DSCR_MODE_FAST : 0));
+    return cortex_a_write_dscr(core, bits | (fast ? DSCR_MODE_FAST : DSCR_MODE_STALL));
 }
 
 /* The instruction that each access to the channel executes from now on. */

@@ -125,15 +125,14 @@ static int note_halt(struct cortex_a *core)
     core->dirty = 0;
     core->faults_known = false;
     core->caches_known = false;
-    uint32_t entry = core->dscr;
-    int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN);
+    int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN |
+                                           DSCR_MODE_STALL);
     if (rc == 0)
         rc = cortex_a_settle(core);
     if (rc == 0)
         rc = cortex_a_load_values(core);
     if (rc == 0 && !core->features_known)
         rc = cortex_a_find_features(core);
-    core->dscr = entry;
     if (rc == 0) {
         core->last.pc = core->values[CORTEX_A_PC];
         core->last.reason = reason_of(core, core->last.pc);
@@ -143,6 +142,16 @@ static int note_halt(struct cortex_a *core)
     if (rc != 0)
         core->halted = false; /* asked again at the next look */
     return rc;
+}
+
+/* A core that closes its OS lock refuses everything. */
+static int read_state(struct cortex_a *core)
+{
+    int rc = cortex_a_read_dscr(core);
+    if (rc != BT_ERR_IO || core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return rc;
+    rc = cortex_a_enable(core);
+    return rc == 0 ? cortex_a_read_dscr(core) : rc;
 }
 
 /* One look; *powered: there is a core that can be looked at. */
@@ -160,7 +169,7 @@ static int look(struct cortex_a *core, bool *powered)
         rc = cortex_a_enable(core);
     }
     if (rc == 0)
-        rc = cortex_a_read_dscr(core);
+        rc = read_state(core);
     if (rc != 0)
         return rc;
     if ((core->dscr & DSCR_HALTED) == 0)
