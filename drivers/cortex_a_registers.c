@@ -27,7 +27,7 @@
 static int load_range(struct cortex_a *core, unsigned from, unsigned to)
 {
     struct cortex_a_sequence s = {.count = 0};
-    unsigned at[15];
+    unsigned at[15] = {0};
     for (unsigned n = from; n <= to; n++) {
         cortex_a_execute(&s, A_TAKE(n));
         at[n] = cortex_a_take(&s);
