@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced replay: a recording served to GDB. */
 #include "server/commands.h"
+#include "server/entrance.h"
 #include "server/exit_codes.h"
-#include "server/gdb_listener.h"
+#include "server/gdb_clients.h"
 #include "server/replay.h"
+#include "server/stream_connection.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:3333"
-#define ADDRESS_MAX    64
 
 struct replay_args {
-    char address[ADDRESS_MAX];
-    unsigned port;
+    struct config_access access;
     bool odd_thumb;
     bool stdio;
     bool no_record;
@@ -47,7 +46,8 @@ const char replay_help[] =
     "Serves a recorded execution history to GDB. RECORDING is a CoreSight snapshot folder.\n"
     "\n"
     "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN "); loopback only,\n"
-    "                         port 0 takes a free one\n"
+    "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
+    "                         may be given several times\n"
     "  --stdio                serve one GDB that starts btraced itself:\n"
     "                         target remote | btraced replay --stdio RECORDING\n"
     "  --elf FILE             program file that completes the recording's memory dumps\n"
@@ -69,49 +69,34 @@ static int usage_error(const char *text, const char *value)
     return EXIT_USAGE;
 }
 
-static bool is_loopback(const char *address)
-{
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-    if (uv_ip4_addr(address, 0, &v4) == 0)
-        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
-    return uv_ip6_addr(address, 0, &v6) == 0 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
-}
-
-/* ADDRESS:PORT, [ADDRESS]:PORT or :PORT */
 static int parse_listen(const char *text, struct replay_args *args)
 {
-    const char *colon = strrchr(text, ':');
-    char *end;
-    if (!colon || !colon[1])
-        return usage_error("--listen wants ADDRESS:PORT, not", text);
-    unsigned long port = strtoul(colon + 1, &end, 10);
-    if (!isdigit((unsigned char)colon[1]) || *end || port > 65535)
-        return usage_error("a port is a number from 0 to 65535, not", colon + 1);
-    size_t len = (size_t)(colon - text);
-    if (len >= 2 && text[0] == '[' && text[len - 1] == ']') {
-        text++;
-        len -= 2;
-    }
-    if (len >= ADDRESS_MAX)
-        return usage_error("--listen wants ADDRESS:PORT, not", text);
-    if (len == 0)
-        strcpy(args->address, "127.0.0.1");
-    else
-        snprintf(args->address, sizeof args->address, "%.*s", (int)len, text);
-    if (strcmp(args->address, "localhost") == 0)
-        strcpy(args->address, "127.0.0.1");
-    args->port = (unsigned)port;
-    if (!is_loopback(args->address))
-        return usage_error("only loopback addresses (127.0.0.1, ::1) can be listened on, not",
-                           args->address);
-    return 0;
+    struct message why;
+    if (config_access_listen(&args->access, text, &why) == BT_OK)
+        return 0;
+    fprintf(stderr, "btraced replay: %s\n", why.text);
+    return EXIT_USAGE;
+}
+
+/* What can be said of the addresses when all options are read. */
+static int complete_access(struct replay_args *args)
+{
+    struct message why;
+    if (args->access.listen_count == 0)
+        parse_listen(DEFAULT_LISTEN, args);
+    if (config_access_check(&args->access, &why) == BT_OK)
+        return 0;
+    fprintf(stderr, "btraced replay: --listen: %s\n", why.text);
+    return EXIT_USAGE;
 }
 
 static int parse_args(int argc, char **argv, struct replay_args *args)
 {
+    const struct config_access none = {.unix_mode = 0600,
+                                       .unix_owner = {CONFIG_SAME_OWNER, CONFIG_SAME_OWNER}};
     memset(args, 0, sizeof *args);
-    int code = parse_listen(DEFAULT_LISTEN, args);
+    args->access = none;
+    int code = 0;
     for (int option; !code && (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == OPT_LISTEN) {
             code = parse_listen(optarg, args);
@@ -136,13 +121,14 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
         return usage_error(optind == argc ? "no recording given" : "more than one recording given",
                            NULL);
     args->path = argv[argc - 1];
-    return code;
+    return code ? code : complete_access(args);
 }
 
 struct daemon {
     struct replay *replay;
     uv_loop_t loop;
-    struct gdb_listener listener;
+    struct entrance entrance;
+    struct gdb_clients clients;
     uv_signal_t interrupt, terminate;
     uv_idle_t search; /* active while one goes on */
 };
@@ -151,7 +137,8 @@ static void stop(struct daemon *d)
 {
     if (uv_is_closing((uv_handle_t *)&d->interrupt))
         return;
-    gdb_listener_stop(&d->listener);
+    entrance_stop(&d->entrance);
+    gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
     uv_close((uv_handle_t *)&d->search, NULL);
@@ -205,41 +192,55 @@ static void on_client_gone(void *ctx)
     stop(ctx);
 }
 
-/* Two lines, because the front ends that start a server look for one or the other. */
-static void announce(unsigned port)
+static void on_admitted(void *ctx, struct connection *c)
 {
-    fprintf(stderr, "Info : Listening on port %u for gdb connections\n", port);
-    fprintf(stderr, "Listening on port %u\n", port);
-    fflush(stderr);
+    gdb_clients_admit(&((struct daemon *)ctx)->clients, c);
+}
+
+static int start(struct daemon *d, const struct replay_args *args)
+{
+    const struct gdb_service service = {open_session, close_session,
+                                        args->stdio ? on_client_gone : NULL, d};
+    struct message why = {"--stdio: standard input and output cannot be used"};
+    struct connection *c = NULL;
+    int error;
+    gdb_clients_init(&d->clients, &service);
+    if (args->stdio) {
+        c = stream_connection_stdio(&d->loop);
+        error = c ? 0 : BT_ERR_IO;
+    } else {
+        error = entrance_open(&d->entrance, &args->access, &why);
+        if (!error)
+            error = entrance_start(&d->entrance, &d->loop, on_admitted, d, &why);
+    }
+    if (error)
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+    else if (args->stdio)
+        gdb_clients_admit(&d->clients, c);
+    else
+        entrance_announce(&d->entrance, false);
+    return error;
 }
 
 static int serve(struct replay *r, const struct replay_args *args)
 {
-    struct daemon d;
-    memset(&d, 0, sizeof d);
-    if (uv_loop_init(&d.loop) < 0)
+    struct daemon *d = calloc(1, sizeof *d);
+    if (!d || uv_loop_init(&d->loop) < 0) {
+        free(d);
         return EXIT_INTERNAL;
-    d.replay = r;
-    const struct gdb_service service = {open_session, close_session, &d};
-    watch_signals(&d);
-    uv_idle_init(&d.loop, &d.search);
-    d.search.data = &d;
-    r->io.later = search_later;
-    r->io.ctx = &d;
-    int error = args->stdio
-                    ? gdb_listener_start_stdio(&d.listener, &d.loop, &service, on_client_gone)
-                    : gdb_listener_start(&d.listener, &d.loop, args->address, args->port, &service);
-    if (error) {
-        fprintf(stderr, "btraced replay: cannot listen on '%s' port %u: %s\n", args->address,
-                args->port, uv_strerror(error));
-        uv_close((uv_handle_t *)&d.interrupt, NULL);
-        uv_close((uv_handle_t *)&d.terminate, NULL);
-        uv_close((uv_handle_t *)&d.search, NULL);
-    } else if (!args->stdio) {
-        announce(d.listener.port);
     }
-    uv_run(&d.loop, UV_RUN_DEFAULT);
-    uv_loop_close(&d.loop);
+    d->replay = r;
+    watch_signals(d);
+    uv_idle_init(&d->loop, &d->search);
+    d->search.data = d;
+    r->io.later = search_later;
+    r->io.ctx = d;
+    int error = start(d, args);
+    if (error)
+        stop(d);
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&d->loop);
+    free(d);
     return error ? EXIT_LISTEN : EXIT_OK;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "server/commands.h"
+#include "server/entrance.h"
 #include "server/exit_codes.h"
-#include "server/gdb_listener.h"
+#include "server/gdb_clients.h"
 #include "server/live.h"
 #include "server/run_folder.h"
+#include "server/stream_connection.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -16,7 +18,8 @@
 struct serve {
     const char *command; /* "btraced serve": messages begin with it */
     const char *path;    /* of the board file */
-    const char *listen;
+    const char *listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
     const char *program;
     const char *record;
     bool attach;
@@ -32,8 +35,9 @@ struct serve {
     struct live live;
     struct native_server native;
     struct board_process board;
-    struct gdb_listener listener;
-    bool listening, watching, stopping;
+    struct entrance entrance;
+    struct gdb_clients clients;
+    bool stopping;
     int code;
 };
 
@@ -68,7 +72,8 @@ static const char serve_help[] =
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"
-    "                         port 0 takes a free one; unix:PATH listens on a socket file\n"
+    "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
+    "                         may be given several times\n"
     "  --stdio                serve one GDB that starts btraced itself:\n"
     "                         target extended-remote | btraced serve -c BOARD --stdio\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
@@ -110,8 +115,8 @@ static void stop(struct serve *s, int code)
         return;
     s->stopping = true;
     s->code = code;
-    if (s->listening)
-        gdb_listener_stop(&s->listener);
+    entrance_stop(&s->entrance);
+    gdb_clients_stop(&s->clients);
     live_stop(&s->live);
     board_process_stop(&s->board);
     uv_close((uv_handle_t *)&s->patience, NULL);
@@ -191,39 +196,34 @@ static void on_client_gone(void *ctx)
     stop(ctx, EXIT_OK);
 }
 
-/* The port lines are what front ends that start a server look for. */
+static void on_admitted(void *ctx, struct connection *c)
+{
+    gdb_clients_admit(&((struct serve *)ctx)->clients, c);
+}
+
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {open_session, close_session, s};
-    const struct config_address *a = &s->config.listen;
-    char where[300];
-    int error;
-    config_format_address(a, where, sizeof where);
-    if (s->stdio)
-        error = gdb_listener_start_stdio(&s->listener, &s->loop, &service, on_client_gone);
-    else if (a->kind == CONFIG_UNIX)
-        error = gdb_listener_start_unix(&s->listener, &s->loop, a->host, &service);
-    else
-        error = gdb_listener_start(&s->listener, &s->loop, a->host, a->port, &service);
-    s->listening = !error;
-    if (error) {
-        fprintf(stderr, "%s: cannot listen on %s: %s\n", s->command,
-                s->stdio ? "standard input" : where, uv_strerror(error));
+    const struct gdb_service service = {open_session, close_session,
+                                        s->stdio ? on_client_gone : NULL, s};
+    struct message why;
+    gdb_clients_init(&s->clients, &service);
+    if (s->stdio) {
+        struct connection *c = stream_connection_stdio(&s->loop);
+        if (c) {
+            gdb_clients_admit(&s->clients, c);
+            return;
+        }
+        fprintf(stderr, "%s: --stdio: standard input and output cannot be used\n", s->command);
         stop(s, EXIT_LISTEN);
         return;
     }
-    if (s->stdio)
-        return;
-    live_screen(&s->live, print_line, stderr);
-    if (a->kind == CONFIG_UNIX) {
-        fprintf(stderr, "in GDB, type: target extended-remote %s\n", a->host);
-        fprintf(stderr, "Listening on %s\n", where);
+    if (entrance_start(&s->entrance, &s->loop, on_admitted, s, &why)) {
+        fprintf(stderr, "%s: %s\n", s->command, why.text);
+        stop(s, EXIT_LISTEN);
         return;
     }
-    fprintf(stderr, "in GDB, type: target extended-remote :%u\n", s->listener.port);
-    fprintf(stderr, "Info : Listening on port %u for gdb connections\n", s->listener.port);
-    fprintf(stderr, "Listening on port %u\n", s->listener.port);
-    fflush(stderr);
+    live_screen(&s->live, print_line, stderr);
+    entrance_announce(&s->entrance, true);
 }
 
 static void on_seconds(uv_timer_t *timer)
@@ -286,16 +286,13 @@ static int load(struct serve *s)
     const struct config_names names = {.run = s->folder.path};
     if (config_load(&s->config, s->path, &names, &why))
         return complain(s, &why, EXIT_USAGE);
-    if (s->listen && config_parse_address(s->listen, &s->config.listen)) {
-        fprintf(stderr, "%s: --listen wants ADDRESS:PORT or unix:PATH, not '%s'\n", s->command,
-                s->listen);
-        return EXIT_USAGE;
-    }
-    if (s->listen && !config_is_loopback(&s->config.listen)) {
-        fprintf(stderr,
-                "%s: --listen: '%s' is not an address of this machine alone, and others are "
-                "refused: whoever connects controls the target\n",
-                s->command, s->listen);
+    if (s->listen_count)
+        s->config.access.listen_count = 0;
+    for (unsigned i = 0; i < s->listen_count; i++)
+        if (config_access_listen(&s->config.access, s->listen[i], &why))
+            return complain(s, &why, EXIT_USAGE);
+    if (s->listen_count && config_access_check(&s->config.access, &why)) {
+        fprintf(stderr, "%s: --listen: %s\n", s->command, why.text);
         return EXIT_USAGE;
     }
     if (s->attach && !config_has_probe(&s->config)) {
@@ -325,6 +322,8 @@ static int start(struct serve *s)
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
     bool native = config_has_probe(&s->config);
+    if (!s->stdio && !s->recording_only && entrance_open(&s->entrance, &s->config.access, &why))
+        return complain(s, &why, EXIT_LISTEN);
     if (native && native_server_open(&s->native, &s->config, &sink, &why))
         return complain(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
@@ -383,9 +382,11 @@ static int parse_args(int argc, char **argv, struct serve *s)
             s->check_only = true;
         else if (option == OPT_ATTACH && !s->recording_only)
             s->attach = true;
-        else if (option == OPT_LISTEN && !s->recording_only)
-            s->listen = optarg;
-        else if (option == OPT_STDIO && !s->recording_only)
+        else if (option == OPT_LISTEN && !s->recording_only) {
+            if (s->listen_count == CONFIG_MAX_LISTEN)
+                return usage_error(s, "too many --listen");
+            s->listen[s->listen_count++] = optarg;
+        } else if (option == OPT_STDIO && !s->recording_only)
             s->stdio = true;
         else if (option == OPT_PROGRAM)
             s->program = optarg;

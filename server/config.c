@@ -298,6 +298,8 @@ static int parse(struct config *config, const char *text, size_t length, const c
         return error == BT_ERR_NOMEM ? error : BT_ERR_FORMAT;
     error = complete_all(&p);
     if (!error)
+        error = config_check_access(&p);
+    if (!error)
         error = config_check_target(&p);
     if (!error)
         error = config_check_trace(&p);

@@ -13,7 +13,7 @@
  *              swo_rate, trace_clock, tpiu_width
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
- *   [gdb]      listen
+ *   [gdb]      listen, unix_mode, unix_owner
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
@@ -32,16 +32,37 @@
 #include "drivers/snapshot.h"
 #include "server/recording.h"
 
-#define CONFIG_MAX_CORES 16
-#define CONFIG_MAX_SETUP 256
-#define CONFIG_MAX_CHAIN 8 /* devices of a JTAG chain */
-#define CONFIG_ALL_PORTS UINT32_MAX
+#define CONFIG_MAX_CORES  16
+#define CONFIG_MAX_SETUP  256
+#define CONFIG_MAX_LISTEN 8
+#define CONFIG_MAX_CHAIN  8 /* devices of a JTAG chain */
+#define CONFIG_ALL_PORTS  UINT32_MAX
 
 /* Where a stream socket is. */
 struct config_address {
     enum { CONFIG_NOWHERE, CONFIG_TCP, CONFIG_UNIX } kind;
     char host[256]; /* CONFIG_TCP: name or number; CONFIG_UNIX: path */
     unsigned port;
+};
+
+/* One value of [gdb] listen. */
+struct config_listen {
+    bool systemd; /* the sockets that systemd hands over, and no address */
+    struct config_address address;
+};
+
+struct config_owner {
+    unsigned uid, gid; /* CONFIG_SAME_OWNER: as it is */
+};
+
+#define CONFIG_SAME_OWNER UINT32_MAX
+
+/* Who may connect, and where. */
+struct config_access {
+    struct config_listen listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
+    unsigned unix_mode; /* of the files of Unix sockets */
+    struct config_owner unix_owner;
 };
 
 struct config_core {
@@ -158,7 +179,7 @@ struct config {
     } flash;
     bool attach; /* no key but an option: the target is taken as it is, nothing is reset */
     /* [gdb] */
-    struct config_address listen; /* loopback, port 0: a free one */
+    struct config_access access;
     /* [record] */
     char record_dir[512]; /* "": no recording from the start */
     struct config_core cores[CONFIG_MAX_CORES];
@@ -187,6 +208,15 @@ int config_parse(struct config *config, const char *text, size_t length, const c
 
 /* "HOST:PORT", ":PORT" (loopback), "[ADDRESS]:PORT" or "unix:PATH". BT_ERR_FORMAT. */
 int config_parse_address(const char *text, struct config_address *address);
+
+/*
+ * Adds the addresses of an option `--listen` to the list. BT_ERR_FORMAT with *why filled: what is
+ * wrong, what is allowed.
+ */
+int config_access_listen(struct config_access *access, const char *text, struct message *why);
+
+/* Whether addresses that other machines reach are guarded. BT_ERR_FORMAT with *why filled. */
+int config_access_check(struct config_access *access, struct message *why);
 
 /* An address that only this machine reaches; "localhost" becomes a number. */
 bool config_is_loopback(struct config_address *address);

@@ -6,7 +6,7 @@
 #include "server/config.h"
 #include "server/config_keys.h"
 
-#define CONFIG_KEYS_MAX  64
+#define CONFIG_KEYS_MAX  96
 #define CONFIG_VALUE_MAX 4096 /* characters of a value, and of a command's word */
 
 /* Lines where keys stand, by their place in the table; 0: not given. */
@@ -69,6 +69,16 @@ int config_check_trace(struct config_parser *p);
 /* Kinds of values that only the keys of probes and trace units have. */
 int config_store_hardware(struct config_parser *p, unsigned line, const struct config_key *key,
                           void *field, const char *value);
+
+/* The same for who may connect. Lists are split before dollar names are replaced. */
+int config_store_access(struct config_parser *p, unsigned line, const struct config_key *key,
+                        void *field, const char *value);
+
+/* NULL, or why the text is no value of `listen`. */
+const char *config_listen_problem(const char *text, struct config_listen *listen);
+
+/* After the last line: whether addresses that others reach are guarded. */
+int config_check_access(struct config_parser *p);
 
 /* Line of a key that is not a core's; 0: not given. */
 unsigned config_line_of(const struct config_parser *p, const char *section, const char *name);

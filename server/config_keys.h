@@ -29,6 +29,9 @@ enum config_kind {
     CONFIG_CHANNEL, /* unsigned, 0 is A */
     CONFIG_LAYOUT,  /* value and direction of struct ftdi_pinout */
     CONFIG_SIGNAL,  /* struct ftdi_line */
+    CONFIG_LISTEN,  /* to the list of struct config_access */
+    CONFIG_MODE,    /* unsigned, octal */
+    CONFIG_OWNER,   /* struct config_owner */
     CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
 };
 

@@ -151,8 +151,8 @@ static int store_address(struct config_parser *p, unsigned line, const struct co
                            key->allowed);
     if (key->max & CONFIG_ADDRESS_LOOPBACK && !config_is_loopback(field))
         return config_fail(p, line, key->name,
-                           "'%s' is not an address of this machine alone, and others are refused: "
-                           "whoever connects controls the target; allowed: %s",
+                           "'%s' is not an address of this machine alone, and others are refused; "
+                           "allowed: %s",
                            value, key->allowed);
     if (field->kind == CONFIG_TCP && field->port == 0 && !(key->max & CONFIG_ADDRESS_ANY_PORT))
         return config_fail(p, line, key->name, "'%s': port 0 cannot be reached; allowed: %s", value,
@@ -324,6 +324,8 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
     if (key->kind == CONFIG_WORDS)
         return store_words(p, line, key, field, value);
+    if (key->kind == CONFIG_LISTEN)
+        return config_store_access(p, line, key, field, value);
     int error = config_expand(p, line, key->name, value, text, sizeof text);
     if (error)
         return error;
@@ -346,6 +348,9 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
     case CONFIG_SIZE:
     case CONFIG_NUMBER:
         return store_number(p, line, key, field, text);
+    case CONFIG_MODE:
+    case CONFIG_OWNER:
+        return config_store_access(p, line, key, field, text);
     default:
         return config_store_hardware(p, line, key, field, text);
     }

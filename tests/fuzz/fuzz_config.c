@@ -28,6 +28,15 @@ static void check_address(const struct config_address *a)
     require(again.kind == a->kind && again.port == a->port && strcmp(again.host, a->host) == 0);
 }
 
+static void check_access(const struct config_access *a)
+{
+    require(a->listen_count >= 1 && a->listen_count <= CONFIG_MAX_LISTEN && a->unix_mode <= 0777);
+    for (unsigned i = 0; i < a->listen_count; i++) {
+        require(a->listen[i].systemd == (a->listen[i].address.kind == CONFIG_NOWHERE));
+        check_address(&a->listen[i].address);
+    }
+}
+
 /* A decoder can be made for the trace unit, and takes bytes. */
 static unsigned check_source(const struct config *c, const struct config_core *core)
 {
@@ -81,12 +90,12 @@ static void check(const struct config *c)
     require((c->target.kind != CONFIG_NOWHERE) != config_has_probe(c));
     require(c->trace.kind != CONFIG_NOWHERE || c->sink != CONFIG_SINK_UNSET);
     check_hardware(c);
-    require(c->listen.kind != CONFIG_NOWHERE && c->ring > 0 && c->checkpoint <= c->memory);
+    require(c->ring > 0 && c->checkpoint <= c->memory);
     require(*c->name && (!c->command || (c->command[0] && *c->command[0])));
     check_address(&c->target);
     check_address(&c->trace);
     check_address(&c->control);
-    check_address(&c->listen);
+    check_access(&c->access);
     for (unsigned i = 0; i < c->core_count; i++) {
         const struct config_core *core = &c->cores[i];
         require(*core->name && *core->type && core->thread >= 1 && core->thread <= 1024);

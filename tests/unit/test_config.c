@@ -64,8 +64,8 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.drain_ms, 200);
     ck_assert_uint_eq(config.memory, 64u << 20);
     ck_assert_uint_eq(config.checkpoint, 64u << 10);
-    ck_assert_str_eq(config.listen.host, "127.0.0.1");
-    ck_assert_uint_eq(config.listen.port, 3333);
+    ck_assert_str_eq(config.access.listen[0].address.host, "127.0.0.1");
+    ck_assert_uint_eq(config.access.listen[0].address.port, 3333);
     ck_assert_str_eq(config.record_dir, "");
     config_release(&config);
 }
@@ -92,8 +92,8 @@ START_TEST(every_key)
     ck_assert_uint_eq(config.drain_ms, 0);
     ck_assert_uint_eq(config.memory, (size_t)2 << 30);
     ck_assert_uint_eq(config.checkpoint, 8192);
-    ck_assert_str_eq(config.listen.host, "::1");
-    ck_assert_uint_eq(config.listen.port, 0);
+    ck_assert_str_eq(config.access.listen[0].address.host, "::1");
+    ck_assert_uint_eq(config.access.listen[0].address.port, 0);
     ck_assert_str_eq(config.record_dir, "dir/rec");
     ck_assert_str_eq(config.cores[0].program, "dir/a.elf");
     ck_assert_uint_eq(config.cores[0].thread, 7);
@@ -280,7 +280,15 @@ START_TEST(wrong_values)
         {"[gdb]\nlisten = 0.0.0.0:3333",
          "listen: '0.0.0.0:3333' is not an address of this mach..."},
         {"[gdb]\nlisten = [::]:3333", "listen: '[::]:3333' is not an address of this machine..."},
-        {"[gdb]\nlisten = 127.1:1", "listen: '127.1:1' is not an address of this machine alone..."},
+        {"[gdb]\nlisten = 127.1:1", "listen: '127.1:1': the address is a name; one to listen..."},
+        {"[gdb]\nlisten = ,", "listen: has no value..."},
+        {"[gdb]\nlisten = :1 \"unix:/a", "listen: 'unix:/a': a double quote is not closed..."},
+        {"[gdb]\nlisten = :1,:2,:3,:4,:5,:6,:7,:8,:9", "listen: more than 8 addresses..."},
+        {"[gdb]\nlisten = :1, h:2", "listen: 'h:2': the address is a name..."},
+        {"[gdb]\nunix_mode = 0888", "unix_mode: '0888' is not a mode; allowed: an octal num..."},
+        {"[gdb]\nunix_mode = 1777", "unix_mode: '1777' is not a mode; allowed: an octal num..."},
+        {"[gdb]\nunix_owner = no.such", "unix_owner: this machine has no user 'no.such'; all..."},
+        {"[gdb]\nunix_owner = :no.such", "unix_owner: this machine has no group 'no.such'; ..."},
     };
     char text[256], message[256];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -521,6 +529,29 @@ static bool is_named(const char *page, const char *section, const char *name)
     return found && (!end || found < end);
 }
 
+START_TEST(several_addresses)
+{
+    accept(BOARD "[gdb]\nlisten = 127.0.0.1:3333, [::1]:0 \"unix:$RUN/a, b\",systemd\n"
+                 "unix_mode = 660\nunix_owner = 4711:0\n");
+    const struct config_access *a = &config.access;
+    ck_assert_uint_eq(a->listen_count, 4);
+    ck_assert_str_eq(a->listen[0].address.host, "127.0.0.1");
+    ck_assert_str_eq(a->listen[1].address.host, "::1");
+    ck_assert_int_eq(a->listen[2].address.kind, CONFIG_UNIX);
+    ck_assert_str_eq(a->listen[2].address.host, "/run/x/a, b");
+    ck_assert(a->listen[3].systemd && !a->listen[0].systemd);
+    ck_assert_uint_eq(a->unix_mode, 0660);
+    ck_assert_uint_eq(a->unix_owner.uid, 4711);
+    ck_assert_uint_eq(a->unix_owner.gid, 0);
+    config_release(&config);
+    accept(BOARD);
+    ck_assert_uint_eq(config.access.unix_mode, 0600);
+    ck_assert_uint_eq(config.access.unix_owner.uid, CONFIG_SAME_OWNER);
+    ck_assert_uint_eq(config.access.unix_owner.gid, CONFIG_SAME_OWNER);
+    config_release(&config);
+}
+END_TEST
+
 static void read_manual(char *page, size_t size)
 {
     char path[4096];
@@ -564,7 +595,7 @@ START_TEST(manual_has_a_board)
     *end = '\0';
     accept(begin + 7);
     ck_assert_str_eq(config.target.host, "localhost");
-    ck_assert_uint_eq(config.listen.port, 3334);
+    ck_assert_uint_eq(config.access.listen[0].address.port, 3334);
     config_release(&config);
 }
 END_TEST
@@ -588,6 +619,7 @@ Suite *unit_suite(void)
     unit_case(s, "config: comments and line ends", comments_and_line_ends);
     unit_cases(s, "config: boards by name", boards_by_name, 0, sizeof boards / sizeof *boards);
     unit_case(s, "config: files and folders", files);
+    unit_case(s, "config: several addresses to listen on", several_addresses);
     unit_case(s, "config: the manual names every key", manual_names_every_key);
     unit_case(s, "config: the board of the manual", manual_has_a_board);
     return s;
