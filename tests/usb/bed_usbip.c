@@ -13,6 +13,7 @@
 #define ATTACH      "/sys/devices/platform/vhci_hcd.0/attach"
 #define PORT        0
 #define DEVICE_ID   0x10002 /* bus 1, device 2 */
+#define SPEED_FULL  2
 #define SPEED_HIGH  3
 #define POLL_MS     1
 #define APPEAR_MS   5000
@@ -103,7 +104,8 @@ static int plug_in(struct bed_usbip *b)
         fclose(attach);
         return -1;
     }
-    fprintf(attach, "%d %d %d %d", PORT, pair[1], DEVICE_ID, SPEED_HIGH);
+    fprintf(attach, "%d %d %d %d", PORT, pair[1], DEVICE_ID,
+            b->server.device->full_speed ? SPEED_FULL : SPEED_HIGH);
     int failed = fclose(attach);
     close(pair[1]);
     if (failed) {

@@ -81,6 +81,36 @@ static bool formatted(const struct coresight_model *m)
     return m->tpiu.ffcr & TPIU_ENFCONT || !m->tpiu.sppr;
 }
 
+void cs_swo_clear(struct coresight_model *m)
+{
+    m->swo_size = 0;
+    m->swo_full = false;
+    m->swo_idle_us = 0;
+}
+
+unsigned coresight_model_width(const struct coresight_model *m)
+{
+    unsigned width = 0;
+    while (!m->tpiu.sppr && m->tpiu.cspsr >> width)
+        width++;
+    return width;
+}
+
+/* Bytes a second; SWO in UART mode has ten bits a byte. */
+static uint64_t pin_rate(const struct coresight_model *m)
+{
+    if (!m->tpiu.sppr)
+        return (uint64_t)CS_TRACE_CLOCK * coresight_model_width(m) / 8;
+    return CS_TRACE_CLOCK / (m->tpiu.acpr + 1) / 10;
+}
+
+static bool never_rests(const struct coresight_model *m)
+{
+    if (!m->tpiu.sppr)
+        return m->parallel;
+    return m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
+}
+
 /*
  * In continuous mode the port never rests: behind a core that stands still half syncs follow each
  * other, as fast as the pin goes, and a frame that was begun waits (TPIU digest, section 5).
@@ -92,21 +122,21 @@ static void put_idle(struct coresight_model *m)
     clock_gettime(CLOCK_MONOTONIC, &t);
     uint64_t now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
     bool idle = !m->swo_quiet && m->scs.halted && m->scs.demcr & DEMCR_TRCENA &&
-                !cs_etb_capturing(m) && m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
+                !cs_etb_capturing(m) && never_rests(m);
     if (idle && m->swo_idle_us == 0)
         frame_builder_half_sync(&m->frames);
     if (!idle || m->swo_idle_us == 0) {
         m->swo_idle_us = idle ? now : 0;
         return;
     }
-    uint64_t pairs = (now - m->swo_idle_us) * (CS_TRACE_CLOCK / (m->tpiu.acpr + 1)) / 20 / 1000000;
+    uint64_t pairs = (now - m->swo_idle_us) * pin_rate(m) / 2 / 1000000;
     for (uint64_t i = 0; i < pairs && m->swo_size < IDLE_MAX; i++)
         cs_swo_put(m, half, sizeof half);
     if (pairs > 0)
         m->swo_idle_us = now;
 }
 
-size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size)
+size_t coresight_model_pins(struct coresight_model *m, uint8_t *bytes, size_t size)
 {
     coresight_model_run(m);
     put_idle(m);
@@ -120,6 +150,14 @@ size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t siz
         m->swo_holes++;
     }
     return size;
+}
+
+size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size)
+{
+    if (m->tpiu.sppr)
+        return coresight_model_pins(m, bytes, size);
+    coresight_model_run(m);
+    return 0;
 }
 
 /* What the formatter has ready goes to the sink: whole words into the ETB, bytes onto the pin. */
@@ -136,7 +174,7 @@ static void drain(struct coresight_model *m)
         }
     } else {
         used = m->framed.size;
-        if (m->tpiu.sppr)
+        if (m->tpiu.sppr || m->parallel)
             cs_swo_put(m, m->framed.data, used);
     }
     if (used)
@@ -180,12 +218,12 @@ static void take_instrumentation(struct coresight_model *m)
     }
 }
 
-/* Bytes a second that the sink takes of the ETM: SWO in UART mode has ten bits a byte. */
+/* Bytes a second that the sink takes of the ETM. */
 static uint64_t sink_rate(const struct coresight_model *m)
 {
-    if (cs_etb_capturing(m) || !m->tpiu.sppr)
+    if (cs_etb_capturing(m) || (!m->tpiu.sppr && !m->parallel))
         return 0;
-    return CS_TRACE_CLOCK / (m->tpiu.acpr + 1) / 10 * 15 / 16; /* IDs of the frames */
+    return pin_rate(m) * 15 / 16; /* IDs of the frames */
 }
 
 /* Tells a core with a trace unit what the registers say; what it made before is taken. */

@@ -30,7 +30,7 @@
 #define CS_ETB_WORDS   1024u /* unless the board says something else */
 #define CS_ETB_MAX     65536u
 #define CS_ETM_WORDS   0x84
-#define CS_TRACE_CLOCK 64000000u /* Hz, of the SWO's divider */
+#define CS_TRACE_CLOCK 64000000u /* Hz, of the SWO's divider and of a parallel port */
 #define CS_SWO_BUFFER  0x100000u /* a test bed that is late must not lose what a probe takes */
 
 struct cs_scs {
@@ -102,8 +102,9 @@ struct coresight_model {
     bool etm4;      /* the trace unit says that it is an ETMv4 */
     struct cs_counters counters;
     struct frame_builder frames;
-    struct trace_bytes framed; /* not yet in the ETB or on the SWO pin */
-    uint8_t swo[CS_SWO_BUFFER];
+    struct trace_bytes framed;  /* not yet in the ETB or on the pins */
+    bool parallel;              /* the pins of the parallel port are wired, too */
+    uint8_t swo[CS_SWO_BUFFER]; /* on the pin, or on those of the parallel port: one at a time */
     size_t swo_size;
     bool swo_full;        /* bytes were lost behind these: nothing is kept until all are taken */
     unsigned swo_holes;   /* places where bytes are missing, counted when they have been passed */
@@ -129,6 +130,15 @@ void coresight_model_run(struct coresight_model *m);
 
 /* Takes up to `size` bytes that left on the SWO pin; returns how many. */
 size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size);
+
+/*
+ * The same of whichever port is selected, SWO or parallel (TPIU digest, section 10). Each of
+ * CS_TRACE_CLOCK edges a second carries as many bits as the parallel port is wide.
+ */
+size_t coresight_model_pins(struct coresight_model *m, uint8_t *bytes, size_t size);
+
+/* Width of the parallel port in bits; 0 while the port is SWO. */
+unsigned coresight_model_width(const struct coresight_model *m);
 
 /* ---- inside the model --------------------------------------------------------------------------
  */
@@ -163,7 +173,9 @@ uint32_t cs_identification(const struct coresight_model *m, uint32_t base, unsig
 /* LAR and LSR. True when the offset was one of them. */
 bool cs_lock_write(bool *locked, unsigned offset, uint32_t value);
 
-/* Raw bytes onto the SWO pin. */
+/* Raw bytes onto the SWO pin or the parallel port, whichever is selected. */
 void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size);
+/* Another port was selected: what nobody took is gone. */
+void cs_swo_clear(struct coresight_model *m);
 
 #endif

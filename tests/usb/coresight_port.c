@@ -43,16 +43,21 @@ void cs_tpiu_write(struct coresight_model *m, unsigned offset, uint32_t value)
     struct cs_tpiu *t = &m->tpiu;
     switch (offset) {
     case 0x004:
-        if (value == 1 || value == 2 || value == 8)
-            t->cspsr = value;
-        else
+        if (value != 1 && value != 2 && value != 8) {
             m->counters.ignored_writes++;
+        } else if (t->cspsr != value) {
+            t->cspsr = value;
+            cs_swo_clear(m);
+        }
         break;
     case 0x010:
         t->acpr = value & 0x1fff;
         break;
     case 0x0f0:
-        t->sppr = (value & 3) == 3 ? t->sppr : value & 3;
+        if ((value & 3) != 3 && t->sppr != (value & 3)) {
+            t->sppr = value & 3;
+            cs_swo_clear(m);
+        }
         break;
     case 0x304:
         t->ffcr = (value & FFCR_ENFCONT) | FFCR_TRIGIN;

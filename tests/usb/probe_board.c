@@ -90,6 +90,7 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
     init_lock(&b->lock);
     init_target(b, options);
     b->system.swo_quiet = options->swo_quiet;
+    b->system.parallel = options->parallel;
     if ((options->no_etb || options->etb_words) &&
         coresight_model_set_etb(&b->system, options->no_etb ? 0 : options->etb_words) < 0)
         return -1;

@@ -21,6 +21,7 @@ struct probe_board_options {
     bool jtag;    /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
     bool wrap_1k; /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
     bool no_etb;
+    bool parallel;                 /* the parallel trace port is wired */
     bool swo_quiet;                /* see coresight_model.swo_quiet */
     uint32_t cpuid;                /* 0: of the core */
     bool etm4;                     /* the trace unit is an ETMv4 by its identification */

@@ -44,6 +44,12 @@ $(B)/release/tests/usb/client/usb_client.o: private CFLAGS += $(shell pkg-config
 $(USB_CLIENT): $(B)/release/tests/usb/client/usb_client.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libusb-1.0)
 
+STREAM_CLIENT := $(B)/release/stream_client
+$(B)/release/tests/usb/client/stream_client.o: private CFLAGS += \
+    $(shell pkg-config --cflags libusb-1.0)
+$(STREAM_CLIENT): $(B)/release/tests/usb/client/stream_client.o
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libusb-1.0)
+
 FTDI_CLIENT := $(B)/release/ftdi_client
 $(B)/release/tests/usb/client/ftdi_client.o: private CFLAGS += \
     $(shell pkg-config --cflags libftdi1 libusb-1.0)
@@ -51,4 +57,5 @@ $(FTDI_CLIENT): $(B)/release/tests/usb/client/ftdi_client.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libftdi1 libusb-1.0)
 
 .PHONY: usb-tests
-usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT) $(FTDI_CLIENT)
+usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT) $(FTDI_CLIENT) \
+    $(STREAM_CLIENT)

@@ -8,10 +8,18 @@
 
 const char umock_options_usage[] =
     "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
-    "  --probe cmsis-dap|ftdi  ftdi: an FT2232H\n"
+    "  --probe cmsis-dap|ftdi|orbtrace  ftdi: an FT2232H. Behind orbtrace, comma separated:\n"
+    "      frames: old gateware, protocol 0x01, else ORBFLOW; both: as alternate settings\n"
+    "      reversed: another order of interfaces\n"
+    "      whole: ORBFLOW loses packets, else bytes; itm-frames: old gateware frames ITM, too;\n"
+    "      pending: bytes 1 to 4 of its keep-alive units are not zero\n"
     "  --layout NAME    of an FTDI board: minimodule, minimodule-swd, kt-link, flyswatter2\n"
     "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
-    "  --fifo FILE[,RATE]  what it sends as a synchronous FIFO; bytes a second, else at once\n"
+    "  --fifo FILE[,RATE]  as --paced, once\n"
+    "  --paced FILE[,RATE[,TIMES]]  what is on the trace port, as a TPIU in continuous mode sends\n"
+    "                   it: bytes a second (0: as fast as they are taken), times (0: no end)\n"
+    "  --buffer BYTES   that a capture unit holds beside what the host waits for, else they are\n"
+    "                   lost; 0: all. ORBTrace has 8192 for a file and 0 for a core, a FIFO 0\n"
     "  --v1             HID probe, else v2 with bulk endpoints\n"
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
@@ -22,7 +30,8 @@ const char umock_options_usage[] =
     "  --itm            with DWT packets\n"
     "  --etb-words N    size of the ETB, else 1024\n"
     "  --cpuid N, --etm4  what core and trace unit say they are\n"
-    "  --sink etb|swo|swo-quiet  a board without ETB; its idle pin sends half syncs, or rests\n"
+    "  --sink etb|swo|swo-quiet|tpiu  a board without ETB; its idle pin sends half syncs, or\n"
+    "                   rests; tpiu: the parallel port is wired, too\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
     "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
@@ -43,7 +52,9 @@ enum {
     PROBE,
     LAYOUT,
     CHAIN,
-    FIFO
+    FIFO,
+    PACED,
+    BUFFER,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -72,28 +83,85 @@ static int parse_flash(struct core_qemu_flash *f, const char *text)
 static int parse_sink(struct umock_options *o, const char *text)
 {
     o->board.swo_quiet = strcmp(text, "swo-quiet") == 0;
-    o->board.no_etb = o->board.swo_quiet || strcmp(text, "swo") == 0;
+    o->board.parallel = strcmp(text, "tpiu") == 0;
+    o->board.no_etb = o->board.swo_quiet || o->board.parallel || strcmp(text, "swo") == 0;
     return o->board.no_etb || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
-static int parse_fifo(struct umock_options *o, char *text)
+static int parse_trait(struct usb_orbtrace_options *o, const char *name)
 {
-    char *comma = strrchr(text, ',');
-    char *end = NULL;
-    o->fifo = text;
+    const struct {
+        const char *name;
+        bool *flag;
+    } traits[] = {
+        {"both", &o->both},
+        {"reversed", &o->reversed},
+        {"whole", &o->capture.whole},
+        {"itm-frames", &o->capture.itm_frames},
+        {"pending", &o->capture.pending},
+    };
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++) {
+        if (strcmp(name, traits[i].name) == 0) {
+            *traits[i].flag = true;
+            return 0;
+        }
+    }
+    if (strcmp(name, "frames") != 0)
+        return -1;
+    o->protocol = ORBTRACE_FRAMES;
+    return 0;
+}
+
+static int parse_kind(struct umock_options *o, char *text)
+{
+    const char *name = strtok(text, ",");
+    if (name && strcmp(name, "orbtrace") == 0)
+        o->probe = UMOCK_ORBTRACE;
+    else if (name && strcmp(name, "ftdi") == 0)
+        o->probe = UMOCK_FTDI;
+    else if (!name || strcmp(name, "cmsis-dap") != 0)
+        return -1;
+    while ((name = strtok(NULL, ",")))
+        if (o->probe != UMOCK_ORBTRACE || parse_trait(&o->orbtrace, name) < 0)
+            return -1;
+    return 0;
+}
+
+/* Where the number ended, at a comma or the end of the text; or NULL. */
+static char *parse_number(char *text, uint64_t *value)
+{
+    char *end;
+    *value = strtoull(text, &end, 0);
+    return end > text && *text != '-' && (*end == ',' || !*end) ? end : NULL;
+}
+
+static int parse_paced(struct umock_options *o, char *text)
+{
+    char *comma = strchr(text, ',');
+    o->paced = text;
     if (!comma)
         return 0;
     *comma = '\0';
-    o->fifo_rate = strtoull(comma + 1, &end, 0);
-    return o->fifo_rate && !*end ? 0 : -1;
+    char *end = parse_number(comma + 1, &o->rate);
+    if (end && *end == ',')
+        end = parse_number(end + 1, &o->times);
+    return end && !*end ? 0 : -1;
 }
 
-static int parse_ftdi(struct umock_options *o, int option, char *text)
+static int parse_buffer(struct umock_options *o, char *text)
+{
+    uint64_t value;
+    const char *end = parse_number(text, &value);
+    o->buffered = true;
+    o->buffer = (size_t)value;
+    return end && !*end ? 0 : -1;
+}
+
+static int parse_stream(struct umock_options *o, int option, char *text)
 {
     switch (option) {
     case PROBE:
-        o->ftdi = strcmp(text, "ftdi") == 0;
-        return o->ftdi || strcmp(text, "cmsis-dap") == 0 ? 0 : -1;
+        return parse_kind(o, text);
     case LAYOUT:
         o->layout = ftdi_layout_find(text);
         return o->layout ? 0 : -1;
@@ -101,7 +169,12 @@ static int parse_ftdi(struct umock_options *o, int option, char *text)
         o->chain = text;
         return 0;
     case FIFO:
-        return parse_fifo(o, text);
+        o->times = 1;
+        return parse_paced(o, text);
+    case PACED:
+        return parse_paced(o, text);
+    case BUFFER:
+        return parse_buffer(o, text);
     default:
         return -1;
     }
@@ -138,7 +211,7 @@ static int parse_board(struct umock_options *o, int option, char *text)
         o->control = text;
         return 0;
     default:
-        return parse_ftdi(o, option, text);
+        return parse_stream(o, option, text);
     }
 }
 
@@ -208,6 +281,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"layout", required_argument, NULL, LAYOUT},
         {"chain", required_argument, NULL, CHAIN},
         {"fifo", required_argument, NULL, FIFO},
+        {"paced", required_argument, NULL, PACED},
+        {"buffer", required_argument, NULL, BUFFER},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},
@@ -234,7 +309,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
     };
     const char *plugin = getenv("BTRACED_BOARD");
     int c;
-    *o = (struct umock_options){.faults = ""};
+    *o = (struct umock_options){.faults = "", .times = 1};
     o->qemu.plugin = plugin ? plugin : built_plugin(o);
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
         if (parse_probe(o, c, optarg) < 0)

@@ -5,6 +5,13 @@
 
 #include "tests/usb/core_qemu.h"
 #include "tests/usb/usb_ftdi.h"
+#include "tests/usb/usb_orbtrace.h"
+
+enum umock_probe {
+    UMOCK_CMSIS_DAP,
+    UMOCK_FTDI,
+    UMOCK_ORBTRACE,
+};
 
 /* Texts point into the argument list, but for the machine's name. */
 struct umock_options {
@@ -18,10 +25,13 @@ struct umock_options {
     const char *report;
     const char *control;
     bool hid;
-    bool ftdi;
+    enum umock_probe probe;
+    struct usb_orbtrace_options orbtrace;
     const struct ftdi_layout *layout; /* NULL: the default */
-    const char *fifo;                 /* a file, or NULL */
-    uint64_t fifo_rate;
+    const char *paced;                /* a file that is the trace port's, or NULL */
+    uint64_t rate, times;             /* of it, as trace_feed has them */
+    bool buffered;                    /* --buffer was given */
+    size_t buffer;
     const char *chain; /* NULL: the DAP alone */
     int command;       /* index of the first word of the command */
 };

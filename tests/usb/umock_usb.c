@@ -45,17 +45,25 @@ typedef struct {
 GType probe_handler_get_type(void);
 G_DEFINE_TYPE(ProbeHandler, probe_handler, umockdev_ioctl_base_get_type())
 
-static void pending_free(struct pending *p)
+static struct usbdevfs_urb *urb_of(const struct pending *p)
 {
+    return (struct usbdevfs_urb *)(void *)p->urb->data;
+}
+
+static bool is_in(const struct pending *p)
+{
+    return urb_of(p)->type != USBDEVFS_URB_TYPE_CONTROL && urb_of(p)->endpoint & 0x80;
+}
+
+/* It has left the queue. */
+static void pending_free(struct umock_usb *m, struct pending *p)
+{
+    if (is_in(p))
+        usb_device_unqueue(m->device, urb_of(p)->endpoint, (size_t)urb_of(p)->buffer_length);
     umockdev_ioctl_data_unref(p->urb);
     if (p->buffer)
         umockdev_ioctl_data_unref(p->buffer);
     g_free(p);
-}
-
-static struct usbdevfs_urb *urb_of(const struct pending *p)
-{
-    return (struct usbdevfs_urb *)(void *)p->urb->data;
 }
 
 /* The device leaves: what is queued ends with -ESHUTDOWN, and udev hears of it. */
@@ -66,11 +74,6 @@ static void tell_unplugged(struct umock_usb *m)
     m->gone = true;
     umockdev_testbed_uevent(m->testbed, SYS, "remove");
     umockdev_testbed_remove_device(m->testbed, SYS);
-}
-
-static bool is_in(const struct pending *p)
-{
-    return urb_of(p)->type != USBDEVFS_URB_TYPE_CONTROL && urb_of(p)->endpoint & 0x80;
 }
 
 /* A control request, or as much of an OUT transfer as the device takes now. */
@@ -115,7 +118,9 @@ static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoc
     if (length)
         p->buffer = umockdev_ioctl_data_resolve(p->urb, offsetof(struct usbdevfs_urb, buffer),
                                                 length, NULL);
-    if (!is_in(p) && !is_behind(m, p))
+    if (is_in(p))
+        usb_device_queue(m->device, urb_of(p)->endpoint, length);
+    else if (!is_behind(m, p))
         send_out(m, p);
     g_queue_push_tail(&m->urbs, p);
     umockdev_ioctl_client_complete(client, 0, 0);
@@ -169,7 +174,7 @@ static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctl
         if (p->client == client && finish(m, p, waiting[endpoint])) {
             g_queue_delete_link(&m->urbs, l);
             give_back(p, client, arg);
-            pending_free(p);
+            pending_free(m, p);
             return;
         }
         waiting[endpoint] = true;
@@ -202,6 +207,18 @@ static void get_capabilities(UMockdevIoctlClient *client, UMockdevIoctlData *arg
     umockdev_ioctl_client_complete(client, 0, 0);
 }
 
+static void set_interface(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
+{
+    UMockdevIoctlData *data =
+        umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_setinterface), NULL);
+    const struct usbdevfs_setinterface *s = (const void *)data->data;
+    int status = usb_device_set_interface(m->device, s->interface, s->altsetting);
+    umockdev_ioctl_data_unref(data);
+    if (status == -ESHUTDOWN)
+        status = -ENODEV;
+    umockdev_ioctl_client_complete(client, status ? -1 : 0, -status);
+}
+
 static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
     struct umock_usb *m = ((ProbeHandler *)self)->owner;
@@ -228,9 +245,11 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
     case USBDEVFS_IOCTL:
         umockdev_ioctl_client_complete(client, -1, ENODATA);
         return TRUE;
+    case USBDEVFS_SETINTERFACE:
+        set_interface(m, client, arg);
+        return TRUE;
     case USBDEVFS_CLAIMINTERFACE:
     case USBDEVFS_RELEASEINTERFACE:
-    case USBDEVFS_SETINTERFACE:
     case USBDEVFS_SETCONFIGURATION:
     case USBDEVFS_RESET:
         break;
@@ -263,7 +282,7 @@ static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client
         next = l->next;
         if (p->client == client) {
             g_queue_delete_link(&m->urbs, l);
-            pending_free(p);
+            pending_free(m, p);
         }
     }
     pthread_mutex_unlock(&m->device->board->lock);
@@ -287,8 +306,9 @@ static char *device_text(const struct usb_device *u)
                               "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DRIVER=usb\n"
                               "E: BUSNUM=001\nE: DEVNUM=002\nE: DEVNAME=/dev/bus/usb/001/002\n"
                               "E: MAJOR=189\nE: MINOR=1\n"
-                              "A: busnum=1\\n\nA: devnum=2\\n\nA: speed=480\\n\n"
+                              "A: busnum=1\\n\nA: devnum=2\\n\n"
                               "A: bConfigurationValue=1\\n\nA: devpath=1\\n\n");
+    g_string_append_printf(s, "A: speed=%s\\n\n", u->full_speed ? "12" : "480");
     g_string_append_printf(s, "A: idVendor=%04x\\n\nA: idProduct=%04x\\n\nH: descriptors=", u->vid,
                            u->pid);
     for (size_t i = 0; i < u->descriptors_size; i++)
@@ -358,7 +378,7 @@ void umock_usb_free(struct umock_usb *m)
 {
     struct pending *p;
     while ((p = g_queue_pop_head(&m->urbs)))
-        pending_free(p);
+        pending_free(m, p);
     g_object_unref(m->handler);
     g_object_unref(m->testbed);
     g_free(m);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled probe on USB,
- * CMSIS-DAP or FTDI, and so do the processes that it starts. Exits with the command's code (124:
- * killed by a signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the probe is
- * plugged into the kernel's virtual USB host instead.
+ * CMSIS-DAP, FTDI or ORBTrace, and so do the processes that it starts. Exits with the command's
+ * code (124: killed by a signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the
+ * probe is plugged into the kernel's virtual USB host instead.
  */
 #include <glib-unix.h>
 #include <signal.h>
@@ -127,24 +127,55 @@ static int run_probe(struct umock_options *o, struct probe_board *board, char **
     return run_bed(o, &usb.device, command);
 }
 
-static int run_ftdi(struct umock_options *o, struct probe_board *board, char **command)
+static int run_ftdi(struct umock_options *o, struct probe_board *board, struct trace_feed *feed,
+                    char **command)
 {
-    struct ftdi_source source = {.rate = o->fifo_rate};
-    const struct usb_ftdi_options options = {
-        .layout = o->layout, .chain = o->chain, .fifo = &source};
+    const struct usb_ftdi_options options = {.layout = o->layout, .chain = o->chain, .fifo = feed};
     struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
-    gchar *bytes = NULL;
     int code = EXIT_BED;
-    bool there = !o->fifo || g_file_get_contents(o->fifo, &bytes, &source.size, NULL);
-    source.bytes = (const uint8_t *)bytes;
-    if (!there)
-        fprintf(stderr, "umockdev_probe: cannot read '%s'\n", o->fifo);
-    else if (usb_ftdi_init(usb, board, &options) < 0)
+    if (usb_ftdi_init(usb, board, &options) < 0)
         fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
     else
         code = run_bed(o, &usb->device, command);
-    g_free(bytes);
     g_free(usb);
+    return code;
+}
+
+static int run_orbtrace(struct umock_options *o, struct probe_board *board, struct trace_feed *feed,
+                        char **command)
+{
+    struct usb_orbtrace *usb = g_new0(struct usb_orbtrace, 1);
+    int code = EXIT_BED;
+    o->orbtrace.feed = feed;
+    /* A core that is late or early by the clock of this machine must not lose its trace. */
+    o->orbtrace.capture.buffer = feed->board ? 0 : ORBTRACE_BUFFER;
+    if (o->buffered)
+        o->orbtrace.capture.buffer = o->buffer;
+    if (usb_orbtrace_init(usb, board, &o->orbtrace) == 0)
+        code = run_bed(o, &usb->device, command);
+    usb_orbtrace_release(usb);
+    g_free(usb);
+    return code;
+}
+
+/* With a trace port of the board, or of a file. */
+static int run_stream(struct umock_options *o, struct probe_board *board, char **command)
+{
+    struct trace_feed feed = {.rate = o->rate, .times = o->times};
+    gchar *bytes = NULL;
+    int code = EXIT_BED;
+    if (o->paced && !g_file_get_contents(o->paced, &bytes, &feed.size, NULL)) {
+        fprintf(stderr, "umockdev_probe: cannot read '%s'\n", o->paced);
+        return code;
+    }
+    feed.bytes = (const uint8_t *)bytes;
+    if (!o->paced && o->board.no_etb)
+        feed.board = board;
+    if (o->probe == UMOCK_FTDI)
+        code = run_ftdi(o, board, &feed, command);
+    else
+        code = run_orbtrace(o, board, &feed, command);
+    g_free(bytes);
     return code;
 }
 
@@ -158,7 +189,8 @@ static int run_board(struct umock_options *o, char **command)
         struct core_qemu *core = board->system.core.ctx;
         if (o->qemu.machine)
             g_unix_fd_add(core->link.trace, G_IO_IN, on_trace, board);
-        code = o->ftdi ? run_ftdi(o, board, command) : run_probe(o, board, command);
+        code = o->probe == UMOCK_CMSIS_DAP ? run_probe(o, board, command)
+                                           : run_stream(o, board, command);
     }
     probe_board_release(board);
     g_free(board);

@@ -98,14 +98,39 @@ int usb_device_control(struct usb_device *d, const uint8_t setup[8], uint8_t *da
         memset(data, 0, *actual);
         return 0;
     case 0x0009: /* SET_CONFIGURATION */
-    case 0x010b: /* SET_INTERFACE */
         return 0;
+    case 0x010b:
+        return usb_device_set_interface(d, setup[4], setup[2]);
     case 0x0201: /* CLEAR_FEATURE of an endpoint */
         usb_device_clear_halt(d);
         return 0;
     default:
         return d->ops->control(d, setup, data, actual);
     }
+}
+
+int usb_device_set_interface(struct usb_device *d, unsigned interface, unsigned alternate)
+{
+    if (d->unplugged)
+        return -ESHUTDOWN;
+    return d->ops->set_interface ? d->ops->set_interface(d, interface, alternate) : 0;
+}
+
+static size_t *queue_of(struct usb_device *d, uint8_t endpoint)
+{
+    if (d->ops->before && !d->unplugged)
+        d->ops->before(d, endpoint);
+    return &d->queued[endpoint % USB_DEVICE_ENDPOINTS];
+}
+
+void usb_device_queue(struct usb_device *d, uint8_t endpoint, size_t size)
+{
+    *queue_of(d, endpoint) += size;
+}
+
+void usb_device_unqueue(struct usb_device *d, uint8_t endpoint, size_t size)
+{
+    *queue_of(d, endpoint) -= size;
 }
 
 bool usb_device_due(unsigned *countdown)

@@ -16,7 +16,8 @@
 #define USB_DT_INTERFACE 4
 #define USB_DT_ENDPOINT  5
 
-#define USB_DEVICE_DESCRIPTORS 256
+#define USB_DEVICE_DESCRIPTORS 512
+#define USB_DEVICE_ENDPOINTS   16
 
 /* Counts down by transfers of the command endpoints; 0: not. */
 struct usb_faults {
@@ -35,7 +36,11 @@ struct usb_device_ops {
     int (*out)(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes, size_t size,
                size_t *taken);
     int (*in)(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size, size_t *actual);
-    void (*replug)(struct usb_device *d);                  /* its firmware starts anew */
+    void (*replug)(struct usb_device *d); /* its firmware starts anew */
+    /* Another setting of an interface: 0, or -EPIPE. NULL: each has one. */
+    int (*set_interface)(struct usb_device *d, unsigned interface, unsigned alternate);
+    /* Called before `queued` of an IN endpoint changes; or NULL. */
+    void (*before)(struct usb_device *d, uint8_t endpoint);
     void (*report)(const struct usb_device *d, FILE *out); /* counters of its own, or NULL */
 };
 
@@ -48,8 +53,10 @@ struct usb_device {
     struct usb_faults faults;
     bool unplugged;
     bool halted;
-    bool muted;       /* firmware that hangs */
-    unsigned blocked; /* OUT endpoints, a bit each, whose transfer waits */
+    bool muted;                          /* firmware that hangs */
+    unsigned blocked;                    /* OUT endpoints, a bit each, whose transfer waits */
+    size_t queued[USB_DEVICE_ENDPOINTS]; /* bytes of the IN transfers that wait, by number */
+    bool full_speed;                     /* 12 Mbit/s, else 480 */
     uint16_t vid, pid;
     const char *const *strings; /* from index 1; [0] is not used */
     size_t string_count;
@@ -81,6 +88,16 @@ int usb_device_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes,
 /* One IN transfer. 0 with *actual, USB_DEVICE_WAIT, -EPIPE, -EOVERFLOW, -ESHUTDOWN. */
 int usb_device_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size,
                   size_t *actual);
+
+/*
+ * The carrier tells of an IN transfer of `size` bytes that begins to wait, or that waits no longer:
+ * a device that streams goes on as long as a host has room for what it sends.
+ */
+void usb_device_queue(struct usb_device *d, uint8_t endpoint, size_t size);
+void usb_device_unqueue(struct usb_device *d, uint8_t endpoint, size_t size);
+
+/* SET_INTERFACE: 0, -EPIPE, -ESHUTDOWN. */
+int usb_device_set_interface(struct usb_device *d, unsigned interface, unsigned alternate);
 
 /* The cable is pulled; and plugged in again. */
 void usb_device_unplug(struct usb_device *d);

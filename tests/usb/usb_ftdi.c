@@ -79,8 +79,8 @@ static void fill_fifo(struct usb_ftdi *u, struct ftdi_channel *c)
     uint8_t bytes[FTDI_FIFO_SIZE];
     if (!u->options.fifo)
         return;
-    size_t n = ftdi_source_take(u->options.fifo, u->options.now(u->options.ctx), bytes,
-                                ftdi_fifo_room(&c->in));
+    size_t n = trace_feed_take(u->options.fifo, u->options.now(u->options.ctx), bytes,
+                               ftdi_fifo_room(&c->in));
     for (size_t i = 0; i < n; i++)
         ftdi_fifo_put(&c->in, bytes[i]);
 }

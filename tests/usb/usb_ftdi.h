@@ -16,7 +16,7 @@
 
 #include "tests/usb/ftdi_board.h"
 #include "tests/usb/ftdi_eeprom.h"
-#include "tests/usb/ftdi_source.h"
+#include "tests/usb/trace_feed.h"
 #include "tests/usb/usb_device.h"
 
 #define FTDI_CHANNELS     2u
@@ -46,7 +46,7 @@ struct usb_ftdi_options {
     const char *chain;                /* as for ftdi_board_chain() */
     void *ctx;
     uint64_t (*now)(void *ctx); /* microseconds; NULL: the monotonic clock */
-    struct ftdi_source *fifo;   /* must outlive the device; NULL: the FIFO stays empty */
+    struct trace_feed *fifo;    /* must outlive the device; NULL: the FIFO stays empty */
 };
 
 struct ftdi_counters {

@@ -7,7 +7,7 @@
 #define DT_HID      0x21
 #define DT_REPORT   0x22
 #define DEVICE_SIZE 18
-#define HID_REPORT  64
+#define HID_REPORT  USB_PROBE_HID_REPORT
 
 static const uint8_t device_descriptor[DEVICE_SIZE] = {
     DEVICE_SIZE,
@@ -69,6 +69,10 @@ static const uint8_t report_descriptor[] = {
     0x95, 0x40, 0x09, 0x01, 0x81, 0x02, 0x95, 0x40, 0x09, 0x01, 0x91, 0x02, 0xc0,
 };
 
+const uint8_t usb_probe_hid_descriptor[9] = {
+    9, DT_HID, 0x11, 0x01, 0, 1, DT_REPORT, sizeof report_descriptor, 0,
+};
+
 static const uint8_t hid_interface[] = {
     9,
     USB_DT_INTERFACE,
@@ -123,13 +127,11 @@ static int probe_out(struct usb_device *d, uint8_t endpoint, const uint8_t *byte
     return 0;
 }
 
-static int probe_control(struct usb_device *d, const uint8_t setup[8], uint8_t *data,
-                         size_t *actual)
+int usb_probe_hid_control(struct usb_device *d, uint8_t out, const uint8_t setup[8], uint8_t *data,
+                          size_t *actual)
 {
     size_t length = (size_t)(setup[6] | setup[7] << 8);
     size_t taken = 0;
-    if (!probe_of(d)->hid)
-        return -EPIPE;
     switch (setup[0] << 8 | setup[1]) {
     case 0x8106: /* GET_DESCRIPTOR of the interface */
         if (setup[3] != DT_REPORT)
@@ -141,16 +143,24 @@ static int probe_control(struct usb_device *d, const uint8_t setup[8], uint8_t *
         return 0;
     case 0x2109: /* SET_REPORT */
         *actual = length;
-        return usb_device_out(d, USB_PROBE_EP_OUT, data, length, &taken);
+        return usb_device_out(d, out, data, length, &taken);
     default:
         return -EPIPE;
     }
 }
 
-static int command_in(struct usb_device *d, uint8_t *bytes, size_t size, size_t *actual)
+static int probe_control(struct usb_device *d, const uint8_t setup[8], uint8_t *data,
+                         size_t *actual)
+{
+    if (!probe_of(d)->hid)
+        return -EPIPE;
+    return usb_probe_hid_control(d, USB_PROBE_EP_OUT, setup, data, actual);
+}
+
+int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool hid,
+                       uint8_t *bytes, size_t size, size_t *actual)
 {
     uint8_t response[CMSIS_DAP_PACKET_MAX] = {0};
-    struct cmsis_dap_model *probe = &d->board->probe;
     if (d->halted)
         return -EPIPE;
     if (probe->response_count == 0)
@@ -165,7 +175,7 @@ static int command_in(struct usb_device *d, uint8_t *bytes, size_t size, size_t 
         return USB_DEVICE_WAIT;
     if (usb_device_due(&d->faults.short_after))
         n = 1;
-    else if (probe_of(d)->hid)
+    else if (hid)
         n = HID_REPORT;
     *actual = n < size ? n : size;
     memcpy(bytes, response, *actual);
@@ -176,7 +186,7 @@ static int probe_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size
                     size_t *actual)
 {
     if (endpoint == USB_PROBE_EP_IN)
-        return command_in(d, bytes, size, actual);
+        return usb_probe_response(d, &d->board->probe, probe_of(d)->hid, bytes, size, actual);
     if (endpoint != USB_PROBE_EP_SWO || probe_of(d)->hid)
         return -EPIPE;
     *actual = cmsis_dap_stream(&d->board->probe, bytes, size < 512 ? size : 512);

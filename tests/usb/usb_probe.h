@@ -24,4 +24,21 @@ struct usb_probe {
 /* `board` must outlive the device. */
 void usb_probe_init(struct usb_probe *u, struct probe_board *board, bool hid);
 
+/* ---- for other probes with such interfaces ------------------------------------------------------
+ */
+
+#define USB_PROBE_HID_REPORT 64u
+
+/* Its class descriptor, which says how long the report descriptor is. */
+extern const uint8_t usb_probe_hid_descriptor[9];
+
+/* Requests of HID; reports go to endpoint `out`. 0, or -EPIPE. */
+int usb_probe_hid_control(struct usb_device *d, uint8_t out, const uint8_t setup[8], uint8_t *data,
+                          size_t *actual);
+
+/* An IN transfer of a firmware's responses, with the faults of the device; status as
+ * usb_device_in(). */
+int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool hid,
+                       uint8_t *bytes, size_t size, size_t *actual);
+
 #endif

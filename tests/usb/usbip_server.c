@@ -64,12 +64,22 @@ void usbip_server_release(struct usbip_server *s)
     s->input = s->reply = NULL;
 }
 
+static void forget(struct usbip_server *s, size_t index)
+{
+    const struct usbip_waiting *w = &s->waiting[index];
+    if (!w->data)
+        usb_device_unqueue(s->device, w->endpoint, w->length);
+    free(w->data);
+    s->waiting_count--;
+    memmove(s->waiting + index, s->waiting + index + 1,
+            (s->waiting_count - index) * sizeof *s->waiting);
+}
+
 void usbip_server_reset(struct usbip_server *s)
 {
-    for (size_t i = 0; i < s->waiting_count; i++)
-        free(s->waiting[i].data);
+    while (s->waiting_count)
+        forget(s, s->waiting_count - 1);
     s->used = 0;
-    s->waiting_count = 0;
 }
 
 /* `data` bytes are in the reply already; those of an OUT transfer are only counted. */
@@ -116,18 +126,12 @@ static int submit(struct usbip_server *s, const uint8_t *header)
             return -1;
         if (w.data)
             memcpy(w.data, header + USBIP_HEADER, length);
+        else
+            usb_device_queue(s->device, w.endpoint, length);
         s->waiting[s->waiting_count++] = w;
     }
     usbip_server_poll(s);
     return 0;
-}
-
-static void forget(struct usbip_server *s, size_t index)
-{
-    free(s->waiting[index].data);
-    s->waiting_count--;
-    memmove(s->waiting + index, s->waiting + index + 1,
-            (s->waiting_count - index) * sizeof *s->waiting);
 }
 
 /* A transfer that has ended already cannot be taken back: status 0. */

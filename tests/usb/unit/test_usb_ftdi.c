@@ -341,7 +341,7 @@ START_TEST(test_sync_fifo)
 {
     enum { PACKETS = 128, SIZE = 3 * PACKETS * (FTDI_PACKET - FTDI_STATUS) };
     static uint8_t bytes[SIZE];
-    struct ftdi_source source = {.bytes = bytes, .size = SIZE};
+    struct trace_feed source = {.bytes = bytes, .size = SIZE, .times = 1};
     size_t got = 0;
     for (size_t i = 0; i < SIZE; i++)
         bytes[i] = (uint8_t)(i * 11 + (i >> 8));
@@ -355,7 +355,7 @@ START_TEST(test_sync_fifo)
                 ck_assert_uint_eq(data[i], bytes[got++]);
     }
     ck_assert_int_eq(receive(0x81, 512), USB_DEVICE_WAIT);
-    source = (struct ftdi_source){.bytes = bytes, .size = SIZE, .rate = 1000000};
+    source = (struct trace_feed){.bytes = bytes, .size = SIZE, .rate = 1000000, .times = 1};
     ck_assert_int_eq(receive(0x81, 4096), USB_DEVICE_WAIT);
     now += 600;
     ck_assert_int_eq(receive(0x81, 512), 0);
