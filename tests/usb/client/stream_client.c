@@ -6,7 +6,8 @@
  *     -f N    format for an ORBTrace (default 3, four bits); -b N  its baud rate
  *     -a N    alternate setting of its trace interface
  *     -n N    transfers in flight (32), -s N  bytes of each (65536)
- *     -B N    ends after so many bytes, -t N  after so many seconds (5)
+ *     -B N    ends after so many bytes, -t N  after so many seconds (5),
+ *     -i N    after so many milliseconds in which nothing came, once something has
  *     -p N    waits so many milliseconds with nothing in flight after the first 100 transfers
  *     -o FILE what came; -l FILE  the length of each transfer, a line each
  *
@@ -30,7 +31,7 @@
 #define PAUSE_AFTER  100
 
 struct options {
-    unsigned format, baud, alternate, transfers, size, pause_ms;
+    unsigned format, baud, alternate, transfers, size, pause_ms, idle_ms;
     unsigned long long bytes;
     double seconds;
     FILE *out, *lengths;
@@ -187,6 +188,7 @@ static void flow(struct stream *s)
 {
     while (!s->stop && now_s() - s->began < s->o.seconds) {
         handle(s);
+        s->stop |= s->o.idle_ms && s->got && now_s() - s->ended > s->o.idle_ms / 1e3;
         if (s->flying == 0 && !s->stop) {
             usleep(1000 * s->o.pause_ms);
             s->o.pause_ms = 0;
@@ -234,7 +236,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
     int c;
     *o = (struct options){.format = 3, .transfers = 32, .size = 65536, .seconds = 5};
-    while ((c = getopt(argc, argv, "f:b:a:n:s:B:t:p:o:l:")) != -1) {
+    while ((c = getopt(argc, argv, "f:b:a:n:s:B:t:i:p:o:l:")) != -1) {
         unsigned value = (unsigned)strtoul(optarg, NULL, 0);
         switch (c) {
         case 'f':
@@ -260,6 +262,9 @@ static int parse(struct options *o, int argc, char **argv)
             break;
         case 'p':
             o->pause_ms = value;
+            break;
+        case 'i':
+            o->idle_ms = value;
             break;
         case 'o':
             o->out = fopen(optarg, "wb");

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A plain libusb program reads the trace endpoints of the modelled ORBTrace; what arrives is judged
+by decoders of ORBFLOW and of frames that know nothing of the model. OpenOCD uses its debug side."""
+
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import test_openocd  # noqa: E402
+
+CLIENT = test_openocd.ROOT / "build/release/stream_client"
+check, expect = test_openocd.check, test_openocd.expect
+FULL, HALF = b"\xff\xff\xff\x7f", b"\xff\x7f"
+ORBTRACE = ("adapter driver cmsis-dap\ncmsis_dap_backend usb_bulk\ncmsis_dap_vid_pid 0x1209 0x3443\n"
+            "transport select {transport}\n{tap}\n")
+
+
+def frame(source, payload):
+    """One ID byte, then fourteen bytes of that source."""
+    out, aux = bytearray(16), 0
+    out[0] = source << 1 | 1
+    for slot, byte in enumerate(payload, 1):
+        out[slot] = byte if slot % 2 else byte & 0xfe
+        aux |= 0 if slot % 2 else (byte & 1) << slot // 2
+    out[15] = aux
+    return bytes(out)
+
+
+def port(count, sources):
+    """What a port sends, with syncs of both kinds; the frames; and each source's bytes."""
+    rnd = random.Random(count)
+    out, frames, streams = bytearray(), bytearray(), {}
+    for n in range(count):
+        source = rnd.choice(sources)
+        payload = bytes(rnd.choice((0, 0xff, rnd.randrange(256))) for _ in range(14))
+        one = frame(source, payload)
+        out += FULL if n % 64 == 0 else b""
+        for i in range(0, 16, 2):
+            out += (HALF if rnd.random() < 0.02 else b"") + one[i:i + 2]
+        frames += one
+        streams.setdefault(source, bytearray()).extend(payload)
+    return bytes(out), bytes(frames), streams
+
+
+def uncobs(packet):
+    out, at = bytearray(), 0
+    while at < len(packet):
+        code = packet[at]
+        if at + code > len(packet):
+            return b""
+        out += packet[at + 1:at + code]
+        at += code
+        if code < 255 and at < len(packet):
+            out.append(0)
+    return bytes(out)
+
+
+def orbflow(wire):
+    """Each tag's bytes, and how many packets were damaged."""
+    streams, bad = {}, 0
+    for packet in wire.split(b"\0")[:-1]:
+        plain = uncobs(packet)
+        if 3 <= len(plain) <= 1026 and sum(plain) % 256 == 0:
+            streams.setdefault(plain[0], bytearray()).extend(plain[1:-1])
+        else:
+            bad += 1
+    return streams, bad
+
+
+def units(wire):
+    """Frames, and the lost and total counters of the last keep-alive unit."""
+    frames, lost, total = bytearray(), None, None
+    for at in range(0, len(wire), 16):
+        one = wire[at:at + 16]
+        if one[12:] == FULL and one[0] == 0xa6:
+            lost, total = (int.from_bytes(one[a:b], "little") for a, b in ((6, 8), (8, 12)))
+        else:
+            frames += one
+    return bytes(frames), lost, total
+
+
+class Run:
+    """The client's last line in `figures`, what came in `wire`, lengths of transfers, counters."""
+
+    def __init__(self, folder, probe, stream, *options, client=()):
+        base = pathlib.Path(folder)
+        wire, lengths, report = base / "wire", base / "lengths", base / "report"
+        (base / "port").write_bytes(stream)
+        done = subprocess.run([test_openocd.BED, "--probe", probe, "--report", report, *options,
+                               "--", CLIENT, *client, "-o", wire, "-l", lengths],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=120)
+        self.text = done.stdout
+        self.code = done.returncode
+        self.wire = wire.read_bytes() if wire.exists() else b""
+        self.lengths = [int(n) for n in lengths.read_text().split()] if lengths.exists() else []
+        self.counters = {k: int(v) for k, v in
+                         (line.split() for line in report.read_text().splitlines())}
+        figures = re.search(r"^(\d+) bytes, ([\d.]+) MB/s, .*, (\d+) overruns, error (-?\d+)$",
+                            self.text, re.M)
+        self.rate = float(figures[2]) if figures else 0.0
+        self.good = self.code == 0 and bool(figures) and figures[4] == "0"
+
+
+def whole(folder):
+    """Nothing is lost: every byte of each source arrives, in order, by both protocols."""
+    stream, frames, streams = port(20000, (0x10, 0x22, 0x7d, 0))
+    del streams[0]
+    path = ("--paced", f"{folder}/port")
+    for name, probe, options in (("", "orbtrace", ()),
+                                 (", interfaces in another order", "orbtrace,reversed", ()),
+                                 (", as an alternate setting", "orbtrace,both", ("-a", "1"))):
+        run = Run(folder, probe, stream, *path, "--buffer", "0",
+                  client=("-i", "300", *options))
+        got, bad = orbflow(run.wire)
+        check(f"orbtrace: ORBFLOW{name}", run.good and not bad and got == streams,
+              f"{run.text!r}, {bad} bad, { {k: len(v) for k, v in got.items()} }")
+    run = Run(folder, "orbtrace,frames", stream, *path, "--buffer", "0",
+              client=("-B", str(len(frames) + 16)))
+    got, lost, total = units(run.wire)
+    starts = all(n % 16 == 0 for n in run.lengths)
+    check("orbtrace: frames of old gateware", run.good and got == frames and starts
+          and (lost, total) == (0, 20000), f"{run.text!r}, {len(got)}, {lost}, {total}")
+
+
+def slow(folder):
+    """A trickle: transfers end early, at the ends of packets, about ten times a second."""
+    stream, _, streams = port(100, (5, 9))
+    run = Run(folder, "orbtrace", stream, "--paced", f"{folder}/port,1000", client=("-t", "1.2"))
+    got, bad = orbflow(run.wire)
+    begins = all(bytes(streams[tag]).startswith(got[tag]) for tag in got)
+    at, ends = 0, True
+    for n in run.lengths:
+        at += n
+        ends &= n > 0 and run.wire[at - 1:at] == b"\0"
+    check("orbtrace: a slow port is flushed", run.good and not bad and begins and ends and got
+          and 3 <= len(run.lengths) <= 13, f"{run.text!r}, {run.lengths}, {bad} bad")
+
+
+def overflow(folder):
+    """The host waits for nothing for a while: what the small memory does not hold is lost."""
+    stream, frames, streams = port(20000, (0x10,))
+    client = ("-s", "4096", "-n", "4", "-p", "200", "-t", "0.8")
+    path = ("--paced", f"{folder}/port,2000000,0")
+    run = Run(folder, "orbtrace,frames,pending", stream, *path, client=client)
+    got, lost, total = units(run.wire)
+    rest = got
+    while rest.startswith(frames):
+        rest = rest[len(frames):]
+    check("orbtrace: lost frames are counted", run.good and lost and rest != got
+          and not frames.startswith(rest) and run.counters["trace-lost-frames"] >= lost > 5000,
+          f"{run.text!r}, {lost} lost of {total}")
+    for name, probe, damaged in (("bytes", "orbtrace", True), ("packets", "orbtrace,whole", False)):
+        run = Run(folder, probe, stream, *path, client=client)
+        got, bad = orbflow(run.wire)
+        check(f"orbtrace: ORBFLOW that loses {name}",
+              run.good and (bad > 0) == damaged and run.counters["trace-lost"] > 100000
+              and bytes(got[0x10])[:10000] == bytes(streams[0x10])[:10000],
+              f"{run.text!r}, {bad} bad, {run.counters['trace-lost']} lost")
+
+
+def refused(folder):
+    stream, _, _ = port(10, (1,))
+    run = Run(folder, "orbtrace", stream, "--paced", f"{folder}/port", client=("-f", "4"))
+    check("orbtrace: a format that does not exist", run.code == 1
+          and "refused: LIBUSB_ERROR_PIPE" in run.text, run.text)
+
+
+def debug(folder):
+    for name, probe in (("", "orbtrace"), (", interfaces in another order", "orbtrace,reversed")):
+        result = test_openocd.run("halt\necho [reg pc]\necho [mdw 0x08000000]", "--probe", probe,
+                                  folder=folder, adapter=ORBTRACE)
+        expect(f"orbtrace: OpenOCD{name}", result, r"SWD DPIDR 0x2ba01477", r"pc \(/32\): 0x0800004",
+               r"0x08000000: 20008000")
+
+
+def main():
+    for program in ("openocd",) + (() if "BTRACED_USB_BED" in os.environ
+                                   else ("umockdev-wrapper",)):
+        if not shutil.which(program):
+            missing = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+            print(f"{'FAIL' if missing else 'SKIP'} orbtrace: '{program}' is not installed")
+            return int(missing)
+    for program in (test_openocd.BED, CLIENT):
+        if not program.exists():
+            print(f"FAIL orbtrace: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
+            return 1
+    with tempfile.TemporaryDirectory() as folder:
+        whole(folder)
+        slow(folder)
+        overflow(folder)
+        refused(folder)
+        debug(folder)
+    return int(test_openocd.failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
