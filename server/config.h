@@ -6,8 +6,8 @@
  *
  *   [board]    name, description
  *   [target]   connect, command, reset
- *   [probe]    type, serial, usb, wire, clock, ap, connect_under_reset, at_exit, jtag_chain,
- *              jtag_device: instead of [target] connect; of FTDI adapters channel, layout, ntrst,
+ *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
+ *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel, layout, ntrst,
  *              nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
  *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
  *              swo_rate, trace_clock, tpiu_width
@@ -17,8 +17,8 @@
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
- *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, and the trace unit's
- *              registers by name
+ *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, and the trace
+ *              unit's registers by name
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
  * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.
@@ -37,6 +37,7 @@
 #define CONFIG_MAX_LISTEN 8
 #define CONFIG_MAX_CHAIN  8 /* devices of a JTAG chain */
 #define CONFIG_ALL_PORTS  UINT32_MAX
+#define CONFIG_NO_AP      UINT32_MAX
 
 /* Where a stream socket is. */
 struct config_address {
@@ -76,6 +77,8 @@ struct config_core {
     struct snapshot_device source_device; /* type "PTM1.1", "ETM3.5"; its registers */
     uint64_t trace_unit;                  /* where its registers are; 0: to be found */
     unsigned funnel_port;                 /* CONFIG_ALL_PORTS: not known */
+    uint64_t debug;                       /* an A core's debug registers; 0: to be found */
+    uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
 };
 
 struct config_usb_id {
@@ -99,6 +102,7 @@ struct config_probe {
     unsigned wire;  /* enum debug_wire */
     unsigned clock; /* Hz */
     unsigned ap;    /* number of the MEM-AP */
+    unsigned memory_ap; /* of the system's memory, beside an A core's debug bus; CONFIG_NO_AP */
     bool connect_under_reset;
     unsigned at_exit; /* enum config_at_exit */
     struct config_chain jtag_chain;

@@ -284,6 +284,8 @@ static int check_probe(struct config_parser *p)
                                "is for another GDB server, but with [probe] btraced debugs the "
                                "target itself; allowed: this key or the section [probe]");
     }
+    if (!config_line_of(p, "probe", "memory_ap"))
+        p->config->probe.memory_ap = CONFIG_NO_AP;
     int error = check_ftdi(p);
     return error ? error : check_jtag(p);
 }

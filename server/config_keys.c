@@ -33,6 +33,7 @@ static const struct config_key keys[] = {
     {"probe", "clock", CONFIG_FREQUENCY, FIELD(probe.clock), 1000, 100000000, false, "1M",
      "Hz, 1k to 100M; k and M may follow the number"},
     {"probe", "ap", CONFIG_NUMBER, FIELD(probe.ap), 0, 255, false, "0", "0 to 255"},
+    {"probe", "memory_ap", CONFIG_NUMBER, FIELD(probe.memory_ap), 0, 255, false, NULL, "0 to 255"},
     {"probe", "connect_under_reset", CONFIG_SWITCH, FIELD(probe.connect_under_reset), 0, 0, false,
      "no", "yes or no"},
     {"probe", "at_exit", CONFIG_AT_EXIT, FIELD(probe.at_exit), 0, 0, false, "run", "run or halt"},
@@ -107,6 +108,8 @@ static const struct config_key keys[] = {
      "the trace unit's type, PTM1.0 to PTM1.1 or ETM1.0 to ETM3.5"},
     {"core", "trace_unit", CONFIG_COMPONENT, CORE(trace_unit), 0, 0, false, NULL, COMPONENT},
     {"core", "funnel_port", CONFIG_NUMBER, CORE(funnel_port), 0, 7, false, NULL, "0 to 7"},
+    {"core", "debug", CONFIG_COMPONENT, CORE(debug), 0, 0, false, NULL, COMPONENT},
+    {"core", "cti", CONFIG_COMPONENT, CORE(cti), 0, 0, false, NULL, COMPONENT},
 };
 
 _Static_assert(sizeof keys / sizeof *keys <= CONFIG_KEYS_MAX, "room for the line of each key");

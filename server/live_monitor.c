@@ -301,7 +301,7 @@ static int cmd_help(struct live *l, int core, const char *rest, const struct con
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
     past_monitor_help(c->print, c->to);
     if (l->native)
-        native_target_help(c->print, c->to);
+        native_target_help(l->config, c->print, c->to);
     else
         console_say(c, "everything else is for the target's own GDB server\n");
     return BT_OK;

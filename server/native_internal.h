@@ -25,8 +25,14 @@ void native_say(struct native_target *t, const char *format, ...)
 /* Why the last access failed: returns `text`. */
 const char *native_describe(const struct native_target *t, char *text, size_t size);
 
-/* Resets; the core is halted at its first instruction. */
+/* Resets; the cores are halted at their first instruction. */
 int native_reset(struct native_target *t);
+
+/* The operations of the cores of this board file. */
+const struct native_core_ops *native_ops_of(const struct config *config);
+
+/* What was read of the registers is void. */
+void native_forget(struct native_target *t);
 
 /* ---- native_run.c */
 int native_op_halt_reason(void *ctx, struct gdb_stop *stop);
@@ -35,17 +41,13 @@ int native_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
 void native_op_interrupt(void *ctx);
 int native_op_restart(void *ctx, struct gdb_why *why);
 
-/* The core that runs: it may have halted. */
+/* The cores that run: one may have halted. */
 void native_watch(struct native_target *t);
 
 /* What runs cannot be followed any more: the session gets a stop, and the reason. */
 void native_give_up(struct native_target *t, const char *reason);
 
 /* ---- native_registers.c */
-/* Which further registers this core has. */
-void native_describe_registers(struct native_target *t);
-/* t->values are those of this halt. */
-int native_load_values(struct native_target *t);
 int native_op_read_regs(void *ctx, int core, struct gdb_regs *regs);
 int native_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
 int native_op_extra_registers(void *ctx, int core, const struct gdb_register **list);
@@ -72,7 +74,17 @@ int native_op_flash_done(void *ctx, struct gdb_why *why);
 
 /* ---- native_monitor.c */
 int native_op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to);
-/* The exception a halted core is in, in words; "" in thread mode. Returns `text`. */
-const char *native_fault_text(struct native_target *t, char *text, size_t size);
+
+/* ---- native_m.c and its neighbours */
+/* t->m.values are those of this halt. */
+int native_m_load_values(struct native_target *t);
+void native_m_describe_registers(struct native_target *t);
+int native_m_read_regs(struct native_target *t, unsigned core, struct gdb_regs *regs);
+int native_m_write_reg(struct native_target *t, unsigned core, enum gdb_reg reg, uint32_t value);
+int native_m_read_extra(struct native_target *t, unsigned core, unsigned index, uint64_t *value);
+int native_m_write_extra(struct native_target *t, unsigned core, unsigned index, uint64_t value);
+void native_m_say_cores(const struct native_target *t, const struct console *c);
+void native_m_say_state(struct native_target *t, const struct console *c);
+extern const struct native_command native_m_commands[];
 
 #endif

@@ -2,19 +2,9 @@
 /* The native target in words: the first screen, and the `monitor` commands of its own. */
 #include "server/native_internal.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define LINE_ERRORS_MANY 10
-
-const char *native_fault_text(struct native_target *t, char *text, size_t size)
-{
-    struct cortex_m_exception e;
-    text[0] = '\0';
-    if (cortex_m_exception(&t->core, &e) == BT_OK)
-        cortex_m_exception_text(&e, text, size);
-    return text;
-}
 
 /* ---- the first screen -------------------------------------------------------------------------
  */
@@ -25,52 +15,6 @@ static void say_probe(const struct native_target *t, const struct console *c)
     console_say(c, "probe         %s%s%s%s%s\n", p->name, p->serial[0] ? ", serial " : "",
                 p->serial, p->firmware[0] ? ", firmware " : "", p->firmware);
     console_say(c, "wire          %s, debug port version %u\n", p->wire, p->dp.version);
-}
-
-static void say_core(const struct native_target *t, const struct console *c)
-{
-    const struct cortex_m *k = &t->core;
-    console_say(c, "core          %s r%" PRIu32 "p%" PRIu32 "%s, %u breakpoints, %u watchpoints\n",
-                k->name, k->cpuid >> 20 & 15, k->cpuid & 15, k->fpu ? " with FPU" : "",
-                k->breakpoint_count, k->watchpoint_count);
-}
-
-/* Decoding goes by the board file's word, so a wrong one is told. */
-static void say_other_core(const struct native_target *t, const struct console *c)
-{
-    const struct config_core *told = &t->config->cores[0];
-    const char *name = t->core.name;
-    bool known = strncmp(name, "Cortex-", 7) == 0;
-    if (known && strcmp(told->type, name) != 0)
-        console_say(c,
-                    "warning       the board file says that core %s is a %s, but the chip has a "
-                    "%s: set 'type'\n",
-                    told->name, told->type, name);
-}
-
-static void say_state(struct native_target *t, const struct console *c)
-{
-    struct cortex_m_status s;
-    char text[400];
-    static const char *const states[] = {
-        [CORTEX_M_RUNNING] = "running",
-        [CORTEX_M_SLEEPING] = "running, asleep",
-        [CORTEX_M_LOCKUP] = "locked up by a fault within a fault handler",
-    };
-    int rc = native_ready(t);
-    if (!rc)
-        rc = cortex_m_status(&t->core, &s);
-    if (rc) {
-        console_say(c, "state         not known: %s\n", native_describe(t, text, sizeof text));
-        return;
-    }
-    if (s.state != CORTEX_M_HALTED) {
-        console_say(c, "state         %s\n", states[s.state]);
-        return;
-    }
-    console_say(c, "state         halted at 0x%08" PRIx32 "\n", s.pc);
-    if (native_fault_text(t, text, sizeof text)[0])
-        console_say(c, "exception     %s\n", text);
 }
 
 static void say_notes(struct native_target *t, const struct console *c)
@@ -88,9 +32,8 @@ void native_target_screen(struct native_target *t, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     say_probe(t, &c);
-    say_core(t, &c);
-    say_other_core(t, &c);
-    say_state(t, &c);
+    t->ops->say_cores(t, &c);
+    t->ops->say_state(t, &c);
     native_flash_say(&t->flash, &c);
     say_notes(t, &c);
 }
@@ -98,41 +41,16 @@ void native_target_screen(struct native_target *t, gdb_print_fn print, void *to)
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
-typedef void (*command_fn)(struct native_target *t, const char *rest, const struct console *c);
-
 static void cmd_probe(struct native_target *t, const char *rest, const struct console *c)
 {
     const struct adiv5_dp *dp = &t->link.dp;
     (void)rest;
     say_probe(t, c);
-    say_core(t, c);
-    say_state(t, c);
+    t->ops->say_cores(t, c);
+    t->ops->say_state(t, c);
     console_say(c, "line errors   %u since the probe was opened%s\n", dp->line_errors,
                 dp->line_errors > LINE_ERRORS_MANY ? ": lower [probe] clock" : "");
     say_notes(t, c);
-}
-
-static void cmd_fault(struct native_target *t, const char *rest, const struct console *c)
-{
-    struct cortex_m_exception e;
-    char text[400];
-    (void)rest;
-    int rc = native_ready(t);
-    if (!rc)
-        rc = cortex_m_exception(&t->core, &e);
-    if (rc) {
-        console_say(c, "not known: %s\n", native_describe(t, text, sizeof text));
-        return;
-    }
-    if (cortex_m_exception_text(&e, text, sizeof text)[0])
-        console_say(c, "%s\n", text);
-    else
-        console_say(c, "no exception: the core is in thread mode\n");
-    if (e.cfsr || e.hfsr)
-        console_say(c,
-                    "CFSR 0x%08" PRIx32 ", HFSR 0x%08" PRIx32 ", MMFAR 0x%08" PRIx32
-                    ", BFAR 0x%08" PRIx32 "\n",
-                    e.cfsr, e.hfsr, e.mmfar, e.bfar);
 }
 
 static void cmd_reset(struct native_target *t, const char *rest, const struct console *c)
@@ -147,67 +65,6 @@ static void cmd_reset(struct native_target *t, const char *rest, const struct co
         console_say(c, "not reset: %s\n", native_describe(t, text, sizeof text));
     else
         console_say(c, "reset; the core is halted at its first instruction\n");
-}
-
-static const struct {
-    const char *name;
-    uint32_t bits;
-} catches[] = {
-    {"reset", CORTEX_M_CATCH_RESET},   {"memory", CORTEX_M_CATCH_MEMORY},
-    {"nocp", CORTEX_M_CATCH_NOCP},     {"check", CORTEX_M_CATCH_CHECK},
-    {"state", CORTEX_M_CATCH_STATE},   {"bus", CORTEX_M_CATCH_BUS},
-    {"entry", CORTEX_M_CATCH_ENTRY},   {"hardfault", CORTEX_M_CATCH_HARDFAULT},
-    {"secure", CORTEX_M_CATCH_SECURE}, {"all", CORTEX_M_CATCH_FAULTS | CORTEX_M_CATCH_RESET},
-    {"faults", CORTEX_M_CATCH_FAULTS}, {"none", 0},
-};
-
-#define CATCHES        (sizeof catches / sizeof *catches)
-#define CATCHES_SINGLE (CATCHES - 3) /* the last ones stand for several, or none */
-
-static bool add_catch(const char *word, size_t len, uint32_t *bits)
-{
-    for (size_t i = 0; i < CATCHES; i++) {
-        if (strlen(catches[i].name) != len || strncmp(catches[i].name, word, len) != 0)
-            continue;
-        *bits |= catches[i].bits;
-        return true;
-    }
-    return false;
-}
-
-static void say_catches(const struct native_target *t, const struct console *c)
-{
-    console_say(c, "the core halts before the first instruction of:");
-    for (size_t i = 0; i < CATCHES_SINGLE; i++)
-        if (t->caught & catches[i].bits)
-            console_say(c, " %s", catches[i].name);
-    console_say(c, t->caught ? "\n" : " nothing\n");
-}
-
-static void cmd_vector_catch(struct native_target *t, const char *rest, const struct console *c)
-{
-    uint32_t bits = 0;
-    char text[200];
-    for (const char *p = rest; *p;) {
-        size_t len = strcspn(p, " ");
-        if (len > 0 && !add_catch(p, len, &bits)) {
-            console_say(c,
-                        "not '%.*s': reset memory nocp check state bus entry hardfault secure, "
-                        "all, faults, none\n",
-                        (int)len, p);
-            return;
-        }
-        p += len + (p[len] != '\0');
-    }
-    if (*rest) {
-        int rc = native_ready(t);
-        if (native_result(t, rc ? rc : cortex_m_vector_catch(&t->core, bits), NULL)) {
-            console_say(c, "not set: %s\n", native_describe(t, text, sizeof text));
-            return;
-        }
-        t->caught = bits;
-    }
-    say_catches(t, c);
 }
 
 static void cmd_mask(struct native_target *t, const char *rest, const struct console *c)
@@ -246,39 +103,48 @@ static void cmd_why(struct native_target *t, const char *rest, const struct cons
     console_say(c, "%s\n", t->said[0] ? t->said : "nothing was refused");
 }
 
-static const struct {
-    const char *name;
-    command_fn run;
-    const char *help;
-} commands[] = {
-    {"probe", cmd_probe, "probe, wire, core, and errors on the line"},
-    {"fault", cmd_fault, "the exception the core is in, in words"},
-    {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction"},
-    {"vector_catch", cmd_vector_catch, "[WORD]...|none: exceptions before which the core halts"},
-    {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away"},
-    {"trace", cmd_trace, "on|off: whether what runs next is traced"},
-    {"flash", cmd_flash, "what can be programmed, and what went wrong last"},
-    {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons"},
+static const struct native_command commands[] = {
+    {"probe", cmd_probe, "probe, wire, core, and errors on the line", false},
+    {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction", true},
+    {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away", false},
+    {"trace", cmd_trace, "on|off: whether what runs next is traced", true},
+    {"flash", cmd_flash, "what can be programmed, and what went wrong last", false},
+    {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons", false},
+    {NULL, NULL, NULL, true},
 };
 
-void native_target_help(gdb_print_fn print, void *to)
+static void help(const struct native_command *list, const struct console *c)
+{
+    for (; list->name; list++)
+        if (!list->hidden)
+            console_say(c, "monitor %-14s %s\n", list->name, list->help);
+}
+
+void native_target_help(const struct config *config, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (commands[i].run != cmd_reset && commands[i].run != cmd_trace)
-            console_say(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    help(commands, &c);
+    help(native_ops_of(config)->commands, &c);
+}
+
+static bool run(struct native_target *t, const struct native_command *list, const char *text,
+                const struct console *c)
+{
+    char rest[300];
+    for (; list->name; list++) {
+        if (!console_rest(text, list->name, rest, sizeof rest))
+            continue;
+        list->run(t, rest, c);
+        return true;
+    }
+    return false;
 }
 
 int native_op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
-    char rest[300];
-    (void)core;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (!console_rest(text, commands[i].name, rest, sizeof rest))
-            continue;
-        commands[i].run(ctx, rest, &c);
-        return BT_OK;
-    }
-    return BT_ERR_UNSUPPORTED;
+    struct native_target *t = ctx;
+    t->selected = (unsigned)core;
+    bool known = run(t, commands, text, &c) || run(t, t->ops->commands, text, &c);
+    return known ? BT_OK : BT_ERR_UNSUPPORTED;
 }

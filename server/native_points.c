@@ -6,8 +6,6 @@
  */
 #include "server/native_internal.h"
 
-#define RAM_START 0x20000000u
-
 static bool same(const struct gdb_breakpoint *a, const struct gdb_breakpoint *b)
 {
     bool watch = a->type >= GDB_WATCHPOINT_WRITE;
@@ -22,55 +20,56 @@ static struct native_point *find(struct native_target *t, const struct gdb_break
     return NULL;
 }
 
-static enum cortex_m_point point_of(enum gdb_breakpoint_type type)
+static enum native_place place_of(enum gdb_breakpoint_type type)
 {
-    static const enum cortex_m_point points[] = {
-        [GDB_BREAKPOINT_SOFTWARE] = CORTEX_M_BREAK_SOFTWARE,
-        [GDB_BREAKPOINT_HARDWARE] = CORTEX_M_BREAK_HARDWARE,
-        [GDB_WATCHPOINT_WRITE] = CORTEX_M_WATCH_WRITE,
-        [GDB_WATCHPOINT_READ] = CORTEX_M_WATCH_READ,
-        [GDB_WATCHPOINT_ACCESS] = CORTEX_M_WATCH_ACCESS,
+    static const enum native_place places[] = {
+        [GDB_BREAKPOINT_SOFTWARE] = NATIVE_BREAK_SOFTWARE,
+        [GDB_BREAKPOINT_HARDWARE] = NATIVE_BREAK_HARDWARE,
+        [GDB_WATCHPOINT_WRITE] = NATIVE_WATCH_WRITE,
+        [GDB_WATCHPOINT_READ] = NATIVE_WATCH_READ,
+        [GDB_WATCHPOINT_ACCESS] = NATIVE_WATCH_ACCESS,
     };
-    return points[type];
+    return places[type];
 }
 
-static int place(struct native_target *t, const struct gdb_breakpoint *bp, enum cortex_m_point kind)
+static int place(struct native_target *t, const struct gdb_breakpoint *bp, enum native_place as)
 {
-    return cortex_m_insert(&t->core, kind, (uint32_t)bp->address, bp->kind);
+    return t->ops->insert(t, as, (uint32_t)bp->address, bp->kind);
 }
 
 /* A refusal that the other kind of breakpoint may not meet. */
 static bool may_try_other(const struct native_target *t, int rc)
 {
-    enum cortex_m_failure f = t->core.failure;
-    return (rc == BT_ERR_RANGE || rc == BT_ERR_UNSUPPORTED) &&
-           (f == CORTEX_M_FAIL_FULL || f == CORTEX_M_FAIL_UPPER || f == CORTEX_M_FAIL_NOT_RAM);
+    return (rc == BT_ERR_RANGE || rc == BT_ERR_UNSUPPORTED) && t->ops->refusal(t) != NATIVE_REFUSED;
 }
 
 /* In *placed as what. */
 static int place_software(struct native_target *t, const struct gdb_breakpoint *bp,
-                          enum cortex_m_point *placed)
+                          enum native_place *placed)
 {
-    bool hardware_first = bp->address < RAM_START;
-    *placed = hardware_first ? CORTEX_M_BREAK_HARDWARE : CORTEX_M_BREAK_SOFTWARE;
+    bool hardware_first = t->ops->prefers_hardware(t, (uint32_t)bp->address);
+    unsigned breakpoints, watchpoints;
+    *placed = hardware_first ? NATIVE_BREAK_HARDWARE : NATIVE_BREAK_SOFTWARE;
     int rc = place(t, bp, *placed);
     if (!may_try_other(t, rc))
         return rc;
-    bool full = t->core.failure == CORTEX_M_FAIL_FULL;
-    *placed = hardware_first ? CORTEX_M_BREAK_SOFTWARE : CORTEX_M_BREAK_HARDWARE;
+    bool full = t->ops->refusal(t) == NATIVE_REFUSED_FULL;
+    *placed = hardware_first ? NATIVE_BREAK_SOFTWARE : NATIVE_BREAK_HARDWARE;
     rc = place(t, bp, *placed);
+    t->ops->units(t, &breakpoints, &watchpoints);
     if (hardware_first && full && rc == BT_ERR_UNSUPPORTED)
         return native_refuse(t, NULL, BT_ERR_RANGE,
                              "all %u hardware breakpoints are in use, and the memory at 0x%08x "
                              "takes no others",
-                             t->core.breakpoint_count, (unsigned)bp->address);
+                             breakpoints, (unsigned)bp->address);
     return rc;
 }
 
 int native_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
 {
     struct native_target *t = ctx;
-    struct native_point p = {*bp, point_of(bp->type)};
+    struct native_point p = {*bp, place_of(bp->type)};
+    unsigned breakpoints, watchpoints;
     (void)core;
     int rc = native_ready(t);
     if (rc)
@@ -92,9 +91,8 @@ int native_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struc
         return native_refuse(t, why, rc, "%s", t->said);
     /* GDB takes "unsupported" for a type that does not exist, and tries another. */
     rc = native_result(t, rc, why);
-    return rc == BT_ERR_UNSUPPORTED && t->core.watchpoint_count + t->core.breakpoint_count > 0
-               ? BT_ERR_RANGE
-               : rc;
+    t->ops->units(t, &breakpoints, &watchpoints);
+    return rc == BT_ERR_UNSUPPORTED && breakpoints + watchpoints > 0 ? BT_ERR_RANGE : rc;
 }
 
 /* Does another of GDB's stand on the same? */
@@ -103,7 +101,7 @@ static bool shared(const struct native_target *t, const struct native_point *p)
     for (unsigned i = 0; i < t->point_count; i++) {
         const struct native_point *q = &t->points[i];
         if (q != p && q->placed == p->placed && q->asked.address == p->asked.address &&
-            (q->placed == CORTEX_M_BREAK_SOFTWARE || q->placed == CORTEX_M_BREAK_HARDWARE))
+            (q->placed == NATIVE_BREAK_SOFTWARE || q->placed == NATIVE_BREAK_HARDWARE))
             return true;
     }
     return false;
@@ -113,7 +111,7 @@ static int lift(struct native_target *t, const struct native_point *p)
 {
     if (shared(t, p))
         return BT_OK;
-    return cortex_m_remove(&t->core, p->placed, (uint32_t)p->asked.address, p->asked.kind);
+    return t->ops->remove(t, p->placed, (uint32_t)p->asked.address, p->asked.kind);
 }
 
 int native_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)

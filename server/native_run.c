@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running and halting: what a stop is called, what is told of a fault, what becomes of the trace.
- */
+/* Running and halting: what a stop is called, and what becomes of the trace. */
 #include "server/native_internal.h"
 
 #include <string.h>
 
-#define SIGNAL_ILL  4
 #define SIGNAL_SEGV 11
 
 #define PAUSE_FIRST_MS 1
@@ -13,55 +11,26 @@
 
 #define ERRORS_MAX 20 /* looks that fail in a row: the core does not come back */
 
-#define EXCEPTION_HARDFAULT   3u
-#define EXCEPTION_USAGEFAULT  6u
-#define EXCEPTION_SECUREFAULT 7u
-
 /* ---- what a stop is ---------------------------------------------------------------------------
  */
 
-static bool is_fault(unsigned exception)
-{
-    return exception >= EXCEPTION_HARDFAULT && exception <= EXCEPTION_SECUREFAULT;
-}
-
-static enum gdb_stop_kind watch_kind(enum cortex_m_point kind)
-{
-    return kind == CORTEX_M_WATCH_READ     ? GDB_STOP_RWATCH
-           : kind == CORTEX_M_WATCH_ACCESS ? GDB_STOP_AWATCH
-                                           : GDB_STOP_WATCH;
-}
-
-/* Vector catch: before the first instruction of a handler, or of the reset. */
-static void name_vector(struct native_target *t, struct gdb_stop *stop)
-{
-    if (native_load_values(t))
-        return;
-    unsigned exception = t->values[CORTEX_M_XPSR] & 0x1ff;
-    if (!is_fault(exception))
-        return;
-    stop->kind = GDB_STOP_SIGNAL;
-    stop->signal = exception == EXCEPTION_USAGEFAULT ? SIGNAL_ILL : SIGNAL_SEGV;
-}
-
-static void name_stop(struct native_target *t, const struct cortex_m_status *s,
+static void name_stop(struct native_target *t, unsigned core, const struct native_status *s,
                       struct gdb_stop *stop)
 {
-    *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP};
+    *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP, .core = (int)core};
     switch (s->reason) {
-    case CORTEX_M_REASON_BREAKPOINT:
+    case NATIVE_REASON_BREAKPOINT:
         stop->kind = native_stop_kind(t, s->pc);
         break;
-    case CORTEX_M_REASON_WATCHPOINT:
-        if (s->watch_length == 0)
-            break;
-        stop->kind = watch_kind(s->watch_kind);
+    case NATIVE_REASON_WATCHPOINT:
+        stop->kind = s->watch;
         stop->address = s->watch_address;
         break;
-    case CORTEX_M_REASON_VECTOR:
-        name_vector(t, stop);
+    case NATIVE_REASON_VECTOR:
+        t->ops->name_stop(t, core, stop);
         break;
-    case CORTEX_M_REASON_REQUEST:
+    case NATIVE_REASON_REQUEST:
+    case NATIVE_REASON_EXTERNAL:
         if (t->interrupted)
             stop->kind = GDB_STOP_INTERRUPT;
         break;
@@ -70,44 +39,101 @@ static void name_stop(struct native_target *t, const struct cortex_m_status *s,
     }
 }
 
-/* Once for each fault, not at every step through its handler. */
-static void tell_fault(struct native_target *t)
+static void tell_reason(struct native_target *t, unsigned core, const struct native_status *s)
 {
-    struct cortex_m_exception e;
-    char text[400];
-    if (native_load_values(t) || !is_fault(t->values[CORTEX_M_XPSR] & 0x1ff)) {
-        memset(t->told, 0, sizeof t->told);
-        return;
-    }
-    if (cortex_m_exception(&t->core, &e))
-        return;
-    const uint32_t now[3] = {e.number, e.cfsr, e.hfsr};
-    if (memcmp(now, t->told, sizeof now) == 0)
-        return;
-    memcpy(t->told, now, sizeof now);
-    native_say(t, "%s", cortex_m_exception_text(&e, text, sizeof text));
-}
-
-static void tell_reason(struct native_target *t, const struct cortex_m_status *s)
-{
-    if (s->reason == CORTEX_M_REASON_BKPT)
+    if (s->reason == NATIVE_REASON_BKPT)
         native_say(t, "halted at a BKPT instruction of the program itself");
-    else if (s->reason == CORTEX_M_REASON_EXTERNAL)
+    else if (s->reason == NATIVE_REASON_EXTERNAL)
         native_say(t, "halted by another debugger or another core");
-    tell_fault(t);
+    t->ops->tell(t, core, s);
 }
 
-/* The core stands: the trace comes first, so that it is complete when the stop is told. */
-static void take_halt(struct native_target *t, const struct cortex_m_status *s,
+/* All cores stand: the trace comes first, so that it is complete when the stop is told. */
+static void take_halt(struct native_target *t, unsigned core, const struct native_status *s,
                       struct gdb_stop *stop)
 {
     struct message why;
-    t->values_known = false;
+    native_forget(t);
+    t->last = core;
+    t->pending[core].there = false;
     if (native_trace_halted(&t->trace, &why))
         native_say(t, "the trace of this stretch cannot be read: %s", why.text);
-    tell_reason(t, s);
-    name_stop(t, s, stop);
+    tell_reason(t, core, s);
+    name_stop(t, core, s, stop);
     t->interrupted = false;
+}
+
+/* ---- several cores ----------------------------------------------------------------------------
+ */
+
+/* How much a stop is worth telling: what a core stopped for by itself goes before requests. */
+static unsigned weight(const struct native_status *s)
+{
+    if (s->state != NATIVE_HALTED)
+        return 0;
+    switch (s->reason) {
+    case NATIVE_REASON_NONE:
+    case NATIVE_REASON_EXTERNAL:
+        return 1;
+    case NATIVE_REASON_REQUEST:
+        return 2;
+    case NATIVE_REASON_STEP:
+        return 3;
+    default:
+        return 4;
+    }
+}
+
+/*
+ * Halts those that still run. The one to be told of goes to *core, with its status in *s: it is
+ * `first` if that has a reason of its own; the others that have one wait for their turn.
+ */
+static int halt_all(struct native_target *t, unsigned first, unsigned *core,
+                    struct native_status *s)
+{
+    struct native_status all[CONFIG_MAX_CORES];
+    int worst = BT_OK;
+    *core = first;
+    for (unsigned k = 0; k < t->core_count; k++) {
+        unsigned i = (first + k) % t->core_count;
+        all[i] = (struct native_status){.state = NATIVE_RUNNING};
+        int rc = t->ops->status(t, i, &all[i]);
+        bool runs = all[i].state != NATIVE_HALTED && all[i].state != NATIVE_OFF;
+        if (!rc && runs)
+            rc = t->ops->halt(t, i);
+        if (!rc && runs)
+            rc = t->ops->status(t, i, &all[i]);
+        worst = worst ? worst : rc;
+        if (weight(&all[i]) > weight(&all[*core]))
+            *core = i;
+    }
+    for (unsigned i = 0; i < t->core_count; i++) {
+        if (t->let_go[i])
+            t->pending[i] = (struct native_pending){weight(&all[i]) > 3, all[i]};
+        t->let_go[i] = false;
+    }
+    *s = all[*core];
+    return worst;
+}
+
+/* A core that is to run, and has stopped for a reason that nobody was told of. */
+static bool find_pending(struct native_target *t, const struct gdb_resume *resume, unsigned *core,
+                         struct native_status *s)
+{
+    for (unsigned i = 0; i < t->core_count; i++) {
+        struct native_pending p = t->pending[i];
+        if (!p.there || resume->action[i] == GDB_ACTION_NONE)
+            continue;
+        t->pending[i].there = false;
+        int rc = t->ops->status(t, i, s);
+        bool gone =
+            rc || s->state != NATIVE_HALTED || s->pc != p.status.pc ||
+            (s->reason == NATIVE_REASON_BREAKPOINT && native_stop_kind(t, s->pc) == GDB_STOP_TRAP);
+        *core = i;
+        if (!gone)
+            return true;
+    }
+    return false;
 }
 
 /* ---- while it runs ----------------------------------------------------------------------------
@@ -120,17 +146,25 @@ static void begin_run(struct native_target *t)
     t->pause = PAUSE_FIRST_MS;
 }
 
-static void end_run(struct native_target *t, const struct cortex_m_status *s)
+static void end_run(struct native_target *t, unsigned first)
 {
+    struct native_status s;
     struct gdb_stop stop;
-    take_halt(t, s, &stop);
+    unsigned core;
+    int rc = halt_all(t, first, &core, &s);
+    native_result(t, rc, NULL);
+    if (!t->running) /* the probe is gone, and that was told */
+        return;
+    take_halt(t, core, &s, &stop);
+    if (rc)
+        native_say(t, "not all cores are halted: %s", t->said);
     t->running = false;
     gdb_session_stopped(t->session, &stop);
 }
 
 void native_give_up(struct native_target *t, const char *reason)
 {
-    struct gdb_stop stop = {.kind = GDB_STOP_INTERRUPT};
+    struct gdb_stop stop = {.kind = GDB_STOP_INTERRUPT, .core = (int)t->last};
     if (!t->running)
         return;
     native_say(t, "%s", reason);
@@ -156,16 +190,16 @@ static void take_reset(struct native_target *t)
 }
 
 /* Stopped by a fault in a fault handler: nothing but a reset helps, and nobody would ever know. */
-static void take_lockup(struct native_target *t)
+static void take_lockup(struct native_target *t, unsigned core)
 {
-    struct cortex_m_status s;
+    struct native_status s;
     struct gdb_stop stop;
     native_say(t, "the core is locked up: a fault within a fault handler");
-    if (cortex_m_halt(&t->core) || cortex_m_status(&t->core, &s))
+    if (halt_all(t, core, &core, &s))
         return;
-    take_halt(t, &s, &stop);
+    take_halt(t, core, &s, &stop);
     t->running = false;
-    stop = (struct gdb_stop){.kind = GDB_STOP_SIGNAL, .signal = SIGNAL_SEGV};
+    stop = (struct gdb_stop){.kind = GDB_STOP_SIGNAL, .signal = SIGNAL_SEGV, .core = (int)core};
     gdb_session_stopped(t->session, &stop);
 }
 
@@ -176,67 +210,86 @@ static void look_failed(struct native_target *t, int rc)
         native_give_up(t, t->said);
 }
 
-void native_watch(struct native_target *t)
+/* False: the others need not be looked at any more. */
+static bool watch_core(struct native_target *t, unsigned core)
 {
-    struct cortex_m_status s;
-    struct message why;
-    native_trace_poll(&t->trace, &why); /* what is wrong is seen at the halt, too */
-    int rc = cortex_m_status(&t->core, &s);
-    t->pause = t->pause * 2 < PAUSE_MOST_MS ? t->pause * 2 : PAUSE_MOST_MS;
+    struct native_status s;
+    int rc = t->ops->status(t, core, &s);
     if (rc) {
         look_failed(t, rc);
-        return;
+        return false;
     }
     t->errors = 0;
     if (s.reset_seen)
         take_reset(t);
-    if (s.state == CORTEX_M_HALTED)
-        end_run(t, &s);
-    else if (s.state == CORTEX_M_LOCKUP)
-        take_lockup(t);
+    if (s.state == NATIVE_HALTED)
+        end_run(t, core);
+    else if (s.state == NATIVE_LOCKUP)
+        take_lockup(t, core);
+    return t->running;
+}
+
+void native_watch(struct native_target *t)
+{
+    struct message why;
+    bool go_on = true;
+    native_trace_poll(&t->trace, &why); /* what is wrong is seen at the halt, too */
+    t->pause = t->pause * 2 < PAUSE_MOST_MS ? t->pause * 2 : PAUSE_MOST_MS;
+    for (unsigned i = 0; i < t->core_count && go_on; i++)
+        go_on = !t->let_go[i] || watch_core(t, i);
 }
 
 /* ---- operations -------------------------------------------------------------------------------
  */
 
-/* A core that runs is halted: GDB can do nothing with one that does not stand. */
+/* Cores that run are halted: GDB can do nothing with one that does not stand. */
 int native_op_halt_reason(void *ctx, struct gdb_stop *stop)
 {
     struct native_target *t = ctx;
-    struct cortex_m_status s;
+    struct native_status s = {.state = NATIVE_RUNNING};
+    unsigned core;
     native_flash_abandon(&t->flash);
     int rc = native_ready(t);
     *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP};
-    if (!rc)
-        rc = cortex_m_status(&t->core, &s);
-    if (rc) {
-        native_result(t, rc, NULL);
-        return BT_OK;
+    bool ran = false;
+    for (unsigned i = 0; i < t->core_count && !rc; i++) {
+        rc = t->ops->status(t, i, &s);
+        ran |= s.state != NATIVE_HALTED && s.state != NATIVE_OFF;
     }
-    bool ran = s.state != CORTEX_M_HALTED;
-    if (ran)
-        rc = cortex_m_halt(&t->core);
     if (!rc)
-        rc = cortex_m_status(&t->core, &s);
+        rc = halt_all(t, t->last, &core, &s);
     if (native_result(t, rc, NULL))
         return BT_OK;
     if (ran || !t->halted_once)
-        take_halt(t, &s, stop);
+        take_halt(t, core, &s, stop);
     else
-        name_stop(t, &s, stop);
+        name_stop(t, core, &s, stop);
     t->halted_once = true;
     return BT_OK;
 }
 
-static int step(struct native_target *t, struct gdb_stop *stop)
+/* Those that are to run freely; the first failure ends it. */
+static int let_go(struct native_target *t, const struct gdb_resume *resume)
 {
-    struct cortex_m_status s;
-    t->values_known = false;
-    int rc = cortex_m_step(&t->core, t->mask_interrupts);
+    int rc = BT_OK;
+    for (unsigned i = 0; i < t->core_count && !rc; i++) {
+        if (resume->action[i] != GDB_ACTION_CONTINUE)
+            continue;
+        rc = t->ops->resume(t, i);
+        t->let_go[i] = true;
+    }
+    return rc;
+}
+
+static int step(struct native_target *t, unsigned core, struct gdb_stop *stop)
+{
+    struct native_status s;
+    native_forget(t);
+    int rc = t->ops->step(t, core, t->mask_interrupts);
+    int halted = halt_all(t, core, &core, &s);
+    rc = rc ? rc : halted;
     if (!rc)
-        rc = cortex_m_status(&t->core, &s);
-    if (!rc)
-        take_halt(t, &s, stop);
+        take_halt(t, core, &s, stop);
     return rc;
 }
 
@@ -244,18 +297,28 @@ int native_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
                      struct gdb_why *why)
 {
     struct native_target *t = ctx;
+    struct native_status s;
+    unsigned core;
     int rc = native_ready(t);
     if (rc)
         return native_result(t, rc, why);
     native_flash_abandon(&t->flash);
+    if (find_pending(t, resume, &core, &s)) {
+        t->last = core;
+        name_stop(t, core, &s, stop);
+        return BT_OK;
+    }
     begin_trace(t);
     t->interrupted = false;
-    if (resume->step)
-        return native_result(t, step(t, stop), why);
-    t->values_known = false;
-    rc = cortex_m_resume(&t->core);
-    if (rc)
-        return native_result(t, rc, why);
+    native_forget(t);
+    rc = let_go(t, resume);
+    if (!rc && resume->step)
+        return native_result(t, step(t, (unsigned)resume->core, stop), why);
+    if (rc) {
+        native_result(t, rc, why);
+        halt_all(t, t->last, &core, &s);
+        return rc;
+    }
     begin_run(t);
     return GDB_PENDING;
 }
@@ -263,19 +326,15 @@ int native_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
 void native_op_interrupt(void *ctx)
 {
     struct native_target *t = ctx;
-    struct cortex_m_status s;
     if (!t->running)
         return;
     t->interrupted = true;
-    int rc = cortex_m_halt(&t->core);
-    if (!rc)
-        rc = cortex_m_status(&t->core, &s);
-    if (!rc && s.state == CORTEX_M_HALTED) {
-        end_run(t, &s);
+    int rc = t->ops->halt(t, t->last);
+    if (!rc) {
+        end_run(t, t->last);
         return;
     }
-    if (rc)
-        native_result(t, rc, NULL);
+    native_result(t, rc, NULL);
     native_give_up(t, t->said);
 }
 

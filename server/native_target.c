@@ -10,9 +10,6 @@
 #define IDLE_US     1000000u
 #define SHORTEST_US 250000u /* between looks for a probe: questions come in bursts */
 
-#define IDLE_CLOCKS   8
-#define DEFAULT_CATCH CORTEX_M_CATCH_HARDFAULT
-
 static uint64_t now_us(void)
 {
     return probe_link_clock.now_us(probe_link_clock.user);
@@ -26,7 +23,7 @@ const char *native_describe(const struct native_target *t, char *text, size_t si
     if (t->gone || probe_link_is_gone(&t->link))
         snprintf(text, size, "the probe does not answer: is it unplugged?");
     else
-        cortex_m_describe(&t->core, text, size);
+        t->ops->describe(t, text, size);
     return text;
 }
 
@@ -64,20 +61,16 @@ static void lose(struct native_target *t)
         return;
     t->gone = true;
     t->looked = now_us();
-    t->values_known = false;
+    native_forget(t);
     fprintf(stderr, "btraced: the probe does not answer any more; it is looked for\n");
     native_give_up(t, "the probe does not answer: is it unplugged? The session goes on when it is "
                       "back");
 }
 
-/* The core is halted, as GDB takes it to be; what the trace units do is not known. */
+/* The cores are halted, as GDB takes them to be; what the trace units do is not known. */
 static int take_back(struct native_target *t)
 {
-    int rc = cortex_m_attach(&t->core);
-    if (!rc)
-        rc = cortex_m_halt(&t->core);
-    if (!rc)
-        rc = cortex_m_vector_catch(&t->core, t->caught);
+    int rc = t->ops->take_back(t);
     if (!rc)
         native_trace_reset(&t->trace);
     return rc;
@@ -98,7 +91,7 @@ static int look_for_probe(struct native_target *t)
     t->looked = now_us();
     if (rc)
         return BT_ERR_IO;
-    t->values_known = false;
+    native_forget(t);
     t->resets++;
     fprintf(stderr, "btraced: the probe is back, the core is halted\n");
     if (t->moved)
@@ -126,33 +119,38 @@ int native_result(struct native_target *t, int rc, struct gdb_why *why)
 /* ---- what goes on without questions -----------------------------------------------------------
  */
 
+void native_forget(struct native_target *t)
+{
+    t->ops->forget(t);
+}
+
 int native_reset(struct native_target *t)
 {
-    enum cortex_m_reset_kind kind =
-        t->config->probe.connect_under_reset ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
-    t->values_known = false;
-    memset(t->told, 0, sizeof t->told);
-    int rc = cortex_m_reset(&t->core, kind, true);
+    native_forget(t);
+    memset(t->pending, 0, sizeof t->pending);
+    int rc = t->ops->reset(t);
+    if (rc == BT_ERR_UNSUPPORTED)
+        return rc;
     t->resets++;
     native_trace_reset(&t->trace);
     return rc;
 }
 
 /* A core that GDB takes for halted: somebody may have reset it, or let it run. */
-static void look_at_halted(struct native_target *t)
+static void look_at_halted(struct native_target *t, unsigned core)
 {
-    struct cortex_m_status s;
-    int rc = cortex_m_status(&t->core, &s);
-    t->looked = now_us();
-    if (rc || (s.state == CORTEX_M_HALTED && !s.reset_seen)) {
+    struct native_status s;
+    int rc = t->ops->status(t, core, &s);
+    bool off = s.state == NATIVE_OFF; /* it never ran, or a power-down is seen behind its end */
+    if (rc || (s.state == NATIVE_HALTED && !s.reset_seen) || off) {
         native_result(t, rc, NULL);
         return;
     }
     fprintf(stderr, "btraced: the core was %s behind GDB's back; it is halted\n",
             s.reset_seen ? "reset" : "resumed");
-    if (native_result(t, cortex_m_halt(&t->core), NULL))
+    if (native_result(t, t->ops->halt(t, core), NULL))
         return;
-    t->values_known = false;
+    native_forget(t);
     if (s.reset_seen) {
         t->resets++;
         native_trace_reset(&t->trace);
@@ -172,8 +170,9 @@ void native_target_tick(struct native_target *t)
             look_for_probe(t);
     } else {
         native_trace_poll(&t->trace, &why); /* what is wrong is seen at the next halt, too */
-        if (idle && t->halted_once)
-            look_at_halted(t);
+        for (unsigned i = 0; idle && t->halted_once && !t->gone && i < t->core_count; i++)
+            look_at_halted(t, i);
+        t->looked = idle ? now_us() : t->looked;
     }
 }
 
@@ -187,34 +186,10 @@ unsigned native_target_pause(const struct native_target *t)
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
-/* As the link was made: the port sleeps again behind some resets. */
-static void set_wake(struct native_target *t)
+const struct native_core_ops *native_ops_of(const struct config *config)
 {
-    const struct config_probe *p = &t->config->probe;
-    t->wake = (struct adiv5_connect_options){
-        .wire = (enum debug_wire)p->wire,
-        .clock_hz = p->clock,
-        .idle_clocks = IDLE_CLOCKS,
-        .ir_lengths = p->jtag_chain.ir_lengths,
-        .chain_count = p->jtag_chain.count,
-        .chain_dap = p->jtag_device,
-    };
-}
-
-static int open_core(struct native_target *t, struct message *why)
-{
-    char text[200];
-    cortex_m_init(&t->core, &t->link.ap);
-    set_wake(t);
-    t->core.reconnect = &t->wake;
-    int rc = cortex_m_attach(&t->core);
-    t->caught = DEFAULT_CATCH;
-    if (!rc)
-        rc = cortex_m_vector_catch(&t->core, t->caught);
-    if (rc)
-        message_set(why, "%s: no core to debug: %s", t->config->path,
-                    cortex_m_describe(&t->core, text, sizeof text));
-    return rc;
+    (void)config;
+    return &native_m_ops;
 }
 
 int native_target_open(struct native_target *t, struct config *config,
@@ -222,15 +197,16 @@ int native_target_open(struct native_target *t, struct config *config,
 {
     memset(t, 0, sizeof *t);
     t->config = config;
+    t->ops = native_ops_of(config);
+    t->core_count = config->core_count;
     t->mask_interrupts = true; /* `next` is to come to the next line, whatever is pending */
     int rc = probe_link_open(&t->link, config, why);
     if (!rc)
-        rc = open_core(t, why);
-    if (!rc)
-        rc = native_flash_open(&t->flash, config, &t->core, why);
+        rc = t->ops->open(t, why);
     if (!rc)
         rc = native_trace_open(&t->trace, &t->link, config, sink, why);
-    native_describe_registers(t);
+    if (!rc)
+        t->ops->describe_registers(t);
     return rc;
 }
 
@@ -238,10 +214,7 @@ void native_target_close(struct native_target *t)
 {
     if (t->link.is_open && !t->gone) {
         native_remove_points(t);
-        if (t->config->probe.at_exit == CONFIG_EXIT_RUN)
-            cortex_m_detach(&t->core, t->config->sink == CONFIG_SINK_TPIU);
-        else
-            cortex_m_vector_catch(&t->core, 0);
+        t->ops->close(t, t->config->probe.at_exit == CONFIG_EXIT_RUN);
     }
     native_trace_close(&t->trace);
     native_flash_close(&t->flash);
@@ -253,28 +226,26 @@ void native_target_close(struct native_target *t)
 
 static int op_core_count(void *ctx)
 {
-    (void)ctx;
-    return 1;
+    return (int)((const struct native_target *)ctx)->core_count;
 }
 
 static int op_core_info(void *ctx, int core, struct gdb_core *info)
 {
     const struct native_target *t = ctx;
-    (void)core;
-    *info = (struct gdb_core){.name = t->core.name, .profile = GDB_PROFILE_M};
+    *info = (struct gdb_core){.name = t->ops->name(t, (unsigned)core), .profile = t->ops->profile};
     return BT_OK;
 }
 
 static int op_core_status(void *ctx, int core, char *text, size_t size)
 {
     struct native_target *t = ctx;
-    (void)core;
+    text[0] = '\0';
     if (t->gone)
         snprintf(text, size, "the probe does not answer");
-    else if (t->running)
+    else if (t->running && t->let_go[core])
         snprintf(text, size, "running");
-    else if (native_load_values(t) == BT_OK)
-        cortex_m_exception_name(t->values[CORTEX_M_XPSR] & 0x1ff, text, size);
+    else
+        t->ops->mode(t, (unsigned)core, text, size);
     return BT_OK;
 }
 

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A Cortex-M behind a probe of ours as the target of a GDB session: run control, registers,
- * memory, breakpoints, flash, reset. Everything here belongs to one thread, which may wait for USB.
+ * Cores behind a probe of ours as the target of a GDB session: run control, registers, memory,
+ * breakpoints, flash, reset. Everything here belongs to one thread, which may wait for USB. What
+ * differs between Cortex-M and ARMv7-A is behind native_core.h.
+ *
+ * All cores stand, or those run that GDB has let go; when one of them stops all are halted. What
+ * another one had stopped for by then is told as soon as GDB lets it go again.
  *
  * A probe that is pulled makes every question an error, and ends what runs; it is looked for again
- * at the next question, and once a second. Then the core is halted, and what was set is set again.
+ * at the next question, and once a second. Then the cores are halted, and what was set is set
+ * again.
  */
 #ifndef SERVER_NATIVE_TARGET_H
 #define SERVER_NATIVE_TARGET_H
 
-#include "drivers/cortex_m.h"
 #include "drivers/trace_stream.h"
 #include "protocol/gdb_session.h"
-#include "server/console.h"
+#include "server/native_core.h"
 #include "server/native_flash.h"
+#include "server/native_m.h"
 #include "server/native_trace.h"
 #include "server/probe_link.h"
 
@@ -24,20 +29,21 @@
 /* One of GDB's, and as what it was placed. */
 struct native_point {
     struct gdb_breakpoint asked;
-    enum cortex_m_point placed;
+    enum native_place placed;
 };
 
-/* Where the value of a further register comes from. */
-struct native_register {
-    unsigned first; /* enum cortex_m_register */
-    bool pair;      /* with the next one above it: d0 is s0 and s1 */
+/* What a core stopped for while another one was told of. */
+struct native_pending {
+    bool there;
+    struct native_status status;
 };
 
 struct native_target {
     const struct config *config;
     struct probe_link link;
-    struct cortex_m core;
-    struct adiv5_connect_options wake; /* what the core's port is woken up with, behind a reset */
+    const struct native_core_ops *ops;
+    struct native_m m; /* of a Cortex-M */
+    unsigned core_count;
     struct native_flash flash;
     struct native_trace trace;
     struct gdb_session *session;
@@ -45,29 +51,29 @@ struct native_target {
     void (*moved)(void *ctx);
     void *ctx;
     _Atomic unsigned resets;
-    struct native_register extra[GDB_EXTRA_MAX];
     struct gdb_register described[GDB_EXTRA_MAX];
     unsigned extra_count;
     struct native_point points[NATIVE_POINTS];
     unsigned point_count;
-    uint32_t values[CORTEX_M_REGISTERS]; /* of this halt, if values_known */
-    bool values_known;
-    bool running;         /* the core, as far as the session knows */
+    bool running; /* some core, as far as the session knows */
+    bool let_go[CONFIG_MAX_CORES];
+    struct native_pending pending[CONFIG_MAX_CORES];
+    unsigned last;        /* the core that was told of last */
+    unsigned selected;    /* the one that a `monitor` command is about */
     bool interrupted;     /* a halt was asked for */
     bool halted_once;     /* since it was opened: the first halt is ours */
     bool gone;            /* the probe; is_open of the link tells of the moment */
     bool mask_interrupts; /* single steps enter no handler */
-    unsigned errors;      /* looks at the running core that failed in a row */
-    uint64_t looked;      /* at the core, or for the probe: microseconds */
-    unsigned pause;       /* ms to the next look at a core that runs */
-    uint32_t caught;      /* CORTEX_M_CATCH_* */
-    uint32_t told[3];     /* the exception that was told of last: number, CFSR, HFSR */
+    unsigned errors;      /* looks at running cores that failed in a row */
+    uint64_t looked;      /* at the cores, or for the probe: microseconds */
+    unsigned pause;       /* ms to the next look at cores that run */
     char said[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
 };
 
 /*
- * Opens the probe, the core and its trace units, which complete `config`; the core is neither
- * halted nor reset, but as the board file says (connect_under_reset). `config` must outlive the
+ * Opens the probe, the cores and their trace units, which complete `config`; a Cortex-M is neither
+ * halted nor reset, but as the board file says (connect_under_reset); other cores are halted for a
+ * moment. `config` must outlive the
  * target; `sink` is copied, and gets bytes in the thread that calls, from the first resume or halt
  * on. Returns 0, or a bt_error with *why filled: what is wrong and what to do. Close in all cases.
  */
@@ -92,7 +98,7 @@ unsigned native_target_pause(const struct native_target *t);
 /* Lines for the first screen: probe, wire, core, state. */
 void native_target_screen(struct native_target *t, gdb_print_fn print, void *to);
 
-/* Lines on the `monitor` commands that only this target has. */
-void native_target_help(gdb_print_fn print, void *to);
+/* Lines on the `monitor` commands that only such a target has. */
+void native_target_help(const struct config *config, gdb_print_fn print, void *to);
 
 #endif
