@@ -186,6 +186,9 @@ int cortex_a_step(struct cortex_a *core, bool mask_interrupts);
 /* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
 int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc);
 
+/* Halt at the vector of the reset, where the debug registers outlive that. */
+int cortex_a_catch_reset(struct cortex_a *core, bool on);
+
 /*
  * Cores that halt each other: what enters debug state pulls channel `channel` (0 to 3), which halts
  * those that are in it. Needs core->cti. The trigger numbers are those of the Cortex-A manuals.
@@ -204,7 +207,8 @@ int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 int cortex_a_write_register(struct cortex_a *core, unsigned reg, uint32_t value);
 
 /* BT_ERR_UNSUPPORTED: there is none, or the program has not switched it on. */
-int cortex_a_read_double(struct cortex_a *core, unsigned number, uint64_t *value);
+/* d0 to d`count - 1`. */
+int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count);
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value);
 int cortex_a_read_fpscr(struct cortex_a *core, uint32_t *value);
 int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value);

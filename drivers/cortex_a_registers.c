@@ -233,22 +233,27 @@ static uint32_t double_bits(unsigned number)
     return (number & 15) | (number >> 4) << 5;
 }
 
-int cortex_a_read_double(struct cortex_a *core, unsigned number, uint64_t *value)
+int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count)
 {
-    struct cortex_a_sequence s = {.count = 0};
     int rc = cortex_a_need_halt(core);
-    *value = 0;
-    if (rc != 0 || number > 31)
-        return rc != 0 ? rc : BT_ERR_INVAL;
+    if (rc == 0 && count > 32)
+        rc = BT_ERR_INVAL;
     core->dirty |= R(0) | R(1);
-    cortex_a_execute(&s, A_READ_DOUBLE | double_bits(number));
-    cortex_a_execute(&s, A_TAKE(0));
-    unsigned low = cortex_a_take(&s);
-    cortex_a_execute(&s, A_TAKE(1));
-    unsigned high = cortex_a_take(&s);
-    rc = cortex_a_play(core, &s, false);
-    if (rc == 0)
-        *value = (uint64_t)s.list[high].value << 32 | s.list[low].value;
+    for (unsigned done = 0; done < count && rc == 0;) {
+        struct cortex_a_sequence s = {.count = 0};
+        unsigned at[MEM_AP_BANKED / 8 + 1] = {0}, n = 0;
+        for (; cortex_a_room(&s) >= 8 && done + n < count; n++) {
+            cortex_a_execute(&s, A_READ_DOUBLE | double_bits(done + n));
+            cortex_a_execute(&s, A_TAKE(0));
+            at[n] = cortex_a_take(&s);
+            cortex_a_execute(&s, A_TAKE(1));
+            cortex_a_take(&s); /* three behind the lower half */
+        }
+        rc = cortex_a_play(core, &s, false);
+        for (unsigned k = 0; k < n && rc == 0; k++)
+            values[done + k] = (uint64_t)s.list[at[k] + 3].value << 32 | s.list[at[k]].value;
+        done += n;
+    }
     return rc;
 }
 

@@ -345,3 +345,8 @@ int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)
     *pc = (sample & ~(thumb ? 1u : 3u)) - (thumb ? 4 : 8);
     return 0;
 }
+
+int cortex_a_catch_reset(struct cortex_a *core, bool on)
+{
+    return cortex_a_poke(core, DBG_VCR, on ? 1 : 0);
+}

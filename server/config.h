@@ -7,12 +7,10 @@
  *   [board]    name, description
  *   [target]   connect, command, reset
  *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
- *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel, layout, ntrst,
- *              nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
- *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
- *              swo_rate, trace_clock, tpiu_width
- *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
- *   [history]  memory, checkpoint
+ *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
+ * layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling [trace]    listen
+ * or connect, control, format, buffer, ring, drain_ms, backpressure, sink, swo_rate, trace_clock,
+ * tpiu_width [coresight] rom, etb, tmc, tpiu, funnel, replicator [history]  memory, checkpoint
  *   [gdb]      listen, unix_mode, unix_owner
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
@@ -31,6 +29,8 @@
 #include "drivers/ftdi.h"
 #include "drivers/snapshot.h"
 #include "server/recording.h"
+
+#include <string.h>
 
 #define CONFIG_MAX_CORES  16
 #define CONFIG_MAX_SETUP  256
@@ -99,9 +99,9 @@ struct config_probe {
     char type[32];    /* of server/probe_table.h; "": no probe */
     char serial[128]; /* "": any */
     struct config_usb_id usb;
-    unsigned wire;  /* enum debug_wire */
-    unsigned clock; /* Hz */
-    unsigned ap;    /* number of the MEM-AP */
+    unsigned wire;      /* enum debug_wire */
+    unsigned clock;     /* Hz */
+    unsigned ap;        /* number of the MEM-AP */
     unsigned memory_ap; /* of the system's memory, beside an A core's debug bus; CONFIG_NO_AP */
     bool connect_under_reset;
     unsigned at_exit; /* enum config_at_exit */
@@ -236,6 +236,12 @@ static inline bool config_has_probe(const struct config *config)
 static inline bool config_programs_trace(const struct config *config)
 {
     return config->sink > CONFIG_SINK_NONE;
+}
+
+/* Is this core an ARMv7-A, by its name? */
+static inline bool config_is_a_profile(const struct config_core *core)
+{
+    return strncmp(core->type, "Cortex-A", 8) == 0;
 }
 
 /* Sets a register of a core's trace unit, as read from the hardware. 0 or BT_ERR_NOMEM. */

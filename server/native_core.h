@@ -129,5 +129,6 @@ struct native_core_ops {
 };
 
 extern const struct native_core_ops native_m_ops;
+extern const struct native_core_ops native_a_ops;
 
 #endif

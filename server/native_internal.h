@@ -87,4 +87,15 @@ void native_m_say_cores(const struct native_target *t, const struct console *c);
 void native_m_say_state(struct native_target *t, const struct console *c);
 extern const struct native_command native_m_commands[];
 
+/* ---- native_a.c and its neighbours */
+#define NATIVE_A_CHANNEL 2u /* of the cross triggers; 0 and 1 are others' habit */
+int native_a_open(struct native_target *t, struct message *why);
+void native_a_close(struct native_target *t, bool run);
+int native_a_take_back(struct native_target *t);
+int native_a_reset(struct native_target *t);
+void native_a_tell(struct native_target *t, unsigned core, const struct native_status *s);
+void native_a_say_cores(const struct native_target *t, const struct console *c);
+void native_a_say_state(struct native_target *t, const struct console *c);
+extern const struct native_command native_a_commands[];
+
 #endif

@@ -188,8 +188,7 @@ unsigned native_target_pause(const struct native_target *t)
 
 const struct native_core_ops *native_ops_of(const struct config *config)
 {
-    (void)config;
-    return &native_m_ops;
+    return config_is_a_profile(&config->cores[0]) ? &native_a_ops : &native_m_ops;
 }
 
 int native_target_open(struct native_target *t, struct config *config,

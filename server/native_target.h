@@ -16,6 +16,7 @@
 
 #include "drivers/trace_stream.h"
 #include "protocol/gdb_session.h"
+#include "server/native_a.h"
 #include "server/native_core.h"
 #include "server/native_flash.h"
 #include "server/native_m.h"
@@ -43,6 +44,7 @@ struct native_target {
     struct probe_link link;
     const struct native_core_ops *ops;
     struct native_m m; /* of a Cortex-M */
+    struct native_a a; /* of ARMv7-A cores */
     unsigned core_count;
     struct native_flash flash;
     struct native_trace trace;
