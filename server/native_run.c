@@ -91,12 +91,11 @@ static unsigned weight(const struct native_status *s)
 static int halt_all(struct native_target *t, unsigned first, unsigned *core,
                     struct native_status *s)
 {
-    struct native_status all[CONFIG_MAX_CORES];
+    struct native_status all[CONFIG_MAX_CORES] = {{.state = NATIVE_RUNNING}};
     int worst = BT_OK;
     *core = first;
     for (unsigned k = 0; k < t->core_count; k++) {
         unsigned i = (first + k) % t->core_count;
-        all[i] = (struct native_status){.state = NATIVE_RUNNING};
         int rc = t->ops->status(t, i, &all[i]);
         bool runs = all[i].state != NATIVE_HALTED && all[i].state != NATIVE_OFF;
         if (!rc && runs)
