@@ -5,9 +5,6 @@
 
 #include <stdlib.h>
 
-/* Each pass finds what the one before made possible; chains of more are rare. */
-#define ROUNDS_MAX 256
-
 #define STATUS_OFFSET  28u /* of the xPSR in an exception frame */
 #define STATUS_T       (1u << 24)
 #define STATUS_ALIGNED (1u << 9)
@@ -52,62 +49,7 @@ static int check(const struct recover_window *w)
     return 0;
 }
 
-static void settle(struct recover *r)
-{
-    rules_run(&r->rules);
-    for (unsigned i = 0; i < ROUNDS_MAX && !r->rules.nomem; i++) {
-        r->rounds++;
-        if (!recover_memory_round(r))
-            break;
-    }
-}
-
-/* A call that is seen not to keep a register is not believed for the others either. */
-static bool contradicted(const struct recover *r, const struct recover_pair *p)
-{
-    for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++) {
-        const struct recover_value *x = &r->rules.values[p->before[reg]];
-        const struct recover_value *y = &r->rules.values[p->after[reg]];
-        if (p->kept >> reg & 1 && x->how && y->how && x->number != y->number)
-            return true;
-    }
-    return false;
-}
-
-static void keep(struct recover *r, const struct recover_pair *p, unsigned reg)
-{
-    if (p->kept >> reg & 1)
-        rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, RECOVER_CALL);
-}
-
-/* An exception in the mode that it goes to has overwritten LR: nobody can give it back. */
-static bool keeps_lr(const struct recover *r, const struct recover_pair *p)
-{
-    const struct recover_value *mode = &r->rules.values[p->before[RECOVER_MODE]];
-    return !p->mode || (mode->how && mode->number != p->mode);
-}
-
-static void infer(struct recover *r, bool align, bool keep_saved)
-{
-    r->rules.inferring = true;
-    r->keep_saved = keep_saved;
-    if (align)
-        rules_align_frames(&r->rules);
-    for (size_t i = r->pair_count; i-- > 0;) {
-        const struct recover_pair *p = &r->pairs[i];
-        if (contradicted(r, p))
-            continue;
-        keep(r, p, RECOVER_MODE);
-        rules_run(&r->rules);
-        for (unsigned reg = 0; reg < RECOVER_MODE; reg++)
-            if (reg != 14 || keeps_lr(r, p))
-                keep(r, p, reg);
-        rules_run(&r->rules);
-    }
-    settle(r);
-}
-
-int recover_new(struct recover **out, const struct recover_window *window)
+int recover_begin(struct recover **out, const struct recover_window *window)
 {
     *out = NULL;
     int error = check(window);
@@ -122,21 +64,27 @@ int recover_new(struct recover **out, const struct recover_window *window)
     r->read = window->read;
     r->context = window->context;
     r->big_endian = window->big_endian;
-    error = recover_build(r, window);
-    if (!error) {
-        settle(r);
-        recover_memory_keep(r);
-        bool align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;
-        if (r->pair_count || window->infer)
-            infer(r, align, window->infer & RECOVER_INFER_ABI);
-        recover_memory_finish(r);
-    }
-    if (error || r->rules.nomem) {
+    r->infer = window->infer;
+    r->align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;
+    error = recover_build_begin(r, window);
+    if (error)
         recover_free(r);
-        return error ? error : BT_ERR_NOMEM;
+    else
+        *out = r;
+    return error;
+}
+
+int recover_new(struct recover **out, const struct recover_window *window)
+{
+    bool done;
+    int error = recover_begin(out, window);
+    if (!error)
+        error = recover_work(*out, SIZE_MAX, &done);
+    if (error) {
+        recover_free(*out);
+        *out = NULL;
     }
-    *out = r;
-    return 0;
+    return error;
 }
 
 void recover_free(struct recover *r)
@@ -144,6 +92,8 @@ void recover_free(struct recover *r)
     if (!r)
         return;
     rules_release(&r->rules);
+    free(r->build);
+    free(r->sort.other);
     for (unsigned i = 0; i < RECOVER_STATE_REGS; i++)
         free(r->defs[i].at);
     free(r->memory.accesses);
@@ -189,6 +139,21 @@ bool recover_register(const struct recover *r, size_t position, unsigned reg,
 {
     uint32_t id = position <= r->count && reg < RECOVER_REGS ? value_at(r, position, reg) : 0;
     return answer_of(r, id, answer);
+}
+
+bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high)
+{
+    const struct recover_defs *d = &r->defs[reg < RECOVER_REGS ? reg : 0];
+    bool any = false;
+    for (size_t i = 0; i < d->count && reg < RECOVER_REGS; i++) {
+        const struct recover_value *v = &r->rules.values[d->at[i].value];
+        if (!d->at[i].value || !v->how)
+            continue;
+        *low = any && *low < v->number ? *low : v->number;
+        *high = any && *high > v->number ? *high : v->number;
+        any = true;
+    }
+    return any;
 }
 
 uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask, uint32_t *inferred)

@@ -109,11 +109,22 @@ struct recover; /* private */
  * empty or unordered), BT_ERR_UNSUPPORTED (instruction set), BT_ERR_NOMEM.
  */
 int recover_new(struct recover **out, const struct recover_window *window);
+
+/*
+ * The same in slices, with the same result. The window is borrowed until *done. Questions are
+ * allowed only then. recover_begin() returns as recover_new(); recover_work() 0 or BT_ERR_NOMEM,
+ * after which only recover_free() is left. A unit of `budget` takes some 50 ns.
+ */
+int recover_begin(struct recover **out, const struct recover_window *window);
+int recover_work(struct recover *r, size_t budget, bool *done);
 void recover_free(struct recover *r);
 
 /* Register 0..14 at a position. False if unknown or out of range; *answer is always set. */
 bool recover_register(const struct recover *r, size_t position, unsigned reg,
                       struct recover_answer *answer);
+
+/* Least and greatest known value of a register in the window; false if none is known. */
+bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high);
 
 /*
  * Condition flags at a position, in bits 31..28; `mask` has the bits that are known, `inferred`

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define INSN_UNITS 4 /* of a budget */
+
 static void define(struct build *b, unsigned reg, uint32_t value)
 {
     struct recover_defs *d = &b->r->defs[reg];
@@ -310,11 +312,12 @@ static void halted(struct build *b)
     rules_learn(&b->r->rules, b->cur[EFFECT_V], w->final_cpsr >> 28 & 1, RECOVER_HALTED);
 }
 
-int recover_build(struct recover *r, const struct recover_window *w)
+int recover_build_begin(struct recover *r, const struct recover_window *w)
 {
     struct build *b = calloc(1, sizeof *b);
     if (!b)
         return BT_ERR_NOMEM;
+    r->build = b;
     b->r = r;
     b->w = w;
     b->it = BUILD_IT_UNKNOWN;
@@ -324,12 +327,22 @@ int recover_build(struct recover *r, const struct recover_window *w)
     build_m_lost(b);
     build_clobber(b, EFFECT_ALL_REGS);
     build_a_lost(b);
-    for (b->step = 0; b->step < r->count && !r->rules.nomem; b->step++) {
+    return r->rules.nomem ? BT_ERR_NOMEM : 0;
+}
+
+bool recover_build_some(struct recover *r, size_t *budget)
+{
+    struct build *b = r->build;
+    for (; b->step < r->count && *budget && !r->rules.nomem; b->step++) {
         build_events(b);
         instruction(b);
+        *budget -= *budget < INSN_UNITS ? *budget : INSN_UNITS;
     }
+    if (b->step < r->count)
+        return false;
     build_events(b);
     halted(b);
     free(b);
-    return r->rules.nomem ? BT_ERR_NOMEM : 0;
+    r->build = NULL;
+    return true;
 }

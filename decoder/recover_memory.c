@@ -240,18 +240,29 @@ static void visit(struct recover *r, struct recover_access *a)
     }
 }
 
-bool recover_memory_round(struct recover *r)
+void recover_memory_begin(struct recover *r)
 {
     struct recover_memory_state *m = &r->memory;
-    size_t rules = r->rules.rule_count;
+    r->rules_before = r->rules.rule_count;
     m->round++;
     m->record_count = 0;
     m->clobber_count = 0;
     m->hard_epoch = m->stack_epoch = 0;
-    for (size_t i = 0; i < m->access_count && !r->rules.nomem; i++)
-        visit(r, &m->accesses[i]);
-    for (size_t i = 0; i < m->cell_max && !r->rules.nomem; i++) {
-        struct recover_cell *c = &m->cells[i];
+}
+
+bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget)
+{
+    struct recover_memory_state *m = &r->memory;
+    for (; *at < m->access_count && *budget && !r->rules.nomem; ++*at, --*budget)
+        visit(r, &m->accesses[*at]);
+    return *at == m->access_count;
+}
+
+bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget)
+{
+    struct recover_memory_state *m = &r->memory;
+    for (; *at < m->cell_max && *budget && !r->rules.nomem; ++*at, --*budget) {
+        struct recover_cell *c = &m->cells[*at];
         if (!c->used || c->round != m->round)
             continue;
         refresh(r, c);
@@ -259,29 +270,16 @@ bool recover_memory_round(struct recover *r)
         if (c->kind == RECOVER_MEMORY_RAM && c->version)
             rules_learn(&r->rules, c->version, c->present, RECOVER_PRESENT);
     }
-    bool changed = r->rules.rule_count != rules || r->rules.work_count;
-    rules_run(&r->rules);
-    return changed;
+    return *at == m->cell_max;
 }
 
-static int by_address(const void *a, const void *b)
+bool recover_memory_changed(const struct recover *r)
 {
-    const struct recover_record *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return x->from < y->from ? -1 : x->from > y->from;
-}
-
-void recover_memory_finish(struct recover *r)
-{
-    struct recover_memory_state *m = &r->memory;
-    if (m->record_count)
-        qsort(m->records, m->record_count, sizeof *m->records, by_address);
+    return r->rules.rule_count != r->rules_before || r->rules.work_count;
 }
 
 void recover_memory_keep(struct recover *r)
 {
-    recover_memory_finish(r);
     r->proved = (struct recover_memory_state){.records = r->memory.records,
                                               .record_count = r->memory.record_count,
                                               .record_max = r->memory.record_max,

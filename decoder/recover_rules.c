@@ -294,9 +294,9 @@ void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
                          .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
 }
 
-void rules_run(struct recover_rules *r)
+bool rules_run_some(struct recover_rules *r, size_t *budget)
 {
-    while (r->work_count) {
+    for (; r->work_count && *budget; --*budget) {
         uint32_t value = r->work[--r->work_count];
         uint32_t use = r->values[value].uses;
         while (use) {
@@ -305,4 +305,11 @@ void rules_run(struct recover_rules *r)
             use = next;
         }
     }
+    return !r->work_count;
+}
+
+void rules_run(struct recover_rules *r)
+{
+    size_t budget = SIZE_MAX;
+    rules_run_some(r, &budget);
 }

@@ -96,8 +96,10 @@ void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
 /* From now on frames of exceptions are assumed to be aligned to 8 bytes. */
 void rules_align_frames(struct recover_rules *r);
 
-/* Passes on until nothing changes. */
+/* Passes on until nothing changes; until then, or for as many values as the budget has (true:
+ * done). */
 void rules_run(struct recover_rules *r);
+bool rules_run_some(struct recover_rules *r, size_t *budget);
 
 static inline bool rules_known(const struct recover_rules *r, uint32_t value)
 {

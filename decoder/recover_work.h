@@ -103,6 +103,27 @@ struct recover_pair {
     uint32_t after[RECOVER_STATE_REGS];
 };
 
+/* In the order of the work; from RECOVER_PAIR it goes back to RECOVER_RULES, once. */
+enum recover_stage {
+    RECOVER_BUILD, /* instructions and events become rules */
+    RECOVER_RULES,
+    RECOVER_ACCESSES, /* a pass over the accesses to memory, then over the words */
+    RECOVER_CELLS,
+    RECOVER_PASSED, /* what the pass has found is passed on */
+    RECOVER_SORT,
+    RECOVER_PAIR, /* assumptions: for each call the mode first, then registers */
+    RECOVER_PAIR_MODE,
+    RECOVER_DONE
+};
+
+struct recover_sort {
+    struct recover_record *other; /* where runs are merged to */
+    size_t width;                 /* of a sorted run; 0: none yet */
+    size_t at;
+};
+
+struct build; /* recover_build.h */
+
 struct recover {
     struct recover_rules rules;
     struct recover_defs defs[RECOVER_STATE_REGS];
@@ -116,6 +137,16 @@ struct recover {
     void *context;
     size_t count;
     unsigned rounds;
+    enum recover_stage stage;
+    size_t at;           /* how far the stage is */
+    size_t pair;         /* those from here on are done */
+    size_t rules_before; /* the pass over memory */
+    unsigned passes;     /* since the last assumption */
+    struct build *build; /* until all instructions are rules */
+    struct recover_sort sort;
+    uint32_t infer;
+    bool changed; /* the pass has found something */
+    bool align;   /* assume that frames are aligned */
     bool big_endian;
     bool keep_saved; /* assumed: no store to an unknown address hits a saved register */
 };
@@ -123,14 +154,26 @@ struct recover {
 /* Grows an array to hold one more; sets rules.nomem when that fails. */
 bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size);
 
-/* recover_build.c: all instructions and events become rules and accesses. 0 or negative. */
-int recover_build(struct recover *r, const struct recover_window *w);
+/*
+ * recover_build.c: all instructions and events become rules and accesses. 0 or BT_ERR_NOMEM; then
+ * true when the last of them has.
+ */
+int recover_build_begin(struct recover *r, const struct recover_window *w);
+bool recover_build_some(struct recover *r, size_t *budget);
 
-/* recover_memory.c: one pass over the accesses; false when it found nothing new. */
-bool recover_memory_round(struct recover *r);
-void recover_memory_finish(struct recover *r);
+/*
+ * recover_memory.c: one pass over the accesses, which begins, goes over accesses and over words
+ * (true: done; *at is 0 first), and has changed something. What it learnt is to be passed on then.
+ */
+void recover_memory_begin(struct recover *r);
+bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget);
+bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget);
+bool recover_memory_changed(const struct recover *r);
 
-/* Keeps what is proved so far in r->proved; `memory` goes on. */
+/* recover_sort.c: brings the records in order; true when they are. */
+bool recover_sort_some(struct recover *r, size_t *budget);
+
+/* Keeps what is proved so far, sorted, in r->proved; `memory` goes on. */
 void recover_memory_keep(struct recover *r);
 
 /* Looks in one of the two states: *value is the word's value, or 0 if it is *present. */

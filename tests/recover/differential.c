@@ -169,7 +169,10 @@ static int examine(struct tally *t, struct machine *m, size_t first, enum knowle
     w.final_cpsr = m->states[m->count].cpsr;
     w.final_isa = w.final_cpsr >> 5 & 1 ? BT_ISA_T32 : BT_ISA_A32;
     struct recover *r;
-    int error = recover_new(&r, &w);
+    int error = recover_begin(&r, &w);
+    bool done = false;
+    for (size_t slice = 1 + count % 997; !error && !done; slice = slice * 3 % 4099 + 1)
+        error = recover_work(r, slice, &done);
     if (!error) {
         struct recover_counts c;
         compare(t, r, m, first);

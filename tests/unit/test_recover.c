@@ -53,6 +53,27 @@ static struct recover_insn *add(struct path *p, uint32_t opcode, enum bt_cond co
     return i;
 }
 
+/* Worked out in the smallest slices: the same. */
+static void compare_slices(const struct path *p, const struct recover *whole)
+{
+    struct recover *r = NULL;
+    struct recover_counts a, b;
+    ck_assert_int_eq(recover_begin(&r, &p->w), 0);
+    for (bool done = false; !done;)
+        ck_assert_int_eq(recover_work(r, 1, &done), 0);
+    recover_counts(whole, &a);
+    recover_counts(r, &b);
+    ck_assert(a.values == b.values && a.rules == b.rules && a.rounds == b.rounds);
+    for (size_t at = 0; at <= p->w.count; at++)
+        for (unsigned reg = 0; reg < RECOVER_REGS; reg++) {
+            struct recover_answer x, y;
+            ck_assert_int_eq(recover_register(whole, at, reg, &x),
+                             recover_register(r, at, reg, &y));
+            ck_assert(x.value == y.value && x.how == y.how && x.inferred == y.inferred);
+        }
+    recover_free(r);
+}
+
 /* The core halted behind the last instruction; all registers are known. */
 static struct recover *work(struct path *p)
 {
@@ -60,6 +81,7 @@ static struct recover *work(struct path *p)
     p->w.final[15] = p->next;
     p->w.final_known = 0xffff;
     ck_assert_int_eq(recover_new(&r, &p->w), 0);
+    compare_slices(p, r);
     return r;
 }
 
