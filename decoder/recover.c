@@ -107,9 +107,9 @@ void recover_free(struct recover *r)
     free(r);
 }
 
-static uint32_t value_at(const struct recover *r, size_t position, unsigned reg)
+/* Index of the definition that holds at the position, plus 1. */
+static size_t find_def(const struct recover_defs *d, size_t position)
 {
-    const struct recover_defs *d = &r->defs[reg];
     size_t low = 0, high = d->count;
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -118,7 +118,14 @@ static uint32_t value_at(const struct recover *r, size_t position, unsigned reg)
         else
             high = mid;
     }
-    return low ? d->at[low - 1].value : 0;
+    return low;
+}
+
+static uint32_t value_at(const struct recover *r, size_t position, unsigned reg)
+{
+    const struct recover_defs *d = &r->defs[reg];
+    size_t here = find_def(d, position);
+    return here ? d->at[here - 1].value : 0;
 }
 
 static bool answer_of(const struct recover *r, uint32_t id, struct recover_answer *answer)
@@ -139,6 +146,32 @@ bool recover_register(const struct recover *r, size_t position, unsigned reg,
 {
     uint32_t id = position <= r->count && reg < RECOVER_REGS ? value_at(r, position, reg) : 0;
     return answer_of(r, id, answer);
+}
+
+bool recover_nearest(const struct recover *r, size_t position, unsigned reg, size_t distance,
+                     struct recover_answer *answer)
+{
+    const struct recover_defs *d = &r->defs[reg < RECOVER_REGS ? reg : 0];
+    struct recover_answer before;
+    size_t here = find_def(d, position), gap;
+    *answer = (struct recover_answer){.step = UINT32_MAX};
+    if (reg >= RECOVER_REGS || position > r->count)
+        return false;
+    for (size_t i = here; i < d->count && (gap = d->at[i].from - position) <= distance; i++)
+        if (answer_of(r, d->at[i].value, answer)) {
+            distance = gap - 1;
+            break;
+        }
+    for (size_t i = here; i > 0; i--) { /* each holds up to the one behind it */
+        gap = i == here ? 0 : position - (d->at[i].from - 1);
+        if (gap > distance)
+            break;
+        if (answer_of(r, d->at[i - 1].value, &before)) {
+            *answer = before;
+            break;
+        }
+    }
+    return answer->how != RECOVER_UNKNOWN;
 }
 
 bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high)

@@ -123,6 +123,13 @@ void recover_free(struct recover *r);
 bool recover_register(const struct recover *r, size_t position, unsigned reg,
                       struct recover_answer *answer);
 
+/*
+ * The value that the register had nearest to a position, at most `distance` instructions away. As
+ * above.
+ */
+bool recover_nearest(const struct recover *r, size_t position, unsigned reg, size_t distance,
+                     struct recover_answer *answer);
+
 /* Least and greatest known value of a register in the window; false if none is known. */
 bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high);
 

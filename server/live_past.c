@@ -65,7 +65,7 @@ static void on_search(uv_idle_t *idle)
 {
     struct live *l = idle->data;
     uv_idle_stop(idle);
-    past_motion_go_on(&l->past.motion);
+    past_motion_idle(&l->past.motion);
 }
 
 static void host_later(void *ctx)
@@ -139,7 +139,8 @@ void live_past_forget(struct live *l)
     for (int i = 0; i < GDB_CORES_MAX; i++)
         p->cores[i].asked = p->cores[i].told = false;
     p->halt++;
-    p->line_count = p->miss_count = p->waiting = 0;
+    p->line_count = 0;
+    memset(p->misses, 0, sizeof p->misses);
     p->written = false;
 }
 
@@ -200,7 +201,7 @@ size_t live_past_memory(void *ctx, int core, uint64_t address, void *bytes, size
     l->past.reply.length = len;
     size_t n = past_motion_memory(&l->past.motion, core, address, bytes, len);
     l->past.reply.bytes = NULL;
-    l->past.miss_count = 0;
+    l->past.misses[false].count = 0;
     return n;
 }
 

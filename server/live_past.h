@@ -35,17 +35,21 @@ struct live_past_core {
     bool one_stack, has_float, plain_modes; /* see past_machine.h */
 };
 
+struct live_past_misses {
+    uint32_t lines[LIVE_PAST_MISSES];
+    size_t count;
+    size_t waiting; /* answers to come */
+};
+
 struct live_past {
     struct past_motion motion;
     struct live_past_core cores[GDB_CORES_MAX];
     struct live_past_line *lines;
     size_t line_count, line_max;
-    uint32_t misses[LIVE_PAST_MISSES];
-    size_t miss_count;
-    size_t waiting; /* answers to come */
-    uint32_t halt;  /* number of the halt that the questions were asked at */
-    bool written;   /* memory was, since the halt */
-    struct {        /* what GDB is just reading */
+    struct live_past_misses misses[2]; /* of a motion; of what is worked out ahead of it */
+    uint32_t halt;                     /* number of the halt that the questions were asked at */
+    bool written;                      /* memory was, since the halt */
+    struct {                           /* what GDB is just reading */
         const uint8_t *bytes;
         uint64_t address;
         size_t length;

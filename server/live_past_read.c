@@ -20,11 +20,12 @@ static const struct live_past_line *find_line(const struct live_past *p, int cor
 
 static void note_miss(struct live_past *p, uint32_t line)
 {
-    for (size_t i = 0; i < p->miss_count; i++)
-        if (p->misses[i] == line)
+    struct live_past_misses *m = &p->misses[past_motion_ahead(&p->motion)];
+    for (size_t i = 0; i < m->count; i++)
+        if (m->lines[i] == line)
             return;
-    if (p->miss_count < LIVE_PAST_MISSES)
-        p->misses[p->miss_count++] = line;
+    if (m->count < LIVE_PAST_MISSES)
+        m->lines[m->count++] = line;
 }
 
 /* Present bytes of a word; NULL when they are not here. */
@@ -141,6 +142,7 @@ struct line_question {
     struct live *live;
     uint32_t halt;
     uint16_t core;
+    bool ahead;
 };
 
 static struct live_past_line *add_line(struct live_past *p)
@@ -168,21 +170,26 @@ static void on_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t 
         line->length = (uint16_t)len;
         memcpy(line->bytes, bytes, len);
     }
+    struct line_question asked = *q;
     free(q);
-    if (!late && --p->waiting == 0)
+    if (late || --p->misses[asked.ahead].waiting)
+        return;
+    if (asked.ahead)
+        past_motion_fetched(&p->motion, asked.core);
+    else
         past_motion_go_on(&p->motion);
 }
 
-static bool ask_line(struct live *l, int core, uint32_t address)
+static bool ask_line(struct live *l, int core, bool ahead, uint32_t address)
 {
     struct line_question *q = malloc(sizeof *q);
     if (!q)
         return false;
-    *q = (struct line_question){l, l->past.halt, (uint16_t)core};
-    l->past.waiting++;
+    *q = (struct line_question){l, l->past.halt, (uint16_t)core, ahead};
+    l->past.misses[ahead].waiting++;
     if (gdb_upstream_read_memory(l->upstream, core, address, LIVE_PAST_LINE, on_memory, q) == BT_OK)
         return true;
-    l->past.waiting--;
+    l->past.misses[ahead].waiting--;
     free(q);
     return false;
 }
@@ -191,10 +198,13 @@ int live_past_fetch(void *ctx, int core)
 {
     struct live *l = ctx;
     struct live_past *p = &l->past;
-    bool any = false;
-    size_t n = p->miss_count;
-    p->miss_count = 0;
-    for (size_t i = 0; i < n && p->line_count + p->waiting < LIVE_PAST_LINES; i++)
-        any |= ask_line(l, core, p->misses[i]);
+    bool any = false, ahead = past_motion_ahead(&p->motion);
+    struct live_past_misses *m = &p->misses[ahead];
+    size_t n = m->count;
+    m->count = 0;
+    for (size_t i = 0;
+         i < n && p->line_count + p->misses[0].waiting + p->misses[1].waiting < LIVE_PAST_LINES;
+         i++)
+        any |= ask_line(l, core, ahead, m->lines[i]);
     return any ? GDB_PENDING : BT_OK;
 }

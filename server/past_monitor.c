@@ -92,11 +92,11 @@ static void cmd_where(struct past_motion *m, int core, const char *rest, const s
     else
         console_say(c, "at the halt, not in the past\n");
     console_say(c, "history       instructions %" PRIu64 " to %" PRIu64 "\n", p->first + 1, p->end);
-    if (!k->values.built)
+    if (!k->values.now.built)
         return;
-    console_say(c, "values from   instructions %" PRIu64 " to %" PRIu64 "%s\n", k->values.from + 1,
-                k->values.to,
-                k->values.conflict ? ": they contradict each other and are not shown" : "");
+    console_say(c, "values from   instructions %" PRIu64 " to %" PRIu64 "%s\n",
+                k->values.now.from + 1, k->values.now.to,
+                k->values.now.conflict ? ": they contradict each other and are not shown" : "");
 }
 
 static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
@@ -148,7 +148,7 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg,
                     a.inferred ? " if calls keep to the procedure call standard" : "",
                     recover_how_name((enum recover_how)a.how));
         if (a.step != UINT32_MAX)
-            say_step(m, k, k->values.from + a.step, c);
+            say_step(m, k, k->values.now.from + a.step, c);
         console_say(c, "\n");
     } else if (regs->known >> reg & 1) {
         console_say(c,

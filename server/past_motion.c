@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE      16 /* stretches between two looks at what GDB sends */
-#define ROUNDS_MAX 6  /* of fetching memory for one position */
+#define SLICE      16   /* stretches between two looks at what GDB sends */
+#define ROUNDS_MAX 6    /* of fetching memory for one position */
+#define AHEAD      6000 /* units of recover_work() between two such looks */
 
 enum motion_state {
     MOTION_IDLE,
@@ -269,8 +270,51 @@ static int do_values(struct past_motion *m, int core)
         return rc;
     rc = m->host->fetch(m->ctx, core);
     if (rc == GDB_PENDING)
-        past_values_forget(&c->values);
+        past_values_again(&c->values);
     return rc;
+}
+
+/* ---- ahead ------------------------------------------------------------------------------------
+ */
+
+bool past_motion_ahead(const struct past_motion *m)
+{
+    return m->ahead;
+}
+
+/* A window is complete, but for memory that it may have lacked. */
+static bool take(struct past_motion *m, struct past_core *c)
+{
+    c->waits = m->host->fetch && c->rounds_ahead++ < ROUNDS_MAX;
+    if (c->waits && m->host->fetch(m->ctx, m->core) == GDB_PENDING) {
+        past_values_drop(&c->values);
+        return false;
+    }
+    c->waits = false;
+    c->rounds_ahead = 0;
+    past_values_take(&c->values, &c->past, c->past.position);
+    return true;
+}
+
+/* A slice for the core that was moved last; true: there is more to do. */
+static bool work_ahead(struct past_motion *m)
+{
+    struct past_core *c = &m->cores[m->core];
+    if (!c->prepared || c->waits || !past_motion_active(m, m->core))
+        return false;
+    lock(m);
+    m->ahead = true;
+    int rc = past_values_ahead(&c->values, &c->past, &c->machine, c->past.position, AHEAD);
+    bool more = rc == PAST_AHEAD_DONE ? take(m, c) : rc == GDB_PENDING;
+    m->ahead = false;
+    unlock(m);
+    return more;
+}
+
+void past_motion_fetched(struct past_motion *m, int core)
+{
+    m->cores[core].waits = false;
+    m->host->later(m->ctx);
 }
 
 static int run_once(struct past_motion *m, bool *soon)
@@ -311,6 +355,8 @@ static int finish(struct past_motion *m, int rc, struct gdb_why *why)
 {
     bool placed = m->state == MOTION_VALUES;
     m->state = MOTION_IDLE;
+    if (past_motion_active(m, m->core))
+        m->host->later(m->ctx);
     if (rc == BT_OK || placed)
         return BT_OK;
     if (!why->text[0])
@@ -332,6 +378,14 @@ void past_motion_go_on(struct past_motion *m)
         m->host->stopped(m->ctx, &m->stop);
     else
         m->host->failed(m->ctx, &why);
+}
+
+void past_motion_idle(struct past_motion *m)
+{
+    if (m->state == MOTION_SEARCH)
+        past_motion_go_on(m);
+    else if (m->state == MOTION_IDLE && work_ahead(m))
+        m->host->later(m->ctx);
 }
 
 static int start(struct past_motion *m, int core, bool step, bool back, struct gdb_stop *stop,
@@ -419,7 +473,7 @@ void past_motion_interrupt(struct past_motion *m)
  * Without memory there are no values, only estimates. */
 static void work_out(struct past_core *c)
 {
-    if (c->prepared && !c->values.built)
+    if (c->prepared && !c->values.now.built)
         past_values_at(&c->values, &c->past, &c->machine, c->past.position, false);
 }
 

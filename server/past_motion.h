@@ -21,6 +21,8 @@ struct past_core {
     bool goto_wanted; /* the next motion begins with it (5.6 trap 4) */
     uint64_t goto_position;
     bool arrived; /* the last motion was a step that reached the halted core (5.6 trap 3) */
+    bool waits;   /* what is worked out ahead waits for memory */
+    unsigned rounds_ahead;
 };
 
 struct past_host {
@@ -36,13 +38,14 @@ struct past_host {
     int (*machine)(void *ctx, int core, struct past_machine *m);
     /*
      * Optional. Fetches memory that machine.read was asked for in vain: GDB_PENDING when something
-     * is on its way (past_motion_go_on() follows), BT_OK when there was nothing to fetch.
+     * is on its way, BT_OK when there was nothing to fetch. past_motion_go_on() follows, or, if it
+     * was asked for while past_motion_ahead() was true, past_motion_fetched().
      */
     int (*fetch)(void *ctx, int core);
     /* Breakpoints that are set: at most `max` addresses; *watch: there is a watchpoint. */
     size_t (*breakpoints)(void *ctx, uint64_t *addresses, size_t max, bool *watch);
     const char *(*core_name)(void *ctx, int core);
-    /* past_motion_go_on() is wanted from the event loop, soon. */
+    /* past_motion_idle() is wanted from the event loop, soon. */
     void (*later)(void *ctx);
     /* A motion that was GDB_PENDING is over; text of a failure in *why. */
     void (*stopped)(void *ctx, const struct gdb_stop *stop);
@@ -67,6 +70,7 @@ struct past_motion {
     bool step, back;
     bool jumps; /* to where a command told it to go */
     bool interrupted;
+    bool ahead;      /* values are being worked out that GDB has not asked for yet */
     bool busy;       /* within past_motion_go_on() or an operation */
     bool again;      /* something has come meanwhile */
     unsigned rounds; /* of fetching memory, at this position */
@@ -103,6 +107,16 @@ void past_motion_interrupt(struct past_motion *m);
 
 /* Goes on with a motion that waits. */
 void past_motion_go_on(struct past_motion *m);
+/*
+ * What host.later() asked for: a slice of a search, or, when no motion is under way, of what the
+ * next ones will need.
+ */
+void past_motion_idle(struct past_motion *m);
+
+/* What machine.read is asked for now is for later. */
+bool past_motion_ahead(const struct past_motion *m);
+/* Memory has come that such questions lacked. */
+void past_motion_fetched(struct past_motion *m, int core);
 
 /* The core's history is open, maybe from now on. BT_OK or a bt_error with a text. */
 int past_motion_open(struct past_motion *m, int core, struct gdb_why *why);

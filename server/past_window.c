@@ -8,17 +8,8 @@
 
 #define EXCEPTION_DEBUG 1 /* A and R profile: the core enters Debug state */
 
-struct filler {
-    struct past_window *out;
-    struct past *past;
-    const struct past_machine *machine;
-    uint64_t from, to;
-    struct code_key key;
-    uint64_t next; /* position that is filled next */
-};
-
 /* A stay in Debug state in which nothing was changed is none for the values. */
-static bool is_quiet_halt(const struct filler *f, const struct bt_event *e)
+static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
 {
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
     bool entry =
@@ -48,15 +39,15 @@ static int add_event(struct past_window *w, const struct bt_event *e)
 }
 
 /* What lies before is of no use: the window begins behind `position`. */
-static void begin_at(struct filler *f, uint64_t position)
+static void begin_at(struct past_window *f, uint64_t position)
 {
     f->from = f->next = position;
-    f->out->w.count = 0;
-    f->out->w.event_count = 0;
+    f->w.count = 0;
+    f->w.event_count = 0;
 }
 
 /* Instructions of a block from number `number` on, as far as they are wanted. */
-static int fill_block(struct filler *f, const struct bt_block *block, uint64_t number)
+static int fill_block(struct past_window *f, const struct bt_block *block, uint64_t number)
 {
     struct code_view *view = code_select(&f->past->code, &f->key);
     uint64_t address = block->first, end = number + bt_block_count(block);
@@ -73,7 +64,7 @@ static int fill_block(struct filler *f, const struct bt_block *block, uint64_t n
             return BT_OK;
         }
         if (number >= f->from)
-            f->out->insns[f->out->w.count++] = (struct recover_insn){
+            f->insns[f->w.count++] = (struct recover_insn){
                 .address = (uint32_t)address,
                 .opcode = opcode,
                 .isa = (uint8_t)isa,
@@ -86,7 +77,8 @@ static int fill_block(struct filler *f, const struct bt_block *block, uint64_t n
 }
 
 /* Events up to `position`, which is that of the next instruction. */
-static int take_events(struct filler *f, const struct past_stretch *s, size_t *e, uint64_t position)
+static int take_events(struct past_window *f, const struct past_stretch *s, size_t *e,
+                       uint64_t position)
 {
     int error = BT_OK;
     for (; *e < s->window.event_count && s->window.events[*e].position <= position && !error;
@@ -94,64 +86,66 @@ static int take_events(struct filler *f, const struct past_stretch *s, size_t *e
         const struct bt_event *event = &s->window.events[*e];
         flow_track_key(&f->key, event);
         if (event->position > f->from && event->position <= f->to && !is_quiet_halt(f, event))
-            error = add_event(f->out, event);
+            error = add_event(f, event);
     }
     return error;
 }
 
-static int fill_stretch(struct filler *f, const struct past_stretch *s)
+/* Begins a stretch: what of it is taken first. */
+static void open_stretch(struct past_window *f, const struct past_stretch *s)
 {
-    uint64_t number = s->first;
-    size_t e = 0, i = 0;
-    int error = BT_OK;
     f->key = s->extra ? s->key : s->window.key;
-    if (number < f->from && s->block_count)
-        number = past_block_find(s, f->from, &i);
-    for (; i < s->block_count && number < f->to && !error; i++) {
+    f->number = s->first;
+    f->block = f->event = 0;
+    if (f->number < f->from && s->block_count)
+        f->number = past_block_find(s, f->from, &f->block);
+    f->opened = true;
+}
+
+/* Blocks of the stretch with `wanted` more instructions, or somewhat more. *over: none are left in
+ * it. */
+static int fill_stretch(struct past_window *f, const struct past_stretch *s, size_t wanted,
+                        bool *over)
+{
+    int error = BT_OK;
+    uint64_t stop = f->number + wanted < f->to ? f->number + wanted : f->to;
+    for (; f->block < s->block_count && f->number < stop && !error; f->block++) {
         struct bt_block block;
-        past_block(s, i, &block);
-        error = take_events(f, s, &e, number);
-        if (!error && number + bt_block_count(&block) > f->from)
-            error = fill_block(f, &block, number);
-        number += bt_block_count(&block);
+        past_block(s, f->block, &block);
+        error = take_events(f, s, &f->event, f->number);
+        if (!error && f->number + bt_block_count(&block) > f->from)
+            error = fill_block(f, &block, f->number);
+        f->number += bt_block_count(&block);
     }
-    return error ? error : take_events(f, s, &e, f->to);
+    *over = f->block >= s->block_count || f->number >= f->to;
+    return error || !*over ? error : take_events(f, s, &f->event, f->to);
 }
 
 /* Where the debugger wrote nothing of before counts any more, whatever the trace shows there. */
-static int add_written(struct filler *f)
+static int add_written(struct past_window *f)
 {
-    struct past_window *w = f->out;
     for (size_t i = 0; i < f->machine->written_count; i++) {
         const struct bt_event gap = {
             .kind = BT_EVENT_GAP, .cause = BT_GAP_DEBUG, .position = f->machine->written[i]};
         if (gap.position <= f->from || gap.position >= f->past->end || gap.position > f->to)
             continue;
-        if (add_event(w, &gap))
+        if (add_event(f, &gap))
             return BT_ERR_NOMEM;
-        size_t k = w->w.event_count - 1;
-        for (; k > 0 && w->events[k - 1].position > gap.position; k--)
-            w->events[k] = w->events[k - 1];
-        w->events[k] = gap;
+        size_t k = f->w.event_count - 1;
+        for (; k > 0 && f->events[k - 1].position > gap.position; k--)
+            f->events[k] = f->events[k - 1];
+        f->events[k] = gap;
     }
     return BT_OK;
 }
 
-static int fill(struct filler *f)
+static int fill_end(struct past_window *f)
 {
-    struct past_stretch s;
-    size_t index;
-    int error = past_stretch_find(f->past, f->from, &index);
-    for (; !error && index < past_stretch_count(f->past); index++) {
-        error = past_stretch(f->past, index, &s);
-        if (error || s.first > f->to)
-            break;
-        error = fill_stretch(f, &s);
-    }
-    if (!error && f->to == f->past->end && !f->past->join.known) {
+    int error = BT_OK;
+    if (f->to == f->past->end && !f->past->join.known) {
         const struct bt_event gap = {
             .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
-        error = add_event(f->out, &gap);
+        error = add_event(f, &gap);
     }
     return error ? error : add_written(f);
 }
@@ -177,23 +171,27 @@ static void take_machine(struct recover_window *w, const struct past *p,
     w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
 }
 
-int past_window_init(struct past_window *w, struct past *p, const struct past_machine *m,
-                     uint64_t from, uint64_t to)
+int past_window_begin(struct past_window *w, struct past *p, const struct past_machine *m,
+                      uint64_t from, uint64_t to)
 {
-    struct filler f = {.out = w, .past = p, .machine = m, .from = from, .to = to, .next = from};
-    memset(w, 0, sizeof *w);
+    *w = (struct past_window){.past = p, .machine = m, .from = from, .to = to, .next = from};
     w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
-    if (!w->insns)
-        return BT_ERR_NOMEM;
-    int error = fill(&f);
-    take_machine(&w->w, p, m, to == p->end);
+    return w->insns ? past_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
+}
+
+/* All instructions and events are there. */
+static int finish(struct past_window *w)
+{
+    struct past *p = w->past;
+    int error = fill_end(w);
+    take_machine(&w->w, p, w->machine, w->to == p->end);
     w->w.insns = w->insns;
     w->w.events = w->events;
-    w->w.first = f.from;
-    if (!(to == p->end)) {
+    w->w.first = w->from;
+    if (!(w->to == p->end)) {
         uint64_t pc = 0;
         enum bt_isa isa = BT_ISA_A32;
-        if (!error && past_pc(p, to, &pc, &isa) == BT_OK) {
+        if (!error && past_pc(p, w->to, &pc, &isa) == BT_OK) {
             w->w.final[GDB_REG_PC] = (uint32_t)pc;
             w->w.final_known = 1u << GDB_REG_PC;
             w->w.final_isa = (uint8_t)isa;
@@ -202,8 +200,31 @@ int past_window_init(struct past_window *w, struct past *p, const struct past_ma
     return error;
 }
 
+int past_window_fill(struct past_window *w, size_t wanted, bool *done)
+{
+    struct past_stretch s;
+    bool over;
+    int error = past_stretch(w->past, w->stretch, &s);
+    *done = false;
+    if (error)
+        return error;
+    if (s.first <= w->to) {
+        if (!w->opened)
+            open_stretch(w, &s);
+        error = fill_stretch(w, &s, wanted, &over);
+        if (error || !over)
+            return error;
+        w->opened = false;
+        if (++w->stretch < past_stretch_count(w->past))
+            return BT_OK;
+    }
+    *done = true;
+    return finish(w);
+}
+
 void past_window_release(struct past_window *w)
 {
     free(w->insns);
     free(w->events);
+    *w = (struct past_window){.past = NULL};
 }

@@ -198,7 +198,7 @@ void replay_connected(struct replay *r, struct gdb_session *s)
 
 void replay_go_on(struct replay *r)
 {
-    past_motion_go_on(&r->past);
+    past_motion_idle(&r->past);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

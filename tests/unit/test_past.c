@@ -232,7 +232,7 @@ static void move(struct fixture *x, bool step, bool back)
                   : past_motion_resume(&x->motion, &r, &x->stop, &why);
     ck_assert_msg(rc >= 0, "%s", why.text);
     while (rc == GDB_PENDING && x->stopped == stopped)
-        past_motion_go_on(&x->motion);
+        past_motion_idle(&x->motion);
     ck_assert(!past_motion_running(&x->motion));
 }
 
@@ -325,12 +325,12 @@ START_TEST(an_interrupt_ends_a_long_search)
     ck_assert_int_eq(past_motion_reverse(&x.motion, 0, false, &x.stop, &why), GDB_PENDING);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert(past_motion_running(&x.motion));
-        past_motion_go_on(&x.motion);
+        past_motion_idle(&x.motion);
     }
     ck_assert_uint_eq(x.later, 4);
     ck_assert_uint_eq(x.stopped, 0);
     past_motion_interrupt(&x.motion);
-    past_motion_go_on(&x.motion);
+    past_motion_idle(&x.motion);
     ck_assert_uint_eq(x.stopped, 1);
     ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_INTERRUPT);
     uint64_t at = position(&x);
