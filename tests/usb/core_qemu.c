@@ -376,13 +376,13 @@ static size_t take(struct core_qemu *c, struct trace_bytes *from, uint8_t *bytes
 static size_t trace(void *ctx, uint8_t *bytes, size_t size)
 {
     struct core_qemu *c = ctx;
-    return take(c, &c->link.etm, bytes, size);
+    return take(c, &c->link.source[0], bytes, size);
 }
 
 static size_t instrumentation(void *ctx, uint8_t *bytes, size_t size)
 {
     struct core_qemu *c = ctx;
-    return take(c, &c->link.itm, bytes, size);
+    return take(c, &c->link.source[1], bytes, size);
 }
 
 int core_qemu_start(struct core_qemu *c, const struct qemu_link_options *o, char *message,

@@ -12,14 +12,25 @@
 
 void probe_board_nreset(struct probe_board *b, bool low)
 {
-    if (b->held && !low)
-        coresight_model_reset(&b->system);
+    bool rises = b->held && !low;
     b->held = low;
+    if (rises && !b->target.ap_count)
+        coresight_model_reset(&b->system);
+    else if (rises && b->target.reset)
+        b->target.reset(b->target.ctx);
+}
+
+void probe_board_run(struct probe_board *b)
+{
+    if (b->target.ap_count)
+        b->target.run(b->target.ctx);
+    else
+        coresight_model_run(&b->system);
 }
 
 size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size)
 {
-    return size ? coresight_model_swo(&b->system, bytes, size) : 0;
+    return size && !b->target.ap_count ? coresight_model_swo(&b->system, bytes, size) : 0;
 }
 
 static void nreset(void *ctx, bool low)
@@ -35,6 +46,15 @@ static size_t swo(void *ctx, uint8_t *bytes, size_t size)
     size_t n = probe_board_swo(b, bytes, size);
     b->probe.swo.overrun |= b->system.swo_holes != before;
     return n;
+}
+
+static void init_aps(struct probe_board *b, const struct probe_target *t)
+{
+    b->target = *t;
+    for (unsigned i = 0; i < t->ap_count; i++) {
+        ap_model_init(&b->target_ap[i], &t->ap[i], &t->bus[i]);
+        b->dap.ap[i] = &b->target_ap[i];
+    }
 }
 
 static void init_target(struct probe_board *b, const struct probe_board_options *o)
@@ -59,6 +79,8 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
     ap_model_init(&b->ap, &ap, &bus);
     dap_model_init(&b->dap, &dap);
     b->dap.ap[0] = &b->ap;
+    if (o->target)
+        init_aps(b, o->target);
 }
 
 /* It nests: a bed may call back in the middle of a request. */
@@ -131,7 +153,7 @@ static int set_fault(struct probe_board *b, const char *name, size_t size, unsig
     }
     if (size == 5 && memcmp(name, "trace", 5) == 0)
         return queue_trace(b, value);
-    return -1;
+    return b->target.fault ? b->target.fault(b->target.ctx, name, size, value) : -1;
 }
 
 int probe_board_faults(struct probe_board *b, const char *text)
@@ -194,4 +216,6 @@ void probe_board_report(const struct probe_board *b, FILE *out)
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         fprintf(out, "%s %u\n", lines[i].name, lines[i].value);
+    if (b->target.report)
+        b->target.report(b->target.ctx, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A CMSIS-DAP probe wired to a Cortex-M4 board, all of it modelled: core, CoreSight system, AHB-AP,
- * SWJ-DP and firmware, in one object.
+ * A CMSIS-DAP probe wired to a Cortex-M4 board, or to another target, all of it modelled: core,
+ * CoreSight system, AHB-AP, SWJ-DP and firmware, in one object.
  */
 #ifndef TESTS_USB_PROBE_BOARD_H
 #define TESTS_USB_PROBE_BOARD_H
@@ -13,6 +13,18 @@
 #include "tests/usb/core_sim.h"
 #include "tests/usb/coresight_model.h"
 
+/* Another system than the Cortex-M's behind the debug port; functions may be NULL but for run(). */
+struct probe_target {
+    void *ctx;
+    unsigned ap_count;
+    struct ap_model_options ap[DAP_APS];
+    struct model_bus bus[DAP_APS];
+    void (*reset)(void *ctx); /* its nRESET was low */
+    void (*run)(void *ctx);   /* trace flows, cores stop, while no client looks */
+    int (*fault)(void *ctx, const char *name, size_t size, unsigned value); /* -1: unknown */
+    void (*report)(void *ctx, FILE *out); /* counters, one "name value" a line */
+};
+
 /* Zero: a v2 probe of 512-byte packets, four of them, on a DPv1 without faults. */
 struct probe_board_options {
     unsigned packet_size;
@@ -21,12 +33,13 @@ struct probe_board_options {
     bool jtag;    /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
     bool wrap_1k; /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
     bool no_etb;
-    bool parallel;                 /* the parallel trace port is wired */
-    bool swo_quiet;                /* see coresight_model.swo_quiet */
-    uint32_t cpuid;                /* 0: of the core */
-    bool etm4;                     /* the trace unit is an ETMv4 by its identification */
-    unsigned etb_words;            /* 0: CS_ETB_WORDS */
-    const struct core_model *core; /* NULL: the built-in core */
+    bool parallel;                     /* the parallel trace port is wired */
+    bool swo_quiet;                    /* see coresight_model.swo_quiet */
+    uint32_t cpuid;                    /* 0: of the core */
+    bool etm4;                         /* the trace unit is an ETMv4 by its identification */
+    unsigned etb_words;                /* 0: CS_ETB_WORDS */
+    const struct core_model *core;     /* NULL: the built-in core */
+    const struct probe_target *target; /* NULL: the Cortex-M's system around that core */
 };
 
 /* The parts are public: tests reach into them. */
@@ -34,6 +47,8 @@ struct probe_board {
     struct core_sim sim;
     struct coresight_model system;
     struct ap_model ap;
+    struct probe_target target; /* and its APs; ap_count 0: not there */
+    struct ap_model target_ap[DAP_APS];
     struct dap_model dap;
     struct cmsis_dap_model probe;
     bool held; /* nRESET is low */
@@ -48,12 +63,16 @@ void probe_board_release(struct probe_board *b);
 /* The reset line of the target: it restarts when the line is let go. */
 void probe_board_nreset(struct probe_board *b, bool low);
 
+/* What happens on the board by itself. */
+void probe_board_run(struct probe_board *b);
+
 /* SWO bytes that the board has sent, up to `size`; how many. */
 size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size);
 
 /*
  * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N
- * bytes of trace: 0, 1, 2 ...). 0, or -1 for a name or number that does not parse.
+ * bytes of trace: 0, 1, 2 ...), and those of the target. 0, or -1 for a name or number that does
+ * not parse.
  */
 int probe_board_faults(struct probe_board *b, const char *text);
 

@@ -27,8 +27,9 @@ static void sort_records(struct qemu_link *l)
     struct trace_bytes *r = &l->records;
     size_t used = 0;
     while (r->size - used >= 2 && r->size - used >= 2u + r->data[used + 1]) {
-        struct trace_bytes *to = r->data[used] == QEMU_LINK_ID_ETM ? &l->etm : &l->itm;
-        if (trace_bytes_append(to, r->data + used + 2, r->data[used + 1]) < 0)
+        unsigned from = (unsigned)r->data[used] - QEMU_LINK_ID;
+        if (from >= QEMU_LINK_SOURCES ||
+            trace_bytes_append(&l->source[from], r->data + used + 2, r->data[used + 1]) < 0)
             l->dead = true;
         used += 2u + r->data[used + 1];
     }
@@ -119,9 +120,13 @@ int qemu_link_command(struct qemu_link *l, char *answer, const char *format, ...
     int size = vsnprintf(text, sizeof text - 1, format, arguments);
     va_end(arguments);
     text[size++] = '\n';
-    if (send_all(l, l->control, text, (size_t)size) < 0 || read_line(l, text) < 0 ||
-        sscanf(text, "ok %" SCNu64 "%n", &written, &used) != 1)
+    if (send_all(l, l->control, text, (size_t)size) < 0 || read_line(l, text) < 0)
         return -1;
+    if (sscanf(text, "ok %" SCNu64 "%n", &written, &used) != 1) {
+        if (answer && strncmp(text, "error ", 6) == 0)
+            strcpy(answer, text + 6);
+        return -1;
+    }
     int64_t until = now_ms() + QEMU_LINK_WAIT_MS;
     while (l->received < written) {
         if (wait_for(l, -1, until) <= 0) {

@@ -22,6 +22,10 @@
 #define SYNCFR     1024
 #define FIFO       256 /* bytes: the unit's own, and those of the bus behind it */
 #define CCER_M4    0x18541800
+#define IDR_A9     0x411cf301 /* no timestamps, no return stack */
+#define CCER_A9    0x000008ea
+#define IDR_A7     0x410cf250
+#define CCER_A7    0x344008f2
 
 static struct sockaddr_un address_of(const struct qemu_link *l, const char *name)
 {
@@ -72,18 +76,30 @@ static int accept_from(struct qemu_link *l, int listener)
     return -1;
 }
 
+/* The trace units, and the ITM, as the plugin is told of them. */
+static void describe_unit(const struct qemu_link_options *o, char *text, size_t size)
+{
+    if (!o->a_cores)
+        snprintf(text, size, "protocol=etmv3,profile=m,etmccer=0x%x,itm=%d", CCER_M4,
+                 o->itm ? QEMU_LINK_ID + 1 : 0);
+    else if (o->etmv3)
+        snprintf(text, size, "debug=off,protocol=etmv3,etmidr=0x%x,etmccer=0x%x", IDR_A7, CCER_A7);
+    else
+        snprintf(text, size, "debug=off,protocol=ptm,etmidr=0x%x,etmccer=0x%x", IDR_A9, CCER_A9);
+}
+
 /* In the child. QEMU ends with its parent, and sees the real machine's devices. */
 static void become_qemu(const struct qemu_link *l, const struct qemu_link_options *o)
 {
-    char plugin[1024], chardev[128], truth[300] = "", itm[32] = "";
+    char plugin[1024], chardev[128], truth[300] = "", unit[128], cores[16];
     if (o->truth)
         snprintf(truth, sizeof truth, ",truth=file:%s", o->truth);
-    if (o->itm)
-        snprintf(itm, sizeof itm, ",itm=%d", QEMU_LINK_ID_ITM);
+    describe_unit(o, unit, sizeof unit);
+    snprintf(cores, sizeof cores, "%u", o->a_cores ? o->a_cores : 1);
     snprintf(plugin, sizeof plugin,
-             "%s,out=unix:%s/trace,control=unix:%s/control,format=tagged,protocol=etmv3,profile=m,"
-             "start=off,etmtraceidr=%d,etmsyncfr=%d,etmccer=0x%x,fifo=%d%s%s",
-             o->plugin, l->folder, l->folder, QEMU_LINK_ID_ETM, SYNCFR, CCER_M4, FIFO, itm, truth);
+             "%s,out=unix:%s/trace,control=unix:%s/control,format=tagged,start=off,etmtraceidr=%d,"
+             "etmsyncfr=%d,fifo=%d,%s%s",
+             o->plugin, l->folder, l->folder, QEMU_LINK_ID, SYNCFR, FIFO, unit, truth);
     snprintf(chardev, sizeof chardev, "socket,path=%s/gdb,server=on,wait=off,id=gdb", l->folder);
     unsetenv("LD_PRELOAD");
     unsetenv("UMOCKDEV_DIR");
@@ -91,9 +107,13 @@ static void become_qemu(const struct qemu_link *l, const struct qemu_link_option
     int null = open("/dev/null", O_RDWR);
     dup2(null, 0);
     dup2(null, 1);
-    execlp("qemu-system-arm", "qemu-system-arm", "-M", o->machine, "-nographic", "-monitor", "none",
-           "-serial", "none", "-icount", "shift=5,sleep=on", "-S", "-chardev", chardev, "-gdb",
-           "chardev:gdb", "-kernel", o->elf, "-plugin", plugin, (char *)NULL);
+    const char *arguments[] = {
+        "qemu-system-arm", "-M", o->machine, "-smp", cores, "-nographic", "-monitor", "none",
+        "-serial", "none", "-icount", "shift=5,sleep=on", "-S", "-chardev", chardev, "-gdb",
+        "chardev:gdb", "-kernel", o->elf, "-plugin", plugin, "-audiodev", "none,id=none",
+        /* The A9's machine has a sound device, which else looks for one of the host. */
+        o->a_cores ? "-global" : NULL, "pl041.audiodev=none", NULL};
+    execvp(arguments[0], (char **)(uintptr_t)arguments);
     perror("qemu-system-arm");
     _exit(127);
 }
@@ -144,6 +164,6 @@ void qemu_link_stop(struct qemu_link *l)
     if (l->folder[0])
         rmdir(l->folder);
     trace_bytes_release(&l->records);
-    trace_bytes_release(&l->etm);
-    trace_bytes_release(&l->itm);
+    for (unsigned i = 0; i < QEMU_LINK_SOURCES; i++)
+        trace_bytes_release(&l->source[i]);
 }

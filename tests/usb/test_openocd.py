@@ -44,14 +44,15 @@ def check(name, ok, why=""):
     print(f"PASS {name}" if ok else f"FAIL {name}: {why}", flush=True)
 
 
-def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=4000):
-    """Exit code, output and the model's counters. `adapter`: its configuration and the taps'."""
+def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=4000, base=BASE):
+    """Exit code, output and the model's counters. `adapter`: its configuration and the taps'; `base`:
+    that of the target."""
     config = pathlib.Path(folder) / "run.cfg"
     report = pathlib.Path(folder) / "report"
     report.unlink(missing_ok=True)
     tap = ("swd newdap chip cpu -irlen 4" if transport == "swd"
            else "jtag newtap chip cpu -irlen 4 -expected-id 0x4ba00477")
-    config.write_text(adapter.format(transport=transport, tap=tap) + BASE.format(speed=speed)
+    config.write_text(adapter.format(transport=transport, tap=tap) + base.format(speed=speed)
                       + script + "\nshutdown\n")
     done = subprocess.run([BED, "--report", report, *options, "--", "openocd", "-f", config],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)

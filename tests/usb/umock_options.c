@@ -24,7 +24,11 @@ const char umock_options_usage[] =
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
-    "  --core qemu:BOARD,ELF  the core is QEMU's (mps2-an385, netduinoplus2), running ELF\n"
+    "  --core qemu:BOARD,ELF  the core is QEMU's (mps2-an385, netduinoplus2, vexpress-a9), "
+    "running\n"
+    "                   ELF\n"
+    "  --smp N          cores of vexpress-a9: 1 or 2\n"
+    "  --etmv3          their trace units, else PTMs\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
@@ -55,6 +59,8 @@ enum {
     FIFO,
     PACED,
     BUFFER,
+    SMP,
+    ETMV3,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -66,6 +72,8 @@ static int parse_core(struct umock_options *o, const char *text)
     memcpy(o->machine, text + 5, size - 5);
     o->qemu.machine = o->machine;
     o->qemu.elf = comma + 1;
+    if (strcmp(o->machine, "vexpress-a9") == 0 && !o->qemu.a_cores)
+        o->qemu.a_cores = 1;
     return 0;
 }
 
@@ -175,6 +183,12 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         return parse_paced(o, text);
     case BUFFER:
         return parse_buffer(o, text);
+    case SMP:
+        o->qemu.a_cores = (unsigned)strtoul(text, NULL, 0);
+        return o->qemu.a_cores >= 1 && o->qemu.a_cores <= CORE_A_MAX ? 0 : -1;
+    case ETMV3:
+        o->qemu.etmv3 = true;
+        return 0;
     default:
         return -1;
     }
@@ -283,6 +297,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"fifo", required_argument, NULL, FIFO},
         {"paced", required_argument, NULL, PACED},
         {"buffer", required_argument, NULL, BUFFER},
+        {"smp", required_argument, NULL, SMP},
+        {"etmv3", no_argument, NULL, ETMV3},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},

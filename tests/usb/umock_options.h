@@ -3,6 +3,7 @@
 #ifndef TESTS_USB_UMOCK_OPTIONS_H
 #define TESTS_USB_UMOCK_OPTIONS_H
 
+#include "tests/usb/core_a.h"
 #include "tests/usb/core_qemu.h"
 #include "tests/usb/usb_ftdi.h"
 #include "tests/usb/usb_orbtrace.h"

@@ -12,6 +12,7 @@
 #include <umockdev.h>
 #include <unistd.h>
 
+#include "tests/usb/board_a.h"
 #include "tests/usb/umock_control.h"
 #include "tests/usb/umock_options.h"
 #include "tests/usb/usb_probe.h"
@@ -87,17 +88,21 @@ static int write_report(const char *path, const struct usb_device *d)
     return fclose(out);
 }
 
-/* Trace flows into its sink also while no client looks. */
-static gboolean on_trace(gint fd, GIOCondition condition, gpointer data)
+struct run_board {
+    struct probe_board board;
+    struct qemu_link *link; /* NULL: the built-in core */
+};
+
+/* Trace flows into its sink, and cores stop, also while no client looks. */
+static gboolean on_core(gint fd, GIOCondition condition, gpointer data)
 {
-    struct probe_board *board = data;
-    struct core_qemu *core = board->system.core.ctx;
+    struct run_board *r = data;
     (void)fd;
     (void)condition;
-    pthread_mutex_lock(&board->lock);
-    coresight_model_run(&board->system);
-    pthread_mutex_unlock(&board->lock);
-    return core->link.dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
+    pthread_mutex_lock(&r->board.lock);
+    probe_board_run(&r->board);
+    pthread_mutex_unlock(&r->board.lock);
+    return r->link->dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
 static int run_bed(struct umock_options *o, struct usb_device *device, char **command)
@@ -179,21 +184,57 @@ static int run_stream(struct umock_options *o, struct probe_board *board, char *
     return code;
 }
 
-static int run_board(struct umock_options *o, char **command)
+static int run_board(struct umock_options *o, struct qemu_link *link, char **command)
 {
-    struct probe_board *board = g_new0(struct probe_board, 1);
+    struct run_board *r = g_new0(struct run_board, 1);
+    struct probe_board *board = &r->board;
     int code = EXIT_BED;
+    r->link = link;
     if (probe_board_init(board, &o->board) < 0 || probe_board_faults(board, o->faults) < 0) {
         fprintf(stderr, "umockdev_probe: bad packet size, packet count, ETB size or fault\n");
     } else {
-        struct core_qemu *core = board->system.core.ctx;
-        if (o->qemu.machine)
-            g_unix_fd_add(core->link.trace, G_IO_IN, on_trace, board);
+        if (link)
+            g_unix_fd_add(link->trace, G_IO_IN, on_core, r);
+        if (o->board.target)
+            g_unix_fd_add(link->gdb, G_IO_IN, on_core, r);
         code = o->probe == UMOCK_CMSIS_DAP ? run_probe(o, board, command)
                                            : run_stream(o, board, command);
     }
     probe_board_release(board);
-    g_free(board);
+    g_free(r);
+    return code;
+}
+
+static int run_m(struct umock_options *o, char **command)
+{
+    struct core_qemu *core = g_new0(struct core_qemu, 1);
+    struct core_model model = core_qemu_model(core);
+    char message[256];
+    int code = EXIT_BED;
+    o->board.core = &model;
+    if (core_qemu_start(core, &o->qemu, message, sizeof message) < 0) {
+        fprintf(stderr, "umockdev_probe: %s\n", message);
+    } else {
+        core->flash = o->flash;
+        code = run_board(o, &core->link, command);
+    }
+    core_qemu_stop(core);
+    g_free(core);
+    return code;
+}
+
+static int run_a(struct umock_options *o, char **command)
+{
+    struct board_a *a = g_new0(struct board_a, 1);
+    char message[256];
+    int code = EXIT_BED;
+    o->board.target = &a->target;
+    if (board_a_start(a, &o->qemu, message, sizeof message) < 0)
+        fprintf(stderr, "umockdev_probe: %s\n", message);
+    else
+        code = run_board(o, &a->cores.link, command);
+    board_a_stop(a);
+    g_free(a);
     return code;
 }
 
@@ -207,19 +248,6 @@ int main(int argc, char **argv)
         return EXIT_BED;
     }
     if (!o.qemu.machine)
-        return run_board(&o, argv + o.command);
-    struct core_qemu *core = g_new0(struct core_qemu, 1);
-    struct core_model model = core_qemu_model(core);
-    char message[256];
-    int code = EXIT_BED;
-    o.board.core = &model;
-    if (core_qemu_start(core, &o.qemu, message, sizeof message) < 0) {
-        fprintf(stderr, "umockdev_probe: %s\n", message);
-    } else {
-        core->flash = o.flash;
-        code = run_board(&o, argv + o.command);
-    }
-    core_qemu_stop(core);
-    g_free(core);
-    return code;
+        return run_board(&o, NULL, argv + o.command);
+    return (o.qemu.a_cores ? run_a : run_m)(&o, argv + o.command);
 }

@@ -32,6 +32,7 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
 {
     board_qemu_init(&b->qemu);
+    b->qemu.before_access = b->options.profile == BOARD_PROFILE_A;
     b->filter = b->options.filter;
     b->cpu_count = cpu_count;
     b->cpus = calloc(cpu_count, sizeof *b->cpus);
@@ -172,7 +173,12 @@ static bool send_out(struct board *b, unsigned index, enum board_request request
     return false;
 }
 
-/* Every core does the request; true when all have. */
+static bool meant(const struct board_desk *desk, unsigned core)
+{
+    return desk->only == BOARD_ALL_CORES || desk->only == core;
+}
+
+/* Every core that is meant does the request; true when all have. */
 static bool ask_cores(struct board *b, enum board_request request)
 {
     unsigned count = atomic_load(&b->cpus_made);
@@ -182,11 +188,11 @@ static bool ask_cores(struct board *b, enum board_request request)
 
     pthread_mutex_lock(&desk->lock);
     desk->ticket++;
-    desk->outstanding = count;
+    desk->outstanding = desk->only == BOARD_ALL_CORES ? count : 1;
     desk->instructions = desk->overflows = desk->anomalies = 0;
     pthread_mutex_unlock(&desk->lock);
     for (unsigned i = 0; i < count; i++)
-        if (!send_out(b, i, request))
+        if (meant(desk, i) && !send_out(b, i, request))
             return false;
     clock_gettime(CLOCK_REALTIME, &until);
     pthread_mutex_lock(&desk->lock);
@@ -199,7 +205,8 @@ static bool ask_cores(struct board *b, enum board_request request)
         while (desk->outstanding > 0 && error == 0)
             error = pthread_cond_timedwait(&desk->served, &desk->lock, &until);
         for (unsigned core = 0; error != 0 && core < count; core++)
-            board_qemu_kick(&b->qemu, core);
+            if (meant(desk, core))
+                board_qemu_kick(&b->qemu, core);
     }
     bool served = desk->outstanding == 0;
     desk->outstanding = 0;
@@ -224,7 +231,7 @@ static void finish_request(struct board *b, enum board_request request, char *re
                  b->port.link.broken ? "broken" : "open",
                  b->options.protocol == BOARD_PROTOCOL_PTM ? "ptm" : "etmv3");
     if (request == BOARD_REQUEST_DEBUG && desk->order.failed)
-        snprintf(reply, size, "error refused");
+        snprintf(reply, size, desk->order.unmapped ? "error unmapped" : "error refused");
     else if (request == BOARD_REQUEST_DEBUG)
         board_debug_reply(&desk->order, reply + used, size - (size_t)used);
 }
@@ -245,19 +252,36 @@ static bool parse_filter(const char *line, struct board_filter *filter)
     return ranges && board_ranges_add(ranges, line + 8);
 }
 
+/* "core N " in front of a command. False: there is no such core. */
+static bool parse_core(struct board *b, const char **line)
+{
+    unsigned core;
+    int used = 0;
+
+    b->desk.only = BOARD_ALL_CORES;
+    if (sscanf(*line, "core %x %n", &core, &used) != 1 || !used)
+        return true;
+    b->desk.only = core;
+    *line += used;
+    return core < atomic_load(&b->cpus_made);
+}
+
 void board_command_line(void *context, const char *line, char *reply, size_t size)
 {
     static const char *const names[] = {"flush", "on", "off", "overflow", "status"};
     enum board_request request = BOARD_REQUESTS;
     struct board *b = context;
 
+    if (!parse_core(b, &line)) {
+        snprintf(reply, size, "error no such core");
+        return;
+    }
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(line, names[i]) == 0)
             request = (enum board_request)i;
     if (request == BOARD_REQUESTS && parse_filter(line, &b->filter))
         request = BOARD_REQUEST_FILTER;
-    if (request == BOARD_REQUESTS && b->options.profile == BOARD_PROFILE_M &&
-        board_debug_parse(line, &b->desk.order))
+    if (request == BOARD_REQUESTS && board_debug_parse(line, &b->desk.order))
         request = BOARD_REQUEST_DEBUG;
     if (request == BOARD_REQUESTS)
         snprintf(reply, size, "error unknown command");

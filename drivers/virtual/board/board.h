@@ -21,6 +21,8 @@ enum board_request {
     BOARD_REQUESTS
 };
 
+#define BOARD_ALL_CORES UINT32_MAX
+
 /* A command on its way through the cores' threads; all under `lock`. */
 struct board_desk {
     pthread_mutex_t lock;
@@ -28,6 +30,7 @@ struct board_desk {
     enum board_request request;
     uint64_t ticket;       /* of the request; a late core finds that it is not its own any more */
     unsigned outstanding;  /* cores */
+    unsigned only;         /* the core that is meant; BOARD_ALL_CORES */
     uint64_t instructions; /* sums of a status request */
     uint64_t overflows;
     uint64_t anomalies;

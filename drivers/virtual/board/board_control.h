@@ -12,12 +12,24 @@
  *   include none, exclude none
  *             no such range any more
  *
- * For a model of debug hardware around one core of the M profile, numbers in hexadecimal:
+ * `core N COMMAND` concerns that core alone. For a model of debug hardware around a core, numbers
+ * in hexadecimal:
  *
  *   read ADDRESS SIZE, write ADDRESS BYTES
  *             memory and devices, at most 512 bytes, two digits a byte
  *   register N, register N VALUE
- *             number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL
+ *             number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL; of the A profile
+ *             0 to 15 of the current mode, 16 CPSR, 17 SPSR, 18 FPSCR, 19 FPEXC, 40 to 7f the
+ *             halves of D0 to D31
+ *   load ADDRESS SIZE, store ADDRESS BYTES
+ *             A profile: the same through the core's MMU, within a page. "error unmapped" when that
+ *             has no address for it
+ *   translate ADDRESS
+ *             A profile: the physical address
+ *   cp15 REGISTER, cp15 REGISTER VALUE
+ *             A profile: CRn<<11 | CRm<<7 | opc1<<3 | opc2; only some of them
+ *   debug on, debug off
+ *             the core is in Debug state, or leaves it, for its trace unit
  *   point x|r|w|a ADDRESS SIZE on|off
  *             breakpoint; watchpoint for reads, writes or both
  *   halting on, halting off

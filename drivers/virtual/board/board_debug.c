@@ -60,9 +60,9 @@ static bool parse_word(const char *line, struct board_debug_order *o)
         enum board_debug_kind kind;
         uint32_t value;
     } words[] = {
-        {"halting on", BOARD_DEBUG_HALTING, 1},
-        {"halting off", BOARD_DEBUG_HALTING, 0},
-        {"caught", BOARD_DEBUG_CAUGHT, 0},
+        {"halting on", BOARD_DEBUG_HALTING, 1}, {"halting off", BOARD_DEBUG_HALTING, 0},
+        {"caught", BOARD_DEBUG_CAUGHT, 0},      {"debug on", BOARD_DEBUG_STATE, 1},
+        {"debug off", BOARD_DEBUG_STATE, 0},
     };
 
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -75,24 +75,57 @@ static bool parse_word(const char *line, struct board_debug_order *o)
     return false;
 }
 
-bool board_debug_parse(const char *line, struct board_debug_order *o)
+/* True: it is one of these, and *valid says whether it is right. */
+static bool parse_memory(const char *line, struct board_debug_order *o, bool *valid)
 {
+    const struct {
+        const char *name;
+        enum board_debug_kind kind;
+        bool bytes;
+    } words[] = {
+        {"read ", BOARD_DEBUG_READ, false},
+        {"load ", BOARD_DEBUG_LOAD, false},
+        {"write ", BOARD_DEBUG_WRITE, true},
+        {"store ", BOARD_DEBUG_STORE, true},
+    };
     char end;
     int used = 0;
 
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t length = strlen(words[i].name);
+        if (strncmp(line, words[i].name, length) != 0)
+            continue;
+        line += length;
+        o->kind = words[i].kind;
+        if (words[i].bytes)
+            *valid = sscanf(line, "%" SCNx32 " %n", &o->address, &used) == 1 && used &&
+                     parse_bytes(line + used, o);
+        else
+            *valid = sscanf(line, "%" SCNx32 " %" SCNx32 "%c", &o->address, &o->size, &end) == 2 &&
+                     o->size > 0 && o->size <= BOARD_DEBUG_BYTES;
+        return true;
+    }
+    return false;
+}
+
+bool board_debug_parse(const char *line, struct board_debug_order *o)
+{
+    bool done = false;
+    char end;
+
     memset(o, 0, sizeof *o);
-    if (sscanf(line, "read %" SCNx32 " %" SCNx32 "%c", &o->address, &o->size, &end) == 2) {
-        o->kind = BOARD_DEBUG_READ;
-        return o->size > 0 && o->size <= BOARD_DEBUG_BYTES;
-    }
-    if (sscanf(line, "write %" SCNx32 " %n", &o->address, &used) == 1 && used) {
-        o->kind = BOARD_DEBUG_WRITE;
-        return parse_bytes(line + used, o);
-    }
+    if (parse_memory(line, o, &done))
+        return done;
     if (sscanf(line, "register %" SCNx32 " %" SCNx64 "%c", &o->address, &o->value, &end) == 2)
         o->kind = BOARD_DEBUG_SET;
     else if (sscanf(line, "register %" SCNx32 "%c", &o->address, &end) == 1)
         o->kind = BOARD_DEBUG_GET;
+    else if (sscanf(line, "cp15 %" SCNx32 " %" SCNx64 "%c", &o->address, &o->value, &end) == 2)
+        o->kind = BOARD_DEBUG_CP15_SET;
+    else if (sscanf(line, "cp15 %" SCNx32 "%c", &o->address, &end) == 1)
+        o->kind = BOARD_DEBUG_CP15_GET;
+    else if (sscanf(line, "translate %" SCNx32 "%c", &o->address, &end) == 1)
+        o->kind = BOARD_DEBUG_TRANSLATE;
     else if (sscanf(line, "catch %" SCNx32 "%c", &o->address, &end) == 1)
         o->kind = BOARD_DEBUG_CATCH;
     else if (sscanf(line, "etmcr %" SCNx64 "%c", &o->value, &end) == 1)
@@ -108,9 +141,10 @@ void board_debug_reply(const struct board_debug_order *o, char *reply, size_t si
 {
     size_t used = 0;
 
-    if (o->kind == BOARD_DEBUG_GET || o->kind == BOARD_DEBUG_CAUGHT)
+    if (o->kind == BOARD_DEBUG_GET || o->kind == BOARD_DEBUG_CAUGHT ||
+        o->kind == BOARD_DEBUG_CP15_GET || o->kind == BOARD_DEBUG_TRANSLATE)
         snprintf(reply, size, " %" PRIx64, o->value);
-    if (o->kind != BOARD_DEBUG_READ)
+    if (o->kind != BOARD_DEBUG_READ && o->kind != BOARD_DEBUG_LOAD)
         return;
     used = (size_t)snprintf(reply, size, " ");
     for (uint32_t i = 0; i < o->size && used < size; i++)
@@ -127,10 +161,66 @@ static void pace(struct board *b, uint64_t rate, bool stall)
     board_port_pace(&b->port, rate);
 }
 
+static bool run_register(const struct board *b, const struct board_cpu *c,
+                         struct board_debug_order *o)
+{
+    bool m_profile = b->options.profile == BOARD_PROFILE_M;
+    uint32_t value = 0;
+    bool done;
+
+    if (o->kind == BOARD_DEBUG_SET)
+        return (m_profile ? board_qemu_set : board_qemu_a_set)(&b->qemu, c->index, o->address,
+                                                               (uint32_t)o->value);
+    done = (m_profile ? board_qemu_get : board_qemu_a_get)(&b->qemu, c->index, o->address, &value);
+    o->value = value;
+    return done;
+}
+
+static bool run_cp15(const struct board *b, const struct board_cpu *c, struct board_debug_order *o)
+{
+    uint32_t value = 0;
+    bool done;
+
+    if (o->kind == BOARD_DEBUG_CP15_SET)
+        return board_qemu_set_cp15(&b->qemu, c->index, o->address, (uint32_t)o->value);
+    done = board_qemu_get_cp15(&b->qemu, c->index, o->address, &value);
+    o->value = value;
+    return done;
+}
+
+/* As the core's own loads and stores: through its MMU. Does not cross a page. */
+static bool run_access(const struct board *b, const struct board_cpu *c,
+                       struct board_debug_order *o)
+{
+    uint32_t address = 0;
+
+    o->unmapped = !board_qemu_translate(&b->qemu, c->index, o->address, &address);
+    o->value = address;
+    if (o->kind == BOARD_DEBUG_TRANSLATE)
+        return !o->unmapped;
+    return !o->unmapped && board_qemu_bus(&b->qemu, c->index, address, o->bytes, o->size,
+                                          o->kind == BOARD_DEBUG_STORE);
+}
+
+static void mark(uint32_t *cores, const struct board_cpu *c, bool on)
+{
+    *cores = (*cores & ~(1u << c->index)) | (uint32_t)on << c->index;
+}
+
+static void change_state(struct board *b, struct board_cpu *c, bool debug)
+{
+    mark(&b->debug.held, c, debug);
+    if (debug) {
+        board_cpu_halt(c, true);
+        board_qemu_awake(&b->qemu, c->index);
+    } else {
+        board_cpu_resume(c);
+    }
+}
+
 void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_order *o)
 {
     const struct board_qemu *q = &b->qemu;
-    uint32_t value = 0;
     bool done = true;
 
     switch (o->kind) {
@@ -140,11 +230,20 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
                               o->kind == BOARD_DEBUG_WRITE);
         break;
     case BOARD_DEBUG_GET:
-        done = board_qemu_get(q, c->index, o->address, &value);
-        o->value = value;
-        break;
     case BOARD_DEBUG_SET:
-        done = board_qemu_set(q, c->index, o->address, (uint32_t)o->value);
+        done = run_register(b, c, o);
+        break;
+    case BOARD_DEBUG_CP15_GET:
+    case BOARD_DEBUG_CP15_SET:
+        done = run_cp15(b, c, o);
+        break;
+    case BOARD_DEBUG_LOAD:
+    case BOARD_DEBUG_STORE:
+    case BOARD_DEBUG_TRANSLATE:
+        done = run_access(b, c, o);
+        break;
+    case BOARD_DEBUG_STATE:
+        change_state(b, c, o->value);
         break;
     case BOARD_DEBUG_POINT:
     case BOARD_DEBUG_UNPOINT:
@@ -152,7 +251,7 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
                                 o->kind == BOARD_DEBUG_POINT);
         break;
     case BOARD_DEBUG_HALTING:
-        b->debug.halting = o->value;
+        mark(&b->debug.halting, c, o->value);
         break;
     case BOARD_DEBUG_CATCH:
         b->debug.catch = o->address;
@@ -184,19 +283,20 @@ static void stop_at(struct board *b, unsigned vcpu, uint32_t address, uintptr_t 
     bool known = false;
 
     for (unsigned i = 0; i < d->stop_count; i++)
-        known |= d->stops[i] == address;
+        known |= d->stops[i].vcpu == vcpu && d->stops[i].address == address;
     if (!known) {
         if (d->stop_count == BOARD_DEBUG_STOPS ||
             !board_qemu_point(&b->qemu, vcpu, 'x', address, 2, true))
             return;
-        d->stops[d->stop_count++] = address;
+        d->stops[d->stop_count].vcpu = vcpu;
+        d->stops[d->stop_count++].address = address;
     }
     board_qemu_leave_block(&b->qemu, vcpu, host);
 }
 
 void board_debug_bkpt(struct board *b, unsigned vcpu, uint32_t address, uintptr_t host)
 {
-    if (b->debug.halting)
+    if (b->debug.halting >> vcpu & 1)
         stop_at(b, vcpu, address, host);
 }
 
@@ -212,7 +312,7 @@ void board_debug_stopped(struct board *b)
     struct board_debug *d = &b->debug;
 
     for (unsigned i = 0; i < d->stop_count; i++)
-        board_qemu_point(&b->qemu, 0, 'x', d->stops[i], 2, false);
+        board_qemu_point(&b->qemu, d->stops[i].vcpu, 'x', d->stops[i].address, 2, false);
     d->stop_count = 0;
     if (b->cpus[0].entered < 32 && d->catch >> b->cpus[0].entered & 1)
         d->caught = b->cpus[0].entered;

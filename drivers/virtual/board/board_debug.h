@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a model of debug hardware asks of a core of the M profile beside GDB: memory as a bus master
- * sees it, registers, comparators, BKPT and vector catch, all while the core runs too; and what its
+ * What a model of debug hardware asks of a core beside GDB: memory as a bus master or the core sees
+ * it, registers, comparators, BKPT and vector catch, all while the core runs too; and what its
  * trace unit's registers say. The commands are those of board_control.h.
  */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_DEBUG_H
@@ -30,6 +30,12 @@ enum board_debug_kind {
     BOARD_DEBUG_CAUGHT,
     BOARD_DEBUG_ETMCR,
     BOARD_DEBUG_PACE,
+    BOARD_DEBUG_LOAD,
+    BOARD_DEBUG_STORE,
+    BOARD_DEBUG_TRANSLATE,
+    BOARD_DEBUG_CP15_GET,
+    BOARD_DEBUG_CP15_SET,
+    BOARD_DEBUG_STATE,
 };
 
 /* One command, and its answer. */
@@ -37,6 +43,7 @@ struct board_debug_order {
     enum board_debug_kind kind;
     char what; /* of a point: x, r, w or a; of a pace: 0 drops */
     bool failed;
+    bool unmapped;    /* the MMU has no address for it, or does not allow it */
     uint32_t address; /* or register, or mask */
     uint32_t size;
     uint64_t value;
@@ -45,11 +52,16 @@ struct board_debug_order {
 
 /* Of the whole board; the core's thread, or the machine at rest. */
 struct board_debug {
-    bool halting;    /* BKPT stops the machine */
-    uint32_t catch;  /* exceptions, by number, whose entry stops it */
-    unsigned caught; /* that did; 0: none */
+    uint32_t halting; /* cores, a bit each, in which a BKPT stops the machine */
+    uint32_t held;    /* those that are in Debug state whatever the machine does */
+    uint32_t catch;   /* exceptions, by number, whose entry stops it */
+    unsigned caught;  /* that did; 0: none */
     unsigned stop_count;
-    uint32_t stops[BOARD_DEBUG_STOPS]; /* where QEMU was given a breakpoint to stop at */
+    /* Where QEMU was given a breakpoint to stop at. */
+    struct {
+        unsigned vcpu;
+        uint32_t address;
+    } stops[BOARD_DEBUG_STOPS];
 };
 
 /* False: the line is none of these commands. */

@@ -38,8 +38,11 @@ static void on_bkpt(unsigned vcpu, void *insn)
  */
 static void look_for_bkpt(struct qemu_plugin_tb *tb, struct board_insn *records, size_t count)
 {
-    for (size_t i = 0; i < count && board.options.profile == BOARD_PROFILE_M; i++) {
-        if (records[i].size == 2 && (records[i].opcode & 0xff00) == 0xbe00) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t mask = records[i].isa == BT_ISA_A32 ? 0xfff000f0 : 0xff00;
+        uint32_t bkpt = records[i].isa == BT_ISA_A32 ? 0xe1200070 : 0xbe00;
+        bool whole = records[i].size == (records[i].isa == BT_ISA_A32 ? 4 : 2);
+        if (whole && (records[i].opcode & mask) == bkpt) {
             qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, 0), on_bkpt,
                                                    QEMU_PLUGIN_CB_R_REGS, &records[i]);
             return;
@@ -109,13 +112,19 @@ static void on_code_flush(qemu_plugin_id_t id)
     board_code_clear(&board.code);
 }
 
+static void resume(struct board_cpu *c)
+{
+    if (!(board.debug.held >> c->index & 1))
+        board_cpu_resume(c);
+}
+
 static void on_run_state(void *context, bool running, int state)
 {
     (void)context;
     (void)state;
     for (unsigned i = 0; i < board.cpu_count; i++) {
         if (running)
-            board_cpu_resume(&board.cpus[i]);
+            resume(&board.cpus[i]);
         else
             board_cpu_halt(&board.cpus[i], board.options.debug);
     }

@@ -64,8 +64,8 @@ static bool peek_name(const char *from, const char *wanted)
 }
 
 /* Where a description says that the member `name` is; its first one must be `first`. */
-static size_t saved_offset(const struct saved_description *description, const char *first,
-                           const char *name)
+size_t board_qemu_saved_offset(const struct saved_description *description, const char *first,
+                               const char *name)
 {
     struct saved_description d;
     struct saved_field f;
@@ -84,8 +84,8 @@ static size_t saved_offset(const struct saved_description *description, const ch
 }
 
 /* The part `name` of a description, or NULL. */
-static const struct saved_description *saved_part(const struct saved_description *description,
-                                                  const char *name)
+const struct saved_description *board_qemu_saved_part(const struct saved_description *description,
+                                                      const char *name)
 {
     const struct saved_description *part;
     struct saved_description d, p;
@@ -104,12 +104,16 @@ static const struct saved_description *saved_part(const struct saved_description
 /* Where the M profile keeps its special registers. */
 static void find_masks(struct board_qemu *q, const struct saved_description *m)
 {
-    const struct saved_description *masks = saved_part(m, "cpu/m/faultmask-primask");
+    const struct saved_description *masks = board_qemu_saved_part(m, "cpu/m/faultmask-primask");
 
-    q->masks[0] = saved_offset(masks, "env.v7m.faultmask[M_REG_NS]", "env.v7m.primask[M_REG_NS]");
-    q->masks[1] = saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.basepri[M_REG_NS]");
-    q->masks[2] = saved_offset(masks, "env.v7m.faultmask[M_REG_NS]", "env.v7m.faultmask[M_REG_NS]");
-    q->masks[3] = saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.control[M_REG_NS]");
+    q->masks[0] =
+        board_qemu_saved_offset(masks, "env.v7m.faultmask[M_REG_NS]", "env.v7m.primask[M_REG_NS]");
+    q->masks[1] =
+        board_qemu_saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.basepri[M_REG_NS]");
+    q->masks[2] = board_qemu_saved_offset(masks, "env.v7m.faultmask[M_REG_NS]",
+                                          "env.v7m.faultmask[M_REG_NS]");
+    q->masks[3] =
+        board_qemu_saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.control[M_REG_NS]");
 }
 
 static void find_debug(struct board_qemu *q)
@@ -138,14 +142,16 @@ void board_qemu_init(struct board_qemu *q)
     *(void **)&q->watch_run_state = look_up("qemu_add_vm_change_state_handler");
     *(void **)&q->get_typename = look_up("object_get_typename");
     *(void **)&q->read_memory = look_up("cpu_memory_rw_debug");
-    q->spsr = saved_offset(arm, "env.regs", "env.spsr");
-    q->banked_spsr = saved_offset(arm, "env.regs", "env.banked_spsr");
-    q->banked_lr = saved_offset(arm, "env.regs", "env.banked_r14");
-    q->other_sp = saved_offset(saved_part(saved_part(arm, "cpu/m"), "cpu/m/other-sp"),
-                               "env.v7m.other_sp", "env.v7m.other_sp");
-    q->regs = saved_offset(arm, "env.regs", "env.regs");
-    find_masks(q, saved_part(arm, "cpu/m"));
+    q->spsr = board_qemu_saved_offset(arm, "env.regs", "env.spsr");
+    q->banked_spsr = board_qemu_saved_offset(arm, "env.regs", "env.banked_spsr");
+    q->banked_lr = board_qemu_saved_offset(arm, "env.regs", "env.banked_r14");
+    q->other_sp = board_qemu_saved_offset(
+        board_qemu_saved_part(board_qemu_saved_part(arm, "cpu/m"), "cpu/m/other-sp"),
+        "env.v7m.other_sp", "env.v7m.other_sp");
+    q->regs = board_qemu_saved_offset(arm, "env.regs", "env.regs");
+    find_masks(q, board_qemu_saved_part(arm, "cpu/m"));
     find_debug(q);
+    board_qemu_a_init(q, arm, look_up);
     if (!q->get_cpu || !q->new_array || !q->resize_array)
         q->read_register = NULL;
 }

@@ -48,12 +48,26 @@ struct board_qemu {
     int (*remove_watchpoint)(struct CPUState *cpu, uint64_t address, uint64_t size, int flags);
     void (*leave_block)(struct CPUState *cpu, uintptr_t host);
     void (*refresh)(void *state); /* after writing a member of the CPU's state */
+    void (*write_cpsr)(void *state, uint32_t value, uint32_t mask, int kind);
+    uint32_t (*read_fpscr)(void *state);
+    void (*write_fpscr)(void *state, uint32_t value);
+    const void *(*find_cp)(void *table, uint32_t key);
+    uint64_t (*read_cp)(void *state, const void *reg);
+    void (*write_cp)(void *state, const void *reg, uint64_t value);
+    void (*flush_tlb)(struct CPUState *cpu);
+    uint64_t (*translate)(struct CPUState *cpu, uint64_t address, uint32_t *attributes);
+    bool before_access; /* where a watchpoint stops; else behind it */
     /* Byte offsets in the CPU object; 0: not known. */
     size_t spsr;
     size_t banked_spsr;
     size_t banked_lr;
     size_t other_sp;
-    size_t regs;     /* the CPU's state begins here */
+    size_t regs;    /* the CPU's state begins here */
+    size_t asleep;  /* in WFI */
+    size_t fp;      /* D0, D1 */
+    size_t fp_next; /* D2 */
+    size_t fpexc;
+    size_t cp_table; /* where the pointer to the system registers is */
     size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL */
 };
 
@@ -93,6 +107,33 @@ bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known);
  */
 bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value);
 bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value);
+
+/* A profile, by number as board_control.h has them. From the vCPU's thread between two blocks. */
+bool board_qemu_a_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value);
+bool board_qemu_a_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value);
+
+/*
+ * CP15 of the A profile: CRn<<11 | CRm<<7 | opc1<<3 | opc2, of the core's own security state. Those
+ * that are plain values; false for all others.
+ */
+bool board_qemu_get_cp15(const struct board_qemu *q, unsigned vcpu, uint32_t reg, uint32_t *value);
+bool board_qemu_set_cp15(const struct board_qemu *q, unsigned vcpu, uint32_t reg, uint32_t value);
+
+/* Debug state ends the sleep of a WFI: the core goes on behind it. */
+void board_qemu_awake(const struct board_qemu *q, unsigned vcpu);
+
+/* Physical address of what a core loads at `address`; false: its MMU aborts. */
+bool board_qemu_translate(const struct board_qemu *q, unsigned vcpu, uint32_t address,
+                          uint32_t *physical);
+
+/* Between board_qemu.c and board_qemu_a.c: members that QEMU saves, and what A cores need. */
+struct saved_description;
+const struct saved_description *board_qemu_saved_part(const struct saved_description *description,
+                                                      const char *name);
+size_t board_qemu_saved_offset(const struct saved_description *description, const char *first,
+                               const char *name);
+void board_qemu_a_init(struct board_qemu *q, const struct saved_description *arm,
+                       void *(*look_up)(const char *name));
 
 /* Memory and devices, as a privileged access of the vCPU. False: the bus refuses. */
 bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,

@@ -16,6 +16,7 @@
 /* Flags of QEMU's break- and watchpoints. */
 #define POINT_READ     0x01
 #define POINT_WRITE    0x02
+#define POINT_BEFORE   0x04
 #define POINT_DEBUGGER 0x10
 
 static struct CPUState *vcpu_of(const struct board_qemu *q, unsigned vcpu)
@@ -154,6 +155,8 @@ bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address,
 static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, uint32_t address,
                   uint32_t size, bool on)
 {
+    if (q->before_access)
+        flags |= POINT_BEFORE;
     if (!q->insert_watchpoint || !q->remove_watchpoint)
         return false;
     return on ? q->insert_watchpoint(cpu, address, size, flags, NULL) == 0

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/usb/board_a.h"
+
+/* Typical identifications (ADIv5 digest, section 8). */
+#define AHB_AP_IDR   0x44770001u
+#define APB_AP_IDR   0x24770002u
+#define NO_ROM_TABLE 0xffffffffu
+#define ROM_TABLE    0x80000003u
+
+static void reset(void *ctx)
+{
+    system_a_reset(ctx);
+}
+
+static void run(void *ctx)
+{
+    system_a_run(ctx);
+}
+
+static int fault(void *ctx, const char *name, size_t size, unsigned value)
+{
+    return system_a_fault(ctx, name, size, value);
+}
+
+static void report(void *ctx, FILE *out)
+{
+    system_a_report(ctx, out);
+}
+
+int board_a_start(struct board_a *b, const struct qemu_link_options *o, char *message, size_t size)
+{
+    if (core_a9_start(&b->cores, o, message, size) < 0)
+        return -1;
+    struct core_a cores = core_a9_cores(&b->cores);
+    system_a_init(&b->system, &cores);
+    b->target = (struct probe_target){
+        .ctx = &b->system,
+        .ap_count = 2,
+        .ap = {{.idr = AHB_AP_IDR, .base = NO_ROM_TABLE},
+               {.idr = APB_AP_IDR, .base = ROM_TABLE, .word_only = true, .no_packed = true}},
+        .bus = {system_a_memory(&b->system), system_a_debug(&b->system)},
+        .reset = reset,
+        .run = run,
+        .fault = fault,
+        .report = report,
+    };
+    return 0;
+}
+
+void board_a_stop(struct board_a *b)
+{
+    core_a9_stop(&b->cores);
+}
