@@ -3,17 +3,24 @@
 
 #include <stdlib.h>
 
-#define PAGE             4096u
-#define DEFAULT_MAX_RUNS (1u << 20)
-#define VIEWS_MAX        64
-#define HASH_MIN         1024
-#define CACHE_LINE       64 /* bytes; CODE_RUN_CHUNK runs are a multiple of it */
+#define PAGE       4096u
+#define MOST_RUNS  (1u << 20)
+#define VIEWS_MAX  64
+#define HASH_MIN   1024
+#define CACHE_LINE 64 /* bytes; CODE_RUN_CHUNK runs are a multiple of it */
+
+/*
+ * A slot of the hash: the number of a run in the low bits, and in the others some of the hash, so
+ * that few runs are looked at in vain. 0: free.
+ */
+#define SLOT_NUMBER (2 * MOST_RUNS - 1)
+#define SLOT_TAG    (~SLOT_NUMBER)
 
 struct code_view {
     const struct code_region **regions; /* best first */
     size_t region_count;
-    struct code_run **hash; /* open addressing, power of two, NULL: free */
-    size_t hash_size;
+    uint32_t *hash;   /* open addressing; numbers of runs from 1 on */
+    size_t hash_size; /* a power of two */
     size_t used;
 };
 
@@ -32,8 +39,10 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
     memset(cache, 0, sizeof *cache);
     cache->image = image;
     cache->options = *options;
+    if (cache->options.max_runs == 0 || cache->options.max_runs > MOST_RUNS)
+        cache->options.max_runs = MOST_RUNS;
     if (cache->options.max_runs < CODE_RUN_CHUNK)
-        cache->options.max_runs = cache->options.max_runs ? CODE_RUN_CHUNK : DEFAULT_MAX_RUNS;
+        cache->options.max_runs = CODE_RUN_CHUNK;
     cache->edits = image->edits;
     return BT_OK;
 }
@@ -125,40 +134,66 @@ struct code_view *code_select(struct code_cache *cache, const struct code_key *k
     return view;
 }
 
-static size_t hash_slot(const struct code_view *view, uint64_t address, enum bt_isa isa)
+static inline uint64_t hash_of(uint32_t address, enum bt_isa isa)
 {
-    uint64_t h = (address ^ (uint64_t)isa << 60) * 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 20) & (view->hash_size - 1);
+    return (address ^ (uint64_t)isa << 60) * 0x9e3779b97f4a7c15u;
 }
 
-static bool hash_grow(struct code_view *view)
+static inline size_t hash_place(const struct code_view *view, uint64_t hash)
 {
-    struct code_run **old = view->hash;
+    return (size_t)(hash >> 20) & (view->hash_size - 1);
+}
+
+/* Run number `number` of the cache, from 1 on. */
+static inline struct code_run *run_number(const struct code_cache *cache, uint32_t number)
+{
+    return &cache->chunks[(number - 1) / CODE_RUN_CHUNK][(number - 1) % CODE_RUN_CHUNK];
+}
+
+static inline struct code_run *hash_find(const struct code_cache *cache,
+                                         const struct code_view *view, uint32_t address,
+                                         enum bt_isa isa)
+{
+    uint64_t hash = hash_of(address, isa);
+    size_t place = hash_place(view, hash);
+    uint32_t tag = (uint32_t)(hash >> 32) & SLOT_TAG;
+    for (uint32_t found; (found = view->hash[place]) != 0;
+         place = (place + 1) & (view->hash_size - 1)) {
+        if ((found & SLOT_TAG) != tag)
+            continue;
+        struct code_run *run = run_number(cache, found & SLOT_NUMBER);
+        if (run->start == address && code_run_isa(run) == isa)
+            return run;
+    }
+    return NULL;
+}
+
+static void hash_put(struct code_view *view, uint32_t number, uint64_t hash)
+{
+    size_t place = hash_place(view, hash);
+    while (view->hash[place])
+        place = (place + 1) & (view->hash_size - 1);
+    view->hash[place] = ((uint32_t)(hash >> 32) & SLOT_TAG) | number;
+}
+
+static bool hash_grow(const struct code_cache *cache, struct code_view *view)
+{
+    uint32_t *old = view->hash;
     size_t old_size = view->hash_size;
-    struct code_run **fresh = calloc(old_size * 2, sizeof *fresh);
+    uint32_t *fresh = calloc(old_size * 2, sizeof *fresh);
     if (!fresh)
         return false;
     view->hash = fresh;
     view->hash_size = old_size * 2;
     for (size_t i = 0; i < old_size; i++) {
-        if (!old[i])
+        uint32_t number = old[i] & SLOT_NUMBER;
+        if (!number)
             continue;
-        size_t slot = hash_slot(view, old[i]->start, (enum bt_isa)old[i]->isa);
-        while (fresh[slot])
-            slot = (slot + 1) & (view->hash_size - 1);
-        fresh[slot] = old[i];
+        const struct code_run *run = run_number(cache, number);
+        hash_put(view, number, hash_of(run->start, code_run_isa(run)));
     }
     free(old);
     return true;
-}
-
-/* The run's slot: filled, or the free one where it belongs. */
-static struct code_run **hash_find(const struct code_view *view, uint64_t address, enum bt_isa isa)
-{
-    size_t slot = hash_slot(view, address, isa);
-    while (view->hash[slot] && (view->hash[slot]->start != address || view->hash[slot]->isa != isa))
-        slot = (slot + 1) & (view->hash_size - 1);
-    return &view->hash[slot];
 }
 
 size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len)
@@ -251,55 +286,51 @@ unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_
     return n < size ? 0 : size;
 }
 
-/* True when `insn` ends the run; fills how. */
-static bool ends_run(const struct code_cache *cache, const struct insn *insn, uint64_t address,
-                     struct code_run *run)
+/* True when `insn` ends a run; fills how. */
+static bool ends_run(const struct code_cache *cache, const struct insn *insn, struct code_run *run)
 {
     switch (insn->cls) {
     case INSN_DIRECT:
         run->end = CODE_END_DIRECT;
-        run->target = insn->target;
-        run->target_isa = insn->target_isa;
         break;
     case INSN_INDIRECT:
         run->end = CODE_END_INDIRECT;
         break;
     case INSN_ISB:
         run->end = CODE_END_BARRIER;
-        run->target = (uint32_t)(address + insn->size); /* the next instruction (digest 10.1) */
         break;
     case INSN_BARRIER:
         if (!cache->options.barrier_waypoints)
             return false;
         run->end = CODE_END_BARRIER;
-        run->target = (uint32_t)(address + insn->size);
         break;
     default:
         return false;
     }
-    run->flags = insn->flags;
+    run->last = insn->flags;
     return true;
 }
 
 static void build_run(const struct code_cache *cache, const struct code_view *view,
-                      struct code_run *run)
+                      struct code_run *run, enum bt_isa isa)
 {
     uint64_t address = run->start, page = run->start / PAGE;
     uint32_t count = 0;
     uint32_t opcode;
-    struct insn insn;
-    enum bt_isa isa = (enum bt_isa)run->isa;
+    struct insn insn = {.size = 0};
+    unsigned size = 0;
     for (;;) {
         if (code_insn(cache, view, address, isa, &insn, &opcode) != BT_OK) {
             run->end = CODE_END_NO_CODE;
             break;
         }
-        run->extent = (uint32_t)(address - run->start);
-        if (count < 64 && insn.size == 4)
-            run->wide |= (uint64_t)1 << count;
+        size = insn.size;
+        run->extent = (uint16_t)(address - run->start);
+        if (count < CODE_WIDE_BITS && size == 4)
+            run->wide |= 1u << count;
         count++;
-        bool end = ends_run(cache, &insn, address, run);
-        address = (uint32_t)(address + insn.size);
+        bool end = ends_run(cache, &insn, run);
+        address = (uint32_t)(address + size);
         if (end)
             break;
         if (address / PAGE != page) {
@@ -307,7 +338,7 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
             break;
         }
     }
-    run->length = (uint32_t)(address - run->start);
+    run->last |= (uint8_t)(size / 2 << CODE_SIZE_SHIFT);
     run->info = bt_block_info(count, isa, BT_COND_UNKNOWN);
 }
 
@@ -331,17 +362,15 @@ static struct code_run *run_alloc(struct code_cache *cache)
     return run;
 }
 
-static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint64_t address,
+static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint32_t address,
                                 enum bt_isa isa)
 {
     struct code_run *run = run_alloc(cache);
-    if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(view)))
+    if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(cache, view)))
         return NULL;
     run->start = address;
-    run->isa = (uint8_t)isa;
-    run->target_isa = (uint8_t)isa;
-    build_run(cache, view, run);
-    *hash_find(view, address, isa) = run;
+    build_run(cache, view, run, isa);
+    hash_put(view, (uint32_t)cache->run_count, hash_of(address, isa));
     view->used++;
     return run;
 }
@@ -349,20 +378,21 @@ static struct code_run *add_run(struct code_cache *cache, struct code_view *view
 struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
                              enum bt_isa isa)
 {
-    struct code_run *run = *hash_find(view, address, isa);
-    return run ? run : add_run(cache, view, address, isa);
+    struct code_run *run = hash_find(cache, view, (uint32_t)address, isa);
+    return run ? run : add_run(cache, view, (uint32_t)address, isa);
 }
 
-struct code_run *code_find(const struct code_view *view, uint64_t address, enum bt_isa isa)
+struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
+                           uint64_t address, enum bt_isa isa)
 {
-    return *hash_find(view, address, isa);
+    return hash_find(cache, view, (uint32_t)address, isa);
 }
 
 struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa)
 {
     struct code_run *guess = from->next[CODE_TAKEN];
-    if (guess && guess->start == address && guess->isa == isa)
+    if (guess && guess->start == address && code_run_isa(guess) == isa)
         return guess;
     uint32_t epoch = cache->epoch;
     struct code_run *next = code_lookup(cache, view, address, isa);
@@ -371,12 +401,32 @@ struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
     return next;
 }
 
+uint32_t code_target(const struct code_cache *cache, const struct code_view *view,
+                     const struct code_run *run, enum bt_isa *isa)
+{
+    const struct code_run *next = run->next[CODE_TAKEN];
+    struct insn insn;
+    uint32_t opcode;
+    if (next) {
+        *isa = code_run_isa(next);
+        return next->start;
+    }
+    *isa = code_run_isa(run);
+    if (run->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
+        code_insn(cache, view, code_run_last(run), *isa, &insn, &opcode) != BT_OK)
+        return code_run_behind(run);
+    *isa = (enum bt_isa)insn.target_isa;
+    return (uint32_t)insn.target;
+}
+
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
 {
     if (run->next[CODE_TAKEN])
         return run->next[CODE_TAKEN];
     uint32_t epoch = cache->epoch;
-    struct code_run *next = code_lookup(cache, view, run->target, (enum bt_isa)run->target_isa);
+    enum bt_isa isa;
+    uint32_t target = code_target(cache, view, run, &isa);
+    struct code_run *next = code_lookup(cache, view, target, isa);
     if (epoch == cache->epoch)
         run->next[CODE_TAKEN] = next;
     return next;
@@ -387,8 +437,7 @@ struct code_run *code_onward(struct code_cache *cache, struct code_view *view, s
     if (run->next[CODE_ONWARD])
         return run->next[CODE_ONWARD];
     uint32_t epoch = cache->epoch;
-    uint64_t address = (uint32_t)(run->start + run->length);
-    struct code_run *next = code_lookup(cache, view, address, (enum bt_isa)run->isa);
+    struct code_run *next = code_lookup(cache, view, code_run_behind(run), code_run_isa(run));
     if (epoch == cache->epoch)
         run->next[CODE_ONWARD] = next;
     return next;

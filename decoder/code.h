@@ -27,24 +27,48 @@ enum code_way {
     CODE_ONWARD, /* to the instruction behind the last one */
 };
 
-/* One cache line. */
+/*
+ * Half a cache line: of a large program there are many, and a loop that follows them waits for
+ * memory first of all. Addresses have 32 bits here, as in all protocols that are followed.
+ */
 struct code_run {
-    uint64_t start;
-    uint64_t target;          /* CODE_END_DIRECT, CODE_END_BARRIER */
     struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
-    uint64_t wide;            /* bit i: instruction i, of the first 64, has four bytes */
-    uint32_t extent;          /* bytes from start to the last instruction's first byte */
-    uint32_t length;          /* bytes from start to the byte behind the last instruction */
-    uint32_t info;            /* bt_block_info() with condition unknown */
-    uint8_t end;              /* enum code_end */
-    uint8_t flags;            /* INSN_* of the last instruction */
-    uint8_t isa;
-    uint8_t target_isa;
+    uint32_t start;
+    uint32_t info;   /* bt_block_info() with condition unknown */
+    uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes */
+    uint16_t extent; /* bytes from start to the last instruction's first byte */
+    uint8_t end;     /* enum code_end */
+    uint8_t last;    /* INSN_* of the last instruction, and its size / 2 << CODE_SIZE_SHIFT */
 };
+
+#define CODE_WIDE_BITS  32u
+#define CODE_SIZE_SHIFT 6
 
 static inline uint32_t code_run_count(const struct code_run *run)
 {
     return run->info >> 8;
+}
+
+static inline enum bt_isa code_run_isa(const struct code_run *run)
+{
+    return (enum bt_isa)(run->info & 0xf);
+}
+
+/* Bytes from start to the byte behind the last instruction. */
+static inline uint32_t code_run_length(const struct code_run *run)
+{
+    return run->extent + 2u * (run->last >> CODE_SIZE_SHIFT);
+}
+
+/* The first byte of the last instruction, and the byte behind it. */
+static inline uint32_t code_run_last(const struct code_run *run)
+{
+    return run->start + run->extent;
+}
+
+static inline uint32_t code_run_behind(const struct code_run *run)
+{
+    return run->start + code_run_length(run);
 }
 
 #define CODE_RUN_CHUNK 1024
@@ -94,8 +118,8 @@ void code_cache_refresh(struct code_cache *cache);
 struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
 
 /*
- * The run that starts at `address`. NULL: no memory. May start the cache over (epoch changes);
- * then every run given out before is void.
+ * The run that starts at `address`, of 32 bits. NULL: no memory. May start the cache over (epoch
+ * changes); then every run given out before is void.
  */
 struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
                              enum bt_isa isa);
@@ -106,6 +130,10 @@ struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, u
  */
 struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa);
+
+/* Where the branch leads that ends `run`; CODE_END_DIRECT, CODE_END_BARRIER. */
+uint32_t code_target(const struct code_cache *cache, const struct code_view *view,
+                     const struct code_run *run, enum bt_isa *isa);
 
 /* Successors of a run; the first call looks up, later ones follow the link. */
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);
@@ -125,18 +153,19 @@ static inline void code_calls_of(struct code_cache *cache, const struct code_vie
 static inline void code_note_call(struct code_calls *c, struct code_run *run)
 {
     c->from[c->count % CODE_CALLS] = run;
-    c->count += run->flags & INSN_LINK;
+    c->count += run->last & INSN_LINK;
 }
 
 /* The same where it was taken only if `fail` is 0: no branch that nobody could predict. */
 static inline void code_note_branch(struct code_calls *c, struct code_run *run, unsigned fail)
 {
     c->from[c->count % CODE_CALLS] = run;
-    c->count += run->flags & INSN_LINK & (fail - 1);
+    c->count += run->last & INSN_LINK & (fail - 1);
 }
 
 /* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */
-struct code_run *code_find(const struct code_view *view, uint64_t address, enum bt_isa isa);
+struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
+                           uint64_t address, enum bt_isa isa);
 
 /* As code_indirect() with code_find(); returns are first looked for behind the latest call. */
 static inline struct code_run *code_went(struct code_cache *cache, const struct code_view *view,
@@ -145,13 +174,13 @@ static inline struct code_run *code_went(struct code_cache *cache, const struct 
     struct code_calls *c = &cache->calls;
     struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
     struct code_run **guess = &from->next[CODE_TAKEN];
-    if (!(from->flags & INSN_LINK) && call && (uint32_t)(call->start + call->length) == address &&
-        call->isa == isa) {
+    if (!(from->last & INSN_LINK) && call && code_run_behind(call) == address &&
+        code_run_isa(call) == isa) {
         c->count--;
         guess = &call->next[CODE_ONWARD];
     }
-    if (!*guess || (*guess)->start != address || (*guess)->isa != isa)
-        *guess = code_find(view, address, isa);
+    if (!*guess || (*guess)->start != address || code_run_isa(*guess) != isa)
+        *guess = code_find(cache, view, address, isa);
     return *guess;
 }
 

@@ -47,22 +47,23 @@ static inline void start_run(struct etmv3_flow *f, struct code_run *run, uint64_
 /* Behind the run's last instruction. */
 static void onward(struct etmv3_flow *f, struct code_run *run)
 {
-    uint64_t address = (uint32_t)(run->start + run->length);
+    uint64_t address = code_run_behind(run);
     start_run(f, code_onward(f->core.code, f->core.view, run), address);
 }
 
 static void taken(struct etmv3_flow *f, struct code_run *run)
 {
     f->branched = ETMV3_BRANCHED_DIRECT;
-    etmv3_set_last(f, run->start + run->extent, run->isa);
+    etmv3_set_last(f, code_run_last(run), code_run_isa(run));
     if (run->end == CODE_END_INDIRECT) {
         f->pending = true;
         f->core.cur.known = false;
         start_run(f, run, f->last); /* the run: where its branch goes is asked of it */
         return;
     }
-    uint64_t target = run->target;
-    f->core.cur.isa = run->target_isa;
+    enum bt_isa isa;
+    uint32_t target = code_target(f->core.code, f->core.view, run, &isa);
+    f->core.cur.isa = (uint8_t)isa;
     start_run(f, code_taken(f->core.code, f->core.view, run), target);
 }
 
@@ -94,9 +95,9 @@ static inline void step_on(struct etmv3_flow *f, struct code_run *run, uint64_t 
     f->begin = f->done;
     f->branched = ETMV3_BRANCHED_NOT;
     if (f->done < code_run_count(run) || run->end == CODE_END_NO_CODE) {
-        if (run->isa == BT_ISA_A32)
+        if (code_run_isa(run) == BT_ISA_A32)
             f->first = (uint32_t)(last + 4);
-        else if (f->done <= 64) /* sizes that `wide` tells */
+        else if (f->done <= CODE_WIDE_BITS) /* sizes that `wide` tells */
             f->first = (uint32_t)(last + 2 + 2 * (run->wide >> (f->done - 1) & 1));
         else
             f->first = (uint32_t)(run->start + etmv3_run_offset(f, f->done));
@@ -112,7 +113,7 @@ static inline void step_on(struct etmv3_flow *f, struct code_run *run, uint64_t 
 /* The run was executed to its end, which is no branch: the open block goes on behind it. */
 static void join(struct etmv3_flow *f, struct code_run *run, struct flow_out *out)
 {
-    etmv3_set_last(f, run->start + run->extent, run->isa);
+    etmv3_set_last(f, code_run_last(run), code_run_isa(run));
     if (etmv3_open(f) > JOINED_MAX) {
         end_block(f, f->last, BT_COND_PASS, FLOW_NO_CYCLES, false, out);
         step_on(f, run, f->last, false);
@@ -144,8 +145,8 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
             join(f, run, out);
             continue;
         }
-        end_block(f, run->start + run->extent, BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
-        step_on(f, run, run->start + run->extent, true);
+        end_block(f, code_run_last(run), BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
+        step_on(f, run, code_run_last(run), true);
         if (!f->core.cur.known)
             return e;
     }

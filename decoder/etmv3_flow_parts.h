@@ -25,22 +25,19 @@ static inline void etmv3_set_last(struct etmv3_flow *f, uint64_t address, uint32
     f->last_isa = (uint8_t)isa;
 }
 
-#define ETMV3_WIDE_BITS 64u /* instructions that code_run.wide tells the size of */
-
 /* Inline, since without an instruction for it the compiler's own is a call. */
-static inline uint32_t etmv3_bits_set(uint64_t x)
+static inline uint32_t etmv3_bits_set(uint32_t x)
 {
-    x -= x >> 1 & 0x5555555555555555u;
-    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
-    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (uint32_t)(x * 0x0101010101010101u >> 56);
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0fu;
+    return x * 0x01010101u >> 24;
 }
 
-/* Bytes from the start of a run of T32 to its instruction `index`, up to ETMV3_WIDE_BITS. */
+/* Bytes from the start of a run of T32 to its instruction `index`, up to CODE_WIDE_BITS. */
 static inline uint32_t etmv3_wide_offset(const struct code_run *run, uint32_t index)
 {
-    uint64_t before =
-        index == ETMV3_WIDE_BITS ? run->wide : run->wide & (((uint64_t)1 << index) - 1);
+    uint32_t before = run->wide & (uint32_t)(((uint64_t)1 << index) - 1);
     return 2 * index + 2 * etmv3_bits_set(before);
 }
 

@@ -63,7 +63,7 @@ struct code_run *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes
         return NULL;
     size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
     if (size && is_simple(f, in, &k))
-        run = code_find(f->core.view, k.value, etmv3_packet_isa(&k));
+        run = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
     if (!run) {
         in->p->base = saved;
         return NULL;

@@ -42,19 +42,19 @@ struct chain {
 static inline void chain_enter(struct chain *c, struct code_run *run)
 {
     uint32_t count = code_run_count(run);
-    bool a32 = run->isa == BT_ISA_A32;
+    bool a32 = code_run_isa(run) == BT_ISA_A32;
     c->run = run;
     c->first = run->start;
-    c->cut = !a32 && count > ETMV3_WIDE_BITS;
-    c->left = c->cut ? ETMV3_WIDE_BITS : count;
+    c->cut = !a32 && count > CODE_WIDE_BITS;
+    c->left = c->cut ? CODE_WIDE_BITS : count;
     c->wide = a32 ? -1 : (int64_t)run->wide;
-    c->rest = rest_of((enum bt_isa)run->isa, BT_COND_PASS);
+    c->rest = rest_of(code_run_isa(run), BT_COND_PASS);
 }
 
 /* Instructions of the run that were executed. */
 static inline uint32_t chain_done(const struct chain *c)
 {
-    return (c->cut ? ETMV3_WIDE_BITS : code_run_count(c->run)) - c->left;
+    return (c->cut ? CODE_WIDE_BITS : code_run_count(c->run)) - c->left;
 }
 
 /* False: nothing can be followed from there. */
@@ -69,7 +69,7 @@ static bool chain_load(const struct etmv3_flow *f, const struct flow_out *out, s
     c->waited = f->waited;
     c->left -= f->done;
     if (c->wide != -1)
-        c->wide = f->done < ETMV3_WIDE_BITS ? (int64_t)((uint64_t)c->wide >> f->done) : 0;
+        c->wide = f->done < CODE_WIDE_BITS ? (int64_t)((uint64_t)c->wide >> f->done) : 0;
     c->pending = f->pending;
     return true;
 }
@@ -159,7 +159,7 @@ static inline bool chain_failed(struct chain *c, uint64_t cycles)
     struct code_run *run = c->run, *next = run->next[CODE_ONWARD];
     if (c->left == 0 || (c->left == 1 && (c->cut || run->end == CODE_END_NO_CODE || !next)))
         return false;
-    uint64_t rest = rest_of((enum bt_isa)run->isa, BT_COND_FAIL);
+    uint64_t rest = rest_of(code_run_isa(run), BT_COND_FAIL);
     c->b->first = c->first;
     memcpy(&c->b->extent, &rest, sizeof rest);
     c->b++;
@@ -212,7 +212,7 @@ static inline bool chain_branch(struct etmv3_flow *f, struct chain *c, struct et
             return false;
         chain_enter(c, next);
         c->pending = false;
-    } else if (c->first != k.address || c->run->isa != isa) {
+    } else if (c->first != k.address || code_run_isa(c->run) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
@@ -224,7 +224,7 @@ static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_
                             struct flow_out *out)
 {
     const struct etmv3_origin from = {
-        .address = (uint32_t)c->first, .isa = c->run->isa, .known = !c->pending};
+        .address = (uint32_t)c->first, .isa = code_run_isa(c->run), .known = !c->pending};
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
@@ -270,7 +270,7 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
     f->core.run = c->run;
-    f->core.cur.isa = c->run->isa;
+    f->core.cur.isa = code_run_isa(c->run);
     f->core.cur.known = !c->pending;
     f->core.cur.address = c->pending ? f->last : c->run->start;
     f->first = c->pending ? f->last : c->first;

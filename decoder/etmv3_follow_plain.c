@@ -79,17 +79,16 @@ static bool spot_inside(struct spot *s)
 {
     const struct code_run *run = s->run;
     uint32_t index = spot_done(s), size = 4, offset = 4 * index;
-    if (run->isa != BT_ISA_A32) {
-        if (index >= ETMV3_WIDE_BITS)
+    if (code_run_isa(run) != BT_ISA_A32) {
+        if (index >= CODE_WIDE_BITS)
             return false;
         offset = etmv3_wide_offset(run, index);
-        size = 2 + 2 * (uint32_t)(run->wide >> index & 1);
+        size = 2 + 2 * (run->wide >> index & 1);
     }
     uint64_t last = run->start + offset;
     s->b->first = s->first;
     s->b->extent = (uint32_t)(last - s->first);
-    s->b->info =
-        bt_block_info((uint32_t)s->joined + index + 1, (enum bt_isa)run->isa, BT_COND_FAIL);
+    s->b->info = bt_block_info((uint32_t)s->joined + index + 1, code_run_isa(run), BT_COND_FAIL);
     s->b++;
     s->first = last + size;
     s->left--;
@@ -174,7 +173,7 @@ static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv
             return false;
         spot_enter(s, next);
         s->pending = false;
-    } else if (!spot_ended(s) || s->first != k.address || s->run->isa != isa) {
+    } else if (!spot_ended(s) || s->first != k.address || code_run_isa(s->run) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
@@ -193,15 +192,15 @@ static int spot_close(const struct spot *s, uint64_t *here)
     *here = s->first;
     if (spot_ended(s))
         return 0;
-    if (done == 0 || (run->isa != BT_ISA_A32 && done > ETMV3_WIDE_BITS))
+    if (done == 0 || (code_run_isa(run) != BT_ISA_A32 && done > CODE_WIDE_BITS))
         return -1;
-    offset = run->isa == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(run, done - 1);
-    if (run->isa != BT_ISA_A32)
-        size = 2 + 2 * (uint32_t)(run->wide >> (done - 1) & 1);
+    offset = code_run_isa(run) == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(run, done - 1);
+    if (code_run_isa(run) != BT_ISA_A32)
+        size = 2 + 2 * (run->wide >> (done - 1) & 1);
     uint64_t last = run->start + offset;
     s->b->first = s->first;
     s->b->extent = (uint32_t)(last - s->first);
-    s->b->info = bt_block_info((uint32_t)s->joined + done, (enum bt_isa)run->isa, BT_COND_PASS);
+    s->b->info = bt_block_info((uint32_t)s->joined + done, code_run_isa(run), BT_COND_PASS);
     *here = (uint32_t)(last + size);
     return 1;
 }
@@ -210,7 +209,7 @@ static int spot_close(const struct spot *s, uint64_t *here)
 static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
                            struct flow_out *out)
 {
-    struct etmv3_origin from = {.isa = s->run->isa, .known = !s->pending};
+    struct etmv3_origin from = {.isa = code_run_isa(s->run), .known = !s->pending};
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
@@ -236,7 +235,7 @@ static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
     const struct bt_block *b = s->b;
     if (s->joined > 0 && !s->pending) {
         if (s->before)
-            etmv3_set_last(f, s->before->start + s->before->extent, s->before->isa);
+            etmv3_set_last(f, code_run_last(s->before), code_run_isa(s->before));
         return;
     }
     if (hold && bt_block_cond(b - 1) != BT_COND_PASS)
@@ -262,7 +261,7 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
     f->core.run = s->run;
-    f->core.cur.isa = s->run->isa;
+    f->core.cur.isa = code_run_isa(s->run);
     f->core.cur.known = !s->pending;
     f->core.cur.address = s->pending ? f->last : s->run->start;
     f->first = s->pending ? f->last : s->first;

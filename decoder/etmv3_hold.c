@@ -8,8 +8,8 @@
 static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
 {
     struct code_run *run = f->core.run;
-    uint32_t i = ETMV3_WIDE_BITS;
-    uint32_t offset = etmv3_wide_offset(run, ETMV3_WIDE_BITS);
+    uint32_t i = CODE_WIDE_BITS;
+    uint32_t offset = etmv3_wide_offset(run, CODE_WIDE_BITS);
     if (f->near_index > i && f->near_index <= index) {
         i = f->near_index;
         offset = f->near_offset;
@@ -17,7 +17,7 @@ static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
     while (i < index) {
         struct insn insn = {.size = 2};
         uint32_t opcode;
-        code_insn(f->core.code, f->core.view, run->start + offset, (enum bt_isa)run->isa, &insn,
+        code_insn(f->core.code, f->core.view, run->start + offset, code_run_isa(run), &insn,
                   &opcode);
         offset += insn.size;
         i++;
@@ -33,10 +33,10 @@ uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index)
     if (index == 0)
         return 0;
     if (index == code_run_count(run))
-        return run->length;
-    if (run->isa == BT_ISA_A32)
+        return code_run_length(run);
+    if (code_run_isa(run) == BT_ISA_A32)
         return 4 * index;
-    if (index > ETMV3_WIDE_BITS)
+    if (index > CODE_WIDE_BITS)
         return far_offset(f, index);
     return etmv3_wide_offset(run, index);
 }

@@ -92,7 +92,7 @@ static bool walk_to_waypoint(struct ptm_flow *f, struct flow_out *out, struct st
     if (!r)
         return false;
     while (r->end == CODE_END_PAGE && s->count < WALK_LIMIT) {
-        extend_stretch(s, r->start + r->extent, code_run_count(r));
+        extend_stretch(s, code_run_last(r), code_run_count(r));
         r = code_onward(f->core.code, f->core.view, r);
         if (!r)
             break;
@@ -101,9 +101,9 @@ static bool walk_to_waypoint(struct ptm_flow *f, struct flow_out *out, struct st
     if (r && r->end < CODE_END_PAGE)
         return true;
     if (r && r->end == CODE_END_NO_CODE && code_run_count(r))
-        extend_stretch(s, r->start + r->extent, code_run_count(r));
+        extend_stretch(s, code_run_last(r), code_run_count(r));
     flush_stretch(f, out, s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
-    uint64_t wanted = r ? r->start + r->length : f->core.cur.address;
+    uint64_t wanted = r ? code_run_behind(r) : f->core.cur.address;
     flow_lose(&f->core, out, s->offset,
               r && r->end == CODE_END_PAGE ? BT_GAP_DESYNC : BT_GAP_NO_CODE, wanted);
     return false;
@@ -123,9 +123,9 @@ static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, 
     begin_stretch(f, &s, offset);
     if (!walk_to_waypoint(f, out, &s, &run))
         return NULL;
-    extend_stretch(&s, run->start + run->extent, code_run_count(run));
+    extend_stretch(&s, code_run_last(run), code_run_count(run));
     flush_stretch(f, out, &s, cond, cycles);
-    f->last_waypoint = run->start + run->extent;
+    f->last_waypoint = code_run_last(run);
     return run;
 }
 
@@ -151,17 +151,18 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
 static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run,
                          uint64_t offset)
 {
-    uint64_t ret = (uint32_t)(run->start + run->length);
+    uint64_t ret = code_run_behind(run);
     uint8_t isa = f->core.cur.isa, security = f->core.cur.security;
     /* Following a link may start the cache over: the run is void then. */
-    bool push = (run->flags & INSN_LINK) && f->config.return_stack;
+    bool push = (run->last & INSN_LINK) && f->config.return_stack;
     uint32_t epoch = f->core.code->epoch;
     if (run->end != CODE_END_INDIRECT) {
-        f->core.cur.address = run->target;
-        f->core.cur.isa = run->target_isa;
+        enum bt_isa to;
+        f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
+        f->core.cur.isa = (uint8_t)to;
         f->core.run = code_taken(f->core.code, f->core.view, run);
     } else {
-        indirect_by_atom(f, out, offset, run->start + run->extent);
+        indirect_by_atom(f, out, offset, code_run_last(run));
     }
     /* After the pop, never before (digest 11). */
     if (push)
@@ -177,7 +178,7 @@ static inline struct code_run *waypoint(struct ptm_flow *f, struct flow_out *out
         return take_waypoint(f, out, offset, cond, cycles);
     /* The hot path: a cached run that ends in a waypoint. */
     flow_block(&f->core, out, run->start, run->extent, run->info | (uint32_t)cond << 4, cycles);
-    f->last_waypoint = run->start + run->extent;
+    f->last_waypoint = code_run_last(run);
     return run;
 }
 
@@ -193,7 +194,7 @@ static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool
         taken(f, out, run, k->offset);
         return;
     }
-    f->core.cur.address = (uint32_t)(run->start + run->length);
+    f->core.cur.address = code_run_behind(run);
     f->core.run = code_onward(f->core.code, f->core.view, run);
 }
 
@@ -222,7 +223,7 @@ void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
 static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
-    enum bt_isa isa = ptm_packet_isa(k);
+    enum bt_isa isa = ptm_packet_isa(k), to;
     struct code_run *run = NULL, *next = NULL;
     if (f->core.cur.known) {
         if (f->core.view_stale)
@@ -230,11 +231,11 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
         run = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
     }
     if (run) {
-        if ((run->flags & INSN_LINK) && f->config.return_stack)
-            ptm_flow_push(f, (uint32_t)(run->start + run->length), f->core.cur.isa,
-                          f->core.cur.security, run);
-        if (run->end == CODE_END_DIRECT && run->target != k->value)
-            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, run->start + run->extent);
+        if ((run->last & INSN_LINK) && f->config.return_stack)
+            ptm_flow_push(f, code_run_behind(run), f->core.cur.isa, f->core.cur.security, run);
+        if (run->end == CODE_END_DIRECT &&
+            code_target(f->core.code, f->core.view, run, &to) != k->value)
+            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, code_run_last(run));
         if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
             next = code_indirect(f->core.code, f->core.view, run, k->value, isa);
     }
@@ -289,9 +290,9 @@ static unsigned insn_size(const struct ptm_flow *f, const struct code_run *run, 
 {
     struct insn insn;
     uint32_t opcode;
-    if (index < 64)
+    if (index < CODE_WIDE_BITS)
         return run->wide >> index & 1 ? 4 : 2;
-    if (code_insn(f->core.code, f->core.view, address, (enum bt_isa)run->isa, &insn, &opcode))
+    if (code_insn(f->core.code, f->core.view, address, code_run_isa(run), &insn, &opcode))
         return 0;
     return insn.size;
 }
@@ -303,7 +304,7 @@ static bool walk_inside(struct ptm_flow *f, const struct code_run *run, uint64_t
     uint64_t address = run->start;
     uint32_t index = 0;
     unsigned size = 4;
-    if (run->isa == BT_ISA_A32) {
+    if (code_run_isa(run) == BT_ISA_A32) {
         index = (uint32_t)(wanted - address) / 4;
         address += 4 * index;
     } else {
@@ -317,7 +318,7 @@ static bool walk_inside(struct ptm_flow *f, const struct code_run *run, uint64_t
     if (size == 0)
         return false;
     extend_stretch(s, address, index + 1);
-    flow_go_to(&f->core, (uint32_t)(address + size), run->isa);
+    flow_go_to(&f->core, (uint32_t)(address + size), code_run_isa(run));
     return true;
 }
 
@@ -331,23 +332,24 @@ static void walk_to_address(struct ptm_flow *f, uint64_t wanted, uint64_t offset
     struct code_run *run = flow_run_here(&f->core, out, offset);
     if (!run)
         return;
-    while (run && wanted - run->start >= run->length && run->end != CODE_END_NO_CODE &&
+    while (run && wanted - run->start >= code_run_length(run) && run->end != CODE_END_NO_CODE &&
            s.count < WALK_LIMIT) {
-        extend_stretch(&s, run->start + run->extent, code_run_count(run));
+        extend_stretch(&s, code_run_last(run), code_run_count(run));
         if (run->end != CODE_END_PAGE && !warned) {
-            flow_warn(&f->core, out, offset, BT_GAP_DESYNC, run->start + run->extent);
+            flow_warn(&f->core, out, offset, BT_GAP_DESYNC, code_run_last(run));
             warned = true;
         }
         run = code_onward(f->core.code, f->core.view, run);
     }
-    bool found = run && wanted - run->start < run->length && walk_inside(f, run, wanted, &s);
+    bool found =
+        run && wanted - run->start < code_run_length(run) && walk_inside(f, run, wanted, &s);
     if (!found && run && run->end == CODE_END_NO_CODE && code_run_count(run))
-        extend_stretch(&s, run->start + run->extent, code_run_count(run));
+        extend_stretch(&s, code_run_last(run), code_run_count(run));
     flush_stretch(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     if (!found) {
         bool no_code = run && run->end == CODE_END_NO_CODE;
         flow_lose(&f->core, out, offset, no_code ? BT_GAP_NO_CODE : BT_GAP_DESYNC,
-                  run ? run->start + run->length : wanted);
+                  run ? code_run_behind(run) : wanted);
     }
 }
 

@@ -46,9 +46,8 @@ static inline void trail_push(struct trail *t, struct code_run *run)
 {
     if (!t->stack)
         code_note_call(t->calls, run);
-    else if (run->flags & INSN_LINK)
-        ptm_flow_push(t->f, (uint32_t)(run->start + run->length), run->isa, t->f->core.cur.security,
-                      run);
+    else if (run->last & INSN_LINK)
+        ptm_flow_push(t->f, code_run_behind(run), code_run_isa(run), t->f->core.cur.security, run);
 }
 
 /* Return by an E atom: where the call on top of the return stack goes on, if that is at hand. */
@@ -200,7 +199,7 @@ static bool parse_entry(const struct trail *t, const struct bytes *in, const uin
             return false;
     }
     e->size = n;
-    e->run = code_find(t->f->core.view, e->address, t->isa);
+    e->run = code_find(t->f->core.code, t->f->core.view, e->address, t->isa);
     return e->run;
 }
 
@@ -213,13 +212,13 @@ static bool find_inside(const struct code_run *run, uint32_t wanted, uint32_t *i
     *size = 4;
     *index = ahead / 4;
     *offset = ahead & ~3u;
-    if (ahead >= run->length)
+    if (ahead >= code_run_length(run))
         return false;
-    if (run->isa == BT_ISA_A32)
+    if (code_run_isa(run) == BT_ISA_A32)
         return true;
     *offset = 0;
-    for (*index = 0; *index < 64; ++*index) {
-        *size = 2 + 2 * (uint32_t)(run->wide >> *index & 1);
+    for (*index = 0; *index < CODE_WIDE_BITS; ++*index) {
+        *size = 2 + 2 * (run->wide >> *index & 1);
         if (ahead - *offset < *size)
             return true;
         *offset += *size;
@@ -249,8 +248,8 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
         return false;
     trail_note(t);
     if (updated) {
-        *t->b++ = (struct bt_block){
-            run->start, offset, bt_block_info(index + 1, (enum bt_isa)run->isa, BT_COND_UNKNOWN)};
+        *t->b++ = (struct bt_block){run->start, offset,
+                                    bt_block_info(index + 1, code_run_isa(run), BT_COND_UNKNOWN)};
         t->base = t->b;
         t->instructions += index + 1;
         if (t->counts)
@@ -260,7 +259,7 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
     e->number = entry.number;
     e->value = entry.address;
     e->target_isa = (uint8_t)t->isa;
-    flow_event_address(e, (uint32_t)(run->start + offset + size), run->isa);
+    flow_event_address(e, (uint32_t)(run->start + offset + size), code_run_isa(run));
     if (in->p->config.cycle_accurate)
         flow_event_cycles(e, entry.cycles);
     t->cycles += entry.cycles;
@@ -278,7 +277,7 @@ static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out
         return false;
     trail_note(t);
     struct bt_event *e = trail_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
-    flow_event_address(e, t->f->last_waypoint, t->run->isa);
+    flow_event_address(e, t->f->last_waypoint, code_run_isa(t->run));
     in->at++;
     return true;
 }
@@ -327,7 +326,7 @@ static void trail_end(struct trail *t, struct flow_out *out)
     f->core.cycles += t->cycles;
     f->core.run = t->run;
     f->core.cur.address = t->run->start;
-    f->core.cur.isa = t->run->isa;
+    f->core.cur.isa = code_run_isa(t->run);
 }
 
 static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out *out)

@@ -16,12 +16,11 @@ static uint8_t size_inside(struct trail *t, const struct code_run *run, uint32_t
 {
     struct insn insn;
     uint32_t opcode;
-    if (run->isa == BT_ISA_A32)
+    if (code_run_isa(run) == BT_ISA_A32)
         return 4;
-    if (run->length == 2 * code_run_count(run))
+    if (code_run_length(run) == 2 * code_run_count(run))
         return 2;
-    if (code_insn(t->core.code, t->core.view, address, (enum bt_isa)run->isa, &insn, &opcode) !=
-        BT_OK)
+    if (code_insn(t->core.code, t->core.view, address, code_run_isa(run), &insn, &opcode) != BT_OK)
         return 2;
     return insn.size;
 }
@@ -38,17 +37,21 @@ bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct 
         trail_lose(t, out, offset, BT_GAP_NO_CODE, address);
         return false;
     }
-    uint32_t at = address - (uint32_t)run->start;
+    uint32_t at = address - run->start;
     bool last = at == run->extent;
-    *step = (struct trail_step){.address = address, .isa = run->isa, .end = CODE_END_PAGE};
-    step->size = last ? (uint8_t)(run->length - run->extent) : size_inside(t, run, address);
+    *step = (struct trail_step){.address = address, .isa = code_run_isa(run), .end = CODE_END_PAGE};
+    step->size =
+        last ? (uint8_t)(code_run_length(run) - run->extent) : size_inside(t, run, address);
     step->next = address + step->size;
     if (!last)
         return true;
     if (run->end < CODE_END_PAGE)
         step->end = run->end;
-    step->target = (uint32_t)run->target;
-    step->target_isa = run->target_isa;
+    if (run->end == CODE_END_DIRECT || run->end == CODE_END_BARRIER) {
+        enum bt_isa isa;
+        step->target = code_target(t->core.code, view, run, &isa);
+        step->target_isa = (uint8_t)isa;
+    }
     return true;
 }
 
@@ -56,7 +59,7 @@ void trail_advance(struct trail *t, const struct trail_step *step, bool taken)
 {
     struct flow_core *f = &t->core;
     struct code_run *run = f->run;
-    bool last = run && step->address - (uint32_t)run->start == run->extent;
+    bool last = run && step->address - run->start == run->extent;
     if (taken && step->end == CODE_END_DIRECT) {
         f->cur.address = step->target;
         f->cur.isa = step->target_isa;

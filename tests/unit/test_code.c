@@ -237,8 +237,11 @@ START_TEST(cache_starts_over_at_its_bound)
     struct code_view *view = code_select(&cache, &key);
     for (uint64_t a = 0; a < sizeof code; a += 4) {
         struct code_run *run = code_lookup(&cache, view, a, BT_ISA_A32);
-        ck_assert_uint_eq(run->target, a);
+        enum bt_isa isa = BT_ISA_T32;
+        ck_assert_uint_eq(code_target(&cache, view, run, &isa), a);
         ck_assert_ptr_eq(code_taken(&cache, view, run), run);
+        ck_assert_uint_eq(code_target(&cache, view, run, &isa), a); /* now by the link */
+        ck_assert_int_eq(isa, BT_ISA_A32);
     }
     ck_assert_uint_le(cache.run_count, CODE_RUN_CHUNK);
     ck_assert_uint_gt(cache.epoch, 10);
