@@ -179,32 +179,6 @@ int cortex_a_look_power(struct cortex_a *core, bool *powered)
     return rc;
 }
 
-static int identify(struct cortex_a *core)
-{
-    uint32_t didr = 0;
-    bool powered = false;
-    int rc = cortex_a_peek(core, DBG_DIDR, &didr);
-    core->debug_version = DIDR_VERSION(didr);
-    if (rc == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
-        return cortex_a_fail(core, CORTEX_A_FAIL_NO_CORE, core->base, BT_ERR_FORMAT);
-    if (rc == 0)
-        rc = cortex_a_look_power(core, &powered);
-    if (rc == 0 && !powered)
-        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_MIDR, &core->midr);
-    if (rc != 0)
-        return rc;
-    core->breakpoint_count = DIDR_BREAKPOINTS(didr);
-    core->watchpoint_count = DIDR_WATCHPOINTS(didr);
-    core->name = "ARMv7-A";
-    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) {
-        if (core->midr >> 24 == 0x41 && (core->midr >> 4 & 0xfff) == PARTS[k].part)
-            core->name = PARTS[k].name;
-    }
-    return 0;
-}
-
 static int open_os_lock(struct cortex_a *core)
 {
     uint32_t oslsr = 0;
@@ -218,6 +192,36 @@ static int open_os_lock(struct cortex_a *core)
     if (rc == 0 && (oslsr & OSLSR_LOCK) != 0)
         return cortex_a_fail(core, CORTEX_A_FAIL_LOCKED, 0, BT_ERR_IO);
     return rc;
+}
+
+static int identify(struct cortex_a *core)
+{
+    uint32_t didr = 0;
+    bool powered = false;
+    int rc = cortex_a_peek(core, DBG_DIDR, &didr);
+    core->debug_version = DIDR_VERSION(didr);
+    if (rc == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
+        return cortex_a_fail(core, CORTEX_A_FAIL_NO_CORE, core->base, BT_ERR_FORMAT);
+    if (rc == 0)
+        rc = cortex_a_look_power(core, &powered);
+    if (rc == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (rc == 0)
+        rc = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
+    if (rc == 0)
+        rc = open_os_lock(core);
+    if (rc == 0)
+        rc = cortex_a_peek(core, DBG_MIDR, &core->midr);
+    if (rc != 0)
+        return rc;
+    core->breakpoint_count = DIDR_BREAKPOINTS(didr);
+    core->watchpoint_count = DIDR_WATCHPOINTS(didr);
+    core->name = "ARMv7-A";
+    for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) {
+        if (core->midr >> 24 == 0x41 && (core->midr >> 4 & 0xfff) == PARTS[k].part)
+            core->name = PARTS[k].name;
+    }
+    return 0;
 }
 
 /* Both worlds closed: nothing will ever halt. */
@@ -254,8 +258,6 @@ int cortex_a_attach(struct cortex_a *core)
     core->cti_on = false;
     core->dirty = 0; /* who knows what became of it */
     int rc = identify(core);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
     if (rc == 0)
         rc = check_authentication(core);
     if (rc == 0)
