@@ -17,11 +17,11 @@ static const struct {
     uint16_t bcd_device;
     struct ftdi_chip chip;
 } CHIPS[] = {
-    {0x0700, {"FT2232H", 2, true}},   {0x0800, {"FT4232H", 2, false}},
-    {0x0900, {"FT232H", 1, true}},    {0x2800, {"FT2233HP", 2, true}},
-    {0x2900, {"FT4233HP", 2, false}}, {0x3000, {"FT2232HP", 2, true}},
-    {0x3100, {"FT4232HP", 2, false}}, {0x3200, {"FT233HP", 1, true}},
-    {0x3300, {"FT232HP", 1, true}},   {0x3600, {"FT4232HA", 2, false}},
+    {0x0700, {"FT2232H", 2, true, 2, true}},    {0x0800, {"FT4232H", 2, false, 4, false}},
+    {0x0900, {"FT232H", 1, true, 1, true}},     {0x2800, {"FT2233HP", 2, true, 2, true}},
+    {0x2900, {"FT4233HP", 2, false, 4, false}}, {0x3000, {"FT2232HP", 2, true, 2, true}},
+    {0x3100, {"FT4232HP", 2, false, 4, false}}, {0x3200, {"FT233HP", 1, true, 1, true}},
+    {0x3300, {"FT232HP", 1, true, 1, true}},    {0x3600, {"FT4232HA", 2, false, 4, false}},
 };
 
 /* FTDI's own numbers, and those of the adapters in section 4 of the digest. */

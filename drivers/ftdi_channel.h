@@ -16,6 +16,8 @@ struct ftdi_chip {
     const char *name;        /* "FT2232H" */
     unsigned mpsse_channels; /* channels with an MPSSE, from A on */
     bool has_high_byte;      /* GPIOH pins */
+    unsigned channels;
+    bool has_fifo; /* synchronous, on channel A */
 };
 
 /* The chip of a device by its bcdDevice; NULL: none that is known here. */

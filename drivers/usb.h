@@ -79,6 +79,7 @@ struct usb_interface_info {
 struct usb_device_info {
     uint16_t vendor;
     uint16_t product;
+    uint16_t release; /* bcdDevice */
     char product_name[USB_MAX_STRING];
     char serial[USB_MAX_STRING];
     unsigned interface_count;

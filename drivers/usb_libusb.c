@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, pipes and streams. */
+/* Opening, pipes; streams are in usb_bulk_stream.c. */
+#include "drivers/usb_bulk_stream.h"
 #include "drivers/usb_libusb_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 
 #define STREAM_TRANSFERS 16
 #define STREAM_BYTES     16384 /* a multiple of any wMaxPacketSize of bulk endpoints */
-#define STREAM_ERRORS    4u    /* in a row; then the device counts as gone */
-#define STOP_ROUNDS      200u
-#define STOP_ROUND_MS    10
 
 #define HID_SET_REPORT    0x09
 #define HID_OUTPUT_REPORT 0x0200
-
-struct slot {
-    struct libusb_transfer *transfer;
-    bool in_flight;
-    struct usb_probe *probe;
-    uint8_t data[STREAM_BYTES];
-};
 
 struct usb_probe {
     libusb_context *context;
@@ -29,16 +19,7 @@ struct usb_probe {
     bool claimed;
     struct usb_device_info info;
     struct usb_dap_choice choice;
-    /* The stream. */
-    struct slot *slots;
-    void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost);
-    void *user;
-    unsigned in_flight;
-    unsigned errors;
-    bool stopping;
-    bool stalled;
-    bool gone;
-    bool lost;
+    struct usb_bulk_stream stream;
 };
 
 /* ---- opening ------------------------------------------------------------------------------------
@@ -185,6 +166,8 @@ int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out
         usb_probe_close(p);
         return rc;
     }
+    usb_bulk_stream_init(&p->stream, p->context, p->handle, p->choice.swo, STREAM_TRANSFERS,
+                         STREAM_BYTES);
     err->text[0] = '\0';
     *out = p;
     return 0;
@@ -260,141 +243,18 @@ struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
 /* ---- stream -------------------------------------------------------------------------------------
  */
 
-static void submit(struct slot *slot)
-{
-    struct usb_probe *p = slot->probe;
-    int rc = libusb_submit_transfer(slot->transfer);
-    if (rc == 0) {
-        slot->in_flight = true;
-        p->in_flight++;
-    } else if (rc == LIBUSB_ERROR_NO_DEVICE) {
-        p->gone = true;
-    }
-}
-
-static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
-{
-    struct slot *slot = t->user_data;
-    struct usb_probe *p = slot->probe;
-    slot->in_flight = false;
-    p->in_flight--;
-    if (t->actual_length > 0) {
-        p->bytes(p->user, slot->data, (size_t)t->actual_length, p->lost);
-        p->lost = false;
-        p->errors = 0;
-    }
-    switch (t->status) {
-    case LIBUSB_TRANSFER_COMPLETED:
-    case LIBUSB_TRANSFER_TIMED_OUT:
-        break;
-    case LIBUSB_TRANSFER_CANCELLED:
-        return;
-    case LIBUSB_TRANSFER_NO_DEVICE:
-        p->gone = true;
-        return;
-    case LIBUSB_TRANSFER_STALL: /* cleared in poll: not allowed here */
-        p->stalled = true;
-        p->lost = true;
-        return;
-    default:
-        p->lost = true;
-        if (++p->errors > STREAM_ERRORS)
-            p->gone = true;
-        break;
-    }
-    if (!p->stopping && !p->gone)
-        submit(slot);
-}
-
-static void handle_events(struct usb_probe *p, unsigned timeout_ms)
-{
-    struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = (timeout_ms % 1000) * 1000L};
-    (void)libusb_handle_events_timeout_completed(p->context, &tv, NULL);
-}
-
-static int stream_poll(void *self, unsigned timeout_ms)
-{
-    struct usb_probe *p = self;
-    if (!p->slots)
-        return BT_ERR_INVAL;
-    if (p->stalled) {
-        p->stalled = false;
-        (void)libusb_clear_halt(p->handle, p->choice.swo);
-    }
-    for (unsigned k = 0; k < STREAM_TRANSFERS && !p->gone; k++) {
-        if (!p->slots[k].in_flight)
-            submit(&p->slots[k]);
-    }
-    handle_events(p, timeout_ms);
-    return p->gone ? BT_ERR_IO : 0;
-}
-
-static int stream_stop(void *self)
-{
-    struct usb_probe *p = self;
-    if (!p->slots)
-        return 0;
-    p->stopping = true;
-    for (unsigned k = 0; k < STREAM_TRANSFERS; k++) {
-        if (p->slots[k].in_flight)
-            (void)libusb_cancel_transfer(p->slots[k].transfer);
-    }
-    for (unsigned k = 0; k < STOP_ROUNDS && p->in_flight > 0; k++)
-        handle_events(p, STOP_ROUND_MS);
-    if (p->in_flight > 0)
-        return BT_ERR_IO; /* a transfer that is not back must not be freed: kept for good */
-    for (unsigned k = 0; k < STREAM_TRANSFERS; k++)
-        libusb_free_transfer(p->slots[k].transfer);
-    free(p->slots);
-    p->slots = NULL;
-    return 0;
-}
-
-static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_t, bool),
-                        void *user)
-{
-    struct usb_probe *p = self;
-    if (p->slots)
-        return BT_ERR_INVAL;
-    p->slots = calloc(STREAM_TRANSFERS, sizeof *p->slots);
-    if (!p->slots)
-        return BT_ERR_NOMEM;
-    p->bytes = bytes;
-    p->user = user;
-    p->stopping = p->stalled = p->gone = p->lost = false;
-    p->errors = 0;
-    for (unsigned k = 0; k < STREAM_TRANSFERS; k++) {
-        struct slot *slot = &p->slots[k];
-        slot->probe = p;
-        slot->transfer = libusb_alloc_transfer(0);
-        if (!slot->transfer) {
-            (void)stream_stop(p);
-            return BT_ERR_NOMEM;
-        }
-        libusb_fill_bulk_transfer(slot->transfer, p->handle, p->choice.swo, slot->data,
-                                  STREAM_BYTES, on_transfer, slot, 0);
-        submit(slot); /* with less memory for USB than this, fewer are in flight */
-    }
-    if (p->in_flight > 0)
-        return 0;
-    (void)stream_stop(p);
-    return BT_ERR_IO;
-}
-
 struct usb_stream usb_probe_stream(struct usb_probe *probe)
 {
-    static const struct usb_stream_ops OPS = {
-        .start = stream_start, .poll = stream_poll, .stop = stream_stop};
     if (probe->choice.swo == 0)
         return (struct usb_stream){0};
-    return (struct usb_stream){.ops = &OPS, .self = probe};
+    return usb_bulk_stream_ops(&probe->stream);
 }
 
 void usb_probe_close(struct usb_probe *probe)
 {
     if (!probe)
         return;
-    int rc = stream_stop(probe);
+    int rc = usb_bulk_stream_stop(&probe->stream);
     if (probe->claimed)
         (void)libusb_release_interface(probe->handle, probe->choice.interface);
     if (probe->handle)

@@ -25,4 +25,20 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
 int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
                     struct usb_open_error *err);
 
+/* A kind of device that is looked for. */
+struct usb_wanted {
+    const char *noun; /* "ORBTrace": for messages */
+    /* Could it be one, as far as its descriptors tell? Strings are not known yet. */
+    bool (*fits)(const struct usb_device_info *info, const struct usb_probe_filter *filter);
+};
+
+/*
+ * The one device that is wanted and that the filter lets through. Nothing is claimed.
+ * Return 0 with *out, to be released with libusb_unref_device(), and what it is in *seen;
+ * BT_ERR_RANGE (none, or several), BT_ERR_IO (no permission); *err tells why.
+ */
+int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
+                    const struct usb_probe_filter *filter, libusb_device **out,
+                    struct usb_probe_seen *seen, struct usb_open_error *err);
+
 #endif

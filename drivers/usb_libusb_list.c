@@ -77,6 +77,7 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
         return;
     info->vendor = d.idVendor;
     info->product = d.idProduct;
+    info->release = d.bcdDevice;
     get_string(device, h, d.iProduct, "/product", info->product_name);
     get_string(device, h, d.iSerialNumber, "/serial", info->serial);
     if (libusb_get_active_config_descriptor(device, &config) != 0)

@@ -8,9 +8,12 @@
  *   [target]   connect, command, reset
  *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
  *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
- * layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling [trace]    listen
- * or connect, control, format, buffer, ring, drain_ms, backpressure, sink, swo_rate, trace_clock,
- * tpiu_width [coresight] rom, etb, tmc, tpiu, funnel, replicator [history]  memory, checkpoint
+ *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
+ *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
+ *              swo_rate, trace_clock, tpiu_width
+ *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
+ *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
+ *   [history]  memory, checkpoint
  *   [gdb]      listen, unix_mode, unix_owner
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
@@ -111,6 +114,24 @@ struct config_probe {
     struct ftdi_pinout layout;
 };
 
+/* What captures a trace port, or a pin of it, and is read by us. */
+enum config_capture_type {
+    CONFIG_CAPTURE_NONE, /* a socket, the probe, or nothing */
+    CONFIG_CAPTURE_ORBTRACE,
+    CONFIG_CAPTURE_FTDI_FIFO,
+    CONFIG_CAPTURE_FTDI_UART,
+    CONFIG_CAPTURE_TTY,
+};
+
+struct config_capture {
+    unsigned type;    /* enum config_capture_type */
+    char serial[128]; /* "": any */
+    struct config_usb_id usb;
+    char device[256]; /* of a tty */
+    unsigned baud;    /* of a tty or UART */
+    unsigned channel; /* of an FTDI UART: 0 is A */
+};
+
 enum config_at_exit {
     CONFIG_EXIT_RUN,
     CONFIG_EXIT_HALT,
@@ -156,8 +177,10 @@ struct config {
     char reset[256]; /* `monitor` text that resets the target; "" if not known */
     struct config_probe probe;
     /* [trace] */
-    struct config_address trace;   /* CONFIG_NOWHERE: it comes through the probe or target */
-    bool trace_listens;            /* the source connects to us */
+    struct config_address trace; /* CONFIG_NOWHERE: it comes through the probe or target */
+    bool trace_listens;          /* the source connects to us */
+    struct config_capture capture;
+    bool orbflow;                  /* what comes is ORBFLOW, and frames are made of it */
     struct config_address control; /* of the virtual board */
     bool formatted;
     enum formatter_mode mode; /* of the frames */
@@ -229,6 +252,19 @@ bool config_is_loopback(struct config_address *address);
 static inline bool config_has_probe(const struct config *config)
 {
     return config->probe.type[0] != '\0';
+}
+
+/* Trace comes by a way of its own, not through the probe or the target's memory. */
+static inline bool config_has_trace_input(const struct config *config)
+{
+    return config->trace.kind != CONFIG_NOWHERE || config->capture.type != CONFIG_CAPTURE_NONE;
+}
+
+/* A capture unit with several inputs is on the SWO pin. */
+static inline bool config_captures_swo(const struct config *config)
+{
+    return config->sink == CONFIG_SINK_SWO ||
+           (config->sink == CONFIG_SINK_UNSET && config->swo_rate != 0);
 }
 
 /* Trace units and sink are found and programmed, and what the hardware says configures the

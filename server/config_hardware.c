@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [probe], [coresight], [flash] and the programmed part of [trace]: values, and what they exclude.
- */
+/* [probe], [coresight], [capture] and [flash]: values, and what the target's sections exclude. */
 #include "server/config_internal.h"
 #include "server/probe_table.h"
 
@@ -134,11 +133,19 @@ static const struct {
     const char *word;
     unsigned value;
 } words[] = {
-    {CONFIG_WIRE, "swd", DEBUG_WIRE_SWD},     {CONFIG_WIRE, "jtag", DEBUG_WIRE_JTAG},
-    {CONFIG_AT_EXIT, "run", CONFIG_EXIT_RUN}, {CONFIG_AT_EXIT, "halt", CONFIG_EXIT_HALT},
-    {CONFIG_SINK, "none", CONFIG_SINK_NONE},  {CONFIG_SINK, "etb", CONFIG_SINK_ETB},
-    {CONFIG_SINK, "tmc", CONFIG_SINK_TMC},    {CONFIG_SINK, "swo", CONFIG_SINK_SWO},
+    {CONFIG_WIRE, "swd", DEBUG_WIRE_SWD},
+    {CONFIG_WIRE, "jtag", DEBUG_WIRE_JTAG},
+    {CONFIG_AT_EXIT, "run", CONFIG_EXIT_RUN},
+    {CONFIG_AT_EXIT, "halt", CONFIG_EXIT_HALT},
+    {CONFIG_SINK, "none", CONFIG_SINK_NONE},
+    {CONFIG_SINK, "etb", CONFIG_SINK_ETB},
+    {CONFIG_SINK, "tmc", CONFIG_SINK_TMC},
+    {CONFIG_SINK, "swo", CONFIG_SINK_SWO},
     {CONFIG_SINK, "tpiu", CONFIG_SINK_TPIU},
+    {CONFIG_CAPTURE, "orbtrace", CONFIG_CAPTURE_ORBTRACE},
+    {CONFIG_CAPTURE, "ftdi-fifo", CONFIG_CAPTURE_FTDI_FIFO},
+    {CONFIG_CAPTURE, "ftdi-uart", CONFIG_CAPTURE_FTDI_UART},
+    {CONFIG_CAPTURE, "tty", CONFIG_CAPTURE_TTY},
 };
 
 static bool store_word(enum config_kind kind, unsigned *field, const char *value)
@@ -207,7 +214,7 @@ int config_store_hardware(struct config_parser *p, unsigned line, const struct c
 
 /* ---- what goes together: target and probe ---------------------------------------------------- */
 
-static int missing(struct config_parser *p, const char *section, const char *name,
+int config_missing(struct config_parser *p, const char *section, const char *name,
                    const char *because)
 {
     char label[128];
@@ -216,8 +223,7 @@ static int missing(struct config_parser *p, const char *section, const char *nam
                        config_find_key(section, name)->allowed);
 }
 
-/* The first key of a section that is given: its line, and its name. */
-static unsigned first_key(const struct config_parser *p, const char *section, const char **name)
+unsigned config_first_key(const struct config_parser *p, const char *section, const char **name)
 {
     size_t count;
     const struct config_key *keys = config_keys(&count);
@@ -259,7 +265,7 @@ static int check_ftdi(struct config_parser *p)
             return config_fail(p, line, keys[i], "is of another probe; allowed: with type = ftdi");
     }
     if (ftdi && probe->connect_under_reset && !config_line_of(p, "probe", "nsrst"))
-        return missing(p, "probe", "nsrst", ", which connect_under_reset needs");
+        return config_missing(p, "probe", "nsrst", ", which connect_under_reset needs");
     unsigned line = config_line_of(p, "probe", "adaptive_clock");
     if (probe->layout.adaptive_clock && probe->wire != DEBUG_WIRE_JTAG)
         return config_fail(p, line, "adaptive_clock",
@@ -273,7 +279,7 @@ static int check_probe(struct config_parser *p)
     const struct config_probe *probe = &p->config->probe;
     unsigned line = config_line_of(p, "probe", "type");
     if (!line)
-        return missing(p, "probe", "type", "");
+        return config_missing(p, "probe", "type", "");
     if (!probe_driver_named(probe->type))
         return config_fail(p, line, "type", "'%s' is not a probe that is known; allowed: %s",
                            probe->type, config_find_key("probe", "type")->allowed);
@@ -301,112 +307,17 @@ static int check_flash(struct config_parser *p)
                            "is not used: the target's own GDB server programs its flash; allowed: "
                            "with [probe]");
     if (!algorithm)
-        return missing(p, "flash", "algorithm", "");
-    return ram ? BT_OK : missing(p, "flash", "ram", "");
+        return config_missing(p, "flash", "algorithm", "");
+    return ram ? BT_OK : config_missing(p, "flash", "ram", "");
 }
 
 int config_check_target(struct config_parser *p)
 {
     const char *key;
     int error = BT_OK;
-    if (first_key(p, "probe", &key))
+    if (config_first_key(p, "probe", &key))
         error = check_probe(p);
     else if (!config_line_of(p, "target", "connect"))
-        error = missing(p, "target", "connect", "");
+        error = config_missing(p, "target", "connect", "");
     return error ? error : check_flash(p);
-}
-
-/* ---- what goes together: trace --------------------------------------------------------------- */
-
-static int check_swo(struct config_parser *p)
-{
-    if (p->config->sink != CONFIG_SINK_SWO)
-        return BT_OK;
-    if (!p->config->swo_rate)
-        return missing(p, "trace", "swo_rate", ", which sink = swo needs");
-    if (!p->config->trace_clock)
-        return missing(p, "trace", "trace_clock", ", which sink = swo needs");
-    if (p->config->trace_clock < p->config->swo_rate)
-        return config_fail(p, config_line_of(p, "trace", "swo_rate"), "swo_rate",
-                           "is faster than 'trace_clock'; allowed: that clock divided by 1 to "
-                           "8192");
-    return BT_OK;
-}
-
-/* Keys that say nothing with this sink. */
-static int check_unused(struct config_parser *p)
-{
-    const struct {
-        const char *name;
-        bool used;
-    } keys[] = {
-        {"swo_rate", p->config->sink == CONFIG_SINK_SWO},
-        {"trace_clock", p->config->sink == CONFIG_SINK_SWO},
-        {"tpiu_width", p->config->sink == CONFIG_SINK_TPIU},
-        {"buffer", p->config->sink == CONFIG_SINK_UNSET},
-        {"control", p->config->sink == CONFIG_SINK_UNSET},
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        unsigned line = config_line_of(p, "trace", keys[i].name);
-        if (line && !keys[i].used)
-            return config_fail(p, line, keys[i].name, "is not used with this 'sink'; allowed: %s",
-                               config_find_key("trace", keys[i].name)->allowed);
-    }
-    return BT_OK;
-}
-
-/* A buffer holds frames without syncs, a port sends them; what a socket delivers is told. */
-static int set_format(struct config_parser *p, bool socket)
-{
-    struct config *c = p->config;
-    unsigned line = config_line_of(p, "trace", "format");
-    if (socket || c->sink == CONFIG_SINK_UNSET)
-        return line ? BT_OK : missing(p, "trace", "format", "");
-    if (line)
-        return config_fail(p, line, "format",
-                           "is what 'sink' makes it; allowed: with listen or connect");
-    c->formatted = true;
-    c->mode = c->sink == CONFIG_SINK_SWO ? FORMATTER_SYNC : FORMATTER_ALIGNED;
-    return BT_OK;
-}
-
-/* Is there a socket where there must be one, and none where the trace comes another way? */
-static int check_way(struct config_parser *p, unsigned line, const char *key)
-{
-    const struct config *c = p->config;
-    bool probe = config_has_probe(c);
-    bool needed = c->sink == CONFIG_SINK_TPIU || (c->sink == CONFIG_SINK_SWO && !probe) ||
-                  c->sink == CONFIG_SINK_UNSET;
-    bool allowed = needed || c->sink == CONFIG_SINK_SWO;
-    if (!line && probe && c->sink == CONFIG_SINK_UNSET)
-        return missing(p, "trace", "sink", "");
-    if (!line && needed)
-        return config_fail(p, 0, "[trace] listen or connect",
-                           "is missing: the trace must come from somewhere; allowed: %s",
-                           config_find_key("trace", "connect")->allowed);
-    if (line && !allowed)
-        return config_fail(p, line, key,
-                           "is not used with this 'sink': there is nothing to come; allowed: with "
-                           "sink = tpiu or swo");
-    return BT_OK;
-}
-
-int config_check_trace(struct config_parser *p)
-{
-    struct config *c = p->config;
-    unsigned listen = config_line_of(p, "trace", "listen");
-    unsigned connect = config_line_of(p, "trace", "connect");
-    if (listen && connect)
-        return config_fail(p, listen > connect ? listen : connect,
-                           listen > connect ? "listen" : "connect",
-                           "[trace] has both 'listen' and 'connect'; allowed: one of them");
-    c->trace_listens = listen != 0;
-    int error = check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
-    if (!error)
-        error = set_format(p, listen || connect);
-    if (!error)
-        error = check_swo(p);
-    if (!error && (c->sink != CONFIG_SINK_UNSET || config_has_probe(c)))
-        error = check_unused(p);
-    return error;
 }

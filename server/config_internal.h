@@ -62,6 +62,13 @@ int config_add_register(struct config_parser *p, unsigned line, unsigned i, cons
 int config_add_setup(struct config_parser *p, unsigned line, const char *address,
                      const char *value);
 
+/* "[section] name: is missing", `because` behind it. */
+int config_missing(struct config_parser *p, const char *section, const char *name,
+                   const char *because);
+
+/* The first key of a section that is given: its line, and its name; 0: none. */
+unsigned config_first_key(const struct config_parser *p, const char *section, const char **name);
+
 /* After the last line: what [probe], [trace] and their like need and exclude. */
 int config_check_target(struct config_parser *p);
 int config_check_trace(struct config_parser *p);

@@ -26,6 +26,7 @@ enum config_kind {
     CONFIG_WIRE,      /* unsigned: one of a few words */
     CONFIG_AT_EXIT,
     CONFIG_SINK,
+    CONFIG_CAPTURE,
     CONFIG_CHANNEL, /* unsigned, 0 is A */
     CONFIG_LAYOUT,  /* value and direction of struct ftdi_pinout */
     CONFIG_SIGNAL,  /* struct ftdi_line */

@@ -282,8 +282,10 @@ static int store_format(struct config_parser *p, unsigned line, const struct con
                         const char *value)
 {
     p->config->formatted = strcmp(value, "raw") != 0;
-    p->config->mode = strcmp(value, "frames") == 0 ? FORMATTER_ALIGNED : FORMATTER_SYNC;
-    if (p->config->formatted && strcmp(value, "tpiu") != 0 && strcmp(value, "frames") != 0)
+    p->config->orbflow = strcmp(value, "orbflow") == 0;
+    bool aligned = p->config->orbflow || strcmp(value, "frames") == 0;
+    p->config->mode = aligned ? FORMATTER_ALIGNED : FORMATTER_SYNC;
+    if (p->config->formatted && !aligned && strcmp(value, "tpiu") != 0)
         return config_fail(p, line, key->name, "'%s' is not a format; allowed: %s", value,
                            key->allowed);
     return BT_OK;

@@ -16,8 +16,7 @@ static void say_bytes(const struct console *c, uint64_t n, const char *after)
 
 static void line_clock(struct live *l, const struct console *c)
 {
-    struct trace_link_stats t;
-    char where[300];
+    char where[sizeof((struct message *)0)->text + 16];
     if (!l->trace && !l->native) {
         trace_setup_describe_sink(&l->units.setup, where, sizeof where);
         console_say(c, "trace clock   not needed: %s, read out at each halt\n", where);
@@ -27,14 +26,8 @@ static void line_clock(struct live *l, const struct console *c)
         console_say(c, "trace clock   seen by the probe: %s\n", l->native->sink);
         return;
     }
-    trace_link_stats(l->trace, &t);
-    config_format_address(&l->config->trace, where, sizeof where);
-    if (t.connected)
-        console_say(c, "trace clock   running: the source is connected\n");
-    else if (t.connections)
-        console_say(c, "trace clock   stopped: the source has closed the connection\n");
-    else
-        console_say(c, "trace clock   stopped: no source yet at %s\n", where);
+    trace_link_describe(l->trace, where, sizeof where);
+    console_say(c, "trace clock   %s\n", where);
 }
 
 static void line_lock(const struct live *l, const struct console *c, const struct pipeline_stats *s)

@@ -61,9 +61,9 @@ static void take_readout(struct live *l)
         live_take_bytes(l, l->readout.bytes, n);
 }
 
-static void on_again(void *ctx)
+static void on_lost(void *ctx, enum bt_gap_cause cause)
 {
-    live_take_loss(ctx, BT_GAP_LOST_BYTES);
+    live_take_loss(ctx, cause);
 }
 
 uint64_t live_bytes(const struct live *l)
@@ -134,7 +134,7 @@ void live_drain_work(uv_work_t *work)
 
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why)
 {
-    const struct trace_link_sink sink = {.bytes = on_bytes, .again = on_again, .ctx = l};
+    const struct trace_link_sink sink = {.bytes = on_bytes, .lost = on_lost, .ctx = l};
     message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
     int error = pipeline_new(p, &l->pipeline);
     if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer)))
@@ -143,9 +143,8 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
         return error;
     if (l->config->record_dir[0])
         error = live_record(l, NULL, why);
-    if (!error && l->config->trace.kind != CONFIG_NOWHERE)
-        error =
-            trace_link_start(&l->config->trace, l->config->trace_listens, &sink, &l->trace, why);
+    if (!error && config_has_trace_input(l->config))
+        error = trace_link_start(l->config, &sink, &l->trace, why);
     return error;
 }
 

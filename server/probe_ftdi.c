@@ -53,7 +53,7 @@ static int open_engine(struct ftdi_probe *f, const struct config_probe *o, struc
 
 static int open_probe(struct probe_link *p, const struct config *config, struct message *why)
 {
-    if (config->sink == CONFIG_SINK_SWO && config->trace.kind == CONFIG_NOWHERE) {
+    if (config->sink == CONFIG_SINK_SWO && !config_has_trace_input(config)) {
         message_set(why, "an FTDI adapter does not capture SWO; another 'sink' is needed, or "
                          "'connect' to what captures it");
         return BT_ERR_UNSUPPORTED;

@@ -176,10 +176,11 @@ END_TEST
 
 START_TEST(unknown_sections_and_keys)
 {
-    refuse("[tarce]\n",
-           "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
-           "[board], [target], [probe], [trace], [coresight], [history], [gdb], [record], "
-           "[setup], [flash], [core NAME]");
+    refuse(
+        "[tarce]\n",
+        "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
+        "[board], [target], [probe], [trace], [capture], [coresight], [history], [gdb], [record], "
+        "[setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
@@ -264,7 +265,8 @@ START_TEST(wrong_values)
         {"[trace]\ndrain_ms = 1K", "drain_ms: '1K' is not possible..."},
         {"[trace]\ndrain_ms = 60001", "drain_ms: '60001' is not possible..."},
         {"[trace]\nbackpressure = on", "backpressure: 'on' is not possible; allowed: yes or no"},
-        {"[trace]\nformat = etb", "format: 'etb' is not a format; allowed: tpiu, frames or raw"},
+        {"[trace]\nformat = etb",
+         "format: 'etb' is not a format; allowed: tpiu, frames, orbflow or..."},
         {"[core a]\nthread = 0", "thread: '0' is not possible; allowed: 1 to 1024"},
         {"[core a]\nETMCR = 0x100000000", "ETMCR: '0x100000000' is not the value of a register..."},
         {"[core a]\nETMCR = 1 2", "ETMCR: '1 2' is not the value of a register..."},
