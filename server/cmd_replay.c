@@ -14,7 +14,10 @@
 #define DEFAULT_LISTEN "127.0.0.1:3333"
 
 struct replay_args {
-    struct config_access access;
+    struct config config; /* of which `access` is used */
+    const char *config_path;
+    const char *listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
     bool odd_thumb;
     bool stdio;
     bool no_record;
@@ -32,6 +35,7 @@ enum {
 };
 
 static const struct option options[] = {
+    {"config", required_argument, NULL, 'c'},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"elf", required_argument, NULL, OPT_ELF},
     {"stdio", no_argument, NULL, OPT_STDIO},
@@ -45,9 +49,12 @@ const char replay_help[] =
     "usage: btraced replay [OPTION]... RECORDING\n"
     "Serves a recorded execution history to GDB. RECORDING is a CoreSight snapshot folder.\n"
     "\n"
-    "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN "); loopback only,\n"
+    "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN ");\n"
     "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
     "                         may be given several times\n"
+    "  -c, --config FILE      a board file, or one with only [gdb] and [tls]: where GDB connects, "
+    "and\n"
+    "                         who may; needed for addresses that other machines reach\n"
     "  --stdio                serve one GDB that starts btraced itself:\n"
     "                         target remote | btraced replay --stdio RECORDING\n"
     "  --elf FILE             program file that completes the recording's memory dumps\n"
@@ -69,37 +76,42 @@ static int usage_error(const char *text, const char *value)
     return EXIT_USAGE;
 }
 
-static int parse_listen(const char *text, struct replay_args *args)
-{
-    struct message why;
-    if (config_access_listen(&args->access, text, &why) == BT_OK)
-        return 0;
-    fprintf(stderr, "btraced replay: %s\n", why.text);
-    return EXIT_USAGE;
-}
-
-/* What can be said of the addresses when all options are read. */
+/* Where and who, from the file and the options, which win. */
 static int complete_access(struct replay_args *args)
 {
+    struct config_access *a = &args->config.access;
     struct message why;
-    if (args->access.listen_count == 0)
-        parse_listen(DEFAULT_LISTEN, args);
-    if (config_access_check(&args->access, &why) == BT_OK)
-        return 0;
-    fprintf(stderr, "btraced replay: --listen: %s\n", why.text);
-    return EXIT_USAGE;
+    int error = BT_OK;
+    if (args->config_path) {
+        error = config_load_access(&args->config, args->config_path, &why);
+    } else {
+        a->unix_mode = 0600;
+        a->unix_owner = (struct config_owner){CONFIG_SAME_OWNER, CONFIG_SAME_OWNER};
+        error = config_access_listen(a, DEFAULT_LISTEN, &why);
+    }
+    if (args->listen_count > 0)
+        a->listen_count = 0;
+    for (unsigned i = 0; i < args->listen_count && !error; i++)
+        error = config_access_listen(a, args->listen[i], &why);
+    if (!error && args->listen_count > 0 && config_access_check(a, &why) != BT_OK) {
+        fprintf(stderr, "btraced replay: --listen: %s\n", why.text);
+        return EXIT_USAGE;
+    }
+    if (error)
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+    return error ? EXIT_USAGE : 0;
 }
 
 static int parse_args(int argc, char **argv, struct replay_args *args)
 {
-    const struct config_access none = {.unix_mode = 0600,
-                                       .unix_owner = {CONFIG_SAME_OWNER, CONFIG_SAME_OWNER}};
-    memset(args, 0, sizeof *args);
-    args->access = none;
     int code = 0;
-    for (int option; !code && (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    for (int option; !code && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
         if (option == OPT_LISTEN) {
-            code = parse_listen(optarg, args);
+            if (args->listen_count == CONFIG_MAX_LISTEN)
+                return usage_error("too many --listen options", NULL);
+            args->listen[args->listen_count++] = optarg;
+        } else if (option == 'c') {
+            args->config_path = optarg;
         } else if (option == OPT_ELF) {
             if (args->elf_count == RECORDING_MAX_ELF)
                 return usage_error("too many --elf options", NULL);
@@ -201,7 +213,7 @@ static int start(struct daemon *d, const struct replay_args *args)
 {
     const struct gdb_service service = {open_session, close_session,
                                         args->stdio ? on_client_gone : NULL, d};
-    struct message why = {"--stdio: standard input and output cannot be used"};
+    struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
     gdb_clients_init(&d->clients, &service);
@@ -209,7 +221,8 @@ static int start(struct daemon *d, const struct replay_args *args)
         c = stream_connection_stdio(&d->loop);
         error = c ? 0 : BT_ERR_IO;
     } else {
-        error = entrance_open(&d->entrance, &args->access, &why);
+        error = entrance_open(&d->entrance, &args->config.access, args->config.path,
+                              "btraced replay", &why);
         if (!error)
             error = entrance_start(&d->entrance, &d->loop, on_admitted, d, &why);
     }
@@ -241,30 +254,39 @@ static int serve(struct replay *r, const struct replay_args *args)
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);
     free(d);
-    return error ? EXIT_LISTEN : EXIT_OK;
+    return !error ? EXIT_OK : error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN;
 }
 
-int cmd_replay(int argc, char **argv)
+static int replay(const struct replay_args *args)
 {
-    struct replay_args args;
     struct replay r;
     struct message why = {"out of memory"};
-    char name[] = "btraced replay";
-    argv[0] = name; /* getopt's messages begin with it */
-    int code = parse_args(argc, argv, &args);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    int error = replay_init(&r, args.path, args.elf, args.elf_count, &why);
+    int code = EXIT_INPUT;
+    int error = replay_init(&r, args->path, args->elf, args->elf_count, &why);
     for (size_t i = 0; i < r.recording.warning_count; i++)
         fprintf(stderr, "btraced replay: warning: %s\n", r.recording.warnings[i]);
     if (error) {
         fprintf(stderr, "btraced replay: %s\n", why.text);
-        code = EXIT_INPUT;
     } else {
-        r.odd_thumb = args.odd_thumb;
-        r.no_record = args.no_record;
-        code = serve(&r, &args);
+        r.odd_thumb = args->odd_thumb;
+        r.no_record = args->no_record;
+        code = serve(&r, args);
     }
     replay_release(&r);
     return code;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct replay_args *args = calloc(1, sizeof *args);
+    char name[] = "btraced replay";
+    if (!args)
+        return EXIT_INTERNAL;
+    argv[0] = name; /* getopt's messages begin with it */
+    int code = parse_args(argc, argv, args);
+    if (code == 0)
+        code = replay(args);
+    config_release(&args->config);
+    free(args);
+    return code < 0 ? EXIT_OK : code;
 }

@@ -213,7 +213,7 @@ static void start_listening(struct serve *s)
             gdb_clients_admit(&s->clients, c);
             return;
         }
-        fprintf(stderr, "%s: --stdio: standard input and output cannot be used\n", s->command);
+        fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->command);
         stop(s, EXIT_LISTEN);
         return;
     }
@@ -316,14 +316,33 @@ static int load(struct serve *s)
     return EXIT_OK;
 }
 
+/* What --check-config looks at beside the board file. */
+static int check_files(const struct serve *s)
+{
+    struct message why;
+    if (config_has_tls(&s->config.access)) {
+        struct tls_context *t = tls_context_server(&s->config.access.tls, s->config.path, &why);
+        if (!t)
+            return complain(s, &why, EXIT_USAGE);
+        tls_context_drop(t);
+    }
+    printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
+           s->config.core_count == 1 ? "" : "s");
+    return EXIT_OK;
+}
+
 /* Everything that can go wrong before there is a loop to run. */
 static int start(struct serve *s)
 {
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
     bool native = config_has_probe(&s->config);
-    if (!s->stdio && !s->recording_only && entrance_open(&s->entrance, &s->config.access, &why))
-        return complain(s, &why, EXIT_LISTEN);
+    if (!s->stdio && !s->recording_only) {
+        int error =
+            entrance_open(&s->entrance, &s->config.access, s->config.path, s->command, &why);
+        if (error)
+            return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
+    }
     if (native && native_server_open(&s->native, &s->config, &sink, &why))
         return complain(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
@@ -347,8 +366,7 @@ static int run(struct serve *s)
         return complain(s, &why, EXIT_INPUT);
     code = load(s);
     if (!code && s->check_only) {
-        printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
-               s->config.core_count == 1 ? "" : "s");
+        code = check_files(s);
     } else if (!code) {
         uv_loop_init(&s->loop);
         watch(s);

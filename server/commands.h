@@ -4,6 +4,7 @@
 #define SERVER_COMMANDS_H
 
 int cmd_arm(int argc, char **argv);
+int cmd_connect(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -227,6 +227,9 @@ static int complete_all(struct config_parser *p)
     const struct config_key *keys = config_keys(&count);
     for (size_t k = 0; k < count; k++) {
         bool core = strcmp(keys[k].section, CORE_PREFIX) == 0;
+        if (p->access_only && strcmp(keys[k].section, "gdb") != 0 &&
+            strcmp(keys[k].section, "tls") != 0)
+            continue;
         int error = core ? BT_OK : complete(p, &keys[k], k, &p->lines, c, keys[k].section);
         for (unsigned i = 0; core && i < c->core_count && !error; i++) {
             char section[80];
@@ -278,13 +281,30 @@ static void default_name(struct config *c)
     c->name[length] = '\0';
 }
 
+static int check_board(struct config_parser *p)
+{
+    int error = config_check_target(p);
+    if (!error)
+        error = config_check_trace(p);
+    if (!error)
+        error = check_history(p);
+    if (!error)
+        error = config_check_cores(p);
+    return error;
+}
+
 static int parse(struct config *config, const char *text, size_t length, const char *path,
-                 const char *dir, const struct config_names *names, struct message *why)
+                 const char *dir, const struct config_names *names, bool access_only,
+                 struct message *why)
 {
     memset(config, 0, sizeof *config);
     why->text[0] = '\0';
-    struct config_parser p = {
-        .config = config, .names = names, .path = path, .dir = dir, .why = why};
+    struct config_parser p = {.config = config,
+                              .names = names,
+                              .path = path,
+                              .dir = dir,
+                              .why = why,
+                              .access_only = access_only};
     struct ini_error err = {0};
     if (strlen(path) >= sizeof config->path)
         return config_fail(&p, 0, "file", "its name is too long");
@@ -299,14 +319,8 @@ static int parse(struct config *config, const char *text, size_t length, const c
     error = complete_all(&p);
     if (!error)
         error = config_check_access(&p);
-    if (!error)
-        error = config_check_target(&p);
-    if (!error)
-        error = config_check_trace(&p);
-    if (!error)
-        error = check_history(&p);
-    if (!error)
-        error = config_check_cores(&p);
+    if (!error && !access_only)
+        error = check_board(&p);
     if (error && !p.failed)
         message_set(why, "%s: %s", path, bt_strerror(error));
     if (!*config->name)
@@ -328,7 +342,7 @@ int config_parse(struct config *config, const char *text, size_t length, const c
 {
     char dir[sizeof config->path];
     folder_of(path, dir, sizeof dir);
-    return parse(config, text, length, path, dir, names, why);
+    return parse(config, text, length, path, dir, names, false, why);
 }
 
 static int read_file(const char *path, char **text, size_t *length, struct message *why)
@@ -344,8 +358,8 @@ static int read_file(const char *path, char **text, size_t *length, struct messa
 }
 
 /* The program that is started may run in another folder: $DIR is absolute. */
-int config_load(struct config *config, const char *path, const struct config_names *names,
-                struct message *why)
+static int load(struct config *config, const char *path, const struct config_names *names,
+                bool access_only, struct message *why)
 {
     char found[PATH_MAX], real[PATH_MAX], dir[PATH_MAX], *text;
     size_t length, end = strlen(path);
@@ -361,7 +375,19 @@ int config_load(struct config *config, const char *path, const struct config_nam
     if (error)
         return error;
     folder_of(realpath(path, real) ? real : path, dir, sizeof dir);
-    error = parse(config, text, length, path, dir, names, why);
+    error = parse(config, text, length, path, dir, names, access_only, why);
     free(text);
     return error;
+}
+
+int config_load(struct config *config, const char *path, const struct config_names *names,
+                struct message *why)
+{
+    return load(config, path, names, false, why);
+}
+
+int config_load_access(struct config *config, const char *path, struct message *why)
+{
+    static const struct config_names none;
+    return load(config, path, &none, true, why);
 }

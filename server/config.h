@@ -14,7 +14,8 @@
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
- *   [gdb]      listen, unix_mode, unix_owner
+ *   [gdb]      listen, allow, unix_mode, unix_owner
+ *   [tls]      ca, cert, key, allow, handshake
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
@@ -31,16 +32,20 @@
 #include "drivers/debug_link.h"
 #include "drivers/ftdi.h"
 #include "drivers/snapshot.h"
+#include "server/network.h"
 #include "server/recording.h"
 
 #include <string.h>
 
-#define CONFIG_MAX_CORES  16
-#define CONFIG_MAX_SETUP  256
-#define CONFIG_MAX_LISTEN 8
-#define CONFIG_MAX_CHAIN  8 /* devices of a JTAG chain */
-#define CONFIG_ALL_PORTS  UINT32_MAX
-#define CONFIG_NO_AP      UINT32_MAX
+#define CONFIG_MAX_CORES    16
+#define CONFIG_MAX_SETUP    256
+#define CONFIG_MAX_LISTEN   8
+#define CONFIG_MAX_NETWORKS 64
+#define CONFIG_MAX_NAMES    64
+#define CONFIG_NAME_SIZE    128
+#define CONFIG_MAX_CHAIN    8 /* devices of a JTAG chain */
+#define CONFIG_ALL_PORTS    UINT32_MAX
+#define CONFIG_NO_AP        UINT32_MAX
 
 /* Where a stream socket is. */
 struct config_address {
@@ -52,6 +57,7 @@ struct config_address {
 /* One value of [gdb] listen. */
 struct config_listen {
     bool systemd; /* the sockets that systemd hands over, and no address */
+    bool tls;     /* also on this machine alone; others have it whenever there is a [tls] */
     struct config_address address;
 };
 
@@ -61,8 +67,22 @@ struct config_owner {
 
 #define CONFIG_SAME_OWNER UINT32_MAX
 
+/* Lines are those of the keys in the board file. */
+struct config_tls {
+    char ca[512]; /* "": no TLS */
+    char cert[512];
+    char key[512];
+    unsigned ca_line, cert_line, key_line;
+    const char *allow[CONFIG_MAX_NAMES]; /* names in certificates; "*": all */
+    unsigned allow_count;
+    unsigned handshake; /* seconds that one may take */
+};
+
 /* Who may connect, and where. */
 struct config_access {
+    struct config_tls tls;
+    struct network allow[CONFIG_MAX_NETWORKS]; /* none: all, where TLS guards */
+    unsigned allow_count;
     struct config_listen listen[CONFIG_MAX_LISTEN];
     unsigned listen_count;
     unsigned unix_mode; /* of the files of Unix sockets */
@@ -229,6 +249,9 @@ int config_load(struct config *config, const char *path, const struct config_nam
                 struct message *why);
 void config_release(struct config *config);
 
+/* The same for who may connect alone: other sections than [gdb] and [tls] may be incomplete. */
+int config_load_access(struct config *config, const char *path, struct message *why);
+
 /* The same for text in memory; `path` is for the messages and $DIR. */
 int config_parse(struct config *config, const char *text, size_t length, const char *path,
                  const struct config_names *names, struct message *why);
@@ -244,6 +267,16 @@ int config_access_listen(struct config_access *access, const char *text, struct 
 
 /* Whether addresses that other machines reach are guarded. BT_ERR_FORMAT with *why filled. */
 int config_access_check(struct config_access *access, struct message *why);
+
+/* There is a [tls]. */
+static inline bool config_has_tls(const struct config_access *access)
+{
+    return access->tls.ca[0] != '\0';
+}
+
+/* The same for one address: whether what is known of those who come is enough. */
+int config_access_guarded(const struct config_access *access, const struct config_listen *listen,
+                          struct message *why);
 
 /* An address that only this machine reaches; "localhost" becomes a number. */
 bool config_is_loopback(struct config_address *address);

@@ -85,7 +85,10 @@ const char *config_listen_problem(const char *text, struct config_listen *listen
     listen->systemd = strcmp(text, "systemd") == 0;
     if (listen->systemd)
         return NULL;
-    const char *problem = config_address_problem(text, &listen->address);
+    listen->tls = strncmp(text, "tls:", 4) == 0;
+    const char *problem = config_address_problem(text + (listen->tls ? 4 : 0), &listen->address);
+    if (!problem && listen->tls && listen->address.kind == CONFIG_UNIX)
+        problem = "a Unix socket has no TLS: its mode and owner say who may enter";
     if (problem)
         return problem;
     if (!config_is_loopback(&listen->address) && !is_number(listen->address.host))
@@ -106,6 +109,35 @@ static int take_listen(struct config_parser *p, unsigned line, const struct conf
                            key->allowed);
     a->listen_count++;
     return BT_OK;
+}
+
+/* ---- who ---------------------------------------------------------------------------------------
+ */
+
+static int take_network(struct config_parser *p, unsigned line, const struct config_key *key,
+                        const char *item)
+{
+    struct config_access *a = &p->config->access;
+    if (a->allow_count == CONFIG_MAX_NETWORKS)
+        return config_fail(p, line, key->name, "more than %d networks", CONFIG_MAX_NETWORKS);
+    const char *problem = network_problem(item, &a->allow[a->allow_count]);
+    if (problem)
+        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", item, problem,
+                           key->allowed);
+    a->allow_count++;
+    return BT_OK;
+}
+
+static int take_name(struct config_parser *p, unsigned line, const struct config_key *key,
+                     const char *item)
+{
+    struct config_tls *tls = &p->config->access.tls;
+    if (tls->allow_count == CONFIG_MAX_NAMES)
+        return config_fail(p, line, key->name, "more than %d names", CONFIG_MAX_NAMES);
+    if (!*item || strlen(item) >= CONFIG_NAME_SIZE)
+        return config_fail(p, line, key->name, "a name has 1 to %d bytes", CONFIG_NAME_SIZE - 1);
+    tls->allow[tls->allow_count] = config_keep(p->config, item);
+    return tls->allow[tls->allow_count++] ? BT_OK : BT_ERR_NOMEM;
 }
 
 /* ---- the file of a Unix socket ----------------------------------------------------------------
@@ -172,6 +204,10 @@ int config_store_access(struct config_parser *p, unsigned line, const struct con
     switch (key->kind) {
     case CONFIG_LISTEN:
         return each_item(p, line, key, value, take_listen);
+    case CONFIG_NETWORKS:
+        return each_item(p, line, key, value, take_network);
+    case CONFIG_NAMES:
+        return each_item(p, line, key, value, take_name);
     case CONFIG_MODE:
         return store_mode(p, line, key, field, value);
     default:
@@ -182,28 +218,61 @@ int config_store_access(struct config_parser *p, unsigned line, const struct con
 /* ---- after the last line ----------------------------------------------------------------------
  */
 
-int config_access_check(struct config_access *a, struct message *why)
+int config_access_guarded(const struct config_access *a, const struct config_listen *listen,
+                          struct message *why)
 {
-    for (unsigned i = 0; i < a->listen_count; i++) {
-        struct config_address *at = &a->listen[i].address;
-        char where[300];
-        if (a->listen[i].systemd || config_is_loopback(at))
-            continue;
-        config_format_address(at, where, sizeof where);
-        message_set(why,
-                    "'%s' is not an address of this machine alone, and others are refused: "
-                    "whoever connects controls the target",
-                    where);
+    struct config_address at = listen->address;
+    char where[300];
+    if (config_has_tls(a))
+        return BT_OK;
+    config_format_address(&at, where, sizeof where);
+    if (listen->tls) {
+        message_set(why, "'tls:%s' wants a section [tls]", where);
         return BT_ERR_FORMAT;
     }
+    if (a->allow_count > 0 || config_is_loopback(&at))
+        return BT_OK;
+    message_set(why,
+                "'%s' is not an address of this machine alone, and whoever connects controls the "
+                "target: it wants a section [tls] (certificates), or 'allow' in [gdb] (networks)",
+                where);
+    return BT_ERR_FORMAT;
+}
+
+int config_access_check(struct config_access *a, struct message *why)
+{
+    for (unsigned i = 0; i < a->listen_count; i++)
+        if (!a->listen[i].systemd && config_access_guarded(a, &a->listen[i], why) != BT_OK)
+            return BT_ERR_FORMAT;
+    return BT_OK;
+}
+
+/* All of [tls], or nothing of it. */
+static int check_tls(struct config_parser *p)
+{
+    static const char *const keys[] = {"ca", "cert", "key", "allow"};
+    struct config_tls *tls = &p->config->access.tls;
+    unsigned lines[4], any = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        lines[i] = config_line_of(p, "tls", keys[i]);
+        any = lines[i] ? lines[i] : any;
+    }
+    for (unsigned i = 0; i < 4 && any; i++)
+        if (!lines[i])
+            return config_fail(p, any, "[tls]", "'%s' is missing: %s", keys[i],
+                               config_find_key("tls", keys[i])->allowed);
+    tls->ca_line = lines[0];
+    tls->cert_line = lines[1];
+    tls->key_line = lines[2];
     return BT_OK;
 }
 
 int config_check_access(struct config_parser *p)
 {
     struct message why;
-    if (config_access_check(&p->config->access, &why) == BT_OK)
-        return BT_OK;
+    int error = check_tls(p);
+    if (error || config_access_check(&p->config->access, &why) == BT_OK)
+        return error;
     return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", why.text);
 }
 

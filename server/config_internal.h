@@ -22,6 +22,7 @@ struct config_parser {
     const char *dir;  /* $DIR */
     struct message *why;
     bool failed;               /* *why is filled in */
+    bool access_only;          /* only [gdb] and [tls] must be complete */
     struct config_lines lines; /* of all sections but [core] */
     struct config_lines cores[CONFIG_MAX_CORES];
 };

@@ -27,13 +27,15 @@ enum config_kind {
     CONFIG_AT_EXIT,
     CONFIG_SINK,
     CONFIG_CAPTURE,
-    CONFIG_CHANNEL, /* unsigned, 0 is A */
-    CONFIG_LAYOUT,  /* value and direction of struct ftdi_pinout */
-    CONFIG_SIGNAL,  /* struct ftdi_line */
-    CONFIG_LISTEN,  /* to the list of struct config_access */
-    CONFIG_MODE,    /* unsigned, octal */
-    CONFIG_OWNER,   /* struct config_owner */
-    CONFIG_SETUP,   /* stands for all keys of [setup], which are addresses */
+    CONFIG_CHANNEL,  /* unsigned, 0 is A */
+    CONFIG_LAYOUT,   /* value and direction of struct ftdi_pinout */
+    CONFIG_SIGNAL,   /* struct ftdi_line */
+    CONFIG_LISTEN,   /* to the list of struct config_access */
+    CONFIG_NETWORKS, /* to the list of struct config_access */
+    CONFIG_NAMES,    /* to the list of struct config_tls */
+    CONFIG_MODE,     /* unsigned, octal */
+    CONFIG_OWNER,    /* struct config_owner */
+    CONFIG_SETUP,    /* stands for all keys of [setup], which are addresses */
 };
 
 /* What an address may be, in `max` of a key. */

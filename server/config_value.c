@@ -326,7 +326,7 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
     if (key->kind == CONFIG_WORDS)
         return store_words(p, line, key, field, value);
-    if (key->kind == CONFIG_LISTEN)
+    if (key->kind == CONFIG_LISTEN || key->kind == CONFIG_NETWORKS || key->kind == CONFIG_NAMES)
         return config_store_access(p, line, key, field, value);
     int error = config_expand(p, line, key->name, value, text, sizeof text);
     if (error)

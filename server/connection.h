@@ -4,8 +4,8 @@
  * the bytes. All calls belong to the thread of the event loop.
  *
  * Who gets a connection owns it: it fills in `user`, calls connection_start(), and ends with
- * connection_close() or connection_finish(), in any order and from inside any callback. After that
- * only `released` is called, later and from the loop: then what `ctx` points to can go.
+ * connection_close() or connection_finish(), also from inside a callback. After that only
+ * `released` is called, later and from the loop: then what `ctx` points to can go.
  */
 #ifndef SERVER_CONNECTION_H
 #define SERVER_CONNECTION_H
@@ -23,6 +23,8 @@ struct connection_user {
     /* Nothing more will come: the other side has ended (`why` is NULL) or the connection is broken.
      * Comes once. The connection still has to be closed. */
     void (*ended)(void *ctx, const char *why);
+    /* Optional: all that waited after connection_write() is on its way. */
+    void (*drained)(void *ctx);
     /* Optional: the connection is gone. The last call. */
     void (*released)(void *ctx);
     void *ctx;
@@ -35,6 +37,7 @@ struct connection_ops {
     size_t (*unsent)(const struct connection *c);
     bool (*leaving)(const struct connection *c);
     void (*pause)(struct connection *c, bool paused);
+    void (*end)(struct connection *c);
     void (*finish)(struct connection *c);
     void (*close)(struct connection *c);
 };
@@ -45,7 +48,7 @@ struct connection {
     char peer[CONNECTION_PEER_MAX]; /* who it is, for logs: "10.1.0.5:40112" */
 };
 
-/* Begins to read. BT_OK or BT_ERR_IO. */
+/* Begins to read. Input may come before this returns. BT_OK or BT_ERR_IO. */
 static inline int connection_start(struct connection *c, const struct connection_user *user)
 {
     c->user = *user;
@@ -73,19 +76,27 @@ static inline bool connection_leaving(const struct connection *c)
     return c->ops->leaving(c);
 }
 
-/* Stops and continues reading: the other side is held up when its buffers are full. */
+/* Stops and continues reading: the other side is held up when its buffers are full. Input that was
+ * kept may come before this returns. */
 static inline void connection_pause(struct connection *c, bool paused)
 {
     c->ops->pause(c, paused);
 }
 
-/* Sends what waits, then closes; not later than in two seconds. */
+/* Tells the other side, after what waits, that nothing more will be sent. Reading goes on. */
+static inline void connection_end(struct connection *c)
+{
+    c->ops->end(c);
+}
+
+/* Sends what waits, then closes. It gives up when nothing moves for two seconds, or after 30. */
 static inline void connection_finish(struct connection *c)
 {
     c->ops->finish(c);
 }
 
-/* Closes at once. What waits is not sent. */
+/* Closes at once, also after connection_finish() while `released` was not called. What waits is not
+ * sent. */
 static inline void connection_close(struct connection *c)
 {
     c->ops->close(c);

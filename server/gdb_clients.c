@@ -85,7 +85,8 @@ static void serve(struct gdb_clients *g, struct connection *connection)
         connection_close(connection);
         return;
     }
-    const struct connection_user user = {on_input, on_ended, on_released, c};
+    const struct connection_user user = {
+        .input = on_input, .ended = on_ended, .released = on_released, .ctx = c};
     c->connection = connection;
     c->connection->user = user;
     c->clients = g;

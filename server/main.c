@@ -15,6 +15,7 @@ static const char main_help[] =
     "  record -c BOARD    write a live target's trace to a folder, without GDB\n"
     "  replay RECORDING   serve such a folder to GDB\n"
     "  decode RECORDING   list its packets, instructions, blocks or events\n"
+    "  connect HOST:PORT  the pipe from GDB to a server on another machine\n"
     "  probes             list the debug probes that are attached\n"
     "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
     "\n"
@@ -37,8 +38,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"arm", cmd_arm},       {"decode", cmd_decode}, {"probes", cmd_probes},
-    {"record", cmd_record}, {"replay", cmd_replay}, {"serve", cmd_serve},
+    {"arm", cmd_arm},       {"connect", cmd_connect}, {"decode", cmd_decode},
+    {"probes", cmd_probes}, {"record", cmd_record},   {"replay", cmd_replay},
+    {"serve", cmd_serve},
 };
 
 int main(int argc, char **argv)

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_SIZE  65536
-#define LINGER_MS  2000
-#define DRAIN_SIZE (1u << 20) /* bytes that are read and dropped at most after the end */
+#define READ_SIZE   65536
+#define LINGER_MS   2000
+#define LINGER_MOST 15         /* times */
+#define DRAIN_SIZE  (1u << 20) /* bytes that are read and dropped at most after the end */
 
 /* Freed when its last handle is closed. */
 struct stream_connection {
@@ -28,8 +30,9 @@ struct stream_connection {
     uv_timer_t linger;
     uv_shutdown_t shutdown;
     unsigned handles; /* that are not closed */
-    bool reading, ended, finishing, closing;
-    size_t drained;
+    bool reading, ended, writing_over, shut, finishing, closing;
+    size_t drained, unsent_before;
+    unsigned lingered;
     char buffer[READ_SIZE];
 };
 
@@ -73,15 +76,27 @@ static void tell_ended(struct stream_connection *s, const char *why)
     if (s->ended || s->closing)
         return;
     s->ended = true;
-    if (s->finishing)
+    if (s->finishing && (s->shut || why))
         stream_close(&s->base);
-    else if (s->base.user.ended)
+    else if (!s->finishing && s->base.user.ended)
         s->base.user.ended(s->base.user.ctx, why);
+}
+
+static size_t stream_unsent(const struct connection *c)
+{
+    return uv_stream_get_write_queue_size(((const struct stream_connection *)c)->sink);
 }
 
 static void on_linger(uv_timer_t *timer)
 {
-    stream_close(timer->data);
+    struct stream_connection *s = timer->data;
+    size_t unsent = stream_unsent(&s->base);
+    if (unsent == 0 || unsent >= s->unsent_before || ++s->lingered >= LINGER_MOST) {
+        stream_close(&s->base);
+        return;
+    }
+    s->unsent_before = unsent;
+    uv_timer_again(timer);
 }
 
 /* The other side ends too, or the time is over: closing while it still sends would destroy what
@@ -89,8 +104,24 @@ static void on_linger(uv_timer_t *timer)
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
     struct stream_connection *s = request->handle->data;
-    if (status < 0 || s->ended)
+    s->shut = true;
+    if (s->finishing && (status < 0 || s->ended))
         stream_close(&s->base);
+}
+
+static int begin_shutdown(struct stream_connection *s)
+{
+    if (s->writing_over)
+        return BT_OK;
+    s->writing_over = true;
+    return uv_shutdown(&s->shutdown, s->sink, on_shutdown) == 0 ? BT_OK : BT_ERR_IO;
+}
+
+static void stream_end(struct connection *c)
+{
+    struct stream_connection *s = self(c);
+    if (!s->closing)
+        begin_shutdown(s);
 }
 
 static int begin_reading(struct stream_connection *s);
@@ -101,8 +132,9 @@ static void stream_finish(struct connection *c)
     if (s->closing || s->finishing)
         return;
     s->finishing = true;
-    uv_timer_start(&s->linger, on_linger, LINGER_MS, 0);
-    if (uv_shutdown(&s->shutdown, s->sink, on_shutdown) < 0 || begin_reading(s) != BT_OK)
+    s->unsent_before = stream_unsent(c) + 1;
+    uv_timer_start(&s->linger, on_linger, LINGER_MS, LINGER_MS);
+    if (begin_shutdown(s) != BT_OK || begin_reading(s) != BT_OK || (s->shut && s->ended))
         stream_close(c);
 }
 
@@ -160,19 +192,18 @@ static void on_written(uv_write_t *request, int status)
 {
     struct stream_connection *s = request->handle->data;
     free(request); /* first member of struct pending_write */
+    if (s->closing)
+        return;
     if (status < 0 && status != UV_ECANCELED)
         tell_ended(s, uv_strerror(status));
-}
-
-static size_t stream_unsent(const struct connection *c)
-{
-    return uv_stream_get_write_queue_size(((const struct stream_connection *)c)->sink);
+    else if (!s->finishing && s->base.user.drained && stream_unsent(&s->base) == 0)
+        s->base.user.drained(s->base.user.ctx);
 }
 
 static int stream_write(struct connection *c, const void *bytes, size_t length)
 {
     struct stream_connection *s = self(c);
-    if (s->closing || s->finishing)
+    if (s->closing || s->writing_over)
         return BT_ERR_IO;
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
     int sent = stream_unsent(c) ? UV_EAGAIN : uv_try_write(s->sink, &buf, 1);
@@ -209,6 +240,7 @@ static const struct connection_ops stream_ops = {
     .unsent = stream_unsent,
     .leaving = stream_leaving,
     .pause = stream_pause,
+    .end = stream_end,
     .finish = stream_finish,
     .close = stream_close,
 };
@@ -318,8 +350,17 @@ struct connection *stream_connection_new(uv_loop_t *loop, int fd)
     return &s->base;
 }
 
+/* Files and terminals would be changed for others, or cannot be waited for. */
+static bool is_pipe(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 struct connection *stream_connection_stdio(uv_loop_t *loop)
 {
+    if (!is_pipe(STDIN_FILENO) || !is_pipe(STDOUT_FILENO))
+        return NULL;
     struct stream_connection *s = make(loop);
     if (!s)
         return NULL;

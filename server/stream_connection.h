@@ -12,8 +12,12 @@
  * socket is closed. */
 struct connection *stream_connection_new(uv_loop_t *loop, int fd);
 
-/* Standard input and output as one connection; NULL: they are no pipes or sockets. */
+/* Standard input and output as one connection; NULL: they are no pipes or sockets, as they are for
+ * a program that GDB starts. */
 struct connection *stream_connection_stdio(uv_loop_t *loop);
+
+#define STREAM_CONNECTION_NO_PIPE                                                                  \
+    "standard input and output are no pipes; GDB starts it so: target remote | btraced ..."
 
 /*
  * The other side's address. Of an IPv4 address that came in through IPv6 the IPv4 address, so that

@@ -22,7 +22,7 @@ COLUMNS = {
     "events": ["core", "index", "offset", "event", "detail"],
     "summary": ["source", "key", "value"],
 }
-COMMANDS = ("serve", "record", "replay", "decode")
+COMMANDS = ("serve", "record", "replay", "connect", "decode")
 NUMBERS = {"offset", "index", "size", "cycles", "count", "value"}
 suite = Suite()
 
