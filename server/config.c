@@ -113,7 +113,7 @@ static int begin_section(struct config_parser *p, unsigned line, const char *sec
     bool known = false;
     const struct config_key *keys = config_keys(&count);
     struct config_nearest nearest = {.word = section};
-    char allowed[256] = "";
+    char allowed[400] = "";
     for (size_t i = 0, n = 0; i < count; i++) {
         if (i && strcmp(keys[i].section, keys[i - 1].section) == 0)
             continue;
