@@ -131,7 +131,8 @@ static void say_step(struct past_motion *m, struct past_core *k, uint64_t step,
         console_say(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }
 
-static void explain(struct past_motion *m, struct past_core *k, unsigned reg,
+/* `told`: registers that GDB knows here. */
+static void explain(struct past_motion *m, struct past_core *k, unsigned reg, uint32_t told,
                     const struct gdb_regs *regs, const struct console *c)
 {
     const struct past *p = &k->past;
@@ -149,7 +150,9 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg,
                     recover_how_name((enum recover_how)a.how));
         if (a.step != UINT32_MAX)
             say_step(m, k, k->values.now.from + a.step, c);
-        console_say(c, "\n");
+        console_say(c, told >> reg & 1 ? "\n"
+                                       : "\nGDB has asked before that was known: "
+                                         "`maint flush register-cache` shows it\n");
     } else if (regs->known >> reg & 1) {
         console_say(c,
                     "%s = 0x%08" PRIx32 ": NOT known; GDB cannot do without, so it is given the "
@@ -164,6 +167,7 @@ static void cmd_explain(struct past_motion *m, int core, const char *rest, const
 {
     struct past_core *k = &m->cores[core];
     unsigned reg = find_register(rest);
+    uint32_t told = k->told;
     struct gdb_regs regs;
     if (reg == GDB_REG_COUNT)
         console_say(c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n",
@@ -171,9 +175,10 @@ static void cmd_explain(struct past_motion *m, int core, const char *rest, const
     else if (!past_motion_active(m, core))
         console_say(c, "the core is shown as it is, all its registers are read\n");
     else if (past_motion_regs(m, core, &regs) == BT_OK)
-        explain(m, k, reg, &regs, c);
+        explain(m, k, reg, told, &regs, c);
     else
         console_say(c, "the history cannot be read\n");
+    k->told = told; /* the question was not GDB's */
 }
 
 /* ---- switches ---------------------------------------------------------------------------------

@@ -184,6 +184,7 @@ static void set_stop(struct past_motion *m, enum gdb_stop_kind kind, uint64_t po
 {
     m->stop = (struct gdb_stop){.kind = kind, .core = m->core};
     moving(m)->past.position = position;
+    moving(m)->told = UINT32_MAX;
     m->state = MOTION_VALUES;
     m->rounds = 0;
 }
@@ -482,8 +483,11 @@ int past_motion_regs(struct past_motion *m, int core, struct gdb_regs *regs)
     struct past_core *c = &m->cores[core];
     lock(m);
     work_out(c);
-    int rc = past_values_regs(&c->values, &c->past, &c->machine, c->past.position, regs, NULL);
+    uint32_t estimated = 0;
+    int rc =
+        past_values_regs(&c->values, &c->past, &c->machine, c->past.position, regs, &estimated);
     unlock(m);
+    c->told = regs->known & ~estimated;
     return rc;
 }
 

@@ -20,8 +20,9 @@ struct past_core {
     bool prepared;    /* `machine` is, too */
     bool goto_wanted; /* the next motion begins with it (5.6 trap 4) */
     uint64_t goto_position;
-    bool arrived; /* the last motion was a step that reached the halted core (5.6 trap 3) */
-    bool waits;   /* what is worked out ahead waits for memory */
+    bool arrived;  /* the last motion was a step that reached the halted core (5.6 trap 3) */
+    uint32_t told; /* bit n: register n was known when GDB read them here last */
+    bool waits;    /* what is worked out ahead waits for memory */
     unsigned rounds_ahead;
 };
 

@@ -21,6 +21,8 @@ MEMORY_GROWTH = 2    # longest recording against one of 10 MB
 TIME_GROWTH = 1.5    # per MB, likewise
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
 LIVE_GROWTH = 1.1
+PAST_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
+           "bc over": 1000}  # each of them, but over TCP 99 %
 
 
 class Bars:
@@ -189,6 +191,20 @@ def step(rows, _):
         print(f"{name:40.40}{r['count']:6.0f} {r['median']:10.2f} {r['p99']:9.2f}")
 
 
+def past(rows, bars):
+    print("Reverse execution, ms of the server's CPU time. Packets alone (best of three walks); a slice:")
+    print("what is worked out between two packets; TCP: with system calls and slices; GDB: all it asks")
+    print("history                        what                      count    first   median     99 %      max")
+    for r in rows:
+        limit = next(ms for what, ms in PAST_MS.items() if r["what"] == what or " over" in what
+                     and r["what"].startswith(what))
+        figure = "max" if "max" in r else "p99"
+        mark = bars.most(r["name"], r["what"], r[figure], limit, " ms")
+        most = f"{r['max']:9.3f}" if "max" in r else "        -"
+        print(f"{r['name']:30.30} {r['what']:22.22}{r['count']:9.0f}{r['first']:9.3f}{r['p50']:9.3f}"
+              f"{r['p99']:9.3f}{most}{mark}".rstrip())
+
+
 def main():
     rows = read(sys.argv[1])
     bars = Bars()
@@ -196,7 +212,7 @@ def main():
         print(*(f"{name} {value}" for name, value in about.items()))
     tables = [("decode", decode), ("decode", packets), ("formatter", formatter),
               ("history", history), ("gdb", halt), ("requests", requests),
-              ("live", live), ("step", step)]
+              ("live", live), ("step", step), ("past", past)]
     for kind, table in tables:
         if rows.get(kind):
             print()

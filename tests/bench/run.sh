@@ -43,9 +43,14 @@ machine >"$rows"
 bench "$programs"/bench_decode ${data:+"$data"}
 bench "$programs"/bench_formatter ${data:+"$data"}
 if [ -z "${BENCH_ONLY:-}" ]; then
+    long=$(mktemp -d) && trap 'rm -rf "$long"' EXIT
+    "$programs"/bench_history --write "$long"/recording 2 &&
+        bench "$programs"/bench_past "33 million, generated" "$long"/recording
+    bench "$programs"/bench_past "recorded demo" tests/demo/recording tests/demo/crash.elf
     bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
     bench tests/bench/bench_gdb.py "$programs"/bench_history
     bench tests/bench/bench_live.py
+    bench tests/bench/bench_past.py
 fi
 tests/bench/report.py "$rows" | tee build/bench.txt || code=1
 exit "$code"
