@@ -94,10 +94,10 @@ static int on_verify(int good, X509_STORE_CTX *store)
 /* ---- files ------------------------------------------------------------------------------------
  */
 
-/* The reason that OpenSSL gives last; the queue is emptied. */
+/* The reason that OpenSSL gives first, which is the nearest to the cause; the queue is emptied. */
 static const char *reason(void)
 {
-    unsigned long code = ERR_peek_last_error();
+    unsigned long code = ERR_peek_error();
     const char *text =
         ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
     ERR_clear_error();

@@ -113,6 +113,9 @@ if [ "$mode" = quick ]; then
     for t in tests/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
     done
+    for t in tests/lab/test_*.py; do
+        [ -x "$t" ] && step lab "$t"
+    done
     step demo tests/demo/check_recording.sh
     step demo quiet "demo" tests/demo/run.sh
     step demo quiet "demo of a recording" tests/demo/recorded.sh
@@ -130,6 +133,9 @@ else
     step cases tests/cases/run.py
     for t in tests/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
+    done
+    for t in tests/lab/test_*.py; do
+        [ -x "$t" ] && step lab "$t"
     done
     step recover tests/recover/run.sh full
     reverse

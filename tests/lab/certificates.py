@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Throw-away certificates for the tests of access, made with the openssl program."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+
+from replay_gdb import folder, run, tool  # noqa: E402
+
+PLACE = None
+
+CONFIG = """
+[ca]
+default_ca = this
+[this]
+dir = .
+new_certs_dir = .
+database = index.txt
+serial = serial
+default_md = sha256
+policy = anything
+unique_subject = no
+copy_extensions = none
+[anything]
+commonName = supplied
+organizationName = optional
+[req]
+distinguished_name = name
+prompt = no
+[name]
+[authority]
+basicConstraints = critical,CA:true
+keyUsage = critical,keyCertSign,cRLSign
+"""
+
+
+def openssl(*words):
+    return run([tool("openssl"), *map(str, words)], cwd=PLACE)
+
+
+def new_key(name):
+    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out",
+            f"{name}.key")
+    (PLACE / f"{name}.key").chmod(0o600)
+
+
+def authority(name):
+    new_key(name)
+    openssl("req", "-x509", "-new", "-config", "openssl.conf", "-extensions", "authority", "-key",
+            f"{name}.key", "-subj", f"/CN={name}", "-days", 2, "-out", f"{name}.pem")
+
+
+def certificate(name, by="ca", subject=None, extensions="", dates=("-days", 2)):
+    """NAME.pem and NAME.key."""
+    new_key(name)
+    (PLACE / "ext.conf").write_text(f"[ext]\nbasicConstraints = CA:false\n{extensions}\n")
+    openssl("req", "-new", "-config", "openssl.conf", "-key", f"{name}.key", "-subj",
+            subject or f"/CN={name}", "-out", f"{name}.csr")
+    openssl("ca", "-batch", "-notext", "-config", "openssl.conf", "-cert", f"{by}.pem", "-keyfile",
+            f"{by}.key", "-in", f"{name}.csr", "-out", f"{name}.pem", "-extfile", "ext.conf",
+            "-extensions", "ext", *dates)
+
+
+def make():
+    """The folder with what the tests use."""
+    global PLACE
+    if PLACE:
+        return PLACE
+    PLACE = folder()
+    (PLACE / "openssl.conf").write_text(CONFIG)
+    (PLACE / "index.txt").write_text("")
+    (PLACE / "serial").write_text("1000\n")
+    authority("ca")
+    authority("other-ca")
+    certificate("server", extensions="subjectAltName = DNS:localhost,IP:127.0.0.1,IP:10.77.0.1\n"
+                                     "extendedKeyUsage = serverAuth")
+    certificate("alice")
+    certificate("bob", subject="/CN=Bob of the Bench/O=Lab",
+                extensions="subjectAltName = email:bob@lab.example")
+    certificate("mallory")
+    certificate("late", subject="/CN=alice",
+                dates=("-startdate", "20200101000000Z", "-enddate", "20200102000000Z"))
+    certificate("early", subject="/CN=alice",
+                dates=("-startdate", "20490101000000Z", "-enddate", "20490102000000Z"))
+    certificate("stranger", by="other-ca", subject="/CN=alice")
+    certificate("as-server", subject="/CN=alice", extensions="extendedKeyUsage = serverAuth")
+    return PLACE
