@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A lab bench and a desk as two network namespaces with a cable between them: the desk reaches the
+live board with its certificate, and in no other way; or from its address, where networks let in."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import certificates
+from live_gdb import board_file
+from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, SETTINGS, Server, Skipped, Suite,
+                        environment, equal, has, history, lacks, tool)
+
+suite = Suite()
+BENCH, DESK = (f"btraced-{name}-{os.getpid()}" for name in ("bench", "desk"))
+
+
+def ip(*words):
+    done = subprocess.run([tool("ip"), *words], capture_output=True, text=True, timeout=PATIENCE)
+    if done.returncode:
+        raise Skipped(f"no network namespaces: ip {words[0]}: {done.stderr.strip()[:100]}")
+
+
+def inside(name):
+    return [tool("ip"), "netns", "exec", name]
+
+
+class Cable:
+    """10.77.0.1 and fd77::1 at the bench, .2, .3 and ::2 at the desk; the same for all tests."""
+
+    laid = False
+
+    @classmethod
+    def lay(cls):
+        if cls.laid:
+            return
+        cls.laid = True
+        for name in (BENCH, DESK):
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        ip("-n", BENCH, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns",
+           DESK)
+        for name, addresses in ((BENCH, ("10.77.0.1/24", "fd77::1/64")),
+                                (DESK, ("10.77.0.2/24", "10.77.0.3/24", "fd77::2/64"))):
+            for address in addresses:
+                nodad = ["nodad"] if ":" in address else []
+                ip("-n", name, "address", "add", address, "dev", "cable", *nodad)
+            ip("-n", name, "link", "set", "cable", "up")
+
+    @classmethod
+    def take_away(cls):
+        for name in (BENCH, DESK):
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
+
+
+def gdb_at_desk(*commands, elf=None):
+    line = [*inside(DESK), tool(GDB), "-q", "-nx", "-batch"]
+    for command in [*SETTINGS, *commands]:
+        line += ["-ex", command]
+    return subprocess.run(line + ([str(elf)] if elf else []), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=environment(), timeout=PATIENCE).stdout
+
+
+def pipe(where, name=None):
+    place = certificates.make()
+    words = [BTRACED, "connect", where, "--ca", f"{place}/ca.pem"]
+    return " ".join(words + ([f"--cert {place}/{name}.pem --key {place}/{name}.key"]
+                             if name else []))
+
+
+@suite.test("namespaces: the desk reaches the board with its certificate, and in no other way")
+def _():
+    Cable.lay()
+    place = certificates.make()
+    board = board_file("virtual-a9")
+    board.write_text(board.read_text() + f"\n[tls]\nca = {place}/ca.pem\ncert = {place}/server.pem\n"
+                     f"key = {place}/server.key\nallow = alice\n")
+    elf = Path(__file__).resolve().parents[2] / "configs" / "virtual" / "crash-a9.elf"
+    with Server(board, "-c", command=("serve",), listen="[::]:3334", below=inside(BENCH)) as server:
+        has(server.stderr, r"target extended-remote \| btraced connect HOST:3334 --ca CA")
+        for wrong in (pipe("10.77.0.1:3334", "mallory"), pipe("10.77.0.1:3334"),
+                      pipe("[fd77::1]:3334", "alice"), pipe("10.77.0.1:3334", "stranger")):
+            out = gdb_at_desk(f"target extended-remote | {wrong}", "info registers pc", elf=elf)
+            has(out, "btraced connect: .*: the server")
+            lacks(out, "^pc ")
+        out = gdb_at_desk("set remotetimeout 5", "target extended-remote 10.77.0.1:3334",
+                          "info registers pc", elf=elf)
+        lacks(out, "^pc ")
+        out = gdb_at_desk(f"target extended-remote | {pipe('10.77.0.1:3334', 'alice')}",
+                          "record btrace", "break stopped_here", "continue",
+                          "record instruction-history", "kill", elf=elf)
+        has(out, r"Breakpoint 1, stopped_here")
+        listed = "".join(line + "\n" for line in out.splitlines() if line[:1].isdigit() and
+                         "\t" in line and "0x" in line)
+        equal(len(history(listed)), 10, "instructions of the history")
+        has(server.stderr, r"refused 10\.77\.0\.2:\d+: its certificate names 'mallory'")
+        has(server.stderr, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
+
+
+@suite.test("namespaces: networks let in the desk's address, and no other one")
+def _():
+    Cable.lay()
+    with tempfile.TemporaryDirectory() as place:
+        conf = Path(place) / "access.conf"
+        conf.write_text("[gdb]\nallow = 10.77.0.2, fd77::/64\n")
+        with Server(DEMO / "recording", "-c", str(conf), listen="[::]:3334",
+                    below=inside(BENCH)) as server:
+            has(server.stderr, "warning: .*an address proves nothing")
+            for where in ("10.77.0.1:3334", "[fd77::1]:3334"):
+                out = gdb_at_desk(f"target remote {where}", "info record")
+                has(out, "^Recorded 19364 instructions", where)
+            script = ("import socket; s = socket.create_connection(('10.77.0.1', 3334), 10, "
+                      "('10.77.0.3', 0)); print(s.recv(100))")
+            done = subprocess.run([*inside(DESK), tool("python3"), "-c", script],
+                                  capture_output=True, text=True, timeout=PATIENCE)
+            equal(done.stdout, "b''\n", f"what another address hears ({done.stderr[-200:]})")
+            has(server.stderr, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
+
+
+try:
+    suite.run()
+finally:
+    Cable.take_away()
