@@ -27,12 +27,13 @@ static void report(void *ctx, FILE *out)
     system_a_report(ctx, out);
 }
 
-int board_a_start(struct board_a *b, const struct qemu_link_options *o, char *message, size_t size)
+int board_a_start(struct board_a *b, const struct qemu_link_options *o,
+                  const struct trace_a_options *trace, char *message, size_t size)
 {
     if (core_a9_start(&b->cores, o, message, size) < 0)
         return -1;
     struct core_a cores = core_a9_cores(&b->cores);
-    system_a_init(&b->system, &cores);
+    system_a_init(&b->system, &cores, trace);
     b->target = (struct probe_target){
         .ctx = &b->system,
         .ap_count = 2,
@@ -50,4 +51,5 @@ int board_a_start(struct board_a *b, const struct qemu_link_options *o, char *me
 void board_a_stop(struct board_a *b)
 {
     core_a9_stop(&b->cores);
+    system_a_release(&b->system);
 }

@@ -15,7 +15,8 @@ struct board_a {
 };
 
 /* Starts it, running. 0, or -1 with `message`. Stop also after a failure. */
-int board_a_start(struct board_a *b, const struct qemu_link_options *o, char *message, size_t size);
+int board_a_start(struct board_a *b, const struct qemu_link_options *o,
+                  const struct trace_a_options *trace, char *message, size_t size);
 void board_a_stop(struct board_a *b);
 
 #endif

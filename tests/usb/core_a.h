@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CORE_A_MAX 2
+#define CORE_A_MAX    2
+#define CORE_A_RANGES 4
 
 /* Registers of the current mode; halves of D0 to D31 from CORE_A_FP on. */
 #define CORE_A_SP     13
@@ -49,6 +50,15 @@ enum core_a_point {
     CORE_A_POINT_ACCESS,
 };
 
+/* What a trace unit does. */
+struct core_a_trace {
+    bool on;
+    uint32_t etmcr; /* options alone */
+    bool exclude;   /* these ranges, else nothing but these */
+    unsigned ranges;
+    uint32_t first[CORE_A_RANGES], last[CORE_A_RANGES]; /* bytes */
+};
+
 /* Those with `core` concern one of them, from 0. */
 struct core_a_ops {
     /*
@@ -81,8 +91,9 @@ struct core_a_ops {
     int (*read_memory)(void *ctx, uint32_t address, void *bytes, size_t size);
     int (*write_memory)(void *ctx, uint32_t address, const void *bytes, size_t size);
 
-    /* The trace unit: on with these options, or off; what it made, how many bytes. */
-    int (*set_trace)(void *ctx, unsigned core, bool on, uint32_t etmcr);
+    /* The trace unit: its setting; what it holds comes out; what it made, how many bytes. */
+    int (*set_trace)(void *ctx, unsigned core, const struct core_a_trace *trace);
+    int (*flush_trace)(void *ctx, unsigned core);
     size_t (*trace)(void *ctx, unsigned core, uint8_t *bytes, size_t size);
 };
 

@@ -265,7 +265,25 @@ static int set_debug(void *ctx, unsigned core, bool state)
 /* ---- trace ------------------------------------------------------------------------------------
  */
 
-static int set_trace(void *ctx, unsigned core, bool on, uint32_t etmcr)
+static int set_ranges(struct core_a9 *c, unsigned core, const struct core_a_trace *t)
+{
+    const char *what = t->exclude ? "exclude" : "include";
+    int r = qemu_link_command(&c->link, NULL, "core %x include none", core);
+    if (r == 0)
+        r = qemu_link_command(&c->link, NULL, "core %x exclude none", core);
+    for (unsigned i = 0; r == 0 && i < t->ranges; i++)
+        r = qemu_link_command(&c->link, NULL, "core %x %s 0x%x-0x%x", core, what, t->first[i],
+                              t->last[i]);
+    return r;
+}
+
+static int flush_trace(void *ctx, unsigned core)
+{
+    struct core_a9 *c = ctx;
+    return qemu_link_command(&c->link, NULL, "core %x flush", core);
+}
+
+static int set_trace(void *ctx, unsigned core, const struct core_a_trace *t)
 {
     struct core_a9 *c = ctx;
     struct core_a9_one *one = &c->core[core];
@@ -273,14 +291,16 @@ static int set_trace(void *ctx, unsigned core, bool on, uint32_t etmcr)
     if (one->traced) {
         r = qemu_link_command(&c->link, NULL, "core %x off", core);
         if (r == 0)
-            r = qemu_link_command(&c->link, NULL, "core %x flush", core);
+            r = flush_trace(c, core);
         one->traced = false;
     }
-    if (r == 0 && on)
-        r = qemu_link_command(&c->link, NULL, "core %x etmcr %x", core, etmcr);
-    if (r == 0 && on)
+    if (r == 0 && t->on)
+        r = set_ranges(c, core, t);
+    if (r == 0 && t->on)
+        r = qemu_link_command(&c->link, NULL, "core %x etmcr %x", core, t->etmcr);
+    if (r == 0 && t->on)
         r = qemu_link_command(&c->link, NULL, "core %x on", core);
-    one->traced = r == 0 && on;
+    one->traced = r == 0 && t->on;
     return r;
 }
 
@@ -344,6 +364,7 @@ struct core_a core_a9_cores(struct core_a9 *c)
         .read_memory = read_memory,
         .write_memory = write_memory,
         .set_trace = set_trace,
+        .flush_trace = flush_trace,
         .trace = trace,
     };
     return (struct core_a){&ops, c, c->count};

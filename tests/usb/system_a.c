@@ -3,20 +3,29 @@
 
 #include <string.h>
 
-#define PAGE       0xfffu
-#define EXTERNAL   0x80000000u
-#define MAP_MASK   0x7fffffffu
-#define NO_ENTRY   2u
-#define CLASS_ROM  0x1u
-#define CLASS_CS   0x9u
-#define DEBUG_STEP 0x2000u
-#define CTI_STEP   0x1000u
+#define PAGE             0xfffu
+#define EXTERNAL         0x80000000u
+#define MAP_MASK         0x7fffffffu
+#define NO_ENTRY         2u
+#define IDENTIFICATION   0xfd0
+#define SYSTEM_A_MISSING 0x09000u
+#define PART_A7_ETM      0x956
+#define PART_TMC         0x961
+#define CLASS_ROM        0x1u
+#define CLASS_CS         0x9u
+#define DEBUG_STEP       0x2000u
+#define UNIT_STEP        0x1000u
+#define CTI_STEP         0x1000u
 
 enum kind {
     KIND_ROM,
     KIND_DEBUG,
     KIND_PMU,
     KIND_CTI,
+    KIND_UNIT,
+    KIND_ETB,
+    KIND_TPIU,
+    KIND_FUNNEL,
 };
 
 /* Where everything is; those of a second core are missing on boards with one. */
@@ -27,17 +36,23 @@ static const struct component {
     uint16_t part;
 } components[] = {
     {SYSTEM_A_ROM, KIND_ROM, 0, 0x4a9},
+    {SYSTEM_A_ETB, KIND_ETB, 0, 0x907},
+    {SYSTEM_A_TPIU, KIND_TPIU, 0, 0x912},
+    {SYSTEM_A_FUNNEL, KIND_FUNNEL, 0, 0x908},
     {SYSTEM_A_DEBUG, KIND_DEBUG, 0, 0xc09},
     {SYSTEM_A_PMU, KIND_PMU, 0, 0x9a0},
     {SYSTEM_A_DEBUG + DEBUG_STEP, KIND_DEBUG, 1, 0xc09},
     {SYSTEM_A_PMU + DEBUG_STEP, KIND_PMU, 1, 0x9a0},
     {SYSTEM_A_CTI, KIND_CTI, 0, 0x906},
     {SYSTEM_A_CTI + CTI_STEP, KIND_CTI, 1, 0x906},
+    {SYSTEM_A_UNIT, KIND_UNIT, 0, 0x950},
+    {SYSTEM_A_UNIT + UNIT_STEP, KIND_UNIT, 1, 0x950},
 };
 
 #define COMPONENTS (sizeof components / sizeof *components)
 
-void system_a_init(struct system_a *s, const struct core_a *cores)
+void system_a_init(struct system_a *s, const struct core_a *cores,
+                   const struct trace_a_options *options)
 {
     memset(s, 0, sizeof *s);
     s->cores = *cores;
@@ -45,6 +60,12 @@ void system_a_init(struct system_a *s, const struct core_a *cores)
         debug_a_init(&s->debug[i], cores, i);
         cti_init(&s->cti[i]);
     }
+    trace_a_init(&s->trace, cores, options);
+}
+
+void system_a_release(struct system_a *s)
+{
+    trace_a_release(&s->trace);
 }
 
 /* ---- cores and cross triggers -----------------------------------------------------------------
@@ -93,6 +114,7 @@ void system_a_run(struct system_a *s)
     s->cores.ops->settle(s->cores.ctx);
     for (unsigned i = 0; i < s->cores.count; i++)
         debug_a_enter(&s->debug[i]);
+    trace_a_run(&s->trace);
 }
 
 void system_a_reset(struct system_a *s)
@@ -114,15 +136,23 @@ static const struct component *find(const struct system_a *s, uint32_t offset)
     return NULL;
 }
 
-static uint32_t identification(const struct component *c, unsigned offset)
+static uint16_t part_of(const struct system_a *s, const struct component *c)
 {
+    if (c->kind == KIND_UNIT && s->trace.unit[0].etmv3)
+        return PART_A7_ETM;
+    return c->kind == KIND_ETB && s->trace.sink.tmc ? PART_TMC : c->part;
+}
+
+static uint32_t identification(const struct system_a *s, const struct component *c, unsigned offset)
+{
+    uint16_t part = part_of(s, c);
     switch (offset) {
     case 0xfd0: /* PIDR4: continuation 4 */
         return 4;
     case 0xfe0:
-        return c->part & 0xff;
+        return part & 0xff;
     case 0xfe4: /* identity 0x3b, low half */
-        return 0xb0u | c->part >> 8;
+        return 0xb0u | part >> 8;
     case 0xfe8:
         return 0x0b;
     case 0xff0:
@@ -144,7 +174,26 @@ static uint32_t rom_entry(const struct system_a *s, unsigned offset)
     unsigned n = offset / 4 + 1;
     if (n < COMPONENTS)
         return components[n].offset | (components[n].core < s->cores.count ? 3u : NO_ENTRY);
-    return n == COMPONENTS ? 0x9c000u | NO_ENTRY : 0;
+    return n == COMPONENTS ? SYSTEM_A_MISSING | NO_ENTRY : 0;
+}
+
+static uint32_t read_trace(struct system_a *s, const struct component *c, unsigned offset,
+                           bool external)
+{
+    switch (c->kind) {
+    case KIND_ROM:
+        return rom_entry(s, offset);
+    case KIND_UNIT:
+        return unit_a_read(&s->trace.unit[c->core], offset, external);
+    case KIND_ETB:
+        return sink_read(&s->trace.sink, offset, external);
+    case KIND_TPIU:
+        return tpiu_a_read(&s->trace, offset, external);
+    case KIND_FUNNEL:
+        return funnel_a_read(&s->trace, offset, external);
+    default: /* performance monitor */
+        return offset == 0xfcc ? 0x16 : 0;
+    }
 }
 
 static int read_component(struct system_a *s, const struct component *c, unsigned offset,
@@ -153,14 +202,12 @@ static int read_component(struct system_a *s, const struct component *c, unsigne
     *value = 0;
     if (c->kind == KIND_DEBUG)
         return debug_a_read(&s->debug[c->core], offset, external, value);
-    if (offset >= 0xfd0)
-        *value = identification(c, offset);
-    else if (c->kind == KIND_ROM)
-        *value = rom_entry(s, offset);
+    if (offset >= IDENTIFICATION)
+        *value = identification(s, c, offset);
     else if (c->kind == KIND_CTI)
         *value = cti_read(&s->cti[c->core], offset, external);
-    else if (offset == 0xfcc)
-        *value = 0x16;
+    else
+        *value = read_trace(s, c, offset, external);
     return 0;
 }
 
@@ -169,8 +216,25 @@ static int write_component(struct system_a *s, const struct component *c, unsign
 {
     if (c->kind == KIND_DEBUG)
         return debug_a_write(&s->debug[c->core], offset, external, value);
-    if (c->kind == KIND_CTI)
+    switch (c->kind) {
+    case KIND_CTI:
         spread(s, c->core, cti_write(&s->cti[c->core], offset, external, value));
+        break;
+    case KIND_UNIT:
+        unit_a_write(&s->trace.unit[c->core], offset, external, value);
+        break;
+    case KIND_ETB:
+        trace_a_write_sink(&s->trace, offset, external, value);
+        break;
+    case KIND_TPIU:
+        tpiu_a_write(&s->trace, offset, external, value);
+        break;
+    case KIND_FUNNEL:
+        funnel_a_write(&s->trace, offset, external, value);
+        break;
+    default:
+        break;
+    }
     return 0;
 }
 
@@ -245,6 +309,17 @@ int system_a_fault(struct system_a *s, const char *name, size_t size, unsigned v
     return off || lock ? 0 : -1;
 }
 
+static void report_trace(const struct trace_a *t, FILE *out)
+{
+    unsigned locked = t->locked_writes + t->sink.locked_writes, ignored = t->sink.ignored_writes;
+    for (unsigned i = 0; i < t->cores.count; i++) {
+        locked += t->unit[i].locked_writes;
+        ignored += t->unit[i].ignored_writes;
+    }
+    fprintf(out, "a-trace-locked %u\na-trace-ignored %u\na-unselected %u\n", locked, ignored,
+            t->unselected);
+}
+
 void system_a_report(const struct system_a *s, FILE *out)
 {
     static const char *const names[] = {
@@ -257,4 +332,5 @@ void system_a_report(const struct system_a *s, FILE *out)
         fprintf(out, "a-%s %u\n", names[n], sum);
     }
     fprintf(out, "a-sub-word %u\n", s->sub_word);
+    report_trace(&s->trace, out);
 }

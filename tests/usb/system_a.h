@@ -13,25 +13,33 @@
 #include "tests/usb/ap_model.h"
 #include "tests/usb/cti_model.h"
 #include "tests/usb/debug_a.h"
+#include "tests/usb/trace_a.h"
 
 #define SYSTEM_A_MEMORY_AP 0
 #define SYSTEM_A_DEBUG_AP  1
 
-#define SYSTEM_A_ROM   0x00000u
-#define SYSTEM_A_DEBUG 0x90000u /* of the first core; 0x2000 further each */
-#define SYSTEM_A_PMU   0x91000u
-#define SYSTEM_A_CTI   0x98000u /* 0x1000 further each */
+#define SYSTEM_A_ROM    0x00000u
+#define SYSTEM_A_ETB    0x01000u
+#define SYSTEM_A_TPIU   0x03000u
+#define SYSTEM_A_FUNNEL 0x04000u
+#define SYSTEM_A_DEBUG  0x90000u /* of the first core; 0x2000 further each */
+#define SYSTEM_A_PMU    0x91000u
+#define SYSTEM_A_CTI    0x98000u /* 0x1000 further each */
+#define SYSTEM_A_UNIT   0x9c000u /* 0x1000 further each */
 
 /* Counters and parts are for tests to look at. */
 struct system_a {
     struct core_a cores;
     struct debug_a debug[CORE_A_MAX];
     struct cti_model cti[CORE_A_MAX];
+    struct trace_a trace;
     unsigned sub_word; /* accesses to the debug bus that are no whole word */
 };
 
 /* `cores` is copied; its context must outlive the model. */
-void system_a_init(struct system_a *s, const struct core_a *cores);
+void system_a_init(struct system_a *s, const struct core_a *cores,
+                   const struct trace_a_options *options);
+void system_a_release(struct system_a *s);
 
 /* The two buses; valid as long as `s`. */
 struct model_bus system_a_memory(struct system_a *s);

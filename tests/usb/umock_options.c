@@ -29,6 +29,7 @@ const char umock_options_usage[] =
     "                   ELF\n"
     "  --smp N          cores of vexpress-a9: 1 or 2\n"
     "  --etmv3          their trace units, else PTMs\n"
+    "  --sink tmc       instead of their ETB\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
@@ -93,7 +94,8 @@ static int parse_sink(struct umock_options *o, const char *text)
     o->board.swo_quiet = strcmp(text, "swo-quiet") == 0;
     o->board.parallel = strcmp(text, "tpiu") == 0;
     o->board.no_etb = o->board.swo_quiet || o->board.parallel || strcmp(text, "swo") == 0;
-    return o->board.no_etb || strcmp(text, "etb") == 0 ? 0 : -1;
+    o->trace_a.tmc = strcmp(text, "tmc") == 0;
+    return o->board.no_etb || o->trace_a.tmc || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
 static int parse_trait(struct usb_orbtrace_options *o, const char *name)
@@ -187,7 +189,7 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         o->qemu.a_cores = (unsigned)strtoul(text, NULL, 0);
         return o->qemu.a_cores >= 1 && o->qemu.a_cores <= CORE_A_MAX ? 0 : -1;
     case ETMV3:
-        o->qemu.etmv3 = true;
+        o->qemu.etmv3 = o->trace_a.etmv3 = true;
         return 0;
     default:
         return -1;
@@ -215,7 +217,7 @@ static int parse_board(struct umock_options *o, int option, char *text)
         o->board.etm4 = true;
         return 0;
     case ETB_WORDS:
-        o->board.etb_words = (unsigned)strtoul(text, NULL, 0);
+        o->board.etb_words = o->trace_a.words = (unsigned)strtoul(text, NULL, 0);
         return o->board.etb_words ? 0 : -1;
     case SINK:
         return parse_sink(o, text);

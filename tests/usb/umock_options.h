@@ -3,8 +3,8 @@
 #ifndef TESTS_USB_UMOCK_OPTIONS_H
 #define TESTS_USB_UMOCK_OPTIONS_H
 
-#include "tests/usb/core_a.h"
 #include "tests/usb/core_qemu.h"
+#include "tests/usb/trace_a.h"
 #include "tests/usb/usb_ftdi.h"
 #include "tests/usb/usb_orbtrace.h"
 
@@ -18,6 +18,7 @@ enum umock_probe {
 struct umock_options {
     struct probe_board_options board;
     struct usb_faults usb;
+    struct trace_a_options trace_a;
     struct qemu_link_options qemu; /* machine: NULL for the built-in core */
     char machine[64];
     char plugin[256]; /* the default */

@@ -229,7 +229,7 @@ static int run_a(struct umock_options *o, char **command)
     char message[256];
     int code = EXIT_BED;
     o->board.target = &a->target;
-    if (board_a_start(a, &o->qemu, message, sizeof message) < 0)
+    if (board_a_start(a, &o->qemu, &o->trace_a, message, sizeof message) < 0)
         fprintf(stderr, "umockdev_probe: %s\n", message);
     else
         code = run_board(o, &a->cores.link, command);
