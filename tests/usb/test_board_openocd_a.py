@@ -13,6 +13,8 @@ import test_board_openocd as bed  # noqa: E402
 import test_ftdi  # noqa: E402
 import test_openocd  # noqa: E402
 
+board, board_opencsd, since_on = bed.board, bed.board_opencsd, bed.since_reset
+TRACE_ID = 0x10
 check, expect = test_openocd.check, test_openocd.expect
 
 BASE = """
@@ -28,12 +30,20 @@ telnet_port disabled
 reset_config srst_only srst_push_pull
 init
 targets chip.a0
+# A Cortex-A9 is caught at its reset by its vector catch register alone.
+proc reset_halt {{{{}}}} {{{{
+    foreach debug {{{{{cores}}}}} {{{{ chip.apb mww [expr {{{{$debug + 0x1c}}}}] 1 }}}}
+    reset halt
+    foreach debug {{{{{cores}}}}} {{{{ chip.apb mww [expr {{{{$debug + 0x1c}}}}] 0 }}}}
+}}}}
 """
 SECOND = "target create chip.a1 cortex_a -dap chip.dap -ap-num 1 -dbgbase 0x80092000 -coreid 1"
-SMP = SECOND + "\ntarget smp chip.a0 chip.a1"
+DEBUG = "0x80090000 0x80092000"
 # What a correct client leaves at zero, beside test_openocd.CLEAN.
 CLEAN = ("undefined", "itr-ignored", "dtr-misused", "bad-restarts", "locked-writes", "refused",
          "sub-word")
+TRACE_CLEAN = ("trace-locked", "trace-ignored", "unselected")
+A9 = {"etmidr": 0x411CF301, "etmccer": 0x000008EA}
 
 
 class Program(bed.Program):
@@ -46,7 +56,7 @@ def run(folder, program, script, *options, second="", **more):
     cores = ("--smp", "2") if second else ()
     return test_openocd.run(script, "--core", f"qemu:{program.machine.name},{program.elf}",
                             "--plugin", bed.PLUGIN, *cores, *options, folder=folder,
-                            base=BASE.format(second=second), **more)
+                            base=BASE.format(second=second, cores=DEBUG[:12 * 2 if second else 10]), **more)
 
 
 def expect_a(name, result, *wanted, aborts=False):
@@ -68,9 +78,7 @@ def tables(folder, program):
 
 # {0}: start, {1}: main, {2}: report_topics, {3}: reported, {4}: self_test
 RUN_CONTROL = """
-chip.apb mww 0x8009001c 1
-reset halt
-chip.apb mww 0x8009001c 0
+reset_halt
 echo "reset [get_reg {{pc cpsr}}]"
 bp {1:#x} 4 hw
 resume
@@ -144,16 +152,182 @@ def memory(folder, program):
           f"exit code {code}, same {same}, {got}, {output[-1500:]!r}")
 
 
+# {0}: a place of core 0
 SMP_RUN = """
-halt
-echo "first [chip.a0 curstate] [chip.a1 curstate]"
+foreach core {{chip.a0 chip.a1}} {{ targets $core; halt; wait_halt 1000 }}
+echo "halted [chip.a0 curstate] [chip.a1 curstate]"
+targets chip.a0
 resume
-bp {0:#x} 4 hw
-wait_halt 4000
-echo "both [chip.a0 curstate] [chip.a1 curstate]"
+sleep 5
 targets chip.a1
-echo "other [get_reg pc]"
+wait_halt 1000
+echo "alone [chip.a0 curstate] [chip.a1 curstate]"
+step
+targets chip.a0
+halt
+wait_halt 1000
+echo "both [get_reg pc] [chip.a1 curstate]"
 """
+
+# Channel 0: who enters Debug state tells the other; channel 1 restarts both. {0}: a place.
+CTI = """
+reset_halt
+targets chip.a1
+poll off
+cross_trigger
+foreach debug {{0x80090000 0x80092000}} {{
+    w [expr {{$debug + 0x88}}] [expr {{[r [expr {{$debug + 0x88}}]] & ~0x2000}}]
+}}
+w 0x80090100 {0:#x}
+w 0x80090140 0x1e7
+w 0x8009801c 2
+until 0x80090088 0x3f 7
+until 0x80092088 1 1
+echo "reasons [format "%x %x" [expr {{[r 0x80090088] & 0x3f}}] [expr {{[r 0x80092088] & 0x3f}}]]"
+w 0x80090140 0
+foreach cti {{0x80098000 0x80099000}} {{ w [expr {{$cti + 0x10}}] 1 }}
+w 0x8009801c 2
+until 0x80090088 3 2
+until 0x80092088 3 2
+w 0x80098014 1
+w 0x80098018 1
+until 0x80090088 1 1
+until 0x80092088 1 1
+echo "asked [format "%x %x" [expr {{[r 0x80090088] & 0x3f}}] [expr {{[r 0x80092088] & 0x3f}}]]"
+"""
+
+# Sections 5, 9 and 14 of the digest of CoreSight's registers, as OpenOCD's Tcl.
+LIBRARY = """
+proc w {a v} { chip.apb mww $a $v }
+proc r {a} { return [chip.apb read_memory $a 32 1] }
+proc until {a mask want} {
+    for {set i 0} {$i < 200} {incr i} { if {([r $a] & $mask) == $want} { return } }
+    error [format "0x%08x does not become %x" $a $want]
+}
+proc cross_trigger {} {
+    foreach cti {0x80098000 0x80099000} {
+        w $cti 1
+        w [expr {$cti + 0x140}] 0xf
+        w [expr {$cti + 0x20}] 1
+        w [expr {$cti + 0xa0}] 1
+        w [expr {$cti + 0xbc}] 2
+    }
+}
+proc sink_arm {ffcr} {
+    w 0x80001fb0 0xc5acce55; w 0x80001020 0; until 0x80001300 2 2
+    w 0x80001018 0; w 0x80001014 0; w 0x8000101c 0; w 0x80001304 $ffcr; w 0x80001020 1
+}
+proc unit_on {core options id} {
+    set u [expr {0x8009c000 + $core * 0x1000}]
+    w 0x80004000 [expr {[r 0x80004000] | 1 << $core}]
+    w [expr {$u + 0x300}] 0; w $u 0x400; until [expr {$u + 0x10}] 2 2
+    w [expr {$u + 8}] 0x406f; w [expr {$u + 0x18}] 0; w [expr {$u + 0x20}] 0x6f
+    w [expr {$u + 0x24}] 0x01000000; w [expr {$u + 0x200}] $id
+    w $u [expr {$options | 0x400}]
+    if {[r $u] != ($options | 0x400)} { error "options [format %x [r $u]]" }
+}
+proc unit_go {core} {
+    set u [expr {0x8009c000 + $core * 0x1000}]
+    w $u [expr {[r $u] & ~0x400}]; until [expr {$u + 0x10}] 2 0
+}
+proc unit_off {core} {
+    set u [expr {0x8009c000 + $core * 0x1000}]
+    w $u [expr {[r $u] | 0x400}]; until [expr {$u + 0x10}] 2 2
+}
+proc sink_stop {} {
+    w 0x80001304 [expr {[r 0x80001304] | 0x1000}]; w 0x80001304 [expr {[r 0x80001304] | 0x40}]
+    until 0x80001304 0x40 0
+}
+proc etb_read {path} {
+    sink_stop; w 0x80001020 0; until 0x80001300 2 2
+    set full [expr {[r 0x8000100c] & 1}]
+    set count [r 0x80001018]
+    w 0x80001014 [expr {$full ? $count : 0}]
+    if {$full} { set count [r 0x80001004] }
+    set out [open $path w]
+    for {set i 0} {$i < $count} {incr i} { puts $out [format %08x [r 0x80001010]] }
+    close $out
+    echo "etb full $full words $count"
+}
+proc tmc_read {path} {
+    sink_stop; until 0x8000100c 4 4
+    set full [expr {[r 0x8000100c] & 1}]
+    set out [open $path w]
+    for {set i 0} {[set word [r 0x80001010]] != 0xffffffff} {incr i} { puts $out [format %08x $word] }
+    close $out
+    w 0x80001020 0
+    echo "etb full $full words $i"
+}
+"""
+
+# {0}: place, {1}: options, {2}: file, {3}: cores, {4}: proc that reads
+TRACE = """
+reset_halt
+sink_arm {5}
+foreach core {{{3}}} {{ unit_on $core {1} [expr {{0x10 + $core}}]; unit_go $core }}
+bp {0:#x} 4 hw
+if {{[llength {{{3}}}] == 2}} {{ cross_trigger }}
+chip.mem mww {7:#x} 0
+foreach core {{{6}}} {{ targets $core; resume }}
+wait_halt 4000
+foreach core {{{3}}} {{ unit_off $core }}
+{4} {2}
+"""
+
+
+def smp(folder, program):
+    expect_a("a9: one core of two halts, runs and steps alone",
+             run(folder, program, SMP_RUN.format(program.symbols["report_topics"]), second=SECOND),
+             r"halted halted halted", r"alone running halted", r"both pc 0x\w+ halted")
+    expect_a("a9: cross triggers halt and restart both cores",
+             run(folder, program, LIBRARY + CTI.format(program.symbols["main"]), second=SECOND),
+             r"reasons 7 13", r"asked 13 13")
+
+
+def decode(folder, program, trace, arguments, core, cores):
+    """(runs of addresses between two losses, exceptions, problems) of one core"""
+    snapshot = folder / "snapshot"
+    board.write_snapshot(snapshot, program, trace, {"etmtraceidr": TRACE_ID, **arguments},
+                         "coresight", cores)
+    runs, problems = [[]], []
+    for name, text in board_opencsd.lister_elements(snapshot, [], TRACE_ID + core):
+        if name in ("TRACE_ON", "NO_SYNC"):
+            runs.append([])
+        elif name == "INSTR_RANGE":
+            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
+            runs[-1] += ran
+            problems += wrong
+        elif name == "ADDR_NACC":
+            problems.append(f"no code: {text}")
+    return [one for one in runs if one], problems
+
+
+def trace(folder, program, name, arguments, words, place, least, *options, tmc=False, cores=1,
+          probe=(), **more):
+    """From reset to `place`: the end of what ran is what the buffer holds, for each core."""
+    words_file, truth_file = folder / "words", folder / "truth"
+    words_file.unlink(missing_ok=True)
+    script = LIBRARY + TRACE.format(program.symbols[place], arguments.get("etmcr", 0), words_file,
+                                    " ".join(str(core) for core in range(cores)),
+                                    "tmc_read" if tmc else "etb_read", 3 if tmc else 1,
+                                    "chip.a1 chip.a0" if cores > 1 else "chip.a0", program.symbols["awake"])
+    code, output, got = run(folder, program, script, "--etb-words", str(words), "--truth",
+                            truth_file, *options, *probe, second=SECOND if cores > 1 else "",
+                            **more)
+    bad = {k: v for k, v in got.items() if v and k[:2] == "a-" and k[2:] in CLEAN + TRACE_CLEAN}
+    if code != 0 or bad or "etb full" not in output or not test_openocd.clean(got):
+        check(name, False, f"exit code {code}, {bad}, {got}, {output[-1200:]!r}")
+        return
+    full = "etb full 1" in output
+    for core in range(cores):
+        ran = since_on(board.Truth(truth_file, core))
+        runs, problems = decode(folder, program, bed.read_words(words_file), arguments, core, cores)
+        found = runs[-1] if runs else []
+        ok = len(runs) == 1 and not problems and len(found) >= least and \
+            ran[-len(found):] == found and (full or len(found) == len(ran))
+        check(f"a9: {name}" + (f", core {core}" if cores > 1 else ""), ok,
+              f"{len(ran)} ran, runs of {[len(r) for r in runs]}, full {full}, {problems[:2]}, last "
+              f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
 
 
 def main():
@@ -174,6 +348,15 @@ def main():
         run_control(folder, program, "JTAG of an FTDI", *test_ftdi.FTDI, "--jtag",
                     transport="jtag", adapter=test_ftdi.MINIMODULE)
         memory(folder, program)
+        smp(folder, program)
+        trace(folder, program, "whole ETB of a PTM", A9, 8192, "report_topics", 1000)
+        trace(folder, program, "wrapped ETB of a PTM, every branch, cycles",
+              {**A9, "etmcr": 0x1100}, 512, "report_topics", 200)
+        trace(folder, program, "wrapped TMC of an ETMv3 over JTAG of an FTDI",
+              {**board.A7, "protocol": "etmv3", "etmcr": 0x940}, 256, "report_topics", 200,
+              "--etmv3", "--sink", "tmc", tmc=True, probe=test_ftdi.FTDI + ("--jtag",),
+              transport="jtag", adapter=test_ftdi.MINIMODULE)
+        trace(folder, program, "ETB of two PTMs", A9, 2048, "start_timer", 40, cores=2)
     return int(test_openocd.failed > 0)
 
 
