@@ -224,9 +224,9 @@ static int load_vfp(struct native_target *t, unsigned core)
         return BT_ERR_UNSUPPORTED;
     if (t->a.vfp_read[core])
         return t->a.vfp_result[core];
-    int rc = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
+    int rc = cortex_a_read_fpscr(c, &t->a.fpscr[core]);
     if (!rc)
-        rc = cortex_a_read_fpscr(c, &t->a.fpscr[core]);
+        rc = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
     t->a.vfp_read[core] = rc == BT_OK || rc == BT_ERR_UNSUPPORTED;
     t->a.vfp_result[core] = rc;
     return note(t, core, rc);

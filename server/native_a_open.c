@@ -155,6 +155,8 @@ int native_a_open(struct native_target *t, struct message *why)
     char text[240];
     t->a.count = t->config->core_count;
     int rc = open_memory(t, why);
+    if (!rc)
+        rc = native_flash_open(&t->flash, t->config, NULL, why);
     if (rc)
         return rc;
     set_up(t);

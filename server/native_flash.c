@@ -62,7 +62,13 @@ static int open_algorithm(struct native_flash *f, const struct config *config,
 int native_flash_open(struct native_flash *f, const struct config *config, struct cortex_m *core,
                       struct message *why)
 {
-    int rc = config->flash.algorithm[0] ? open_algorithm(f, config, core, why) : BT_OK;
+    int rc = BT_OK;
+    if (config->flash.algorithm[0] && core) {
+        rc = open_algorithm(f, config, core, why);
+    } else if (config->flash.algorithm[0]) {
+        message_set(why, "%s: [flash] algorithm: these algorithms are for Cortex-M", config->path);
+        rc = BT_ERR_UNSUPPORTED;
+    }
     make_map(f);
     return rc;
 }

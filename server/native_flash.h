@@ -25,7 +25,8 @@ struct native_flash {
     char said[200]; /* the last refusal */
 };
 
-/* Reads the algorithm's file, if one is named. *why is filled on error. `core` must outlive it. */
+/* Reads the algorithm's file, if one is named. *why is filled on error. `core` must outlive it;
+ * NULL: there is none that runs algorithms, so none may be named. */
 int native_flash_open(struct native_flash *f, const struct config *config, struct cortex_m *core,
                       struct message *why);
 void native_flash_close(struct native_flash *f);
