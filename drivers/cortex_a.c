@@ -88,8 +88,6 @@ static const char *failure_text(enum cortex_a_failure failure)
                                "watchpoint",
         [CORTEX_A_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "
                                   "keep it",
-        [CORTEX_A_FAIL_RANGE] = "one comparator cannot watch this range: 1 to 8 bytes, or a power "
-                                "of two at a multiple of it",
     };
     return texts[failure];
 }

@@ -40,7 +40,6 @@ enum cortex_a_failure {
     CORTEX_A_FAIL_RUNNING,   /* only possible while the core is halted */
     CORTEX_A_FAIL_FULL,      /* all comparators are in use */
     CORTEX_A_FAIL_NOT_RAM,   /* the memory does not take a software breakpoint */
-    CORTEX_A_FAIL_RANGE,     /* no comparator can watch such a range */
 };
 
 enum cortex_a_point {
@@ -246,11 +245,10 @@ void cortex_a_code_changed(struct cortex_a *core);
 /*
  * Comparators can be set while the core runs, software breakpoints need a halted one. `length`: of
  * the instruction that a breakpoint is at, 2 (Thumb) or 4 (ARM; 3, a wide Thumb one, counts as 2);
- * bytes of a watchpoint: 1 to 8 within 8 aligned ones (4 where the core cannot), or a power of two
- * that it is aligned to. What is set already is left as it is.
+ * bytes of a watchpoint, 1 or more: several comparators are used where the range is neither within
+ * a word nor an aligned power of two. What is set already is left as it is.
  *   BT_ERR_RANGE        CORTEX_A_FAIL_FULL
- *   BT_ERR_UNSUPPORTED  CORTEX_A_FAIL_NOT_RAM: try CORTEX_A_BREAK_HARDWARE; a range that one
- *                       comparator cannot watch
+ *   BT_ERR_UNSUPPORTED  CORTEX_A_FAIL_NOT_RAM: try CORTEX_A_BREAK_HARDWARE
  */
 int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
                     uint32_t length);

@@ -134,24 +134,20 @@ int cortex_a_disarm_step(struct cortex_a *core)
 /* ---- watchpoints --------------------------------------------------------------------------------
  */
 
-/* 1 to 8 bytes within eight by their byte lanes, more by a mask of the address. */
-static int choose_range(uint32_t address, uint32_t length, uint32_t *value, uint32_t *control)
+/* Bytes of one word by their lanes, more by a mask of the address. Returns how many bytes of the
+ * range this comparator takes. */
+static uint32_t take_piece(uint32_t address, uint32_t length, struct cortex_a_comparator *c)
 {
-    uint32_t lanes = address & 3;
-    if (length > 0 && lanes + length <= 4) {
-        *value = address & ~3u;
-        *control = ((1u << length) - 1) << lanes << CONTROL_BAS;
-        return 0;
-    }
-    bool power = length >= 1u << MASK_MIN && (length & (length - 1)) == 0;
-    if (!power || (address & (length - 1)) != 0)
-        return BT_ERR_UNSUPPORTED;
+    uint32_t lanes = address & 3, size = 4 - lanes < length ? 4 - lanes : length;
     unsigned log2 = MASK_MIN;
-    while (1u << log2 != length && log2 < MASK_MAX)
+    c->value = address & ~3u;
+    c->control = ((1u << size) - 1) << lanes << CONTROL_BAS;
+    if (length < 1u << MASK_MIN || (address & ((1u << MASK_MIN) - 1)) != 0)
+        return size;
+    while (log2 < MASK_MAX && length >> (log2 + 1) != 0 && (address >> log2 & 1) == 0)
         log2++;
-    *value = address;
-    *control = log2 << CONTROL_MASK | 0xfu << CONTROL_BAS;
-    return 0;
+    c->control = log2 << CONTROL_MASK | 0xfu << CONTROL_BAS;
+    return 1u << log2;
 }
 
 static uint32_t access_bits(enum cortex_a_point kind)
@@ -161,58 +157,79 @@ static uint32_t access_bits(enum cortex_a_point kind)
                                           : CONTROL_LOAD | CONTROL_STORE;
 }
 
-static struct cortex_a_comparator *find_watch(struct cortex_a *core, enum cortex_a_point kind,
-                                              uint32_t address, uint32_t length)
+/* The next comparator of a watchpoint, from number `k` on. */
+static unsigned find_watch(const struct cortex_a *core, unsigned k, enum cortex_a_point kind,
+                           uint32_t address, uint32_t length)
 {
-    for (unsigned k = 0; k < core->watchpoint_count; k++) {
-        struct cortex_a_comparator *c = &core->watchpoints[k];
+    for (; k < core->watchpoint_count; k++) {
+        const struct cortex_a_comparator *c = &core->watchpoints[k];
         if (c->control != 0 && c->kind == kind && c->address == address && c->length == length)
-            return c;
+            break;
     }
-    return NULL;
-}
-
-static int insert_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
-                        uint32_t length)
-{
-    struct cortex_a_comparator c = {.kind = (uint8_t)kind, .address = address, .length = length};
-    unsigned k = 0;
-    if (find_watch(core, kind, address, length))
-        return 0;
-    if (choose_range(address, length, &c.value, &c.control))
-        return cortex_a_fail(core, CORTEX_A_FAIL_RANGE, address, BT_ERR_UNSUPPORTED);
-    c.control |= access_bits(kind) | CONTROL_ON;
-    while (k < core->watchpoint_count && core->watchpoints[k].control != 0)
-        k++;
-    if (k == core->watchpoint_count)
-        return cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
-    int rc = put_watchpoint(core, k, c.value, c.control);
-    if (rc == 0)
-        core->watchpoints[k] = c;
-    return rc;
+    return k;
 }
 
 static int remove_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
                         uint32_t length)
 {
-    struct cortex_a_comparator *c = find_watch(core, kind, address, length);
-    if (!c)
-        return BT_ERR_RANGE;
-    int rc = put_watchpoint(core, (unsigned)(c - core->watchpoints), 0, 0);
-    if (rc == 0)
-        c->control = 0;
+    unsigned k = find_watch(core, 0, kind, address, length);
+    int rc = k < core->watchpoint_count ? 0 : BT_ERR_RANGE;
+    for (; k < core->watchpoint_count && rc == 0;
+         k = find_watch(core, k + 1, kind, address, length)) {
+        rc = put_watchpoint(core, k, 0, 0);
+        if (rc == 0)
+            core->watchpoints[k].control = 0;
+    }
+    return rc;
+}
+
+/* Several comparators where the range is neither within a word nor an aligned power of two. */
+static int insert_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+                        uint32_t length)
+{
+    uint32_t done = 0;
+    int rc = 0;
+    if (length == 0 || length - 1 > UINT32_MAX - address)
+        return BT_ERR_INVAL;
+    if (find_watch(core, 0, kind, address, length) < core->watchpoint_count)
+        return 0;
+    while (done < length && rc == 0) {
+        struct cortex_a_comparator c = {
+            .kind = (uint8_t)kind, .address = address, .length = length};
+        unsigned k = 0;
+        done += take_piece(address + done, length - done, &c);
+        c.control |= access_bits(kind) | CONTROL_ON;
+        while (k < core->watchpoint_count && core->watchpoints[k].control != 0)
+            k++;
+        if (k == core->watchpoint_count)
+            rc = cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
+        else
+            rc = put_watchpoint(core, k, c.value, c.control);
+        if (rc == 0)
+            core->watchpoints[k] = c;
+    }
+    if (rc == BT_ERR_RANGE)
+        (void)remove_watch(core, kind, address, length);
     return rc;
 }
 
 /* ---- which watchpoint it was --------------------------------------------------------------------
  */
 
-static unsigned watches(const struct cortex_a *core)
+/* Comparators in use that are not part of the same watchpoint as the first of them. */
+static bool several(const struct cortex_a *core)
 {
-    unsigned n = 0;
-    for (unsigned k = 0; k < core->watchpoint_count; k++)
-        n += core->watchpoints[k].control != 0;
-    return n;
+    const struct cortex_a_comparator *first = NULL;
+    bool more = false;
+    for (unsigned k = 0; k < core->watchpoint_count; k++) {
+        const struct cortex_a_comparator *c = &core->watchpoints[k];
+        if (c->control == 0)
+            continue;
+        first = first ? first : c;
+        more |=
+            c->address != first->address || c->length != first->length || c->kind != first->kind;
+    }
+    return more;
 }
 
 static size_t noted(const struct cortex_a_comparator *c)
@@ -223,7 +240,7 @@ static size_t noted(const struct cortex_a_comparator *c)
 /* With one there is no question. */
 int cortex_a_note_watched(struct cortex_a *core)
 {
-    bool wanted = watches(core) > 1;
+    bool wanted = several(core);
     for (unsigned k = 0; k < core->watchpoint_count; k++) {
         struct cortex_a_comparator *c = &core->watchpoints[k];
         c->before_known = false;
@@ -247,10 +264,10 @@ static bool has_changed(struct cortex_a *core, const struct cortex_a_comparator 
 int cortex_a_find_watch(struct cortex_a *core)
 {
     const struct cortex_a_comparator *found = NULL;
-    unsigned count = watches(core);
+    bool one = !several(core);
     for (unsigned k = 0; k < core->watchpoint_count && !found; k++) {
         const struct cortex_a_comparator *c = &core->watchpoints[k];
-        if (c->control != 0 && (count == 1 || has_changed(core, c)))
+        if (c->control != 0 && (one || has_changed(core, c)))
             found = c;
     }
     if (!found)

@@ -248,6 +248,34 @@ static int check_thread(struct config_parser *p, unsigned i)
     return BT_OK;
 }
 
+/* What a probe of ours can debug, and what is of one kind of core alone. */
+static int check_debug(struct config_parser *p, unsigned i)
+{
+    const struct config *c = p->config;
+    bool a = config_is_a_profile(&c->cores[i]);
+    unsigned line = key_given(p, i, "debug") ? key_given(p, i, "debug") : key_given(p, i, "cti");
+    const char *key = key_given(p, i, "debug") ? "debug" : "cti";
+    unsigned reset = config_line_of(p, "probe", "connect_under_reset");
+    if (line && !(a && config_has_probe(c)))
+        return config_fail(p, line, key,
+                           "is not used; allowed: with [probe] and a Cortex-A5 to Cortex-A17");
+    if (!config_has_probe(c))
+        return BT_OK;
+    if (config_is_a_profile(&c->cores[0]) != a)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "Cortex-A and other cores cannot be debugged through one access port; "
+                           "allowed: a board file for each kind");
+    if (i > 0 && !a)
+        return config_fail(p, p->cores[i].section, c->cores[i].name,
+                           "is the second core: [probe] debugs several only if they are Cortex-A; "
+                           "allowed: one section [core]");
+    if (a && c->probe.connect_under_reset)
+        return config_fail(p, reset, "connect_under_reset",
+                           "is of Cortex-M; allowed: `monitor reset` in GDB, which halts at the "
+                           "vector of the reset");
+    return BT_OK;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Core and source are devices of one recording: their names must differ. */
@@ -279,6 +307,8 @@ int config_check_cores(struct config_parser *p)
             error = check_source(p, i);
         if (!error)
             error = check_thread(p, i);
+        if (!error)
+            error = check_debug(p, i);
         if (error)
             return error;
         sources += c->cores[i].has_source;

@@ -86,7 +86,8 @@ static unsigned weight(const struct native_status *s)
 
 /*
  * Halts those that still run. The one to be told of goes to *core, with its status in *s: it is
- * `first` if that has a reason of its own; the others that have one wait for their turn.
+ * `first` if that has a reason of its own; the others of those let go that have one wait for their
+ * turn.
  */
 static int halt_all(struct native_target *t, unsigned first, unsigned *core,
                     struct native_status *s)
@@ -103,7 +104,7 @@ static int halt_all(struct native_target *t, unsigned first, unsigned *core,
         if (!rc && runs)
             rc = t->ops->status(t, i, &all[i]);
         worst = worst ? worst : rc;
-        if (weight(&all[i]) > weight(&all[*core]))
+        if (t->let_go[i] && weight(&all[i]) > weight(&all[*core]))
             *core = i;
     }
     for (unsigned i = 0; i < t->core_count; i++) {
@@ -284,6 +285,7 @@ static int step(struct native_target *t, unsigned core, struct gdb_stop *stop)
 {
     struct native_status s;
     native_forget(t);
+    t->let_go[core] = true;
     int rc = t->ops->step(t, core, t->mask_interrupts);
     int halted = halt_all(t, core, &core, &s);
     rc = rc ? rc : halted;

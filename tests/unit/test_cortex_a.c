@@ -475,9 +475,35 @@ START_TEST(test_watchpoints)
         ck_assert_int_eq(cortex_a_remove(&b->core, points[k].kind, address, length), 0);
         ck_assert_uint_eq(b->c->wcr[0], 0);
     }
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_READ, DATA + 4, 8),
-                     BT_ERR_UNSUPPORTED);
-    check_words(b, "cannot watch");
+    bench_free(b);
+}
+END_TEST
+
+/* Ranges of any place and length are covered by what comparators can do, none is left over. */
+START_TEST(test_watch_pieces)
+{
+    struct bench *b = bench_halted();
+    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_READ, DATA + 4, 8), 0);
+    ck_assert_uint_eq(b->c->wvr[0], DATA + 4);
+    ck_assert_uint_eq(b->c->wcr[0], 0x1ef);
+    ck_assert_uint_eq(b->c->wvr[1], DATA + 8);
+    ck_assert_uint_eq(b->c->wcr[1], 0x1ef);
+    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_WRITE, DATA + 3, 62), BT_ERR_RANGE);
+    check_words(b, "in use");
+    ck_assert_uint_eq(b->c->wcr[2] | b->c->wcr[3], 0);
+    ck_assert_int_eq(cortex_a_remove(&b->core, CORTEX_A_WATCH_READ, DATA + 4, 8), 0);
+    ck_assert_uint_eq(b->c->wcr[0] | b->c->wcr[1], 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_WRITE, DATA + 7, 25), 0);
+    const uint32_t values[] = {DATA + 4, DATA + 8, DATA + 16};
+    const uint32_t controls[] = {0x117, 0x030001f7, 0x040001f7};
+    for (unsigned k = 0; k < 3; k++) {
+        ck_assert_uint_eq(b->c->wvr[k], values[k]);
+        ck_assert_uint_eq(b->c->wcr[k], controls[k]);
+    }
+    b->c->watch_hit = true;
+    ck_assert_int_eq(cortex_a_resume(&b->core), 0);
+    ck_assert_uint_eq(look(b).watch_address, DATA + 7);
+    ck_assert_uint_eq(look(b).watch_length, 25);
     bench_free(b);
 }
 END_TEST
@@ -559,6 +585,7 @@ Suite *unit_suite(void)
     unit_case(s, "cortex_a: software breakpoints and the program's memory", test_software);
     unit_case(s, "cortex_a: all comparators in use", test_full);
     unit_case(s, "cortex_a: watchpoints", test_watchpoints);
+    unit_case(s, "cortex_a: watchpoints of several comparators", test_watch_pieces);
     unit_case(s, "cortex_a: cross trigger", test_cross_trigger);
     unit_case(s, "cortex_a: a bad line", test_line);
     unit_case(s, "cortex_a: where it is while it runs", test_sample);

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stock GDB debugs one and two emulated Cortex-A9 cores through the probe drivers: modelled probe,
+debug logic and trace units around QEMU's cores."""
+
+import time
+
+from native_gdb import ROOT, Board, refused
+from live_gdb import Wire, symbol
+from replay_gdb import Suite, equal, expect, folder, frame, has, lacks, value
+
+suite = Suite()
+ELF = ROOT / "configs" / "virtual" / "crash-a9.elf"
+PORTS = "ap = 1\nmemory_ap = 0\nclock = 10M\n"
+FTDI = ["--probe", "ftdi", "--layout", "kt-link", "--chain", "6:0x13722093,dap"]
+KT_LINK = ("layout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\nntrst = 0x0100 enable !0x0400\n"
+           "swd_enable = !0x0020 enable 0x2000\nswdio_enable = !0x1000\n"
+           "wire = jtag\njtag_chain = 4 6\njtag_device = 0\n")
+# What a client does against the rules of the debug registers.
+RULES = ("a-dtr-misused", "a-bad-restarts", "a-locked-writes", "a-refused", "a-sub-word",
+         "bus-errors")
+ENDLESS = "set var *(int *) &crash_after = 0"
+
+
+class A9(Board):
+    """`smp` cores; `cti`: each with its cross trigger. `unruly`: rules that the test breaks."""
+
+    def __init__(self, *options, smp=1, cti=False, probe="", unruly=(), trace="sink = none",
+                 keys="", **more):
+        self.report = folder() / "report"
+        self.unruly = unruly
+        core_keys = []
+        for i in range(smp):
+            head = f"[core cpu{i}]\ntype = Cortex-A9\n" if i else ""
+            cross = f"cti = {0x80098000 + 0x1000 * i:#x}\n" if cti else ""
+            core_keys.append(f"{head}program = {ELF}\n{cross}{keys}\n")
+        super().__init__(ELF, "--smp", smp, "--report", self.report, *options,
+                         machine="vexpress-a9", core="Cortex-A9", trace=trace,
+                         probe=PORTS + probe, core_keys="\n".join(core_keys), **more)
+
+    def __exit__(self, *args):
+        super().__exit__(*args)
+        if args[0]:
+            return
+        lines = dict(line.split() for line in self.report.read_text().splitlines())
+        broken = {name: lines[name] for name in RULES
+                  if int(lines[name]) and name not in self.unruly}
+        expect(not broken, f"rules broken: {broken}")
+
+
+def ftdi(**keys):
+    return A9(*FTDI, kind="ftdi", probe=KT_LINK, **keys)
+
+
+WAYS = {
+    "CMSIS-DAP, SWD": A9,
+    "FTDI, JTAG in a chain": ftdi,
+    "CMSIS-DAP 1, JTAG": lambda **keys: A9("--v1", "--jtag", probe="wire = jtag\n", **keys),
+}
+
+
+def address(name):
+    return symbol(ELF, name) & ~1
+
+
+for way, board in WAYS.items():
+    @suite.test(f"native a: breakpoints, steps, calls in ARM and Thumb: {way}")
+    def _(board=board):
+        with board() as server:
+            has(server.stderr, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
+                               r"6 breakpoints, 4 watchpoints, debug registers at 0x80090000$")
+            s = server.session("p/x $pc", ENDLESS, "tbreak main", "continue", "hbreak add_value",
+                               "continue", "bt", "p/x $cpsr & 0x20", "stepi", "stepi",
+                               "info line *$pc", "finish", "delete", "break report_topics",
+                               "continue", "bt 1", "step", "next", "p $sp", "p $lr")
+            equal(value(s["p/x $pc"]), address("start"), "PC behind the reset")
+            has(s["continue"], r"^Temporary breakpoint 1, main \(\)")
+            has(s.all("continue")[1], r"^Breakpoint 2, add_value \(topic=")
+            has(s["bt"], r"^#2  0x\w+ in main \(\)")
+            equal(value(s["p/x $cpsr & 0x20"]), 0x20, "Thumb bit")
+            has(s["info line *$pc"], "<add_value\\+[46]>|starts at address .*<add_value")
+            has(s["finish"], r"^0x\w+ in file_message \(|^file_message \(")
+            has(s.all("continue")[2], r"^Breakpoint 3, report_topics \(")
+            lacks(s.text, "SIGTRAP|interrupt_handler|[Ee]rror|[Ww]arning")
+
+
+@suite.test("native a: watchpoints on writes, reads, bytes and ranges")
+def _():
+    with A9() as server:
+        s = server.session(ENDLESS, "break main", "continue", "delete", "watch received", "continue",
+                           "continue", "delete", "rwatch queue_taken", "continue", "delete",
+                           "watch *(char *) &received", "watch *(char(*)[64]) &topics", "continue",
+                           "continue", "delete", "awatch reported", "continue", "info line *$pc")
+        runs = s.all("continue")
+        for run in runs[1:3]:
+            has(run, r"Hardware watchpoint 2: received\n\nOld value = \d+\nNew value = \d+")
+        has(runs[3], r"Hardware read watchpoint 3: queue_taken\n\nValue = \d+")
+        has(runs[4] + runs[5], r"Hardware watchpoint [45]:")
+        has(runs[6], r"Hardware access \(read/write\) watchpoint 6: reported")
+
+
+@suite.test("native a: memory through the core and past it, of any length; where there is none")
+def _():
+    with A9() as server, Wire(server) as wire:
+        start = 0x60040000
+        for at, size in (start, 1), (start + 1, 2), (start + 3, 7), (start + 2, 3001), \
+                (start, 8192), (start + 1, 4099):
+            data = bytes((i * 7 + size) & 0xff for i in range(size))
+            for where, other in ("core", "system"), ("system", "core"):
+                wire.monitor(f"memory {where}")
+                for k in range(0, size, 1000):
+                    part = data[k:k + 1000]
+                    equal(wire.ask(f"M{at + k:x},{len(part):x}:{part.hex()}"), "OK",
+                          f"write of {size} bytes by {where}")
+                wire.monitor(f"memory {other}")
+                got = "".join(wire.ask(f"m{at + k:x},{min(1000, size - k):x}")
+                              for k in range(0, size, 1000))
+                equal(got, data.hex(), f"{size} bytes by {where}, read by {other}")
+                data = bytes(b ^ 0x5a for b in data)
+        for where in "core", "system":
+            wire.monitor(f"memory {where}")
+            has(wire.ask("ma0000000,4"), "^E", f"no memory, by {where}")
+            has(wire.ask("Ma0000000,4:00000000"), "^E", f"no memory, by {where}")
+            has(wire.monitor("why"), "0xa0000000|bus error")
+            equal(wire.ask("m60000000,4"), "060000ea", "memory behind an error")
+        wire.monitor("memory core")
+        has(wire.monitor("fault"), r"last data abort      0x00000000, read: none yet")
+        server.unruly = ("bus-errors",)
+
+
+@suite.test("native a: registers are written, those of another mode appear")
+def _():
+    with A9() as server:
+        s = server.session("tbreak main", "continue", "set $r3=0x11223344", "set $r0=0x55",
+                           "set $sp=$sp-64", "p/x $sp", "set $old=$cpsr", "set $was=$sp",
+                           "set $cpsr=($cpsr & ~0x1f) | 0x12", "p $sp == $was",
+                           "set $sp=0x60012340", "set $cpsr=$old", "p $sp == $was",
+                           "set $cpsr=($cpsr & ~0x1f) | 0x12", "p/x $sp", "set $cpsr=$old",
+                           "maintenance flush register-cache", "p/x $r3", "p/x $r0", "p $sp == $was",
+                           "p/x $d0", "info float", "monitor cp15 0 0 0 0", "monitor cp15 0 15 9 7",
+                           "set $pc=$pc+4", "stepi", "p/x $pc")
+        equal([text.split("= ")[1].strip() for text in s.all("p $sp == $was")], ["0", "1", "1"],
+              "stack pointers of two modes")
+        equal(value(s.all("p/x $sp")[1]), 0x60012340, "stack pointer of IRQ mode")
+        equal(value(s["p/x $r3"]), 0x11223344, "r3")
+        equal(value(s["p/x $r0"]), 0x55, "r0")
+        has(s["monitor cp15 0 0 0 0"], "^0x410fc090$")
+        has(s["p/x $d0"], "unavailable", "VFP that the program has not switched on:")
+        equal(value(s["p/x $pc"]), address("main") + 8, "PC")
+
+
+@suite.test("native a: more breakpoints than comparators; those in memory are not seen")
+def _():
+    with A9() as server:
+        hard = [f"hbreak *{address('main') + 4 * i:#x}" for i in range(8)]
+        s = server.session("tbreak main", "continue", *hard, "continue", "delete",
+                           *[f"break *{address('checksum') + 4 * i:#x}" for i in range(9)],
+                           f"x/9xw {address('checksum'):#x}", "continue", "continue", "p/x $pc",
+                           "monitor memory system", f"x/9xw {address('checksum'):#x}")
+        has(s.text, r"all comparators of the core are in use|all hardware breakpoints")
+        first, second = s.all(f"x/9xw {address('checksum'):#x}")
+        lacks(first + second, "e1200070")
+        equal(first.split("\n")[0], second.split("\n")[0], "code with breakpoints in it")
+
+
+@suite.test("native a: Ctrl-C, a step over WFI, a reset in between")
+def _():
+    with A9() as server, Wire(server) as wire:
+        wire.monitor("reset")
+        wire.send(frame("vCont;c"))
+        time.sleep(0.3)
+        wire.send("\x03")
+        has(wire.reply(), "^T02")
+        for _ in range(5):
+            has(wire.ask("vCont;s:1"), "^T05")
+        wire.monitor("reset halt")
+        equal(wire.pc(), address("start"), "PC behind a reset")
+
+
+for cti in False, True:
+    @suite.test(f"native a: two cores halt {'together' if cti else 'one after the other'}")
+    def _(cti=cti):
+        with A9(smp=2, cti=cti) as server:
+            has(server.stderr, r"^halting       (together|one core)")
+            s = server.session(ENDLESS, "break second_main", "continue", "info threads",
+                               "break add_value", "continue", "continue", "thread 2", "p/x $pc",
+                               "stepi", "thread 1", "p $_thread", "delete",
+                               "watch second_sorted", "continue", "info threads", "delete",
+                               "set scheduler-locking on", "thread 1", "stepi 5", "thread 2",
+                               "p/x $pc", "set scheduler-locking off", "thread 1", "stepi 3",
+                               "tbreak self_test", "continue")
+            has(s["continue"], r"Thread 2 .* hit Breakpoint 1, second_main \(\)")
+            has(s["info threads"], r"^  1 +Thread 1 .*\n\* 2 +Thread 2 .* second_main \(\)")
+            has(s.all("continue")[1], r"Thread 1 .* hit Breakpoint 2, add_value \(")
+            has(s.all("continue")[2], r"Thread 1 .* hit Breakpoint 2, add_value \(")
+            has(s.all("continue")[3], r"Thread 2 .* hit Hardware watchpoint 3: second_sorted")
+            has(s.all("continue")[4], r"Thread 1 .* hit Temporary breakpoint 4, self_test|self_test \(\)")
+
+
+@suite.test("native a: the slower of two breakpoints is told next")
+def _():
+    with A9(smp=2, cti=True) as server:
+        s = server.session(ENDLESS, "break split", "break checksum",
+                           *["continue", "p $_thread"] * 40)
+        hits = [int(text.split("=")[1]) for text in s.all("p $_thread")]
+        expect(hits.count(1) >= 5 and hits.count(2) >= 5, f"threads that stopped: {hits}")
+        lacks(s.text, "SIGTRAP|SIGINT")
+
+
+@suite.test("native a: a core without power, and behind its lock")
+def _():
+    with A9(smp=2, unruly=("a-refused", "bus-errors")) as server, Wire(server) as wire:
+        wire.monitor("reset")
+        has(wire.monitor("probe"), r"^state +cpu1: halted")
+        server.bed("fault off=2")
+        has(wire.monitor("probe"), r"^state +cpu1: powered down")
+        wire.ask("Z1,60000a30,4")
+        wire.send(frame("vCont;c"))
+        has(wire.reply(), "^(O|T05)")
+        server.bed("fault off=0")
+        time.sleep(0.2)
+        has(wire.monitor("probe"), r"^state +cpu1: (halted|running)")
+        server.bed("fault oslock=1")
+        has(wire.ask("vCont;s:1"), "^(O|T|E)")
+        server.bed("fault oslock=0")
+
+
+@suite.test("native a: cores that are not there, or not what the board file says")
+def _():
+    code, text = refused("--core", f"qemu:vexpress-a9,{ELF}", "--plugin",
+                         ROOT / "build" / "virtual-board.so", core="Cortex-A9", probe="ap = 0\n")
+    equal(code, 4, "exit code")
+    has(text, r"debug registers of core m are not in the ROM table of access port 0|"
+              r"no core to debug")
+    with A9(keys="debug = 0x80090000") as server:
+        has(server.stderr, "debug registers at 0x80090000")
+
+
+MOMENTS = {
+    "a read of 64 kB": lambda wire: wire.ask("m60000000,8000"),
+    "a write": lambda wire: wire.ask("M60040000,400:" + "5a" * 1024),
+    "a step": lambda wire: wire.ask("vCont;s:1"),
+    "a breakpoint": lambda wire: wire.ask("Z1,60000a30,4"),
+}
+
+
+def back(wire):
+    end = time.monotonic() + 30
+    while wire.ask("m60000000,4")[:1] == "E":
+        expect(time.monotonic() < end, "memory is not there for 30 seconds")
+        time.sleep(0.3)
+
+
+@suite.test("native a: the cable is pulled in the middle of things, and put back")
+def _():
+    unruly = ("a-dtr-misused", "a-refused", "bus-errors")
+    with A9(smp=2, cti=True, unruly=unruly) as server, Wire(server) as wire:
+        wire.monitor("reset")
+        for what, ask in MOMENTS.items():
+            for fault in "unplug 3", "lose 2":
+                server.bed(fault)
+                has(ask(wire), r"^(OK|E|O|T|[0-9a-f]{65536})", f"{what}, {fault}")
+                server.bed("replug")
+                back(wire)
+                equal(wire.ask("M60040000,2:1234"), "OK", f"a write after {what}, {fault}")
+                equal(wire.ask("m60040000,2"), "1234", f"a read after {what}, {fault}")
+
+
+@suite.test("native a: a bad line costs time only")
+def _():
+    for options, keys in ((["--fault", "wait=40"], {}), ([*FTDI, "--fault", "wait=40"],
+                                                         {"kind": "ftdi", "probe": KT_LINK})):
+        with A9(*options, **keys) as server:
+            s = server.session(ENDLESS, "break add_value", "continue", "stepi", "p/x $pc",
+                               "x/2xw 0x60000000")
+            equal(value(s["p/x $pc"]) & ~1, address("add_value") + 2, "PC")
+            has(s["x/2xw 0x60000000"], "0xea000006")
+
+
+if __name__ == "__main__":
+    suite.run()
