@@ -74,7 +74,7 @@ struct cortex_a_status {
     bool reset_seen;             /* there was a reset or power-down since the last look */
     uint32_t pc;                 /* halted: of the next instruction */
     /* CORTEX_A_REASON_WATCHPOINT; length 0: it is not known which one. The hardware does not tell:
-     * of several it is one whose bytes have changed. */
+     * of several it is one whose bytes have changed, or that the next instruction accesses. */
     enum cortex_a_point watch_kind;
     uint32_t watch_address; /* as set */
     uint32_t watch_length;

@@ -2,6 +2,7 @@
 /* Breakpoint and watchpoint comparators. Specification: adiv5, section 10. */
 #include <string.h>
 
+#include "drivers/cortex_a_access.h"
 #include "drivers/cortex_a_internal.h"
 #include "drivers/cortex_a_software.h"
 
@@ -261,13 +262,37 @@ static bool has_changed(struct cortex_a *core, const struct cortex_a_comparator 
            memcmp(now, c->before, noted(c)) != 0;
 }
 
+/* The instruction at the PC, where the access is still to come. */
+static bool next_access(struct cortex_a *core, struct cortex_a_access *access)
+{
+    uint8_t b[4] = {0};
+    uint32_t pc = core->values[CORTEX_A_PC];
+    if (cortex_a_read_memory(core, pc, b, 4) != 0 && cortex_a_read_memory(core, pc, b, 2) != 0)
+        return false;
+    uint32_t code = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    if (cortex_a_thumb(core))
+        code = (code & 0xf800) >= 0xe800 ? code << 16 | code >> 16 : code & 0xffff;
+    return cortex_a_find_access(code, core->values, access);
+}
+
+static bool is_accessed(const struct cortex_a_comparator *c, const struct cortex_a_access *access)
+{
+    bool kind = c->kind == CORTEX_A_WATCH_READ    ? access->load
+                : c->kind == CORTEX_A_WATCH_WRITE ? access->store
+                                                  : true;
+    return kind && (access->address - c->address < c->length ||
+                    c->address - access->address < access->length);
+}
+
 int cortex_a_find_watch(struct cortex_a *core)
 {
     const struct cortex_a_comparator *found = NULL;
+    struct cortex_a_access access;
     bool one = !several(core);
+    bool ahead = !one && next_access(core, &access);
     for (unsigned k = 0; k < core->watchpoint_count && !found; k++) {
         const struct cortex_a_comparator *c = &core->watchpoints[k];
-        if (c->control != 0 && (one || has_changed(core, c)))
+        if (c->control != 0 && (one || has_changed(core, c) || (ahead && is_accessed(c, &access))))
             found = c;
     }
     if (!found)
