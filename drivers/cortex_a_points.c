@@ -284,15 +284,19 @@ static bool is_accessed(const struct cortex_a_comparator *c, const struct cortex
                     c->address - access->address < access->length);
 }
 
+/* What is accessed next goes before what has changed: that may be another core's doing. */
 int cortex_a_find_watch(struct cortex_a *core)
 {
     const struct cortex_a_comparator *found = NULL;
     struct cortex_a_access access;
     bool one = !several(core);
     bool ahead = !one && next_access(core, &access);
-    for (unsigned k = 0; k < core->watchpoint_count && !found; k++) {
-        const struct cortex_a_comparator *c = &core->watchpoints[k];
-        if (c->control != 0 && (one || has_changed(core, c) || (ahead && is_accessed(c, &access))))
+    for (unsigned k = 0; k < 2 * core->watchpoint_count && !found; k++) {
+        const struct cortex_a_comparator *c = &core->watchpoints[k % core->watchpoint_count];
+        bool first = k < core->watchpoint_count;
+        if (c->control == 0)
+            continue;
+        if (one || (first ? ahead && is_accessed(c, &access) : has_changed(core, c)))
             found = c;
     }
     if (!found)

@@ -265,10 +265,6 @@ static int check_debug(struct config_parser *p, unsigned i)
         return config_fail(p, key_line(p, i, "type"), "type",
                            "Cortex-A and other cores cannot be debugged through one access port; "
                            "allowed: a board file for each kind");
-    if (i > 0 && !a)
-        return config_fail(p, p->cores[i].section, c->cores[i].name,
-                           "is the second core: [probe] debugs several only if they are Cortex-A; "
-                           "allowed: one section [core]");
     if (a && c->probe.connect_under_reset)
         return config_fail(p, reset, "connect_under_reset",
                            "is of Cortex-M; allowed: `monitor reset` in GDB, which halts at the "

@@ -197,7 +197,7 @@ int native_target_open(struct native_target *t, struct config *config,
     memset(t, 0, sizeof *t);
     t->config = config;
     t->ops = native_ops_of(config);
-    t->core_count = config->core_count;
+    t->core_count = t->ops == &native_a_ops ? config->core_count : 1;
     t->mask_interrupts = true; /* `next` is to come to the next line, whatever is pending */
     int rc = probe_link_open(&t->link, config, why);
     if (!rc)
