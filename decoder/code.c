@@ -134,7 +134,7 @@ struct code_view *code_select(struct code_cache *cache, const struct code_key *k
     return view;
 }
 
-static inline uint64_t hash_of(uint32_t address, enum bt_isa isa)
+static inline uint64_t hash_of(uint64_t address, enum bt_isa isa)
 {
     return (address ^ (uint64_t)isa << 60) * 0x9e3779b97f4a7c15u;
 }
@@ -150,8 +150,14 @@ static inline struct code_run *run_number(const struct code_cache *cache, uint32
     return &cache->chunks[(number - 1) / CODE_RUN_CHUNK][(number - 1) % CODE_RUN_CHUNK];
 }
 
+static inline bool is_at(const struct code_run *run, uint64_t address, enum bt_isa isa)
+{
+    return run->start == (uint32_t)address && code_run_isa(run) == isa &&
+           (isa != BT_ISA_A64 || run->wide == address >> 32);
+}
+
 static inline struct code_run *hash_find(const struct code_cache *cache,
-                                         const struct code_view *view, uint32_t address,
+                                         const struct code_view *view, uint64_t address,
                                          enum bt_isa isa)
 {
     uint64_t hash = hash_of(address, isa);
@@ -162,7 +168,7 @@ static inline struct code_run *hash_find(const struct code_cache *cache,
         if ((found & SLOT_TAG) != tag)
             continue;
         struct code_run *run = run_number(cache, found & SLOT_NUMBER);
-        if (run->start == address && code_run_isa(run) == isa)
+        if (is_at(run, address, isa))
             return run;
     }
     return NULL;
@@ -190,7 +196,7 @@ static bool hash_grow(const struct code_cache *cache, struct code_view *view)
         if (!number)
             continue;
         const struct code_run *run = run_number(cache, number);
-        hash_put(view, number, hash_of(run->start, code_run_isa(run)));
+        hash_put(view, number, hash_of(code_run_first64(run), code_run_isa(run)));
     }
     free(old);
     return true;
@@ -258,7 +264,7 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
 {
     if (isa == BT_ISA_T32 || isa == BT_ISA_T32EE)
         return insn_t32(cache, view, address, isa, insn, opcode);
-    if (isa != BT_ISA_A32)
+    if (isa != BT_ISA_A32 && isa != BT_ISA_A64)
         return BT_ERR_UNSUPPORTED;
     uint8_t b[4];
     bool be = false;
@@ -266,7 +272,10 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
         return BT_ERR_NO_CODE;
     uint32_t h0 = half(b, be), h1 = half(b + 2, be);
     *opcode = be ? h0 << 16 | h1 : h1 << 16 | h0;
-    insn_decode_a32(*opcode, address, insn);
+    if (isa == BT_ISA_A64)
+        insn_decode_a64(*opcode, address, insn);
+    else
+        insn_decode_a32(*opcode, address, insn);
     return BT_OK;
 }
 
@@ -275,7 +284,7 @@ unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_
     uint8_t b[4];
     bool be = false;
     bool t32 = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
-    if (!t32 && isa != BT_ISA_A32)
+    if (!t32 && isa != BT_ISA_A32 && isa != BT_ISA_A64)
         return 0;
     if (t32)
         address &= ~(uint64_t)1;
@@ -284,6 +293,14 @@ unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_
         return 0;
     unsigned size = t32 ? insn_t32_size(half(b, be)) : 4;
     return n < size ? 0 : size;
+}
+
+/* Barriers that are waypoints only where the trace unit says so. */
+static bool is_waypoint(const struct code_options *options, uint8_t cls)
+{
+    return (cls == INSN_BARRIER && options->barrier_waypoints) ||
+           (cls == INSN_WAIT && options->wait_waypoints) ||
+           (cls == INSN_START && options->start_waypoints);
 }
 
 /* True when `insn` ends a run; fills how. */
@@ -299,13 +316,11 @@ static bool ends_run(const struct code_cache *cache, const struct insn *insn, st
     case INSN_ISB:
         run->end = CODE_END_BARRIER;
         break;
-    case INSN_BARRIER:
-        if (!cache->options.barrier_waypoints)
+    default:
+        if (!is_waypoint(&cache->options, insn->cls))
             return false;
         run->end = CODE_END_BARRIER;
         break;
-    default:
-        return false;
     }
     run->last = insn->flags;
     return true;
@@ -314,7 +329,8 @@ static bool ends_run(const struct code_cache *cache, const struct insn *insn, st
 static void build_run(const struct code_cache *cache, const struct code_view *view,
                       struct code_run *run, enum bt_isa isa)
 {
-    uint64_t address = run->start, page = run->start / PAGE;
+    uint64_t start = isa == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+    uint64_t address = start, page = start / PAGE;
     uint32_t count = 0;
     uint32_t opcode;
     struct insn insn = {.size = 0};
@@ -325,12 +341,14 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
             break;
         }
         size = insn.size;
-        run->extent = (uint16_t)(address - run->start);
-        if (count < CODE_WIDE_BITS && size == 4)
+        run->extent = (uint16_t)(address - start);
+        if (count < CODE_WIDE_BITS && size == 4 && isa != BT_ISA_A64)
             run->wide |= 1u << count;
         count++;
         bool end = ends_run(cache, &insn, run);
-        address = (uint32_t)(address + size);
+        address += size;
+        if (isa != BT_ISA_A64)
+            address = (uint32_t)address;
         if (end)
             break;
         if (address / PAGE != page) {
@@ -362,13 +380,15 @@ static struct code_run *run_alloc(struct code_cache *cache)
     return run;
 }
 
-static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint32_t address,
+static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint64_t address,
                                 enum bt_isa isa)
 {
     struct code_run *run = run_alloc(cache);
     if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(cache, view)))
         return NULL;
-    run->start = address;
+    run->start = (uint32_t)address;
+    if (isa == BT_ISA_A64)
+        run->wide = (uint32_t)(address >> 32);
     build_run(cache, view, run, isa);
     hash_put(view, (uint32_t)cache->run_count, hash_of(address, isa));
     view->used++;
@@ -378,21 +398,22 @@ static struct code_run *add_run(struct code_cache *cache, struct code_view *view
 struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
                              enum bt_isa isa)
 {
-    struct code_run *run = hash_find(cache, view, (uint32_t)address, isa);
-    return run ? run : add_run(cache, view, (uint32_t)address, isa);
+    address = isa == BT_ISA_A64 ? address : (uint32_t)address;
+    struct code_run *run = hash_find(cache, view, address, isa);
+    return run ? run : add_run(cache, view, address, isa);
 }
 
 struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
                            uint64_t address, enum bt_isa isa)
 {
-    return hash_find(cache, view, (uint32_t)address, isa);
+    return hash_find(cache, view, isa == BT_ISA_A64 ? address : (uint32_t)address, isa);
 }
 
 struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa)
 {
     struct code_run *guess = from->next[CODE_TAKEN];
-    if (guess && guess->start == address && code_run_isa(guess) == isa)
+    if (guess && is_at(guess, address, isa))
         return guess;
     uint32_t epoch = cache->epoch;
     struct code_run *next = code_lookup(cache, view, address, isa);
@@ -401,7 +422,7 @@ struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
     return next;
 }
 
-uint32_t code_target(const struct code_cache *cache, const struct code_view *view,
+uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
                      const struct code_run *run, enum bt_isa *isa)
 {
     const struct code_run *next = run->next[CODE_TAKEN];
@@ -409,14 +430,14 @@ uint32_t code_target(const struct code_cache *cache, const struct code_view *vie
     uint32_t opcode;
     if (next) {
         *isa = code_run_isa(next);
-        return next->start;
+        return code_run_first64(next);
     }
     *isa = code_run_isa(run);
     if (run->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
-        code_insn(cache, view, code_run_last(run), *isa, &insn, &opcode) != BT_OK)
-        return code_run_behind(run);
+        code_insn(cache, view, code_run_last64(run), *isa, &insn, &opcode) != BT_OK)
+        return code_run_behind64(run);
     *isa = (enum bt_isa)insn.target_isa;
-    return (uint32_t)insn.target;
+    return insn.target;
 }
 
 struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
@@ -425,7 +446,7 @@ struct code_run *code_taken(struct code_cache *cache, struct code_view *view, st
         return run->next[CODE_TAKEN];
     uint32_t epoch = cache->epoch;
     enum bt_isa isa;
-    uint32_t target = code_target(cache, view, run, &isa);
+    uint64_t target = code_target(cache, view, run, &isa);
     struct code_run *next = code_lookup(cache, view, target, isa);
     if (epoch == cache->epoch)
         run->next[CODE_TAKEN] = next;
@@ -437,7 +458,7 @@ struct code_run *code_onward(struct code_cache *cache, struct code_view *view, s
     if (run->next[CODE_ONWARD])
         return run->next[CODE_ONWARD];
     uint32_t epoch = cache->epoch;
-    struct code_run *next = code_lookup(cache, view, code_run_behind(run), code_run_isa(run));
+    struct code_run *next = code_lookup(cache, view, code_run_behind64(run), code_run_isa(run));
     if (epoch == cache->epoch)
         run->next[CODE_ONWARD] = next;
     return next;

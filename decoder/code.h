@@ -29,13 +29,15 @@ enum code_way {
 
 /*
  * Half a cache line: of a large program there are many, and a loop that follows them waits for
- * memory first of all. Addresses have 32 bits here, as in all protocols that are followed.
+ * memory first of all. Addresses have 32 bits here; A64, whose instructions are all alike in size,
+ * keeps the upper half in `wide`.
  */
 struct code_run {
     struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
     uint32_t start;
     uint32_t info;   /* bt_block_info() with condition unknown */
-    uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes */
+    uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes; A64:
+                        upper half of `start` */
     uint16_t extent; /* bytes from start to the last instruction's first byte */
     uint8_t end;     /* enum code_end */
     uint8_t last;    /* INSN_* of the last instruction, and its size / 2 << CODE_SIZE_SHIFT */
@@ -71,6 +73,23 @@ static inline uint32_t code_run_behind(const struct code_run *run)
     return run->start + code_run_length(run);
 }
 
+/* The same of any instruction set. */
+static inline uint64_t code_run_first64(const struct code_run *run)
+{
+    return code_run_isa(run) == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+}
+
+static inline uint64_t code_run_last64(const struct code_run *run)
+{
+    return code_run_first64(run) + run->extent;
+}
+
+static inline uint64_t code_run_behind64(const struct code_run *run)
+{
+    uint64_t behind = code_run_first64(run) + code_run_length(run);
+    return code_run_isa(run) == BT_ISA_A64 ? behind : (uint32_t)behind;
+}
+
 #define CODE_RUN_CHUNK 1024
 
 struct code_view; /* the image as one key sees it */
@@ -78,6 +97,8 @@ struct code_view; /* the image as one key sees it */
 struct code_options {
     bool barrier_waypoints; /* DMB, DSB end a run */
     bool t32_split;         /* BL/BLX pairs in T32 are two instructions */
+    bool wait_waypoints;    /* WFI, WFE end a run */
+    bool start_waypoints;   /* TSTART ends a run */
     size_t max_runs;        /* memory limit: the cache starts over when it is reached; 0: default */
 };
 
@@ -118,7 +139,7 @@ void code_cache_refresh(struct code_cache *cache);
 struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
 
 /*
- * The run that starts at `address`, of 32 bits. NULL: no memory. May start the cache over (epoch
+ * The run that starts at `address`. NULL: no memory. May start the cache over (epoch
  * changes); then every run given out before is void.
  */
 struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
@@ -132,7 +153,7 @@ struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa);
 
 /* Where the branch leads that ends `run`; CODE_END_DIRECT, CODE_END_BARRIER. */
-uint32_t code_target(const struct code_cache *cache, const struct code_view *view,
+uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
                      const struct code_run *run, enum bt_isa *isa);
 
 /* Successors of a run; the first call looks up, later ones follow the link. */

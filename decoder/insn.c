@@ -41,6 +41,7 @@ static const struct rule a32_misc[] = {
 };
 
 static const struct rule a32_imm[] = {
+    {0x0ffffffe, 0x0320f002, NO_SKIP, INSN_WAIT, 0}, /* WFE, WFI */
     {0x0e10f000, 0x0210f000, 0x01800000, 0x01000000, INSN_INDIRECT, INSN_EXC_RETURN},
     {0x0e00f000, 0x0200f000, 0x01800000, 0x01000000, INSN_INDIRECT, 0},
 };
@@ -63,7 +64,7 @@ static const struct {
     const struct rule *rules;
     unsigned count;
 } a32_groups[8] = {
-    {a32_misc, 7},      {a32_imm, 2},      {a32_loads, 1}, {a32_loads + 1, 1},
+    {a32_misc, 7},      {a32_imm, 3},      {a32_loads, 1}, {a32_loads + 1, 1},
     {a32_loads + 2, 2}, {a32_branches, 2}, {0, 0},         {a32_cp15, 3},
 };
 
@@ -76,6 +77,7 @@ static const struct rule t16_rules[] = {
     {0xff00, 0xbd00, NO_SKIP, INSN_INDIRECT, 0},                     /* POP {..,PC} */
     {0xff87, 0x4487, NO_SKIP, INSN_INDIRECT, 0},                     /* ADD PC, Rm */
     {0xff87, 0x4687, NO_SKIP, INSN_INDIRECT, 0},                     /* MOV PC, Rm */
+    {0xffef, 0xbf20, 0xffff, 0xbf00, INSN_WAIT, 0},                  /* WFE, WFI */
 };
 
 /* h1 in the upper, h2 in the lower half. */
@@ -85,12 +87,18 @@ static const struct rule t32_rules[] = {
     {0xffffd0f0, 0xf3bf8060, NO_SKIP, INSN_ISB, 0},
     {0xffffd0f0, 0xf3bf8000, NO_SKIP, INSN_DIRECT, 0},                 /* LEAVEX */
     {0xffffd0f0, 0xf3bf8010, NO_SKIP, INSN_DIRECT, 0},                 /* ENTERX */
+    {0xfffffffe, 0xf3af8002, NO_SKIP, INSN_WAIT, 0},                   /* WFE, WFI */
     {0xfff0d000, 0xf3c08000, NO_SKIP, INSN_INDIRECT, 0},               /* BXJ */
     {0xfff0d000, 0xf3d08000, NO_SKIP, INSN_INDIRECT, INSN_EXC_RETURN}, /* SUBS PC,LR; ERET */
     {0xf800d000, 0xf0008000, 0x03800000, 0x03800000, INSN_DIRECT, INSN_CONDITIONAL}, /* B<c>.W */
     {0xf800d000, 0xf0009000, NO_SKIP, INSN_DIRECT, 0},                               /* B.W */
     {0xf800d000, 0xf000d000, NO_SKIP, INSN_DIRECT, INSN_LINK},                       /* BL */
     {0xf800d001, 0xf000c000, NO_SKIP, INSN_DIRECT, INSN_LINK | INSN_SWITCH_ISA},     /* BLX imm */
+    {0xfffff001, 0xf00fc001, NO_SKIP, INSN_DIRECT, INSN_CONDITIONAL},                /* LE */
+    {0xfffff001, 0xf02fc001, NO_SKIP, INSN_DIRECT, 0},                               /* LE, no LR */
+    {0xfffff001, 0xf01fc001, NO_SKIP, INSN_DIRECT, INSN_CONDITIONAL},                /* LETP */
+    {0xfff0f001, 0xf040c001, NO_SKIP, INSN_DIRECT, INSN_CONDITIONAL},                /* WLS */
+    {0xffc0f001, 0xf000c001, NO_SKIP, INSN_DIRECT, INSN_CONDITIONAL},                /* WLSTP */
     {0xffd00000, 0xe8100000, NO_SKIP, INSN_INDIRECT, INSN_EXC_RETURN},               /* RFEDB */
     {0xffd00000, 0xe9900000, NO_SKIP, INSN_INDIRECT, INSN_EXC_RETURN},               /* RFEIA */
     {0xffd08000, 0xe8908000, NO_SKIP, INSN_INDIRECT, 0}, /* LDMIA, POP.W with PC */
@@ -178,11 +186,22 @@ static uint32_t t32_wide_offset(uint16_t h1, uint16_t h2)
     return sign_extend(v, 25);
 }
 
+/* LE and LETP go back, WLS and WLSTP forward. */
+static uint32_t loop_offset(uint32_t op)
+{
+    uint32_t distance = (op & 0x7fe) << 1 | (op & 0x800) >> 10;
+    return (op >> 16 & 0xf) == 0xf && (op & 0x00400000) == 0 ? 0 - distance : distance;
+}
+
 static void t32_target(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out)
 {
     if ((h1 & 0xfff0) == 0xf3b0 && (h2 & 0xd000) == 0x8000) { /* ENTERX, LEAVEX */
         out->target = (uint32_t)(address + 4);
         out->target_isa = h2 & 0x10 ? BT_ISA_T32EE : BT_ISA_T32;
+        return;
+    }
+    if ((h1 & 0xf800) == 0xf000 && (h2 & 0xf001) == 0xc001) {
+        out->target = (uint32_t)(address + 4 + loop_offset((uint32_t)h1 << 16 | h2));
         return;
     }
     if (out->flags & INSN_SWITCH_ISA) {

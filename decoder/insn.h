@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Class of one instruction: is it a waypoint, where does it go, how long is it.
- * Own opcode masks (PFT specification, list of waypoint instructions); no disassembler is asked.
+ * Own opcode masks (PFT and ETMv4 specifications, lists of waypoint and P0 instructions); no
+ * disassembler is asked.
  */
 #ifndef DECODER_INSN_H
 #define DECODER_INSN_H
@@ -14,6 +15,8 @@ enum insn_class {
     INSN_INDIRECT, /* target computed or loaded */
     INSN_ISB,      /* barrier that is always a waypoint; its "target" is the next instruction */
     INSN_BARRIER,  /* DMB, DSB: waypoints only where the trace unit says so (ETMCCER[24]) */
+    INSN_WAIT,     /* WFI, WFE: where the trace unit says so (TRCIDR2[31]) */
+    INSN_START,    /* TSTART: the same (TRCIDR0[30]) */
 };
 
 #define INSN_LINK        1u /* writes the return address: pushes on the return stack */
@@ -40,6 +43,9 @@ static inline unsigned insn_t32_size(uint16_t h1)
 
 /* T32 instruction at `address`; `h2` is ignored for 16-bit ones. */
 void insn_decode_t32(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out);
+
+/* A64 word `op` at `address` (digest etmv4.md, 11). */
+void insn_decode_a64(uint32_t op, uint64_t address, struct insn *out);
 
 /* As insn_decode_t32, in ThumbEE state: handler branches are waypoints there. */
 void insn_decode_t32ee(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out);

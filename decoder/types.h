@@ -111,9 +111,11 @@ enum bt_event_kind {
     BT_EVENT_STATE,         /* value = enum bt_security of the instructions that follow */
     BT_EVENT_TIMESTAMP,     /* value = decoded time; number = 1 if the clock rate changed */
     BT_EVENT_TRIGGER,
-    BT_EVENT_DATA,    /* access of the instruction `back` before: address, value, number = bytes */
-    BT_EVENT_WARNING, /* cause = what is odd; decoding goes on, nothing is lost */
-    BT_EVENT_CYCLES,  /* cycles = length of the gap before the latest trace-on, told late */
+    BT_EVENT_DATA,     /* access of the instruction `back` before: address, value, number = bytes */
+    BT_EVENT_WARNING,  /* cause = what is odd; decoding goes on, nothing is lost */
+    BT_EVENT_CYCLES,   /* cycles = length of the gap before the latest trace-on, told late */
+    BT_EVENT_COUNT,    /* cycles since the count before, if known */
+    BT_EVENT_SOFTWARE, /* the program wrote `value` into its trace; number = exception level */
     BT_EVENT_KINDS
 };
 
@@ -144,7 +146,8 @@ struct bt_event {
     uint8_t flags;
     uint8_t isa;        /* of address */
     uint8_t target_isa; /* exception: of the vector */
-    uint8_t back;       /* data: 1 = access of the instruction right before; 0 = not known whose */
+    uint8_t back;       /* data: 1 = access of the instruction right before; 0 = not known whose;
+                           exception: its ETMv4 type + 1, 0 where the protocol has none */
 };
 
 /* Security and privilege as far as they select an address space. */

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/etmv4_flow.h"
+
+#include "decoder/etmv4_flow_parts.h"
+
+#include <string.h>
+
+enum on_reason { /* of a trace-on event: those of the other protocols' I-sync */
+                 ON_PERIODIC,
+                 ON_TRACE_ON,
+                 ON_OVERFLOW,
+};
+
+void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
+                     struct code_cache *code, uint16_t core, uint32_t generation)
+{
+    memset(f, 0, offsetof(struct etmv4_flow, queue));
+    etmv4_queue_reset(&f->queue, 0);
+    f->config = *config;
+    flow_core_init(&f->core, code, core, generation);
+}
+
+/* Position, return stack and what waits: gone. */
+static void forget(struct etmv4_flow *f)
+{
+    f->wait = ETMV4_WAIT_NONE;
+    f->pending_pop = f->push_blocked = f->jumps = false;
+    f->went = NULL;
+    f->rs_count = 0;
+    f->core.cur.known = f->core.cur.halted = false;
+    f->core.run = NULL;
+}
+
+static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
+/* Times and events happened, whatever becomes of the elements between them. */
+static void drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
+{
+    struct etmv4_packet k;
+    while (flow_room(out) && etmv4_queue_rest(&f->queue, &k))
+        element(f, &k, out);
+    etmv4_queue_reset(&f->queue, 0);
+    f->accepted = false;
+}
+
+static void lose(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                 struct flow_out *out)
+{
+    etmv4_flow_no_vector(f, out);
+    flow_core_gap(&f->core, offset, cause, bytes, out);
+    forget(f);
+    f->synced = false;
+}
+
+void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                    struct flow_out *out)
+{
+    etmv4_queue_reset(&f->queue, 0);
+    f->accepted = false;
+    lose(f, offset, cause, bytes, out);
+    f->on_reason = cause == BT_GAP_OVERFLOW ? ON_OVERFLOW : ON_PERIODIC;
+}
+
+void etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
+{
+    drop_uncommitted(f, out);
+    etmv4_flow_no_vector(f, out);
+}
+
+/* ---- context and addresses ------------------------------------------------------------------- */
+
+static uint8_t isa_of(const struct etmv4_flow *f, uint8_t isa_bit)
+{
+    if (f->config.m_profile)
+        return BT_ISA_T32;
+    if (f->aarch64)
+        return BT_ISA_A64;
+    return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
+}
+
+static enum bt_security security_of(uint8_t info)
+{
+    if (!(info & ETMV4_INFO_NS))
+        return BT_SEC_SECURE;
+    return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
+}
+
+static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    if (!(k->flags & ETMV4_HAS_CONTEXT))
+        return;
+    bool m = f->config.m_profile, wide = !m && (k->info & ETMV4_INFO_SF);
+    enum bt_security security = m && (k->info & ETMV4_INFO_NS) ? BT_SEC_NONSECURE
+                                : m                            ? BT_SEC_SECURE
+                                                               : security_of(k->info);
+    flow_set_security(&f->core, out, k->offset, security, true);
+    if ((k->info & ETMV4_INFO_VMID) &&
+        !(f->core.cur.has_vmid && f->core.cur.vmid == (uint8_t)k->vmid))
+        flow_set_vmid(&f->core, out, k->offset, (uint8_t)k->vmid);
+    if (k->info & ETMV4_INFO_CONTEXT)
+        flow_set_context(&f->core, out, k->offset, k->context);
+    if (wide == f->aarch64)
+        return;
+    f->aarch64 = wide;
+    if (f->core.cur.known) /* the address came first */
+        flow_go_to(&f->core, f->core.cur.address, isa_of(f, f->isa_bit));
+}
+
+static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
+                           struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, offset);
+    e->cause = f->on_cause;
+    e->value = f->on_reason;
+    e->number = f->core.cur.security;
+    flow_event_address(e, address, isa);
+    f->announce = false;
+    f->on_reason = ON_PERIODIC;
+    f->on_cause = BT_GAP_NONE;
+}
+
+/* Where execution goes on. */
+static void go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
+                  struct flow_out *out)
+{
+    struct flow_core *core = &f->core;
+    struct code_run *next = NULL, *went = flow_runs_valid(core) ? f->went : NULL;
+    if (f->announce) {
+        trace_on_event(f, offset, address, isa, out);
+        core->agreed = core->instructions;
+    } else if (core->cur.known && core->cur.address == address && core->cur.isa == isa) {
+        core->agreed = core->instructions;
+        return;
+    } else if (core->cur.known && !f->jumps) {
+        flow_contradict(core, out, offset, BT_GAP_DESYNC, core->cur.address);
+    } else if (went && !core->view_stale) {
+        next = code_indirect(core->code, core->view, went, address, (enum bt_isa)isa);
+    }
+    flow_go_to(core, address, isa);
+    core->run = next;
+}
+
+static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    context(f, k, out);
+    uint8_t isa = isa_of(f, k->isa_bit);
+    f->isa_bit = k->isa_bit;
+    switch (f->wait) {
+    case ETMV4_WAIT_RETURN:
+        etmv4_flow_return_address(f, k->value, isa, out);
+        return;
+    case ETMV4_WAIT_Q:
+        etmv4_flow_q(f, k->value, isa, out);
+        return;
+    case ETMV4_WAIT_VECTOR:
+        etmv4_flow_vector(f, k->value, isa, out);
+        break;
+    default:
+        break;
+    }
+    go_on(f, k->offset, k->value, isa, out);
+    f->pending_pop = f->push_blocked = f->jumps = false;
+    f->went = NULL;
+}
+
+/* ---- synchronisation ------------------------------------------------------------------------- */
+
+static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    if (f->synced && !(k->flags & ETMV4_STARTING)) {
+        f->push_blocked = true;
+        return;
+    }
+    if (f->synced) /* the parser lost what the flow did not hear of */
+        lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+    forget(f);
+    etmv4_queue_reset(&f->queue, k->commit);
+    f->aarch64 = false;
+    f->marked = false;
+    f->announce = true;
+    f->synced = f->started = true;
+}
+
+static void trace_on(struct etmv4_flow *f, struct flow_out *out)
+{
+    etmv4_flow_no_vector(f, out);
+    if (!f->announce) { /* else: nothing came before, or its loss has an event of its own */
+        f->on_cause = BT_GAP_TRACE_ON;
+        f->announce = true;
+    }
+    if (f->on_reason == ON_PERIODIC)
+        f->on_reason = ON_TRACE_ON;
+    forget(f);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static void exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
+                             struct flow_out *out)
+{
+    f->pending_pop = false;
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
+    flow_event_address(e, f->last_p0, f->core.cur.isa);
+}
+
+static void timestamp(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    if (f->config.marked_times && !f->marked)
+        return;
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
+    e->value = k->value;
+    if (k->flags & ETMV4_COUNTED)
+        flow_event_cycles(e, k->cycles);
+}
+
+static void cycles(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_COUNT, k->offset);
+    if (!(k->flags & ETMV4_COUNTED))
+        return;
+    flow_event_cycles(e, k->cycles);
+    f->core.cycles += k->cycles;
+}
+
+static void q_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    etmv4_flow_resolve(f, k->offset, out);
+    etmv4_flow_no_vector(f, out);
+    f->q = *k;
+    f->wait = ETMV4_WAIT_Q;
+    if (k->flags & ETMV4_ADDRESSED)
+        etmv4_flow_q(f, k->value, isa_of(f, k->isa_bit), out);
+}
+
+static void note(struct etmv4_flow *f, const struct etmv4_packet *k, enum bt_event_kind kind,
+                 struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, kind, k->offset);
+    e->number = k->number;
+    e->value = k->value;
+}
+
+/* What the program did, committed. */
+static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    switch (k->kind) {
+    case ETMV4_ATOM:
+        etmv4_flow_atoms(f, k->offset, (uint32_t)k->value, k->n, out);
+        break;
+    case ETMV4_ADDRESS:
+        address(f, k, out);
+        break;
+    case ETMV4_CONTEXT:
+        context(f, k, out);
+        break;
+    case ETMV4_EXCEPTION:
+        etmv4_flow_exception(f, k, out);
+        break;
+    case ETMV4_EXC_RETURN:
+        exception_return(f, k, out);
+        break;
+    case ETMV4_FUNC_RETURN:
+        f->pending_pop = false;
+        break;
+    case ETMV4_TRACE_ON:
+        trace_on(f, out);
+        break;
+    case ETMV4_CYCLES:
+        cycles(f, k, out);
+        break;
+    case ETMV4_Q:
+        q_element(f, k, out);
+        break;
+    case ETMV4_SOURCE:
+        etmv4_flow_source(f, k, out);
+        break;
+    case ETMV4_TIMESTAMP:
+        timestamp(f, k, out);
+        break;
+    case ETMV4_MARKER:
+        f->marked = true;
+        break;
+    case ETMV4_EVENT:
+        note(f, k, BT_EVENT_TRIGGER, out);
+        break;
+    case ETMV4_INSTRUMENTATION:
+        note(f, k, BT_EVENT_SOFTWARE, out);
+        break;
+    case ETMV4_TRANSACTION:
+        if (k->number)
+            etmv4_flow_resolve(f, k->offset, out);
+        break;
+    case ETMV4_FUTURE_FLUSH:
+        f->jumps = true;
+        break;
+    default: /* markers of data trace, conditions, padding: no meaning for the flow */
+        break;
+    }
+}
+
+/* ---- speculation (digest 7) ------------------------------------------------------------------ */
+
+/* More is committed or cancelled than there is: what comes cannot be understood until the next
+ * Trace Info tells how much there is. */
+static void miscounted(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    drop_uncommitted(f, out);
+    lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+}
+
+/* A packet's effect on the queue. */
+static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
+{
+    struct etmv4_queue *q = &f->queue;
+    struct etmv4_packet atoms = *k;
+    switch (k->kind) {
+    case ETMV4_COMMIT:
+        return etmv4_queue_commit(q, k->commit);
+    case ETMV4_CYCLES:
+        if (k->flags & ETMV4_COMMITS)
+            return etmv4_queue_commit(q, k->commit);
+        return etmv4_queue_add(q, &f->config, k);
+    case ETMV4_CANCEL:
+    case ETMV4_MISPREDICT:
+        atoms.kind = ETMV4_ATOM;
+        if (k->n && !etmv4_queue_add(q, &f->config, &atoms))
+            return false;
+        if (k->kind == ETMV4_CANCEL && !etmv4_queue_cancel(q, k->commit))
+            return false;
+        return !(k->flags & ETMV4_MISPREDICTS) || etmv4_queue_mispredict(q);
+    default:
+        return etmv4_queue_add(q, &f->config, k);
+    }
+}
+
+/* False: no room for all of its output; the rest comes when it is given again. */
+static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    struct etmv4_packet next;
+    if (!f->accepted && !enqueue(f, k)) {
+        miscounted(f, k, out);
+        return true;
+    }
+    f->accepted = true;
+    while (flow_room(out)) {
+        if (etmv4_queue_next(&f->queue, &next)) {
+            element(f, &next, out);
+            continue;
+        }
+        f->accepted = false;
+        if (k->kind == ETMV4_CYCLES && (k->flags & ETMV4_COMMITS))
+            element(f, k, out);
+        return true;
+    }
+    return false;
+}
+
+/* Nothing is speculative: elements are real at once. */
+static void certain(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    if (k->kind == ETMV4_CANCEL || k->kind == ETMV4_MISPREDICT)
+        miscounted(f, k, out);
+    else
+        element(f, k, out);
+}
+
+/* Packets that mean something without synchronisation, too, or take it away. */
+static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    switch (k->kind) {
+    case ETMV4_TRACE_INFO:
+        trace_info(f, k, out);
+        return true;
+    case ETMV4_DISCARD: /* what was speculative when the unit was stopped */
+        drop_uncommitted(f, out);
+        lose(f, k->offset, BT_GAP_TRACE_ON, 0, out);
+        return true;
+    case ETMV4_OVERFLOW:
+        drop_uncommitted(f, out);
+        lose(f, k->offset, BT_GAP_OVERFLOW, 0, out);
+        f->on_reason = ON_OVERFLOW;
+        return true;
+    case ETMV4_RESYNC:
+    case ETMV4_RESERVED:
+    case ETMV4_MALFORMED:
+        drop_uncommitted(f, out);
+        lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+        return true;
+    case ETMV4_ASYNC:
+    case ETMV4_UNSYNCED:
+    case ETMV4_INCOMPLETE:
+        return true;
+    case ETMV4_EVENT:
+        if (!f->synced)
+            note(f, k, BT_EVENT_TRIGGER, out);
+        return !f->synced;
+    default:
+        return !f->synced;
+    }
+}
+
+size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, size_t count,
+                      struct flow_out *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct etmv4_packet *k = &packets[i];
+        if (!flow_room(out))
+            return i;
+        if (k->kind == ETMV4_ATOM && f->synced && !f->config.max_speculated)
+            etmv4_flow_atoms(f, k->offset, (uint32_t)k->value, k->n, out);
+        else if (!f->accepted && sync_packet(f, k, out))
+            continue;
+        else if (!f->config.max_speculated)
+            certain(f, k, out);
+        else if (!speculative(f, k, out))
+            return i;
+    }
+    return count;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/etmv4_flow_parts.h"
+
+#include "decoder/flow_walk.h"
+
+/* ---- return stack (digest 9) ----------------------------------------------------------------- */
+
+static void keep_pointers(struct etmv4_flow *f)
+{
+    if (flow_runs_valid(&f->core))
+        return;
+    for (unsigned i = 0; i < ETMV4_RETURN_STACK; i++)
+        f->rs[i].from = NULL;
+    f->went = NULL;
+    f->core.run_epoch = f->core.code->epoch;
+}
+
+static void push_return(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct code_run *from)
+{
+    keep_pointers(f);
+    f->rs[f->rs_top] = (struct etmv4_return){address, from, isa};
+    f->rs_top = (f->rs_top + 1) % ETMV4_RETURN_STACK;
+    if (f->rs_count < ETMV4_RETURN_STACK)
+        f->rs_count++;
+}
+
+void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
+{
+    if (!f->pending_pop)
+        return;
+    f->pending_pop = false;
+    if (f->rs_count == 0) {
+        flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
+        return;
+    }
+    f->rs_count--;
+    f->rs_top = (f->rs_top + ETMV4_RETURN_STACK - 1) % ETMV4_RETURN_STACK;
+    const struct etmv4_return *r = &f->rs[f->rs_top];
+    struct code_run *from = flow_runs_valid(&f->core) ? r->from : NULL;
+    flow_go_to(&f->core, r->address, r->isa);
+    if (from && !f->core.view_stale)
+        f->core.run = code_onward(f->core.code, f->core.view, from);
+}
+
+/* ---- atoms ----------------------------------------------------------------------------------- */
+
+/* The P0 instruction that ends `run` was taken. */
+static inline void taken(struct etmv4_flow *f, struct code_run *run)
+{
+    uint64_t behind = code_run_behind64(run);
+    uint8_t isa = code_run_isa(run);
+    bool push = (run->last & INSN_LINK) && f->config.return_stack && !f->push_blocked;
+    uint32_t epoch = f->core.code->epoch;
+    if (run->end != CODE_END_INDIRECT) {
+        enum bt_isa to;
+        f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
+        f->core.cur.isa = (uint8_t)to;
+        f->core.run = code_taken(f->core.code, f->core.view, run);
+    } else {
+        keep_pointers(f);
+        f->went = run;
+        f->core.cur.known = false;
+        f->core.run = NULL;
+        f->pending_pop = f->config.return_stack;
+    }
+    if (push)
+        push_return(f, behind, isa, epoch == f->core.code->epoch ? run : NULL);
+}
+
+/* N where the instruction has no condition: only T32 can have one that is not seen here. */
+static bool cannot_fail(const struct etmv4_flow *f, const struct code_run *run)
+{
+    enum bt_isa isa;
+    return run->end == CODE_END_DIRECT && !(run->last & INSN_CONDITIONAL) &&
+           code_run_isa(run) != BT_ISA_T32 &&
+           code_target(f->core.code, f->core.view, run, &isa) != code_run_behind64(run);
+}
+
+static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
+                            struct flow_out *out)
+{
+    enum bt_cond cond = passed ? BT_COND_PASS : BT_COND_FAIL;
+    struct code_run *run = f->core.run;
+    if (!run || run->end >= CODE_END_PAGE) {
+        run = flow_walk_to_waypoint(&f->core, out, offset, cond, FLOW_NO_CYCLES);
+        if (!run)
+            return;
+    } else {
+        flow_block(&f->core, out, code_run_first64(run), run->extent,
+                   run->info | (uint32_t)cond << 4, FLOW_NO_CYCLES);
+    }
+    f->last_p0 = code_run_last64(run);
+    if (passed) {
+        taken(f, run);
+        return;
+    }
+    if (cannot_fail(f, run)) {
+        flow_contradict(&f->core, out, offset, BT_GAP_DESYNC, f->last_p0);
+        return;
+    }
+    f->core.cur.address = code_run_behind64(run);
+    f->core.run = code_onward(f->core.code, f->core.view, run);
+}
+
+void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, unsigned n,
+                      struct flow_out *out)
+{
+    if (f->core.view_stale)
+        flow_view(&f->core);
+    f->jumps = false;
+    for (; n > 0; n--, atoms >>= 1) {
+        etmv4_flow_resolve(f, offset, out);
+        if (f->core.cur.known) {
+            one_atom(f, offset, atoms & 1, out);
+            continue;
+        }
+        if (f->went) { /* its address should have come, but did not */
+            flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
+            f->went = NULL;
+        }
+        f->atoms_dropped++;
+    }
+}
+
+/* ---- source addresses and Q ------------------------------------------------------------------ */
+
+void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    uint8_t isa = f->aarch64 ? BT_ISA_A64 : k->isa_bit ? BT_ISA_T32 : BT_ISA_A32;
+    etmv4_flow_resolve(f, k->offset, out);
+    bool ahead = f->core.cur.known && f->core.cur.isa == isa && f->core.cur.address <= k->value;
+    if (!ahead || flow_walk_before(&f->core, out, k->value, true) != FLOW_WALK_THERE)
+        flow_go_to(&f->core, k->value, isa);
+    etmv4_flow_atoms(f, k->offset, 1, 1, out);
+}
+
+void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct flow_out *out)
+{
+    enum flow_walk_end end = FLOW_WALK_LOST;
+    f->wait = ETMV4_WAIT_NONE;
+    if (f->core.cur.known && (f->q.flags & ETMV4_COUNTED))
+        end = flow_walk_count(&f->core, out, f->q.commit);
+    if (end != FLOW_WALK_THERE)
+        flow_lose(&f->core, out, f->q.offset, BT_GAP_UNKNOWN_ADDR, f->core.cur.address);
+    flow_go_to(&f->core, address, isa);
+}

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ETMv4 and ETE packets byte by byte: digest etmv4.md, sections 5 and 6. */
+#include "decoder/etmv4_internal.h"
+
+#include <string.h>
+
+static inline bool has(const struct etmv4_cursor *c, size_t n)
+{
+    return (size_t)(c->end - c->p) >= n;
+}
+
+/*
+ * Seven bits a byte, the least significant first, at most `max` bytes; the last of `full` bytes
+ * has eight bits and always ends it (0: none). 1, or what etmv4_parse_packet() returns.
+ */
+static int varint(struct etmv4_cursor *c, unsigned max, unsigned full, uint64_t *value,
+                  unsigned *bits)
+{
+    *value = 0;
+    for (unsigned i = 0; i < max; i++) {
+        if (!has(c, 1))
+            return ETMV4_NEED_MORE;
+        uint8_t byte = *c->p++;
+        if (i + 1 == full) {
+            *value |= (uint64_t)byte << 7 * i;
+            *bits = 64;
+            return 1;
+        }
+        *value |= (uint64_t)(byte & 0x7f) << 7 * i;
+        *bits = 7 * (i + 1);
+        if (!(byte & 0x80))
+            return 1;
+    }
+    return ETMV4_BAD;
+}
+
+static int number32(struct etmv4_cursor *c, unsigned max, uint32_t *number)
+{
+    uint64_t value;
+    unsigned bits;
+    int result = varint(c, max, 0, &value, &bits);
+    *number = (uint32_t)value;
+    return result;
+}
+
+/* ---- Trace Info (6.1) ------------------------------------------------------------------------ */
+
+#define PLCTL_INFO 0x01u
+#define PLCTL_KEY  0x02u
+#define PLCTL_SPEC 0x04u
+#define PLCTL_CYCT 0x08u
+#define PLCTL_WNDW 0x10u
+
+static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    static const uint8_t sections[] = {PLCTL_INFO, PLCTL_KEY, PLCTL_SPEC, PLCTL_CYCT, PLCTL_WNDW};
+    uint32_t values[sizeof sections] = {0};
+    c->p++;
+    if (!has(c, 1))
+        return ETMV4_NEED_MORE;
+    uint8_t control = *c->p++;
+    for (unsigned i = 0, more = control & 0x80; more; i++) {
+        if (!has(c, 1))
+            return ETMV4_NEED_MORE;
+        more = *c->p++ & 0x80;
+        if (more && i == 2)
+            return ETMV4_BAD;
+    }
+    for (unsigned i = 0; i < sizeof sections; i++) {
+        int result = control & sections[i] ? number32(c, 5, &values[i]) : 1;
+        if (result != 1)
+            return result;
+    }
+    k->kind = ETMV4_TRACE_INFO;
+    k->value = values[0];
+    k->commit = values[2];
+    k->cycles = values[3];
+    p->threshold = values[3] & 0xfff;
+    p->timestamp = 0;
+    memset(p->last, 0, sizeof p->last);
+    return 1;
+}
+
+/* ---- addresses and context (6.13, 6.14) ------------------------------------------------------ */
+
+static void push_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value, uint8_t isa_bit)
+{
+    p->last[2] = p->last[1];
+    p->last[1] = p->last[0];
+    p->last[0] = (struct etmv4_address){value, isa_bit};
+    k->value = value;
+    k->isa_bit = isa_bit;
+}
+
+struct target {
+    uint64_t value;
+    uint8_t isa_bit;
+};
+
+/* One or two bytes over the low bits of the latest address. */
+static bool short_address(const struct etmv4 *p, struct etmv4_cursor *c, struct target *t)
+{
+    unsigned shift = t->isa_bit ? 1 : 2;
+    if (!has(c, 1))
+        return false;
+    uint8_t byte = *c->p++;
+    uint64_t mask = ((uint64_t)1 << (7 + shift)) - 1, value = (uint64_t)(byte & 0x7f) << shift;
+    if (byte & 0x80) {
+        if (!has(c, 1))
+            return false;
+        mask = ((uint64_t)1 << (15 + shift)) - 1;
+        value |= (uint64_t)*c->p++ << (7 + shift);
+    }
+    t->value = (p->last[0].value & ~mask) | value;
+    return true;
+}
+
+static bool long_address(const struct etmv4 *p, struct etmv4_cursor *c, unsigned bytes,
+                         struct target *t)
+{
+    if (!has(c, bytes))
+        return false;
+    const uint8_t *b = c->p;
+    uint64_t v = t->isa_bit ? (uint64_t)(b[0] & 0x7f) << 1 | (uint64_t)b[1] << 8
+                            : (uint64_t)(b[0] & 0x7f) << 2 | (uint64_t)(b[1] & 0x7f) << 9;
+    for (unsigned i = 2; i < bytes; i++)
+        v |= (uint64_t)b[i] << 8 * i;
+    t->value = bytes == 4 ? (p->last[0].value & ~(uint64_t)UINT32_MAX) | v : v;
+    c->p += bytes;
+    return true;
+}
+
+/* Headers of one group, from its first: exact matches, short, 32 and 64 bits (digest 5). */
+enum address_form { FORM_EXACT, FORM_SHORT, FORM_32, FORM_64 };
+
+static bool address_bytes(const struct etmv4 *p, struct etmv4_cursor *c, enum address_form form,
+                          unsigned which, struct target *t)
+{
+    t->isa_bit = (uint8_t)which;
+    switch (form) {
+    case FORM_EXACT:
+        t->value = p->last[which].value;
+        t->isa_bit = p->last[which].isa_bit;
+        return true;
+    case FORM_SHORT:
+        return short_address(p, c, t);
+    case FORM_32:
+        return long_address(p, c, 4, t);
+    case FORM_64:
+        return long_address(p, c, 8, t);
+    }
+    return false;
+}
+
+static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
+{
+    if (!has(c, n))
+        return false;
+    *value = 0;
+    for (unsigned i = 0; i < n; i++)
+        *value |= (uint32_t)*c->p++ << 8 * i;
+    return true;
+}
+
+/* Information byte and what it announces. */
+static bool context_bytes(const struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    if (!has(c, 1))
+        return false;
+    k->info = *c->p++;
+    k->flags |= ETMV4_HAS_CONTEXT;
+    if ((k->info & ETMV4_INFO_VMID) && !number_bytes(c, p->config.vmid_bytes, &k->vmid))
+        return false;
+    return !(k->info & ETMV4_INFO_CONTEXT) || number_bytes(c, p->config.context_bytes, &k->context);
+}
+
+static int parse_context(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    k->kind = ETMV4_CONTEXT;
+    c->p++;
+    return !(k->header & 1) || context_bytes(p, c, k) ? 1 : ETMV4_NEED_MORE;
+}
+
+/* 82, 83, 85, 86: an address, and the context behind it. */
+static int parse_address_context(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    struct target t;
+    bool wide = k->header >= 0x85;
+    unsigned isa_bit = wide ? k->header - 0x85u : k->header - 0x82u;
+    c->p++;
+    if (!address_bytes(p, c, wide ? FORM_64 : FORM_32, isa_bit, &t) || !context_bytes(p, c, k))
+        return ETMV4_NEED_MORE;
+    k->kind = ETMV4_ADDRESS;
+    push_address(p, k, t.value, t.isa_bit);
+    return 1;
+}
+
+/* An address group that begins with header `base`: +0..2 exact, +5,6 short, +10,11 and +13,14. */
+static int plain_address(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k,
+                         const uint8_t base[4])
+{
+    struct target t;
+    unsigned form = FORM_64;
+    while (form > FORM_EXACT && k->header < base[form])
+        form--;
+    c->p++;
+    if (!address_bytes(p, c, (enum address_form)form, (unsigned)(k->header - base[form]), &t))
+        return ETMV4_NEED_MORE;
+    push_address(p, k, t.value, t.isa_bit);
+    return 1;
+}
+
+static int parse_address(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    static const uint8_t base[] = {0x90, 0x95, 0x9a, 0x9d};
+    k->kind = ETMV4_ADDRESS;
+    return plain_address(p, c, k, base);
+}
+
+static int parse_source(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    static const uint8_t base[] = {0xb0, 0xb4, 0xb6, 0xb8};
+    if (!p->config.ete)
+        return ETMV4_BAD;
+    k->kind = ETMV4_SOURCE;
+    return plain_address(p, c, k, base);
+}
+
+/* 6.16: address, then count, either of which may be missing. */
+static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    struct target t = {0, 0};
+    uint8_t h = k->header;
+    if (!p->config.q_packets)
+        return ETMV4_BAD;
+    c->p++;
+    bool addressed = h < 0xac;
+    enum address_form form = h < 0xa5 ? FORM_EXACT : h < 0xaa ? FORM_SHORT : FORM_32;
+    unsigned which = h < 0xa5 ? h - 0xa0u : h < 0xaa ? h - 0xa5u : h - 0xaau;
+    if (addressed && !address_bytes(p, c, form, which, &t))
+        return ETMV4_NEED_MORE;
+    int result = h == 0xaf ? 1 : number32(c, 5, &k->commit);
+    if (result != 1)
+        return result;
+    k->kind = ETMV4_Q;
+    k->flags |= (uint8_t)((addressed ? ETMV4_ADDRESSED : 0) | (h == 0xaf ? 0 : ETMV4_COUNTED));
+    if (addressed)
+        push_address(p, k, t.value, t.isa_bit);
+    return 1;
+}
+
+/* ---- exceptions (6.6) ------------------------------------------------------------------------ */
+
+#define ETE_RESET              0x00
+#define ETE_FAILED_TRANSACTION 0x18
+
+static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    c->p++;
+    if (!has(c, 1))
+        return ETMV4_NEED_MORE;
+    uint8_t b1 = *c->p++, b2 = 0;
+    k->kind = ETMV4_EXCEPTION;
+    k->number = b1 >> 1 & 0x1f;
+    k->n = (uint8_t)((b1 >> 5 & 2) | (b1 & 1));
+    bool silent = p->config.ete && !(b1 & 0x80) &&
+                  (k->number == ETE_RESET || k->number == ETE_FAILED_TRANSACTION);
+    if (silent) {
+        if (!has(c, 1))
+            return ETMV4_NEED_MORE;
+        c->p++;
+        k->n = ETMV4_NO_ADDRESS;
+        push_address(p, k, 0, 0);
+        return 1;
+    }
+    if (k->n != ETMV4_RETURN && k->n != ETMV4_TARGET)
+        return ETMV4_BAD;
+    if (b1 & 0x80) {
+        if (!has(c, 1))
+            return ETMV4_NEED_MORE;
+        b2 = *c->p++;
+        k->number |= (uint16_t)((b2 & 0x1f) << 5);
+        k->flags |= b2 & 0x20 ? ETMV4_PENDING : 0;
+    }
+    return 1;
+}
+
+/* ---- times and counts (6.4, 6.8) ------------------------------------------------------------- */
+
+static int parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint64_t value;
+    unsigned bits;
+    c->p++;
+    int result = varint(c, 9, 9, &value, &bits);
+    if (result != 1)
+        return result;
+    if (k->header & 1) {
+        result = number32(c, 3, &k->cycles);
+        if (result != 1)
+            return result;
+        k->cycles &= p->config.cycle_mask;
+        k->flags |= ETMV4_COUNTED;
+    }
+    uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    k->kind = ETMV4_TIMESTAMP;
+    k->value = p->timestamp = (p->timestamp & ~mask) | value;
+    return 1;
+}
+
+static void set_count(const struct etmv4 *p, struct etmv4_packet *k, uint32_t commit,
+                      uint32_t count)
+{
+    k->kind = ETMV4_CYCLES;
+    k->flags |= ETMV4_COUNTED;
+    k->cycles = count + p->threshold;
+    if (!p->config.counts_commit)
+        return;
+    k->commit = commit;
+    k->flags |= ETMV4_COMMITS;
+}
+
+static int parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint32_t commit = 0, count = 0;
+    bool unknown = k->header & 1;
+    c->p++;
+    int result = p->config.counts_commit ? number32(c, 5, &commit) : 1;
+    if (result == 1 && !unknown)
+        result = number32(c, 3, &count);
+    if (result != 1)
+        return result;
+    set_count(p, k, commit, count);
+    if (unknown) {
+        k->flags &= (uint8_t)~ETMV4_COUNTED;
+        k->cycles = 0;
+    }
+    return 1;
+}
+
+static int parse_cycles2(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    c->p++;
+    if (!has(c, 1))
+        return ETMV4_NEED_MORE;
+    uint32_t a = *c->p >> 4, b = *c->p & 0xf, max = p->config.max_speculated;
+    bool from_the_end = k->header & 1;
+    c->p++;
+    if (p->config.counts_commit && from_the_end && max + a < 15)
+        return ETMV4_BAD;
+    set_count(p, k, from_the_end ? max + a - 15 : a + 1, b);
+    return 1;
+}
+
+static int parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    set_count(p, k, (k->header >> 2 & 3u) + 1, k->header & 3);
+    c->p++;
+    return 1;
+}
+
+/* ---- speculation (6.10) ---------------------------------------------------------------------- */
+
+static int parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    (void)p;
+    c->p++;
+    k->kind = k->header == 0x2d ? ETMV4_COMMIT : ETMV4_CANCEL;
+    k->flags |= k->header == 0x2f ? ETMV4_MISPREDICTS : 0;
+    return number32(c, 5, &k->commit);
+}
+
+static int parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    static const struct etmv4_atom_header atoms[4] = {{0, 0}, {1, 1}, {3, 2}, {0, 1}};
+    uint8_t h = k->header;
+    (void)p;
+    c->p++;
+    k->kind = h < 0x34 ? ETMV4_MISPREDICT : ETMV4_CANCEL;
+    k->flags |= ETMV4_MISPREDICTS;
+    k->commit = h < 0x38 ? 1 : (h >> 1 & 3u) + 2;
+    k->value = h < 0x38 ? atoms[h & 3].value : h & 1;
+    k->n = h < 0x38 ? atoms[h & 3].n : h & 1;
+    return 1;
+}
+
+/* ---- conditional tracing (6.11): lengths only; it never changes the flow ----------------------
+ */
+
+static int parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint8_t h = k->header;
+    uint64_t value;
+    unsigned bits, payloads = h >= 0x68 && h <= 0x6b ? 2 : h >= 0x6e ? 1 : 0;
+    bool reserved = h == 0x47 || h == 0x4b || h == 0x4f || (h >= 0x60 && h <= 0x67);
+    if (!p->config.conditional || reserved)
+        return ETMV4_BAD;
+    k->kind = ETMV4_CONDITION;
+    c->p++;
+    if (h == 0x6c)
+        return varint(c, 5, 0, &value, &bits);
+    if (h == 0x6d || (h >= 0x50 && h <= 0x5f)) {
+        if (!has(c, 1))
+            return ETMV4_NEED_MORE;
+        c->p++;
+    }
+    while (payloads-- > 0) {
+        int result = varint(c, 6, 0, &value, &bits);
+        if (result != 1)
+            return result;
+    }
+    return 1;
+}
+
+/* ---- packets of one byte, and instrumentation -------------------------------------------------
+ */
+
+static int one_byte(struct etmv4_cursor *c, struct etmv4_packet *k, enum etmv4_kind kind,
+                    bool legal)
+{
+    if (!legal)
+        return ETMV4_BAD;
+    c->p++;
+    k->kind = (uint8_t)kind;
+    return 1;
+}
+
+static int parse_instrumentation(struct etmv4_cursor *c, struct etmv4_packet *k, bool legal)
+{
+    if (!legal)
+        return ETMV4_BAD;
+    if (!has(c, 10))
+        return ETMV4_NEED_MORE;
+    k->kind = ETMV4_INSTRUMENTATION;
+    k->number = c->p[1] & 3;
+    for (unsigned i = 0; i < 8; i++)
+        k->value |= (uint64_t)c->p[2 + i] << 8 * i;
+    c->p += 10;
+    return 1;
+}
+
+static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    bool ete = p->config.ete;
+    switch (k->header) {
+    case 0x01:
+        return parse_trace_info(p, c, k);
+    case 0x02:
+    case 0x03:
+        return parse_timestamp(p, c, k);
+    case 0x04:
+        return one_byte(c, k, ETMV4_TRACE_ON, true);
+    case 0x05:
+        return one_byte(c, k, ETMV4_FUNC_RETURN, p->config.m_profile);
+    case 0x06:
+        return parse_exception(p, c, k);
+    case 0x07:
+        return one_byte(c, k, ETMV4_EXC_RETURN, !ete);
+    case 0x08: /* digest 18: only one source knows it; either reading looks for an A-sync */
+        return one_byte(c, k, ETMV4_RESYNC, !ete);
+    case 0x09:
+        return parse_instrumentation(c, k, ete);
+    case 0x0a:
+    case 0x0b:
+        k->number = k->header == 0x0a;
+        return one_byte(c, k, ETMV4_TRANSACTION, ete);
+    case 0x0c:
+    case 0x0d:
+        return parse_cycles2(p, c, k);
+    case 0x0e:
+    case 0x0f:
+        return parse_cycles1(p, c, k);
+    default:
+        return parse_cycles3(p, c, k);
+    }
+}
+
+static int parse_middle(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint8_t h = k->header;
+    if (h <= 0x2c)
+        return one_byte(c, k, ETMV4_DATA_SYNC, p->config.data_trace && !p->config.ete);
+    if (h <= 0x2f)
+        return parse_commit(p, c, k);
+    if (h <= 0x3f)
+        return parse_mispredict(p, c, k);
+    if (h <= 0x6f)
+        return parse_condition(p, c, k);
+    if (h == 0x70)
+        return one_byte(c, k, ETMV4_IGNORE, p->config.ete || p->config.version_minor >= 3);
+    k->number = h & 0xf;
+    return one_byte(c, k, ETMV4_EVENT, true);
+}
+
+static int parse_high(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint8_t h = k->header;
+    if (h <= 0x81)
+        return parse_context(p, c, k);
+    if (h <= 0x86 && h != 0x84)
+        return parse_address_context(p, c, k);
+    if (h == 0x88)
+        return one_byte(c, k, ETMV4_MARKER, p->config.ete || p->config.version_minor >= 6);
+    if (h <= 0x9e && h >= 0x90 && h != 0x93 && h != 0x94 && (h < 0x97 || h > 0x99) && h != 0x9c)
+        return parse_address(p, c, k);
+    if (h >= 0xa0 && h <= 0xaf && h != 0xa3 && h != 0xa4 && (h < 0xa7 || h > 0xa9) && h != 0xad &&
+        h != 0xae)
+        return parse_q(p, c, k);
+    if (h >= 0xb0 && h <= 0xb9 && h != 0xb3)
+        return parse_source(p, c, k);
+    return ETMV4_BAD;
+}
+
+int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+{
+    uint8_t h = k->header;
+    if (h >= 0xc0) {
+        k->kind = ETMV4_ATOM;
+        k->value = etmv4_atom_headers[h].value;
+        k->n = etmv4_atom_headers[h].n;
+        c->p++;
+        return 1;
+    }
+    if (h < 0x20)
+        return parse_low(p, c, k);
+    return h < 0x80 ? parse_middle(p, c, k) : parse_high(p, c, k);
+}
+
+/* ---- atoms (6.15) ---------------------------------------------------------------------------- */
+
+#define E_RUN(h)                                                                                   \
+    {                                                                                              \
+        (1u << (((h)&0x1f) + 4)) - 1, ((h)&0x1f) + 4                                               \
+    }
+#define N_RUN(h)                                                                                   \
+    {                                                                                              \
+        (1u << (((h)&0x1f) + 3)) - 1, ((h)&0x1f) + 4                                               \
+    }
+#define FOUR(f, h) f(h), f((h) + 1), f((h) + 2), f((h) + 3)
+#define RUNS(f, h)                                                                                 \
+    FOUR(f, h), FOUR(f, (h) + 4), FOUR(f, (h) + 8), FOUR(f, (h) + 12), FOUR(f, (h) + 16),          \
+        f((h) + 20)
+
+const struct etmv4_atom_header etmv4_atom_headers[256] = {
+    [0xc0] = RUNS(E_RUN, 0xc0),
+    [0xd5] = {0x00, 5},
+    {0x0a, 5},
+    {0x15, 5}, /* NNNNN NENEN ENENE */
+    [0xd8] = {0, 2},
+    {1, 2},
+    {2, 2},
+    {3, 2}, /* NN EN NE EE */
+    [0xdc] = {0xe, 4},
+    {0x0, 4},
+    {0xa, 4},
+    {0x5, 4}, /* NEEE NNNN NENE ENEN */
+    [0xe0] = RUNS(N_RUN, 0xe0),
+    [0xf5] = {0x1e, 5}, /* NEEEE */
+    [0xf6] = {0, 1},
+    {1, 1},
+    [0xf8] = {0, 3},
+    {1, 3},
+    {2, 3},
+    {3, 3},
+    {4, 3},
+    {5, 3},
+    {6, 3},
+    {7, 3},
+};
