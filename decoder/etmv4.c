@@ -8,10 +8,6 @@
 #define ASYNC_ZEROS 11
 #define ASYNC_END   0x80
 
-#define HDR_TRACE_INFO  0x01
-#define HDR_EVENT_FIRST 0x71
-#define HDR_EVENT_LAST  0x7f
-
 #define EXT_DISCARD      0x03
 #define EXT_OVERFLOW     0x05
 #define EXT_FUTURE_FLUSH 0x07
@@ -25,7 +21,7 @@ void etmv4_init(struct etmv4 *p, const struct etmv4_config *config)
 
 static void lose_sync(struct etmv4 *p, uint64_t from)
 {
-    p->synced = p->informed = p->in_zeros = false;
+    p->synced = p->in_zeros = false;
     p->lost = true;
     p->zeros = 0;
     p->hunt_start = from;
@@ -66,7 +62,6 @@ static size_t emit_async(struct etmv4 *p, struct etmv4_packet *out)
         n = emit_bytes(out, ETMV4_UNSYNCED, p->hunt_start, start - p->hunt_start);
     emit_bytes(out + n, ETMV4_ASYNC, start, p->zeros + 1);
     p->synced = true;
-    p->informed = false; /* a Trace Info must follow */
     p->in_zeros = false;
     p->zeros = 0;
     return n + 1;
@@ -90,7 +85,7 @@ static void emit_extension(struct etmv4 *p, uint8_t code, struct etmv4_packet *k
     p->zeros = 0;
     clear_packet(k, start);
     k->size = 2;
-    if (!p->informed || (code != EXT_DISCARD && code != EXT_OVERFLOW && !flush)) {
+    if (code != EXT_DISCARD && code != EXT_OVERFLOW && !flush) {
         emit_bad(k, start, 0, false);
         lose_sync(p, start + 1);
         return;
@@ -150,18 +145,13 @@ static void lose_at(struct etmv4 *p, struct etmv4_packet *k, uint8_t header, boo
     p->offset = offset + 1;
 }
 
-/* Between A-sync and Trace Info nothing else is allowed but events (digest 4). */
-static bool allowed(const struct etmv4 *p, uint8_t header)
-{
-    return p->informed || header == HDR_TRACE_INFO ||
-           (header >= HDR_EVENT_FIRST && header <= HDR_EVENT_LAST);
-}
-
+/*
+ * Digest 4 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was seen to put
+ * an atom there: so all packets are taken, and the flow is told which Trace Info is the first.
+ */
 static int parse_at(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     k->header = *c->p;
-    if (!allowed(p, k->header))
-        return ETMV4_BAD;
     const uint8_t *start = c->p;
     int result = etmv4_parse_packet(p, c, k);
     if (result != 1)
@@ -170,7 +160,6 @@ static int parse_at(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet
     if (k->kind == ETMV4_TRACE_INFO) {
         k->flags |= p->lost ? ETMV4_STARTING : 0;
         p->lost = false;
-        p->informed = true;
     }
     return 1;
 }

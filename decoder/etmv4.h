@@ -139,7 +139,6 @@ struct etmv4 {
     uint32_t threshold;           /* added to cycle counts */
     struct etmv4_address last[3]; /* address registers, newest first (digest 6.14) */
     bool synced;                  /* an A-sync was seen */
-    bool informed;                /* and a Trace Info: all packets are legal */
     bool lost;                    /* synchronisation was lost since the latest Trace Info */
     bool in_zeros;                /* inside an A-sync (or what may become one) */
     uint8_t carry_len;

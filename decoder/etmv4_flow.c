@@ -25,6 +25,7 @@ static void forget(struct etmv4_flow *f)
 {
     f->wait = ETMV4_WAIT_NONE;
     f->pending_pop = f->push_blocked = f->jumps = false;
+    f->has_early = false;
     f->went = NULL;
     f->rs_count = 0;
     f->core.cur.known = f->core.cur.halted = false;
@@ -85,6 +86,8 @@ static enum bt_security security_of(uint8_t info)
     return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
 }
 
+static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
 static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     if (!(k->flags & ETMV4_HAS_CONTEXT))
@@ -99,11 +102,17 @@ static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         flow_set_vmid(&f->core, out, k->offset, (uint8_t)k->vmid);
     if (k->info & ETMV4_INFO_CONTEXT)
         flow_set_context(&f->core, out, k->offset, k->context);
-    if (wide == f->aarch64)
-        return;
+    f->informed = true;
+    if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
+        flow_go_to(&f->core, f->core.cur.address,
+                   wide         ? BT_ISA_A64
+                   : f->isa_bit ? BT_ISA_T32
+                                : BT_ISA_A32);
     f->aarch64 = wide;
-    if (f->core.cur.known) /* the address came first */
-        flow_go_to(&f->core, f->core.cur.address, isa_of(f, f->isa_bit));
+    if (!f->has_early)
+        return;
+    f->has_early = false;
+    address(f, &f->early, out);
 }
 
 static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
@@ -142,7 +151,14 @@ static void go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8
 
 static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
+    if (k->flags & ETMV4_HAS_CONTEXT)
+        f->has_early = false;
     context(f, k, out);
+    if (!f->informed && !f->config.m_profile) {
+        f->early = *k;
+        f->has_early = true;
+        return;
+    }
     uint8_t isa = isa_of(f, k->isa_bit);
     f->isa_bit = k->isa_bit;
     switch (f->wait) {
@@ -167,17 +183,14 @@ static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
 
 static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
-    if (f->synced && !(k->flags & ETMV4_STARTING)) {
-        f->push_blocked = true;
-        return;
-    }
     if (f->synced) /* the parser lost what the flow did not hear of */
         lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
     forget(f);
     etmv4_queue_reset(&f->queue, k->commit);
-    f->aarch64 = false;
+    f->aarch64 = f->informed = false;
     f->marked = false;
     f->announce = true;
+    f->on_cause = BT_GAP_NONE;
     f->synced = f->started = true;
 }
 
@@ -261,6 +274,9 @@ static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         break;
     case ETMV4_FUNC_RETURN:
         f->pending_pop = false;
+        break;
+    case ETMV4_TRACE_INFO: /* a periodic one */
+        f->push_blocked = true;
         break;
     case ETMV4_TRACE_ON:
         trace_on(f, out);
@@ -369,6 +385,8 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 {
     switch (k->kind) {
     case ETMV4_TRACE_INFO:
+        if (f->synced && !(k->flags & ETMV4_STARTING))
+            return false;
         trace_info(f, k, out);
         return true;
     case ETMV4_DISCARD: /* what was speculative when the unit was stopped */

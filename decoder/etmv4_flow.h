@@ -34,6 +34,7 @@ struct etmv4_flow {
     uint64_t last_p0;          /* address of the last P0 instruction put out */
     struct bt_event exception; /* while `wait` says so */
     struct etmv4_packet q;
+    struct etmv4_packet early; /* an address without context: it waits for that */
     struct code_run *went;     /* an indirect branch that waits for its address; as `from` above */
     uint8_t wait;              /* enum etmv4_wait */
     uint8_t exception_address; /* enum etmv4_exception_address */
@@ -44,6 +45,8 @@ struct etmv4_flow {
     bool synced;     /* a Trace Info was seen since the last loss */
     bool started;    /* a Trace Info was seen at all */
     bool aarch64;
+    bool informed; /* context is known: addresses can be followed (digest 4) */
+    bool has_early;
     bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
     bool push_blocked; /* from a periodic Trace Info to the next address (digest 4) */
     bool jumps;        /* the next address need not agree with the code (digest 12) */

@@ -118,6 +118,7 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
             flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
             f->went = NULL;
         }
+        etmv4_flow_no_vector(f, out);
         f->atoms_dropped++;
     }
 }

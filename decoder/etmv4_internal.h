@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the ETMv4 parser: etmv4.c finds packets, etmv4_packets.c takes them apart. */
+/* Private to the ETMv4 parser: etmv4.c finds packets, etmv4_packets.c and
+ * etmv4_counts.c take them apart. */
 #ifndef DECODER_ETMV4_INTERNAL_H
 #define DECODER_ETMV4_INTERNAL_H
 
@@ -28,5 +29,53 @@ struct etmv4_atom_header {
     uint8_t n;
 };
 extern const struct etmv4_atom_header etmv4_atom_headers[256];
+
+static inline bool etmv4_has(const struct etmv4_cursor *c, size_t n)
+{
+    return (size_t)(c->end - c->p) >= n;
+}
+
+/*
+ * Seven bits a byte, the least significant first, at most `max` bytes; the last of `full` bytes
+ * has eight bits and always ends it (0: none). 1, or what etmv4_parse_packet() returns.
+ */
+static inline int etmv4_varint(struct etmv4_cursor *c, unsigned max, unsigned full, uint64_t *value,
+                               unsigned *bits)
+{
+    *value = 0;
+    for (unsigned i = 0; i < max; i++) {
+        if (!etmv4_has(c, 1))
+            return ETMV4_NEED_MORE;
+        uint8_t byte = *c->p++;
+        if (i + 1 == full) {
+            *value |= (uint64_t)byte << 7 * i;
+            *bits = 64;
+            return 1;
+        }
+        *value |= (uint64_t)(byte & 0x7f) << 7 * i;
+        *bits = 7 * (i + 1);
+        if (!(byte & 0x80))
+            return 1;
+    }
+    return ETMV4_BAD;
+}
+
+static inline int etmv4_number32(struct etmv4_cursor *c, unsigned max, uint32_t *number)
+{
+    uint64_t value;
+    unsigned bits;
+    int result = etmv4_varint(c, max, 0, &value, &bits);
+    *number = (uint32_t)value;
+    return result;
+}
+
+/* Packets of etmv4_counts.c, at their headers. */
+int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_cycles2(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
+int etmv4_parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
 
 #endif

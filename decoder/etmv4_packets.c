@@ -4,45 +4,6 @@
 
 #include <string.h>
 
-static inline bool has(const struct etmv4_cursor *c, size_t n)
-{
-    return (size_t)(c->end - c->p) >= n;
-}
-
-/*
- * Seven bits a byte, the least significant first, at most `max` bytes; the last of `full` bytes
- * has eight bits and always ends it (0: none). 1, or what etmv4_parse_packet() returns.
- */
-static int varint(struct etmv4_cursor *c, unsigned max, unsigned full, uint64_t *value,
-                  unsigned *bits)
-{
-    *value = 0;
-    for (unsigned i = 0; i < max; i++) {
-        if (!has(c, 1))
-            return ETMV4_NEED_MORE;
-        uint8_t byte = *c->p++;
-        if (i + 1 == full) {
-            *value |= (uint64_t)byte << 7 * i;
-            *bits = 64;
-            return 1;
-        }
-        *value |= (uint64_t)(byte & 0x7f) << 7 * i;
-        *bits = 7 * (i + 1);
-        if (!(byte & 0x80))
-            return 1;
-    }
-    return ETMV4_BAD;
-}
-
-static int number32(struct etmv4_cursor *c, unsigned max, uint32_t *number)
-{
-    uint64_t value;
-    unsigned bits;
-    int result = varint(c, max, 0, &value, &bits);
-    *number = (uint32_t)value;
-    return result;
-}
-
 /* ---- Trace Info (6.1) ------------------------------------------------------------------------ */
 
 #define PLCTL_INFO 0x01u
@@ -56,18 +17,18 @@ static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv
     static const uint8_t sections[] = {PLCTL_INFO, PLCTL_KEY, PLCTL_SPEC, PLCTL_CYCT, PLCTL_WNDW};
     uint32_t values[sizeof sections] = {0};
     c->p++;
-    if (!has(c, 1))
+    if (!etmv4_has(c, 1))
         return ETMV4_NEED_MORE;
     uint8_t control = *c->p++;
     for (unsigned i = 0, more = control & 0x80; more; i++) {
-        if (!has(c, 1))
+        if (!etmv4_has(c, 1))
             return ETMV4_NEED_MORE;
         more = *c->p++ & 0x80;
         if (more && i == 2)
             return ETMV4_BAD;
     }
     for (unsigned i = 0; i < sizeof sections; i++) {
-        int result = control & sections[i] ? number32(c, 5, &values[i]) : 1;
+        int result = control & sections[i] ? etmv4_number32(c, 5, &values[i]) : 1;
         if (result != 1)
             return result;
     }
@@ -101,12 +62,12 @@ struct target {
 static bool short_address(const struct etmv4 *p, struct etmv4_cursor *c, struct target *t)
 {
     unsigned shift = t->isa_bit ? 1 : 2;
-    if (!has(c, 1))
+    if (!etmv4_has(c, 1))
         return false;
     uint8_t byte = *c->p++;
     uint64_t mask = ((uint64_t)1 << (7 + shift)) - 1, value = (uint64_t)(byte & 0x7f) << shift;
     if (byte & 0x80) {
-        if (!has(c, 1))
+        if (!etmv4_has(c, 1))
             return false;
         mask = ((uint64_t)1 << (15 + shift)) - 1;
         value |= (uint64_t)*c->p++ << (7 + shift);
@@ -118,7 +79,7 @@ static bool short_address(const struct etmv4 *p, struct etmv4_cursor *c, struct 
 static bool long_address(const struct etmv4 *p, struct etmv4_cursor *c, unsigned bytes,
                          struct target *t)
 {
-    if (!has(c, bytes))
+    if (!etmv4_has(c, bytes))
         return false;
     const uint8_t *b = c->p;
     uint64_t v = t->isa_bit ? (uint64_t)(b[0] & 0x7f) << 1 | (uint64_t)b[1] << 8
@@ -154,7 +115,7 @@ static bool address_bytes(const struct etmv4 *p, struct etmv4_cursor *c, enum ad
 
 static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
 {
-    if (!has(c, n))
+    if (!etmv4_has(c, n))
         return false;
     *value = 0;
     for (unsigned i = 0; i < n; i++)
@@ -165,7 +126,7 @@ static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
 /* Information byte and what it announces. */
 static bool context_bytes(const struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
-    if (!has(c, 1))
+    if (!etmv4_has(c, 1))
         return false;
     k->info = *c->p++;
     k->flags |= ETMV4_HAS_CONTEXT;
@@ -239,7 +200,7 @@ static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet 
     unsigned which = h < 0xa5 ? h - 0xa0u : h < 0xaa ? h - 0xa5u : h - 0xaau;
     if (addressed && !address_bytes(p, c, form, which, &t))
         return ETMV4_NEED_MORE;
-    int result = h == 0xaf ? 1 : number32(c, 5, &k->commit);
+    int result = h == 0xaf ? 1 : etmv4_number32(c, 5, &k->commit);
     if (result != 1)
         return result;
     k->kind = ETMV4_Q;
@@ -257,7 +218,7 @@ static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet 
 static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     c->p++;
-    if (!has(c, 1))
+    if (!etmv4_has(c, 1))
         return ETMV4_NEED_MORE;
     uint8_t b1 = *c->p++, b2 = 0;
     k->kind = ETMV4_EXCEPTION;
@@ -266,7 +227,7 @@ static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     bool silent = p->config.ete && !(b1 & 0x80) &&
                   (k->number == ETE_RESET || k->number == ETE_FAILED_TRANSACTION);
     if (silent) {
-        if (!has(c, 1))
+        if (!etmv4_has(c, 1))
             return ETMV4_NEED_MORE;
         c->p++;
         k->n = ETMV4_NO_ADDRESS;
@@ -276,138 +237,11 @@ static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     if (k->n != ETMV4_RETURN && k->n != ETMV4_TARGET)
         return ETMV4_BAD;
     if (b1 & 0x80) {
-        if (!has(c, 1))
+        if (!etmv4_has(c, 1))
             return ETMV4_NEED_MORE;
         b2 = *c->p++;
         k->number |= (uint16_t)((b2 & 0x1f) << 5);
         k->flags |= b2 & 0x20 ? ETMV4_PENDING : 0;
-    }
-    return 1;
-}
-
-/* ---- times and counts (6.4, 6.8) ------------------------------------------------------------- */
-
-static int parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    uint64_t value;
-    unsigned bits;
-    c->p++;
-    int result = varint(c, 9, 9, &value, &bits);
-    if (result != 1)
-        return result;
-    if (k->header & 1) {
-        result = number32(c, 3, &k->cycles);
-        if (result != 1)
-            return result;
-        k->cycles &= p->config.cycle_mask;
-        k->flags |= ETMV4_COUNTED;
-    }
-    uint64_t mask = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-    k->kind = ETMV4_TIMESTAMP;
-    k->value = p->timestamp = (p->timestamp & ~mask) | value;
-    return 1;
-}
-
-static void set_count(const struct etmv4 *p, struct etmv4_packet *k, uint32_t commit,
-                      uint32_t count)
-{
-    k->kind = ETMV4_CYCLES;
-    k->flags |= ETMV4_COUNTED;
-    k->cycles = count + p->threshold;
-    if (!p->config.counts_commit)
-        return;
-    k->commit = commit;
-    k->flags |= ETMV4_COMMITS;
-}
-
-static int parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    uint32_t commit = 0, count = 0;
-    bool unknown = k->header & 1;
-    c->p++;
-    int result = p->config.counts_commit ? number32(c, 5, &commit) : 1;
-    if (result == 1 && !unknown)
-        result = number32(c, 3, &count);
-    if (result != 1)
-        return result;
-    set_count(p, k, commit, count);
-    if (unknown) {
-        k->flags &= (uint8_t)~ETMV4_COUNTED;
-        k->cycles = 0;
-    }
-    return 1;
-}
-
-static int parse_cycles2(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    c->p++;
-    if (!has(c, 1))
-        return ETMV4_NEED_MORE;
-    uint32_t a = *c->p >> 4, b = *c->p & 0xf, max = p->config.max_speculated;
-    bool from_the_end = k->header & 1;
-    c->p++;
-    if (p->config.counts_commit && from_the_end && max + a < 15)
-        return ETMV4_BAD;
-    set_count(p, k, from_the_end ? max + a - 15 : a + 1, b);
-    return 1;
-}
-
-static int parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    set_count(p, k, (k->header >> 2 & 3u) + 1, k->header & 3);
-    c->p++;
-    return 1;
-}
-
-/* ---- speculation (6.10) ---------------------------------------------------------------------- */
-
-static int parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    (void)p;
-    c->p++;
-    k->kind = k->header == 0x2d ? ETMV4_COMMIT : ETMV4_CANCEL;
-    k->flags |= k->header == 0x2f ? ETMV4_MISPREDICTS : 0;
-    return number32(c, 5, &k->commit);
-}
-
-static int parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    static const struct etmv4_atom_header atoms[4] = {{0, 0}, {1, 1}, {3, 2}, {0, 1}};
-    uint8_t h = k->header;
-    (void)p;
-    c->p++;
-    k->kind = h < 0x34 ? ETMV4_MISPREDICT : ETMV4_CANCEL;
-    k->flags |= ETMV4_MISPREDICTS;
-    k->commit = h < 0x38 ? 1 : (h >> 1 & 3u) + 2;
-    k->value = h < 0x38 ? atoms[h & 3].value : h & 1;
-    k->n = h < 0x38 ? atoms[h & 3].n : h & 1;
-    return 1;
-}
-
-/* ---- conditional tracing (6.11): lengths only; it never changes the flow ----------------------
- */
-
-static int parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
-{
-    uint8_t h = k->header;
-    uint64_t value;
-    unsigned bits, payloads = h >= 0x68 && h <= 0x6b ? 2 : h >= 0x6e ? 1 : 0;
-    bool reserved = h == 0x47 || h == 0x4b || h == 0x4f || (h >= 0x60 && h <= 0x67);
-    if (!p->config.conditional || reserved)
-        return ETMV4_BAD;
-    k->kind = ETMV4_CONDITION;
-    c->p++;
-    if (h == 0x6c)
-        return varint(c, 5, 0, &value, &bits);
-    if (h == 0x6d || (h >= 0x50 && h <= 0x5f)) {
-        if (!has(c, 1))
-            return ETMV4_NEED_MORE;
-        c->p++;
-    }
-    while (payloads-- > 0) {
-        int result = varint(c, 6, 0, &value, &bits);
-        if (result != 1)
-            return result;
     }
     return 1;
 }
@@ -429,7 +263,7 @@ static int parse_instrumentation(struct etmv4_cursor *c, struct etmv4_packet *k,
 {
     if (!legal)
         return ETMV4_BAD;
-    if (!has(c, 10))
+    if (!etmv4_has(c, 10))
         return ETMV4_NEED_MORE;
     k->kind = ETMV4_INSTRUMENTATION;
     k->number = c->p[1] & 3;
@@ -447,7 +281,7 @@ static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packe
         return parse_trace_info(p, c, k);
     case 0x02:
     case 0x03:
-        return parse_timestamp(p, c, k);
+        return etmv4_parse_timestamp(p, c, k);
     case 0x04:
         return one_byte(c, k, ETMV4_TRACE_ON, true);
     case 0x05:
@@ -466,12 +300,12 @@ static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packe
         return one_byte(c, k, ETMV4_TRANSACTION, ete);
     case 0x0c:
     case 0x0d:
-        return parse_cycles2(p, c, k);
+        return etmv4_parse_cycles2(p, c, k);
     case 0x0e:
     case 0x0f:
-        return parse_cycles1(p, c, k);
+        return etmv4_parse_cycles1(p, c, k);
     default:
-        return parse_cycles3(p, c, k);
+        return etmv4_parse_cycles3(p, c, k);
     }
 }
 
@@ -481,11 +315,11 @@ static int parse_middle(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     if (h <= 0x2c)
         return one_byte(c, k, ETMV4_DATA_SYNC, p->config.data_trace && !p->config.ete);
     if (h <= 0x2f)
-        return parse_commit(p, c, k);
+        return etmv4_parse_commit(p, c, k);
     if (h <= 0x3f)
-        return parse_mispredict(p, c, k);
+        return etmv4_parse_mispredict(p, c, k);
     if (h <= 0x6f)
-        return parse_condition(p, c, k);
+        return etmv4_parse_condition(p, c, k);
     if (h == 0x70)
         return one_byte(c, k, ETMV4_IGNORE, p->config.ete || p->config.version_minor >= 3);
     k->number = h & 0xf;

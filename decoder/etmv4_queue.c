@@ -9,11 +9,6 @@ void etmv4_queue_reset(struct etmv4_queue *q, uint32_t unseen)
     q->depth = q->unseen = unseen;
 }
 
-size_t etmv4_queue_size(const struct etmv4_queue *q)
-{
-    return offsetof(struct etmv4_queue, items) + q->count * sizeof q->items[0];
-}
-
 /* P0 elements of one packet (digest 6); `*open`: an exception waits for its address. */
 static unsigned elements(const struct etmv4_config *config, const struct etmv4_packet *k,
                          bool *open)
@@ -43,9 +38,9 @@ static unsigned elements(const struct etmv4_config *config, const struct etmv4_p
 }
 
 /* Room at the newest end: the items move to the begin when they have come to the end. */
-static bool make_room(struct etmv4_queue *q)
+static bool make_room(struct etmv4_queue *q, uint16_t items)
 {
-    if (q->count < ETMV4_QUEUE)
+    if (q->count < items)
         return true;
     if (q->first == 0)
         return false;
@@ -58,7 +53,7 @@ static bool make_room(struct etmv4_queue *q)
 bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
                      const struct etmv4_packet *k)
 {
-    if (!make_room(q))
+    if (!make_room(q, etmv4_queue_items(config->max_speculated)))
         return false;
     unsigned n = elements(config, k, &q->open);
     struct etmv4_packet *item = &q->items[q->count++];

@@ -11,7 +11,7 @@
 
 #define ETMV4_QUEUE (2 * ETMV4_SPECULATED_MAX + 64)
 
-/* Plain data. What is behind `items[count - 1]` is void: a copy may be cut there. */
+/* Plain data. A copy may be cut to etmv4_queue_size(). */
 struct etmv4_queue {
     uint32_t depth;   /* P0 elements in the queue, those of `unseen` included */
     uint32_t unseen;  /* the oldest of them: traced before synchronisation, not in `items` */
@@ -47,7 +47,16 @@ bool etmv4_queue_next(struct etmv4_queue *q, struct etmv4_packet *k);
 /* At the end: next item that holds whether or not its elements were committed. False: none. */
 bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k);
 
-/* Bytes of the state that count. */
-size_t etmv4_queue_size(const struct etmv4_queue *q);
+/* Items that a unit's speculation can need (digest 7), and the bytes of a queue with so many. */
+static inline uint16_t etmv4_queue_items(uint16_t max_speculated)
+{
+    return (uint16_t)(max_speculated ? 2 * max_speculated + 64 : 0);
+}
+
+static inline size_t etmv4_queue_size(uint16_t max_speculated)
+{
+    return offsetof(struct etmv4_queue, items) +
+           etmv4_queue_items(max_speculated) * sizeof(struct etmv4_packet);
+}
 
 #endif

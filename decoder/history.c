@@ -229,7 +229,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_code_options(stream, &options);
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
-    h->state_size = stream_state_size(stream->protocol);
+    h->state_size = stream_state_size(stream);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,

@@ -86,9 +86,10 @@ static bool passive(const struct build *b, const struct bt_event *e)
 {
     if (e->kind == BT_EVENT_EXCEPTION_RET)
         return b->w->a_banks; /* the instruction says it */
-    return e->kind == BT_EVENT_DATA || e->kind == BT_EVENT_CYCLES ||
-           e->kind == BT_EVENT_TIMESTAMP || e->kind == BT_EVENT_TRIGGER ||
-           e->kind == BT_EVENT_WARNING || e->kind == BT_EVENT_CONTEXT;
+    return e->kind == BT_EVENT_DATA || e->kind == BT_EVENT_CYCLES || e->kind == BT_EVENT_COUNT ||
+           e->kind == BT_EVENT_SOFTWARE || e->kind == BT_EVENT_TIMESTAMP ||
+           e->kind == BT_EVENT_TRIGGER || e->kind == BT_EVENT_WARNING ||
+           e->kind == BT_EVENT_CONTEXT;
 }
 
 /* The first event that stands right behind the instruction and is not passive. */

@@ -17,6 +17,7 @@ struct batch {
         struct etmv3_packet etmv3[BATCH];
         struct etmv2_packet etmv2[BATCH];
         struct etmv1_packet etmv1[BATCH];
+        struct etmv4_packet etmv4[BATCH];
     } u;
 };
 
@@ -36,6 +37,10 @@ void stream_code_options(const struct stream_config *config, struct code_options
     case STREAM_ETMV1: /* no Thumb-2: a BL is two instructions */
     case STREAM_ETMV2:
         options->t32_split = true;
+        break;
+    case STREAM_ETMV4:
+        options->wait_waypoints = config->etmv4.wait_waypoints;
+        options->start_waypoints = config->etmv4.transactions_p0;
         break;
     }
 }
@@ -61,6 +66,10 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
         etmv1_init(&s->u.etmv1.parser, &config->etmv1);
         etmv1_flow_init(&s->u.etmv1.flow, &config->etmv1, code, config->core, config->generation);
         break;
+    case STREAM_ETMV4:
+        etmv4_init(&s->u.etmv4.parser, &config->etmv4);
+        etmv4_flow_init(&s->u.etmv4.flow, &config->etmv4, code, config->core, config->generation);
+        break;
     }
 }
 
@@ -75,6 +84,8 @@ static struct flow_core *core_of(struct stream *s)
         return &s->u.etmv2.flow.trail.core;
     case STREAM_ETMV1:
         return &s->u.etmv1.flow.trail.core;
+    case STREAM_ETMV4:
+        return &s->u.etmv4.flow.core;
     }
     return NULL;
 }
@@ -93,6 +104,8 @@ static bool synced(const struct stream *s)
         return s->u.etmv3.parser.synced;
     case STREAM_ETMV2:
         return s->u.etmv2.parser.synced;
+    case STREAM_ETMV4:
+        return s->u.etmv4.parser.synced;
     case STREAM_ETMV1: /* the parser throws nothing away */
         return true;
     }
@@ -109,6 +122,8 @@ static uint64_t lost_at(const struct stream *s)
         return s->u.etmv3.parser.hunt_start;
     case STREAM_ETMV2:
         return s->u.etmv2.parser.hunt_start;
+    case STREAM_ETMV4:
+        return s->u.etmv4.parser.hunt_start;
     case STREAM_ETMV1:
         return 0;
     }
@@ -140,6 +155,8 @@ static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t ma
         return etmv2_parse(&s->u.etmv2.parser, data, len, b->u.etmv2, max, &b->count);
     case STREAM_ETMV1:
         return etmv1_parse(&s->u.etmv1.parser, data, len, b->u.etmv1, max, &b->count);
+    case STREAM_ETMV4:
+        return etmv4_parse(&s->u.etmv4.parser, data, len, b->u.etmv4, max, &b->count);
     }
     return len;
 }
@@ -160,6 +177,9 @@ static void parse_end(struct stream *s, struct batch *b)
     case STREAM_ETMV1:
         b->count = etmv1_finish(&s->u.etmv1.parser, b->u.etmv1);
         break;
+    case STREAM_ETMV4:
+        b->count = etmv4_finish(&s->u.etmv4.parser, b->u.etmv4);
+        break;
     }
 }
 
@@ -176,6 +196,8 @@ static size_t run(struct stream *s, const struct batch *b, size_t from, size_t c
         return etmv2_flow_run(&s->u.etmv2.flow, b->u.etmv2 + from, count, out);
     case STREAM_ETMV1:
         return etmv1_flow_run(&s->u.etmv1.flow, b->u.etmv1 + from, count, out);
+    case STREAM_ETMV4:
+        return etmv4_flow_run(&s->u.etmv4.flow, b->u.etmv4 + from, count, out);
     }
     return count;
 }
@@ -218,6 +240,15 @@ static void view_packet(const struct stream *s, const struct batch *b, size_t i,
         view->packet = k;
         break;
     }
+    case STREAM_ETMV4: {
+        const struct etmv4_packet *k = &b->u.etmv4[i];
+        view->offset = k->offset;
+        view->size = k->size == 0xffff ? k->value : k->size;
+        view->zeros = k->kind == ETMV4_ASYNC;
+        view->skipped = k->kind == ETMV4_UNSYNCED;
+        view->packet = k;
+        break;
+    }
     }
 }
 
@@ -240,6 +271,10 @@ static void gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes, struc
         etmv1_discontinuity(&s->u.etmv1.parser);
         etmv1_flow_gap(&s->u.etmv1.flow, stream_offset(s), cause, bytes, out);
         break;
+    case STREAM_ETMV4:
+        etmv4_discontinuity(&s->u.etmv4.parser);
+        etmv4_flow_gap(&s->u.etmv4.flow, stream_offset(s), cause, bytes, out);
+        break;
     }
 }
 
@@ -254,6 +289,8 @@ uint64_t stream_offset(const struct stream *s)
         return s->u.etmv2.parser.in.offset;
     case STREAM_ETMV1:
         return s->u.etmv1.parser.in.offset;
+    case STREAM_ETMV4:
+        return s->u.etmv4.parser.offset + s->u.etmv4.parser.carry_len;
     }
     return 0;
 }
@@ -269,6 +306,8 @@ uint64_t stream_atoms_dropped(const struct stream *s)
         return s->u.etmv2.flow.dropped;
     case STREAM_ETMV1:
         return s->u.etmv1.flow.dropped;
+    case STREAM_ETMV4:
+        return s->u.etmv4.flow.atoms_dropped;
     }
     return 0;
 }
@@ -284,6 +323,8 @@ bool stream_started(const struct stream *s)
         return s->u.etmv2.flow.started;
     case STREAM_ETMV1:
         return s->u.etmv1.flow.started;
+    case STREAM_ETMV4:
+        return s->u.etmv4.flow.started;
     }
     return false;
 }
@@ -299,6 +340,9 @@ static void put_out(struct stream *s, struct flow_out *out)
         break;
     case STREAM_ETMV3:
         etmv3_flow_finish(&s->u.etmv3.flow, out);
+        break;
+    case STREAM_ETMV4:
+        etmv4_flow_finish(&s->u.etmv4.flow, out);
         break;
     }
 }
@@ -322,10 +366,10 @@ void stream_unlink(struct stream *s)
     core->view_stale = true;
 }
 
-size_t stream_state_size(enum stream_protocol protocol)
+size_t stream_state_size(const struct stream_config *config)
 {
     size_t head = offsetof(struct stream, u);
-    switch (protocol) {
+    switch (config->protocol) {
     case STREAM_PTM:
         return head + offsetof(struct stream_ptm, flow) + offsetof(struct ptm_flow, rs_from);
     case STREAM_ETMV3:
@@ -334,6 +378,9 @@ size_t stream_state_size(enum stream_protocol protocol)
         return head + sizeof(struct stream_etmv2);
     case STREAM_ETMV1:
         return head + sizeof(struct stream_etmv1);
+    case STREAM_ETMV4:
+        return head + offsetof(struct stream_etmv4, flow) + offsetof(struct etmv4_flow, queue) +
+               etmv4_queue_size(config->etmv4.max_speculated);
     }
     return sizeof(struct stream);
 }

@@ -14,6 +14,7 @@
 #include "decoder/etmv1_flow.h"
 #include "decoder/etmv2_flow.h"
 #include "decoder/etmv3_flow.h"
+#include "decoder/etmv4_flow.h"
 #include "decoder/ptm_flow.h"
 
 enum stream_protocol {
@@ -21,6 +22,7 @@ enum stream_protocol {
     STREAM_ETMV3,
     STREAM_ETMV2,
     STREAM_ETMV1,
+    STREAM_ETMV4,
 };
 
 struct stream_config {
@@ -32,6 +34,7 @@ struct stream_config {
     struct etmv3_config etmv3;
     struct etmv2_config etmv2;
     struct etmv1_config etmv1;
+    struct etmv4_config etmv4;
 };
 
 /* One packet of any protocol, for those who list packets. */
@@ -77,6 +80,11 @@ struct stream_etmv1 {
     struct etmv1_flow flow;
 };
 
+struct stream_etmv4 {
+    struct etmv4 parser;
+    struct etmv4_flow flow;
+};
+
 struct stream {
     uint8_t protocol;
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
@@ -86,6 +94,7 @@ struct stream {
         struct stream_etmv3 etmv3;
         struct stream_etmv2 etmv2;
         struct stream_etmv1 etmv1;
+        struct stream_etmv4 etmv4;
     } u;
 };
 
@@ -98,7 +107,7 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
  * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
  * stream_state_size() bytes: what is behind belongs to other protocols, or is void in a copy.
  */
-size_t stream_state_size(enum stream_protocol protocol);
+size_t stream_state_size(const struct stream_config *config);
 void stream_save(const struct stream *s, struct stream *copy);
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code);
 

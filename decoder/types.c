@@ -60,6 +60,7 @@ const char *bt_event_name(enum bt_event_kind kind)
         [BT_EVENT_STATE] = "state",         [BT_EVENT_TIMESTAMP] = "timestamp",
         [BT_EVENT_TRIGGER] = "trigger",     [BT_EVENT_DATA] = "data",
         [BT_EVENT_WARNING] = "warning",     [BT_EVENT_CYCLES] = "cycles",
+        [BT_EVENT_COUNT] = "count",         [BT_EVENT_SOFTWARE] = "software",
     };
     return (unsigned)kind < BT_EVENT_KINDS ? names[kind] : "?";
 }

@@ -44,6 +44,34 @@ const char *describe_exception(unsigned number, bool m_profile)
     return number < 16 ? names[number] : "?";
 }
 
+/* ETMv4 and ETE tell more kinds (digest etmv4.md, 8). */
+static const char *etmv4_exception(unsigned type)
+{
+    static const char *const names[32] = {
+        [0] = "reset",
+        [1] = "debug",
+        [2] = "call",
+        [3] = "trap",
+        [4] = "SError",
+        [6] = "instruction-debug",
+        [7] = "data-debug",
+        [10] = "alignment",
+        [11] = "instruction-fault",
+        [12] = "data-fault",
+        [14] = "IRQ",
+        [15] = "FIQ",
+        [24] = "failed-transaction",
+    };
+    return type < 32 && names[type] ? names[type] : "?";
+}
+
+static const char *exception_name(const struct bt_event *e)
+{
+    if (e->back && !(e->flags & BT_EVENT_M_PROFILE))
+        return etmv4_exception(e->back - 1u);
+    return describe_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
+}
+
 static void add_data(struct detail *d, const struct bt_event *e)
 {
     if (e->flags & BT_EVENT_HAS_ADDRESS)
@@ -82,7 +110,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
         break;
     case BT_EVENT_EXCEPTION:
         detail_add(d, "number=%u", e->number);
-        detail_add(d, "name=%s", describe_exception(e->number, e->flags & BT_EVENT_M_PROFILE));
+        detail_add(d, "name=%s", exception_name(e));
         if (e->flags & BT_EVENT_HAS_ADDRESS)
             detail_add(d, "return=0x%08" PRIx64, e->address);
         detail_add(d, "vector=0x%08" PRIx64, e->value);
@@ -106,6 +134,14 @@ static void add_event(struct detail *d, const struct bt_event *e)
         detail_add(d, "value=0x%" PRIx64, e->value);
         if (e->number)
             detail_add(d, "freq=1");
+        break;
+    case BT_EVENT_SOFTWARE:
+        detail_add(d, "el=%u", e->number);
+        detail_add(d, "value=0x%" PRIx64, e->value);
+        break;
+    case BT_EVENT_TRIGGER:
+        if (e->number)
+            detail_add(d, "mask=%u", e->number);
         break;
     default:
         break;

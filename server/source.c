@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/source.h"
 
+#include <string.h>
+#include <strings.h>
+
 static const struct source_protocol *const protocols[] = {
-    &source_ptm,
-    &source_etmv3,
-    &source_etmv2,
-    &source_etmv1,
+    &source_ptm, &source_etmv3, &source_etmv2, &source_etmv1, &source_etmv4,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)
@@ -52,6 +52,16 @@ int source_port_layout(const struct snapshot_device *d, struct port_format *form
     }
     format->layout = (uint8_t)layout;
     return BT_OK;
+}
+
+bool source_m_profile(const struct snapshot_device *core)
+{
+    static const char *const names[] = {"Cortex-M",  "ARMv6-M", "ARMv7-M", "ARMv8-M",
+                                        "ARMv8.1-M", "SC000",   "SC300",   "STAR-MC"};
+    for (size_t i = 0; core && i < sizeof names / sizeof *names; i++)
+        if (strncasecmp(core->type, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
 void source_vectors(const struct snapshot_device *core, bool *low, bool *high)

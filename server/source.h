@@ -40,6 +40,9 @@ int source_need_reg(const struct snapshot_device *device, const char *name, uint
 int source_port_layout(const struct snapshot_device *device, struct port_format *format,
                        struct message *why);
 
+/* ETMs have no register that tells ARM's M-profile from the others: the core's name does. */
+bool source_m_profile(const struct snapshot_device *core);
+
 /* Where the core's exception vectors are, from its SCTLR: both places if that is not known. */
 void source_vectors(const struct snapshot_device *core, bool *low, bool *high);
 
@@ -47,5 +50,6 @@ extern const struct source_protocol source_ptm;
 extern const struct source_protocol source_etmv3;
 extern const struct source_protocol source_etmv2;
 extern const struct source_protocol source_etmv1;
+extern const struct source_protocol source_etmv4;
 
 #endif

@@ -14,14 +14,6 @@ static bool is_etmv3(const char *type)
     return strncasecmp(type, "ETM3", 4) == 0 || strncasecmp(type, "ETMv3", 5) == 0;
 }
 
-/* ETMv3 has no register that tells ARMv7-M from the other profiles: the core's name does. */
-static bool is_m_profile(const struct snapshot_device *core)
-{
-    return core &&
-           (strncasecmp(core->type, "Cortex-M", 8) == 0 ||
-            strncasecmp(core->type, "ARMv7-M", 7) == 0 || strncasecmp(core->type, "SC300", 5) == 0);
-}
-
 static int configure_etmv3(const struct snapshot_device *d, const struct snapshot_device *core,
                            struct stream_config *config, unsigned *trace_id, struct message *why)
 {
@@ -46,7 +38,7 @@ static int configure_etmv3(const struct snapshot_device *d, const struct snapsho
     }
     if (snapshot_reg(d, "ETMSYNCFR", &period) == BT_OK)
         config->etmv3.sync_period = period & 0xfff;
-    config->etmv3.m_profile = is_m_profile(core);
+    config->etmv3.m_profile = source_m_profile(core);
     *trace_id = config->etmv3.trace_id;
     return BT_OK;
 }
