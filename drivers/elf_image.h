@@ -49,6 +49,7 @@ enum elf_content {
 struct elf_image {
     enum elf_machine machine;
     bool big_endian;      /* data */
+    bool hard_float;      /* floating-point arguments and results are in registers */
     bool code_big_endian; /* instructions: false for BE8 (EF_ARM_BE8), true for BE32 */
     bool be8;
     uint64_t entry; /* Thumb bit stripped; 0 if the file has none */

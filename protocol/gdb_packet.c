@@ -51,6 +51,31 @@ static bool read_flash_write(struct gdb_packet *p, struct gdb_args *a)
     return p->length > 0;
 }
 
+/*
+ * Commands that only show something, as those servers have them that boards are used with. False:
+ * so this is one, and no other command is hidden in it.
+ */
+static bool read_command(struct gdb_packet *p, struct gdb_args *a)
+{
+    static const char *const harmless[] = {"info", "help", "version", "usage", "mdw", "mdh", "mdb"};
+    char word[12] = "";
+    size_t n = 0, first = 0;
+    uint8_t c;
+    (void)p;
+    for (; gdb_args_bytes(a, &c, 1); n++) {
+        if (c == ';' || c == '[' || c == '\n' || c == '|')
+            return true;
+        if (c <= ' ' && !first)
+            first = n;
+        if (!first && n + 1 < sizeof word)
+            word[n] = (char)c;
+    }
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(word, harmless[i]) == 0)
+            return false;
+    return true;
+}
+
 static bool read_signal(struct gdb_packet *p, struct gdb_args *a)
 {
     uint64_t signal;
@@ -81,7 +106,7 @@ static const struct packet_kind kinds[] = {
     {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL}, /* no code there */
     {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_flash_write},
     {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL},
-    {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, NULL},
+    {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, read_command},
     {"vRun", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESTART, NULL},
     {"vAttach", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_HALTED, NULL},
     {"R", false, GDB_ANSWER_NONE, GDB_EFFECT_RESET, NULL},

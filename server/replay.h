@@ -68,6 +68,10 @@ void replay_view(const struct replay *r, int core, struct btrace_view *view);
 int replay_insert(struct replay *r, const struct gdb_breakpoint *bp, struct gdb_why *why);
 int replay_remove(struct replay *r, const struct gdb_breakpoint *bp);
 
+/* server/replay_registers.c */
+int replay_extra_registers(void *ctx, int core, const struct gdb_register **list);
+int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
+
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
 int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to);
 

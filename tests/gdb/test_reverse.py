@@ -401,6 +401,20 @@ def _(board):
     has(s["continue"], "add_value")
 
 
+@each("commands that only show something keep the position and its values")
+def _(board):
+    shows = ["monitor info registers", "monitor trace status", "monitor help", "monitor gaps"]
+    with Live(board_file(board)) as live:
+        s = board_session(live, board, "tbreak add_value", "continue", live.mark(),
+                          *[c for show in shows for c in (show, "reverse-stepi")], "p/x $pc",
+                          "monitor explain sp", "monitor stop", "monitor where")
+    truth = [address & ~1 for address in live.truth(s[live.mark()])]
+    equal(pcs(s), [truth[-len(shows)]], "PC")
+    has(s["monitor explain sp"], r"^sp = 0x\w+: known")
+    # Another one of the board's own may have changed anything.
+    has(s["monitor where"], "^at the halt")
+
+
 @suite.test("reverse: virtual-a9-smp: only the selected core moves, and none runs meanwhile")
 def _():
     with Live(board_file("virtual-a9-smp")) as live:

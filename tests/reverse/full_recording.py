@@ -15,6 +15,10 @@ A_PROFILE = ('<feature name="org.gnu.gdb.arm.core">' + CORE +
              '<reg name="cpsr" bitsize="32" regnum="25"/></feature>')
 M_PROFILE = ('<feature name="org.gnu.gdb.arm.m-profile">' + CORE +
              '<reg name="xpsr" bitsize="32" regnum="25"/></feature>')
+VFP = ('<feature name="org.gnu.gdb.arm.vfp">' +
+       "".join(f'<reg name="d{i}" bitsize="64" type="ieee_double"/>' for i in range(16)) +
+       '<reg name="fpscr" bitsize="32" type="int"/></feature>')
+VFP_DIGITS = 2 * (16 * 8 + 4)  # the truth has none of them
 PSR = 25
 BEGIN, END = "T05replaylog:begin;thread:1;", "T05replaylog:end;thread:1;"
 STEP, HIT = "T05thread:1;", "T05swbreak:;thread:1;"
@@ -97,7 +101,8 @@ class FullRecording:
     def _description(self, packet):
         text = ('<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target>'
                 "<architecture>arm</architecture>" +
-                (M_PROFILE if self.case.machine.m_profile else A_PROFILE) + "</target>")
+                (M_PROFILE if self.case.machine.m_profile else A_PROFILE) +
+                (VFP if self._has_fpu() else "") + "</target>")
         offset, length = (int(n, 16) for n in packet.split(":")[-1].split(","))
         piece = text[offset:offset + length]
         return ("m" if offset + length < len(text) else "l") + piece
@@ -106,7 +111,10 @@ class FullRecording:
         return self.case.reg(self.position, number).to_bytes(4, "little").hex()
 
     def _registers(self):
-        return "".join(self._hex(i) for i in range(17))
+        return "".join(self._hex(i) for i in range(17)) + "x" * (VFP_DIGITS * self._has_fpu())
+
+    def _has_fpu(self):
+        return self.case.machine is bed.M4
 
     def _register(self, packet):
         number = int(packet[1:], 16)

@@ -150,4 +150,20 @@ def _(kind):
     expect("twice" in done.all("continue")[1], "the watchpoint has no name")
 
 
+@suite.test("sessions, m4: a floating-point result is not known, and GDB lives")
+def _():
+    reason = bed.missing()
+    if reason:
+        raise Skipped(reason)
+    case = bed.Case(folder(), "m4", "O0").execute()
+    with Server(case.recording, "--elf", str(case.elf)) as server:
+        done = gdb(server.port, ["record stop", "break weighted", "reverse-continue", "finish",
+                                 "bt 1", "p $s0", "p $d0"],
+                   elf=case.elf)
+    has(done["finish"], r" in blend \(")
+    has(done["bt 1"], r"^#0 .* in blend \(")
+    for command in ("p $s0", "p $d0"):
+        has(done[command], "= <unavailable>$")
+
+
 suite.run()

@@ -340,7 +340,12 @@ START_TEST(monitor_commands)
     SERVER_SAYS("OK");
     CLIENT_GOT("O4100|O42|OK");
     TARGET_LOG("monitor 0 'info';");
-    LOG("reset;");
+    LOG("");                                 /* only shows something */
+    through("qRcmd,696e666f20723b20", "OK"); /* "info r; " */
+    through("qRcmd,6d6477206f", "OK");       /* "mdw o" */
+    through("qRcmd,6d6479", "OK");           /* "mdy" */
+    LOG("reset;reset;");
+    TARGET_LOG("monitor 0 'info r; ';monitor 0 'mdw o';monitor 0 'mdy';");
     through("qRcmd,6", "E01");
     /* Output where GDB expects none is dropped. */
     CLIENT_SAYS("m0,1");
