@@ -121,7 +121,7 @@ static void send_keep_alive(struct orbtrace_capture *c)
 static void on_run(void *ctx, uint8_t id, const uint8_t *bytes, size_t size)
 {
     struct orbtrace_capture *c = ctx;
-    orbflow_put(&c->flow, c->now, id, bytes, size);
+    orbflow_sender_put(&c->flow, c->now, id, bytes, size);
 }
 
 static void on_frame(void *ctx, const uint8_t frame[PORT_FRAME])
@@ -152,7 +152,7 @@ static void frame_itm(struct orbtrace_capture *c, const uint8_t *bytes, size_t s
 static void put_itm(struct orbtrace_capture *c, const uint8_t *bytes, size_t size)
 {
     if (c->protocol == ORBTRACE_FLOW) {
-        orbflow_put(&c->flow, c->now, ITM_ID, bytes, size);
+        orbflow_sender_put(&c->flow, c->now, ITM_ID, bytes, size);
     } else if (c->options.itm_frames) {
         frame_itm(c, bytes, size);
     } else {
@@ -232,7 +232,7 @@ void orbtrace_run(struct orbtrace_capture *c, uint64_t now, size_t queued)
     c->limit = c->options.buffer ? c->options.buffer + queued : SIZE_MAX;
     if (c->feed && c->format != ORBTRACE_OFF)
         listen(c);
-    orbflow_tick(&c->flow, now);
+    orbflow_sender_tick(&c->flow, now);
     if (!is_time(c))
         return;
     if (c->protocol == ORBTRACE_FRAMES)

@@ -11,7 +11,7 @@
 #ifndef TESTS_USB_ORBTRACE_CAPTURE_H
 #define TESTS_USB_ORBTRACE_CAPTURE_H
 
-#include "tests/usb/orbflow.h"
+#include "tests/usb/orbflow_sender.h"
 #include "tests/usb/port_sampler.h"
 #include "tests/usb/trace_feed.h"
 
@@ -64,7 +64,7 @@ struct orbtrace_capture {
     struct trace_feed *feed;
     unsigned *drop; /* fault: so many bytes are lost; or NULL */
     struct port_sampler sampler;
-    struct orbflow flow;
+    struct orbflow_sender flow;
     uint8_t id; /* of the frames */
     unsigned holes;
     bool overrun;

@@ -311,21 +311,21 @@ START_TEST(test_empty_packet)
     uint8_t itm[509];
     memset(itm, 0x55, sizeof itm);
     for (unsigned size = 507; size <= 509; size++) { /* tag, checksum, three codes, the zero */
-        orbflow_put(&probe->capture.flow, now, 1, itm, size);
+        orbflow_sender_put(&probe->capture.flow, now, 1, itm, size);
         now += 100000;
         ck_assert_int_eq(receive(1024), 0);
         ck_assert_uint_eq(actual, size + 6);
     }
     /* Two packets of 256 bytes each. */
-    orbflow_put(&probe->capture.flow, now, 1, itm, 252);
-    orbflow_put(&probe->capture.flow, now, 2, itm, 252);
+    orbflow_sender_put(&probe->capture.flow, now, 1, itm, 252);
+    orbflow_sender_put(&probe->capture.flow, now, 2, itm, 252);
     now += 100000;
     ck_assert_int_eq(receive(512), 0);
     ck_assert_uint_eq(actual, 512);
     ck_assert_int_eq(receive(512), 0);
     ck_assert_uint_eq(actual, 0);
     ck_assert_int_eq(receive(512), USB_DEVICE_WAIT);
-    orbflow_put(&probe->capture.flow, now, 1, itm, 506);
+    orbflow_sender_put(&probe->capture.flow, now, 1, itm, 506);
     now += 100000;
     ck_assert_int_eq(receive(100), -EOVERFLOW);
     teardown();
@@ -348,10 +348,10 @@ START_TEST(test_flow_lost)
         size_t got = actual;
         now += 100000;
         board->probe.swo.drop = whole ? 0 : 100;
-        orbflow_put(&probe->capture.flow, now, 0x10, port, 1024);
+        orbflow_sender_put(&probe->capture.flow, now, 0x10, port, 1024);
         board->probe.swo.drop = 0;
         now += 100000;
-        orbflow_put(&probe->capture.flow, now, 0x10, port, 100);
+        orbflow_sender_put(&probe->capture.flow, now, 0x10, port, 100);
         while (usb_device_in(&probe->device, EP, data + got, 65536, &actual) == 0)
             got += actual;
         now += 100000;

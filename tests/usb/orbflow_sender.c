@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/usb/orbflow.h"
+#include "tests/usb/orbflow_sender.h"
 
 #include <string.h>
 
@@ -43,14 +43,14 @@ static size_t finish(uint8_t *packet, size_t payload, uint8_t *wire)
     return size + 1;
 }
 
-size_t orbflow_encode(uint8_t tag, const uint8_t *payload, size_t size, uint8_t *wire)
+size_t orbflow_sender_encode(uint8_t tag, const uint8_t *payload, size_t size, uint8_t *wire)
 {
     uint8_t packet[1 + ORBFLOW_PAYLOAD + 1] = {tag};
     memcpy(packet + 1, payload, size);
     return finish(packet, size, wire);
 }
 
-void orbflow_end(struct orbflow *o)
+void orbflow_sender_end(struct orbflow_sender *o)
 {
     uint8_t wire[ORBFLOW_WIRE];
     if (o->payload == 0)
@@ -60,20 +60,21 @@ void orbflow_end(struct orbflow *o)
     o->send(o->ctx, wire, size);
 }
 
-bool orbflow_tick(struct orbflow *o, uint64_t now)
+bool orbflow_sender_tick(struct orbflow_sender *o, uint64_t now)
 {
     if (o->payload == 0 || now - o->began < ORBFLOW_AGE_US)
         return false;
-    orbflow_end(o);
+    orbflow_sender_end(o);
     return true;
 }
 
-void orbflow_put(struct orbflow *o, uint64_t now, uint8_t tag, const uint8_t *bytes, size_t size)
+void orbflow_sender_put(struct orbflow_sender *o, uint64_t now, uint8_t tag, const uint8_t *bytes,
+                        size_t size)
 {
     if (tag == 0)
         return;
     if (tag != o->packet[0])
-        orbflow_end(o);
+        orbflow_sender_end(o);
     while (size > 0) {
         if (o->payload == 0) {
             o->packet[0] = tag;
@@ -86,6 +87,6 @@ void orbflow_put(struct orbflow *o, uint64_t now, uint8_t tag, const uint8_t *by
         bytes += n;
         size -= n;
         if (o->payload == ORBFLOW_PAYLOAD)
-            orbflow_end(o);
+            orbflow_sender_end(o);
     }
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/unit_main.h"
-#include "tests/usb/orbflow.h"
+#include "tests/usb/orbflow_sender.h"
 #include "tests/usb/port_sampler.h"
 
 static uint8_t wire[100 * ORBFLOW_WIRE];
@@ -23,10 +23,10 @@ static void on_packet(void *ctx, const uint8_t *bytes, size_t size)
     packets++;
 }
 
-static struct orbflow start(void)
+static struct orbflow_sender start(void)
 {
     wire_size = packets = 0;
-    return (struct orbflow){.send = on_packet};
+    return (struct orbflow_sender){.send = on_packet};
 }
 
 /* The packet at `at`, decoded: its size with tag and checksum; *at moves behind its zero. */
@@ -63,7 +63,7 @@ START_TEST(test_example)
 {
     static const uint8_t wanted[] = {0x04, 0x02, 0x08, 0x80, 0x03, 0x55, 0x21, 0x00};
     uint8_t got[ORBFLOW_WIRE];
-    ck_assert_uint_eq(orbflow_encode(2, (const uint8_t *)"\x08\x80\x00\x55", 4, got),
+    ck_assert_uint_eq(orbflow_sender_encode(2, (const uint8_t *)"\x08\x80\x00\x55", 4, got),
                       sizeof wanted);
     ck_assert_mem_eq(got, wanted, sizeof wanted);
 }
@@ -78,7 +78,7 @@ START_TEST(test_groups)
             memset(payload, 0x40, sizeof payload);
             if (zero > 0)
                 payload[(size - 1) / zero] = 0;
-            wire_size = orbflow_encode(0x11, payload, size, wire);
+            wire_size = orbflow_sender_encode(0x11, payload, size, wire);
             ck_assert_uint_le(wire_size, ORBFLOW_WIRE);
             ck_assert_ptr_eq(memchr(wire, 0, wire_size), wire + wire_size - 1);
             size_t at = 0;
@@ -86,7 +86,7 @@ START_TEST(test_groups)
         }
     }
     memset(payload, 0, sizeof payload);
-    wire_size = orbflow_encode(0x11, payload, sizeof payload, wire);
+    wire_size = orbflow_sender_encode(0x11, payload, sizeof payload, wire);
     size_t at = 0;
     check_packet(&at, 0x11, payload, sizeof payload);
 }
@@ -96,19 +96,19 @@ END_TEST
 START_TEST(test_ends)
 {
     uint8_t bytes[3000];
-    struct orbflow o = start();
+    struct orbflow_sender o = start();
     size_t at = 0;
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 7);
-    orbflow_put(&o, 0, 1, bytes, 10);
-    orbflow_put(&o, 1, 0, bytes, 10);
-    orbflow_put(&o, 2, 1, bytes + 10, 10);
+    orbflow_sender_put(&o, 0, 1, bytes, 10);
+    orbflow_sender_put(&o, 1, 0, bytes, 10);
+    orbflow_sender_put(&o, 2, 1, bytes + 10, 10);
     ck_assert_uint_eq(packets, 0);
-    orbflow_put(&o, 3, 2, bytes, 2500);
+    orbflow_sender_put(&o, 3, 2, bytes, 2500);
     ck_assert_uint_eq(packets, 3);
-    ck_assert(!orbflow_tick(&o, 100002));
-    ck_assert(orbflow_tick(&o, 100003));
-    ck_assert(!orbflow_tick(&o, 300000));
+    ck_assert(!orbflow_sender_tick(&o, 100002));
+    ck_assert(orbflow_sender_tick(&o, 100003));
+    ck_assert(!orbflow_sender_tick(&o, 300000));
     ck_assert_uint_eq(packets, 4);
     check_packet(&at, 1, bytes, 20);
     check_packet(&at, 2, bytes, 1024);
@@ -229,11 +229,12 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("orbflow");
-    unit_case(s, "orbflow: the digest's example", test_example);
-    unit_case(s, "orbflow: COBS groups and zeros", test_groups);
-    unit_case(s, "orbflow: where packets end", test_ends);
-    unit_cases(s, "orbflow: frames of the port", test_port, 0, sizeof examples / sizeof *examples);
-    unit_case(s, "orbflow: a port with a hole", test_port_lost);
+    Suite *s = suite_create("orbflow_sender");
+    unit_case(s, "orbflow_sender: the digest's example", test_example);
+    unit_case(s, "orbflow_sender: COBS groups and zeros", test_groups);
+    unit_case(s, "orbflow_sender: where packets end", test_ends);
+    unit_cases(s, "orbflow_sender: frames of the port", test_port, 0,
+               sizeof examples / sizeof *examples);
+    unit_case(s, "orbflow_sender: a port with a hole", test_port_lost);
     return s;
 }
