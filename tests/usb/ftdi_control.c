@@ -46,6 +46,7 @@ void usb_ftdi_start_channel(struct ftdi_channel *c)
     c->out.count = c->in.count = 0;
     c->size = 0;
     c->ready = c->overrun = false;
+    c->late.size = c->late_first = 0;
     mpsse_reset(&c->mpsse);
 }
 
@@ -58,6 +59,7 @@ static int reset(struct usb_ftdi *u, struct ftdi_channel *c, unsigned what)
     if (what != PURGE_OUT) {
         u->counters.purged += (unsigned)c->in.count;
         c->in.count = 0;
+        c->late.size = c->late_first = 0;
         c->mpsse.flush = 0;
         c->size = 0;
         c->ready = c->overrun = false;
@@ -78,8 +80,10 @@ static uint32_t baud_of(uint32_t divisor)
     return 8 * clock / eight;
 }
 
-static void set_bit_mode(struct ftdi_channel *c, uint8_t mode, uint8_t mask)
+static void set_bit_mode(struct usb_ftdi *u, struct ftdi_channel *c, uint8_t mode, uint8_t mask)
 {
+    if (mode == FTDI_MODE_SYNC_FIFO && c->mode != mode && c == &u->channel[0] && u->options.fifo)
+        trace_feed_start(u->options.fifo, u->options.now(u->options.ctx));
     c->mode = mode;
     c->mask = mask;
     mpsse_reset(&c->mpsse);
@@ -114,7 +118,7 @@ static int set(struct usb_ftdi *u, struct ftdi_channel *c, uint8_t request, unsi
         c->latency = (uint8_t)value;
         return 0;
     case SIO_BIT_MODE:
-        set_bit_mode(c, (uint8_t)(value >> 8), (uint8_t)value);
+        set_bit_mode(u, c, (uint8_t)(value >> 8), (uint8_t)value);
         return 0;
     default:
         return -EPIPE;

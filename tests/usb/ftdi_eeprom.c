@@ -4,6 +4,8 @@
 #include <string.h>
 
 #define EEPROM_BYTES   (2 * FTDI_EEPROM_WORDS)
+#define CHANNEL_TYPE   0x07u /* of channel A, in the first byte */
+#define CHANNEL_FIFO   0x01u
 #define RELEASE        0x0700u
 #define BUS_POWERED    0x80u
 #define POWER_2MA      50u
@@ -26,6 +28,11 @@ static unsigned put_string(uint8_t *bytes, unsigned at, const char *text)
     return 2 + 2 * length;
 }
 
+bool ftdi_eeprom_fifo(const uint16_t words[FTDI_EEPROM_WORDS])
+{
+    return (words[0] & CHANNEL_TYPE) == CHANNEL_FIFO;
+}
+
 static uint16_t checksum(const uint16_t *words)
 {
     uint16_t sum = CHECKSUM_START;
@@ -37,12 +44,19 @@ static uint16_t checksum(const uint16_t *words)
 }
 
 void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t pid,
-                      const char *const strings[3])
+                      const char *const strings[3], bool fifo)
 {
     uint8_t bytes[EEPROM_BYTES] = {
-        [2] = (uint8_t)vid,        [3] = (uint8_t)(vid >> 8), [4] = (uint8_t)pid,
-        [5] = (uint8_t)(pid >> 8), [7] = RELEASE >> 8,        [8] = BUS_POWERED,
-        [9] = POWER_2MA,           [0x0a] = USE_SERIAL,       [AT_TYPE] = TYPE_93C56,
+        [0] = fifo ? CHANNEL_FIFO : 0,
+        [2] = (uint8_t)vid,
+        [3] = (uint8_t)(vid >> 8),
+        [4] = (uint8_t)pid,
+        [5] = (uint8_t)(pid >> 8),
+        [7] = RELEASE >> 8,
+        [8] = BUS_POWERED,
+        [9] = POWER_2MA,
+        [0x0a] = USE_SERIAL,
+        [AT_TYPE] = TYPE_93C56,
     };
     unsigned at = FIRST_STRING;
     for (unsigned i = 0; i < 3 && at + 2 + 2 * STRING_MAX < EEPROM_BYTES - 2; i++) {

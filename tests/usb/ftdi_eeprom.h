@@ -7,13 +7,19 @@
 #ifndef TESTS_USB_FTDI_EEPROM_H
 #define TESTS_USB_FTDI_EEPROM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FTDI_EEPROM_WORDS 128u
 
-/* Fills it as the factory does; strings: vendor, product, serial number, up to 20 characters each.
+/*
+ * Fills it as the factory does, or with channel A as a 245 FIFO; strings: vendor, product, serial
+ * number, up to 20 characters each.
  */
 void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t pid,
-                      const char *const strings[3]);
+                      const char *const strings[3], bool fifo);
+
+/* Channel A is a 245 FIFO. */
+bool ftdi_eeprom_fifo(const uint16_t words[FTDI_EEPROM_WORDS]);
 
 #endif

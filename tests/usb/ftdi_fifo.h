@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FTDI_FIFO_SIZE 4096u
 
@@ -32,6 +33,30 @@ static inline uint8_t ftdi_fifo_get(struct ftdi_fifo *f)
     f->first = (f->first + 1) % FTDI_FIFO_SIZE;
     f->count--;
     return byte;
+}
+
+/* As many of the bytes as there is room for; how many. */
+static inline size_t ftdi_fifo_write(struct ftdi_fifo *f, const uint8_t *bytes, size_t size)
+{
+    size_t at = (f->first + f->count) % FTDI_FIFO_SIZE;
+    size_t n = size < ftdi_fifo_room(f) ? size : ftdi_fifo_room(f);
+    size_t part = n < FTDI_FIFO_SIZE - at ? n : FTDI_FIFO_SIZE - at;
+    if (n == 0)
+        return 0;
+    memcpy(f->bytes + at, bytes, part);
+    memcpy(f->bytes, bytes + part, n - part);
+    f->count += n;
+    return n;
+}
+
+/* `size` bytes that must be there. */
+static inline void ftdi_fifo_read(struct ftdi_fifo *f, uint8_t *bytes, size_t size)
+{
+    size_t part = size < FTDI_FIFO_SIZE - f->first ? size : FTDI_FIFO_SIZE - f->first;
+    memcpy(bytes, f->bytes + f->first, part);
+    memcpy(bytes + part, f->bytes, size - part);
+    f->first = (f->first + size) % FTDI_FIFO_SIZE;
+    f->count -= size;
 }
 
 #endif

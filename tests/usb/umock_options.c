@@ -15,6 +15,7 @@ const char umock_options_usage[] =
     "      pending: bytes 1 to 4 of its keep-alive units are not zero\n"
     "  --layout NAME    of an FTDI board: minimodule, minimodule-swd, kt-link, flyswatter2\n"
     "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
+    "  --full-speed     an FTDI at 12 Mbit/s, with packets of 64 bytes\n"
     "  --fifo FILE[,RATE]  as --paced, once\n"
     "  --paced FILE[,RATE[,TIMES]]  what is on the trace port, as a TPIU in continuous mode sends\n"
     "                   it: bytes a second (0: as fast as they are taken), times (0: no end)\n"
@@ -59,6 +60,7 @@ enum {
     CHAIN,
     FIFO,
     PACED,
+    FULL_SPEED,
     BUFFER,
     SMP,
     ETMV3,
@@ -181,6 +183,9 @@ static int parse_stream(struct umock_options *o, int option, char *text)
     case FIFO:
         o->times = 1;
         return parse_paced(o, text);
+    case FULL_SPEED:
+        o->full_speed = true;
+        return 0;
     case PACED:
         return parse_paced(o, text);
     case BUFFER:
@@ -298,6 +303,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"chain", required_argument, NULL, CHAIN},
         {"fifo", required_argument, NULL, FIFO},
         {"paced", required_argument, NULL, PACED},
+        {"full-speed", no_argument, NULL, FULL_SPEED},
         {"buffer", required_argument, NULL, BUFFER},
         {"smp", required_argument, NULL, SMP},
         {"etmv3", no_argument, NULL, ETMV3},

@@ -34,6 +34,7 @@ struct umock_options {
     uint64_t rate, times;             /* of it, as trace_feed has them */
     bool buffered;                    /* --buffer was given */
     size_t buffer;
+    bool full_speed;
     const char *chain; /* NULL: the DAP alone */
     int command;       /* index of the first word of the command */
 };

@@ -135,13 +135,19 @@ static int run_probe(struct umock_options *o, struct probe_board *board, char **
 static int run_ftdi(struct umock_options *o, struct probe_board *board, struct trace_feed *feed,
                     char **command)
 {
-    const struct usb_ftdi_options options = {.layout = o->layout, .chain = o->chain, .fifo = feed};
+    /* With a FIFO in the EEPROM only where something is wired to it. */
+    const struct usb_ftdi_options options = {.layout = o->layout,
+                                             .chain = o->chain,
+                                             .fifo = o->paced || o->board.parallel ? feed : NULL,
+                                             .buffer = o->buffer,
+                                             .full_speed = o->full_speed};
     struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
     int code = EXIT_BED;
     if (usb_ftdi_init(usb, board, &options) < 0)
         fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
     else
         code = run_bed(o, &usb->device, command);
+    usb_ftdi_release(usb);
     g_free(usb);
     return code;
 }

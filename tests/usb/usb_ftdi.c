@@ -5,11 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-#define PAYLOAD      (FTDI_PACKET - FTDI_STATUS)
-#define DEVICE_SIZE  18
-#define BAUD_PERCENT 3u
+#define DEVICE_SIZE 18
 
 #define BULK(address) 7, USB_DT_ENDPOINT, (address), 2, 0x00, 0x02, 0
+#define PACKET_LOW    4 /* in an endpoint's descriptor */
 
 static const uint8_t interfaces[] = {
     9, USB_DT_INTERFACE, 0, 0, 2, 0xff, 0xff, 0xff, 2, BULK(FTDI_EP_A_IN), BULK(FTDI_EP_A_OUT),
@@ -52,39 +51,6 @@ static void drop(struct usb_ftdi *u, struct ftdi_channel *c)
     c->out.count = 0;
 }
 
-/* SWO arrives whether there is room or not, and as nonsense at another rate: that is dropped. */
-static void receive_swo(struct usb_ftdi *u, struct ftdi_channel *c)
-{
-    struct probe_board *board = u->board.board;
-    uint64_t rate = CS_TRACE_CLOCK / (board->system.tpiu.acpr + 1);
-    uint64_t off = rate > c->baud ? rate - c->baud : c->baud - rate;
-    bool fits = 100 * off <= BAUD_PERCENT * rate;
-    uint8_t bytes[256];
-    size_t n;
-    while ((n = probe_board_swo(board, bytes, sizeof bytes)) > 0) {
-        u->counters.wrong_baud += fits ? 0 : (unsigned)n;
-        for (size_t i = 0; fits && i < n; i++) {
-            if (ftdi_fifo_room(&c->in)) {
-                ftdi_fifo_put(&c->in, bytes[i]);
-            } else {
-                c->overrun = true;
-                u->counters.overruns++;
-            }
-        }
-    }
-}
-
-static void fill_fifo(struct usb_ftdi *u, struct ftdi_channel *c)
-{
-    uint8_t bytes[FTDI_FIFO_SIZE];
-    if (!u->options.fifo)
-        return;
-    size_t n = trace_feed_take(u->options.fifo, u->options.now(u->options.ctx), bytes,
-                               ftdi_fifo_room(&c->in));
-    for (size_t i = 0; i < n; i++)
-        ftdi_fifo_put(&c->in, bytes[i]);
-}
-
 static void bang(struct ftdi_channel *c)
 {
     bool reads = c->mode == FTDI_MODE_SYNC_BITBANG;
@@ -93,6 +59,12 @@ static void bang(struct ftdi_channel *c)
             ftdi_fifo_put(&c->in, (uint8_t)mpsse_get_pins(&c->mpsse));
         mpsse_set_pins(&c->mpsse, ftdi_fifo_get(&c->out), c->mask);
     }
+}
+
+static size_t queued(const struct usb_ftdi *u, const struct ftdi_channel *c)
+{
+    uint8_t endpoint = c == &u->channel[0] ? FTDI_EP_A_IN : FTDI_EP_B_IN;
+    return u->device.queued[endpoint % USB_DEVICE_ENDPOINTS];
 }
 
 static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
@@ -108,12 +80,12 @@ static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
     case FTDI_MODE_RESET:
         drop(u, c);
         if (c == &u->channel[1])
-            receive_swo(u, c);
+            usb_ftdi_receive_swo(u, c, queued(u, c));
         break;
     case FTDI_MODE_SYNC_FIFO:
         drop(u, c);
         if (c == &u->channel[0])
-            fill_fifo(u, c);
+            usb_ftdi_receive_fifo(u, c, queued(u, c));
         break;
     default:
         drop(u, c);
@@ -128,19 +100,19 @@ static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
 static size_t send_packet(struct usb_ftdi *u, struct ftdi_channel *c)
 {
     uint64_t now = u->options.now(u->options.ctx);
+    size_t payload = u->packet - FTDI_STATUS;
     size_t n = c->in.count;
     if (c->mpsse.flush)
         n = c->mpsse.flush;
-    else if (n < PAYLOAD && now - c->sent < 1000u * c->latency)
+    else if (n < payload && now - c->sent < 1000u * c->latency)
         return 0;
-    if (n > PAYLOAD)
-        n = PAYLOAD;
+    if (n > payload)
+        n = payload;
     uint8_t *packet = c->transfer + c->size;
     packet[0] = FTDI_MODEM_STATUS;
     packet[1] = FTDI_LINE_STATUS | (c->overrun ? FTDI_LINE_OVERRUN : 0);
     c->overrun = false;
-    for (size_t i = 0; i < n; i++)
-        packet[FTDI_STATUS + i] = ftdi_fifo_get(&c->in);
+    ftdi_fifo_read(&c->in, packet + FTDI_STATUS, n);
     c->mpsse.flush -= c->mpsse.flush < n ? c->mpsse.flush : n;
     c->size += FTDI_STATUS + n;
     c->sent = now;
@@ -156,14 +128,15 @@ static void build_transfer(struct usb_ftdi *u, struct ftdi_channel *c, size_t li
         size_t n = send_packet(u, c);
         if (n == 0)
             return;
-        c->ready = n < FTDI_PACKET || c->size + FTDI_PACKET > limit;
+        c->ready = n < u->packet || c->size + u->packet > limit;
     }
 }
 
 /* What is wrong with the transfer that is ready: 0, or the status it has instead. */
 static int spoil(struct usb_device *d, struct ftdi_channel *c)
 {
-    size_t last = c->size % FTDI_PACKET ? c->size % FTDI_PACKET : FTDI_PACKET;
+    size_t packet = usb_ftdi_of(d)->packet;
+    size_t last = c->size % packet ? c->size % packet : packet;
     if (c->size <= FTDI_STATUS)
         return 0;
     if (usb_device_due(&d->faults.stall_after)) {
@@ -185,7 +158,7 @@ static int ftdi_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_
 {
     struct usb_ftdi *u = usb_ftdi_of(d);
     struct ftdi_channel *c = channel_of(u, endpoint);
-    size_t limit = size < FTDI_PACKET ? FTDI_PACKET : size;
+    size_t limit = size < u->packet ? u->packet : size;
     if (!c || !(endpoint & 0x80) || (d->halted && c == &u->channel[0]))
         return -EPIPE;
     build_transfer(u, c, limit < FTDI_TRANSFER_MAX ? limit : FTDI_TRANSFER_MAX);
@@ -195,7 +168,7 @@ static int ftdi_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_
     if (status)
         return status;
     /* Packets that an earlier, longer transfer was given and did not wait for: some are left. */
-    size_t n = c->size <= size ? c->size : size - size % FTDI_PACKET;
+    size_t n = c->size <= size ? c->size : size - size % u->packet;
     if (n == 0)
         return -EOVERFLOW;
     memcpy(bytes, c->transfer, n);
@@ -227,9 +200,19 @@ static int ftdi_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes
 /* ---- the device ---------------------------------------------------------------------------------
  */
 
+/* Trace comes while nobody looks, too. */
+static void ftdi_before(struct usb_device *d, uint8_t endpoint)
+{
+    struct usb_ftdi *u = usb_ftdi_of(d);
+    struct ftdi_channel *c = channel_of(u, endpoint);
+    if (c && (c->mode == FTDI_MODE_SYNC_FIFO || c == &u->channel[1]))
+        run_channel(u, c);
+}
+
 static void ftdi_replug(struct usb_device *d)
 {
     struct usb_ftdi *u = usb_ftdi_of(d);
+    u->fifo = ftdi_eeprom_fifo(u->eeprom);
     for (unsigned i = 0; i < FTDI_CHANNELS; i++) {
         usb_ftdi_start_channel(&u->channel[i]);
         u->channel[i].sent = u->options.now(u->options.ctx);
@@ -258,6 +241,7 @@ static void ftdi_report(const struct usb_device *d, FILE *out)
         {"dropped", f->dropped},
         {"purged", f->purged},
         {"idle-packets", f->idle},
+        {"fifo-lost", (unsigned)f->fifo_lost},
         {"eeprom-writes", f->eeprom_writes},
         {"fights", u->board.fights},
         {"target-resets", u->board.target_resets},
@@ -273,6 +257,7 @@ static void init_device(struct usb_ftdi *u, struct probe_board *board)
         .out = ftdi_out,
         .in = ftdi_in,
         .replug = ftdi_replug,
+        .before = ftdi_before,
         .report = ftdi_report,
     };
     const struct ftdi_layout *l = u->options.layout;
@@ -296,13 +281,22 @@ static void init_device(struct usb_ftdi *u, struct probe_board *board)
         3,
         1,
     };
-    usb_device_init(&u->device, &ops, board, device, interfaces, sizeof interfaces, FTDI_CHANNELS);
+    uint8_t ends[sizeof interfaces];
+    memcpy(ends, interfaces, sizeof ends);
+    for (size_t at = 0; at < sizeof ends; at += ends[at]) {
+        if (ends[at + 1] == USB_DT_ENDPOINT) {
+            ends[at + PACKET_LOW] = (uint8_t)u->packet;
+            ends[at + PACKET_LOW + 1] = (uint8_t)(u->packet >> 8);
+        }
+    }
+    usb_device_init(&u->device, &ops, board, device, ends, sizeof ends, FTDI_CHANNELS);
+    u->device.full_speed = u->options.full_speed;
     u->strings[1] = "btraced";
     u->strings[2] = l->product;
     u->strings[3] = "MODEL0002";
     u->device.strings = u->strings;
     u->device.string_count = sizeof u->strings / sizeof *u->strings;
-    ftdi_eeprom_fill(u->eeprom, l->vid, l->pid, u->strings + 1);
+    ftdi_eeprom_fill(u->eeprom, l->vid, l->pid, u->strings + 1, u->options.fifo != NULL);
 }
 
 int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
@@ -315,6 +309,7 @@ int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
         u->options.layout = ftdi_layout_find("minimodule");
     if (!u->options.now)
         u->options.now = monotonic;
+    u->packet = options->full_speed ? FTDI_PACKET_FULL : FTDI_PACKET;
     init_device(u, board);
     ftdi_board_init(&u->board, board, u->options.layout);
     struct mpsse_pins pins = ftdi_board_pins(&u->board);
@@ -322,4 +317,10 @@ int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
     mpsse_init(&u->channel[1].mpsse, &nothing);
     ftdi_replug(&u->device);
     return options->chain ? ftdi_board_chain(&u->board, options->chain) : 0;
+}
+
+void usb_ftdi_release(struct usb_ftdi *u)
+{
+    for (unsigned i = 0; i < FTDI_CHANNELS; i++)
+        trace_bytes_release(&u->channel[i].late);
 }

@@ -1,80 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The FT2232H as a USB device: packets, latency timer, requests, buffers (probes digest, 3 and 6).
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/unit/unit_main.h"
-#include "tests/usb/usb_ftdi.h"
+#include "tests/usb/unit/ftdi_bench.h"
 #include "tests/usb/usbip_server.h"
 
 #define LOOP 5000
-
-static struct probe_board *board;
-static struct usb_ftdi *ftdi;
-static uint64_t now;
-static uint8_t data[65536];
-static size_t actual;
-
-static uint64_t clock_now(void *ctx)
-{
-    (void)ctx;
-    return now;
-}
-
-static void setup_with(struct usb_ftdi_options options)
-{
-    const struct probe_board_options plain = {.jtag = true, .no_etb = true};
-    board = malloc(sizeof *board);
-    ftdi = malloc(sizeof *ftdi);
-    ck_assert(board && ftdi);
-    ck_assert_int_eq(probe_board_init(board, &plain), 0);
-    now = 1000000;
-    options.now = clock_now;
-    ck_assert_int_eq(usb_ftdi_init(ftdi, board, &options), 0);
-}
-
-static void setup(void)
-{
-    setup_with((struct usb_ftdi_options){0});
-}
-
-static void teardown(void)
-{
-    probe_board_release(board);
-    free(ftdi);
-    free(board);
-}
-
-static int control(uint8_t type, uint8_t request, unsigned value, unsigned index, unsigned length)
-{
-    const uint8_t packet[8] = {type,
-                               request,
-                               (uint8_t)value,
-                               (uint8_t)(value >> 8),
-                               (uint8_t)index,
-                               (uint8_t)(index >> 8),
-                               (uint8_t)length,
-                               (uint8_t)(length >> 8)};
-    return usb_device_control(&ftdi->device, packet, data, &actual);
-}
-
-static int set(uint8_t request, unsigned value, unsigned index)
-{
-    return control(0x40, request, value, index, 0);
-}
-
-static int send_bytes(uint8_t endpoint, const void *bytes, size_t size)
-{
-    size_t taken = 0;
-    return usb_device_out(&ftdi->device, endpoint, bytes, size, &taken);
-}
-
-static int receive(uint8_t endpoint, size_t size)
-{
-    return usb_device_in(&ftdi->device, endpoint, data, size, &actual);
-}
 
 static void start_mpsse(void)
 {
@@ -336,82 +266,6 @@ START_TEST(test_bit_modes)
 }
 END_TEST
 
-/* As fast as the host takes it, then at a rate. */
-START_TEST(test_sync_fifo)
-{
-    enum { PACKETS = 128, SIZE = 3 * PACKETS * (FTDI_PACKET - FTDI_STATUS) };
-    static uint8_t bytes[SIZE];
-    struct trace_feed source = {.bytes = bytes, .size = SIZE, .times = 1};
-    size_t got = 0;
-    for (size_t i = 0; i < SIZE; i++)
-        bytes[i] = (uint8_t)(i * 11 + (i >> 8));
-    setup_with((struct usb_ftdi_options){.fifo = &source});
-    ck_assert_int_eq(set(0x0b, 0x40ff, 1), 0);
-    for (unsigned n = 0; n < 3; n++) {
-        ck_assert_int_eq(receive(0x81, PACKETS * FTDI_PACKET), 0);
-        ck_assert_uint_eq(actual, PACKETS * FTDI_PACKET);
-        for (size_t i = 0; i < actual; i++)
-            if (i % FTDI_PACKET >= FTDI_STATUS)
-                ck_assert_uint_eq(data[i], bytes[got++]);
-    }
-    ck_assert_int_eq(receive(0x81, 512), USB_DEVICE_WAIT);
-    source = (struct trace_feed){.bytes = bytes, .size = SIZE, .rate = 1000000, .times = 1};
-    ck_assert_int_eq(receive(0x81, 4096), USB_DEVICE_WAIT);
-    now += 600;
-    ck_assert_int_eq(receive(0x81, 512), 0);
-    ck_assert_mem_eq(data + 2, bytes, 510);
-    ck_assert_int_eq(receive(0x81, 512), USB_DEVICE_WAIT);
-    /* Each packet starts the latency timer anew: a stream ends no transfer before it is full. */
-    for (unsigned n = 0; n < 4; n++) {
-        ck_assert_int_eq(receive(0x81, sizeof data), USB_DEVICE_WAIT);
-        now += 16000;
-    }
-    now += 6000;
-    ck_assert_int_eq(receive(0x81, sizeof data), 0);
-    ck_assert_uint_eq(actual, sizeof data);
-    ck_assert_mem_eq(data + 2, bytes + 510, 510);
-    teardown();
-}
-END_TEST
-
-static void put_swo(unsigned count)
-{
-    uint8_t bytes[256];
-    for (unsigned i = 0; i < sizeof bytes; i++)
-        bytes[i] = (uint8_t)i;
-    for (; count > 0; count -= count < 256 ? count : 256)
-        cs_swo_put(&board->system, bytes, count < 256 ? count : 256);
-}
-
-/* Channel B as a UART: the rate has to be the target's, and somebody has to read in time. */
-START_TEST(test_swo)
-{
-    setup();
-    board->system.tpiu.acpr = 15; /* 4 MHz */
-    put_swo(100);
-    now += 16000;
-    ck_assert_int_eq(receive(0x83, 512), 0);
-    ck_assert_uint_eq(actual, 2);
-    ck_assert_uint_eq(ftdi->counters.wrong_baud, 100);
-    ck_assert_int_eq(set(0x03, 0x0003, 0x0202), 0); /* 12 MHz / 3 */
-    put_swo(100);
-    now += 16000;
-    ck_assert_int_eq(receive(0x83, 512), 0);
-    ck_assert_uint_eq(actual, 102);
-    ck_assert_mem_eq(data, "\x32\x60\x00\x01\x02", 5);
-    for (unsigned i = 0; i < 40; i++) {
-        put_swo(256);
-        send_bytes(0x04, "", 0);
-        send_bytes(0x04, "x", 1); /* lets the channel look at its pin */
-    }
-    ck_assert_uint_eq(ftdi->counters.overruns, 40 * 256 - FTDI_FIFO_SIZE);
-    ck_assert_int_eq(receive(0x83, 4096), 0);
-    ck_assert_uint_eq(data[1] & FTDI_LINE_OVERRUN, FTDI_LINE_OVERRUN);
-    ck_assert_uint_eq(data[FTDI_PACKET + 1] & FTDI_LINE_OVERRUN, 0);
-    teardown();
-}
-END_TEST
-
 START_TEST(test_faults)
 {
     setup();
@@ -551,8 +405,6 @@ Suite *unit_suite(void)
     unit_case(s, "usb_ftdi: buffers that are full", test_back_pressure);
     unit_case(s, "usb_ftdi: purge", test_purge);
     unit_case(s, "usb_ftdi: bit modes", test_bit_modes);
-    unit_case(s, "usb_ftdi: synchronous FIFO", test_sync_fifo);
-    unit_case(s, "usb_ftdi: SWO on a UART", test_swo);
     unit_case(s, "usb_ftdi: stall, lost, short, unplugged", test_faults);
     unit_cases(s, "usb_ftdi: nonsense", test_nonsense, 0, 8);
     unit_case(s, "usb_ftdi: an OUT transfer that waits, over USB/IP", test_usbip_out_waits);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an FT2232H receives from senders that do not wait for it (probes digest, sections 3 and 6).
+ */
+#include <string.h>
+
+#include "tests/usb/usb_ftdi.h"
+
+#define BAUD_PERCENT 3u
+#define CHUNK        16384u
+#define HOPELESS     (64u * 1024 * 1024) /* bytes that came while nobody looked */
+
+static size_t late(const struct ftdi_channel *c)
+{
+    return c->late.size - c->late_first;
+}
+
+/* What came before has its turn in the chip's buffer. */
+static void move_late(struct ftdi_channel *c)
+{
+    if (late(c) > 0)
+        c->late_first += ftdi_fifo_write(&c->in, c->late.data + c->late_first, late(c));
+    if (c->late_first <= c->late.size / 2)
+        return;
+    c->late.size = late(c);
+    memmove(c->late.data, c->late.data + c->late_first, c->late.size);
+    c->late_first = 0;
+}
+
+/* Bytes that found no room: beside the chip's buffer there are `more`. */
+static size_t receive(struct ftdi_channel *c, const uint8_t *bytes, size_t size, size_t more)
+{
+    move_late(c);
+    size_t n = late(c) ? 0 : ftdi_fifo_write(&c->in, bytes, size);
+    size_t room = more > late(c) ? more - late(c) : 0;
+    size_t rest = size - n < room ? size - n : room;
+    if (rest > 0)
+        trace_bytes_append(&c->late, bytes + n, rest);
+    return size - n - rest;
+}
+
+/* Part of what the host waits for is built already. */
+static size_t waiting(const struct ftdi_channel *c, size_t queued)
+{
+    return queued > c->size ? queued - c->size : 0;
+}
+
+/* Bytes of another rate are nonsense: they are dropped. */
+void usb_ftdi_receive_swo(struct usb_ftdi *u, struct ftdi_channel *c, size_t queued)
+{
+    struct probe_board *board = u->board.board;
+    uint64_t rate = CS_TRACE_CLOCK / (board->system.tpiu.acpr + 1);
+    uint64_t off = rate > c->baud ? rate - c->baud : c->baud - rate;
+    bool fits = 100 * off <= BAUD_PERCENT * rate;
+    uint8_t bytes[4096];
+    size_t n;
+    bool dead = u->channel[0].mode == FTDI_MODE_SYNC_FIFO;
+    move_late(c);
+    while ((n = probe_board_swo(board, bytes, sizeof bytes)) > 0) {
+        if (dead)
+            continue;
+        if (!fits) {
+            u->counters.wrong_baud += (unsigned)n;
+            continue;
+        }
+        size_t drop = board->probe.swo.drop < n ? board->probe.swo.drop : n; /* a fault */
+        board->probe.swo.drop -= (unsigned)drop;
+        drop += receive(c, bytes + drop, n - drop, waiting(c, queued));
+        c->overrun |= drop > 0;
+        u->counters.overruns += (unsigned)drop;
+    }
+}
+
+void usb_ftdi_receive_fifo(struct usb_ftdi *u, struct ftdi_channel *c, size_t queued)
+{
+    struct trace_feed *feed = u->options.fifo;
+    unsigned *drop = &u->board.board->probe.swo.drop;
+    uint64_t now = u->options.now(u->options.ctx);
+    bool patient = u->options.buffer == 0;
+    uint8_t bytes[CHUNK];
+    size_t n;
+    if (!feed || !u->fifo)
+        return;
+    move_late(c);
+    if (!patient && trace_feed_waiting(feed, now) > HOPELESS) {
+        uint64_t lost = trace_feed_waiting(feed, now) - HOPELESS;
+        trace_feed_skip(feed, lost);
+        u->counters.fifo_lost += (unsigned long)lost;
+    }
+    size_t more = patient ? 0 : waiting(c, queued) + u->options.buffer;
+    while ((n = patient ? ftdi_fifo_room(&c->in) : sizeof bytes) > 0 &&
+           (n = trace_feed_take(feed, now, bytes, n)) > 0) {
+        size_t fault = *drop < n ? *drop : n;
+        *drop -= (unsigned)fault;
+        u->counters.fifo_lost += fault + receive(c, bytes + fault, n - fault, more);
+    }
+}
