@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import test_openocd  # noqa: E402
 
 CLIENT = test_openocd.ROOT / "build/release/ftdi_client"
+STREAM_CLIENT = test_openocd.ROOT / "build/release/stream_client"
 check, expect = test_openocd.check, test_openocd.expect
 FTDI = ("--probe", "ftdi")
 
@@ -61,6 +62,41 @@ def stream(folder):
         same = got.exists() and got.read_bytes() == wanted.read_bytes()
         check(f"libftdi1: synchronous FIFO, {size} bytes{' at a rate' if rate else ''}",
               same and "stream: 0, left 0" in done.stdout, f"same {same}, {done.stdout!r}")
+
+
+def read_stream(folder):
+    """The same by libftdi1's own streaming; and packets of full speed."""
+    wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
+    wanted.write_bytes(os.urandom(1000000))
+    for name, command, options in (
+            ("ftdi_readstream", [CLIENT, "readstream", "4000000", got], ()),
+            ("full speed, plain libusb", [STREAM_CLIENT, "-B", "4000000", "-o", got],
+             ("--full-speed",))):
+        got.unlink(missing_ok=True)
+        done = subprocess.run([test_openocd.BED, *FTDI, *options, "--paced", f"{wanted},0,0", "--",
+                               *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=60)
+        bytes_got = got.read_bytes() if got.exists() else b""
+        same = bytes_got[:4000000] == 4 * wanted.read_bytes()
+        check(f"ftdi: synchronous FIFO, {name}", done.returncode == 0 and same,
+              f"same {same}, {len(bytes_got)} bytes, {done.stdout!r}")
+
+
+def overflow(folder):
+    """Nothing waits for a while: the logic beside the FIFO loses bytes, the chip does not say so."""
+    wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
+    report = pathlib.Path(folder) / "report"
+    wanted.write_bytes(b"".join(n.to_bytes(4, "little") for n in range(1000000)))
+    done = subprocess.run([test_openocd.BED, *FTDI, "--report", report, "--buffer", "65536",
+                           "--paced", f"{wanted},2000000,0", "--", STREAM_CLIENT, "-s", "4096",
+                           "-n", "4", "-p", "200", "-t", "0.8", "-o", got],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    lost = int(dict(line.split() for line in report.read_text().splitlines())["fifo-lost"])
+    came, begin = got.read_bytes(), wanted.read_bytes()
+    at = next((i for i, (a, b) in enumerate(zip(came, begin)) if a != b), len(came))
+    check("ftdi: a FIFO that overflows", done.returncode == 0 and lost > 100000
+          and at > 100 * 4096 // 2 and at < len(came) - 1000 and " 0 overruns" in done.stdout,
+          f"{done.stdout!r}, {lost} lost, other bytes from {at} of {len(came)}")
 
 
 def run(script, folder, adapter, *options, transport="jtag", **more):
@@ -139,7 +175,7 @@ def main():
             missing = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
             print(f"{'FAIL' if missing else 'SKIP'} ftdi: '{program}' is not installed")
             return int(missing)
-    for program in (test_openocd.BED, CLIENT):
+    for program in (test_openocd.BED, CLIENT, STREAM_CLIENT):
         if not program.exists():
             print(f"FAIL ftdi: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
             return 1
@@ -148,6 +184,8 @@ def main():
            [CLIENT_SAYS[0], "stuck: timed out", "behind it: what fits"])
     with tempfile.TemporaryDirectory() as folder:
         stream(folder)
+        read_stream(folder)
+        overflow(folder)
         jtag(folder)
         swd(folder)
         boards(folder)

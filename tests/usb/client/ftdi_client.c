@@ -4,7 +4,8 @@
  * both channels, strings, EEPROM, latency timer, MPSSE with its bad commands, 5000 bytes through
  * the loopback (in one piece, and asynchronously), and a read that nothing answers. With the
  * argument `stuck`: writes a batch that answers more than the chip holds and reads nothing. With
- * `stream BYTES`: that much from the synchronous FIFO, to stderr.
+ * `stream BYTES FILE`: that much from the synchronous FIFO, by transfers one after the other; with
+ * `readstream BYTES FILE`: the same by ftdi_readstream().
  */
 #include <ftdi.h>
 #include <libusb.h>
@@ -14,16 +15,19 @@
 #include <string.h>
 #include <sys/time.h>
 
-#define VID          0x0403
-#define PID          0x6010
-#define LOOP         5000
-#define WAIT_MS      1000
-#define STUCK_MS     300
-#define STREAM_BYTES 65536
-#define PACKET       512
-#define LATENCY      20
-#define ASK_BYTES    65536
-#define FIFO         4096 /* bytes, in each direction */
+#define VID              0x0403
+#define PID              0x6010
+#define LOOP             5000
+#define WAIT_MS          1000
+#define STUCK_MS         300
+#define STREAM_BYTES     65536
+#define PACKET           512
+#define STREAM_MS        900
+#define STREAM_PACKETS   32 /* a transfer */
+#define STREAM_TRANSFERS 16
+#define LATENCY          20
+#define ASK_BYTES        65536
+#define FIFO             4096 /* bytes, in each direction */
 
 static long now_ms(void)
 {
@@ -185,6 +189,35 @@ static int stream(struct ftdi_context *f, long left, const char *path)
     return fclose(out) ? 1 : 0;
 }
 
+struct sink {
+    FILE *out;
+    long left;
+    double rate; /* bytes a second, as libftdi1 counts them */
+};
+
+static int on_stream(uint8_t *bytes, int size, FTDIProgressInfo *progress, void *user)
+{
+    struct sink *s = user;
+    if (size > 0)
+        s->left -= (long)fwrite(bytes, 1, (size_t)size, s->out);
+    if (progress)
+        s->rate = progress->totalRate;
+    return s->left <= 0;
+}
+
+/* Its time-out ends up in a field for microseconds that libusb wants below a million, and it gives
+ * up when nothing has come for that long. */
+static int read_stream(struct ftdi_context *f, long bytes, const char *path)
+{
+    struct sink s = {.out = fopen(path, "w"), .left = bytes};
+    if (!s.out || open_channel(f, INTERFACE_A) < 0)
+        return 1;
+    f->usb_read_timeout = STREAM_MS;
+    int r = ftdi_readstream(f, on_stream, &s, STREAM_PACKETS, STREAM_TRANSFERS);
+    printf("readstream: %d, left %ld\n", r, s.left > 0 ? s.left : 0);
+    return fclose(s.out) ? 1 : 0;
+}
+
 static int drive(struct ftdi_context *f, bool only_stuck)
 {
     if (open_channel(f, INTERFACE_A) < 0)
@@ -213,8 +246,14 @@ int main(int argc, char **argv)
     if (!a || !b)
         return 1;
     find(a);
-    bool streams = argc > 3 && strcmp(argv[1], "stream") == 0;
-    int code = streams ? stream(a, atol(argv[2]), argv[3]) : drive(a, only_stuck);
+    bool streams = argc > 3;
+    int code = 1;
+    if (!streams)
+        code = drive(a, only_stuck);
+    else if (strcmp(argv[1], "readstream") == 0)
+        code = read_stream(a, atol(argv[2]), argv[3]);
+    else
+        code = stream(a, atol(argv[2]), argv[3]);
     if (!streams && code == 0 && !only_stuck) {
         int r = open_channel(b, INTERFACE_B);
         printf("channel B: %d, ends %02x %02x\n", r, b->in_ep, b->out_ep);
