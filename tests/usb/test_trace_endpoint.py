@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plain libusb program reads the trace endpoints of the modelled ORBTrace; what arrives is judged
-by decoders of ORBFLOW and of frames that know nothing of the model. OpenOCD uses its debug side."""
+"""A plain libusb program reads the trace endpoints of the modelled probes; what an ORBTrace sends is
+judged by decoders of ORBFLOW and of frames that know nothing of the model. OpenOCD uses its debug
+side."""
 
 import os
 import pathlib
@@ -166,6 +167,48 @@ def overflow(folder):
               f"{run.text!r}, {bad} bad, {run.counters['trace-lost']} lost")
 
 
+# Runs inside the bed: pulls the cable twice under a client that comes back each time.
+CABLE = """
+import socket, subprocess, sys, time
+client, path = sys.argv[1:]
+link = socket.socket(socket.AF_UNIX)
+link.connect(path)
+link.settimeout(20)
+lines = link.makefile("rw")
+def ask(text):
+    print(text, file=lines, flush=True)
+    answer = lines.readline()
+    while not answer.startswith(("ok", "error")):
+        answer = lines.readline()
+    return answer.strip()
+stays = subprocess.Popen([client, "-r", "2", "-B", "1000000"], stdout=subprocess.PIPE, text=True)
+for _ in range(2):
+    time.sleep(0.3)
+    print(ask("unplug"), end=" ")
+    time.sleep(0.2)
+    print(ask("replug"))
+print(stays.communicate(timeout=30)[0], end="")
+sys.exit(stays.returncode)
+"""
+
+
+def cable(folder):
+    """The cable is pulled out of a stream, twice, and the stream begins anew when it is back."""
+    stream, _, _ = port(20000, (0x10,))
+    path, control = pathlib.Path(folder) / "port", pathlib.Path(folder) / "control"
+    path.write_bytes(stream)
+    for probe in ("orbtrace", "ftdi"):
+        done = subprocess.run([test_openocd.BED, "--probe", probe, "--control", control,
+                               "--paced", f"{path},1000000,0", "--", sys.executable, "-c", CABLE,
+                               CLIENT, control], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=60)
+        rounds = re.findall(r"^(\d+) bytes.* error (\d+)$", done.stdout, re.M)
+        sizes, errors = [int(n) for n, _ in rounds], [e for _, e in rounds]
+        check(f"{probe}: pulled out of a stream, twice", done.returncode == 0
+              and done.stdout.startswith("ok ok\nok ok\n") and errors == ["5", "5", "0"]
+              and sizes[2] >= 1000000, done.stdout)
+
+
 def refused(folder):
     stream, _, _ = port(10, (1,))
     run = Run(folder, "orbtrace", stream, "--paced", f"{folder}/port", client=("-f", "4"))
@@ -197,6 +240,7 @@ def main():
         slow(folder)
         overflow(folder)
         refused(folder)
+        cable(folder)
         debug(folder)
     return int(test_openocd.failed > 0)
 

@@ -9,9 +9,10 @@
  *     -B N    ends after so many bytes, -t N  after so many seconds (5),
  *     -i N    after so many milliseconds in which nothing came, once something has
  *     -p N    waits so many milliseconds with nothing in flight after the first 100 transfers
+ *     -r N    begins again, up to so many times, when the device was pulled and comes back
  *     -o FILE what came; -l FILE  the length of each transfer, a line each
  *
- * An FTDI's status bytes are taken out. Prints one line of figures.
+ * An FTDI's status bytes are taken out. Prints one line of figures each time.
  */
 #include <libusb.h>
 #include <stdbool.h>
@@ -29,9 +30,11 @@
 #define TRANSFERS    64
 #define WAIT_MS      1000
 #define PAUSE_AFTER  100
+#define RETRY_MS     50
+#define RETRIES      100
 
 struct options {
-    unsigned format, baud, alternate, transfers, size, pause_ms, idle_ms;
+    unsigned format, baud, alternate, transfers, size, pause_ms, idle_ms, again;
     unsigned long long bytes;
     double seconds;
     FILE *out, *lengths;
@@ -192,7 +195,7 @@ static void flow(struct stream *s)
         if (s->flying == 0 && !s->stop) {
             usleep(1000 * s->o.pause_ms);
             s->o.pause_ms = 0;
-            submit_all(s);
+            s->stop = submit_all(s) < 0;
         }
     }
     s->stop = true;
@@ -236,7 +239,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
     int c;
     *o = (struct options){.format = 3, .transfers = 32, .size = 65536, .seconds = 5};
-    while ((c = getopt(argc, argv, "f:b:a:n:s:B:t:i:p:o:l:")) != -1) {
+    while ((c = getopt(argc, argv, "f:b:a:n:s:B:t:i:p:r:o:l:")) != -1) {
         unsigned value = (unsigned)strtoul(optarg, NULL, 0);
         switch (c) {
         case 'f':
@@ -263,6 +266,9 @@ static int parse(struct options *o, int argc, char **argv)
         case 'p':
             o->pause_ms = value;
             break;
+        case 'r':
+            o->again = value;
+            break;
         case 'i':
             o->idle_ms = value;
             break;
@@ -279,18 +285,37 @@ static int parse(struct options *o, int argc, char **argv)
     return optind == argc && o->transfers >= 1 && o->transfers <= TRANSFERS && o->size ? 0 : -1;
 }
 
+static int run_once(struct stream *s, unsigned tries)
+{
+    int code = 1;
+    int r = open_device(s);
+    for (unsigned i = 0; r < 0 && i < tries; i++) {
+        if (s->handle)
+            libusb_close(s->handle);
+        usleep(1000 * RETRY_MS);
+        r = open_device(s);
+    }
+    if (r == 0)
+        code = stream(s);
+    else
+        printf("no device\n");
+    fflush(stdout);
+    if (s->handle)
+        libusb_close(s->handle);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static struct stream s;
-    int code = 1;
     if (parse(&s.o, argc, argv) < 0 || libusb_init(&s.context) < 0)
         return 2;
-    if (open_device(&s) == 0)
-        code = stream(&s);
-    else
-        printf("no device\n");
-    if (s.handle)
-        libusb_close(s.handle);
+    const struct stream fresh = s;
+    int code = run_once(&s, 0);
+    for (unsigned i = 0; s.error == LIBUSB_TRANSFER_NO_DEVICE && i < fresh.o.again; i++) {
+        s = fresh;
+        code = run_once(&s, RETRIES);
+    }
     libusb_exit(s.context);
     if (s.o.out && fclose(s.o.out))
         code = 1;
