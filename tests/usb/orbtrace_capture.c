@@ -59,10 +59,8 @@ static void append(struct orbtrace_capture *c, const uint8_t *bytes, size_t size
 /* All or nothing. */
 static bool send_unit(struct orbtrace_capture *c, const uint8_t *bytes, size_t size)
 {
-    if (excess(c, size) > 0) {
-        c->counters.lost += size;
+    if (excess(c, size) > 0)
         return false;
-    }
     append(c, bytes, size);
     return true;
 }
@@ -85,7 +83,7 @@ static void on_packet(void *ctx, const uint8_t *wire, size_t size)
 {
     struct orbtrace_capture *c = ctx;
     if (c->options.whole) {
-        send_unit(c, wire, size);
+        c->counters.lost += send_unit(c, wire, size) ? 0 : size;
     } else {
         size_t lost = excess(c, size);
         c->counters.lost += lost;
@@ -133,6 +131,7 @@ static void on_frame(void *ctx, const uint8_t frame[PORT_FRAME])
         c->counters.frames++;
     } else {
         c->counters.lost_frames++;
+        c->counters.lost += PORT_FRAME;
     }
 }
 

@@ -19,7 +19,8 @@ struct pending {
     UMockdevIoctlData *urb;
     UMockdevIoctlData *buffer;
     bool discarded;
-    bool sent;    /* OUT: the device has it; `status` is final */
+    bool sent;    /* `status` is final: the device has it, or has left */
+    bool counted; /* IN: among the bytes that the device knows to wait */
     size_t taken; /* OUT: bytes that the device has */
     int status;
     size_t actual;
@@ -29,8 +30,9 @@ struct umock_usb {
     struct usb_device *device;
     UMockdevTestbed *testbed;
     UMockdevIoctlBase *handler;
-    GQueue urbs; /* struct pending, oldest first */
-    bool gone;   /* the unplugging has been told */
+    GQueue urbs;         /* struct pending, oldest first */
+    GHashTable *clients; /* open files; the value is true when the device left since */
+    bool gone;           /* the unplugging has been told */
 };
 
 typedef struct {
@@ -55,25 +57,49 @@ static bool is_in(const struct pending *p)
     return urb_of(p)->type != USBDEVFS_URB_TYPE_CONTROL && urb_of(p)->endpoint & 0x80;
 }
 
+/* The device no longer knows of it. */
+static void uncount(struct umock_usb *m, struct pending *p)
+{
+    if (p->counted)
+        usb_device_unqueue(m->device, urb_of(p)->endpoint, (size_t)urb_of(p)->buffer_length);
+    p->counted = false;
+}
+
 /* It has left the queue. */
 static void pending_free(struct umock_usb *m, struct pending *p)
 {
-    if (is_in(p))
-        usb_device_unqueue(m->device, urb_of(p)->endpoint, (size_t)urb_of(p)->buffer_length);
+    uncount(m, p);
     umockdev_ioctl_data_unref(p->urb);
     if (p->buffer)
         umockdev_ioctl_data_unref(p->buffer);
     g_free(p);
 }
 
-/* The device leaves: what is queued ends with -ESHUTDOWN, and udev hears of it. */
+/* The device leaves: what is queued ends with -ESHUTDOWN, files that are open now never reach a
+ * device again, and udev hears of it. */
 static void tell_unplugged(struct umock_usb *m)
 {
     if (m->gone || !m->device->unplugged)
         return;
     m->gone = true;
+    for (GList *l = m->urbs.head; l; l = l->next) {
+        struct pending *p = l->data;
+        uncount(m, p);
+        if (!p->sent)
+            p->status = p->discarded ? -ENOENT : -ESHUTDOWN;
+        p->sent = true;
+    }
+    GHashTableIter i;
+    g_hash_table_iter_init(&i, m->clients);
+    while (g_hash_table_iter_next(&i, NULL, NULL))
+        g_hash_table_iter_replace(&i, GINT_TO_POINTER(true));
     umockdev_testbed_uevent(m->testbed, SYS, "remove");
     umockdev_testbed_remove_device(m->testbed, SYS);
+}
+
+static bool is_gone(const struct umock_usb *m, UMockdevIoctlClient *client)
+{
+    return m->device->unplugged || g_hash_table_lookup(m->clients, client);
 }
 
 /* A control request, or as much of an OUT transfer as the device takes now. */
@@ -107,7 +133,7 @@ static bool is_behind(const struct umock_usb *m, const struct pending *p)
 
 static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
 {
-    if (m->device->unplugged) {
+    if (is_gone(m, client)) {
         umockdev_ioctl_client_complete(client, -1, ENODEV);
         return;
     }
@@ -118,7 +144,8 @@ static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoc
     if (length)
         p->buffer = umockdev_ioctl_data_resolve(p->urb, offsetof(struct usbdevfs_urb, buffer),
                                                 length, NULL);
-    if (is_in(p))
+    p->counted = is_in(p);
+    if (p->counted)
         usb_device_queue(m->device, urb_of(p)->endpoint, length);
     else if (!is_behind(m, p))
         send_out(m, p);
@@ -179,7 +206,7 @@ static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctl
         }
         waiting[endpoint] = true;
     }
-    umockdev_ioctl_client_complete(client, -1, m->device->unplugged ? ENODEV : EAGAIN);
+    umockdev_ioctl_client_complete(client, -1, is_gone(m, client) ? ENODEV : EAGAIN);
 }
 
 /* The argument is the address of the URB in the client. */
@@ -212,7 +239,9 @@ static void set_interface(struct umock_usb *m, UMockdevIoctlClient *client, UMoc
     UMockdevIoctlData *data =
         umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_setinterface), NULL);
     const struct usbdevfs_setinterface *s = (const void *)data->data;
-    int status = usb_device_set_interface(m->device, s->interface, s->altsetting);
+    int status = is_gone(m, client)
+                     ? -ESHUTDOWN
+                     : usb_device_set_interface(m->device, s->interface, s->altsetting);
     umockdev_ioctl_data_unref(data);
     if (status == -ESHUTDOWN)
         status = -ENODEV;
@@ -239,7 +268,8 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
         discard(m, client, arg);
         return TRUE;
     case USBDEVFS_CLEAR_HALT:
-        usb_device_clear_halt(m->device);
+        if (!is_gone(m, client))
+            usb_device_clear_halt(m->device);
         break;
     case USBDEVFS_GETDRIVER:
     case USBDEVFS_IOCTL:
@@ -257,7 +287,7 @@ static gboolean dispatch(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
         umockdev_ioctl_client_complete(client, -1, ENOTTY);
         return TRUE;
     }
-    bool gone = m->device->unplugged;
+    bool gone = is_gone(m, client);
     umockdev_ioctl_client_complete(client, gone ? -1 : 0, gone ? ENODEV : 0);
     return TRUE;
 }
@@ -272,11 +302,20 @@ static gboolean handle_ioctl(UMockdevIoctlBase *self, UMockdevIoctlClient *clien
     return handled;
 }
 
+static void client_connected(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
+{
+    struct umock_usb *m = ((ProbeHandler *)self)->owner;
+    pthread_mutex_lock(&m->device->board->lock);
+    g_hash_table_insert(m->clients, client, GINT_TO_POINTER(false));
+    pthread_mutex_unlock(&m->device->board->lock);
+}
+
 /* A client that died leaves its URBs behind. */
 static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client)
 {
     struct umock_usb *m = ((ProbeHandler *)self)->owner;
     pthread_mutex_lock(&m->device->board->lock);
+    g_hash_table_remove(m->clients, client);
     for (GList *l = m->urbs.head, *next; l; l = next) {
         struct pending *p = l->data;
         next = l->next;
@@ -291,6 +330,7 @@ static void client_vanished(UMockdevIoctlBase *self, UMockdevIoctlClient *client
 static void probe_handler_class_init(ProbeHandlerClass *klass)
 {
     klass->parent.handle_ioctl = handle_ioctl;
+    klass->parent.client_connected = client_connected;
     klass->parent.client_vanished = client_vanished;
 }
 
@@ -363,6 +403,7 @@ struct umock_usb *umock_usb_new(struct usb_device *u)
     struct umock_usb *m = g_new0(struct umock_usb, 1);
     GError *error = NULL;
     m->device = u;
+    m->clients = g_hash_table_new(NULL, NULL);
     g_queue_init(&m->urbs);
     m->testbed = umockdev_testbed_new();
     m->handler = g_object_new(probe_handler_get_type(), NULL);
@@ -381,5 +422,6 @@ void umock_usb_free(struct umock_usb *m)
         pending_free(m, p);
     g_object_unref(m->handler);
     g_object_unref(m->testbed);
+    g_hash_table_unref(m->clients);
     g_free(m);
 }

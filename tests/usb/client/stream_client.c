@@ -12,7 +12,8 @@
  *     -r N    begins again, up to so many times, when the device was pulled and comes back
  *     -o FILE what came; -l FILE  the length of each transfer, a line each
  *
- * An FTDI's status bytes are taken out. Prints one line of figures each time.
+ * An FTDI's status bytes are taken out. Prints a line when data come, and one line of
+ * figures each time.
  */
 #include <libusb.h>
 #include <stdbool.h>
@@ -85,6 +86,7 @@ static void strip(struct stream *s, const uint8_t *bytes, size_t size)
 static void on_done(struct libusb_transfer *t)
 {
     struct stream *s = t->user_data;
+    unsigned long long before = s->got;
     s->flying--;
     if (t->status != LIBUSB_TRANSFER_COMPLETED && t->status != LIBUSB_TRANSFER_CANCELLED)
         s->error = t->status;
@@ -100,6 +102,10 @@ static void on_done(struct libusb_transfer *t)
         keep(s, t->buffer, (size_t)t->actual_length);
     if (t->actual_length > 0)
         s->ended = now_s();
+    if (before == 0 && s->got > 0) {
+        printf("streaming\n");
+        fflush(stdout);
+    }
     s->stop |= s->error || (s->o.bytes && s->got >= s->o.bytes);
     bool pause = s->o.pause_ms && s->done >= PAUSE_AFTER;
     if (!s->stop && !pause && libusb_submit_transfer(t) == 0)
