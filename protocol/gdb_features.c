@@ -25,19 +25,19 @@ static bool is_ours(const struct gdb_args *word)
     return false;
 }
 
-static void add_packet_size(struct text_buf *out, struct gdb_args *number)
+static void add_packet_size(struct text_buf *out, struct gdb_args *number, size_t limit)
 {
     uint64_t size;
-    if (!gdb_args_hex(number, &size) || size > GDB_PACKET_SIZE)
-        size = GDB_PACKET_SIZE;
+    if (!gdb_args_hex(number, &size) || size > limit)
+        size = limit;
     text_buf_printf(out, "PacketSize=%llx;", (unsigned long long)size);
 }
 
 /*
  * A server that does not tell its PacketSize gets what GDB takes for safe then: nothing is added.
  */
-void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, bool btrace,
-                        bool reverse)
+void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,
+                        bool btrace, bool reverse)
 {
     struct gdb_args a = {reply, reply + len};
     struct gdb_args word;
@@ -45,7 +45,7 @@ void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, boo
         if (gdb_args_empty(&word) || is_ours(&word))
             continue;
         if (gdb_args_text(&word, "PacketSize=")) {
-            add_packet_size(out, &word);
+            add_packet_size(out, &word, limit);
         } else {
             text_buf_add(out, word.at, gdb_args_left(&word));
             text_buf_putc(out, ';');

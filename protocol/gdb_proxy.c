@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,11 +35,15 @@ static void send_text(struct gdb_proxy *p, const char *text)
 /* ---- answers of the other side ----------------------------------------------------------------
  */
 
-/* GDB takes the thread of a stop reply for the selected one, without an Hg (2.13). */
+/* GDB takes the thread of a stop reply for the selected one, without an Hg (2.13). The client knows
+ * from now on where the cores are. */
 static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
     s->threads_listed = false;
+    p->seen = p->upstream->epoch;
+    p->outdated = false;
+    gdb_proxy_forget_shown(p);
     if (!gdb_thread_of_stop(reply, len, &p->general))
         return;
     int core = gdb_upstream_core_of(p->upstream, &p->general);
@@ -46,6 +51,16 @@ static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
         s->stopped = core;
         s->general = core;
     }
+}
+
+void gdb_proxy_show_stop(struct gdb_proxy *p, const char *reply, size_t len)
+{
+    p->session->running = false;
+    note_stop(p, reply, len);
+    if (len > 0)
+        gdb_proxy_send(p, reply, len);
+    else
+        send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
 }
 
 static void send_lost(struct gdb_proxy *p, enum proxy_wait wait)
@@ -65,7 +80,7 @@ static void send_features(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
     text_buf_clear(&s->reply);
-    gdb_features_merge(&s->reply, reply, len, gdb_has_btrace(s->target),
+    gdb_features_merge(&s->reply, reply, len, s->packet_size, gdb_has_btrace(s->target),
                        s->target->reverse != NULL);
     gdb_reply_send(s);
 }
@@ -77,10 +92,14 @@ static void client_reply(void *ctx, const char *reply, size_t len)
     struct gdb_proxy *p = ctx;
     enum proxy_wait wait = p->wait;
     p->wait = PROXY_IDLE;
+    if (!p->observes && p->upstream != NULL)
+        gdb_upstream_remove_guest(p->upstream, &p->guest);
     if (wait == PROXY_IDLE)
         return;
     if (wait == PROXY_STATE && reply != NULL)
         note_stop(p, reply, len);
+    if (wait == PROXY_DATA && reply != NULL && p->past_kind == 'g')
+        gdb_proxy_note_shown(p, reply, len);
     if (reply == NULL)
         send_lost(p, wait);
     else if (wait == PROXY_FEATURES)
@@ -103,12 +122,7 @@ static void client_stopped(void *ctx, const char *reply, size_t len)
         send_lost_stop(p);
         return;
     }
-    p->session->running = false;
-    note_stop(p, reply, len);
-    if (len > 0)
-        gdb_proxy_send(p, reply, len);
-    else
-        send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
+    gdb_proxy_show_stop(p, reply, len);
 }
 
 static void client_output(void *ctx, const char *payload, size_t len)
@@ -136,8 +150,8 @@ static void client_settled(void *ctx)
     drain(ctx);
 }
 
-static const struct gdb_upstream_client client = {client_reply, client_stopped, client_output,
-                                                  client_dropped, client_settled};
+const struct gdb_upstream_client gdb_proxy_client = {client_reply, client_stopped, client_output,
+                                                     client_dropped, client_settled};
 
 /* ---- packets of the client --------------------------------------------------------------------
  */
@@ -147,6 +161,8 @@ static int try_pass(struct gdb_proxy *p, const struct gdb_thread *thread, const 
 {
     if (p->upstream == NULL)
         return BT_ERR_IO;
+    if (p->observes)
+        return gdb_upstream_look(p->upstream, &p->guest, thread, payload, len);
     return gdb_upstream_pass(p->upstream, thread, payload, len);
 }
 
@@ -176,8 +192,11 @@ static void pass_resume(struct gdb_proxy *p, const char *payload, size_t len)
     p->passed = true;
     gdb_document_forget(s->document);
     int rc = try_pass(p, &p->general, payload, len);
-    if (rc == BT_OK)
+    if (rc == BT_OK) {
+        if (s->running)
+            gdb_proxy_tell_news(p);
         return;
+    }
     s->running = false;
     send_refusal(p, rc);
 }
@@ -188,7 +207,7 @@ static bool is(const char *payload, size_t len, const char *text)
 }
 
 /* Hg0 means the thread of the last stop: nothing that the other side could be told again. */
-static void select_thread(struct gdb_proxy *p, const struct gdb_packet *packet)
+void gdb_proxy_select(struct gdb_proxy *p, const struct gdb_packet *packet)
 {
     struct gdb_session *s = p->session;
     int core = s->stopped;
@@ -255,11 +274,13 @@ static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
         return;
     }
     if (packet.effect == GDB_EFFECT_SELECT)
-        select_thread(p, &packet);
+        gdb_proxy_select(p, &packet);
     if (gdb_packet_starts(payload, len, "qSupported"))
         wait = PROXY_FEATURES;
     else if (len > 0 && strchr("mgp", payload[0]) != NULL)
         wait = PROXY_DATA;
+    if (wait == PROXY_DATA)
+        p->past_kind = payload[0];
     pass(p, wait, needs_thread(payload, len) ? &p->general : &any, payload, len);
 }
 
@@ -286,13 +307,14 @@ static void leave(struct gdb_proxy *p, const char *payload, size_t len)
     struct gdb_session *s = p->session;
     s->state = GDB_SESSION_OPEN;
     gdb_session_answer(s, payload, len);
-    if (p->upstream != NULL && s->state != GDB_SESSION_OPEN)
+    if (p->upstream != NULL && !p->observes && s->state != GDB_SESSION_OPEN)
         gdb_upstream_let_go(p->upstream, s->state == GDB_SESSION_DETACHED);
 }
 
 /* Our own commands first; the rest is the other side's. */
 static void monitor(struct gdb_proxy *p, const char *payload, size_t len)
 {
+    gdb_proxy_tell_news(p);
     if (gdb_monitor_packet(p->session, payload, len) == BT_ERR_UNSUPPORTED)
         pass_on(p, payload, len);
 }
@@ -326,6 +348,8 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
         leave(p, payload, len);
     } else if (is(payload, len, "QStartNoAckMode")) {
         gdb_session_answer(s, payload, len);
+    } else if (!gdb_proxy_observe(p, payload, len)) {
+        return;
     } else if (s->running) {
         while_running(p, payload, len);
     } else if (is_btrace(p, payload, len)) {
@@ -396,13 +420,15 @@ void gdb_proxy_interrupt(struct gdb_proxy *p)
     struct gdb_session *s = p->session;
     if (!s->running)
         return;
+    if (gdb_proxy_observe_interrupt(p))
+        return;
     if (!p->passed && s->target->interrupt != NULL)
         s->target->interrupt(s->target_ctx);
     else if (p->upstream != NULL)
         gdb_upstream_interrupt(p->upstream);
 }
 
-struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u)
+static struct gdb_proxy *new_proxy(struct gdb_session *s, struct gdb_upstream *u)
 {
     struct gdb_proxy *p = calloc(1, sizeof(*p));
     if (p == NULL)
@@ -410,11 +436,38 @@ struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u)
     p->session = s;
     p->upstream = u;
     text_buf_init(&p->backlog);
-    gdb_upstream_attach(u, &client, p);
+    p->guest.ops = &gdb_proxy_client;
+    p->guest.ctx = p;
     p->general = u->stopped;
+    p->seen = u->epoch;
     s->stopped = gdb_upstream_stopped_core(u);
     s->general = s->stopped;
     return p;
+}
+
+struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u)
+{
+    struct gdb_proxy *p = new_proxy(s, u);
+    if (p != NULL)
+        gdb_upstream_attach(u, &gdb_proxy_client, p);
+    return p;
+}
+
+struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_upstream *u,
+                                      const char *greeting)
+{
+    struct gdb_proxy *p = new_proxy(s, u);
+    if (p == NULL)
+        return NULL;
+    p->observes = true;
+    snprintf(p->greeting, sizeof(p->greeting), "%s", greeting);
+    gdb_upstream_add_guest(u, &p->guest);
+    return p;
+}
+
+bool gdb_proxy_observes(const struct gdb_proxy *p)
+{
+    return p->observes;
 }
 
 void gdb_proxy_free(struct gdb_proxy *p)
@@ -422,7 +475,10 @@ void gdb_proxy_free(struct gdb_proxy *p)
     if (p == NULL)
         return;
     if (p->upstream != NULL)
+        gdb_upstream_remove_guest(p->upstream, &p->guest);
+    if (p->upstream != NULL && !p->observes)
         gdb_upstream_detach(p->upstream);
     text_buf_release(&p->backlog);
+    gdb_proxy_forget_shown(p);
     free(p);
 }

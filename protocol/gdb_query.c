@@ -25,7 +25,7 @@ static void add_features(struct gdb_session *s)
     text_buf_printf(&s->reply,
                     "PacketSize=%x;QStartNoAckMode+;vContSupported+;"
                     "qXfer:features:read+;qXfer:threads:read+",
-                    GDB_PACKET_SIZE);
+                    (unsigned)s->packet_size);
     if (t->memory_map != NULL)
         text_buf_puts(&s->reply, ";qXfer:memory-map:read+");
     if (t->insert_breakpoint != NULL)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "protocol/gdb_session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "protocol/gdb_internal.h"
 #include "protocol/gdb_proxy.h"
+
+#define PACKET_SIZE_MIN 1024
 
 /* Bytes of console text in one O packet. */
 #define CONSOLE_CHUNK 1024
@@ -59,6 +62,7 @@ static int init(struct gdb_session *s, const struct gdb_target *target, void *ta
         .send = send,
         .send_ctx = send_ctx,
         .motion = GDB_MOTION_ALL,
+        .packet_size = GDB_PACKET_SIZE,
     };
     s->document = gdb_document_new();
     if (s->document == NULL)
@@ -85,9 +89,10 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
     return rc;
 }
 
-int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
-                              void *send_ctx)
+/* `greeting` NULL: it has the other server to itself. */
+static int init_beside(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                       struct gdb_upstream *u, const char *greeting, gdb_send_fn send,
+                       void *send_ctx)
 {
     if (!btrace_complete(target))
         return BT_ERR_INVAL;
@@ -98,10 +103,41 @@ int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *ta
     if (rc < 0)
         return rc;
     s->core_count = cores;
-    s->proxy = gdb_proxy_new(s, u);
+    s->proxy = greeting != NULL ? gdb_proxy_new_guest(s, u, greeting) : gdb_proxy_new(s, u);
     if (s->proxy == NULL)
         gdb_session_release(s);
     return s->proxy != NULL ? BT_OK : BT_ERR_NOMEM;
+}
+
+int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
+                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
+                              void *send_ctx)
+{
+    return init_beside(s, target, target_ctx, u, NULL, send, send_ctx);
+}
+
+int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
+                              void *target_ctx, struct gdb_upstream *u, const char *greeting,
+                              gdb_send_fn send, void *send_ctx)
+{
+    return init_beside(s, target, target_ctx, u, greeting, send, send_ctx);
+}
+
+bool gdb_session_observes(const struct gdb_session *s)
+{
+    return s->proxy != NULL && gdb_proxy_observes(s->proxy);
+}
+
+void gdb_session_take_control(struct gdb_session *s)
+{
+    if (s->proxy != NULL)
+        gdb_proxy_take_control(s->proxy);
+}
+
+void gdb_session_give_control(struct gdb_session *s)
+{
+    if (s->proxy != NULL)
+        gdb_proxy_give_control(s->proxy);
 }
 
 void gdb_session_release(struct gdb_session *s)
@@ -257,11 +293,21 @@ int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
     return BT_OK;
 }
 
+static void send_refusal(struct gdb_session *s)
+{
+    gdb_reply(s, "E.");
+    add_plain(&s->reply, s->refusal);
+    gdb_reply_send(s);
+    s->refused++;
+}
+
 static void take_packet(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
-    if (s->proxy != NULL)
+    if (s->refusal[0] != '\0')
+        send_refusal(s);
+    else if (s->proxy != NULL)
         gdb_proxy_packet(s->proxy, s->receiver.payload, s->receiver.payload_len);
     else
         gdb_session_answer(s, s->receiver.payload, s->receiver.payload_len);
@@ -306,6 +352,8 @@ static void take_event(struct gdb_session *s, enum rsp_event event)
         break;
     case RSP_BREAK:
         /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
+        if (s->refusal[0] != '\0')
+            break;
         if (s->proxy != NULL)
             gdb_proxy_interrupt(s->proxy);
         else if (s->running && s->target->interrupt != NULL)
@@ -346,6 +394,42 @@ void gdb_session_output(struct gdb_session *s, const char *text)
 {
     if (s->running)
         gdb_send_console(s, text);
+}
+
+/* ---- clients that are not served --------------------------------------------------------------
+ */
+
+void gdb_session_refuse(struct gdb_session *s, const char *text)
+{
+    gdb_proxy_free(s->proxy);
+    s->proxy = NULL;
+    snprintf(s->refusal, sizeof(s->refusal), "%s", text);
+    if (s->running)
+        send_refusal(s);
+    s->running = false;
+}
+
+bool gdb_session_is_refused(const struct gdb_session *s)
+{
+    return s->refusal[0] != '\0';
+}
+
+const char *gdb_session_refusal(const struct gdb_session *s)
+{
+    return s->refusal;
+}
+
+unsigned gdb_session_refused(const struct gdb_session *s)
+{
+    return s->refused;
+}
+
+void gdb_session_limit(struct gdb_session *s, size_t size)
+{
+    if (size > GDB_PACKET_SIZE)
+        size = GDB_PACKET_SIZE;
+    s->packet_size = size < PACKET_SIZE_MIN ? PACKET_SIZE_MIN : size;
+    s->receiver.limit = s->packet_size;
 }
 
 enum gdb_session_state gdb_session_state(const struct gdb_session *s)

@@ -53,6 +53,9 @@ struct gdb_session {
     bool threads_listed;
     bool client_swbreak; /* GDB understands these stop reasons */
     bool client_hwbreak;
+    size_t packet_size; /* at most GDB_PACKET_SIZE */
+    char refusal[160];  /* "": it is served */
+    unsigned refused;   /* packets that were answered with it */
 };
 
 /*
@@ -86,6 +89,43 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
 int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
                               void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
                               void *send_ctx);
+
+/*
+ * One that looks on beside the session that has `u`, which is not disturbed: it reads registers,
+ * memory and history while the cores are halted, has its own branch trace and its own past, and
+ * gets an error for whatever would change something or run the cores. While they run, and when
+ * they have run since it was told of a halt, reads are errors, too; `c` and its like wait for the
+ * next halt, or tell of the one that it has not seen. `greeting`, a line or more with '\n', is
+ * printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_upstream().
+ * One that comes while the cores run is shown a halt of which nothing is known.
+ */
+int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
+                              void *target_ctx, struct gdb_upstream *u, const char *greeting,
+                              gdb_send_fn send, void *send_ctx);
+bool gdb_session_observes(const struct gdb_session *s);
+
+/*
+ * A session that looks on has `u` from now on, as if it had been made by
+ * gdb_session_init_upstream(); the one before gets errors. GDB is told by text as soon as it takes
+ * some. Nothing happens for other sessions.
+ */
+void gdb_session_take_control(struct gdb_session *s);
+/* The other way round: a session of gdb_session_init_upstream() looks on. Its breakpoints go. */
+void gdb_session_give_control(struct gdb_session *s);
+
+/*
+ * From now on every packet is answered with an error of this text, and nothing is asked of the
+ * target; what is pending ends with it, too. For a client that may not stay: it is told why.
+ */
+void gdb_session_refuse(struct gdb_session *s, const char *text);
+bool gdb_session_is_refused(const struct gdb_session *s);
+const char *gdb_session_refusal(const struct gdb_session *s);
+/* Packets answered so. */
+unsigned gdb_session_refused(const struct gdb_session *s);
+
+/* Longer packets are answered with an error; `size` is announced, and clamped to 1024 ..
+ * GDB_PACKET_SIZE. To be called before there is input. */
+void gdb_session_limit(struct gdb_session *s, size_t size);
 
 /* Sends nothing and tells the target nothing: a lost connection is the server's to judge (2.2). */
 void gdb_session_release(struct gdb_session *s);

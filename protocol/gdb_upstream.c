@@ -62,6 +62,7 @@ void gdb_upstream_release_stop(struct gdb_upstream *u)
         u->client_runs = false;
         u->client->stopped(u->client_ctx, u->stop.data, u->stop.len);
     }
+    gdb_upstream_guests_stopped(u, u->stop.data, u->stop.len);
     gdb_upstream_pump(u);
 }
 
@@ -73,6 +74,7 @@ void gdb_upstream_settle(struct gdb_upstream *u, bool settling)
         return;
     if (u->client != NULL)
         u->client->settled(u->client_ctx);
+    gdb_upstream_guests_settled(u);
     gdb_upstream_pump(u);
 }
 
@@ -274,7 +276,10 @@ static void forget_state(struct gdb_upstream *u)
     u->selecting = false;
     u->client_runs = false;
     u->selected = (struct gdb_thread){.single = false};
+    u->epoch++;
     gdb_upstream_forget_breakpoints(u);
+    gdb_upstream_forget_known(u);
+    gdb_upstream_forget_registers(u);
 }
 
 /* Everything that waits is told that no answer will come. */
@@ -294,10 +299,14 @@ static void answer_all(struct gdb_upstream *u)
         gdb_request_finish(gdb_upstream_take_ask(u), NULL, 0);
     if (waiting != NULL)
         gdb_request_finish(waiting, NULL, 0);
+    gdb_upstream_refuse_looks(u, NULL);
     if (client_waits && u->client != NULL)
         u->client->stopped(u->client_ctx, NULL, 0);
+    gdb_upstream_guests_stopped(u, NULL, 0);
     if (settling && u->client != NULL)
         u->client->settled(u->client_ctx);
+    if (settling)
+        gdb_upstream_guests_settled(u);
 }
 
 void gdb_upstream_fail(struct gdb_upstream *u, int error)
@@ -347,6 +356,7 @@ int gdb_upstream_new(const struct gdb_upstream_events *events, void *ctx, gdb_up
     u->ctx = ctx;
     u->core_count = 1;
     u->asks_end = &u->asks;
+    u->epoch = 1;
     text_buf_init(&u->stop);
     text_buf_init(&u->description);
     text_buf_init(&u->document);
@@ -366,6 +376,7 @@ void gdb_upstream_free(struct gdb_upstream *u)
     if (u->client != NULL)
         u->client->dropped(u->client_ctx);
     u->client = NULL;
+    gdb_upstream_drop_guests(u);
     answer_all(u);
     gdb_link_release(&u->link);
     text_buf_release(&u->stop);

@@ -86,6 +86,12 @@ void gdb_upstream_release_stop(struct gdb_upstream *u);
 void gdb_upstream_settle(struct gdb_upstream *u, bool settling);
 
 /*
+ * The halted cores are not what they were: something was written, or they were reset. Clients that
+ * look on are told so instead of being given a mixture of both.
+ */
+void gdb_upstream_outdate(struct gdb_upstream *u);
+
+/*
  * A question of our own, for halted cores (also while a stop is held). Waits its turn behind what
  * is under way. BT_OK, BT_ERR_NOMEM, BT_ERR_IO (not ready), BT_ERR_INVAL (cores run).
  */

@@ -4,7 +4,8 @@
  * protocol/.
  *
  * Who is answered when: one request at a time is on the wire. Questions of our own come first,
- * then a resume of our own, then the client's request; a client has one request at a time here.
+ * then a resume of our own, then the client's request and those of guests in turns; each has one
+ * request at a time here.
  */
 #ifndef PROTOCOL_GDB_UPSTREAM_INTERNAL_H
 #define PROTOCOL_GDB_UPSTREAM_INTERNAL_H
@@ -49,8 +50,9 @@ struct gdb_request {
     struct gdb_packet packet;
     struct gdb_thread thread; /* selected before it is sent; not single: whichever is */
     bool from_client;
-    bool abandoned;              /* the client has gone since */
-    gdb_upstream_reply_fn reply; /* may be NULL */
+    bool abandoned;                   /* the client has gone since */
+    struct gdb_upstream_guest *guest; /* NULL, or who looks on and asks this */
+    gdb_upstream_reply_fn reply;      /* may be NULL */
     void *ctx;
     size_t len;
     char payload[];
@@ -69,6 +71,19 @@ struct gdb_upstream_client {
     /* What waited for gdb_upstream_settle() may go on. */
     void (*settled)(void *ctx);
 };
+
+/*
+ * Somebody who looks on beside the client: asks of halted cores, is told of stops. Linked here
+ * between add and remove; of its operations `output` is never called.
+ */
+struct gdb_upstream_guest {
+    struct gdb_upstream_guest *next;
+    const struct gdb_upstream_client *ops;
+    void *ctx;
+    bool linked;
+};
+
+struct gdb_known; /* private to gdb_upstream_guests.c */
 
 struct gdb_upstream {
     const struct gdb_upstream_events *events;
@@ -123,6 +138,13 @@ struct gdb_upstream {
     const struct gdb_upstream_client *client;
     void *client_ctx;
     bool client_runs; /* it waits for a stop reply */
+
+    struct gdb_upstream_guest *guests;
+    struct gdb_request *looks;      /* of guests, in the order that they came */
+    bool guest_turn;                /* the client had the last one */
+    uint64_t epoch;                 /* of what the halted cores are like */
+    char *registers[GDB_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
+    struct gdb_known *known;        /* what the other side says of itself */
 };
 
 /* gdb_upstream.c */
@@ -164,6 +186,32 @@ int gdb_upstream_may_ask(const struct gdb_upstream *u);
 
 /* Ends the connection from our side: what waits is answered, then ready() or lost(). */
 void gdb_upstream_fail(struct gdb_upstream *u, int error);
+
+/* gdb_upstream_guests.c */
+
+void gdb_upstream_add_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g);
+/* Its question, too, is forgotten. Nothing happens when it is not there. */
+void gdb_upstream_remove_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g);
+/* As gdb_upstream_pass(), of halted cores: the caller sees to that, and that nothing is changed. */
+int gdb_upstream_look(struct gdb_upstream *u, struct gdb_upstream_guest *g,
+                      const struct gdb_thread *thread, const char *payload, size_t len);
+/* The next question of a guest, taken out of the queue; NULL: none, or not now. */
+struct gdb_request *gdb_upstream_take_look(struct gdb_upstream *u);
+/* Questions that wait get this answer. */
+void gdb_upstream_refuse_looks(struct gdb_upstream *u, const char *reply);
+/* Tells all guests; reply NULL: the connection is lost. */
+void gdb_upstream_guests_stopped(struct gdb_upstream *u, const char *reply, size_t len);
+void gdb_upstream_guests_settled(struct gdb_upstream *u);
+void gdb_upstream_drop_guests(struct gdb_upstream *u);
+
+/* What the other side has said of itself: remembered when it is one of those that stay the same. */
+void gdb_upstream_remember(struct gdb_upstream *u, const struct gdb_request *r, const char *reply,
+                           size_t len);
+/* NULL: nothing. Valid until the next call of remember or forget. */
+const char *gdb_upstream_known(const struct gdb_upstream *u, const char *payload, size_t len,
+                               size_t *reply_len);
+void gdb_upstream_forget_known(struct gdb_upstream *u);
+void gdb_upstream_forget_registers(struct gdb_upstream *u);
 
 /* gdb_upstream_turns.c */
 

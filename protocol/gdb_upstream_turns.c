@@ -7,6 +7,9 @@
 /* File-I/O: "unknown error". */
 static const char file_refused[] = "F-1,270f";
 
+/* To a question that was overtaken: a number, for GDB takes no text where it reads memory. */
+static const char overtaken[] = "E05";
+
 static const char too_long[] = "E.the target's GDB server sent a packet that is too long";
 
 static void changed(struct gdb_upstream *u, enum gdb_change change, uint64_t address,
@@ -48,6 +51,8 @@ static void apply_halted(struct gdb_upstream *u, const char *reply, size_t len)
 {
     gdb_thread_of_stop(reply, len, &u->stopped);
     u->selected = (struct gdb_thread){.single = false};
+    text_buf_clear(&u->stop);
+    text_buf_add(&u->stop, reply, len);
 }
 
 /* Changes that we have made ourselves are no news. */
@@ -89,6 +94,8 @@ static bool send_resume(struct gdb_upstream *u, struct gdb_request *r)
     u->resume_wanted = false;
     tell_change(u, &r->packet);
     u->events->resumed(u->ctx);
+    u->epoch++;
+    gdb_upstream_refuse_looks(u, overtaken);
     u->resuming = false;
     if (u->link.epoch == epoch && gdb_upstream_send(u, r->payload, r->len)) {
         u->run = GDB_UPSTREAM_RUNNING;
@@ -169,6 +176,19 @@ static bool client_may_ask(const struct gdb_upstream *u)
     return (u->run == GDB_UPSTREAM_HALTED && !u->settling) || u->serving_file;
 }
 
+/* In turns: neither keeps the other waiting for ever. */
+static struct gdb_request *take_next_of_clients(struct gdb_upstream *u)
+{
+    struct gdb_request *r = u->guest_turn ? gdb_upstream_take_look(u) : NULL;
+    if (r == NULL && client_may_ask(u))
+        r = take(&u->waiting);
+    if (r == NULL)
+        r = gdb_upstream_take_look(u);
+    if (r != NULL)
+        u->guest_turn = r->guest == NULL;
+    return r;
+}
+
 /* The next request that may be sent now, taken out of its queue; NULL when there is none. */
 static struct gdb_request *take_next(struct gdb_upstream *u)
 {
@@ -183,7 +203,7 @@ static struct gdb_request *take_next(struct gdb_upstream *u)
             gdb_upstream_fail(u, BT_ERR_NOMEM);
         return r;
     }
-    return client_may_ask(u) ? take(&u->waiting) : NULL;
+    return take_next_of_clients(u);
 }
 
 /* A client that is new while cores run: GDB cannot do anything before they are halted. */
@@ -235,6 +255,8 @@ static bool client_takes_output(const struct gdb_upstream *u)
 static void take_reply(struct gdb_upstream *u, const char *payload, size_t len)
 {
     struct gdb_request *r = take(&u->in_flight);
+    if (r->from_client || r->guest != NULL)
+        gdb_upstream_remember(u, r, payload, len);
     apply(u, r, payload, len);
     gdb_request_finish(r, payload, len);
 }
@@ -258,6 +280,7 @@ static void take_stop(struct gdb_upstream *u, const char *payload, size_t len)
         return;
     }
     u->run = GDB_UPSTREAM_HELD;
+    gdb_upstream_forget_registers(u);
     u->halting = false;
     u->serving_file = false;
     if (gdb_thread_of_stop(payload, len, &u->stopped))

@@ -140,6 +140,7 @@ struct daemon {
     struct replay *replay;
     uv_loop_t loop;
     struct entrance entrance;
+    struct gdb_limits limits;
     struct gdb_clients clients;
     uv_signal_t interrupt, terminate;
     uv_idle_t search; /* active while one goes on */
@@ -186,17 +187,21 @@ static void watch_signals(struct daemon *d)
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
 }
 
-static int open_session(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx)
+static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
-    struct replay *r = ((struct daemon *)ctx)->replay;
-    int error = gdb_session_init(s, &replay_target, r, send, send_ctx);
-    replay_connected(r, error ? NULL : s);
+    struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
+    int error = k ? gdb_session_init(&c->session, &replay_target, k, send, send_ctx) : BT_ERR_NOMEM;
+    if (error)
+        replay_client_free(k);
+    c->served = error ? NULL : k;
     return error;
 }
 
-static void close_session(void *ctx)
+static void close_session(void *ctx, struct gdb_client *c)
 {
-    replay_connected(((struct daemon *)ctx)->replay, NULL);
+    (void)ctx;
+    replay_client_free(c->served);
+    c->served = NULL;
 }
 
 static void on_client_gone(void *ctx)
@@ -216,7 +221,8 @@ static int start(struct daemon *d, const struct replay_args *args)
     struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
-    gdb_clients_init(&d->clients, &service);
+    d->limits = GDB_LIMITS_DEFAULT;
+    gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
     if (args->stdio) {
         c = stream_connection_stdio(&d->loop);
         error = c ? 0 : BT_ERR_IO;

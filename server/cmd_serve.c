@@ -36,6 +36,7 @@ struct serve {
     struct native_server native;
     struct board_process board;
     struct entrance entrance;
+    struct gdb_limits limits;
     struct gdb_clients clients;
     bool stopping;
     int code;
@@ -177,18 +178,14 @@ static void print_line(void *to, const char *text)
     fputs(text, to);
 }
 
-static int open_session(void *ctx, struct gdb_session *session, gdb_send_fn send, void *send_ctx)
+static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
-    struct serve *s = ctx;
-    int error = gdb_session_init_upstream(session, &live_target, &s->live, s->live.upstream, send,
-                                          send_ctx);
-    live_connected(&s->live, error ? NULL : session);
-    return error;
+    return live_admit(&((struct serve *)ctx)->live, c, send, send_ctx);
 }
 
-static void close_session(void *ctx)
+static void close_session(void *ctx, struct gdb_client *c)
 {
-    live_connected(&((struct serve *)ctx)->live, NULL);
+    live_leave(&((struct serve *)ctx)->live, c);
 }
 
 static void on_client_gone(void *ctx)
@@ -206,7 +203,7 @@ static void start_listening(struct serve *s)
     const struct gdb_service service = {open_session, close_session,
                                         s->stdio ? on_client_gone : NULL, s};
     struct message why;
-    gdb_clients_init(&s->clients, &service);
+    gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
     if (s->stdio) {
         struct connection *c = stream_connection_stdio(&s->loop);
         if (c) {
@@ -436,6 +433,7 @@ static int serve_or_record(int argc, char **argv, bool recording_only)
     if (!s)
         return EXIT_INTERNAL;
     s->recording_only = recording_only;
+    s->limits = GDB_LIMITS_DEFAULT;
     s->command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
     signal(SIGPIPE, SIG_IGN);
     int code = parse_args(argc, argv, s);

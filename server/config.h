@@ -14,7 +14,7 @@
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
- *   [gdb]      listen, allow, unix_mode, unix_owner
+ *   [gdb]      listen, allow, unix_mode, unix_owner, others
  *   [tls]      ca, cert, key, allow, handshake
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
@@ -157,6 +157,13 @@ enum config_at_exit {
     CONFIG_EXIT_HALT,
 };
 
+/* What becomes of clients that come while another is in control. */
+enum config_others {
+    CONFIG_OTHERS_REFUSE,
+    CONFIG_OTHERS_OBSERVE, /* they look on */
+    CONFIG_OTHERS_QUEUE,   /* they look on, and get control in the order that they came */
+};
+
 /* Where trace goes when we program the trace units ourselves. */
 enum config_sink {
     CONFIG_SINK_UNSET, /* the key is missing: nothing is programmed but [setup] */
@@ -227,6 +234,7 @@ struct config {
     bool attach; /* no key but an option: the target is taken as it is, nothing is reset */
     /* [gdb] */
     struct config_access access;
+    unsigned others; /* enum config_others */
     /* [record] */
     char record_dir[512]; /* "": no recording from the start */
     struct config_core cores[CONFIG_MAX_CORES];

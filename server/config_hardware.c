@@ -146,6 +146,9 @@ static const struct {
     {CONFIG_CAPTURE, "ftdi-fifo", CONFIG_CAPTURE_FTDI_FIFO},
     {CONFIG_CAPTURE, "ftdi-uart", CONFIG_CAPTURE_FTDI_UART},
     {CONFIG_CAPTURE, "tty", CONFIG_CAPTURE_TTY},
+    {CONFIG_OTHERS, "refuse", CONFIG_OTHERS_REFUSE},
+    {CONFIG_OTHERS, "observe", CONFIG_OTHERS_OBSERVE},
+    {CONFIG_OTHERS, "queue", CONFIG_OTHERS_QUEUE},
 };
 
 static bool store_word(enum config_kind kind, unsigned *field, const char *value)

@@ -109,6 +109,8 @@ static const struct config_key keys[] = {
      "an octal number from 0 to 0777"},
     {"gdb", "unix_owner", CONFIG_OWNER, FIELD(access.unix_owner), 0, 0, false, ":",
      "USER, USER:GROUP or :GROUP"},
+    {"gdb", "others", CONFIG_OTHERS, FIELD(others), 0, 0, false, "refuse",
+     "refuse, observe or queue"},
     {"tls", "ca", CONFIG_FILE, FIELD(access.tls.ca), 0, 0, false, NULL,
      "a PEM file with the authority that signs the certificates of clients"},
     {"tls", "cert", CONFIG_FILE, FIELD(access.tls.cert), 0, 0, false, NULL,

@@ -27,6 +27,7 @@ enum config_kind {
     CONFIG_AT_EXIT,
     CONFIG_SINK,
     CONFIG_CAPTURE,
+    CONFIG_OTHERS,
     CONFIG_CHANNEL,  /* unsigned, 0 is A */
     CONFIG_LAYOUT,   /* value and direction of struct ftdi_pinout */
     CONFIG_SIGNAL,   /* struct ftdi_line */

@@ -1,32 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/gdb_clients.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define QUEUE_MAX (16u << 20) /* bytes a client may leave unread before it is dropped */
-
-/* Freed when its connection is gone. */
-struct gdb_client {
-    struct connection *connection;
-    struct gdb_clients *clients; /* NULL once they have let go of it */
-    struct gdb_session session;
-    bool session_open;
-    bool closing;
-};
+#define TICK_MS       1000
+#define SILENT_MS     10000 /* a client that has never said anything, or was turned away */
+#define REFUSED_EXTRA 16    /* connections that are told why they cannot stay, at once */
+#define REFUSALS      3     /* packets that are answered with it */
 
 static void serve(struct gdb_clients *g, struct connection *c);
 
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static bool anybody_leaving(const struct gdb_clients *g)
+{
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        if (connection_leaving(c->connection))
+            return true;
+    return false;
+}
+
+/* A place is free. */
 static void next(struct gdb_clients *g)
 {
-    if (g->waiting_count > 0 && !g->stopped) {
+    if (g->stopped)
+        return;
+    if (g->waiting_count == 0 && g->service.left)
+        g->service.left(g->service.ctx);
+    while (g->waiting_count > 0 && !anybody_leaving(g)) {
         struct connection *c = g->waiting[0];
         g->waiting_count--;
         memmove(g->waiting, g->waiting + 1, g->waiting_count * sizeof *g->waiting);
         serve(g, c);
-    } else if (g->service.left) {
-        g->service.left(g->service.ctx);
     }
+}
+
+static void unlink_client(struct gdb_client *c)
+{
+    struct gdb_client **at = &c->clients->first;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    c->clients->count--;
+    c->clients = NULL;
+}
+
+/* What was said last is an explanation: it is sent. */
+static void end_connection(struct gdb_client *c)
+{
+    if (c->session_open && gdb_session_is_refused(&c->session))
+        connection_finish(c->connection);
+    else
+        connection_close(c->connection);
 }
 
 static void client_close(struct gdb_client *c)
@@ -35,11 +63,10 @@ static void client_close(struct gdb_client *c)
     if (c->closing)
         return;
     c->closing = true;
-    c->clients = NULL;
-    if (c->session_open && g->service.close)
-        g->service.close(g->service.ctx);
-    connection_close(c->connection);
-    g->client = NULL;
+    if (c->session_open)
+        g->service.close(g->service.ctx, c);
+    unlink_client(c);
+    end_connection(c);
     next(g);
 }
 
@@ -51,23 +78,95 @@ static void on_released(void *ctx)
     free(c);
 }
 
+static void drop_unread(struct gdb_client *c)
+{
+    fprintf(stderr,
+            "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
+            "([limits] memory)\n",
+            c->number, c->connection->peer, c->clients->limits->memory);
+    c->clients->dropped++;
+    client_close(c);
+}
+
 static void client_send(void *ctx, const void *bytes, size_t length)
 {
     struct gdb_client *c = ctx;
     if (c->closing)
         return;
-    if (connection_unsent(c->connection) >= QUEUE_MAX ||
-        connection_write(c->connection, bytes, length) != BT_OK)
+    c->sent += length;
+    if (connection_write(c->connection, bytes, length) != BT_OK)
         client_close(c);
+    else if (connection_unsent(c->connection) > c->clients->limits->memory)
+        drop_unread(c);
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------
+ */
+
+/* GDB begins with an acknowledgement or a packet; a browser, a shell or a port scanner does not. */
+static bool is_greeting(uint8_t byte)
+{
+    return byte == '+' || byte == '-' || byte == '$' || byte == RSP_INTERRUPT;
+}
+
+static unsigned served_count(const struct gdb_clients *g)
+{
+    unsigned n = 0;
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        n += c->session_open && !gdb_session_is_refused(&c->session);
+    return n;
+}
+
+static void note_refused(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    g->refused++;
+    fprintf(stderr, "btraced: client %u (%s) is turned away: %s\n", c->number, c->connection->peer,
+            gdb_session_refusal(&c->session));
+    g->service.close(g->service.ctx, c);
+}
+
+/* Only a client that speaks takes a place: who connects and says nothing is in nobody's way. */
+static bool begin(struct gdb_client *c, uint8_t first)
+{
+    struct gdb_clients *g = c->clients;
+    char text[120];
+    unsigned others = served_count(g);
+    if (!is_greeting(first)) {
+        fprintf(stderr, "btraced: %s does not speak GDB's protocol; the connection is closed\n",
+                c->connection->peer);
+        return false;
+    }
+    c->number = ++g->last_number;
+    if (g->service.open(g->service.ctx, c, client_send, c) != BT_OK)
+        return false;
+    c->session_open = true;
+    gdb_session_limit(&c->session, g->limits->packet);
+    if (others >= g->limits->clients && !gdb_session_is_refused(&c->session)) {
+        snprintf(text, sizeof text, "%u clients are connected, which is the limit", others);
+        gdb_session_refuse(&c->session, text);
+    }
+    if (gdb_session_is_refused(&c->session))
+        note_refused(c);
+    return true;
 }
 
 static void on_input(void *ctx, const void *bytes, size_t length)
 {
     struct gdb_client *c = ctx;
+    if (c->closing || length == 0)
+        return;
+    c->heard = uv_now(c->clients->loop);
+    c->received += length;
+    if (!c->session_open && !begin(c, *(const uint8_t *)bytes)) {
+        client_close(c);
+        return;
+    }
     gdb_session_input(&c->session, bytes, length);
     enum gdb_session_state state = gdb_session_state(&c->session);
     bool over = state == GDB_SESSION_FAILED ||
-                (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session));
+                (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
+                gdb_session_refused(&c->session) >= REFUSALS;
     if (over)
         client_close(c);
 }
@@ -90,39 +189,98 @@ static void serve(struct gdb_clients *g, struct connection *connection)
     c->connection = connection;
     c->connection->user = user;
     c->clients = g;
-    g->client = c;
-    c->session_open = g->service.open(g->service.ctx, &c->session, client_send, c) == 0;
-    if (!c->session_open || connection_start(connection, &user) != BT_OK)
+    c->since = c->heard = uv_now(g->loop);
+    struct gdb_client **at = &g->first;
+    while (*at)
+        at = &(*at)->next;
+    *at = c;
+    g->count++;
+    if (connection_start(connection, &user) != BT_OK)
         client_close(c);
 }
 
-void gdb_clients_init(struct gdb_clients *g, const struct gdb_service *service)
-{
-    memset(g, 0, sizeof *g);
-    g->service = *service;
-}
-
-/*
- * A debugger that is started again may be here before the end of its last connection is: then it
- * waits until the place is free, instead of being turned away.
- */
 void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
 {
-    if (!g->client && !g->stopped)
+    if (g->stopped || g->count >= g->limits->clients + REFUSED_EXTRA)
+        connection_close(c);
+    else if (!anybody_leaving(g))
         serve(g, c);
-    else if (!g->stopped && g->waiting_count < GDB_CLIENTS_WAITING &&
-             connection_leaving(g->client->connection))
+    else if (g->waiting_count < GDB_CLIENTS_WAITING)
         g->waiting[g->waiting_count++] = c;
     else
         connection_close(c);
 }
 
+/* ---- time -------------------------------------------------------------------------------------
+ */
+
+/* The place is free for another at once; the connection ends when the client is heard again. */
+static void let_go_of_idle(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    char text[120];
+    snprintf(text, sizeof text,
+             "nothing was heard from you for %u s ([limits] idle): connect again",
+             g->limits->idle_s);
+    fprintf(stderr, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
+            c->number, c->connection->peer, g->limits->idle_s);
+    g->dropped++;
+    g->service.close(g->service.ctx, c);
+    gdb_session_refuse(&c->session, text);
+}
+
+static void look_at(struct gdb_client *c, uint64_t now)
+{
+    uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
+    bool refused = c->session_open && gdb_session_is_refused(&c->session);
+    if (!c->session_open && silent >= SILENT_MS) {
+        fprintf(stderr, "btraced: %s has said nothing for %u s; the connection is closed\n",
+                c->connection->peer, SILENT_MS / 1000);
+        client_close(c);
+    } else if (refused && silent >= SILENT_MS + 2 * idle) {
+        client_close(c);
+    } else if (c->session_open && !refused && idle && silent >= idle &&
+               !gdb_session_running(&c->session)) {
+        let_go_of_idle(c);
+    }
+}
+
+/* Who is closed from within is freed later, from the loop. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct gdb_clients *g = timer->data;
+    uint64_t now = uv_now(g->loop);
+    for (struct gdb_client *c = g->first, *after; c; c = after) {
+        after = c->next;
+        if (!c->closing)
+            look_at(c, now);
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------
+ */
+
+int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,
+                     const struct gdb_limits *limits)
+{
+    memset(g, 0, sizeof *g);
+    g->loop = loop;
+    g->service = *service;
+    g->limits = limits;
+    int error = uv_timer_init(loop, &g->timer);
+    g->timer.data = g;
+    return error ? error : uv_timer_start(&g->timer, on_timer, TICK_MS, TICK_MS);
+}
+
 void gdb_clients_stop(struct gdb_clients *g)
 {
+    if (!g->loop || g->stopped)
+        return;
     g->stopped = true;
+    uv_close((uv_handle_t *)&g->timer, NULL);
     for (unsigned i = 0; i < g->waiting_count; i++)
         connection_close(g->waiting[i]);
     g->waiting_count = 0;
-    if (g->client)
-        client_close(g->client);
+    while (g->first)
+        client_close(g->first);
 }

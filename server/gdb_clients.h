@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of those who were let in, one at a time: a second one is turned away while the first
- * lasts, and waits where the first is just ending. A connection may end at any byte.
+ * Sessions of those who were let in, however they came: their limits, and what they have sent and
+ * received. A connection may end at any byte. Who comes while another is just ending waits for
+ * that, instead of being turned away.
  */
 #ifndef SERVER_GDB_CLIENTS_H
 #define SERVER_GDB_CLIENTS_H
@@ -9,35 +10,69 @@
 #include "protocol/gdb_session.h"
 #include "server/connection.h"
 
+#include <uv.h>
+
 #define GDB_CLIENTS_WAITING 16
+
+struct gdb_limits {
+    unsigned clients; /* at once; those that are being turned away come on top */
+    size_t packet;    /* bytes of the longest packet, announced as PacketSize */
+    size_t memory;    /* bytes a client may leave unread before it is dropped */
+    unsigned idle_s;  /* without a packet, while nothing is owed to it; 0: for ever */
+};
+
+#define GDB_LIMITS_DEFAULT ((struct gdb_limits){8, GDB_PACKET_SIZE, (size_t)16 << 20, 0})
+
+/* Freed when its connection is gone. */
+struct gdb_client {
+    struct gdb_client *next;
+    struct gdb_clients *clients; /* NULL once they have let go of it */
+    struct connection *connection;
+    struct gdb_session session;
+    bool session_open, closing;
+    void *served; /* what the service made for it */
+    unsigned number;
+    uint64_t since, heard; /* uv_now(): connected, last byte from it */
+    uint64_t received, sent;
+};
 
 /* What a connection is served with. */
 struct gdb_service {
-    /* gdb_session_init() or its kin, for a new connection. Returns what that returns. */
-    int (*open)(void *ctx, struct gdb_session *s, gdb_send_fn send, void *send_ctx);
-    /* Optional: the session has no more input and will be released. */
-    void (*close)(void *ctx);
-    /* Optional: the connection is over, and nobody waits. */
+    /*
+     * Makes c->session with `send` and `send_ctx`: gdb_session_init() or its kin. Returns what that
+     * returns; c->served is the service's. A client that is not wanted: gdb_session_refuse().
+     */
+    int (*open)(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
+    /* The client is served no more. May come again for the same client. */
+    void (*close)(void *ctx, struct gdb_client *c);
+    /* Optional: a connection is over, and nobody waits. */
     void (*left)(void *ctx);
     void *ctx;
 };
 
 struct gdb_clients {
+    uv_loop_t *loop;
+    uv_timer_t timer; /* once a second: who is idle */
     struct gdb_service service;
-    struct gdb_client *client; /* NULL: nobody is served */
-    /* Came while the client was leaving, the first first. */
+    const struct gdb_limits *limits; /* may change at any time */
+    struct gdb_client *first;
+    unsigned count, last_number;
+    /* Came while a client was leaving, the first first. */
     struct connection *waiting[GDB_CLIENTS_WAITING];
     unsigned waiting_count;
     bool stopped;
+    uint64_t refused, dropped; /* turned away; ended by a limit */
 };
 
-void gdb_clients_init(struct gdb_clients *g, const struct gdb_service *service);
+/* `limits` must outlive it. Returns 0 or a negative libuv error. */
+int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,
+                     const struct gdb_limits *limits);
 
 /* Takes over a connection that is not started. */
 void gdb_clients_admit(struct gdb_clients *g, struct connection *c);
 
-/* Closes all; those who come later are turned away. The structure must stay until the loop has
- * ended. */
+/* Closes all, and the timer; those who come later are turned away. The structure must stay until
+ * the loop has ended. Also for one that is all zero. */
 void gdb_clients_stop(struct gdb_clients *g);
 
 #endif

@@ -167,8 +167,9 @@ void live_look_again(struct live *l)
 void live_was_moved(struct live *l)
 {
     live_past_written(l, false);
+    live_clients_moved(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].moved = l->cores[i].jumped = true;
+        l->cores[i].jumped = true;
     live_look_again(l); /* the PC may be another one */
 }
 
@@ -186,6 +187,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
     if (change == GDB_CHANGE_MEMORY) {
         live_past_written(l, true);
         live_code_written(l, address, length);
+        gdb_upstream_outdate(l->upstream);
     } else if (change == GDB_CHANGE_REGISTERS || !l->native) {
         live_was_moved(l);
     } else if (live_native_reset(l)) {
@@ -197,6 +199,7 @@ static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t
 {
     live_past_written(ctx, true);
     live_code_programmed(ctx, address, bytes, len);
+    gdb_upstream_outdate(((struct live *)ctx)->upstream);
 }
 
 static void on_lost(void *ctx)
@@ -324,9 +327,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     memset(l, 0, sizeof *l);
     l->config = config;
     l->loop = loop;
-    l->control = -1;
+    l->board = -1;
     l->reading = -1;
-    l->size = BTRACE_DEFAULT_SIZE;
     l->ready = ready;
     l->halted = halted;
     l->ctx = ctx;
@@ -336,9 +338,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->rate_time = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
-    int error = live_past_init(l);
-    if (!error)
-        error = start_cores(l, why);
+    live_past_init(l);
+    int error = start_cores(l, why);
     if (!error && (!config_programs_trace(config) || config_has_probe(config)))
         error = live_start_sources(l, why);
     if (!error)
@@ -377,8 +378,8 @@ void live_release(struct live *l)
     drop_trace(l);
     live_units_release(l);
     gdb_upstream_free(l->upstream);
-    if (l->control >= 0)
-        close(l->control);
+    if (l->board >= 0)
+        close(l->board);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         code_image_release(&l->cores[i].image);
         elf_image_close(l->cores[i].elf);

@@ -14,6 +14,7 @@
 #include "drivers/elf_image.h"
 #include "server/board_process.h"
 #include "server/btrace_blocks.h"
+#include "server/live_clients.h"
 #include "server/live_code.h"
 #include "server/live_past.h"
 #include "server/live_units.h"
@@ -31,12 +32,8 @@ struct live_core {
     struct code_image image;
     int source; /* of the pipeline; -1: no trace */
     struct gdb_regs regs;
-    bool recording;                /* as far as GDB knows */
-    bool delivered;                /* the history was read since it was enabled or GDB connected */
-    uint64_t stretch;              /* number of the stop at which it was read */
-    struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
-    bool moved;  /* PC was written, or the target was reset, since the history was read */
-    bool jumped; /* likewise, since the last stop */
+    bool recording; /* as far as the GDB in control knows, or the last one that was */
+    bool jumped;    /* PC was written, or the target was reset, since the last stop */
     struct btrace_hole holes[LIVE_HOLES]; /* where the core ran without trace, oldest first */
     size_t hole_count;
     uint64_t written[LIVE_HOLES]; /* halts at which the debugger wrote, oldest first */
@@ -68,8 +65,8 @@ struct live {
     struct {
         uint8_t *bytes;
         size_t used;
-    } readout;   /* of a trace buffer, at this halt; written by the capture thread */
-    int control; /* of the virtual board; -1: not connected */
+    } readout; /* of a trace buffer, at this halt; written by the capture thread */
+    int board; /* control socket of the virtual board; -1: not connected */
     uv_work_t work;
     bool draining;
     enum live_drain drain;
@@ -80,13 +77,14 @@ struct live {
     bool trace_off;   /* by command */
     bool ran_off;     /* the cores ran since that command */
     bool untraced;    /* they did so up to this stop */
-    uint32_t size;    /* of GDB's buffer */
     uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     struct live_units units;
     struct live_past past;
+    struct live_client *clients; /* in the order that they came */
+    struct live_client *control; /* the one in control; NULL: nobody */
     void (*code_done)(struct live *l);
     void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
@@ -124,7 +122,7 @@ int live_connect(struct live *l);
 void live_stop(struct live *l);
 void live_release(struct live *l);
 
-/* Operations of gdb_session_init_upstream(), with a struct live as context. */
+/* Operations of a session, with a struct live_client as context. */
 extern const struct gdb_target live_target;
 
 /* The target is elsewhere: its registers are others, and no delta leads there. */
@@ -134,9 +132,6 @@ void live_was_reset(struct live *l);
 
 /* server/live_setup.c: goes on with [setup], then calls `done` (maybe at once). */
 void live_setup(struct live *l, void (*done)(struct live *l));
-
-/* A new connection of GDB, which `s` serves; NULL: it is over. */
-void live_connected(struct live *l, struct gdb_session *s);
 
 /* Starts or ends recording; `dir` NULL: that of the board file. */
 int live_record(struct live *l, const char *dir, struct message *why);
@@ -149,7 +144,7 @@ struct history *live_history(const struct live *l, int core);
 int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
 
 /* server/live_monitor.c: "monitor" commands. */
-int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print, void *to);
+int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to);
 
 /* server/live_screen.c: the first screen. */
 void live_screen(struct live *l, gdb_print_fn print, void *to);

@@ -31,24 +31,14 @@ static struct live_core *traced_core(struct live *l, int thread)
 
 static int op_core_count(void *ctx)
 {
-    const struct live *l = ctx;
+    const struct live *l = ((const struct live_client *)ctx)->live;
     int n = gdb_upstream_cores(l->upstream);
     return n > 0 ? n : 1;
 }
 
-void live_connected(struct live *l, struct gdb_session *s)
-{
-    l->past.session = s;
-    past_motion_reset(&l->past.motion);
-    l->past.motion.core_count = op_core_count(l);
-    l->size = BTRACE_DEFAULT_SIZE;
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].delivered = false;
-}
-
 static int op_core_info(void *ctx, int core, struct gdb_core *info)
 {
-    struct live *l = ctx;
+    struct live *l = ((struct live_client *)ctx)->live;
     const struct live_core *c = live_core_of(l, core);
     info->name = c ? c->config->name : "core";
     info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
@@ -58,9 +48,18 @@ static int op_core_info(void *ctx, int core, struct gdb_core *info)
     return BT_OK;
 }
 
+/* What the one in control has switched on is on for a GDB that comes later. */
+static void set_recording(struct live_client *k, struct live_core *c, bool on)
+{
+    k->cores[c - k->live->cores].recording = on;
+    if (!gdb_session_observes(k->session))
+        c->recording = on;
+}
+
 static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
 {
-    struct live *l = ctx;
+    struct live_client *k = ctx;
+    struct live *l = k->live;
     struct live_core *c = traced_core(l, core);
     if (!c) {
         snprintf(why->text, sizeof why->text, "%s",
@@ -68,49 +67,51 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
                                  : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
-    if (past_motion_active(&l->past.motion, core)) {
+    if (past_motion_active(&k->motion, core)) {
         snprintf(why->text, sizeof why->text,
                  "the core is shown in the past: 'monitor goto end' and 'stepi' first");
         return BT_ERR_UNSUPPORTED;
     }
-    if (!c->recording)
-        c->delivered = false;
-    c->recording = true;
+    if (!k->cores[c - l->cores].recording)
+        k->cores[c - l->cores].delivered = false;
+    set_recording(k, c, true);
     return BT_OK;
 }
 
 static int op_btrace_disable(void *ctx, int core)
 {
-    struct live_core *c = live_core_of(ctx, core);
+    struct live_client *k = ctx;
+    struct live_core *c = live_core_of(k->live, core);
     if (c)
-        c->recording = false;
+        set_recording(k, c, false);
     return BT_OK;
 }
 
 static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
 {
     (void)why;
-    ((struct live *)ctx)->size = btrace_clamp_size(size);
+    ((struct live_client *)ctx)->size = btrace_clamp_size(size);
     return BT_OK;
 }
 
 static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
 {
-    struct live *l = ctx;
-    const struct live_core *c = live_core_of(l, core);
-    conf->recording = c && c->recording;
-    conf->size = l->size;
+    const struct live_client *k = ctx;
+    const struct live_core *c = live_core_of(k->live, core);
+    conf->recording = c && k->cores[c - k->live->cores].recording;
+    conf->size = k->size;
     return BT_OK;
 }
 
-void live_view(const struct live *l, const struct live_core *c, struct btrace_view *view)
+void live_view(const struct live *l, const struct live_core *c, uint32_t size,
+               struct btrace_view *view)
 {
     bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
     *view = (struct btrace_view){.image = &c->image,
                                  .history = live_history(l, (int)(c - l->cores)),
                                  .pc = c->regs.value[GDB_REG_PC],
                                  .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
-                                 .size = l->size,
+                                 .size = size,
                                  .jumped = c->jumped,
                                  .untraced = l->untraced,
                                  .holes = c->holes,
@@ -118,14 +119,16 @@ void live_view(const struct live *l, const struct live_core *c, struct btrace_vi
     btrace_end_key(view->history, (uint16_t)(c - l->cores), &view->key);
 }
 
-static int read_blocks(struct live *l, struct live_core *c, bool delta,
+static int read_blocks(struct live_client *k, struct live_core *c, bool delta,
                        struct gdb_btrace_blocks *out)
 {
+    struct live *l = k->live;
+    struct btrace_mark *given = &k->cores[c - l->cores].given;
+    const struct btrace_mark *has = &k->cores[c - l->cores].has;
     struct btrace_view view;
     pipeline_lock(l->pipeline);
-    live_view(l, c, &view);
-    int error =
-        delta ? btrace_delta(&view, &c->has, out, &c->given) : btrace_blocks(&view, out, &c->given);
+    live_view(l, c, k->size, &view);
+    int error = delta ? btrace_delta(&view, has, out, given) : btrace_blocks(&view, out, given);
     pipeline_unlock(l->pipeline);
     return error;
 }
@@ -133,30 +136,35 @@ static int read_blocks(struct live *l, struct live_core *c, bool delta,
 /* Before the first read GDB has the PC of the start, and nothing to join the history to. */
 static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
 {
-    struct live *l = ctx;
+    struct live_client *k = ctx;
+    struct live *l = k->live;
     struct live_core *c = traced_core(l, core);
-    if (!c || !c->recording || !(c->regs.known >> GDB_REG_PC & 1))
+    if (!c || !(c->regs.known >> GDB_REG_PC & 1) || !k->cores[c - l->cores].recording)
         return BT_ERR_UNSUPPORTED;
-    if (annex != GDB_ANNEX_ALL && c->delivered && !c->moved && c->stretch == l->stretch)
+    bool delivered = k->cores[c - l->cores].delivered, moved = k->cores[c - l->cores].moved;
+    if (annex != GDB_ANNEX_ALL && delivered && !moved &&
+        k->cores[c - l->cores].stretch == l->stretch)
         return BT_OK;
     bool delta = annex == GDB_ANNEX_DELTA;
-    if (delta && (!c->delivered || c->moved))
+    if (delta && (!delivered || moved))
         return BT_ERR_RANGE;
-    return read_blocks(l, c, delta, out);
+    return read_blocks(k, c, delta, out);
 }
 
 static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
 {
-    struct live *l = ctx;
-    struct live_core *c = traced_core(l, core);
-    (void)annex;
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    const struct live_core *c = traced_core(l, core);
     if (!c)
         return;
-    if (!c->delivered || c->moved || c->stretch != l->stretch || annex == GDB_ANNEX_ALL)
-        c->has = c->given;
-    c->delivered = true;
-    c->moved = false;
-    c->stretch = l->stretch;
+    size_t i = (size_t)(c - l->cores);
+    if (!k->cores[i].delivered || k->cores[i].moved || k->cores[i].stretch != l->stretch ||
+        annex == GDB_ANNEX_ALL)
+        k->cores[i].has = k->cores[i].given;
+    k->cores[i].delivered = true;
+    k->cores[i].moved = false;
+    k->cores[i].stretch = l->stretch;
 }
 
 static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
@@ -166,7 +174,7 @@ static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print,
 
 static void op_leave(void *ctx)
 {
-    past_motion_forget(&((struct live *)ctx)->past.motion);
+    past_motion_forget(&((struct live_client *)ctx)->motion);
 }
 
 const struct gdb_target live_target = {

@@ -13,8 +13,10 @@ static inline int live_thread(const struct live_core *c)
 
 /* live_gdb.c: the core of a thread; NULL if the board file does not name it. */
 struct live_core *live_core_of(struct live *l, int thread);
-/* live_gdb.c: how the core's history leads to the halt. With the pipeline locked. */
-void live_view(const struct live *l, const struct live_core *c, struct btrace_view *view);
+/* live_gdb.c: how the core's history leads to the halt; `size` is that of GDB's buffer. With the
+ * pipeline locked. */
+void live_view(const struct live *l, const struct live_core *c, uint32_t size,
+               struct btrace_view *view);
 
 /* live_past_read.c: see machine() and fetch() of struct past_host. */
 int live_past_machine(void *ctx, int core, struct past_machine *m);

@@ -18,8 +18,9 @@ static void say_drain(const struct live *l, const struct console *c)
     console_say(c, "last stretch  %s\n", texts[l->drain]);
 }
 
-static int cmd_status(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_status(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)rest;
     live_screen(l, c->print, c->to);
     if (!l->pipeline)
@@ -39,8 +40,9 @@ static int cmd_status(struct live *l, int core, const char *rest, const struct c
     return BT_OK;
 }
 
-static int cmd_gaps(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_gaps(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)rest;
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
@@ -129,8 +131,9 @@ static bool switch_trace(struct live *l, bool on, const struct console *c)
     return true;
 }
 
-static int cmd_on(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_on(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)core, (void)rest;
     if (!switch_trace(l, true, c))
         return BT_OK;
@@ -145,16 +148,18 @@ static int cmd_on(struct live *l, int core, const char *rest, const struct conso
     return BT_OK;
 }
 
-static int cmd_off(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_off(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)core, (void)rest;
     if (switch_trace(l, false, c))
         l->trace_off = true;
     return BT_OK;
 }
 
-static int cmd_filter(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_filter(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)core;
     bool known = strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0;
     if (known && (l->units.wanted || l->native))
@@ -167,8 +172,10 @@ static int cmd_filter(struct live *l, int core, const char *rest, const struct c
     return BT_OK;
 }
 
-static int cmd_record_start(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_record_start(struct live_client *k, int core, const char *rest,
+                            const struct console *c)
 {
+    struct live *l = k->live;
     struct message why;
     struct recorder_stats stats;
     (void)core;
@@ -181,8 +188,10 @@ static int cmd_record_start(struct live *l, int core, const char *rest, const st
     return BT_OK;
 }
 
-static int cmd_record_stop(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_record_stop(struct live_client *k, int core, const char *rest,
+                           const struct console *c)
 {
+    struct live *l = k->live;
     struct recorder_stats stats;
     (void)core, (void)rest;
     if (!l->recorder) {
@@ -201,10 +210,11 @@ static int cmd_record_stop(struct live *l, int core, const char *rest, const str
 }
 
 /* The answer of a question about the selected thread's core; the history is locked meanwhile. */
-static int ask_history(struct live *l, int core, const char *rest, const struct console *c,
-                       void (*answer)(const struct call_query *q, const char *text,
-                                      const struct console *c))
+static int
+ask_history(struct live_client *client, int core, const char *rest, const struct console *c,
+            void (*answer)(const struct call_query *q, const char *text, const struct console *c))
 {
+    struct live *l = client->live;
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct live_core *k = &l->cores[i];
         if ((int)k->config->thread - 1 != core || k->source < 0)
@@ -215,7 +225,7 @@ static int ask_history(struct live *l, int core, const char *rest, const struct 
                                      .elf = &k->elf,
                                      .elf_count = k->elf != NULL,
                                      .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
-                                     .end = past_motion_position(&l->past.motion, core)};
+                                     .end = past_motion_position(&client->motion, core)};
         answer(&q, rest, c);
         pipeline_unlock(l->pipeline);
         return BT_OK;
@@ -224,14 +234,14 @@ static int ask_history(struct live *l, int core, const char *rest, const struct 
     return BT_OK;
 }
 
-static int cmd_history(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_history(struct live_client *k, int core, const char *rest, const struct console *c)
 {
-    return ask_history(l, core, rest, c, call_history_command);
+    return ask_history(k, core, rest, c, call_history_command);
 }
 
-static int cmd_when(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_when(struct live_client *k, int core, const char *rest, const struct console *c)
 {
-    return ask_history(l, core, rest, c, call_history_when);
+    return ask_history(k, core, rest, c, call_history_when);
 }
 
 static void on_reset(void *ctx, const char *reply, size_t len)
@@ -241,8 +251,9 @@ static void on_reset(void *ctx, const char *reply, size_t len)
     live_was_reset(l);
 }
 
-static int cmd_reset(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_reset(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     bool run = strcmp(rest, "run") == 0;
     (void)core;
     if (!l->config->reset[0])
@@ -263,38 +274,73 @@ static int cmd_reset(struct live *l, int core, const char *rest, const struct co
     return BT_OK;
 }
 
-static int cmd_version(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_version(struct live_client *k, int core, const char *rest, const struct console *c)
 {
-    (void)l, (void)core, (void)rest;
+    (void)k, (void)core, (void)rest;
     console_say(c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
-static int cmd_help(struct live *l, int core, const char *rest, const struct console *c);
+static int cmd_clients(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    live_clients_list(k->live, k, c);
+    return BT_OK;
+}
+
+static int cmd_control(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct gdb_why why = {""};
+    (void)core, (void)rest;
+    if (live_take_control(k, &why))
+        console_say(c, "%s\n", why.text);
+    else
+        console_say(c, "you are in control of the target now\n");
+    return BT_OK;
+}
+
+static int cmd_release(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    if (live_release_control(k))
+        console_say(c, "you give control to client %u; you look on\n",
+                    k->live->control->client->number);
+    else
+        console_say(c, "nobody is in control now; you look on. 'monitor control' takes it\n");
+    return BT_OK;
+}
+
+static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c);
 
 static const struct {
     const char *name;
-    int (*run)(struct live *l, int core, const char *rest, const struct console *c);
+    int (*run)(struct live_client *k, int core, const char *rest, const struct console *c);
+    bool control; /* only for the client in control: it changes something */
     const char *help;
 } commands[] = {
-    {"trace status", cmd_status, "what arrives, what was lost, how far it is decoded"},
-    {"trace gaps", cmd_gaps, "where trace of the selected thread's core is missing, and why"},
-    {"gaps", cmd_gaps, "the same"},
-    {"trace on", cmd_on, "go on tracing"},
-    {"trace off", cmd_off, "stop tracing"},
-    {"trace filter", cmd_filter, "include|exclude START-END|none: addresses that are traced"},
-    {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
-    {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
-    {"record start", cmd_record_start, "[FOLDER]: write the raw trace to disk as it comes"},
-    {"record stop", cmd_record_stop, "end that; the folder can be replayed"},
-    {"reset", cmd_reset, "[halt|run]: reset the target; without run it stays halted"},
-    {"version", cmd_version, "version of the server"},
-    {"help", cmd_help, "this list"},
+    {"trace status", cmd_status, false, "what arrives, what was lost, how far it is decoded"},
+    {"trace gaps", cmd_gaps, false,
+     "where trace of the selected thread's core is missing, and why"},
+    {"gaps", cmd_gaps, false, "the same"},
+    {"trace on", cmd_on, true, "go on tracing"},
+    {"trace off", cmd_off, true, "stop tracing"},
+    {"trace filter", cmd_filter, true, "include|exclude START-END|none: addresses that are traced"},
+    {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
+    {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},
+    {"record start", cmd_record_start, true, "[FOLDER]: write the raw trace to disk as it comes"},
+    {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
+    {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
+    {"clients", cmd_clients, false, "who is connected, and who is in control"},
+    {"control", cmd_control, false, "take control, when nobody has it"},
+    {"release", cmd_release, true, "give control away, and look on"},
+    {"version", cmd_version, false, "version of the server"},
+    {"help", cmd_help, false, "this list"},
 };
 
 /* The board's own commands are listed as well: an error here hands the text on to it. */
-static int cmd_help(struct live *l, int core, const char *rest, const struct console *c)
+static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c)
 {
+    struct live *l = k->live;
     (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
@@ -307,12 +353,21 @@ static int cmd_help(struct live *l, int core, const char *rest, const struct con
     return BT_OK;
 }
 
-int live_monitor(struct live *l, int core, const char *text, gdb_print_fn print, void *to)
+static int run_command(struct live_client *k, size_t i, int core, const char *rest,
+                       const struct console *c)
+{
+    if (!commands[i].control || !gdb_session_observes(k->session))
+        return commands[i].run(k, core, rest, c);
+    console_say(c, "you look on: 'monitor %s' is for the client in control\n", commands[i].name);
+    return BT_OK;
+}
+
+int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     char rest[300];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
-            return commands[i].run(l, core, rest, &c);
-    return past_monitor(&l->past.motion, core, text, print, to);
+            return run_command(k, i, core, rest, &c);
+    return past_monitor(&k->motion, core, text, print, to);
 }

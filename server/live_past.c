@@ -10,7 +10,8 @@
 
 static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
 {
-    struct live *l = ctx;
+    const struct live_client *k = ctx;
+    struct live *l = k->live;
     const struct live_core *c = live_core_of(l, core);
     if (!c || c->source < 0 || !(c->regs.known >> GDB_REG_PC & 1)) {
         snprintf(why->text, sizeof why->text, "%s",
@@ -18,22 +19,30 @@ static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_w
                                      : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
-    live_view(l, c, view);
+    live_view(l, c, k->size, view);
     return BT_OK;
 }
 
-static void host_lock(void *ctx)
+static void lock(struct live *l)
 {
-    struct live *l = ctx;
     if (l->pipeline)
         pipeline_lock(l->pipeline);
 }
 
-static void host_unlock(void *ctx)
+static void unlock(struct live *l)
 {
-    struct live *l = ctx;
     if (l->pipeline)
         pipeline_unlock(l->pipeline);
+}
+
+static void host_lock(void *ctx)
+{
+    lock(((struct live_client *)ctx)->live);
+}
+
+static void host_unlock(void *ctx)
+{
+    unlock(((struct live_client *)ctx)->live);
 }
 
 /* ---- the session ------------------------------------------------------------------------------
@@ -41,10 +50,13 @@ static void host_unlock(void *ctx)
 
 static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
 {
-    const struct live *l = ctx;
+    const struct live_client *k = ctx;
+    const struct live *l = k->live;
     const struct gdb_breakpoint *bp;
     size_t count = gdb_upstream_breakpoints(l->upstream, &bp), n = 0;
     *watch = false;
+    if (gdb_session_observes(k->session))
+        return 0; /* those that are set are another's */
     for (size_t i = 0; i < count && n < max; i++) {
         if (bp[i].type > GDB_BREAKPOINT_HARDWARE)
             *watch = true;
@@ -56,7 +68,7 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
 
 static const char *host_core_name(void *ctx, int core)
 {
-    const struct live_core *c = live_core_of(ctx, core);
+    const struct live_core *c = live_core_of(((struct live_client *)ctx)->live, core);
     return c ? c->config->name : "this core";
 }
 
@@ -65,35 +77,36 @@ static void on_search(uv_idle_t *idle)
 {
     struct live *l = idle->data;
     uv_idle_stop(idle);
-    past_motion_idle(&l->past.motion);
+    for (struct live_client *k = l->clients; k; k = k->next)
+        past_motion_idle(&k->motion);
 }
 
 static void host_later(void *ctx)
 {
-    struct live *l = ctx;
+    struct live *l = ((struct live_client *)ctx)->live;
     if (!l->stopping)
         uv_idle_start(&l->past.search, on_search);
 }
 
 static void host_stopped(void *ctx, const struct gdb_stop *stop)
 {
-    struct live *l = ctx;
-    if (l->past.session)
-        gdb_session_stopped(l->past.session, stop);
+    const struct live_client *k = ctx;
+    if (k->session)
+        gdb_session_stopped(k->session, stop);
 }
 
 static void host_failed(void *ctx, const struct gdb_why *why)
 {
-    struct live *l = ctx;
-    if (l->past.session)
-        gdb_session_resume_failed(l->past.session, why->text);
+    const struct live_client *k = ctx;
+    if (k->session)
+        gdb_session_resume_failed(k->session, why->text);
 }
 
 static void host_say(void *ctx, const char *text)
 {
-    struct live *l = ctx;
-    if (l->past.session)
-        gdb_session_output(l->past.session, text);
+    const struct live_client *k = ctx;
+    if (k->session)
+        gdb_session_output(k->session, text);
 }
 
 static const struct past_host host = {
@@ -113,11 +126,16 @@ static const struct past_host host = {
 /* ---- life -------------------------------------------------------------------------------------
  */
 
-int live_past_init(struct live *l)
+void live_past_init(struct live *l)
 {
     uv_idle_init(l->loop, &l->past.search);
     l->past.search.data = l;
-    return past_motion_init(&l->past.motion, &host, l, GDB_CORES_MAX);
+}
+
+int live_past_client(struct live *l, struct live_client *k)
+{
+    int n = gdb_upstream_cores(l->upstream);
+    return past_motion_init(&k->motion, &host, k, n > 0 ? n : 1);
 }
 
 void live_past_stop(struct live *l)
@@ -127,7 +145,6 @@ void live_past_stop(struct live *l)
 
 void live_past_release(struct live *l)
 {
-    past_motion_release(&l->past.motion);
     free(l->past.lines);
     l->past.lines = NULL;
 }
@@ -135,12 +152,11 @@ void live_past_release(struct live *l)
 void live_past_forget(struct live *l)
 {
     struct live_past *p = &l->past;
-    past_motion_forget(&p->motion);
+    live_clients_forget(l);
     for (int i = 0; i < GDB_CORES_MAX; i++)
         p->cores[i].asked = p->cores[i].told = false;
     p->halt++;
     p->line_count = 0;
-    memset(p->misses, 0, sizeof p->misses);
     p->written = false;
 }
 
@@ -149,7 +165,7 @@ static void mark_written(struct live *l, struct live_core *c)
 {
     struct btrace_view view;
     struct past past;
-    live_view(l, c, &view);
+    live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
     bool traced = past_init(&past, &view) == BT_OK;
     uint64_t at = past.end;
     past_release(&past);
@@ -165,11 +181,11 @@ static void mark_written(struct live *l, struct live_core *c)
 void live_past_written(struct live *l, bool memory)
 {
     bool before = l->past.written;
-    host_lock(l);
+    lock(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> GDB_REG_PC & 1))
             mark_written(l, &l->cores[i]);
-    host_unlock(l);
+    unlock(l);
     live_past_forget(l);
     l->past.written = memory || before;
 }
@@ -179,49 +195,49 @@ void live_past_written(struct live *l, bool memory)
 
 bool live_past_in(void *ctx, int core)
 {
-    const struct live *l = ctx;
-    return core < 0 ? past_motion_concerned(&l->past.motion)
-                    : past_motion_active(&l->past.motion, core);
+    const struct live_client *k = ctx;
+    return core < 0 ? past_motion_concerned(&k->motion) : past_motion_active(&k->motion, core);
 }
 
 int live_past_regs(void *ctx, int core, struct gdb_regs *regs)
 {
-    struct live *l = ctx;
-    return past_motion_regs(&l->past.motion, core, regs);
+    struct live_client *k = ctx;
+    return past_motion_regs(&k->motion, core, regs);
 }
 
 size_t live_past_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
-    struct live *l = ctx;
+    struct live_client *k = ctx;
+    struct live *l = k->live;
     uint8_t now[GDB_PACKET_SIZE / 2];
     len = len < sizeof now ? len : sizeof now;
     memcpy(now, bytes, len);
     l->past.reply.bytes = now;
     l->past.reply.address = address;
     l->past.reply.length = len;
-    size_t n = past_motion_memory(&l->past.motion, core, address, bytes, len);
+    size_t n = past_motion_memory(&k->motion, core, address, bytes, len);
     l->past.reply.bytes = NULL;
-    l->past.misses[false].count = 0;
+    k->misses[false].count = 0;
     return n;
 }
 
 int live_past_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
                      struct gdb_why *why)
 {
-    struct live *l = ctx;
-    if (!past_motion_takes(&l->past.motion, resume))
+    struct live_client *k = ctx;
+    if (!past_motion_takes(&k->motion, resume))
         return GDB_PASS_ON;
-    return past_motion_resume(&l->past.motion, resume, stop, why);
+    return past_motion_resume(&k->motion, resume, stop, why);
 }
 
 int live_past_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
-    struct live *l = ctx;
-    return past_motion_reverse(&l->past.motion, core, step, stop, why);
+    struct live_client *k = ctx;
+    return past_motion_reverse(&k->motion, core, step, stop, why);
 }
 
 void live_past_interrupt(void *ctx)
 {
-    struct live *l = ctx;
-    past_motion_interrupt(&l->past.motion);
+    struct live_client *k = ctx;
+    past_motion_interrupt(&k->motion);
 }

@@ -16,6 +16,7 @@
 #define LIVE_PAST_MISSES 64u   /* asked for at a time */
 
 struct live;
+struct live_client;
 
 struct live_past_line {
     uint32_t address;
@@ -41,25 +42,29 @@ struct live_past_misses {
     size_t waiting; /* answers to come */
 };
 
+/* Who reads memory for values: a core of a client's past. */
+struct live_past_reader {
+    struct live_client *client;
+    int core;
+};
+
 struct live_past {
-    struct past_motion motion;
     struct live_past_core cores[GDB_CORES_MAX];
     struct live_past_line *lines;
     size_t line_count, line_max;
-    struct live_past_misses misses[2]; /* of a motion; of what is worked out ahead of it */
-    uint32_t halt;                     /* number of the halt that the questions were asked at */
-    bool written;                      /* memory was, since the halt */
-    struct {                           /* what GDB is just reading */
+    uint32_t halt; /* number of the halt that the questions were asked at */
+    bool written;  /* memory was, since the halt */
+    struct {       /* what GDB is just reading */
         const uint8_t *bytes;
         uint64_t address;
         size_t length;
     } reply;
     uv_idle_t search; /* active while one goes on */
-    struct gdb_session *session;
 };
 
-/* BT_OK or BT_ERR_NOMEM. `session` is NULL until GDB connects. */
-int live_past_init(struct live *l);
+void live_past_init(struct live *l);
+/* The motions of a new client, which has the rest of its fields already; BT_OK or BT_ERR_NOMEM. */
+int live_past_client(struct live *l, struct live_client *k);
 void live_past_stop(struct live *l); /* closes the handle */
 void live_past_release(struct live *l);
 
@@ -69,7 +74,7 @@ void live_past_forget(struct live *l);
 /* GDB writes memory or registers at this halt: what was before is not carried over it. */
 void live_past_written(struct live *l, bool memory);
 
-/* Operations of struct gdb_target. */
+/* Operations of struct gdb_target, with a struct live_client. */
 bool live_past_in(void *ctx, int core);
 int live_past_regs(void *ctx, int core, struct gdb_regs *regs);
 size_t live_past_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len);

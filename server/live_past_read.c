@@ -18,9 +18,9 @@ static const struct live_past_line *find_line(const struct live_past *p, int cor
     return NULL;
 }
 
-static void note_miss(struct live_past *p, uint32_t line)
+static void note_miss(struct live_client *k, uint32_t line)
 {
-    struct live_past_misses *m = &p->misses[past_motion_ahead(&p->motion)];
+    struct live_past_misses *m = &k->misses[past_motion_ahead(&k->motion)];
     for (size_t i = 0; i < m->count; i++)
         if (m->lines[i] == line)
             return;
@@ -29,16 +29,16 @@ static void note_miss(struct live_past *p, uint32_t line)
 }
 
 /* Present bytes of a word; NULL when they are not here. */
-static const uint8_t *present(struct live_past_core *pc, uint32_t address)
+static const uint8_t *present(struct live_past_reader *r, uint32_t address)
 {
-    struct live_past *p = &pc->live->past;
+    struct live_past *p = &r->client->live->past;
     uint32_t line = address & ~(LIVE_PAST_LINE - 1), at = address - line;
     uint64_t in = address - p->reply.address;
     if (p->reply.bytes && address >= p->reply.address && in + 4 <= p->reply.length)
         return p->reply.bytes + in;
-    const struct live_past_line *found = find_line(p, pc->core, line);
+    const struct live_past_line *found = find_line(p, r->core, line);
     if (!found)
-        note_miss(p, line);
+        note_miss(r->client, line);
     return found && at + 4 <= found->length ? found->bytes + at : NULL;
 }
 
@@ -50,9 +50,10 @@ static uint32_t word_of(const uint8_t *b, bool big)
 
 static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
-    struct live_past_core *pc = ctx;
-    struct live *l = pc->live;
-    const struct live_core *c = live_core_of(l, pc->core);
+    struct live_past_reader *r = ctx;
+    struct live *l = r->client->live;
+    const struct live_past_core *pc = &l->past.cores[r->core];
+    const struct live_core *c = live_core_of(l, r->core);
     bool big = c->elf && c->elf->big_endian, shared = gdb_upstream_cores(l->upstream) > 1;
     enum recover_memory kind =
         past_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
@@ -64,7 +65,7 @@ static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *valu
             return RECOVER_MEMORY_OTHER;
         bytes = code;
     } else if (kind == RECOVER_MEMORY_RAM) {
-        bytes = l->past.written ? NULL : present(pc, address);
+        bytes = l->past.written ? NULL : present(r, address);
         if (!bytes)
             return RECOVER_MEMORY_UNREAD;
     } else {
@@ -90,7 +91,7 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
         pc->regs.value[GDB_REG_PSR] = c->regs.value[GDB_REG_PSR];
         pc->regs.known |= c->regs.known & 1u << GDB_REG_PSR;
     }
-    past_motion_go_on(&pc->live->past.motion);
+    live_clients_go_on(pc->live);
 }
 
 /* Looks through all of the code: once. */
@@ -106,11 +107,13 @@ static void look_at_program(struct live_past_core *pc, const struct live_core *c
 
 int live_past_machine(void *ctx, int core, struct past_machine *m)
 {
-    struct live *l = ctx;
+    struct live_client *k = ctx;
+    struct live *l = k->live;
     struct live_past_core *pc = &l->past.cores[core];
     const struct live_core *c = live_core_of(l, core);
     bool is_m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
     pc->live = l;
+    k->readers[core] = (struct live_past_reader){k, core};
     pc->core = core;
     if (!pc->told) {
         pc->asked = true;
@@ -131,7 +134,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
                                .written_count = c->written_count,
                                .written_before = c->written_before,
                                .read = read_word,
-                               .context = pc};
+                               .context = &k->readers[core]};
     return BT_OK;
 }
 
@@ -140,6 +143,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
 
 struct line_question {
     struct live *live;
+    unsigned client; /* its number: it may have left since */
     uint32_t halt;
     uint16_t core;
     bool ahead;
@@ -161,7 +165,8 @@ static struct live_past_line *add_line(struct live_past *p)
 static void on_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
 {
     struct line_question *q = ctx;
-    struct live_past *p = &q->live->past;
+    struct live *l = q->live;
+    struct live_past *p = &l->past;
     bool late = q->halt != p->halt;
     struct live_past_line *line = late ? NULL : add_line(p);
     if (line) {
@@ -172,39 +177,41 @@ static void on_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t 
     }
     struct line_question asked = *q;
     free(q);
-    if (late || --p->misses[asked.ahead].waiting)
+    struct live_client *k = late ? NULL : live_client_of(l, asked.client);
+    if (!k || --k->misses[asked.ahead].waiting)
         return;
     if (asked.ahead)
-        past_motion_fetched(&p->motion, asked.core);
+        past_motion_fetched(&k->motion, asked.core);
     else
-        past_motion_go_on(&p->motion);
+        past_motion_go_on(&k->motion);
 }
 
-static bool ask_line(struct live *l, int core, bool ahead, uint32_t address)
+static bool ask_line(struct live_client *k, int core, bool ahead, uint32_t address)
 {
+    struct live *l = k->live;
     struct line_question *q = malloc(sizeof *q);
     if (!q)
         return false;
-    *q = (struct line_question){l, l->past.halt, (uint16_t)core, ahead};
-    l->past.misses[ahead].waiting++;
+    *q = (struct line_question){l, k->client->number, l->past.halt, (uint16_t)core, ahead};
+    k->misses[ahead].waiting++;
     if (gdb_upstream_read_memory(l->upstream, core, address, LIVE_PAST_LINE, on_memory, q) == BT_OK)
         return true;
-    l->past.misses[ahead].waiting--;
+    k->misses[ahead].waiting--;
     free(q);
     return false;
 }
 
 int live_past_fetch(void *ctx, int core)
 {
-    struct live *l = ctx;
-    struct live_past *p = &l->past;
-    bool any = false, ahead = past_motion_ahead(&p->motion);
-    struct live_past_misses *m = &p->misses[ahead];
+    struct live_client *k = ctx;
+    const struct live_past *p = &k->live->past;
+    bool any = false, ahead = past_motion_ahead(&k->motion);
+    struct live_past_misses *m = &k->misses[ahead];
     size_t n = m->count;
     m->count = 0;
     for (size_t i = 0;
-         i < n && p->line_count + p->misses[0].waiting + p->misses[1].waiting < LIVE_PAST_LINES;
+         i < n && p->line_count + k->misses[0].waiting + k->misses[1].waiting < LIVE_PAST_LINES;
          i++)
-        any |= ask_line(l, core, ahead, m->lines[i]);
+        any |= ask_line(k, core, ahead, m->lines[i]);
     return any ? GDB_PENDING : BT_OK;
 }

@@ -79,12 +79,12 @@ uint64_t live_bytes(const struct live *l)
 
 static bool control_open(struct live *l)
 {
-    for (unsigned i = 0; l->control < 0 && i < CONTROL_TRIES; i++) {
+    for (unsigned i = 0; l->board < 0 && i < CONTROL_TRIES; i++) {
         if (i)
             uv_sleep(50);
-        l->control = stream_socket_connect(&l->config->control);
+        l->board = stream_socket_connect(&l->config->control);
     }
-    return l->control >= 0;
+    return l->board >= 0;
 }
 
 int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
@@ -93,10 +93,10 @@ int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
         return BT_ERR_UNSUPPORTED;
     if (!control_open(l))
         return BT_ERR_IO;
-    int error = stream_socket_ask(l->control, line, answer, size, l->config->drain_ms);
+    int error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
     if (error) { /* a late answer must not be taken for that of the next question */
-        close(l->control);
-        l->control = -1;
+        close(l->board);
+        l->board = -1;
     }
     return error;
 }

@@ -105,7 +105,6 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
     core->image = &image->image;
     core->image_core = (uint16_t)(image - r->recording.cores);
     core->profile = profile_of(device);
-    core->recording = trace != NULL;
     if (device && !is_cut(r, device, trace))
         read_recorded_regs(device, &core->regs);
     for (size_t i = 0; i < r->recording.elf_count; i++)
@@ -149,7 +148,6 @@ int replay_init(struct replay *r, const char *path, const char *const *elf, size
                 struct message *why)
 {
     memset(r, 0, sizeof *r);
-    r->size = BTRACE_DEFAULT_SIZE;
     int error = recording_open(&r->recording, path, elf, elf_count, why);
     if (error)
         return error;
@@ -169,13 +167,11 @@ int replay_init(struct replay *r, const char *path, const char *const *elf, size
             return error;
         }
     }
-    error = add_cores(r);
-    return error ? error : past_motion_init(&r->past, &replay_past_host, r, (int)r->core_count);
+    return add_cores(r);
 }
 
 void replay_release(struct replay *r)
 {
-    past_motion_release(&r->past);
     for (size_t i = 0; i < r->trace_count; i++)
         recording_history_release(&r->traces[i]);
     free(r->traces);
@@ -184,33 +180,53 @@ void replay_release(struct replay *r)
     memset(r, 0, sizeof *r);
 }
 
-void replay_connected(struct replay *r, struct gdb_session *s)
+struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
 {
-    r->session = s;
-    r->breakpoint_count = 0;
-    past_motion_reset(&r->past);
-    r->size = BTRACE_DEFAULT_SIZE;
-    for (size_t i = 0; i < r->core_count; i++) {
-        r->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
-        r->cores[i].delivered = false;
+    struct replay_client *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    if (past_motion_init(&k->past, &replay_past_host, k, (int)r->core_count)) {
+        free(k);
+        return NULL;
     }
+    k->replay = r;
+    k->session = s;
+    k->size = BTRACE_DEFAULT_SIZE;
+    for (size_t i = 0; i < r->core_count; i++)
+        k->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
+    k->next = r->clients;
+    r->clients = k;
+    return k;
+}
+
+void replay_client_free(struct replay_client *k)
+{
+    if (!k)
+        return;
+    struct replay_client **at = &k->replay->clients;
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+    past_motion_release(&k->past);
+    free(k);
 }
 
 void replay_go_on(struct replay *r)
 {
-    past_motion_idle(&r->past);
+    for (struct replay_client *k = r->clients; k; k = k->next)
+        past_motion_idle(&k->past);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static int op_core_count(void *ctx)
 {
-    return (int)((struct replay *)ctx)->core_count;
+    return (int)((struct replay_client *)ctx)->replay->core_count;
 }
 
 static int op_core_info(void *ctx, int core, struct gdb_core *info)
 {
-    const struct replay_core *c = &((struct replay *)ctx)->cores[core];
+    const struct replay_core *c = &((struct replay_client *)ctx)->replay->cores[core];
     info->name = c->name;
     info->profile = c->profile;
     info->big_endian = c->big_endian;
@@ -219,9 +235,10 @@ static int op_core_info(void *ctx, int core, struct gdb_core *info)
 
 static int op_core_status(void *ctx, int core, char *text, size_t size)
 {
-    const struct replay *r = ctx;
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
-    if (past_motion_status(&r->past, core, text, size))
+    if (past_motion_status(&k->past, core, text, size))
         return BT_OK;
     if (c->trace)
         snprintf(text, size, "recorded, %llu instructions",
@@ -241,9 +258,10 @@ static int op_halt_reason(void *ctx, struct gdb_stop *stop)
 
 static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
 {
-    struct replay *r = ctx;
-    if (past_motion_active(&r->past, core))
-        return past_motion_regs(&r->past, core, regs);
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
+    if (past_motion_active(&k->past, core))
+        return past_motion_regs(&k->past, core, regs);
     *regs = r->cores[core].regs;
     return BT_OK;
 }
@@ -259,7 +277,8 @@ static int op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, s
  * what was recorded. */
 static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
-    struct replay *r = ctx;
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
     struct code_key key = c->key;
     size_t n = code_image_read(c->image, &key, address, bytes, len);
@@ -267,8 +286,8 @@ static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, si
         key.security = (uint8_t)s;
         n = code_image_read(c->image, &key, address, bytes, len);
     }
-    if (n && past_motion_active(&r->past, core))
-        n = past_motion_memory(&r->past, core, address, bytes, n);
+    if (n && past_motion_active(&k->past, core))
+        n = past_motion_memory(&k->past, core, address, bytes, n);
     return n ? (int)n : BT_ERR_NO_CODE;
 }
 
@@ -283,9 +302,9 @@ static int op_write_memory(void *ctx, int core, uint64_t address, const void *by
 static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
                      struct gdb_why *why)
 {
-    struct replay *r = ctx;
-    if (past_motion_takes(&r->past, resume))
-        return past_motion_resume(&r->past, resume, stop, why);
+    struct replay_client *k = ctx;
+    if (past_motion_takes(&k->past, resume))
+        return past_motion_resume(&k->past, resume, stop, why);
     snprintf(why->text, sizeof why->text,
              "a recording cannot run on: go back with reverse-stepi or 'record goto'");
     return BT_ERR_UNSUPPORTED;
@@ -293,13 +312,13 @@ static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
 
 static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
-    struct replay *r = ctx;
-    return past_motion_reverse(&r->past, core, step, stop, why);
+    struct replay_client *k = ctx;
+    return past_motion_reverse(&k->past, core, step, stop, why);
 }
 
 static void op_interrupt(void *ctx)
 {
-    past_motion_interrupt(&((struct replay *)ctx)->past);
+    past_motion_interrupt(&((struct replay_client *)ctx)->past);
 }
 
 /* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
@@ -318,9 +337,10 @@ static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struc
 
 static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
 {
-    struct replay *r = ctx;
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
     struct replay_core *c = &r->cores[core];
-    if (past_motion_active(&r->past, core)) {
+    if (past_motion_active(&k->past, core)) {
         snprintf(why->text, sizeof why->text,
                  "the core is shown in the past: 'monitor goto end' and 'stepi' first");
         return BT_ERR_UNSUPPORTED;
@@ -329,30 +349,30 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
         snprintf(why->text, sizeof why->text, "the recording has no trace of %s", c->name);
         return BT_ERR_UNSUPPORTED;
     }
-    if (!c->recording)
-        c->delivered = false;
-    c->recording = true;
+    if (!k->cores[core].recording)
+        k->cores[core].delivered = false;
+    k->cores[core].recording = true;
     return BT_OK;
 }
 
 static int op_btrace_disable(void *ctx, int core)
 {
-    ((struct replay *)ctx)->cores[core].recording = false;
+    ((struct replay_client *)ctx)->cores[core].recording = false;
     return BT_OK;
 }
 
 static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
 {
     (void)why;
-    ((struct replay *)ctx)->size = btrace_clamp_size(size);
+    ((struct replay_client *)ctx)->size = btrace_clamp_size(size);
     return BT_OK;
 }
 
 static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
 {
-    const struct replay *r = ctx;
-    conf->recording = r->cores[core].recording;
-    conf->size = r->size;
+    const struct replay_client *k = ctx;
+    conf->recording = k->cores[core].recording;
+    conf->size = k->size;
     return BT_OK;
 }
 
@@ -360,23 +380,24 @@ static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
  * what GDB has from before (the halted PC alone). */
 static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
 {
-    const struct replay *r = ctx;
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
-    if (!c->trace || !c->recording)
+    if (!c->trace || !k->cores[core].recording)
         return BT_ERR_UNSUPPORTED;
-    if (annex != GDB_ANNEX_ALL && c->delivered)
+    if (annex != GDB_ANNEX_ALL && k->cores[core].delivered)
         return BT_OK;
     if (annex == GDB_ANNEX_DELTA)
         return BT_ERR_RANGE;
     struct btrace_view view;
-    replay_view(r, core, &view);
+    replay_view(k, core, &view);
     return btrace_blocks(&view, out, NULL);
 }
 
 static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
 {
     (void)annex;
-    ((struct replay *)ctx)->cores[core].delivered = true;
+    ((struct replay_client *)ctx)->cores[core].delivered = true;
 }
 
 static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)

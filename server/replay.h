@@ -22,8 +22,6 @@ struct replay_core {
     struct gdb_regs regs;
     uint32_t recorded;   /* bit n: register n is that of the recording, not a stand-in */
     struct code_key key; /* who reads memory: the state at the end of the history */
-    bool recording;      /* as far as GDB knows */
-    bool delivered;      /* the history was read since it was enabled or GDB connected */
 };
 
 struct replay {
@@ -32,17 +30,28 @@ struct replay {
     size_t trace_count;
     struct replay_core *cores;
     size_t core_count;
-    uint32_t size;  /* of GDB's buffer, bytes */
     bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
     bool no_record; /* GDB is not told that it records: the server owns the past (digest 5) */
-    struct past_motion past;
-    struct gdb_breakpoint breakpoints[PAST_BREAKPOINTS_MAX];
-    size_t breakpoint_count;
-    struct gdb_session *session; /* NULL: nobody is connected */
+    struct replay_client *clients;
     struct {
         void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
         void *ctx;
     } io;
+};
+
+/* One GDB that is connected: each has its own position in the history, and reads it anew. */
+struct replay_client {
+    struct replay_client *next;
+    struct replay *replay;
+    struct gdb_session *session;
+    uint32_t size; /* of GDB's buffer, bytes */
+    struct {
+        bool recording; /* as far as GDB knows */
+        bool delivered; /* the history was read since it was enabled or GDB connected */
+    } cores[GDB_CORES_MAX];
+    struct past_motion past;
+    struct gdb_breakpoint breakpoints[PAST_BREAKPOINTS_MAX];
+    size_t breakpoint_count;
 };
 
 /* Opens and decodes; r is zeroed first. 0 or a bt_error with *why filled; release in both cases. */
@@ -50,29 +59,31 @@ int replay_init(struct replay *r, const char *path, const char *const *elf, size
                 struct message *why);
 void replay_release(struct replay *r);
 
-/* Operations with a struct replay as ctx. */
+/* Operations with a struct replay_client as ctx. */
 extern const struct gdb_target replay_target;
 
 /*
- * A new connection, which `s` serves: what was read before counts no more, all cores record again
- * and are at the end of their history. NULL: it is over.
+ * A new client, which `s` serves: all cores record, and are at the end of their history. NULL: out
+ * of memory. To be freed before the replay is released; NULL is allowed.
  */
-void replay_connected(struct replay *r, struct gdb_session *s);
+struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s);
+void replay_client_free(struct replay_client *k);
 
-/* Goes on with a search that takes longer; see io.later. */
+/* Goes on with searches that take longer; see io.later. */
 void replay_go_on(struct replay *r);
 
 /* server/replay_past.c */
 extern const struct past_host replay_past_host;
-void replay_view(const struct replay *r, int core, struct btrace_view *view);
-int replay_insert(struct replay *r, const struct gdb_breakpoint *bp, struct gdb_why *why);
-int replay_remove(struct replay *r, const struct gdb_breakpoint *bp);
+void replay_view(const struct replay_client *k, int core, struct btrace_view *view);
+int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why);
+int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp);
 
 /* server/replay_registers.c */
 int replay_extra_registers(void *ctx, int core, const struct gdb_register **list);
 int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
-int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to);
+int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,
+                   void *to);
 
 #endif

@@ -5,18 +5,18 @@
 
 #include <inttypes.h>
 
-static int cmd_status(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_status(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
-    const struct replay_core *k = &r->cores[core];
+    const struct replay_core *one = &k->replay->cores[core];
     (void)rest;
-    if (!k->trace) {
-        console_say(c, "%s: no trace in this recording\n", k->name);
+    if (!one->trace) {
+        console_say(c, "%s: no trace in this recording\n", one->name);
         return BT_OK;
     }
-    const struct history *h = k->trace->history;
-    const struct recording_pass *pass = &k->trace->pass;
-    console_say(c, "core          %s, traced by %s (ID 0x%02x)\n", k->name, k->trace->source->name,
-                k->trace->source->trace_id);
+    const struct history *h = one->trace->history;
+    const struct recording_pass *pass = &one->trace->pass;
+    console_say(c, "core          %s, traced by %s (ID 0x%02x)\n", one->name,
+                one->trace->source->name, one->trace->source->trace_id);
     if (pass->formatted)
         console_say(c,
                     "buffer        %" PRIu64 " bytes, %" PRIu64 " frames, alignment lost %" PRIu64
@@ -26,71 +26,73 @@ static int cmd_status(struct replay *r, int core, const char *rest, const struct
         console_say(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
                     pass->raw_bytes);
     console_history(c, h);
-    console_say(c, "halted at     0x%08" PRIx32 "\n", k->regs.value[GDB_REG_PC]);
+    console_say(c, "halted at     0x%08" PRIx32 "\n", one->regs.value[GDB_REG_PC]);
     return BT_OK;
 }
 
-static int cmd_gaps(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_gaps(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
-    const struct replay_core *k = &r->cores[core];
+    const struct replay_core *one = &k->replay->cores[core];
     (void)rest;
-    if (k->trace)
-        console_gaps(c, k->trace->history);
+    if (one->trace)
+        console_gaps(c, one->trace->history);
     else
-        console_say(c, "%s: no trace in this recording\n", k->name);
+        console_say(c, "%s: no trace in this recording\n", one->name);
     return BT_OK;
 }
 
-static bool query(const struct replay *r, int core, struct call_query *q, const struct console *c)
+static bool query(const struct replay_client *k, int core, struct call_query *q,
+                  const struct console *c)
 {
-    const struct replay_core *k = &r->cores[core];
-    *q = (struct call_query){.history = k->trace ? k->trace->history : NULL,
-                             .image = k->image,
+    const struct replay *r = k->replay;
+    const struct replay_core *one = &r->cores[core];
+    *q = (struct call_query){.history = one->trace ? one->trace->history : NULL,
+                             .image = one->image,
                              .elf = r->recording.elf,
                              .elf_count = r->recording.elf_count,
-                             .m_profile = k->profile == GDB_PROFILE_M,
-                             .end = past_motion_position(&r->past, core)};
-    if (!k->trace)
-        console_say(c, "%s: no trace in this recording\n", k->name);
-    return k->trace != NULL;
+                             .m_profile = one->profile == GDB_PROFILE_M,
+                             .end = past_motion_position(&k->past, core)};
+    if (!one->trace)
+        console_say(c, "%s: no trace in this recording\n", one->name);
+    return one->trace != NULL;
 }
 
-static int cmd_history(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_history(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (query(r, core, &q, c))
+    if (query(k, core, &q, c))
         call_history_command(&q, rest, c);
     return BT_OK;
 }
 
-static int cmd_when(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_when(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (query(r, core, &q, c))
+    if (query(k, core, &q, c))
         call_history_when(&q, rest, c);
     return BT_OK;
 }
 
-static int cmd_version(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_version(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
-    (void)r, (void)core, (void)rest;
+    (void)k, (void)core, (void)rest;
     console_say(c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
 /* What IDEs send on launch, whatever the target is. */
-static int cmd_nothing(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_nothing(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
-    (void)r, (void)core, (void)rest;
+    (void)k, (void)core, (void)rest;
     console_say(c, "nothing to do: this is a recording\n");
     return BT_OK;
 }
 
-static int cmd_help(struct replay *r, int core, const char *rest, const struct console *c);
+static int cmd_help(struct replay_client *k, int core, const char *rest, const struct console *c);
 
 static const struct {
     const char *name;
-    int (*run)(struct replay *r, int core, const char *rest, const struct console *c);
+    int (*run)(struct replay_client *k, int core, const char *rest, const struct console *c);
     const char *help; /* NULL: accepted, not advertised */
 } commands[] = {
     {"help", cmd_help, "this list"},
@@ -108,9 +110,9 @@ static const struct {
     {"gdb_sync", cmd_nothing, NULL},
 };
 
-static int cmd_help(struct replay *r, int core, const char *rest, const struct console *c)
+static int cmd_help(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
-    (void)r, (void)core, (void)rest;
+    (void)k, (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].help)
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
@@ -118,12 +120,13 @@ static int cmd_help(struct replay *r, int core, const char *rest, const struct c
     return BT_OK;
 }
 
-int replay_monitor(struct replay *r, int core, const char *text, gdb_print_fn print, void *to)
+int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,
+                   void *to)
 {
     const struct console c = {print, to};
     char rest[300];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
-            return commands[i].run(r, core, rest, &c);
-    return past_monitor(&r->past, core, text, print, to);
+            return commands[i].run(k, core, rest, &c);
+    return past_monitor(&k->past, core, text, print, to);
 }

@@ -8,8 +8,9 @@
 
 #define CPSR_T (1u << 5)
 
-void replay_view(const struct replay *r, int core, struct btrace_view *view)
+void replay_view(const struct replay_client *k, int core, struct btrace_view *view)
 {
+    const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
     bool m = c->profile == GDB_PROFILE_M;
     *view = (struct btrace_view){.history = c->trace->history,
@@ -18,18 +19,19 @@ void replay_view(const struct replay *r, int core, struct btrace_view *view)
                                  .pc = c->regs.value[GDB_REG_PC],
                                  .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
                                  .odd_thumb = r->odd_thumb,
-                                 .size = r->size};
+                                 .size = k->size};
 }
 
 static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
 {
-    const struct replay *r = ctx;
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
     if (!r->cores[core].trace) {
         snprintf(why->text, sizeof why->text, "the recording has no trace of %s",
                  r->cores[core].name);
         return BT_ERR_UNSUPPORTED;
     }
-    replay_view(r, core, view);
+    replay_view(k, core, view);
     return BT_OK;
 }
 
@@ -74,7 +76,7 @@ static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *valu
 
 static int host_machine(void *ctx, int core, struct past_machine *m)
 {
-    struct replay *r = ctx;
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
     bool is_m = c->profile == GDB_PROFILE_M;
     *m = (struct past_machine){
@@ -94,46 +96,46 @@ static int host_machine(void *ctx, int core, struct past_machine *m)
 /* ---- breakpoints ------------------------------------------------------------------------------
  */
 
-static size_t find_breakpoint(const struct replay *r, const struct gdb_breakpoint *bp)
+static size_t find_breakpoint(const struct replay_client *k, const struct gdb_breakpoint *bp)
 {
     size_t i = 0;
-    while (i < r->breakpoint_count &&
-           (r->breakpoints[i].type != bp->type || r->breakpoints[i].address != bp->address))
+    while (i < k->breakpoint_count &&
+           (k->breakpoints[i].type != bp->type || k->breakpoints[i].address != bp->address))
         i++;
     return i;
 }
 
-int replay_insert(struct replay *r, const struct gdb_breakpoint *bp, struct gdb_why *why)
+int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why)
 {
     if (bp->type > GDB_BREAKPOINT_HARDWARE)
         return BT_ERR_UNSUPPORTED;
-    if (find_breakpoint(r, bp) < r->breakpoint_count)
+    if (find_breakpoint(k, bp) < k->breakpoint_count)
         return BT_OK;
-    if (r->breakpoint_count == PAST_BREAKPOINTS_MAX) {
+    if (k->breakpoint_count == PAST_BREAKPOINTS_MAX) {
         snprintf(why->text, sizeof why->text, "more than %d breakpoints", PAST_BREAKPOINTS_MAX);
         return BT_ERR_NOMEM;
     }
-    r->breakpoints[r->breakpoint_count++] = *bp;
+    k->breakpoints[k->breakpoint_count++] = *bp;
     return BT_OK;
 }
 
-int replay_remove(struct replay *r, const struct gdb_breakpoint *bp)
+int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp)
 {
-    size_t i = find_breakpoint(r, bp);
+    size_t i = find_breakpoint(k, bp);
     if (bp->type > GDB_BREAKPOINT_HARDWARE)
         return BT_ERR_UNSUPPORTED;
-    if (i < r->breakpoint_count)
-        r->breakpoints[i] = r->breakpoints[--r->breakpoint_count];
+    if (i < k->breakpoint_count)
+        k->breakpoints[i] = k->breakpoints[--k->breakpoint_count];
     return BT_OK;
 }
 
 static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
 {
-    const struct replay *r = ctx;
+    const struct replay_client *k = ctx;
     size_t n = 0;
     *watch = false;
-    for (; n < r->breakpoint_count && n < max; n++)
-        addresses[n] = r->breakpoints[n].address;
+    for (; n < k->breakpoint_count && n < max; n++)
+        addresses[n] = k->breakpoints[n].address;
     return n;
 }
 
@@ -142,35 +144,35 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
 
 static const char *host_core_name(void *ctx, int core)
 {
-    return ((const struct replay *)ctx)->cores[core].name;
+    return ((const struct replay_client *)ctx)->replay->cores[core].name;
 }
 
 static void host_later(void *ctx)
 {
-    struct replay *r = ctx;
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
     if (r->io.later)
         r->io.later(r->io.ctx);
 }
 
 static void host_stopped(void *ctx, const struct gdb_stop *stop)
 {
-    struct replay *r = ctx;
-    if (r->session)
-        gdb_session_stopped(r->session, stop);
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_stopped(k->session, stop);
 }
 
 static void host_failed(void *ctx, const struct gdb_why *why)
 {
-    struct replay *r = ctx;
-    if (r->session)
-        gdb_session_resume_failed(r->session, why->text);
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_resume_failed(k->session, why->text);
 }
 
 static void host_say(void *ctx, const char *text)
 {
-    struct replay *r = ctx;
-    if (r->session)
-        gdb_session_output(r->session, text);
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_output(k->session, text);
 }
 
 const struct past_host replay_past_host = {
