@@ -191,8 +191,10 @@ static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void 
 {
     struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
     int error = k ? gdb_session_init(&c->session, &replay_target, k, send, send_ctx) : BT_ERR_NOMEM;
-    if (error)
+    if (error) {
+        replay_client_leave(k);
         replay_client_free(k);
+    }
     c->served = error ? NULL : k;
     return error;
 }
@@ -200,8 +202,13 @@ static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void 
 static void close_session(void *ctx, struct gdb_client *c)
 {
     (void)ctx;
+    replay_client_leave(c->served);
+}
+
+static void release_session(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
     replay_client_free(c->served);
-    c->served = NULL;
 }
 
 static void on_client_gone(void *ctx)
@@ -216,7 +223,7 @@ static void on_admitted(void *ctx, struct connection *c)
 
 static int start(struct daemon *d, const struct replay_args *args)
 {
-    const struct gdb_service service = {open_session, close_session,
+    const struct gdb_service service = {open_session, close_session, release_session,
                                         args->stdio ? on_client_gone : NULL, d};
     struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;

@@ -188,6 +188,12 @@ static void close_session(void *ctx, struct gdb_client *c)
     live_leave(&((struct serve *)ctx)->live, c);
 }
 
+static void release_session(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
+    live_client_free(c->served);
+}
+
 static void on_client_gone(void *ctx)
 {
     stop(ctx, EXIT_OK);
@@ -200,7 +206,7 @@ static void on_admitted(void *ctx, struct connection *c)
 
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {open_session, close_session,
+    const struct gdb_service service = {open_session, close_session, release_session,
                                         s->stdio ? on_client_gone : NULL, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);

@@ -45,7 +45,13 @@ static void unlink_client(struct gdb_client *c)
         at = &(*at)->next;
     *at = c->next;
     c->clients->count--;
-    c->clients = NULL;
+}
+
+static void close_service(struct gdb_client *c)
+{
+    if (c->open)
+        c->clients->service.close(c->clients->service.ctx, c);
+    c->open = false;
 }
 
 /* What was said last is an explanation: it is sent. */
@@ -63,8 +69,7 @@ static void client_close(struct gdb_client *c)
     if (c->closing)
         return;
     c->closing = true;
-    if (c->session_open)
-        g->service.close(g->service.ctx, c);
+    close_service(c);
     unlink_client(c);
     end_connection(c);
     next(g);
@@ -73,8 +78,10 @@ static void client_close(struct gdb_client *c)
 static void on_released(void *ctx)
 {
     struct gdb_client *c = ctx;
-    if (c->session_open)
+    if (c->session_open) {
         gdb_session_release(&c->session);
+        c->clients->service.release(c->clients->service.ctx, c);
+    }
     free(c);
 }
 
@@ -123,7 +130,7 @@ static void note_refused(struct gdb_client *c)
     g->refused++;
     fprintf(stderr, "btraced: client %u (%s) is turned away: %s\n", c->number, c->connection->peer,
             gdb_session_refusal(&c->session));
-    g->service.close(g->service.ctx, c);
+    close_service(c);
 }
 
 /* Only a client that speaks takes a place: who connects and says nothing is in nobody's way. */
@@ -140,7 +147,7 @@ static bool begin(struct gdb_client *c, uint8_t first)
     c->number = ++g->last_number;
     if (g->service.open(g->service.ctx, c, client_send, c) != BT_OK)
         return false;
-    c->session_open = true;
+    c->session_open = c->open = true;
     gdb_session_limit(&c->session, g->limits->packet);
     if (others >= g->limits->clients && !gdb_session_is_refused(&c->session)) {
         snprintf(text, sizeof text, "%u clients are connected, which is the limit", others);
@@ -225,7 +232,7 @@ static void let_go_of_idle(struct gdb_client *c)
     fprintf(stderr, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
             c->number, c->connection->peer, g->limits->idle_s);
     g->dropped++;
-    g->service.close(g->service.ctx, c);
+    close_service(c);
     gdb_session_refuse(&c->session, text);
 }
 

@@ -26,10 +26,11 @@ struct gdb_limits {
 /* Freed when its connection is gone. */
 struct gdb_client {
     struct gdb_client *next;
-    struct gdb_clients *clients; /* NULL once they have let go of it */
+    struct gdb_clients *clients;
     struct connection *connection;
     struct gdb_session session;
     bool session_open, closing;
+    bool open;    /* the service has not closed it */
     void *served; /* what the service made for it */
     unsigned number;
     uint64_t since, heard; /* uv_now(): connected, last byte from it */
@@ -43,8 +44,10 @@ struct gdb_service {
      * returns; c->served is the service's. A client that is not wanted: gdb_session_refuse().
      */
     int (*open)(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
-    /* The client is served no more. May come again for the same client. */
+    /* The client is served no more, which may be found out while it is served. Once. */
     void (*close)(void *ctx, struct gdb_client *c);
+    /* Its session is gone: what was made for it can go, too. Last. */
+    void (*release)(void *ctx, struct gdb_client *c);
     /* Optional: a connection is over, and nobody waits. */
     void (*left)(void *ctx);
     void *ctx;

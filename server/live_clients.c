@@ -33,12 +33,18 @@ static struct live_client *new_client(struct live *l, struct gdb_client *c)
     return k;
 }
 
-static void free_client(struct live_client *k)
+static void unlink_client(struct live_client *k)
 {
     struct live_client **at = &k->live->clients;
     while (*at != k)
         at = &(*at)->next;
     *at = k->next;
+}
+
+void live_client_free(struct live_client *k)
+{
+    if (!k)
+        return;
     past_motion_release(&k->motion);
     free(k);
 }
@@ -133,23 +139,22 @@ int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *sen
         error = open_refused(k, send, send_ctx);
     else
         error = open_observer(k, send, send_ctx);
-    if (error)
-        free_client(k);
     c->served = error ? NULL : k;
+    if (error) {
+        unlink_client(k);
+        live_client_free(k);
+    }
     return error;
 }
 
 void live_leave(struct live *l, struct gdb_client *c)
 {
     struct live_client *k = c->served;
-    c->served = NULL;
-    if (!k)
-        return;
     if (k == l->control && !l->stopping)
         pass_control(l);
     if (k == l->control)
         l->control = NULL;
-    free_client(k);
+    unlink_client(k);
 }
 
 int live_take_control(struct live_client *k, struct gdb_why *why)
@@ -213,8 +218,10 @@ static void end_motion(struct live_client *k, const char *why)
 
 void live_clients_forget(struct live *l)
 {
-    for (struct live_client *k = l->clients; k; k = k->next)
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
         end_motion(k, "the target was changed or runs again: its past is another one now");
+    }
 }
 
 void live_clients_moved(struct live *l)
@@ -227,12 +234,16 @@ void live_clients_moved(struct live *l)
 
 void live_clients_go_on(struct live *l)
 {
-    for (struct live_client *k = l->clients; k; k = k->next)
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
         past_motion_go_on(&k->motion);
+    }
 }
 
 void live_clients_say(struct live *l, const char *text)
 {
-    for (struct live_client *k = l->clients; k; k = k->next)
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
         gdb_session_output(k->session, text);
+    }
 }

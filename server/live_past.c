@@ -77,8 +77,10 @@ static void on_search(uv_idle_t *idle)
 {
     struct live *l = idle->data;
     uv_idle_stop(idle);
-    for (struct live_client *k = l->clients; k; k = k->next)
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
         past_motion_idle(&k->motion);
+    }
 }
 
 static void host_later(void *ctx)

@@ -199,7 +199,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     return k;
 }
 
-void replay_client_free(struct replay_client *k)
+void replay_client_leave(struct replay_client *k)
 {
     if (!k)
         return;
@@ -207,14 +207,22 @@ void replay_client_free(struct replay_client *k)
     while (*at != k)
         at = &(*at)->next;
     *at = k->next;
+}
+
+void replay_client_free(struct replay_client *k)
+{
+    if (!k)
+        return;
     past_motion_release(&k->past);
     free(k);
 }
 
 void replay_go_on(struct replay *r)
 {
-    for (struct replay_client *k = r->clients; k; k = k->next)
+    for (struct replay_client *k = r->clients, *next; k; k = next) {
+        next = k->next;
         past_motion_idle(&k->past);
+    }
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */

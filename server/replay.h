@@ -64,9 +64,11 @@ extern const struct gdb_target replay_target;
 
 /*
  * A new client, which `s` serves: all cores record, and are at the end of their history. NULL: out
- * of memory. To be freed before the replay is released; NULL is allowed.
+ * of memory. One that leaves is not told of anything any more, though its session may be at
+ * work; it is freed when that is gone. Both: NULL is allowed.
  */
 struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s);
+void replay_client_leave(struct replay_client *k);
 void replay_client_free(struct replay_client *k);
 
 /* Goes on with searches that take longer; see io.later. */
