@@ -2,6 +2,7 @@
 /* Any text as a board file: it is refused with a reason, or all that it promises holds. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "decoder/history.h"
 #include "server/config.h"
@@ -30,11 +31,22 @@ static void check_address(const struct config_address *a)
 
 static void check_access(const struct config_access *a)
 {
+    const struct config_tls *tls = &a->tls;
     require(a->listen_count >= 1 && a->listen_count <= CONFIG_MAX_LISTEN && a->unix_mode <= 0777);
     for (unsigned i = 0; i < a->listen_count; i++) {
-        require(a->listen[i].systemd == (a->listen[i].address.kind == CONFIG_NOWHERE));
-        check_address(&a->listen[i].address);
+        struct config_address at = a->listen[i].address;
+        require(a->listen[i].systemd == (at.kind == CONFIG_NOWHERE));
+        require(a->listen[i].systemd || config_is_loopback(&at) || tls->ca[0] || a->allow_count);
+        require(!a->listen[i].tls || tls->ca[0]);
+        check_address(&at);
     }
+    require(!tls->ca[0] == (tls->allow_count == 0) && !tls->ca[0] == !tls->cert[0] &&
+            !tls->ca[0] == !tls->key[0] && tls->handshake >= 1 && tls->handshake <= 60);
+    require(tls->allow_count <= CONFIG_MAX_NAMES && a->allow_count <= CONFIG_MAX_NETWORKS);
+    for (unsigned i = 0; i < tls->allow_count; i++)
+        require(*tls->allow[i] && strlen(tls->allow[i]) < CONFIG_NAME_SIZE);
+    for (unsigned i = 0; i < a->allow_count; i++)
+        require(a->allow[i].bits <= (a->allow[i].family == AF_INET ? 32 : 128));
 }
 
 /* A decoder can be made for the trace unit, and takes bytes. */

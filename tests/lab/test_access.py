@@ -242,6 +242,35 @@ def _():
                 equal(following.ask("qC"), "QC1", "the next one's answer")
 
 
+@suite.test("access: what the manual says to type, from the authority to GDB")
+def _():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "lab-server.md").read_text()
+    place = folder()
+    steps = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    equal(len(steps), 3, "steps")
+    for step in steps:
+        subprocess.run(["sh", "-e", "-c", step], cwd=place, check=True, capture_output=True,
+                       timeout=PATIENCE)
+    board = re.search(r"^```ini\n(\[gdb\].*?\[tls\].*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    (place / "board.conf").write_text(board)
+    with Server(RECORDING, "-c", str(place / "board.conf"), listen="[::]:0") as server:
+        code, out, err = connect(server.port, "--name", "lab-7", *(
+            f"--{key}={place}/{name}" for key, name in
+            (("ca", "ca.pem"), ("cert", "alice.pem"), ("key", "alice.key"))))
+        equal((code, out, err), (0, b"+$QC1#c5", ""), "the pipe")
+    table = re.findall(r"^\|([^|]+)\|([^|]*)\|[^|]+\|$", page, re.MULTILINE)
+    sources = "".join((Path(__file__).resolve().parents[2] / "server" / f"{name}.c").read_text()
+                      for name in ("tls_context", "tls_connection", "cmd_connect",
+                                   "entrance_guest"))
+    sources = re.sub(r'"\n\s*"', "", sources)
+    rows = [row for row in table if row[0].startswith((" the server", " nobody", " no answer"))]
+    equal(len(rows), 9, "messages that the manual explains")
+    for text in (text for row in rows for text in row):
+        words = re.sub(r"(?<= )'[^']+'", "'%s'", text.split("...")[0].strip())
+        expect(words[:28] in sources or words in ("its certificate", "the server's certificate"),
+               f"no message '{text}'")
+
+
 # ---- the configuration ----
 
 def refused(code, pattern, *options):
