@@ -24,6 +24,11 @@ static void begin_packet(struct orbflow *o)
     o->used = 0;
 }
 
+void orbflow_begin(struct orbflow *o)
+{
+    begin_packet(o);
+}
+
 void orbflow_discontinuity(struct orbflow *o)
 {
     begin_packet(o);

@@ -45,6 +45,11 @@ void orbflow_frames_restart(struct orbflow_frames *f)
     f->hole = false;
 }
 
+void orbflow_frames_begin(struct orbflow_frames *f)
+{
+    orbflow_begin(&f->orbflow);
+}
+
 static void deliver(struct orbflow_frames *f)
 {
     f->used += frame_packer_flush(&f->packer, f->out + f->used);

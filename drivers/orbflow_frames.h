@@ -18,6 +18,9 @@ void orbflow_frames_free(struct orbflow_frames *f);
 /* A new connection: what was begun is forgotten. */
 void orbflow_frames_restart(struct orbflow_frames *f);
 
+/* The source was silent: see orbflow_begin(). */
+void orbflow_frames_begin(struct orbflow_frames *f);
+
 /* At most `most` bytes. Calls the sink for frames and losses. */
 void orbflow_frames_feed(struct orbflow_frames *f, const uint8_t *data, size_t length,
                          const struct trace_sink *sink);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define VENDOR         0x1209u
 #define PRODUCT        0x3443u
@@ -22,14 +23,17 @@
 #define REQUEST_INPUT 0x01
 #define REQUEST_BAUD  0x02
 #define CONTROL_MS    1000
-#define TAIL_MS       100 /* a packet that has begun is sent after so long */
-#define TAIL_ROUND_MS 10
+#define TAIL_MS       110u /* a packet that has begun is sent after so long */
+#define SETTLE_MS     500u
+#define UNITS_MS      130u /* with keep-alives it is never silent; one comes in this time */
 
 struct orbtrace {
     libusb_context *context;
     libusb_device_handle *handle;
     bool claimed;
     bool running;
+    bool waste; /* what comes is of nobody's capture */
+    bool came;  /* something has, since this was cleared */
     struct usb_probe_seen seen;
     struct orbtrace_choice choice;
     enum orbtrace_input input;
@@ -126,6 +130,9 @@ static int set_input(struct orbtrace *o, enum orbtrace_input input)
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
 {
     struct orbtrace *o = user;
+    o->came = true;
+    if (o->waste)
+        return;
     if (lost && o->orbflow)
         orbflow_frames_lost(o->orbflow, &o->sink);
     else if (lost)
@@ -134,6 +141,44 @@ static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
         orbflow_frames_feed(o->orbflow, data, length, &o->sink);
     else
         orbtrace_units_feed(&o->units, data, length, &o->sink);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* With the input off, until all that was on its way has come: 0 then, USB_TIMED_OUT if there is no
+ * end to it, or BT_ERR_IO. */
+static int await_silence(struct orbtrace *o)
+{
+    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
+    uint64_t begin = now_ms(), last = begin, now = begin;
+    int rc = 0;
+    while (rc == 0 && now - last < TAIL_MS) {
+        if (now - begin >= (o->orbflow ? SETTLE_MS : UNITS_MS))
+            return USB_TIMED_OUT;
+        o->came = false;
+        rc = stream.ops->poll(stream.self, TAIL_MS - (unsigned)(now - last));
+        now = now_ms();
+        if (o->came)
+            last = now;
+    }
+    return rc;
+}
+
+/* What an earlier user has left in it is thrown away. Then the next byte is that of a packet's
+ * beginning, and nothing of it has to be. */
+static int clear(struct orbtrace *o)
+{
+    o->waste = true;
+    int rc = await_silence(o);
+    o->waste = false;
+    if (rc == 0 && o->orbflow)
+        orbflow_frames_begin(o->orbflow);
+    return rc == USB_TIMED_OUT ? 0 : rc;
 }
 
 static int capture_start(void *self, const struct trace_sink *sink)
@@ -153,7 +198,9 @@ static int capture_start(void *self, const struct trace_sink *sink)
         rc = stream.ops->start(stream.self, on_bytes, o);
     if (rc != 0)
         return rc;
-    rc = set_input(o, o->input);
+    rc = clear(o);
+    if (rc == 0)
+        rc = set_input(o, o->input);
     if (rc != 0)
         (void)stream.ops->stop(stream.self);
     o->running = rc == 0;
@@ -175,10 +222,10 @@ static int capture_stop(void *self)
         return 0;
     o->running = false;
     int rc = set_input(o, ORBTRACE_OFF);
-    for (unsigned ms = 0; rc == 0 && ms < TAIL_MS; ms += TAIL_ROUND_MS)
-        rc = stream.ops->poll(stream.self, TAIL_ROUND_MS);
+    if (rc == 0)
+        rc = await_silence(o);
     int stopped = stream.ops->stop(stream.self);
-    return rc != 0 ? rc : stopped;
+    return rc < 0 ? rc : stopped;
 }
 
 struct trace_stream orbtrace_stream(struct orbtrace *o)

@@ -34,7 +34,8 @@ static void show(void *ctx, const struct probe_listing *p)
     line("serial", p->serial);
     line("firmware", p->firmware);
     line("wires", p->wires);
-    line("SWO", p->problem ? "" : *p->trace ? p->trace : "none");
+    line("SWO", p->problem ? "" : *p->trace || *p->capture ? p->trace : "none");
+    line("capture", p->capture);
     line("speed", p->speed);
     line("problem", p->problem);
     if (p->problem)

@@ -2,6 +2,7 @@
 #include "server/probe_cmsis_dap.h"
 
 #include "drivers/cmsis_dap.h"
+#include "drivers/orbtrace.h"
 #include "drivers/usb_libusb.h"
 #include "server/probe_link.h"
 
@@ -142,12 +143,30 @@ static void found_asked(const struct list *l, struct probe_listing *entry,
     l->found(l->ctx, entry);
 }
 
+/* The trace interface of the same device, which is opened apart from the probe. */
+static void describe_capture(const struct usb_device_info *info, char *text, size_t size)
+{
+    struct orbtrace_choice choice;
+    text[0] = '\0';
+    if (orbtrace_choose(info, &choice) != 0)
+        return;
+    const char *protocol = orbtrace_protocol_name(choice.protocol);
+    if (*protocol)
+        snprintf(text, size, "orbtrace (tpiu_width 1, 2 or 4; SWO as UART; %s)", protocol);
+    else
+        snprintf(text, size, "none: its gateware's trace protocol 0x%02x is not known",
+                 choice.protocol);
+}
+
 static void found_usb(void *ctx, const struct usb_probe_seen *seen)
 {
     const struct list *l = ctx;
     struct cmsis_dap_probe c = {0};
     struct message why;
+    char capture[100];
     struct probe_listing entry = probe_listing_of(TYPE, seen, &why);
+    describe_capture(&seen->info, capture, sizeof capture);
+    entry.capture = capture;
     const struct usb_probe_filter filter = {.bus = seen->bus, .address = seen->address};
     if (!entry.problem && open_usb(&c, &filter, &why) == BT_OK) {
         found_asked(l, &entry, &c.dap);

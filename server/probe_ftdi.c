@@ -54,8 +54,9 @@ static int open_engine(struct ftdi_probe *f, const struct config_probe *o, struc
 static int open_probe(struct probe_link *p, const struct config *config, struct message *why)
 {
     if (config->sink == CONFIG_SINK_SWO && !config_has_trace_input(config)) {
-        message_set(why, "an FTDI adapter does not capture SWO; another 'sink' is needed, or "
-                         "'connect' to what captures it");
+        message_set(why,
+                    "an FTDI adapter that debugs does not capture SWO; another 'sink' is "
+                    "needed, or a section [capture]: type = ftdi-uart is another channel of it");
         return BT_ERR_UNSUPPORTED;
     }
     struct ftdi_probe *f = calloc(1, sizeof *f);
@@ -100,6 +101,9 @@ static void found_usb(void *ctx, const struct usb_probe_seen *seen, const struct
     char wires[64] = "";
     struct probe_listing entry = probe_listing_of(TYPE, seen, &why);
     entry.wires = wires;
+    if (chip)
+        entry.capture =
+            chip->has_fifo ? "ftdi-uart (SWO), ftdi-fifo (with logic of yours)" : "ftdi-uart (SWO)";
     if (chip)
         snprintf(wires, sizeof wires, "SWD JTAG (%s, channel A%s)", chip->name,
                  chip->mpsse_channels > 1 ? " or B" : "");

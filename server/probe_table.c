@@ -40,6 +40,7 @@ struct probe_listing probe_listing_of(const char *type, const struct usb_probe_s
                                   .firmware = "",
                                   .wires = "",
                                   .trace = "",
+                                  .capture = "",
                                   .speed = seen->speed};
     if (seen->no_permission) {
         message_set(why,

@@ -22,6 +22,7 @@ struct probe_listing {
     const char *firmware; /* "": not asked or not told; so are the following */
     const char *wires;    /* "SWD JTAG" */
     const char *trace;    /* "SWO UART, streaming" */
+    const char *capture;  /* types of [capture] that it can be, and how: "orbtrace (...)" */
     const char *speed;    /* "480 Mbit/s"; "" if not known */
     const char *problem;  /* NULL: it can be used; else why not and what to do */
 };

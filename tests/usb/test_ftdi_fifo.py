@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trace through the modelled FT2232H as a synchronous FIFO, decoded live: the history is that of the
+recording whose bytes are put in."""
+
+import re
+
+from native_gdb import Native, ask_bed, refused
+from live_gdb import Wire
+from replay_gdb import GAP, Suite, equal, expect, folder, has, same_list
+from streams import Target, board, frames, orbflow, port, wait_until, wanted_blocks
+
+suite = Suite()
+FIFO = "[trace]\nformat = {}\n[capture]\ntype = ftdi-fifo"
+COUNT = 20545  # instructions of the recording
+
+
+def known(wire, count):
+    text = wire.monitor("trace status")
+    return "bytes wait" not in text and re.search(rf"^history +instructions 1 to {count} ", text, re.M)
+
+
+@suite.test("ftdi fifo: a recorded capture, in three forms")
+def _():
+    place, wanted = folder(), wanted_blocks()
+    data = frames()
+    for name, stream in (("tpiu", port(data)), ("frames", data), ("orbflow", b"\0" + orbflow(data))):
+        (place / name).write_bytes(stream)
+        with Target() as target:
+            path = board(target.port, FIFO.format(name), place)
+            with Native("--probe", "ftdi", "--fifo", f"{place}/{name},1000000", path=path) as live, \
+                    Wire(live) as wire:
+                has(live.stderr, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002$")
+                equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
+                wait_until(lambda: known(wire, COUNT), f"the end of {name}")
+                same_list(wire.blocks("all"), wanted, f"the live history, {name}")
+
+
+@suite.test("ftdi fifo: pulled and back: the history of before, a gap, and what came then")
+def _():
+    place, wanted = folder(), wanted_blocks()
+    (place / "port").write_bytes(port(frames())[3:])  # from a sync on, as it is sent over and over
+    with Target() as target:
+        path = board(target.port, FIFO.format("tpiu"), place)
+        with Native("--probe", "ftdi", "--paced", f"{place}/port,20000,0", "--control", place / "bed",
+                    path=path) as live, Wire(live) as wire:
+            equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
+            wait_until(lambda: re.search(r"^history +instructions 1 to \d{3,} ",
+                                         wire.monitor("trace status"), re.M), "history")
+            ask_bed(place / "bed", "unplug")
+            wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status"), "the end")
+            before = wire.blocks("all")
+            ask_bed(place / "bed", "replug")
+            wait_until(lambda: "trace clock   running" in wire.monitor("trace status"), "the unit")
+            seen = len(before)
+            wait_until(lambda: len(wire.blocks("all")) > seen + 10, "more history")
+            has(wire.monitor("trace gaps"), "lost-bytes")
+            expect(GAP in wire.blocks("all")[:-len(before) + 2], "no gap where it was away")
+
+
+@suite.test("ftdi fifo: chips and channels that cannot do it")
+def _():
+    place = folder()
+    with Target() as target:
+        path = board(target.port, FIFO.format("tpiu") + "\nserial = X", place)
+        has(refused("--probe", "ftdi", path=path)[1],
+            "^btraced serve: no FTDI adapter with serial number 'X', 1 others$")
+        path = board(target.port, "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-uart\n"
+                     "baud = 2M\nchannel = C", place)
+        has(refused("--probe", "ftdi", path=path)[1], r"\(FT2232H\) has no channel C$")
+        path = board(target.port, "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-uart\n"
+                     "baud = 11M", place)
+        has(refused("--probe", "ftdi", path=path)[1],
+            "cannot capture at 11000000 bits a second")
+
+
+if __name__ == "__main__":
+    suite.run()

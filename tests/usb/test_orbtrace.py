@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trace through the modelled ORBTrace, decoded live: a recorded capture on its pins, and QEMU's core
+that is debugged through the same device. What the history says is what was recorded, or executed."""
+
+import os
+import re
+import time
+
+from native_gdb import LOADED_MACHINE, ROOT, Board, Native, refused
+from live_gdb import Wire, symbol, tail_of
+from replay_gdb import (GAP, Suite, equal, expect, folder, frame, gdb, has, history, same_list)
+from streams import Target, board, frames, port, wait_until, wanted_blocks
+
+suite = Suite()
+ELF = ROOT / "configs/virtual/crash-m4.elf"
+ORBTRACE = "[capture]\ntype = orbtrace\n"
+
+
+def settled(wire, count):
+    def all_there():
+        text = wire.monitor("trace status")
+        return "bytes wait" not in text and \
+            re.search(rf"^core .*\n(?:.*\n)*?history +instructions 1 to {count} ", text, re.MULTILINE)
+    wait_until(all_there, f"instruction {count}")
+
+
+@suite.test("orbtrace: a recorded capture on its pins, by both protocols")
+def _():
+    place, wanted = folder(), wanted_blocks()
+    (place / "port").write_bytes(port(frames()))
+    for probe, says in (("orbtrace", "ORBFLOW"), ("orbtrace,reversed", "ORBFLOW"),
+                        ("orbtrace,both", "ORBFLOW"), ("orbtrace,frames", "TPIU frames")):
+        with Target() as target:
+            path = board(target.port, ORBTRACE, place)
+            with Native("--probe", probe, "--paced", f"{place}/port,100000,1", "--buffer", "0",
+                        path=path) as live, Wire(live) as wire:
+                has(live.stderr, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
+                equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
+                settled(wire, 20545)
+                same_list(wire.blocks("all"), wanted, f"the live history, {probe}")
+
+
+class Core(Board):
+    """Debugged and traced through one ORBTrace."""
+
+    def __init__(self, *options, unit="orbtrace", width=4):
+        super().__init__(ELF, "--probe", unit, "--sink", "tpiu", *options, machine="netduinoplus2",
+                         core="Cortex-M4", probe="usb = 1209:3443\nclock = 4M",
+                         trace=f"sink = tpiu\ntpiu_width = {width}", more=ORBTRACE)
+
+
+LIST = ("set record instruction-history-size 2000", "record instruction-history")
+
+
+@suite.test("orbtrace: the history of a core at a breakpoint and after steps is what ran")
+def _():
+    for unit, width in (("orbtrace", 4), ("orbtrace,frames", 1)):
+        with Core(unit=unit, width=width) as live:
+            s = live.session("record btrace", "tbreak add_value", "continue", "stepi 5", "next",
+                             "tbreak report_topics", "continue", "monitor trace status", *LIST,
+                             live.mark())
+            rows = history(s["record instruction-history"])
+            expect(len(rows) == 2000, f"only {len(rows)} instructions listed, {unit}")
+            tail_of(rows, live.truth(s[live.mark()]), len(rows))
+            has(s["monitor trace status"], r"^lost          nothing$")
+            has(s["monitor trace status"], r"^last stretch  complete")
+
+
+@suite.test("orbtrace: pulled while the core runs: a gap, and it goes on when it is back")
+def _():
+    for unit in ("orbtrace", "orbtrace,frames")[:2 if os.environ.get("BTRACED_FULL") else 1]:
+        with Core(unit=unit) as live, Wire(live) as wire:
+            wire.monitor("reset")
+            wire.run_to(symbol(ELF, "main"), 2)
+            wire.write(symbol(ELF, "crash_after"), 0)
+            equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+            wire.run_to(symbol(ELF, "add_value"), 2)
+            before = wire.blocks()
+            expect(len(before) > 20, f"{len(before)} blocks before")
+            wire.send(frame("vCont;c"))
+            time.sleep(0.3)
+            live.bed("unplug")
+            answers = [wire.reply(), wire.reply()]
+            expect(answers[0][:1] == "O" and answers[1][:3] == "T02", f"stop: {answers}")
+            wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status"), "the end")
+            live.bed("replug")
+            wait_until(lambda: wire.ask("g")[:1] != "E", "the probe")
+            wait_until(lambda: "trace clock   running" in wire.monitor("trace status"), "capture")
+            wire.step()
+
+            def goes_on():
+                # The port's next sync, and the trace unit's, are some stretches away.
+                wire.run_to(symbol(ELF, "add_value"), 2)
+                return GAP not in wire.blocks()[:100]
+
+            wait_until(goes_on, "history behind the gap")
+            expect(GAP in wire.blocks(), "no gap where the cable was out")
+            wire.close()
+            s = gdb(live.port, ["record btrace", "set record instruction-history-size 40",
+                                "record instruction-history", live.mark()], elf=ELF,
+                    connect="target extended-remote", before=[LOADED_MACHINE])
+            # GDB warns of the gap when it reads it.
+            rows = s["record instruction-history"].rpartition("(pc = 0x1).\n")[2]
+            tail_of(history(rows), live.truth(s[live.mark()]), 40)
+
+
+@suite.test("orbtrace: what is not there, and what cannot be")
+def _():
+    def text(*options, more=ORBTRACE, trace="sink = tpiu"):
+        return refused(*options, trace=trace, more=more)[1]
+
+    has(text(), "^btraced serve: no ORBTrace found on USB$")
+    has(text("--probe", "orbtrace", more=ORBTRACE + "serial = X"),
+        "^btraced serve: no ORBTrace with serial number 'X', 1 others$")
+
+
+if __name__ == "__main__":
+    suite.run()
