@@ -49,7 +49,7 @@ static bool address_bytes(bool alternative, struct cursor *c, struct address *a)
 }
 
 /* The same where five bytes are at hand: most exceptions have as many. */
-static void address_at_hand(bool alternative, struct cursor *c, struct address *a)
+static inline void address_at_hand(bool alternative, struct cursor *c, struct address *a)
 {
     uint32_t w = etmv3_word(c->p), stop = ~w & 0x80808080u;
     if (stop) {
@@ -73,7 +73,7 @@ static void address_at_hand(bool alternative, struct cursor *c, struct address *
 }
 
 /* Digest 8.2: what the fifth byte says; false for a reserved code. */
-static bool fifth_byte(const struct address *a, struct etmv3_base *base)
+static inline bool fifth_byte(const struct address *a, struct etmv3_base *base)
 {
     uint8_t byte = a->fifth;
     if (a->in_line || (byte & 0x38) == 0x08) {
@@ -92,7 +92,8 @@ static bool fifth_byte(const struct address *a, struct etmv3_base *base)
 }
 
 /* Digest 8.6. */
-static bool merge(const struct address *a, struct etmv3_base *base)
+static inline __attribute__((always_inline)) bool merge(const struct address *a,
+                                                        struct etmv3_base *base)
 {
     static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
     if (a->bytes == 5)
@@ -104,7 +105,7 @@ static bool merge(const struct address *a, struct etmv3_base *base)
 }
 
 /* Digest 9.1: byte 0; byte 0 and 1; byte 0 and 2; all three. */
-static int info_bytes(struct cursor *c, struct info *x)
+static inline int info_bytes(struct cursor *c, struct info *x)
 {
     uint8_t byte;
     *x = (struct info){0};
@@ -135,7 +136,7 @@ static int info_bytes(struct cursor *c, struct info *x)
 }
 
 /* Digest 9.2: bytes that are missing leave what they would say as it was. */
-static void apply_info(const struct etmv3 *p, const struct info *x, struct etmv3_base *base)
+static inline void apply_info(const struct etmv3 *p, const struct info *x, struct etmv3_base *base)
 {
     base->ns = x->byte0 & 1;
     if (p->config.version_minor >= 3)
@@ -153,7 +154,8 @@ static uint16_t in_line_number(uint8_t fifth, uint32_t vector)
     return code ? numbers[code] : others[vector >> 2 & 7];
 }
 
-static int take_apart(const struct etmv3 *p, struct cursor *c, struct address *a, struct info *x)
+static inline __attribute__((always_inline)) int take_apart(const struct etmv3 *p, struct cursor *c,
+                                                            struct address *a, struct info *x)
 {
     if (c->end - c->p >= 5)
         address_at_hand(p->config.alternative, c, a);

@@ -164,8 +164,9 @@ static inline uint32_t spot_header(struct spot *s, struct code_calls *calls,
 static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
 {
     struct etmv3_short k;
+    struct etmv3_form form = etmv3_form(in->p);
     enum bt_isa isa = (enum bt_isa)in->p->base.isa;
-    if (!etmv3_short_branch(in->p, in->at, in->end, &k))
+    if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (s->pending) {
         struct code_run *next = code_went(f->core.code, f->core.view, s->run, k.address, isa);

@@ -56,6 +56,20 @@ static inline uint32_t etmv3_address_bits(uint32_t w)
     return (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
 }
 
+/* What a short branch packet is relative to, and how it is written. */
+struct etmv3_form {
+    uint32_t address;
+    uint8_t shift; /* bits that addresses leave out */
+    bool alternative;
+};
+
+static inline struct etmv3_form etmv3_form(const struct etmv3 *p)
+{
+    return (struct etmv3_form){.address = p->base.address,
+                               .shift = (0x012u >> 4 * p->base.isa) & 3, /* Jazelle, T32, A32 */
+                               .alternative = p->config.alternative};
+}
+
 /* A branch packet of up to four address bytes, without exception information. */
 struct etmv3_short {
     uint32_t address;
@@ -64,8 +78,8 @@ struct etmv3_short {
 
 /* The packet at `b`; false if it is another one, or might be. Takes no branches that depend on its
  * length: nobody could predict them. */
-static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, const uint8_t *end,
-                                      struct etmv3_short *k)
+static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t *b,
+                                      const uint8_t *end, struct etmv3_short *k)
 {
     if (end - b < 4)
         return false;
@@ -74,19 +88,18 @@ static inline bool etmv3_short_branch(const struct etmv3 *p, const uint8_t *b, c
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;
     unsigned place = (unsigned)__builtin_ctz(stop);
-    bool short_byte = p->config.alternative && place > 7;
+    bool short_byte = f->alternative && place > 7;
     if (short_byte && (w >> (place - 1) & 1))
         return false;
-    unsigned shift = (0x012u >> 4 * p->base.isa) & 3; /* Jazelle, T32, A32 */
-    uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + shift)) - 1;
-    k->address = (p->base.address & ~mask) | (etmv3_address_bits(w) << shift & mask);
+    uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + f->shift)) - 1;
+    k->address = (f->address & ~mask) | (etmv3_address_bits(w) << f->shift & mask);
     k->size = (uint8_t)(place / 8 + 1);
     return true;
 }
 
 /*
- * etmv3.c: what exceptions are made of, a branch packet of any length or an exception exit, whole
- * in the bytes at hand, into the cleared *k. Returns its size; 0: it is something else.
+ * etmv3.c: a branch packet of any length, as exceptions have it, whole in the bytes at hand, into
+ * the cleared *k. Returns its size; 0: it is something else.
  */
 size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
                               struct etmv3_packet *k);

@@ -64,14 +64,14 @@ static inline void common_load(const struct ptm *p, struct common *c)
 
 /* A branch without an information byte, with its count in cycle-accurate mode; 0: another one. */
 static inline unsigned short_branch(struct common *c, const uint8_t *b, size_t len, uint64_t offset,
-                                    struct ptm_packet *k)
+                                    struct ptm_packet *k, bool counted)
 {
     struct ptm_short a;
     uint32_t cycles = 0;
     if (!ptm_short_address(c->address, c->shift, b, len, &a) || a.e)
         return 0;
     unsigned n = a.bytes;
-    if (c->counted) {
+    if (counted) {
         if (n == len)
             return 0;
         uint8_t byte = b[n++];
@@ -85,18 +85,18 @@ static inline unsigned short_branch(struct common *c, const uint8_t *b, size_t l
                              .cycles = cycles,
                              .size = (uint16_t)n,
                              .kind = PTM_BRANCH,
-                             .flags = c->flags | (c->counted ? PTM_HAS_CYCLES : 0),
+                             .flags = c->flags | (counted ? PTM_HAS_CYCLES : 0),
                              .isa_state = c->state,
                              .n = (uint8_t)a.bytes};
     return n;
 }
 
 /* An atom header; 0: it is something else, or not all there. */
-static inline unsigned short_atom(const struct common *c, const uint8_t *b, size_t len,
-                                  uint64_t offset, struct ptm_packet *k)
+static inline unsigned short_atom(const uint8_t *b, size_t len, uint64_t offset,
+                                  struct ptm_packet *k, bool counted)
 {
     uint8_t header = b[0];
-    if (c->counted) { /* digest 6.5 */
+    if (counted) { /* digest 6.5 */
         uint32_t cycles = header >> 2 & 0xf;
         unsigned n = 1;
         if (header < 0x80 || !ptm_more_count(b, len, &n, header & 0x40, &cycles))
@@ -174,8 +174,8 @@ static unsigned short_update(const struct ptm *p, struct common *c, const uint8_
 }
 
 /* What interrupts are made of. */
-static unsigned rare(struct ptm *p, struct common *c, const uint8_t *b, size_t len, uint64_t offset,
-                     struct ptm_packet *k)
+static __attribute__((noinline)) unsigned rare(struct ptm *p, struct common *c, const uint8_t *b,
+                                               size_t len, uint64_t offset, struct ptm_packet *k)
 {
     if (b[0] & 1)
         return info_branch(p, c, b, len, offset, k);
@@ -187,26 +187,46 @@ static unsigned rare(struct ptm *p, struct common *c, const uint8_t *b, size_t l
     return 1;
 }
 
+/* Up to `last`, or to the first packet that is none of these. What the loop needs at each step is
+ * in copies: so that compilers keep it in registers. */
+static inline struct ptm_packet *take_all(struct ptm *p, const uint8_t **data, const uint8_t *end,
+                                          struct ptm_packet *k, const struct ptm_packet *last,
+                                          bool counted)
+{
+    const uint8_t *at = *data;
+    uint64_t base = p->offset - (uintptr_t)at;
+    struct common c;
+    common_load(p, &c);
+    while (at < end && k < last) {
+        size_t len = (size_t)(end - at);
+        uint64_t offset = base + (uintptr_t)at;
+        unsigned size = *at & 1 ? short_branch(&c, at, len, offset, k, counted)
+                                : short_atom(at, len, offset, k, counted);
+        if (size == 0) {
+            struct common now = c;
+            size = rare(p, &now, at, len, offset, k);
+            if (size == 0)
+                break;
+            c = now;
+        }
+        at += size;
+        k++;
+    }
+    p->last_address = c.address;
+    p->offset = base + (uintptr_t)at;
+    *data = at;
+    return k;
+}
+
 size_t ptm_parse_common(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
                         size_t max, size_t *count)
 {
-    struct common c;
-    uint64_t offset = p->offset;
-    size_t i = 0, n = *count;
-    common_load(p, &c);
-    while (i < len && n < max) {
-        const uint8_t *b = data + i;
-        unsigned size = b[0] & 1 ? short_branch(&c, b, len - i, offset + i, &out[n])
-                                 : short_atom(&c, b, len - i, offset + i, &out[n]);
-        if (size == 0)
-            size = rare(p, &c, b, len - i, offset + i, &out[n]);
-        if (size == 0)
-            break;
-        i += size;
-        n++;
-    }
-    p->last_address = c.address;
-    p->offset = offset + i;
-    *count = n;
-    return i;
+    const uint8_t *at = data, *end = data + len;
+    struct ptm_packet *k = out + *count;
+    if (p->config.cycle_accurate)
+        k = take_all(p, &at, end, k, out + max, true);
+    else
+        k = take_all(p, &at, end, k, out + max, false);
+    *count = (size_t)(k - out);
+    return (size_t)(at - data);
 }
