@@ -165,7 +165,10 @@ bool debug_a_transfer(struct debug_a *d, uint32_t opcode);
 
 /* The fault registers after an access that was refused, and the sticky abort flag. */
 void debug_a_abort(struct debug_a *d, uint32_t address, bool write, int why);
-void debug_a_undefined(struct debug_a *d, uint32_t opcode);
+void debug_a_undefined(struct debug_a *d);
+
+/* Floating point is on; its control registers need less. */
+bool debug_a_fp_enabled(const struct debug_a *d, bool control);
 uint32_t debug_a_fault_status(struct debug_a *d, uint32_t address, int why);
 
 #endif

@@ -111,8 +111,10 @@ static bool cp15(struct debug_a *d, const struct transfer *t)
 {
     const struct core_a *c = &d->cores;
     uint32_t value = 0;
-    if (!allowed(d, t))
-        return false;
+    if (!allowed(d, t)) {
+        debug_a_undefined(d);
+        return true;
+    }
     if (t->reg == PAR && t->read) {
         put_result(d, t->rt, d->par);
         return true;
@@ -131,7 +133,7 @@ static bool cp15(struct debug_a *d, const struct transfer *t)
  */
 
 /* Off until CPACR lets it and, but for its control registers, FPEXC.EN is set. */
-static bool fp_enabled(const struct debug_a *d, bool control)
+bool debug_a_fp_enabled(const struct debug_a *d, bool control)
 {
     const struct core_a *c = &d->cores;
     uint32_t cpacr = 0, fpexc = 0;
@@ -157,8 +159,10 @@ static bool vmov_double(struct debug_a *d, uint32_t opcode)
 {
     unsigned half = 2 * ((opcode & 0xf) | (opcode >> 1 & 0x10));
     bool to_core = opcode >> 20 & 1;
-    if (!fp_enabled(d, false))
-        return false;
+    if (!debug_a_fp_enabled(d, false)) {
+        debug_a_undefined(d);
+        return true;
+    }
     move_fp(d, to_core, opcode >> 12 & 0xf, half);
     move_fp(d, to_core, opcode >> 16 & 0xf, half + 1);
     return true;
@@ -167,8 +171,10 @@ static bool vmov_double(struct debug_a *d, uint32_t opcode)
 /* VMOV between a core register and an S register. */
 static bool vmov_single(struct debug_a *d, uint32_t opcode)
 {
-    if (!fp_enabled(d, false))
-        return false;
+    if (!debug_a_fp_enabled(d, false)) {
+        debug_a_undefined(d);
+        return true;
+    }
     move_fp(d, opcode >> 20 & 1, opcode >> 12 & 0xf, 2 * (opcode >> 16 & 0xf) + (opcode >> 7 & 1));
     return true;
 }
@@ -181,7 +187,11 @@ static bool fp_control(struct debug_a *d, uint32_t opcode)
     unsigned reg = which == 1 ? CORE_A_FPSCR : CORE_A_FPEXC;
     bool read = opcode >> 20 & 1;
     uint32_t value = which == 0 ? FPSID_A9 : which == 7 ? MVFR0_A9 : MVFR1_A9;
-    if (!fp_enabled(d, which != 1) || (which > 1 && which < 6) || which > 8)
+    if (!debug_a_fp_enabled(d, which != 1)) {
+        debug_a_undefined(d);
+        return true;
+    }
+    if ((which > 1 && which < 6) || which > 8)
         return false;
     if (!read)
         return (which == 1 || which == 8) &&

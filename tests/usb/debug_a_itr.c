@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Instructions through ITR on a halted core: A32, whatever CPSR.T says, and only what debuggers
- * use. All else is undefined, which sets the sticky flag and is told on standard error.
+ * use. What is undefined sets the sticky flag; what is not known here does so too, and is told on
+ * standard error.
  */
 #include <stdio.h>
 
@@ -53,7 +54,7 @@ static void mrs(struct debug_a *d, uint32_t opcode)
 {
     bool spsr = opcode >> 22 & 1;
     if (spsr && !has_spsr(d))
-        debug_a_undefined(d, opcode); /* unpredictable */
+        debug_a_undefined(d); /* unpredictable */
     else
         debug_a_set(d, rd(opcode), debug_a_get(d, spsr ? CORE_A_SPSR : CORE_A_CPSR));
 }
@@ -70,7 +71,7 @@ static void msr(struct debug_a *d, uint32_t opcode)
     if (!spsr)
         mask &= CPSR_DEFINED;
     if (spsr && !has_spsr(d))
-        debug_a_undefined(d, opcode);
+        debug_a_undefined(d);
     else
         debug_a_set(d, reg, (debug_a_get(d, reg) & ~mask) | (value & mask));
 }
@@ -135,11 +136,10 @@ static const struct group groups[] = {
     {0xfff00000, 0xe2400000, add},      {0xfffffff0, 0xe12fff10, bx},
 };
 
-void debug_a_undefined(struct debug_a *d, uint32_t opcode)
+void debug_a_undefined(struct debug_a *d)
 {
     d->counters.undefined++;
     d->dscr |= DSCR_UND;
-    fprintf(stderr, "model: core %u: instruction 0x%08x in ITR is undefined\n", d->index, opcode);
 }
 
 void debug_a_execute(struct debug_a *d, uint32_t opcode)
@@ -150,7 +150,9 @@ void debug_a_execute(struct debug_a *d, uint32_t opcode)
             return;
         }
     }
-    if ((opcode & CONDITION) != ALWAYS ||
-        !(debug_a_coprocessor(d, opcode) || debug_a_transfer(d, opcode)))
-        debug_a_undefined(d, opcode);
+    if ((opcode & CONDITION) == ALWAYS &&
+        (debug_a_coprocessor(d, opcode) || debug_a_transfer(d, opcode)))
+        return;
+    debug_a_undefined(d);
+    fprintf(stderr, "model: core %u does not know instruction 0x%08x in ITR\n", d->index, opcode);
 }

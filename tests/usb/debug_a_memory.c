@@ -246,6 +246,10 @@ static bool fp_transfer(struct debug_a *d, uint32_t opcode)
     uint32_t address = address_of(d, opcode, (opcode & 0xff) * 4, &after);
     if (many && !bit(opcode, U) && !bit(opcode, P))
         return false;
+    if (!debug_a_fp_enabled(d, false)) {
+        debug_a_undefined(d);
+        return true;
+    }
     if (first + count > CORE_A_FP_END - CORE_A_FP)
         return false;
     for (unsigned i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
  *
  *   unplug, replug    the cable of the probe; the board stays as it is
  *   fault TEXT        faults of the wire: wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N
+ *                     and of Cortex-A cores, a bit for each: off=MASK (no power), oslock=MASK
  *   stall N, short N, lose N, mute N, unplug N
  *                     faults of USB, at the Nth command transfer from now on
  *   counters          a line "NAME VALUE" for each, as in the report
