@@ -35,7 +35,7 @@ static bool may_have(const char *type)
 
 int replay_extra_registers(void *ctx, int core, const struct gdb_register **list)
 {
-    const struct replay *r = ctx;
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
     const struct replay_core *c = &r->cores[core];
     bool wanted = c->device && may_have(c->device->type);
     for (size_t i = 0; i < r->recording.elf_count; i++)
