@@ -15,7 +15,6 @@
 #define PSR_NEW (16 * DIGITS)
 
 static const char no_write[] = "E.the past cannot be changed: continue to the halted core first";
-static const char no_watch[] = "E.watchpoints cannot be checked in the past";
 
 bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core)
 {
@@ -101,8 +100,6 @@ enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t 
         return answer(p, payload, len);
     if (is_write(&packet, payload, len))
         return refuse(p, no_write);
-    if (packet.effect == GDB_EFFECT_INSERT && packet.breakpoint.type > GDB_BREAKPOINT_HARDWARE)
-        return refuse(p, no_watch);
     return t->in_past(s->target_ctx, s->general) && is_read(p, payload, len) ? PROXY_PAST_PATCHED
                                                                              : PROXY_PAST_NOT;
 }

@@ -59,7 +59,7 @@ void past_motion_reset(struct past_motion *m)
     m->limit = PAST_VALUES_DEFAULT;
     m->infer = RECOVER_INFER_ALL;
     m->memory = PAST_MEMORY_ERROR;
-    m->told_alone = false;
+    m->told_alone = m->told_watch = false;
 }
 
 /* ---- state ------------------------------------------------------------------------------------
@@ -135,43 +135,6 @@ int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
     return error;
 }
 
-/* ---- what the user is told --------------------------------------------------------------------
- */
-
-static void say_gap(struct past_motion *m, enum bt_gap_cause cause)
-{
-    char text[160];
-    if (cause == BT_GAP_NONE)
-        return;
-    if (cause == BT_GAP_TRACE_ON)
-        snprintf(text, sizeof text, "here the trace unit was told to leave instructions out\n");
-    else
-        snprintf(text, sizeof text, "trace is missing here (%s): what ran is not known\n",
-                 bt_gap_name(cause));
-    m->host->say(m->ctx, text);
-}
-
-static void say_left_out(struct past_motion *m)
-{
-    char text[160];
-    if (!m->search.left_out)
-        return;
-    snprintf(text, sizeof text, "passed %zu places where the trace unit left instructions out\n",
-             m->search.left_out);
-    m->host->say(m->ctx, text);
-}
-
-static void say_alone(struct past_motion *m)
-{
-    char text[160];
-    if (m->core_count < 2 || m->told_alone)
-        return;
-    m->told_alone = true;
-    snprintf(text, sizeof text, "in the past only the selected core moves: %s\n",
-             m->host->core_name(m->ctx, m->core));
-    m->host->say(m->ctx, text);
-}
-
 /* ---- a motion ---------------------------------------------------------------------------------
  */
 
@@ -197,8 +160,9 @@ static void do_step(struct past_motion *m)
         set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
         return;
     }
+    past_say_unwatched(m);
     uint64_t behind = m->back ? p->position : p->position + 1;
-    say_gap(m, past_gap_before(p, behind));
+    past_say_gap(m, past_gap_before(p, behind));
     set_stop(m, GDB_STOP_TRAP, m->back ? behind - 1 : behind);
     moving(m)->arrived = !m->back && p->position == p->end;
 }
@@ -213,7 +177,8 @@ static int begin_search(struct past_motion *m, struct gdb_why *why)
     q->address_count = m->host->breakpoints(m->ctx, q->addresses, PAST_BREAKPOINTS_MAX, &watch);
     if (watch) {
         snprintf(why->text, sizeof why->text,
-                 "watchpoints cannot be checked in the past: disable or delete them");
+                 "watchpoints cannot be checked in the past: delete them, or 'set "
+                 "can-use-hw-watchpoints 0' compares what is known after each step");
         return BT_ERR_UNSUPPORTED;
     }
     if (m->back && p->position == p->first) {
@@ -221,7 +186,7 @@ static int begin_search(struct past_motion *m, struct gdb_why *why)
         return BT_OK;
     }
     if (m->back)
-        say_gap(m, past_gap_before(p, p->position));
+        past_say_gap(m, past_gap_before(p, p->position));
     m->state = MOTION_SEARCH;
     return past_search_begin(p, q);
 }
@@ -231,9 +196,9 @@ static void search_done(struct past_motion *m, int found)
 {
     struct past *p = &moving(m)->past;
     enum gdb_stop_kind edge = m->back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
-    say_left_out(m);
+    past_say_left_out(m);
     if (found == PAST_FOUND_GAP || (found == PAST_FOUND_NOTHING && !m->back && !p->join.known))
-        say_gap(m, found == PAST_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
+        past_say_gap(m, found == PAST_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
     set_stop(m, found == PAST_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
 }
 
@@ -403,7 +368,7 @@ static int start(struct past_motion *m, int core, bool step, bool back, struct g
     m->jumps = c->goto_wanted;
     c->arrived = false;
     lock(m);
-    say_alone(m);
+    past_say_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;
         c->past.position = c->goto_position;

@@ -64,6 +64,7 @@ struct past_motion {
     uint32_t infer;
     enum past_memory memory;
     bool told_alone; /* that other cores do not move along */
+    bool told_watch; /* that watchpoints are not checked */
 
     /* The motion under way. */
     int state; /* enum in past_motion.c */
@@ -132,6 +133,13 @@ uint64_t past_motion_position(const struct past_motion *m, int core);
 
 /* "in the past, at 216"; false if it is not. */
 bool past_motion_status(const struct past_motion *m, int core, char *text, size_t size);
+
+/* server/past_say.c: what the user is told while a motion goes on. */
+void past_say_gap(struct past_motion *m, enum bt_gap_cause cause);
+void past_say_left_out(struct past_motion *m); /* by the search */
+void past_say_alone(struct past_motion *m);    /* once: other cores do not move */
+void past_say_unwatched(
+    struct past_motion *m); /* once: if there are watchpoints, a step does not see */
 
 /* server/past_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED: no such command here. */
 int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn print, void *to);

@@ -105,9 +105,21 @@ static size_t find_breakpoint(const struct replay_client *k, const struct gdb_br
     return i;
 }
 
+/*
+ * GDB keeps to itself why a watchpoint cannot be inserted, but shows why a motion is refused: it
+ * may insert them where the motions are ours.
+ */
+static bool is_taken(const struct replay_client *k, const struct gdb_breakpoint *bp)
+{
+    bool records = false;
+    for (size_t i = 0; i < k->replay->core_count; i++)
+        records |= k->cores[i].recording;
+    return bp->type <= GDB_BREAKPOINT_HARDWARE || !records;
+}
+
 int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why)
 {
-    if (bp->type > GDB_BREAKPOINT_HARDWARE)
+    if (!is_taken(k, bp))
         return BT_ERR_UNSUPPORTED;
     if (find_breakpoint(k, bp) < k->breakpoint_count)
         return BT_OK;
@@ -122,7 +134,7 @@ int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, stru
 int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp)
 {
     size_t i = find_breakpoint(k, bp);
-    if (bp->type > GDB_BREAKPOINT_HARDWARE)
+    if (i == k->breakpoint_count && !is_taken(k, bp))
         return BT_ERR_UNSUPPORTED;
     if (i < k->breakpoint_count)
         k->breakpoints[i] = k->breakpoints[--k->breakpoint_count];
@@ -134,8 +146,12 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
     const struct replay_client *k = ctx;
     size_t n = 0;
     *watch = false;
-    for (; n < k->breakpoint_count && n < max; n++)
-        addresses[n] = k->breakpoints[n].address;
+    for (size_t i = 0; i < k->breakpoint_count && n < max; i++) {
+        if (k->breakpoints[i].type > GDB_BREAKPOINT_HARDWARE)
+            *watch = true;
+        else
+            addresses[n++] = k->breakpoints[i].address;
+    }
     return n;
 }
 

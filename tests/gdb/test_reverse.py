@@ -4,10 +4,12 @@
 boards. Positions are compared with what really ran; values of the past have their own tests."""
 
 import re
+import signal
+import threading
 
-from live_gdb import PROGRAMS, Live, board_file
-from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, demo_code, Client, Mi, Server, Suite, copy_recording, demo_run, equal,
-                        expect, gdb, has, lacks, same_list, value)
+from live_gdb import PROGRAMS, Live, Wire, board_file
+from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, demo_code, Client, frame, Mi, Server, Suite, copy_recording, demo_run, equal,
+                        expect, folder, gdb, has, lacks, same_list, value)
 
 ELF = DEMO / "crash.elf"
 RUN = [address for address, _ in demo_run()]
@@ -36,6 +38,7 @@ def last_before(address, position):
 
 
 PATH = RUN + [DEMO_PC]
+STEP = "T05thread:1;"
 END = len(RUN)
 
 
@@ -184,6 +187,25 @@ def _():
     has(s["monitor explain nothing"], "^monitor explain REGISTER")
 
 
+WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "reverse-stepi", "reverse-stepi", "p/x $pc",
+           "watch *(int *) 0x100", "continue", "delete", "reverse-stepi", "p/x $pc"]
+
+
+def check_watched(s, path):
+    """Refused with the reason, at the halt and in the past; steps say once that nobody looks."""
+    for command in ("reverse-continue", "continue"):
+        has(s[command], "watchpoints cannot be checked in the past")
+        lacks(s[command], "rigger|Old value")
+    equal(pcs(s)[:3], [path[0], path[2], path[3]], "PCs")
+    has(s.all("reverse-stepi")[0], "^in the past steps do not see what watchpoints wait for")
+    lacks(s.all("reverse-stepi")[1], "watchpoints")
+
+
+@suite.test("reverse: hardware watchpoints are refused with a reason")
+def _():
+    check_watched(session(*WATCHED), PATH[::-1])
+
+
 @suite.test("reverse: what cannot be: writes, watchpoints, recording in the past")
 def _():
     s = session("reverse-stepi", "set var $r0 = 1", "set var cursor = 0", "record btrace",
@@ -266,7 +288,9 @@ def _():
         equal(client.ask("bs"), "T05thread:1;", "bs")
         equal(client.ask("vCont;s:1;c"), "T05thread:1;", "vCont;s")
         equal(client.ask("vCont;c"), "T05replaylog:end;thread:1;", "vCont;c behind a step")
-        equal(client.ask("Z2,80011000,4"), "", "Z2")
+        equal(client.ask("Z2,80011000,4"), "OK", "Z2")
+        has(client.ask("bc"), r"^E\.watchpoints cannot be checked in the past")
+        equal(client.ask("z2,80011000,4"), "OK", "z2")
         client.ask("bs")
         has(client.ask("P0=00000000"), r"^E\.\w")
         has(client.ask("M80011000,4:00000000"), r"^E")
@@ -399,6 +423,49 @@ def _(board):
     equal(found[9], found[0], "PC at the live position")
     lacks(s.text, "is not available|not meaningful|SIGTRAP|Remote failure")
     has(s["continue"], "add_value")
+
+
+def long_recording():
+    """Of a board: so much trace that a search through it takes several slices."""
+    place = folder() / "long"
+    with Live(board_file("virtual-a9", registers={"etmcr": 1 << 12})) as live, Wire(live) as wire:
+        wire.run_to_main(ELVES["virtual-a9"])
+        has(wire.monitor(f"record start {place}"), "record")
+        wire.run_for(live, 5_000_000)
+        wire.monitor("record stop")
+    return place
+
+
+@suite.test("reverse: Ctrl-C while bc goes through a long history: raw, and in GDB")
+def _():
+    elf = ELVES["virtual-a9"]
+    with Server(long_recording(), "--no-record", "--elf", str(elf)) as other:
+        with Client(other.port) as client:
+            client.start()
+            client.send(frame("bc") + b"\x03")
+            has(client.reply(), "^T02thread:1;")
+            equal(client.ask("bs"), STEP, "bs")
+            equal(client.ask("bc"), "T05replaylog:begin;thread:1;", "bc")
+        with Mi(elf) as mi:
+            mi.command(f"-target-select remote 127.0.0.1:{other.port}")
+            mi.command("-exec-step-instruction --reverse")
+            # GDB hears of Ctrl-C only while it waits: both come at once when the server goes on.
+            other.process.send_signal(signal.SIGSTOP)
+            for seconds, who, number in ((1, mi, signal.SIGINT), (2, other, signal.SIGCONT)):
+                threading.Timer(seconds, who.process.send_signal, [number]).start()
+            has(mi.command("-exec-continue --reverse"), r'signal-name="SIGINT"')
+            has(mi.command("-exec-step-instruction --reverse"), "end-stepping-range")
+            has(mi.command("-exec-continue --reverse"), r"No more reverse-execution history")
+
+
+@each("hardware watchpoints are refused with a reason")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = board_session(live, board, "tbreak add_value", "continue", live.mark(), "p/x $pc",
+                          *[c.replace("cursor", "-l *(int *) $sp") for c in WATCHED])
+    truth = [address & ~1 for address in live.truth(s[live.mark()])]
+    s.outputs, s.commands = s.outputs[5:], s.commands[5:]
+    check_watched(s, [pcs(s)[0], *truth[::-1]])
 
 
 @each("commands that only show something keep the position and its values")
