@@ -23,6 +23,7 @@
 
 struct bench {
     struct replay replay;
+    struct replay_client *client;
     struct gdb_session session;
     char last[64]; /* the end of what was sent last */
     bool later;
@@ -79,21 +80,24 @@ static int open_recording(struct bench *b, char **argv, int argc)
         b->replay.no_record = true;
         b->replay.io.later = on_later;
         b->replay.io.ctx = b;
-        error = gdb_session_init(&b->session, &replay_target, &b->replay, on_send, b);
+        b->client = replay_client_new(&b->replay, &b->session);
+        error = b->client ? gdb_session_init(&b->session, &replay_target, b->client, on_send, b)
+                          : BT_ERR_NOMEM;
     }
     if (error) {
         fprintf(stderr, "bench_past: %s: %s\n", argv[2], why.text);
         return error;
     }
-    replay_connected(&b->replay, &b->session);
     ask(b, NO_ACKS);
     return 0;
 }
 
 static void close_recording(struct bench *b)
 {
-    replay_connected(&b->replay, NULL);
-    gdb_session_release(&b->session);
+    replay_client_leave(b->client);
+    if (b->client)
+        gdb_session_release(&b->session);
+    replay_client_free(b->client);
     replay_release(&b->replay);
 }
 
@@ -157,7 +161,7 @@ int main(int argc, char **argv)
         if (!error) {
             walk(&b, &t, run == 0);
             through = lesser(through, search(&b), run == 0);
-            insns = b.replay.past.cores[0].past.end;
+            insns = b.client->past.cores[0].past.end;
         }
         bool begin = strstr(b.last, "replaylog:begin") != NULL;
         close_recording(&b);
