@@ -222,9 +222,19 @@ static void cmd_system(struct native_target *t, const char *rest, const struct c
         console_say(c, "0x%08" PRIx32 "\n", value);
 }
 
+static void cmd_step_all(struct native_target *t, const char *rest, const struct console *c)
+{
+    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
+        t->step_all = strcmp(rest, "on") == 0;
+    else if (*rest)
+        console_say(c, "on or off, not '%s'\n", rest);
+    console_say(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
+}
+
 const struct native_command native_a_commands[] = {
     {"fault", cmd_fault, "the selected core's last aborts, in words", false},
     {"memory", cmd_memory, "[core|system]: through MMU and caches, or as the bus has it", false},
+    {"step_all", cmd_step_all, "[on|off]: whether the other cores run while one steps", false},
     {"cp15", cmd_system, "OP1 CRN CRM OP2: a system register of the selected core", false},
     {NULL, NULL, NULL, true},
 };

@@ -116,13 +116,21 @@ static int halt_all(struct native_target *t, unsigned first, unsigned *core,
     return worst;
 }
 
+/* While one core steps the others stand, unless the user wants it otherwise: in the milliseconds
+ * that a step takes here they would run far, and push its trace out of a buffer. */
+static bool is_to_run(const struct native_target *t, const struct gdb_resume *resume, unsigned core)
+{
+    return resume->action[core] == GDB_ACTION_CONTINUE && (!resume->step || t->step_all);
+}
+
 /* A core that is to run, and has stopped for a reason that nobody was told of. */
 static bool find_pending(struct native_target *t, const struct gdb_resume *resume, unsigned *core,
                          struct native_status *s)
 {
     for (unsigned i = 0; i < t->core_count; i++) {
         struct native_pending p = t->pending[i];
-        if (!p.there || resume->action[i] == GDB_ACTION_NONE)
+        bool steps = resume->step && (int)i == resume->core;
+        if (!p.there || !(steps || is_to_run(t, resume, i)))
             continue;
         t->pending[i].there = false;
         int rc = t->ops->status(t, i, s);
@@ -273,7 +281,7 @@ static int let_go(struct native_target *t, const struct gdb_resume *resume)
 {
     int rc = BT_OK;
     for (unsigned i = 0; i < t->core_count && !rc; i++) {
-        if (resume->action[i] != GDB_ACTION_CONTINUE)
+        if (!is_to_run(t, resume, i))
             continue;
         rc = t->ops->resume(t, i);
         t->let_go[i] = true;

@@ -8,6 +8,7 @@
 #define FUNNEL_PORTS 8u
 #define DIVIDER_MAX  0x2000u
 #define CHUNK_WORDS  1024u
+#define SYNC_DEFAULT 1024u /* bytes between two synchronisations */
 
 static int failed(const struct trace_setup *t, int error, const char *what, struct message *why)
 {
@@ -81,12 +82,14 @@ static int open_funnels(struct trace_setup *t)
     return error;
 }
 
-static int start_units(struct trace_setup *t, struct message *why)
+/* All of them, or those whose next synchronisation would be long in coming: one that is started
+ * begins with one. */
+static int start_units(struct trace_setup *t, bool scarce_only, struct message *why)
 {
     for (unsigned i = 0; i < t->config->core_count; i++) {
         struct trace_setup_core *core = &t->cores[i];
         uint32_t before = core->state.control;
-        if (!core->traced)
+        if (!core->traced || (scarce_only && !core->scarce))
             continue;
         int error = coresight_etm_start(t->bus, core->unit, &core->options, &core->state);
         if (error) {
@@ -125,7 +128,7 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
         error = open_funnels(t);
     if (error)
         return failed(t, error, "ETF, funnel or replicator cannot be set up", why);
-    error = start_units(t, why);
+    error = start_units(t, false, why);
     t->programmed = !error;
     return error;
 }
@@ -164,6 +167,34 @@ static int push_out(struct trace_setup *t, struct message *why)
     return error ? failed(t, error, "the last trace stays in the port", why) : BT_OK;
 }
 
+static void count_run(void *ctx, const struct formatter_run *run)
+{
+    struct trace_setup *t = ctx;
+    for (unsigned i = 0; i < t->config->core_count && run->kind == FORMATTER_DATA; i++)
+        if ((t->cores[i].state.trace_id & 0x7f) == run->id)
+            t->cores[i].bytes += run->len;
+}
+
+/* One unit can push another one's trace out of the buffer, with all its synchronisations. */
+static void note_scarce(struct trace_setup *t, const struct coresight_buffer_content *content)
+{
+    struct formatter frames;
+    formatter_init(&frames, FORMATTER_ALIGNED);
+    for (unsigned i = 0; i < t->config->core_count; i++)
+        t->cores[i].bytes = 0;
+    for (size_t k = 0; k < content->words && content->wrapped; k++) {
+        const uint32_t w = t->words[k];
+        const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16),
+                                  (uint8_t)(w >> 24)};
+        formatter_feed(&frames, bytes, sizeof bytes, count_run, t);
+    }
+    for (unsigned i = 0; i < t->config->core_count; i++) {
+        struct trace_setup_core *core = &t->cores[i];
+        uint32_t sync = core->state.sync ? core->state.sync : SYNC_DEFAULT;
+        core->scarce = content->wrapped && core->bytes < 2 * (size_t)sync;
+    }
+}
+
 int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, struct message *why)
 {
     struct coresight_buffer_content content;
@@ -178,6 +209,7 @@ int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, st
         sink->lost(sink->user, BT_GAP_LOST_BYTES);
         return failed(t, error, "the trace buffer cannot be read", why);
     }
+    note_scarce(t, &content);
     if (content.wrapped)
         sink->lost(sink->user, BT_GAP_OVERWRITTEN);
     deliver(t->words, content.words, sink);
@@ -191,5 +223,7 @@ int trace_setup_rearm(struct trace_setup *t, struct message *why)
     if (!t->history || !has_buffer(t))
         return BT_OK;
     int error = coresight_buffer_start(&t->buffer);
-    return error ? failed(t, error, "the trace buffer cannot be started", why) : BT_OK;
+    if (error)
+        return failed(t, error, "the trace buffer cannot be started", why);
+    return start_units(t, true, why);
 }

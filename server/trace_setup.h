@@ -24,6 +24,8 @@ struct trace_setup_core {
     bool traced;
     struct coresight_etm_options options;
     struct coresight_etm_state state; /* as last read */
+    size_t bytes;                     /* of its trace in what was collected last */
+    bool scarce; /* so few that they may hold no synchronisation, and what came before is lost */
 };
 
 /* Lines for people, each with its newline: what was found, what contradicts the board file, why

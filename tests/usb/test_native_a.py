@@ -3,11 +3,14 @@
 """Stock GDB debugs one and two emulated Cortex-A9 cores through the probe drivers: modelled probe,
 debug logic and trace units around QEMU's cores."""
 
+import array
+import re
 import time
+from pathlib import Path
 
 from native_gdb import ROOT, Board, refused
-from live_gdb import Wire, symbol
-from replay_gdb import Suite, equal, expect, folder, frame, has, lacks, value
+from live_gdb import Wire, symbol, tail_of
+from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, value
 
 suite = Suite()
 ELF = ROOT / "configs" / "virtual" / "crash-a9.elf"
@@ -38,6 +41,17 @@ class A9(Board):
                          machine="vexpress-a9", core="Cortex-A9", trace=trace,
                          probe=PORTS + probe, core_keys="\n".join(core_keys), **more)
 
+    def mark(self, core=0):
+        """A GDB command that prints how much of a core's truth there is."""
+        return f"shell stat -c executed=%s {self.truth_path}" + (f".{core}" if core else "")
+
+    def truth(self, output, core=0):
+        path = Path(str(self.truth_path) + (f".{core}" if core else ""))
+        data = path.read_bytes()[:int(has(output, r"executed=(\d+)")[1])]
+        ran = array.array("I")
+        ran.frombytes(data[:len(data) & ~3])
+        return ran
+
     def __exit__(self, *args):
         super().__exit__(*args)
         if args[0]:
@@ -48,8 +62,8 @@ class A9(Board):
         expect(not broken, f"rules broken: {broken}")
 
 
-def ftdi(**keys):
-    return A9(*FTDI, kind="ftdi", probe=KT_LINK, **keys)
+def ftdi(*options, **keys):
+    return A9(*FTDI, *options, kind="ftdi", probe=KT_LINK, **keys)
 
 
 WAYS = {
@@ -188,7 +202,8 @@ for cti in False, True:
                                "stepi", "thread 1", "p $_thread", "delete",
                                "watch second_sorted", "continue", "info threads", "delete",
                                "set scheduler-locking on", "thread 1", "stepi 5", "thread 2",
-                               "p/x $pc", "set scheduler-locking off", "thread 1", "stepi 3",
+                               "p/x $pc", "set scheduler-locking off", "monitor step_all on", "thread 1",
+                               "stepi 3",
                                "tbreak self_test", "continue")
             has(s["continue"], r"Thread 2 .* hit Breakpoint 1, second_main \(\)")
             has(s["info threads"], r"^  1 +Thread 1 .*\n\* 2 +Thread 2 .* second_main \(\)")
@@ -235,6 +250,78 @@ def _():
               r"no core to debug")
     with A9(keys="debug = 0x80090000") as server:
         has(server.stderr, "debug registers at 0x80090000")
+
+
+LIST = ("set record instruction-history-size 400", "record instruction-history")
+
+
+def check_history(server, output, mark, core=0, at_least=300):
+    """All that GDB lists is what that core ran last. Each time that the buffer has wrapped there is
+    a gap, of which GDB warns when it takes all of it in: what lies behind the last one counts."""
+    listed = re.sub(r"(?m)^warning: .*\(pc = 0x1\)\.\n", "", output)
+    rows = history(re.split(r"(?m)^\d+\t\[decode error .*\n", listed)[-1])
+    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed")
+    tail_of(rows, server.truth(mark, core), len(rows))
+    lacks(output, "internal|cannot be read|not traced")
+
+
+TRACED = {
+    "PTM, ETB, SWD": ((), A9, ""),
+    "PTM with cycle counts and all branches": ((), A9, "ETMCR = 0x1100"),
+    "PTM, TMC, JTAG in a chain": (("--sink", "tmc"), ftdi, ""),
+    "ETMv3, ETB": (("--etmv3",), A9, ""),
+}
+
+
+for way, (options, board, wishes) in TRACED.items():
+    @suite.test(f"native a: history is what ran: {way}")
+    def _(options=options, board=board, wishes=wishes):
+        trace = "sink = tmc" if "tmc" in options else "sink = etb"
+        with board(*options, trace=trace, keys=wishes) as server:
+            s = server.session(ENDLESS, "record btrace", "tbreak add_value", "continue",
+                               "info record", *LIST, server.mark(), "stepi", "stepi 7", "next",
+                               "finish", *LIST, server.mark(), "break report_topics", "continue",
+                               "bt", *LIST, server.mark())
+            for listing, mark in zip(s.all(LIST[1]), s.all(server.mark())):
+                check_history(server, listing, mark)
+            has(s["bt"], r"^#1  0x\w+ in main \(\)")
+
+
+@suite.test("native a: each of two cores has the history of what it ran")
+def _():
+    with A9("--etb-words", 8192, smp=2, cti=True, trace="sink = etb") as server:
+        both = [f(core) for core in (0, 1) for f in (lambda core: f"thread {core + 1}",
+                                                     lambda _: LIST[1], server.mark)]
+        s = server.session(ENDLESS, "break second_main", "continue", "delete", "record btrace",
+                           LIST[0], "break add_value", "continue", *both, "continue", *both,
+                           "delete", "break second_tick", "continue", *both, "thread 2",
+                           "reverse-stepi", "reverse-stepi", "p $pc")
+        for turn in range(3):
+            for core in 0, 1:
+                check_history(server, s.all(LIST[1])[2 * turn + core],
+                              s.all(server.mark(core))[turn], core, at_least=20)
+        ran = server.truth(s.all(server.mark(1))[-1], 1)
+        equal(int(has(s["p $pc"], r"0x\w+")[0], 16), ran[-2] & ~1, "PC two instructions ago")
+
+
+@suite.test("native a: a core that was crowded out of the buffer is traced again")
+def _():
+    with A9("--etb-words", 512, smp=2, cti=True, trace="sink = etb") as server:
+        s = server.session(ENDLESS, "break second_main", "continue", "delete", "record btrace",
+                           LIST[0], "tbreak report_topics", "continue", "thread 1", "stepi",
+                            "stepi", "stepi", "stepi", "stepi", LIST[1], server.mark())
+        check_history(server, s[LIST[1]], s[server.mark()], at_least=5)
+
+
+@suite.test("native a: a data abort is told in words, with what led to it")
+def _():
+    with A9(trace="sink = etb") as server:
+        s = server.session("record btrace", "break data_abort_entry", "continue", "monitor fault",
+                           *LIST, server.mark())
+        has(s["continue"], r"core m is in an abort handler: last data abort at 0x322d657b "
+                           r"\(a read, no translation for the address\)")
+        has(s["monitor fault"], r"^last data abort      0x322d657b, read: no translation")
+        check_history(server, s[LIST[1]], s[server.mark()])
 
 
 MOMENTS = {
