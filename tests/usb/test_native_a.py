@@ -261,8 +261,10 @@ def check_history(server, output, mark, core=0, at_least=300):
     listed = re.sub(r"(?m)^warning: .*\(pc = 0x1\)\.\n", "", output)
     rows = history(re.split(r"(?m)^\d+\t\[decode error .*\n", listed)[-1])
     expect(len(rows) >= at_least, f"only {len(rows)} instructions listed")
-    tail_of(rows, server.truth(mark, core), len(rows))
+    if rows:
+        tail_of(rows, server.truth(mark, core), len(rows))
     lacks(output, "internal|cannot be read|not traced")
+    return len(rows)
 
 
 TRACED = {
@@ -289,17 +291,20 @@ for way, (options, board, wishes) in TRACED.items():
 
 @suite.test("native a: each of two cores has the history of what it ran")
 def _():
-    with A9("--etb-words", 8192, smp=2, cti=True, trace="sink = etb") as server:
+    with A9("--etb-words", 32768, smp=2, cti=True, trace="sink = etb") as server:
         both = [f(core) for core in (0, 1) for f in (lambda core: f"thread {core + 1}",
                                                      lambda _: LIST[1], server.mark)]
         s = server.session(ENDLESS, "break second_main", "continue", "delete", "record btrace",
                            LIST[0], "break add_value", "continue", *both, "continue", *both,
                            "delete", "break second_tick", "continue", *both, "thread 2",
                            "reverse-stepi", "reverse-stepi", "p $pc")
-        for turn in range(3):
-            for core in 0, 1:
-                check_history(server, s.all(LIST[1])[2 * turn + core],
-                              s.all(server.mark(core))[turn], core, at_least=20)
+        listed = [0, 0]
+        for turn, stopped in enumerate((0, 0, 1)):
+            for core in 0, 1:  # one that slept for long may have been crowded out of the buffer
+                listed[core] += check_history(server, s.all(LIST[1])[2 * turn + core],
+                                              s.all(server.mark(core))[turn], core,
+                                              at_least=20 if core == stopped else 0)
+        expect(min(listed) > 100, f"instructions listed: {listed}")
         ran = server.truth(s.all(server.mark(1))[-1], 1)
         equal(int(has(s["p $pc"], r"0x\w+")[0], 16), ran[-2] & ~1, "PC two instructions ago")
 
