@@ -4,6 +4,7 @@
 debug logic and trace units around QEMU's cores."""
 
 import array
+import os
 import re
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from live_gdb import Wire, symbol, tail_of
 from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, value
 
 suite = Suite()
+FULL = bool(os.environ.get("BTRACED_FULL"))
 ELF = ROOT / "configs" / "virtual" / "crash-a9.elf"
 PORTS = "ap = 1\nmemory_ap = 0\nclock = 10M\n"
 FTDI = ["--probe", "ftdi", "--layout", "kt-link", "--chain", "6:0x13722093,dap"]
@@ -67,10 +69,15 @@ def ftdi(*options, **keys):
 
 
 WAYS = {
-    "CMSIS-DAP, SWD": A9,
     "FTDI, JTAG in a chain": ftdi,
+    "CMSIS-DAP, SWD": A9,
     "CMSIS-DAP 1, JTAG": lambda **keys: A9("--v1", "--jtag", probe="wire = jtag\n", **keys),
 }
+
+
+def full_test(name):
+    """For the long run only."""
+    return suite.test(name) if FULL else lambda function: function
 
 
 def address(name):
@@ -78,7 +85,7 @@ def address(name):
 
 
 for way, board in WAYS.items():
-    @suite.test(f"native a: breakpoints, steps, calls in ARM and Thumb: {way}")
+    @(suite.test if board is ftdi else full_test)(f"native a: breakpoints, steps, calls in ARM and Thumb: {way}")
     def _(board=board):
         with board() as server:
             has(server.stderr, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
@@ -143,7 +150,7 @@ def _():
         server.unruly = ("bus-errors",)
 
 
-@suite.test("native a: registers are written, those of another mode appear")
+@full_test("native a: registers are written, those of another mode appear")
 def _():
     with A9() as server:
         s = server.session("tbreak main", "continue", "set $r3=0x11223344", "set $r0=0x55",
@@ -164,7 +171,7 @@ def _():
         equal(value(s["p/x $pc"]), address("start_timer"), "PC")
 
 
-@suite.test("native a: more breakpoints than comparators; those in memory are not seen")
+@full_test("native a: more breakpoints than comparators; those in memory are not seen")
 def _():
     with A9() as server:
         hard = [f"hbreak *{address('main') + 4 * i:#x}" for i in range(8)]
@@ -178,7 +185,7 @@ def _():
         equal(first.split("\n")[0], second.split("\n")[0], "code with breakpoints in it")
 
 
-@suite.test("native a: Ctrl-C, a step over WFI, a reset in between")
+@full_test("native a: Ctrl-C, a step over WFI, a reset in between")
 def _():
     with A9() as server, Wire(server) as wire:
         wire.monitor("reset")
@@ -193,7 +200,7 @@ def _():
 
 
 for cti in False, True:
-    @suite.test(f"native a: two cores halt {'together' if cti else 'one after the other'}")
+    @(suite.test if cti else full_test)(f"native a: two cores halt {'together' if cti else 'one after the other'}")
     def _(cti=cti):
         with A9(smp=2, cti=cti) as server:
             has(server.stderr, r"^halting       (together|one core)")
@@ -213,7 +220,7 @@ for cti in False, True:
             has(s.all("continue")[4], r"Thread 1 .* hit Temporary breakpoint 4, self_test|self_test \(\)")
 
 
-@suite.test("native a: the slower of two breakpoints is told next")
+@full_test("native a: the slower of two breakpoints is told next")
 def _():
     with A9(smp=2, cti=True) as server:
         s = server.session(ENDLESS, "break split", "break checksum",
@@ -276,7 +283,7 @@ TRACED = {
 
 
 for way, (options, board, wishes) in TRACED.items():
-    @suite.test(f"native a: history is what ran: {way}")
+    @(full_test if wishes or board is ftdi else suite.test)(f"native a: history is what ran: {way}")
     def _(options=options, board=board, wishes=wishes):
         trace = "sink = tmc" if "tmc" in options else "sink = etb"
         with board(*options, trace=trace, keys=wishes) as server:
@@ -309,7 +316,7 @@ def _():
         equal(int(has(s["p $pc"], r"0x\w+")[0], 16), ran[-2] & ~1, "PC two instructions ago")
 
 
-@suite.test("native a: a core that was crowded out of the buffer is traced again")
+@full_test("native a: a core that was crowded out of the buffer is traced again")
 def _():
     with A9("--etb-words", 512, smp=2, cti=True, trace="sink = etb") as server:
         s = server.session(ENDLESS, "break second_main", "continue", "delete", "record btrace",
@@ -344,7 +351,7 @@ def back(wire):
         time.sleep(0.3)
 
 
-@suite.test("native a: the cable is pulled in the middle of things, and put back")
+@full_test("native a: the cable is pulled in the middle of things, and put back")
 def _():
     unruly = ("a-dtr-misused", "a-refused", "bus-errors")
     with A9(smp=2, cti=True, unruly=unruly) as server, Wire(server) as wire:
@@ -359,7 +366,7 @@ def _():
                 equal(wire.ask("m60040000,2"), "1234", f"a read after {what}, {fault}")
 
 
-@suite.test("native a: a bad line costs time only")
+@full_test("native a: a bad line costs time only")
 def _():
     for options, keys in ((["--fault", "wait=40"], {}), ([*FTDI, "--fault", "wait=40"],
                                                          {"kind": "ftdi", "probe": KT_LINK})):
