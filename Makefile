@@ -191,7 +191,8 @@ check-full: deps
 	$(Q)tests/run.sh full
 
 bench: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board $(BENCHES:%=$(B)/release/bench/%)
+	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board $(BENCHES:%=$(B)/release/bench/%) \
+	    $(USB_BED) $(STREAM_CLIENT)
 	$(Q)tests/bench/run.sh
 
 fuzz: deps

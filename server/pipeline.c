@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/pipeline.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static struct pipeline_item *next_item(struct pipeline *p)
 static void decode_thread(void *arg)
 {
     struct pipeline *p = arg;
+    pthread_setname_np(pthread_self(), "decode"); /* for top and debuggers */
     for (struct pipeline_item *t; (t = next_item(p));) {
         decode_item(p, t);
         uv_mutex_lock(&p->ring);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,7 @@ static void capture_thread(void *arg)
 {
     struct trace_link *l = arg;
     bool go_on = true;
+    pthread_setname_np(pthread_self(), "capture"); /* for top and debuggers */
     while (go_on && await_input(l)) {
         go_on = read_all(l);
         l->input.ops->close(l->input.self);

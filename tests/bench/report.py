@@ -43,8 +43,8 @@ class Bars:
     def most(self, row, what, value, bar, unit=""):
         self.count += 1
         if value > bar:
-            self.misses.append(f"{row}: {what} {value:.3g}{unit}, at most {bar:.3g}{unit}: "
-                               f"{value / bar:.2f} times that")
+            times = f": {value / bar:.2f} times that" if bar else ""
+            self.misses.append(f"{row}: {what} {value:.3g}{unit}, at most {bar:.3g}{unit}{times}")
             return "!"
         return " "
 
@@ -173,14 +173,27 @@ def live(rows, bars):
     print("trace from                 seconds      MB/s   dropped MB   gaps   CPU   memory MB")
     for r in rows:
         mark = " "
-        if r["name"].startswith("socket, 45"):
+        if "45 MB/s" in r["name"]:
             mark = bars.most(r["name"], "dropped", r["dropped"], 0, " bytes")
+        if r["name"].startswith("socket, 45"):
             bars.least(r["name"], "rate", r["rate"], LIVE_RATE, " MB/s")
         grown = bars.most(r["name"], "memory at the end against the middle",
                           ratio(r["end_kb"], r["middle_kb"]), LIVE_GROWTH, " x")
         print(f"{r['name']:26.26}{r['seconds']:8.1f} {r['rate']:9.2f} {r['dropped'] / 1e6:12.2f}{mark}"
               f"{r['gaps']:6.0f} {r['cpu']:4.0f}%  {r['start_kb'] / 1024:.1f} "
               f"{r['middle_kb'] / 1024:.1f} {r['end_kb'] / 1024:.1f}{grown}".rstrip())
+
+
+def endpoint(rows, bars):
+    print("A modelled trace endpoint on USB, its port at 45 MB/s: MB/s of the port that came through")
+    print("client                     seconds      MB/s      lost MB")
+    for r in rows:
+        mark = " "
+        if r["name"].startswith("ORBTrace"):
+            mark = bars.most(r["name"], "lost at the endpoint", r["lost"], 0, " bytes")
+            bars.least(r["name"], "rate", r["rate"], LIVE_RATE, " MB/s")
+        print(f"{r['name']:26.26}{r['seconds']:8.1f} {r['rate']:9.2f} {r['lost'] / 1e6:12.2f}{mark}"
+              .rstrip())
 
 
 def step(rows, _):
@@ -212,7 +225,7 @@ def main():
         print(*(f"{name} {value}" for name, value in about.items()))
     tables = [("decode", decode), ("decode", packets), ("formatter", formatter),
               ("history", history), ("gdb", halt), ("requests", requests),
-              ("live", live), ("step", step), ("past", past)]
+              ("live", live), ("endpoint", endpoint), ("step", step), ("past", past)]
     for kind, table in tables:
         if rows.get(kind):
             print()

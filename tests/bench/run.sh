@@ -50,6 +50,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
     bench tests/bench/bench_gdb.py "$programs"/bench_history
     bench tests/bench/bench_live.py
+    bench tests/bench/bench_capture.py
     bench tests/bench/bench_past.py
 fi
 tests/bench/report.py "$rows" | tee build/bench.txt || code=1

@@ -17,6 +17,8 @@ TESTS = (
     ("test_native_gdb.py", "registers of the core", "breakpoints, steps", "HID, JTAG",
      "a probe that is pulled"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
+    ("test_orbtrace.py", "recorded", "what ran", "pulled"),
+    ("test_ftdi_fifo.py", "three forms", "pulled and back"),
 )
 
 

@@ -7,8 +7,9 @@ import os
 import re
 import time
 
-from native_gdb import LOADED_MACHINE, ROOT, Board, Native, refused
+from native_gdb import LOADED_MACHINE, ROOT, Board, Native, children, refused
 from live_gdb import Wire, symbol, tail_of
+from frozen import Frozen
 from replay_gdb import (GAP, Suite, equal, expect, folder, frame, gdb, has, history, same_list)
 from streams import Target, board, frames, port, wait_until, wanted_blocks
 
@@ -103,6 +104,33 @@ def _():
             # GDB warns of the gap when it reads it.
             rows = s["record instruction-history"].rpartition("(pc = 0x1).\n")[2]
             tail_of(history(rows), live.truth(s[live.mark()]), 40)
+
+
+@suite.test("orbtrace: with the decoder stopped what does not fit is counted, and is one gap")
+def _():
+    place = folder()
+    (place / "port").write_bytes(port(frames())[3:])  # from a sync on, as it is sent over and over
+    with Target() as target:
+        path = board(target.port, f"[trace]\nring = 1M\n{ORBTRACE}", place)
+        with Native("--probe", "orbtrace", "--paced", f"{place}/port,4000000,0", "--buffer", "0",
+                    path=path) as live, Wire(live) as wire:
+            def dropped():
+                text = wire.monitor("trace status")
+                found = re.search(r"^lost +(\d+) [kM]B \(ring full, (\d+) transfers\)", text, re.M)
+                return int(found[2]) if found else 0
+
+            wait_until(lambda: re.search(r"^history +instructions 1 to \d{5,} ",
+                                         wire.monitor("trace status"), re.M), "history")
+            equal(dropped(), 0, "transfers dropped before")
+            with Frozen(children(live.process.pid)[0], "decode"):
+                time.sleep(1.5)
+            wait_until(lambda: "bytes wait" not in wire.monitor("trace status"), "the decoder")
+            expect(dropped() > 1, f"dropped: {wire.monitor('trace status')}")
+            gaps = has(wire.monitor("trace status"), r"^gaps .*?(\d+) lost-bytes")
+            equal(gaps[1], "1", "gaps of lost bytes")
+            listed = re.findall(r"^.*lost-bytes.*$", wire.monitor("trace gaps"), re.M)
+            equal(len(listed), 1, f"gaps listed: {listed}")
+            has(listed[0], r"\b\d{6,} bytes")
 
 
 @suite.test("orbtrace: what is not there, and what cannot be")
