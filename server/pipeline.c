@@ -35,6 +35,7 @@ struct pipeline {
     struct pipeline_item *first, *last;
     uint64_t pushed, taken; /* entries */
     bool stop;
+    bool overrun;   /* the last transfer found no room */
     bool loss_open; /* the last entry is a loss that grows while the ring stays full */
     struct pipeline_stats stats;
     int error;
@@ -188,7 +189,10 @@ static void append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t by
 
 static bool room_for(struct pipeline *p, size_t len, bool wait)
 {
-    while (p->stats.waiting && p->stats.waiting + len > p->config.ring_bytes) {
+    /* Full once, it must be half empty again: else each transfer that just fits between two that do
+     * not makes a gap of its own. */
+    size_t most = p->overrun ? p->config.ring_bytes / 2 : p->config.ring_bytes;
+    while (p->stats.waiting && p->stats.waiting + len > most) {
         if (!wait)
             return false;
         uv_cond_wait(&p->emptied, &p->ring);
@@ -210,6 +214,7 @@ bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wai
     uv_mutex_lock(&p->ring);
     p->stats.captured += len;
     bool taken = t && room_for(p, len, wait);
+    p->overrun = !taken;
     if (taken) {
         append(p, t);
         p->loss_open = false;

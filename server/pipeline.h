@@ -55,8 +55,9 @@ void pipeline_free(struct pipeline *p);
 
 /*
  * One transfer. `wait`: the source can be held up, so a full ring makes this call block. Otherwise
- * a transfer that finds no room is dropped whole, and a loss takes its place in the order: it
- * becomes one gap with the bytes dropped. Returns false if it was dropped.
+ * a transfer that finds no room is dropped whole, and so are those behind it until the ring is half
+ * empty; a loss takes their place in the order: it becomes one gap with the bytes dropped. Returns
+ * false if it was dropped.
  */
 bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait);
 
