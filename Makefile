@@ -23,7 +23,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # ---- packages -------------------------------------------------------------------------------
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
-DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev
+DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang libclang-rt-14-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi libopencsd-dev libopencsd-bin g++ python3 \
@@ -75,7 +75,7 @@ CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
 BENCHES := $(BENCH_SRC:tests/bench/%.c=%)
 
-PKGS := capstone inih libuv libelf libusb-1.0 libftdi1 openssl
+PKGS := capstone inih libuv libelf libusb-1.0 libftdi1 openssl libmicrohttpd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 CHECK_LIBS = $(shell pkg-config --libs check)

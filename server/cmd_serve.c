@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "server/commands.h"
+#include "server/config_reload.h"
 #include "server/entrance.h"
 #include "server/exit_codes.h"
 #include "server/gdb_clients.h"
 #include "server/live.h"
+#include "server/live_status.h"
+#include "server/metrics.h"
 #include "server/run_folder.h"
 #include "server/stream_connection.h"
 
@@ -32,6 +35,8 @@ struct serve {
     uv_timer_t patience;
     struct run_folder folder;
     struct config config;
+    struct config *file; /* as it was read last: without options, and what hardware told */
+    struct metrics *metrics;
     struct live live;
     struct native_server native;
     struct board_process board;
@@ -117,6 +122,7 @@ static void stop(struct serve *s, int code)
     s->stopping = true;
     s->code = code;
     entrance_stop(&s->entrance);
+    metrics_stop(s->metrics);
     gdb_clients_stop(&s->clients);
     live_stop(&s->live);
     board_process_stop(&s->board);
@@ -126,10 +132,54 @@ static void stop(struct serve *s, int code)
     uv_close((uv_handle_t *)&s->hangup, NULL);
 }
 
+static void print_line(void *to, const char *text)
+{
+    fputs(text, to);
+}
+
+static void set_limits(struct serve *s)
+{
+    s->limits = (struct gdb_limits){s->config.limits.clients, s->config.limits.packet,
+                                    s->config.limits.memory, s->config.limits.idle};
+}
+
+/* What is wrong with the new file leaves everything as it is. */
+static void reload(void *ctx, const struct console *c)
+{
+    struct serve *s = ctx;
+    struct message why;
+    const struct config_names names = {.run = s->folder.path};
+    struct config *now = calloc(1, sizeof *now);
+    if (!now) {
+        console_say(c, "no memory to read the board file again\n");
+        return;
+    }
+    if (config_load(now, s->path, &names, &why)) {
+        console_say(c, "nothing is changed: %s\n", why.text);
+        config_release(now);
+        free(now);
+        return;
+    }
+    config_reload(s->file, now, &s->config, c);
+    set_limits(s);
+    if (!s->stdio && entrance_reload(&s->entrance, &now->access, now->path, &why))
+        console_say(c, "certificates and networks stay as they were: %s\n", why.text);
+    config_release(s->file);
+    free(s->file);
+    s->file = now;
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
-    (void)number;
-    stop(handle->data, EXIT_OK);
+    struct serve *s = handle->data;
+    const struct console c = {print_line, stderr};
+    if (number != SIGHUP || s->stdio || s->recording_only) {
+        stop(s, EXIT_OK);
+        return;
+    }
+    fprintf(stderr, "%s: SIGHUP: %s is read again\n", s->command, s->config.path);
+    if (s->file && !s->stopping)
+        reload(s, &c);
 }
 
 static void watch(struct serve *s)
@@ -173,11 +223,6 @@ static void on_impatient(uv_timer_t *timer)
 /* ---- ready ------------------------------------------------------------------------------------
  */
 
-static void print_line(void *to, const char *text)
-{
-    fputs(text, to);
-}
-
 static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     return live_admit(&((struct serve *)ctx)->live, c, send, send_ctx);
@@ -204,12 +249,37 @@ static void on_admitted(void *ctx, struct connection *c)
     gdb_clients_admit(&((struct serve *)ctx)->clients, c);
 }
 
+static void write_page(void *ctx, struct text_buf *out)
+{
+    live_status_page(&((struct serve *)ctx)->live, out);
+}
+
+static bool start_metrics(struct serve *s)
+{
+    struct message why;
+    unsigned port = 0;
+    if (s->config.metrics.kind == CONFIG_NOWHERE)
+        return true;
+    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_page, s, &port, &why);
+    if (!s->metrics) {
+        fprintf(stderr, "%s: %s\n", s->command, why.text);
+        stop(s, EXIT_LISTEN);
+        return false;
+    }
+    fprintf(stderr, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
+    return true;
+}
+
 static void start_listening(struct serve *s)
 {
     const struct gdb_service service = {open_session, close_session, release_session,
                                         s->stdio ? on_client_gone : NULL, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
+    s->live.visitors = &s->clients;
+    s->live.reload = reload;
+    if (!start_metrics(s))
+        return;
     if (s->stdio) {
         struct connection *c = stream_connection_stdio(&s->loop);
         if (c) {
@@ -289,6 +359,10 @@ static int load(struct serve *s)
     const struct config_names names = {.run = s->folder.path};
     if (config_load(&s->config, s->path, &names, &why))
         return complain(s, &why, EXIT_USAGE);
+    s->file = calloc(1, sizeof *s->file);
+    if (!s->file || config_load(s->file, s->path, &names, &why))
+        return EXIT_INTERNAL;
+    set_limits(s);
     if (s->listen_count)
         s->config.access.listen_count = 0;
     for (unsigned i = 0; i < s->listen_count; i++)
@@ -383,6 +457,9 @@ static int run(struct serve *s)
         code = s->code;
     }
     config_release(&s->config);
+    if (s->file)
+        config_release(s->file);
+    free(s->file);
     run_folder_remove(&s->folder);
     return code;
 }
@@ -439,9 +516,9 @@ static int serve_or_record(int argc, char **argv, bool recording_only)
     if (!s)
         return EXIT_INTERNAL;
     s->recording_only = recording_only;
-    s->limits = GDB_LIMITS_DEFAULT;
     s->command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a recording that grows too large is an error of writing */
     int code = parse_args(argc, argv, s);
     if (code == 0)
         code = run(s);

@@ -16,6 +16,8 @@
  *   [history]  memory, checkpoint
  *   [gdb]      listen, allow, unix_mode, unix_owner, others
  *   [tls]      ca, cert, key, allow, handshake
+ *   [limits]   clients, packet, memory, idle
+ *   [metrics]  listen
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
@@ -235,6 +237,13 @@ struct config {
     /* [gdb] */
     struct config_access access;
     unsigned others; /* enum config_others */
+    /* [limits] */
+    struct {
+        unsigned clients;
+        size_t packet, memory; /* bytes */
+        unsigned idle;         /* seconds; 0: for ever */
+    } limits;
+    struct config_address metrics; /* CONFIG_NOWHERE: no page */
     /* [record] */
     char record_dir[512]; /* "": no recording from the start */
     struct config_core cores[CONFIG_MAX_CORES];

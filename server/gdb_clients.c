@@ -170,10 +170,19 @@ static void on_input(void *ctx, const void *bytes, size_t length)
         return;
     }
     gdb_session_input(&c->session, bytes, length);
+    if (c->closing)
+        return;
     enum gdb_session_state state = gdb_session_state(&c->session);
     bool over = state == GDB_SESSION_FAILED ||
                 (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
                 gdb_session_refused(&c->session) >= REFUSALS;
+    if (state == GDB_SESSION_FAILED) {
+        fprintf(stderr,
+                "btraced: client %u (%s) is dropped: it sends too much ahead of the answers, or "
+                "takes none of them\n",
+                c->number, c->connection->peer);
+        c->clients->dropped++;
+    }
     if (over)
         client_close(c);
 }

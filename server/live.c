@@ -148,6 +148,14 @@ static void on_resumed(void *ctx)
 static void on_ready(void *ctx, int error)
 {
     struct live *l = ctx;
+    if (!error && l->lost) {
+        fprintf(stderr, "btraced: the target's GDB server is back\n");
+        l->lost = false;
+        l->setup = 0; /* the target may be another one */
+        live_clients_moved(l);
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            l->cores[i].jumped = true;
+    }
     if (error)
         tell_ready(l, error);
     else if (!gdb_upstream_is_running(l->upstream))
@@ -207,8 +215,12 @@ static void on_lost(void *ctx)
     struct live *l = ctx;
     l->reading = -1;
     l->looking = l->look_again = false;
+    l->losses++;
+    l->lost = true;
+    live_clients_forget(l);
     if (!l->stopping)
-        fprintf(stderr, "btraced: the target's GDB server closed the connection\n");
+        fprintf(stderr, "btraced: the target's GDB server closed the connection; it is called "
+                        "again until it answers, the history is kept\n");
 }
 
 static const struct gdb_upstream_events upstream_events = {
@@ -308,6 +320,30 @@ int live_start_sources(struct live *l, struct message *why)
     return error;
 }
 
+/* Once for each time that it begins. */
+static void look_at_limits(struct live *l)
+{
+    struct pipeline_stats p = {0};
+    struct recorder_stats r = {0};
+    char text[400];
+    if (l->pipeline)
+        pipeline_stats(l->pipeline, &p);
+    if (p.dropped > l->ring_told && !l->ring_full)
+        fprintf(stderr,
+                "btraced: the ring is full ([trace] ring): trace is dropped, which is a gap "
+                "in the history\n");
+    l->ring_full = p.dropped > l->ring_told;
+    l->ring_told = p.dropped;
+    if (l->recorder)
+        recorder_stats(l->recorder, &r);
+    if (r.error && !l->recording_told) {
+        snprintf(text, sizeof text, "%s; what was written before can be replayed\n", r.why);
+        fprintf(stderr, "btraced: %s", text);
+        live_clients_say(l, text);
+    }
+    l->recording_told = r.error != 0;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct live *l = timer->data;
@@ -318,6 +354,7 @@ static void on_timer(uv_timer_t *timer)
     l->rate = (bytes - l->rate_bytes) * 1000 / ms;
     l->rate_bytes = bytes;
     l->rate_time = now;
+    look_at_limits(l);
 }
 
 int live_start(struct live *l, uv_loop_t *loop, struct config *config,
@@ -335,7 +372,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     uv_mutex_init(&l->lock);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
-    l->rate_time = uv_hrtime();
+    l->rate_time = l->started = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
     live_past_init(l);

@@ -83,8 +83,16 @@ struct live {
     struct live_code code;
     struct live_units units;
     struct live_past past;
-    struct live_client *clients; /* in the order that they came */
-    struct live_client *control; /* the one in control; NULL: nobody */
+    struct live_client *clients;  /* in the order that they came */
+    struct live_client *control;  /* the one in control; NULL: nobody */
+    struct gdb_clients *visitors; /* all connections; NULL: nobody can come */
+    uint64_t started;             /* uv_hrtime() */
+    uint64_t losses;              /* of the target's GDB server */
+    uint64_t ring_told;           /* bytes dropped, that the log knows of */
+    bool ring_full, recording_told;
+    bool lost; /* the target's GDB server, since it was ready */
+    /* Optional: reads the board file again, and says what became of it. */
+    void (*reload)(void *ctx, const struct console *c);
     void (*code_done)(struct live *l);
     void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */

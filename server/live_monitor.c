@@ -2,6 +2,7 @@
 /* `monitor` commands on a live target. */
 #include "server/call_history.h"
 #include "server/live_internal.h"
+#include "server/live_status.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -281,6 +282,23 @@ static int cmd_version(struct live_client *k, int core, const char *rest, const 
     return BT_OK;
 }
 
+static int cmd_numbers(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    live_status_say(k->live, c);
+    return BT_OK;
+}
+
+static int cmd_reload(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)core, (void)rest;
+    if (!l->reload)
+        return BT_ERR_UNSUPPORTED;
+    l->reload(l->ctx, c);
+    return BT_OK;
+}
+
 static int cmd_clients(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
@@ -330,9 +348,11 @@ static const struct {
     {"record start", cmd_record_start, true, "[FOLDER]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
     {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
+    {"status", cmd_numbers, false, "target, clients, throughput, ring, history, gaps, recording"},
     {"clients", cmd_clients, false, "who is connected, and who is in control"},
     {"control", cmd_control, false, "take control, when nobody has it"},
     {"release", cmd_release, true, "give control away, and look on"},
+    {"reload", cmd_reload, true, "read the board file again; says what holds from now on"},
     {"version", cmd_version, false, "version of the server"},
     {"help", cmd_help, false, "this list"},
 };

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults, each with its outcome: the daemon stays up, keeps what it has, and says what happened to
+GDB and in the log."""
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from live_gdb import PROGRAMS, Live, Wire, board_file, gone  # noqa: E402
+from replay_gdb import (Client, Mi, Server, Suite, equal, expect, folder, frame, gdb,  # noqa: E402
+                        has, record_counts, tool, wait_for)
+
+suite = Suite()
+ELF = PROGRAMS / "crash-a9.elf"
+
+
+class Bench:
+    """A board whose GDB server is started apart from the daemon, and can die and come back."""
+
+    def __init__(self, *lines):
+        self.path = board_file("virtual-a9")
+        place = self.path.parent
+        text = self.path.read_text()
+        self.command = shlex.split(has(text, r"^command = (.*)$")[1].replace("$RUN", str(place)))
+        text = re.sub(r"^command = .*\n", "", text, flags=re.MULTILINE).replace("$RUN", str(place))
+        self.path.write_text(text.replace("[gdb]\n", "[gdb]\nothers = observe\n") +
+                             "\n".join(lines) + "\n")
+        self.process = None
+
+    def start(self):
+        (self.path.parent / "gdb").unlink(missing_ok=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process:
+            self.kill()
+
+
+@suite.test("faults: the target's GDB server dies while the target runs, and is started again")
+def _():
+    with Bench() as bench:
+        bench.start()
+        with Live(bench.path) as live, Mi(ELF) as one:
+            def do(text):
+                return one.command(f'-interpreter-exec console "{text}"')
+            do(f"target extended-remote :{live.port}")
+            do("record btrace")
+            do("tbreak main")
+            do("continue")
+            do("set var crash_after = 0")
+            before = record_counts(gdb_text(do("info record")))[0]
+            one.token += 1
+            one.process.stdin.write(f"{one.token}-exec-continue\n")
+            one.process.stdin.flush()
+            time.sleep(0.3)
+            bench.kill()
+            seen = "\n".join(one._until(r"\*stopped"))
+            has(seen, "the target's GDB server closed the connection")
+            wait_for(lambda: "it is called again until it answers, the history is kept" in live.stderr,
+                     "a line in the log")
+            with Client(live.port) as two:
+                two.ask("qSupported")
+                has(two.ask("?"), "^E.the target's GDB server closed the connection")
+                two.send(frame("qRcmd," + b"status".hex()))
+                has(bytes.fromhex(two.reply()[1:]).decode(), "^target +lost")
+            bench.start()
+            wait_for(lambda: "the target's GDB server is back" in live.stderr, "the server's return")
+            s = gdb(live.port, ["info record", "record btrace", "tbreak main", "continue", "info record",
+                                "info registers pc", "record instruction-history"], elf=ELF, connect="target extended-remote")
+            has(s["info registers pc"], "<main")
+            expect(record_counts(s.all("info record")[-1])[0] > before, "the history of before is gone")
+            has(s["record instruction-history"], "bl\\t0x60000a30 <main>")
+
+
+def gdb_text(mi):
+    """What a console command printed."""
+    return "".join(line[2:-1].replace("\\n", "\n") for line in mi.splitlines() if line[:2] == '~"')
+
+
+@suite.test("faults: the server dies while the target is halted: each question is an error, then not")
+def _():
+    with Bench() as bench:
+        bench.start()
+        with Live(bench.path) as live:
+            with Wire(live) as wire:
+                bench.kill()
+                wait_for(lambda: "closed the connection" in live.stderr, "a line in the log")
+                has(wire.ask("g"), "^E")
+                equal(wire.ask("m60000000,4"), "E05", "memory")
+                has(wire.ask("vCont;c"), "^E.the target's GDB server closed the connection")
+                has(wire.monitor("status"), "target +lost")
+                bench.start()
+                wait_for(lambda: "is back" in live.stderr, "the server's return")
+                wait_for(lambda: wire.ask("g")[:1] != "E", "registers")
+                has(wire.ask("m60000020,4"), "^[0-9a-f]{8}$")
+                has(wire.resume("vCont;s:p1.1"), "^T05")
+
+
+@suite.test("faults: a client that vanishes in a packet, or sends garbage, harms nobody")
+def _():
+    with Bench() as bench:
+        bench.start()
+        with Live(bench.path) as live, Wire(live) as one:
+            memory = one.ask("m60000020,40")
+            for number, bad in enumerate((b"$", b"$M60000020,4:0000", b"$g#0", b"\xff" * 5000,
+                                          b"$" + b"}" * 999, b"+" * 999 + b"$X60000020,ff:")):
+                two = Client(live.port)
+                two.send(frame("qSupported"))
+                two.reply()
+                two.send(bad)
+                two.close(reset=number % 2 == 1)
+            equal(one.ask("m60000020,40"), memory, "memory")
+            has(one.resume("vCont;s:p1.1"), "^T05")
+
+
+@suite.test("faults: the one in control vanishes while the target runs")
+def _():
+    with Bench() as bench:
+        bench.start()
+        with Live(bench.path) as live:
+            wire = Wire(live)
+            wire.run_to_main(ELF)
+            wire.send(frame("vCont;c") + b"$m6000")
+            time.sleep(0.2)
+            wire.close(reset=True)
+            s = gdb(live.port, ["record btrace", "info record", "stepi", "info registers pc"], elf=ELF,
+                    connect="target extended-remote")
+            expect(record_counts(s["info record"])[0] > 1000, "the history is not there")
+            has(s["info registers pc"], "^pc ")
+
+
+class Limited(Live):
+    """The daemon with a limit of the size of its files."""
+
+    def __init__(self, path, limit, *options):
+        self.path = path
+        Server.__init__(self, path, *options, "-c", command=("serve",),
+                        below=(tool("prlimit"), f"--fsize={limit}"))
+
+
+def replayed(path):
+    with Server(path) as server:
+        return gdb(server.port, ["info record"], elf=ELF)["info record"]
+
+
+@suite.test("faults: the disk is full while recording")
+def _():
+    place = folder()
+    with Bench() as bench:
+        bench.start()
+        limit = 300000
+
+        # A limit of the size of files stands for a disk without room.
+        with Limited(bench.path, limit, "--record", str(place / "run")) as live, Wire(live) as wire:
+            wire.run_to_main(ELF)
+            wire.send(frame("vCont;c"))
+            wait_for(lambda: re.search(r"recording to '.*' has ended: File too large", live.stderr),
+                     "a line in the log")
+            text = bytes.fromhex(wire.reply()[1:]).decode()
+            has(text, "recording to '.*' has ended: File too large; what was written before can be replayed")
+            wire.send(b"\x03")
+            has(wire.reply(), "^T02")
+            has(wire.monitor("status"), "recording +recording to '.*' has ended")
+            equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+            expect(len(wire.blocks()) > 10, "no history")
+        s = replayed(place / "run")
+        expect(record_counts(s)[0] > 1000, "the recording cannot be replayed")
+
+
+@suite.test("faults: SIGTERM closes the recording, and the daemon ends well while the target runs")
+def _():
+    place = folder()
+    with Live(board_file("virtual-a9"), "--record", str(place / "run")) as live:
+        wire = Wire(live)
+        wire.run_to_main(ELF)
+        wire.send(frame("vCont;c"))
+        time.sleep(0.5)
+        children = live.children()
+    wire.close()
+    gone(children[0])
+    text = replayed(place / "run")
+    expect(record_counts(text)[0] > 1000, "the recording cannot be replayed")
+
+
+suite.run()
