@@ -250,7 +250,7 @@ static void look_at(struct gdb_client *c, uint64_t now)
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
     if (!c->session_open && silent >= SILENT_MS) {
-        fprintf(stderr, "btraced: %s has said nothing for %u s; the connection is closed\n",
+        fprintf(stderr, "btraced: %s has said nothing for %d s; the connection is closed\n",
                 c->connection->peer, SILENT_MS / 1000);
         client_close(c);
     } else if (refused && silent >= SILENT_MS + 2 * idle) {

@@ -179,7 +179,7 @@ START_TEST(unknown_sections_and_keys)
     refuse("[tarce]\n",
            "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
            "[board], [target], [probe], [trace], [capture], [coresight], [history], [gdb], [tls], "
-           "[record], [setup], [flash], [core NAME]");
+           "[limits], [metrics], [record], [setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
