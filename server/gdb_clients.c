@@ -38,13 +38,20 @@ static void next(struct gdb_clients *g)
     }
 }
 
-static void unlink_client(struct gdb_client *c)
+static void unlink_from(struct gdb_client **list, struct gdb_client *c)
 {
-    struct gdb_client **at = &c->clients->first;
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-    c->clients->count--;
+    while (*list != c)
+        list = &(*list)->next;
+    *list = c->next;
+}
+
+static void part_with(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    unlink_from(&g->first, c);
+    g->count--;
+    c->next = g->parting;
+    g->parting = c;
 }
 
 static void close_service(struct gdb_client *c)
@@ -54,10 +61,11 @@ static void close_service(struct gdb_client *c)
     c->open = false;
 }
 
-/* What was said last is an explanation: it is sent. */
+/* What was said last is an explanation, or what somebody waits for who has ended his own direction:
+ * it is sent. */
 static void end_connection(struct gdb_client *c)
 {
-    if (c->session_open && gdb_session_is_refused(&c->session))
+    if (c->asked || (c->session_open && gdb_session_is_refused(&c->session)))
         connection_finish(c->connection);
     else
         connection_close(c->connection);
@@ -70,7 +78,7 @@ static void client_close(struct gdb_client *c)
         return;
     c->closing = true;
     close_service(c);
-    unlink_client(c);
+    part_with(c);
     end_connection(c);
     next(g);
 }
@@ -78,6 +86,7 @@ static void client_close(struct gdb_client *c)
 static void on_released(void *ctx)
 {
     struct gdb_client *c = ctx;
+    unlink_from(&c->clients->parting, c);
     if (c->session_open) {
         gdb_session_release(&c->session);
         c->clients->service.release(c->clients->service.ctx, c);
@@ -189,8 +198,9 @@ static void on_input(void *ctx, const void *bytes, size_t length)
 
 static void on_ended(void *ctx, const char *why)
 {
-    (void)why;
-    client_close(ctx);
+    struct gdb_client *c = ctx;
+    c->asked = !why;
+    client_close(c);
 }
 
 static void serve(struct gdb_clients *g, struct connection *connection)
@@ -299,4 +309,6 @@ void gdb_clients_stop(struct gdb_clients *g)
     g->waiting_count = 0;
     while (g->first)
         client_close(g->first);
+    for (struct gdb_client *c = g->parting; c; c = c->next)
+        connection_close(c->connection);
 }

@@ -31,6 +31,7 @@ struct gdb_client {
     struct gdb_session session;
     bool session_open, closing;
     bool open;    /* the service has not closed it */
+    bool asked;   /* it has said all, and may still read */
     void *served; /* what the service made for it */
     unsigned number;
     uint64_t since, heard; /* uv_now(): connected, last byte from it */
@@ -59,6 +60,7 @@ struct gdb_clients {
     struct gdb_service service;
     const struct gdb_limits *limits; /* may change at any time */
     struct gdb_client *first;
+    struct gdb_client *parting; /* closed, but their connections are not gone */
     unsigned count, last_number;
     /* Came while a client was leaving, the first first. */
     struct connection *waiting[GDB_CLIENTS_WAITING];

@@ -189,7 +189,8 @@ def _():
             while b"$QC1#c5" not in answers:
                 part = client.socket.recv(65536)
                 if not part:
-                    expect(name in ("refusals", "zeros", "HTTP", "TLS") or "noise" in name, f"no answer after {name}")
+                    expect(name in ("refusals", "zeros", "hashes", "HTTP", "TLS") or
+                           "noise" in name, f"no answer after {name}")
                     break
                 answers += part
         finally:

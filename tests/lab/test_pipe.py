@@ -13,7 +13,8 @@ import threading
 import time
 
 import certificates
-from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, has
+from replay_gdb import (BTRACED, DEMO, PATIENCE, Client, Server, Suite, environment, equal, expect, frame,
+                        has)
 
 suite = Suite()
 PLACE = certificates.make()
@@ -134,6 +135,37 @@ def _():
         equal(read_all(one), WANTED, "what the server got")
         one.sendall(DATA)
     equal(both_ways(talk, False), (0, WANTED, ""), "what came back")
+
+
+@suite.test("pipe: btraced answers all that was asked before the end")
+def _():
+    question = frame("qXfer:btrace:read:all:0,ffb")
+    count = 3000
+    conf = PLACE / "pipe.conf"
+    conf.write_text("[tls]\nca = ca.pem\n"
+                    "cert = server.pem\nkey = server.key\nallow = alice\n")
+    for tls, name in names():
+        with Server(DEMO / "recording", "-c", str(conf),
+                    listen="tls:127.0.0.1:0" if tls else "127.0.0.1:0") as server:
+            process = start(server.port, tls)
+            out, err = process.communicate(frame("QStartNoAckMode") + question * count,
+                                           timeout=PATIENCE)
+            equal((process.returncode, err), (0, b""), f"{name}: exit code and messages")
+            equal(out.count(b"$m<!DOCTYPE"), count, f"{name}: answers")
+
+
+@suite.test("pipe: a client that asks much and does not read keeps no server from ending")
+def _():
+    server = Server(DEMO / "recording")
+    with Client(server.port, acks=False) as sleeper:
+        sleeper.send(frame("m80010000,400") * 6000)
+        sleeper.socket.shutdown(socket.SHUT_WR)
+        time.sleep(0.5)
+        begin = time.monotonic()
+        server.stop()
+        took = time.monotonic() - begin
+    server.process.stdout.close()
+    expect(took < 3, f"the end takes {took:.1f} s")
 
 
 @suite.test("pipe: a reader that sleeps holds the server up, not the memory")
