@@ -142,8 +142,9 @@ struct daemon {
     struct entrance entrance;
     struct gdb_limits limits;
     struct gdb_clients clients;
-    uv_signal_t interrupt, terminate;
-    uv_idle_t search; /* active while one goes on */
+    uv_signal_t interrupt, terminate, hangup;
+    uv_idle_t search;        /* active while one goes on */
+    const char *config_path; /* NULL: nothing to read again */
 };
 
 static void stop(struct daemon *d)
@@ -154,6 +155,7 @@ static void stop(struct daemon *d)
     gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
+    uv_close((uv_handle_t *)&d->hangup, NULL);
     uv_close((uv_handle_t *)&d->search, NULL);
 }
 
@@ -178,11 +180,34 @@ static void on_signal(uv_signal_t *handle, int number)
     stop(handle->data);
 }
 
+/* Who may connect, anew. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    struct config *fresh = calloc(1, sizeof *fresh);
+    struct message why = {"out of memory"};
+    (void)number;
+    int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
+    if (!error)
+        error = entrance_reload(&d->entrance, &fresh->access, fresh->path, &why);
+    if (error)
+        fprintf(stderr, "btraced replay: %s; who may connect stays as it was\n", why.text);
+    else
+        fprintf(stderr, "btraced replay: %s: read again; it holds for those who come from now on\n",
+                fresh->path);
+    if (fresh)
+        config_release(fresh);
+    free(fresh);
+}
+
 static void watch_signals(struct daemon *d)
 {
     uv_signal_init(&d->loop, &d->interrupt);
     uv_signal_init(&d->loop, &d->terminate);
-    d->interrupt.data = d->terminate.data = d;
+    uv_signal_init(&d->loop, &d->hangup);
+    d->interrupt.data = d->terminate.data = d->hangup.data = d;
+    if (d->config_path)
+        uv_signal_start(&d->hangup, on_hangup, SIGHUP);
     uv_signal_start(&d->interrupt, on_signal, SIGINT);
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
 }
@@ -256,6 +281,7 @@ static int serve(struct replay *r, const struct replay_args *args)
         return EXIT_INTERNAL;
     }
     d->replay = r;
+    d->config_path = args->stdio ? NULL : args->config_path;
     watch_signals(d);
     uv_idle_init(&d->loop, &d->search);
     d->search.data = d;

@@ -126,6 +126,17 @@ static int ask_nobody(char *text, int size, int writing, void *user)
     return 0; /* a daemon has nobody to ask for a password */
 }
 
+/* A certificate that no client would accept. Of a client's the server is the judge. */
+static const char *date_problem(const SSL_CTX *ssl)
+{
+    const X509 *certificate = SSL_CTX_get0_certificate(ssl);
+    if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
+        return "it is not valid yet: is this machine's clock right?";
+    if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
+        return "it has expired";
+    return NULL;
+}
+
 /* Which file is wrong, and how. */
 struct problem {
     enum { PROBLEM_NONE, PROBLEM_CA, PROBLEM_CERT, PROBLEM_KEY } file;
@@ -189,6 +200,8 @@ struct tls_context *tls_context_server(const struct config_tls *tls, const char 
     for (unsigned i = 0; i < tls->allow_count; i++)
         snprintf(t->names[i], sizeof t->names[i], "%s", tls->allow[i]);
     struct problem p = load_files(t->ssl, tls->ca, tls->cert, tls->key);
+    if (p.file == PROBLEM_NONE && date_problem(t->ssl))
+        p = (struct problem){PROBLEM_CERT, date_problem(t->ssl)};
     if (p.file != PROBLEM_NONE) {
         const char *files[] = {"", tls->ca, tls->cert, tls->key};
         const unsigned lines[] = {0, tls->ca_line, tls->cert_line, tls->key_line};

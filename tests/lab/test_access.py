@@ -5,6 +5,7 @@ let in hears nothing of the protocol, and whoever is at work does not notice."""
 
 import os
 import re
+import signal
 import socket
 import ssl
 import stat
@@ -292,6 +293,7 @@ def _():
             (open_all, {"cert": "server.key"}, r":\d+: cert: cannot use '.*server\.key': "),
             (open_all, {"key": "alice.key"}, r":\d+: key: cannot use '.*alice\.key': key values mis"),
             (open_all, {"key": "readable.key"}, r":\d+: key: .*others may read.*allowed: at most"),
+            (open_all, {"cert": "late.pem", "key": "late.key"}, r":\d+: cert: .*it has expired"),
             (open_all, {"key": None}, r":\d+: \[tls\]: 'key' is missing"),
             (open_all, {"allow": None}, r":\d+: \[tls\]: 'allow' is missing: names"),
             (open_all, {"handshake": "0"}, r":\d+: handshake: '0' is not possible; allowed: sec"),
@@ -307,6 +309,32 @@ def _():
     refused(2, r"listen: 'tls:127\.0\.0\.1:0' wants a section \[tls\]", "-c", str(alone))
     refused(3, r"cannot listen on 192\.0\.2\.1:0: .*no such address", "-c", str(config()),
             "--listen", "192.0.2.1:0")
+
+
+@suite.test("access: the file is read again at SIGHUP: names and certificates change, sessions stay")
+def _():
+    path = config(allow="alice")
+    before = path.read_text()
+    with Server(RECORDING, "-c", str(path), listen="tls:127.0.0.1:0") as server, \
+            TlsClient(server.port) as first:
+        first.start()
+
+        def again(text, answer):
+            path.write_text(text)
+            count = len(re.findall(answer, server.stderr))
+            server.process.send_signal(signal.SIGHUP)
+            wait_for(lambda: len(re.findall(answer, server.stderr)) > count, f"'{answer}'")
+        equal(connect(server.port, *shown("bob"))[0], 6, "exit code for who is not listed yet")
+        again(before.replace("allow = alice", "allow = bob@lab.example"), "read again")
+        equal(connect(server.port, *shown("bob"))[:2], (0, b"+$QC1#c5"), "who is listed now")
+        equal(connect(server.port, *shown("alice"))[0], 6, "exit code for who is not any more")
+        again(before.replace("server.pem", "none.pem"), "none.pem.*stays as it was")
+        again("[gdb]\n", "wants a section .tls..*stays as it was")
+        again(before.replace("hand", "hond"), "hondshake.*stays as it was")
+        equal(connect(server.port, *shown("bob"))[:2], (0, b"+$QC1#c5"), "who is still listed")
+        again(before.replace("ca.pem", "other-ca.pem"), "read again")
+        equal(connect(server.port, *shown("stranger"))[:2], (0, b"+$QC1#c5"), "the new authority's")
+        equal(first.ask("qC"), "QC1", "the answer to who was there from the beginning")
 
 
 @suite.test("access: networks alone let in with a warning")
