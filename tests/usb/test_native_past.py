@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reverse execution in stock GDB behind the modelled probe, on a Cortex-M3 whose program has the process
+stack while interrupts have the main stack: positions and frames against what was executed."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from native_gdb import Board
+from replay_gdb import Suite, equal, expect, folder, has, tool
+
+suite = Suite()
+SOURCE = Path(__file__).resolve().parent / "target" / "two_stacks.c"
+BUILT = []
+HANDLER = "<signal handler called>"
+
+
+def program():
+    """(ELF file, {function: (first address, one past the last)})"""
+    if not BUILT:
+        elf = folder() / "two_stacks.elf"
+        subprocess.run([tool("arm-none-eabi-gcc"), "-mcpu=cortex-m3", "-mthumb", "-O1", "-gdwarf-4",
+                        "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
+                        "-Wl,--section-start=.vectors=0,-Ttext=0x100,-Tbss=0x20000000,-e,reset",
+                        "-o", str(elf), str(SOURCE)], check=True)
+        names = subprocess.run([tool("arm-none-eabi-nm"), "-S", str(elf)], check=True,
+                               capture_output=True, text=True).stdout
+        found = [line.split() for line in names.splitlines()]
+        BUILT.append((elf, {words[3]: (int(words[0], 16) & ~1,
+                                       (int(words[0], 16) & ~1) + int(words[1], 16))
+                            for words in found if len(words) == 4 and words[2] in "tT"}))
+    return BUILT[0]
+
+
+def frames_along(ran, functions):
+    """For each place of the path the functions that a backtrace there shows."""
+    names = {at: name for name, (first, end) in functions.items() for at in range(first, end, 2)}
+    entry = {first: name for name, (first, _) in functions.items()}
+    stack, along, before = [], [], 0  # of (return address, frames of the caller)
+    for at in ran:
+        name = names[at]
+        while stack and stack[-1][0] is None and name not in ("tick", "count_tick"):
+            before = stack.pop()[2]  # of what was interrupted
+        if stack and at == stack[-1][0]:
+            stack.pop()
+        if entry.get(at) == "tick":
+            stack.append((None, [HANDLER, *along[-1]], before))
+        elif at in entry and name not in ("reset", "main"):
+            stack.append((before + 4, along[-1]))  # BL
+        along.append([name, *(stack[-1][1] if stack else [])])
+        before = at
+    return along
+
+
+def shown(output):
+    return re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?(\w+|<signal handler called>|\?\?)", output,
+                      re.MULTILINE)
+
+
+def run_to(*last):
+    """GDB commands that pass three interrupts."""
+    return ["break count_tick", "continue", "continue", "continue", "delete", *last]
+
+
+def go(*distances):
+    return [c for n in distances
+            for c in ("monitor goto end", "stepi", f"monitor goto -{n}", "stepi", "p/x $pc", "bt",
+                      "monitor explain sp")]
+
+
+def path_of(board, s):
+    ran = [address & ~1 for address in board.truth(s[board.mark()])]
+    functions = program()[1]
+    reset = len(ran) - 1 - ran[::-1].index(functions["reset"][0])  # the session begins with one
+    return ran[reset:], frames_along(ran[reset:], functions)
+
+
+@suite.test("native past: halted in the program: its frames, before and behind interrupts")
+def _():
+    elf, _ = program()
+    distances = [1, 2, 3, 5, 8, 13, 21, 34, 90, 145, 234, 378, 611, 988, 1600, 2588, 4181]
+    with Board(elf) as board:
+        s = board.session(*run_to("finish", "finish", "tbreak leaf", "continue"), board.mark(),
+                          *go(*distances))
+        ran, frames = path_of(board, s)
+    pcs = [int(has(o, r"0x\w+")[0], 16) for o in s.all("p/x $pc")]
+    equal(pcs, [ran[-n] for n in distances], "PCs")
+    handlers = 0
+    for n, output, sp in zip(distances, s.all("bt"), s.all("monitor explain sp")):
+        wanted = frames[-n]
+        if HANDLER in wanted:
+            # Nothing tells what its stack pointer was: the caller of the handler is not to be had.
+            handlers += 1
+            has(sp, "NOT known")
+            wanted = wanted[:wanted.index(HANDLER)]
+        else:
+            has(sp, r"^sp = 0x200003\w\w: known")
+            equal(shown(output), wanted, f"frames {n} before the halt")
+        equal(shown(output)[:len(wanted)], wanted, f"newest frames {n} before the halt")
+    expect(handlers < len(distances) / 3, f"{handlers} of the places are in handlers")
+
+
+@suite.test("native past: halted in a handler: its frames, through the exception to the program")
+def _():
+    elf, _ = program()
+    with Board(elf) as board:
+        s = board.session(*run_to(), board.mark(), "bt", "reverse-stepi", "bt", "reverse-stepi",
+                          "bt", "reverse-finish", "p/x $pc")
+        ran, frames = path_of(board, s)
+    for n, output in zip((1, 2), s.all("bt")[1:]):
+        inner = frames[-n].index(HANDLER) + 1
+        equal(shown(output)[:inner], frames[-n][:inner], f"frames {n} before the halt")
+        equal(shown(output)[inner:], shown(s["bt"])[3:], "frames of what was interrupted")
+        equal(shown(output)[-1], "main", "the outermost frame")
+    expect(HANDLER in frames[-1], f"no handler: {frames[-1]}")
+    out = next(n for n in range(1, 100) if HANDLER not in frames[-n])
+    equal(int(has(s["p/x $pc"], r"0x\w+")[0], 16), ran[-out], "PC where the interrupt came")
+
+
+suite.run()
