@@ -10,13 +10,19 @@ bool umock_bed_on_kernel(void)
     return name && strcmp(name, "usbip") == 0;
 }
 
-int umock_bed_open(struct umock_bed *b, struct usb_device *device)
+int umock_bed_open(struct umock_bed *b, struct usb_device *device, struct usb_device *second)
 {
     *b = (struct umock_bed){.device = device};
+    if (umock_bed_on_kernel() && second) {
+        fprintf(stderr, "umockdev_probe: a second device is on umockdev only\n");
+        return -1;
+    }
     if (umock_bed_on_kernel())
         b->kernel = bed_usbip_new(device);
     else
-        b->mock = umock_usb_new(device);
+        b->mock = umock_usb_new(device, NULL);
+    if (b->mock && second && !(b->second = umock_usb_new(second, b->mock)))
+        return -1;
     return b->kernel || b->mock ? 0 : -1;
 }
 
@@ -42,6 +48,8 @@ void umock_bed_close(struct umock_bed *b)
 {
     if (b->kernel)
         bed_usbip_free(b->kernel);
+    if (b->second)
+        umock_usb_free(b->second);
     if (b->mock)
         umock_usb_free(b->mock);
 }

@@ -10,15 +10,19 @@ struct umock_bed {
     struct umock_usb *mock;   /* one of the two */
     struct bed_usbip *kernel; /* is NULL */
     struct usb_device *device;
+    struct umock_usb *second; /* or NULL */
 };
 
 /* The kernel's USB stack is asked for. */
 bool umock_bed_on_kernel(void);
 
-/* `device` must outlive it. 0, or -1 with a message on stderr. */
-int umock_bed_open(struct umock_bed *b, struct usb_device *device);
+/*
+ * `device` must outlive it, and so must `second`, which is beside it on umockdev, or NULL. 0, or -1
+ * with a message on stderr.
+ */
+int umock_bed_open(struct umock_bed *b, struct usb_device *device, struct usb_device *second);
 
-/* Pulls the cable; plugs it in again. */
+/* Pulls the cable of the first device; plugs it in again. */
 void umock_bed_unplug(struct umock_bed *b);
 int umock_bed_replug(struct umock_bed *b);
 

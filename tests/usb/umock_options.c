@@ -13,6 +13,8 @@ const char umock_options_usage[] =
     "      reversed: another order of interfaces\n"
     "      whole: ORBFLOW loses packets, else bytes; itm-frames: old gateware frames ITM, too;\n"
     "      pending: bytes 1 to 4 of its keep-alive units are not zero\n"
+    "  --beside cmsis-dap|ftdi  a second probe on the bus, at the same target; umockdev only\n"
+    "  --no-serial      the probes have no serial numbers\n"
     "  --layout NAME    of an FTDI board: minimodule, minimodule-swd, kt-link, flyswatter2\n"
     "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
     "  --full-speed     an FTDI at 12 Mbit/s, with packets of 64 bytes\n"
@@ -61,6 +63,8 @@ enum {
     FIFO,
     PACED,
     FULL_SPEED,
+    BESIDE,
+    NO_SERIAL,
     BUFFER,
     SMP,
     ETMV3,
@@ -183,6 +187,12 @@ static int parse_stream(struct umock_options *o, int option, char *text)
     case FIFO:
         o->times = 1;
         return parse_paced(o, text);
+    case BESIDE:
+        o->beside = strcmp(text, "ftdi") == 0 ? UMOCK_FTDI : UMOCK_CMSIS_DAP;
+        return o->beside == UMOCK_FTDI || strcmp(text, "cmsis-dap") == 0 ? 0 : -1;
+    case NO_SERIAL:
+        o->no_serial = true;
+        return 0;
     case FULL_SPEED:
         o->full_speed = true;
         return 0;
@@ -303,6 +313,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"chain", required_argument, NULL, CHAIN},
         {"fifo", required_argument, NULL, FIFO},
         {"paced", required_argument, NULL, PACED},
+        {"beside", required_argument, NULL, BESIDE},
+        {"no-serial", no_argument, NULL, NO_SERIAL},
         {"full-speed", no_argument, NULL, FULL_SPEED},
         {"buffer", required_argument, NULL, BUFFER},
         {"smp", required_argument, NULL, SMP},
@@ -333,7 +345,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
     };
     const char *plugin = getenv("BTRACED_BOARD");
     int c;
-    *o = (struct umock_options){.faults = "", .times = 1};
+    *o = (struct umock_options){.faults = "", .times = 1, .beside = UMOCK_NONE};
     o->qemu.plugin = plugin ? plugin : built_plugin(o);
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
         if (parse_probe(o, c, optarg) < 0)

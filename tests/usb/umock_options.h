@@ -12,6 +12,7 @@ enum umock_probe {
     UMOCK_CMSIS_DAP,
     UMOCK_FTDI,
     UMOCK_ORBTRACE,
+    UMOCK_NONE,
 };
 
 /* Texts point into the argument list, but for the machine's name. */
@@ -28,6 +29,8 @@ struct umock_options {
     const char *control;
     bool hid;
     enum umock_probe probe;
+    enum umock_probe beside; /* CMSIS-DAP, FTDI or none */
+    bool no_serial;
     struct usb_orbtrace_options orbtrace;
     const struct ftdi_layout *layout; /* NULL: the default */
     const char *paced;                /* a file that is the trace port's, or NULL */

@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <umockdev.h>
 
-#define NODE "/dev/bus/usb/001/002"
-#define SYS  "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
+#define NODE "/dev/bus/usb/001/%03u"
+#define PORT "/devices/pci0000:00/0000:00:14.0/usb1/1-%u"
 
 #define SETUP_SIZE 8
 
@@ -33,6 +33,8 @@ struct umock_usb {
     GQueue urbs;         /* struct pending, oldest first */
     GHashTable *clients; /* open files; the value is true when the device left since */
     bool gone;           /* the unplugging has been told */
+    unsigned port;       /* of the hub, from 1 */
+    char sys[80], node[40];
 };
 
 typedef struct {
@@ -93,8 +95,8 @@ static void tell_unplugged(struct umock_usb *m)
     g_hash_table_iter_init(&i, m->clients);
     while (g_hash_table_iter_next(&i, NULL, NULL))
         g_hash_table_iter_replace(&i, GINT_TO_POINTER(true));
-    umockdev_testbed_uevent(m->testbed, SYS, "remove");
-    umockdev_testbed_remove_device(m->testbed, SYS);
+    umockdev_testbed_uevent(m->testbed, m->sys, "remove");
+    umockdev_testbed_remove_device(m->testbed, m->sys);
 }
 
 static bool is_gone(const struct umock_usb *m, UMockdevIoctlClient *client)
@@ -339,15 +341,19 @@ static void probe_handler_init(ProbeHandler *self)
     self->owner = NULL;
 }
 
-static char *device_text(const struct usb_device *u)
+static char *device_text(const struct umock_usb *m)
 {
-    GString *s = g_string_new("P: /devices/pci0000:00/0000:00:14.0/usb1/1-1\n"
-                              "N: bus/usb/001/002\n"
-                              "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DRIVER=usb\n"
-                              "E: BUSNUM=001\nE: DEVNUM=002\nE: DEVNAME=/dev/bus/usb/001/002\n"
-                              "E: MAJOR=189\nE: MINOR=1\n"
-                              "A: busnum=1\\n\nA: devnum=2\\n\n"
-                              "A: bConfigurationValue=1\\n\nA: devpath=1\\n\n");
+    const struct usb_device *u = m->device;
+    unsigned number = m->port + 1; /* 1 is the hub */
+    GString *s = g_string_new(NULL);
+    g_string_append_printf(s, "P: " PORT "\nN: bus/usb/001/%03u\n", m->port, number);
+    g_string_append_printf(s,
+                           "E: SUBSYSTEM=usb\nE: DEVTYPE=usb_device\nE: DRIVER=usb\n"
+                           "E: BUSNUM=001\nE: DEVNUM=%03u\nE: DEVNAME=%s\n",
+                           number, m->node);
+    g_string_append_printf(s, "E: MAJOR=189\nE: MINOR=%u\nA: busnum=1\\n\nA: devnum=%u\\n\n",
+                           m->port, number);
+    g_string_append_printf(s, "A: bConfigurationValue=1\\n\nA: devpath=%u\\n\n", m->port);
     g_string_append_printf(s, "A: speed=%s\\n\n", u->full_speed ? "12" : "480");
     g_string_append_printf(s, "A: idVendor=%04x\\n\nA: idProduct=%04x\\n\nH: descriptors=", u->vid,
                            u->pid);
@@ -370,7 +376,7 @@ static int report(gboolean ok, GError *error)
 static int add_device(struct umock_usb *m)
 {
     GError *error = NULL;
-    char *text = device_text(m->device);
+    char *text = device_text(m);
     gboolean ok = umockdev_testbed_add_from_string(m->testbed, text, &error);
     g_free(text);
     return report(ok, error);
@@ -398,18 +404,21 @@ int umock_usb_replug(struct umock_usb *m)
     return r;
 }
 
-struct umock_usb *umock_usb_new(struct usb_device *u)
+struct umock_usb *umock_usb_new(struct usb_device *u, const struct umock_usb *beside)
 {
     struct umock_usb *m = g_new0(struct umock_usb, 1);
     GError *error = NULL;
     m->device = u;
+    m->port = beside ? beside->port + 1 : 1;
+    snprintf(m->sys, sizeof m->sys, "/sys" PORT, m->port);
+    snprintf(m->node, sizeof m->node, NODE, m->port + 1);
     m->clients = g_hash_table_new(NULL, NULL);
     g_queue_init(&m->urbs);
-    m->testbed = umockdev_testbed_new();
+    m->testbed = beside ? g_object_ref(beside->testbed) : umockdev_testbed_new();
     m->handler = g_object_new(probe_handler_get_type(), NULL);
     ((ProbeHandler *)m->handler)->owner = m;
     if (add_device(m) == 0 &&
-        report(umockdev_testbed_attach_ioctl(m->testbed, NODE, m->handler, &error), error) == 0)
+        report(umockdev_testbed_attach_ioctl(m->testbed, m->node, m->handler, &error), error) == 0)
         return m;
     umock_usb_free(m);
     return NULL;

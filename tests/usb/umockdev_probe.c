@@ -105,13 +105,38 @@ static gboolean on_core(gint fd, GIOCondition condition, gpointer data)
     return r->link->dead ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 
+/* The probe on the bus beside the first, at the same target. */
+struct beside {
+    struct usb_probe cmsis_dap;
+    struct usb_ftdi ftdi;
+};
+
+static struct usb_device *init_beside(struct beside *b, const struct umock_options *o,
+                                      struct probe_board *board)
+{
+    const struct usb_ftdi_options ftdi = {.layout = o->layout, .chain = o->chain};
+    if (o->beside == UMOCK_CMSIS_DAP) {
+        usb_probe_init(&b->cmsis_dap, board, o->hid);
+        return &b->cmsis_dap.device;
+    }
+    if (o->beside != UMOCK_FTDI || usb_ftdi_init(&b->ftdi, board, &ftdi) < 0)
+        return NULL;
+    return &b->ftdi.device;
+}
+
 static int run_bed(struct umock_options *o, struct usb_device *device, char **command)
 {
+    struct beside *beside = g_new0(struct beside, 1);
+    struct usb_device *second = init_beside(beside, o, device->board);
     struct umock_bed bed;
     struct umock_control *control = NULL;
     int code = EXIT_BED;
     device->faults = o->usb;
-    bool open = umock_bed_open(&bed, device) == 0;
+    if (o->no_serial)
+        usb_device_hide_serial(device);
+    if (o->no_serial && second)
+        usb_device_hide_serial(second);
+    bool open = umock_bed_open(&bed, device, second) == 0;
     if (open && o->control && !(control = umock_control_new(o->control, &bed)))
         perror(o->control);
     if (open && (control || !o->control))
@@ -122,6 +147,8 @@ static int run_bed(struct umock_options *o, struct usb_device *device, char **co
     }
     umock_control_free(control);
     umock_bed_close(&bed);
+    usb_ftdi_release(&beside->ftdi);
+    g_free(beside);
     return code;
 }
 

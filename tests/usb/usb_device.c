@@ -7,6 +7,8 @@
 #define DEVICE_SIZE 18
 #define CONFIG_SIZE 9
 #define STRING_MAX  64
+#define SERIAL      3 /* index of that string */
+#define AT_SERIAL   16
 
 void usb_device_init(struct usb_device *d, const struct usb_device_ops *ops,
                      struct probe_board *board, const uint8_t device[18], const uint8_t *interfaces,
@@ -42,7 +44,7 @@ static size_t string_descriptor(const struct usb_device *d, unsigned index,
         memcpy(out, (const uint8_t[]){4, USB_DT_STRING, 0x09, 0x04}, 4);
         return 4;
     }
-    if (index >= d->string_count)
+    if (index >= d->string_count || (index == SERIAL && !d->descriptors[AT_SERIAL]))
         return 0;
     size_t length = strnlen(d->strings[index], STRING_MAX);
     out[0] = (uint8_t)(2 + 2 * length);
@@ -159,6 +161,12 @@ int usb_device_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t
 {
     *actual = 0;
     return d->unplugged ? -ESHUTDOWN : d->ops->in(d, endpoint, bytes, size, actual);
+}
+
+void usb_device_hide_serial(struct usb_device *d)
+{
+    d->descriptors[AT_SERIAL] = 0;
+    d->board->probe.options.serial = NULL;
 }
 
 void usb_device_unplug(struct usb_device *d)

@@ -99,6 +99,9 @@ void usb_device_unqueue(struct usb_device *d, uint8_t endpoint, size_t size);
 /* SET_INTERFACE: 0, -EPIPE, -ESHUTDOWN. */
 int usb_device_set_interface(struct usb_device *d, unsigned interface, unsigned alternate);
 
+/* Its maker gave it no serial number. */
+void usb_device_hide_serial(struct usb_device *d);
+
 /* The cable is pulled; and plugged in again. */
 void usb_device_unplug(struct usb_device *d);
 void usb_device_replug(struct usb_device *d);
