@@ -16,6 +16,7 @@ TESTS = (
     ("test_openocd.py",),
     ("test_native_gdb.py", "registers of the core", "breakpoints, steps", "HID, JTAG",
      "a probe that is pulled"),
+    ("test_trace_endpoint.py", "whole", "cable"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
     ("test_orbtrace.py", "recorded", "what ran", "pulled"),
     ("test_ftdi_fifo.py", "three forms", "pulled and back"),

@@ -207,7 +207,7 @@ static void skip(struct orbtrace_capture *c)
     uint64_t waiting = trace_feed_waiting(c->feed, c->now);
     if (!c->options.buffer || waiting < HOPELESS + c->limit)
         return;
-    uint64_t lost = waiting - c->limit;
+    uint64_t lost = (waiting - c->limit) / PORT_FRAME * PORT_FRAME;
     trace_feed_skip(c->feed, lost);
     c->counters.lost += (unsigned long)lost;
     if (c->protocol == ORBTRACE_FRAMES)

@@ -89,7 +89,7 @@ def overflow(folder):
     wanted.write_bytes(b"".join(n.to_bytes(4, "little") for n in range(1000000)))
     done = subprocess.run([test_openocd.BED, *FTDI, "--report", report, "--buffer", "65536",
                            "--paced", f"{wanted},2000000,0", "--", STREAM_CLIENT, "-s", "4096",
-                           "-n", "4", "-p", "200", "-t", "0.8", "-o", got],
+                           "-n", "4", "-p", "200", "-B", "800000", "-t", "30", "-o", got],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     lost = int(dict(line.split() for line in report.read_text().splitlines())["fifo-lost"])
     came, begin = got.read_bytes(), wanted.read_bytes()

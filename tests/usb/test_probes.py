@@ -20,23 +20,6 @@ LOCKED = f"echo 'Model CMSIS-DAP' >{SYS}/product; echo MODEL0001 >{SYS}/serial; 
          f"chmod 000 $UMOCKDEV_DIR{NODE}; exec {PLAIN} "
 BUSY = "int libusb_claim_interface(void *h, int i); " \
        "int libusb_claim_interface(void *h, int i) { (void)h, (void)i; return -6; }"
-TWICE = """#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/types.h>
-ssize_t libusb_get_device_list(void *c, void ***list);
-void *libusb_ref_device(void *d);
-ssize_t libusb_get_device_list(void *c, void ***list)
-{
-    ssize_t (*real)(void *, void ***) = (ssize_t (*)(void *, void ***))dlsym(RTLD_NEXT, __func__);
-    ssize_t n = real(c, list);
-    *list = realloc(*list, (size_t)(2 * n + 1) * sizeof **list);
-    for (ssize_t i = 0; i < n; i++)
-        (*list)[n + i] = libusb_ref_device((*list)[i]);
-    (*list)[2 * n] = NULL;
-    return 2 * n;
-}
-"""
 PROBE = "[probe]\ntype = cmsis-dap\n"
 CORE = "[core cpu0]\ntype = Cortex-M4\n"
 ETB = "[trace]\nsink = etb\n"
@@ -96,11 +79,8 @@ def refusals(folder):
     arm("other USB numbers", PROBE + "usb = 0d28:0204\n" + ETB + CORE, 5,
         "no probe 0d28:0204, 1 others")
     arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE, 0, "armed")
-    shim = folder / "twice.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", shim], input=TWICE, text=True,
-                   check=True)
     arm("two probes", PROBE + ETB + CORE, 5, "2 probes are attached: name one with 'serial'",
-        before=f"LD_PRELOAD={shim}:$LD_PRELOAD exec ")
+        options=["--beside", "cmsis-dap"])
     arm("no permission", PROBE + ETB + CORE, 5,
         f"no permission to open probe {NODE} (1209:0001): install the udev rules", before=LOCKED)
     arm("an access port that is not there", PROBE + "ap = 3\n" + ETB + CORE, 5, "access port 3",

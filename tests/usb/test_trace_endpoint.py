@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A plain libusb program reads the trace endpoints of the modelled probes; what an ORBTrace sends is
 judged by decoders of ORBFLOW and of frames that know nothing of the model. OpenOCD uses its debug
-side."""
+side. Arguments: names of the parts to run."""
 
 import os
 import pathlib
@@ -148,7 +148,7 @@ def slow(folder):
 def overflow(folder):
     """The host waits for nothing for a while: what the small memory does not hold is lost."""
     stream, frames, streams = port(20000, (0x10,))
-    client = ("-s", "4096", "-n", "4", "-p", "200", "-t", "0.8")
+    client = ("-s", "4096", "-n", "4", "-p", "200", "-B", "800000", "-t", "30")
     path = ("--paced", f"{folder}/port,2000000,0")
     run = Run(folder, "orbtrace,frames,pending", stream, *path, client=client)
     got, lost, total = units(run.wire)
@@ -168,7 +168,7 @@ def overflow(folder):
               f"{run.text!r}, {bad} bad, {run.counters['trace-lost']} lost")
 
 
-# Runs inside the bed: pulls the cable twice under a client that comes back each time.
+# Runs inside the bed: pulls the cable under a client that comes back, until it may not.
 CABLE = """
 import socket, subprocess, sys
 client, path = sys.argv[1:]
@@ -182,9 +182,9 @@ def ask(text):
     while not answer.startswith(("ok", "error")):
         answer = lines.readline()
     return answer.strip()
-stays = subprocess.Popen([client, "-r", "2", "-B", "300000", "-t", "30"], stdout=subprocess.PIPE, text=True,
+stays = subprocess.Popen([client, "-r", "2", "-t", "60"], stdout=subprocess.PIPE, text=True,
                          bufsize=1)
-for _ in range(2):
+for _ in range(3):
     line = ""
     while not line.startswith("streaming"):
         line = stays.stdout.readline()
@@ -199,7 +199,7 @@ sys.exit(stays.returncode)
 
 
 def cable(folder):
-    """The cable is pulled out of a stream, twice, and the stream begins anew when it is back."""
+    """The cable is pulled out of a stream, and the stream begins anew when it is back."""
     stream, _, _ = port(20000, (0x10,))
     path, control = pathlib.Path(folder) / "port", pathlib.Path(folder) / "control"
     path.write_bytes(stream)
@@ -210,9 +210,9 @@ def cable(folder):
                               text=True, timeout=60)
         rounds = re.findall(r"^(\d+) bytes.* error (\d+)$", done.stdout, re.M)
         sizes, errors = [int(n) for n, _ in rounds], [e for _, e in rounds]
-        check(f"{probe}: pulled out of a stream, twice", done.returncode == 0
-              and done.stdout.count("ok ok\n") == 2 and errors == ["5", "5", "0"]
-              and sizes[2] >= 300000, done.stdout)
+        check(f"{probe}: pulled out of a stream, and back", done.returncode == 0
+              and done.stdout.count("ok ok\n") == 3 and errors == 3 * ["5"]
+              and all(sizes), done.stdout)
 
 
 def refused(folder):
@@ -242,12 +242,9 @@ def main():
             print(f"FAIL orbtrace: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
             return 1
     with tempfile.TemporaryDirectory() as folder:
-        whole(folder)
-        slow(folder)
-        overflow(folder)
-        refused(folder)
-        cable(folder)
-        debug(folder)
+        for part in (whole, slow, overflow, refused, cable, debug):
+            if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
+                part(folder)
     return int(test_openocd.failed > 0)
 
 
