@@ -5,7 +5,6 @@ libusb loop on the same endpoint, which does nothing with what comes. Prints lin
 
 BENCH_SECONDS: length of each load, 60."""
 
-import os
 import re
 import subprocess
 import sys

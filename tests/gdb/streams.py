@@ -2,16 +2,13 @@
 """The demo's recording as a stream of trace: in each form that capture units send, served by socat,
 and a halted target that belongs to it (`btraced replay` of the same recording)."""
 
-import os
 import random
 import re
-import shutil
 import socket
 import subprocess
 import time
 
-from replay_gdb import (BTRACED, DEMO, PATIENCE, Client, Failed, Server, Skipped, environment, equal, expect,
-                        folder, tool)
+from replay_gdb import BTRACED, DEMO, PATIENCE, Client, Server, environment, expect, tool
 
 RECORDING = DEMO / "recording"
 SYNC = b"\xff\xff\xff\x7f"
@@ -129,6 +126,19 @@ def wait_until(condition, what):
     while not condition():
         expect(time.monotonic() < end, f"{what} does not come")
         time.sleep(0.01)
+
+
+COUNT = 20545  # instructions of the recording
+
+
+def settled(wire, count=COUNT):
+    """Waits until the history is so long, and nothing is left to be decoded; its blocks then."""
+    def all_there():
+        text = wire.monitor("trace status")
+        return "bytes wait" not in text and \
+            re.search(rf"^history +instructions 1 to {count} ", text, re.MULTILINE)
+    wait_until(all_there, f"instruction {count}")
+    return wire.blocks("all")
 
 
 def serve_file(path):

@@ -8,16 +8,10 @@ import re
 from native_gdb import Native, ask_bed, refused
 from live_gdb import Wire
 from replay_gdb import GAP, Suite, equal, expect, folder, has, same_list
-from streams import Target, board, frames, orbflow, port, wait_until, wanted_blocks
+from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
 
 suite = Suite()
 FIFO = "[trace]\nformat = {}\n[capture]\ntype = ftdi-fifo"
-COUNT = 20545  # instructions of the recording
-
-
-def known(wire, count):
-    text = wire.monitor("trace status")
-    return "bytes wait" not in text and re.search(rf"^history +instructions 1 to {count} ", text, re.M)
 
 
 @suite.test("ftdi fifo: a recorded capture, in three forms")
@@ -32,8 +26,7 @@ def _():
                     Wire(live) as wire:
                 has(live.stderr, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
-                wait_until(lambda: known(wire, COUNT), f"the end of {name}")
-                same_list(wire.blocks("all"), wanted, f"the live history, {name}")
+                same_list(settled(wire), wanted, f"the live history, {name}")
 
 
 @suite.test("ftdi fifo: pulled and back: the history of before, a gap, and what came then")
