@@ -150,6 +150,28 @@ def _(kind):
     expect("twice" in done.all("continue")[1], "the watchpoint has no name")
 
 
+@both("a breakpoint within a function ends motions that would go over it")
+def _(kind):
+    done = session(kind, "next", "next", "next", f"break {at('inner middle')}", "reverse-next",
+                   "reverse-finish", "delete", "reverse-finish", f"tbreak {at('main second mark')}",
+                   "continue", "break inner", "reverse-next", "reverse-step", "reverse-step",
+                   "stepi 3", "reverse-finish")
+    got = lines(done)
+    same_list(got[:3], ["main mark", "main outer", "main second mark"], "lines")
+    has(done.all("reverse-next")[0], r"^Breakpoint \d+, inner ")
+    equal(got[4:6], ["outer again", "main outer"], "lines behind reverse-finish")
+    has(done.all("reverse-next")[1], r"^Breakpoint \d+, .*inner ")
+
+
+@both("many steps at once, and back the same way")
+def _(kind):
+    done = session(kind, "step 12", "p $pc", "stepi 40", "reverse-stepi 40", "p $pc",
+                   "reverse-step 12", "next 3", "p $pc", "reverse-next 3", "next 3", "p $pc")
+    pcs = [has(o, r"0x\w+")[0] for o in done.all("p $pc")]
+    equal(pcs[1], pcs[0], "PC behind as many steps back")
+    equal(pcs[3], pcs[2], "PC behind as many nexts")
+
+
 @suite.test("sessions, m4: a floating-point result is not known, and GDB lives")
 def _():
     reason = bed.missing()
