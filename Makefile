@@ -199,6 +199,12 @@ fuzz: deps
 	$(Q)$(MAKE) --no-print-directory -j2 fuzzers
 	$(Q)tests/fuzz/run.sh $(FUZZ_TIME)
 
+# Live trace with clients at random: SOAK_SECONDS (600), SOAK_SEED (1).
+.PHONY: soak
+soak: deps
+	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board
+	$(Q)tests/soak/soak.py
+
 demo: deps-demo
 	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board
 	$(Q)tests/demo/run.sh

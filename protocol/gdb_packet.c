@@ -122,6 +122,54 @@ static const struct packet_kind *find(struct gdb_args *a)
     return NULL;
 }
 
+bool gdb_packet_is_broken_end(const char *payload, size_t len)
+{
+    if (len > 0 && payload[0] == 'b')
+        return len != 2 || (payload[1] != 's' && payload[1] != 'c');
+    return len > 1 && ((payload[0] == 'D' && payload[1] != ';') || payload[0] == 'k');
+}
+
+bool gdb_packet_is_broken_choice(const char *payload, size_t len)
+{
+    struct gdb_args a = {payload, payload + len};
+    struct gdb_thread thread;
+    if (gdb_args_text(&a, "qThreadExtraInfo"))
+        return !gdb_args_char(&a, ',') || !gdb_thread_take(&a, &thread) || !thread.single ||
+               !gdb_args_empty(&a);
+    if (len == 0 || payload[0] != 'H')
+        return false;
+    if (len < 3 || (payload[1] != 'g' && payload[1] != 'c'))
+        return true;
+    for (size_t i = 2; i < len; i++) {
+        if (payload[i] == '\0' || strchr("0123456789abcdefABCDEFp.-", payload[i]) == NULL)
+            return true;
+    }
+    return false;
+}
+
+bool gdb_packet_is_broken_write(const char *payload, size_t len)
+{
+    struct gdb_args a = {payload, payload + len};
+    uint64_t address;
+    uint64_t length;
+    bool binary = gdb_args_char(&a, 'X');
+    if (!binary && !gdb_args_char(&a, 'M'))
+        return false;
+    if (!gdb_args_hex(&a, &address) || !gdb_args_char(&a, ',') || !gdb_args_hex(&a, &length) ||
+        !gdb_args_char(&a, ':'))
+        return true;
+    size_t left = gdb_args_left(&a);
+    if (binary)
+        return left != length;
+    if (left % 2 != 0 || left / 2 != length)
+        return true;
+    for (; a.at < a.end; a.at++) {
+        if (*a.at == '\0' || strchr("0123456789abcdefABCDEF", *a.at) == NULL)
+            return true;
+    }
+    return false;
+}
+
 struct gdb_packet gdb_packet_read(const char *payload, size_t len)
 {
     struct gdb_packet p = {.answer = GDB_ANSWER_ONE};

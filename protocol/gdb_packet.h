@@ -49,6 +49,17 @@ bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t 
  * that its client does not lose patience. */
 bool gdb_packet_is_output(const char *payload, size_t len);
 
+/* A write to memory that is not what it says it is: too little data, too much, no digits. Servers
+ * differ in what they do then; some write a part. */
+bool gdb_packet_is_broken_write(const char *payload, size_t len);
+
+/* A choice of a thread that is none: QEMU does not answer some of them, as for all threads. */
+bool gdb_packet_is_broken_choice(const char *payload, size_t len);
+
+/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the same, or ends.
+ */
+bool gdb_packet_is_broken_end(const char *payload, size_t len);
+
 bool gdb_packet_starts(const char *payload, size_t len, const char *start);
 
 #endif

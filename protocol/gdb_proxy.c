@@ -354,6 +354,12 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
         while_running(p, payload, len);
     } else if (is_btrace(p, payload, len)) {
         gdb_session_answer(s, payload, len);
+    } else if (p->upstream != NULL && len > p->upstream->packet_size) {
+        send_text(p, "E.the packet is longer than PacketSize"); /* QEMU would not answer at all */
+    } else if (gdb_packet_is_broken_write(payload, len) ||
+               gdb_packet_is_broken_choice(payload, len) ||
+               gdb_packet_is_broken_end(payload, len)) {
+        send_text(p, "E01");
     } else if (gdb_packet_starts(payload, len, "QNonStop")) {
         send_text(p, "");
     } else if (is(payload, len, "!")) {

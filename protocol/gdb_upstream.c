@@ -15,6 +15,12 @@ bool gdb_upstream_is_ready(const struct gdb_upstream *u)
     return u->phase == GDB_UPSTREAM_READY;
 }
 
+uint64_t gdb_upstream_owed(const struct gdb_upstream *u)
+{
+    const struct gdb_request *r = u->in_flight;
+    return r != NULL && r->packet.answer == GDB_ANSWER_ONE ? u->packets : 0;
+}
+
 bool gdb_upstream_is_running(const struct gdb_upstream *u)
 {
     return u->run != GDB_UPSTREAM_HALTED || u->resuming || u->resume_wanted || u->client_runs;

@@ -63,6 +63,13 @@ void gdb_upstream_input(struct gdb_upstream *u, const void *bytes, size_t len);
 /* Between ready() and lost(). */
 bool gdb_upstream_is_ready(const struct gdb_upstream *u);
 
+/*
+ * A number that changes with each packet of the other side and each of ours; 0 while no answer is
+ * owed, or one that may take its time (a command, flash, a halt). Seen twice, seconds apart: the
+ * other side does not answer.
+ */
+uint64_t gdb_upstream_owed(const struct gdb_upstream *u);
+
 /* Cores run, or their stop has not been released yet (then gdb_upstream_is_held(), too). */
 bool gdb_upstream_is_running(const struct gdb_upstream *u);
 bool gdb_upstream_is_held(const struct gdb_upstream *u);

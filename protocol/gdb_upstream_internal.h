@@ -142,6 +142,7 @@ struct gdb_upstream {
     struct gdb_upstream_guest *guests;
     struct gdb_request *looks;      /* of guests, in the order that they came */
     bool guest_turn;                /* the client had the last one */
+    uint64_t packets;               /* sent and received */
     uint64_t epoch;                 /* of what the halted cores are like */
     char *registers[GDB_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
     struct gdb_known *known;        /* what the other side says of itself */

@@ -27,6 +27,7 @@ void gdb_upstream_interrupt_now(struct gdb_upstream *u)
 bool gdb_upstream_send(struct gdb_upstream *u, const char *payload, size_t len)
 {
     int rc = gdb_link_send(&u->link, payload, len);
+    u->packets++;
     if (rc == BT_ERR_NOMEM)
         gdb_upstream_fail(u, rc);
     return rc == BT_OK && u->link.open;
@@ -292,6 +293,7 @@ static void take_stop(struct gdb_upstream *u, const char *payload, size_t len)
 void gdb_upstream_packet(void *ctx, const char *payload, size_t len)
 {
     struct gdb_upstream *u = ctx;
+    u->packets++;
     if (payload == NULL) {
         payload = too_long;
         len = strlen(payload);

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RATE_MS 1000
+#define RATE_MS  1000
+#define ANSWER_S 10 /* of the target's GDB server */
 
 /* ---- a stop: fetch and decode the last stretch ----------------------------------------------- */
 
@@ -344,6 +345,19 @@ static void look_at_limits(struct live *l)
     l->recording_told = r.error != 0;
 }
 
+/* An answer that never comes would keep everybody waiting for ever. */
+static void look_at_server(struct live *l)
+{
+    uint64_t owed = l->native ? 0 : gdb_upstream_owed(l->upstream);
+    l->owed_s = owed && owed == l->owed ? l->owed_s + 1 : 0;
+    l->owed = owed;
+    if (l->owed_s < ANSWER_S)
+        return;
+    l->owed_s = 0;
+    fprintf(stderr, "btraced: the target's GDB server has not answered for %d s\n", ANSWER_S);
+    upstream_link_again(&l->link);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct live *l = timer->data;
@@ -355,6 +369,7 @@ static void on_timer(uv_timer_t *timer)
     l->rate_bytes = bytes;
     l->rate_time = now;
     look_at_limits(l);
+    look_at_server(l);
 }
 
 int live_start(struct live *l, uv_loop_t *loop, struct config *config,

@@ -90,6 +90,8 @@ struct live {
     uint64_t losses;              /* of the target's GDB server */
     uint64_t ring_told;           /* bytes dropped, that the log knows of */
     bool ring_full, recording_told;
+    uint64_t owed; /* gdb_upstream_owed(), and for how many seconds it has been that */
+    unsigned owed_s;
     bool lost; /* the target's GDB server, since it was ready */
     /* Optional: reads the board file again, and says what became of it. */
     void (*reload)(void *ctx, const struct console *c);

@@ -163,6 +163,12 @@ void upstream_link_send(void *link, const void *bytes, size_t len)
     }
 }
 
+void upstream_link_again(struct upstream_link *l)
+{
+    if (!l->given)
+        drop(l);
+}
+
 void upstream_link_stop(struct upstream_link *l)
 {
     if (!l->loop || l->stopping)

@@ -39,6 +39,9 @@ int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
 /* Sends; for gdb_upstream_new(), with the link as context. */
 void upstream_link_send(void *link, const void *bytes, size_t len);
 
+/* Ends the connection and calls again; not for one that was handed over. */
+void upstream_link_again(struct upstream_link *l);
+
 /* Closes the handles; the loop ends when they are closed. */
 void upstream_link_stop(struct upstream_link *l);
 

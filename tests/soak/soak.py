@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A live board that traces all the time, with clients that come, look, wait, hang, vanish and send
+garbage at random: SOAK_SECONDS of it (600), seeded by SOAK_SEED. Memory of the daemon is flat after
+the first minute, no descriptor is left over, and the history at the end is what ran."""
+
+import os
+import random
+import re
+import socket
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from live_gdb import PROGRAMS, Live, Wire, board_file, follow, gone  # noqa: E402,F401
+from replay_gdb import Client, Suite, equal, expect, frame, has, record_counts, wait_for  # noqa: E402,F401
+
+suite = Suite()
+ELF = PROGRAMS / "crash-a9.elf"
+SECONDS = int(os.environ.get("SOAK_SECONDS", "600"))
+SEED = int(os.environ.get("SOAK_SEED", "1"))
+SETTLED = min(60, SECONDS / 3)  # seconds until the memory must be what it is
+GROWTH = 8192                   # kilobytes that may come and go
+LOOKERS = 5
+
+
+class Guests:
+    """Clients that look on, each at something else."""
+
+    def __init__(self, live, rng):
+        self.live, self.random, self.open, self.done = live, rng, [], {}
+
+    def count(self, what):
+        self.done[what] = self.done.get(what, 0) + 1
+
+    def come(self):
+        client = Client(self.live.port)
+        client.socket.settimeout(20)
+        self.open.append(client)
+        client.send(frame("qSupported:multiprocess+") + b"+" + frame("?"))
+
+    def leave(self, client):
+        client.close(reset=self.random.random() < 0.5)
+        self.open.remove(client)
+
+    def drain(self, client):
+        client.socket.setblocking(False)
+        try:
+            while client.socket.recv(65536):
+                pass
+        except (BlockingIOError, ConnectionError):
+            pass
+        client.socket.settimeout(20)
+
+    def ask(self, client):
+        packets = ["g", "m60000020,100", "qfThreadInfo", "Qbtrace:bts", "qXfer:btrace:read:all:0,ffb", "bs",
+                   "vCont;c", "?", "M60100000,4:00000000", "Z0,60000100,4", "qRcmd," + b"status".hex(),
+                   "qRcmd," + b"clients".hex(), "qXfer:features:read:target.xml:0,ffb"]
+        for _ in range(self.random.randrange(1, 12)):
+            client.send(b"+" + frame(self.random.choice(packets)))
+
+    def act(self):
+        """One thing that happens at a desk."""
+        what = self.random.choice(["come", "come", "ask", "ask", "ask", "leave", "garbage", "half", "hang",
+                                   "browser", "flood"])
+        self.count(what)
+        try:
+            if what == "come" or not self.open:
+                if len(self.open) < LOOKERS:
+                    self.come()
+                return
+            client = self.random.choice(self.open)
+            if what == "ask":
+                self.ask(client)
+            elif what == "leave":
+                self.leave(client)
+            elif what == "garbage":
+                client.send(self.random.randbytes(self.random.randrange(1, 3000)))
+            elif what == "half":
+                client.send(frame("qXfer:btrace:read:all:0,ffb")[:self.random.randrange(1, 20)])
+                self.leave(client)
+            elif what == "browser":
+                with socket.create_connection(("127.0.0.1", self.live.port), 20) as other:
+                    other.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            elif what == "flood":
+                client.send(frame("m60000020,100") * 300)
+            if what not in ("hang", "flood") and client in self.open:
+                self.drain(client)
+        except (ConnectionError, socket.timeout):
+            if self.open and what != "come":
+                dead = client if client in self.open else None
+                if dead:
+                    self.leave(dead)
+
+    def all_leave(self):
+        for client in list(self.open):
+            self.leave(client)
+
+
+def descriptors(live):
+    return len(os.listdir(f"/proc/{live.process.pid}/fd"))
+
+
+@suite.test(f"soak: {SECONDS} s of live trace, clients at random, seed {SEED}")
+def _():
+    rng = random.Random(SEED)
+    # The file with what really ran would fill the disk: it is looked at over a stretch at the end.
+    path = board_file("virtual-a9", memory="1M", ring="1M")
+    path.write_text(path.read_text().replace("[gdb]\n", "[gdb]\nothers = observe\n") +
+                    "[limits]\nmemory = 256K\n")
+    with Live(path) as live:
+        wire = Wire(live)
+        wire.run_to_main(ELF, idle=True)
+        equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+        wire.blocks()
+        rest = descriptors(live)
+        guests = Guests(live, rng)
+        start = time.monotonic()
+        settled, most, halts, series = None, 0, 0, []
+        while time.monotonic() - start < SECONDS:
+            wire.send(frame("vCont;c"))
+            until = time.monotonic() + rng.uniform(0.05, 0.6)
+            while time.monotonic() < until:
+                guests.act()
+                time.sleep(0.01)
+            wire.send(b"\x03")
+            has(wire.reply(), "^T0", f"halt {halts}")
+            halts += 1
+            for _ in range(rng.randrange(6)):
+                guests.act()
+            has(wire.ask("g"), "^[0-9a-f]{128}", f"registers at halt {halts}")
+            if rng.random() < 0.2:
+                truth = live.truth_path()
+                os.truncate(truth, 0) if truth.stat().st_size > 64 << 20 else None
+            now = live.memory()
+            if time.monotonic() - start > 10 * len(series):
+                series.append(now)
+            if settled is None and time.monotonic() - start > SETTLED:
+                settled = now
+            if settled is not None:
+                most = max(most, now)
+                expect(most - settled < GROWTH,
+                       f"memory grew from {settled} to {most} kB in {time.monotonic() - start:.0f} s; each 10 s {series}")
+        guests.all_leave()
+        wait_for(lambda: descriptors(live) == rest, "closing of all descriptors")
+        expect(halts > SECONDS, f"only {halts} halts")
+        # A last stretch, of which all is known.
+        size = live.truth_path().stat().st_size
+        wire.run_for(live, 20000)
+        blocks = wire.blocks()
+        data = live.truth_path().read_bytes()
+        ran = [int.from_bytes(data[i:i + 4], "little") & ~1 for i in range(max(0, len(data) - 80000), len(data) & ~3, 4)]
+        del size
+        newest = []
+        for begin, end in blocks:
+            if (begin, end) == (1, 0) or len(newest) > 4000:
+                break
+            newest += range(end, begin - 4, -4)
+        pc = wire.pc()
+        equal(newest[0], pc, "the end of the history")
+        equal(newest[1:3001], list(reversed(ran))[:3000], "the last 3000 instructions")
+        print(f"# {halts} halts, memory {settled} kB after {SETTLED:.0f} s, at most {most} kB, "
+              f"each 10 s {series}, {dict(sorted(guests.done.items()))}", flush=True)
+        wire.close()
+
+
+suite.run()
