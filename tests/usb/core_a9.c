@@ -308,14 +308,16 @@ static size_t trace(void *ctx, unsigned core, uint8_t *bytes, size_t size)
 {
     struct core_a9 *c = ctx;
     struct trace_bytes *from = &c->link.source[core];
-    qemu_link_read_trace(&c->link);
-    if (size > from->size)
-        size = from->size;
-    if (size == 0)
-        return 0;
-    memcpy(bytes, from->data, size);
-    memmove(from->data, from->data + size, from->size - size);
-    from->size -= size;
+    size_t *taken = &c->core[core].taken;
+    if (*taken == from->size) {
+        from->size = *taken = 0;
+        qemu_link_read_trace(&c->link);
+    }
+    if (size > from->size - *taken)
+        size = from->size - *taken;
+    if (size > 0) /* there may be no buffer yet */
+        memcpy(bytes, from->data + *taken, size);
+    *taken += size;
     return size;
 }
 

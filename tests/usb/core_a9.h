@@ -19,6 +19,7 @@ struct core_a9_one {
     uint32_t address;
     bool masked;
     bool traced;
+    size_t taken; /* of the link's buffer of its trace */
 };
 
 /* Fields are private. */

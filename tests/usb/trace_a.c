@@ -11,6 +11,7 @@
 #define FFCR_MANUAL (1u << 6)
 #define FFCR_STOPFL (1u << 12)
 #define FFCR_RW     0x3733u
+#define TAKES       64
 #define ETB_WORDS   1024u
 
 void trace_a_init(struct trace_a *t, const struct core_a *cores, const struct trace_a_options *o)
@@ -32,12 +33,16 @@ void trace_a_release(struct trace_a *t)
 /* ---- the flow ---------------------------------------------------------------------------------
  */
 
+/* A core that runs makes trace as fast as it is taken: some of it is enough for one look. */
 static void take(struct trace_a *t, unsigned core)
 {
-    uint8_t bytes[256];
+    uint8_t bytes[4096];
     size_t n;
     bool selected = t->funnel.ctrl >> core & 1;
-    while ((n = t->cores.ops->trace(t->cores.ctx, core, bytes, sizeof bytes)) > 0) {
+    for (unsigned i = 0; i < TAKES; i++) {
+        n = t->cores.ops->trace(t->cores.ctx, core, bytes, sizeof bytes);
+        if (n == 0)
+            return;
         if (selected)
             sink_put(&t->sink, unit_a_trace_id(&t->unit[core]), bytes, n);
         else
