@@ -19,6 +19,8 @@ FORMATTER_RATE = 1000
 HALT_MS = 10         # server's share with the default buffer
 MEMORY_GROWTH = 2    # longest recording against one of 10 MB
 TIME_GROWTH = 1.5    # per MB, likewise
+PARALLEL = 1.7       # times as soon with two threads
+PARALLEL_OTHERS = 0.1  # cores that other processes may have had, or the bar does not count
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
 LIVE_GROWTH = 1.1
 PAST_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
@@ -141,6 +143,19 @@ def history(rows, bars):
               TIME_GROWTH, " x")
 
 
+def parallel(rows, bars):
+    print("decode -j N: best of several turns, wall time; * no bar: other processes had more than "
+          f"{PARALLEL_OTHERS:g} cores")
+    print("     MB  threads   1 thread, s   (CPU)     N, s   (CPU)   sooner   cores of others")
+    for r in rows:
+        times, mark = ratio(r["one_wall"], r["wall"]), "*"
+        if r["others"] <= PARALLEL_OTHERS and r["cores"] >= r["jobs"]:
+            mark = bars.least(f"decode -j {r['jobs']:.0f}, {r['megabytes']:.0f} MB", "sooner", times,
+                              PARALLEL, " x")
+        print(f"{r['megabytes']:7.0f} {r['jobs']:8.0f} {r['one_wall']:13.2f} {r['one_cpu']:7.2f}"
+              f" {r['wall']:8.2f} {r['cpu']:7.2f} {times:7.2f}x{mark} {r['others']:16.2f}")
+
+
 def halt(rows, bars):
     print("A halt: one history document. Server: CPU time, the first one (windows decoded) and the")
     print("median of several; raw client: until the last byte; GDB: `info record` after")
@@ -224,7 +239,7 @@ def main():
     for about in rows.get("about", []):
         print(*(f"{name} {value}" for name, value in about.items()))
     tables = [("decode", decode), ("decode", packets), ("formatter", formatter),
-              ("history", history), ("gdb", halt), ("requests", requests),
+              ("history", history), ("parallel", parallel), ("gdb", halt), ("requests", requests),
               ("live", live), ("endpoint", endpoint), ("step", step), ("past", past)]
     for kind, table in tables:
         if rows.get(kind):

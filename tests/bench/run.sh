@@ -4,7 +4,7 @@
 # Ends with an error when a benchmark fails or a bar is missed.
 #
 #   BENCH_NO_BARS=1   bars are reported, but do not count (a noisy machine)
-#   BENCH_FULL=1      histories up to 1 GB instead of 100 MB
+#   BENCH_FULL=1      histories and -j 2 with 1 GB instead of 100 MB
 #   BENCH_RUNS=N      runs of which the median is taken, 5
 #   BENCH_MB=N        megabytes a stream, 20
 #   BENCH_ONLY=TEXT   only streams with this in their name, and no histories, GDB or live boards
@@ -48,6 +48,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
         bench "$programs"/bench_past "33 million, generated" "$long"/recording
     bench "$programs"/bench_past "recorded demo" tests/demo/recording tests/demo/crash.elf
     bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
+    bench tests/bench/bench_parallel.py "$programs"/bench_history $([ -n "${BENCH_FULL:-}" ] && echo 1000 || echo 100)
     bench tests/bench/bench_gdb.py "$programs"/bench_history
     bench tests/bench/bench_live.py
     bench tests/bench/bench_capture.py
