@@ -305,6 +305,12 @@ static const char *built_plugin(struct umock_options *o)
     return o->plugin;
 }
 
+/* That system has a TPIU without pins, and whole frames in its memory. */
+static bool possible_a(const struct umock_options *o)
+{
+    return !o->board.no_etb && o->trace_a.words <= SINK_WORDS_MAX && o->trace_a.words % 4 == 0;
+}
+
 int umock_options_parse(struct umock_options *o, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -350,6 +356,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
     while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1)
         if (parse_probe(o, c, optarg) < 0)
             return -1;
+    if (o->qemu.a_cores && !possible_a(o))
+        return -1;
     if (o->hid)
         o->board.packet_size = 64;
     o->command = optind;
