@@ -18,7 +18,7 @@ TESTS = (
      "a probe that is pulled"),
     ("test_trace_endpoint.py", "whole", "cable"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
-    ("test_orbtrace.py", "recorded", "what ran", "pulled"),
+    ("test_orbtrace.py", "recorded"),
     ("test_ftdi_fifo.py", "three forms", "pulled and back"),
 )
 
