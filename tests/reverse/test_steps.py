@@ -47,7 +47,7 @@ def check(kind, level, *commands):
         case = bed.Case(place, kind, level, rounds=6).execute()
         expect(case.count > STEPS + 1000, f"only {case.count} instructions")
         with Server(case.recording, "--no-record", "--elf", str(case.elf)) as server, \
-                Client(server.port) as client:
+                Client(server.port, acks=False) as client:
             client.start()
             for command in commands:
                 client.ask("qRcmd," + command.encode().hex())
