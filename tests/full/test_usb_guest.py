@@ -17,6 +17,7 @@ TESTS = (
     ("test_native_gdb.py", "registers of the core", "breakpoints, steps", "HID, JTAG",
      "a probe that is pulled"),
     ("test_trace_endpoint.py", "whole", "cable"),
+    ("test_native_ftdi.py", "ftdi: SWD by a resistor"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
     ("test_orbtrace.py", "recorded"),
     ("test_ftdi_fifo.py", "three forms", "pulled and back"),

@@ -16,7 +16,7 @@
 #define SPEED_FULL  2
 #define SPEED_HIGH  3
 #define POLL_MS     1
-#define APPEAR_MS   5000
+#define APPEAR_MS   20000
 #define SETTLE_STEP 20
 
 struct bed_usbip {

@@ -168,6 +168,27 @@ START_TEST(test_unlink)
 }
 END_TEST
 
+/* The device knows how much the host waits for. */
+START_TEST(test_queued)
+{
+    uint8_t h[USBIP_HEADER];
+    const size_t *queued = &probe.device.queued[USB_PROBE_EP_IN % USB_DEVICE_ENDPOINTS];
+    setup();
+    ck_assert_int_eq(request_in(1, 512), 0);
+    ck_assert_int_eq(request_in(2, 100), 0);
+    ck_assert_uint_eq(*queued, 612);
+    header(h, 2, 3, false, 0, 1, 0);
+    ck_assert_int_eq(usbip_server_input(&server, h, sizeof h), 0);
+    ck_assert_uint_eq(*queued, 100);
+    ck_assert_int_eq(request_out(4, (const uint8_t[]){0x00, 0xfe}, 2, 99), 0);
+    ck_assert_uint_eq(*queued, 0);
+    ck_assert_int_eq(request_in(5, 512), 0);
+    usbip_server_reset(&server);
+    ck_assert_uint_eq(*queued, 0);
+    teardown();
+}
+END_TEST
+
 START_TEST(test_unplugged)
 {
     setup();
@@ -208,6 +229,7 @@ Suite *unit_suite(void)
     unit_case(s, "usbip: a control request that the device does not know", test_unknown_control);
     unit_case(s, "usbip: a command and its response, any split", test_command_and_response);
     unit_case(s, "usbip: a transfer is taken back", test_unlink);
+    unit_case(s, "usbip: bytes that the host waits for", test_queued);
     unit_case(s, "usbip: the device is pulled while a transfer waits", test_unplugged);
     unit_case(s, "usbip: what is no request", test_nonsense);
     return s;
