@@ -59,7 +59,7 @@ def run(folder, program, script, *options, second="", **more):
                             base=BASE.format(second=second, cores=DEBUG[:12 * 2 if second else 10]), **more)
 
 
-def expect_a(name, result, *wanted, aborts=False):
+def expect_a(name, result, *wanted):
     broken = {k: result[2].get("a-" + k) for k in CLEAN if result[2].get("a-" + k)}
     if broken and result[0] == 0:
         check(name, False, f"rules broken: {broken}, {result[1][-600:]!r}")
@@ -150,6 +150,16 @@ def memory(folder, program):
           code == 0 and same and test_openocd.clean(got) and got["a-aborts"] >= 2
           and "ok 0x60000000: ea" in output and output.count("0x60042000: cafeab") == 2,
           f"exit code {code}, same {same}, {got}, {output[-1500:]!r}")
+
+
+def locks(folder, program):
+    expect_a("a9: OpenOCD clears the OS lock",
+             run(folder, program, "halt\necho \"state [chip.a0 curstate]\"\n"
+                 "echo \"lock [chip.apb read_memory 0x80090304 32 1]\"", "--fault", "oslock=1"),
+             r"state halted", r"lock 0x1")
+    code, output, got = run(folder, program, "halt", "--fault", "off=1")
+    check("a9: OpenOCD refuses a core without power", code != 0 and got.get("a-refused", 0) > 0
+          and "examination failed" in output, f"exit code {code}, {got}, {output[-600:]!r}")
 
 
 # {0}: a place of core 0
@@ -348,6 +358,7 @@ def main():
         run_control(folder, program, "JTAG of an FTDI", *test_ftdi.FTDI, "--jtag",
                     transport="jtag", adapter=test_ftdi.MINIMODULE)
         memory(folder, program)
+        locks(folder, program)
         smp(folder, program)
         trace(folder, program, "whole ETB of a PTM", A9, 8192, "report_topics", 1000)
         trace(folder, program, "wrapped ETB of a PTM, every branch, cycles",
