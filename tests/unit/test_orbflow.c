@@ -318,13 +318,11 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("orbflow");
-    TCase *c = tcase_create("orbflow");
-    tcase_add_test(c, packets);
-    tcase_add_test(c, a_file_is_known_by_its_header);
-    tcase_add_test(c, damage);
-    tcase_add_test(c, long_packets);
-    tcase_add_test(c, frames);
-    tcase_add_test(c, packer_and_formatter);
-    suite_add_tcase(s, c);
+    unit_case(s, "orbflow: packets, however they are cut", packets);
+    unit_case(s, "orbflow: a file is known by its header", a_file_is_known_by_its_header);
+    unit_case(s, "orbflow: damage", damage);
+    unit_case(s, "orbflow: long packets", long_packets);
+    unit_case(s, "orbflow: packets become frames", frames);
+    unit_case(s, "orbflow: the formatter reads what was packed", packer_and_formatter);
     return s;
 }

@@ -104,10 +104,8 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("orbtrace_units");
-    TCase *c = tcase_create("orbtrace_units");
-    tcase_add_test(c, frames_wait_for_the_count);
-    tcase_add_test(c, a_transfer_that_is_no_whole_unit);
-    tcase_add_test(c, no_keep_alive_for_long);
-    suite_add_tcase(s, c);
+    unit_case(s, "orbtrace: frames wait for the count of lost ones", frames_wait_for_the_count);
+    unit_case(s, "orbtrace: a transfer that is no whole unit", a_transfer_that_is_no_whole_unit);
+    unit_case(s, "orbtrace: no keep-alive for long", no_keep_alive_for_long);
     return s;
 }
