@@ -9,6 +9,8 @@
 #define PAUSE_FIRST_MS 1
 #define PAUSE_MOST_MS  10
 
+#define SAME_FIRST 8u /* resumes */
+
 #define ERRORS_MAX 20 /* looks that fail in a row: the core does not come back */
 
 /* ---- what a stop is ---------------------------------------------------------------------------
@@ -276,15 +278,30 @@ int native_op_halt_reason(void *ctx, struct gdb_stop *stop)
     return BT_OK;
 }
 
-/* Those that are to run freely; the first failure ends it. */
+/* One of those let go stands already: at a breakpoint just ahead, before the next one could go. */
+static bool is_over(struct native_target *t)
+{
+    struct native_status s;
+    for (unsigned i = 0; i < t->core_count; i++)
+        if (t->let_go[i] && t->ops->status(t, i, &s) == BT_OK && s.state == NATIVE_HALTED)
+            return true;
+    return false;
+}
+
+/* Those that are to run freely; the first failure ends it. Who goes first changes now and then:
+ * a breakpoint that one core hits again and again must not keep the others from running. */
 static int let_go(struct native_target *t, const struct gdb_resume *resume)
 {
+    unsigned first = t->resumes++ / SAME_FIRST % t->core_count;
     int rc = BT_OK;
-    for (unsigned i = 0; i < t->core_count && !rc; i++) {
+    bool over = false;
+    for (unsigned k = 0; k < t->core_count && !rc && !over; k++) {
+        unsigned i = (first + k) % t->core_count;
         if (!is_to_run(t, resume, i))
             continue;
         rc = t->ops->resume(t, i);
         t->let_go[i] = true;
+        over = !rc && k + 1 < t->core_count && is_over(t);
     }
     return rc;
 }

@@ -60,6 +60,7 @@ struct native_target {
     bool running; /* some core, as far as the session knows */
     bool let_go[CONFIG_MAX_CORES];
     struct native_pending pending[CONFIG_MAX_CORES];
+    unsigned resumes;
     unsigned last;        /* the core that was told of last */
     unsigned selected;    /* the one that a `monitor` command is about */
     bool interrupted;     /* a halt was asked for */

@@ -135,6 +135,11 @@ def _():
         code, out, err = btraced("serve", "-c", board, "--check-config")
         equal((code, err), (0, ""), f"exit code and messages for {board}")
         has(out, rf"^/.*\.conf: good: virtual-\S+, {cores}$")
+    for path in sorted(CONFIGS.glob("*.conf")):
+        cores = len(re.findall(r"^\[core ", path.read_text(), re.MULTILINE))
+        code, out, err = btraced("serve", "-c", str(path), "--check-config")
+        equal((code, err), (0, ""), f"exit code and messages for {path.name}")
+        has(out, rf": good: \S+, {cores} cores?$")
     refused(2, "virtal-a9: no such board in '.*'; did you mean 'virtual-a9'", "serve", "-c",
             "virtal-a9", "--check-config")
     refused(2, "no-such.conf", "record", "-c", "./no-such.conf", "--record", "x")
