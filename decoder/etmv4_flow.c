@@ -34,14 +34,20 @@ static void forget(struct etmv4_flow *f)
 
 static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 
-/* Times and events happened, whatever becomes of the elements between them. */
-static void drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
+/* Times and events happened, whatever becomes of the elements between them. False: no room for
+ * all of them; the rest comes when this is called again. */
+static bool drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
 {
     struct etmv4_packet k;
-    while (flow_room(out) && etmv4_queue_rest(&f->queue, &k))
-        element(f, &k, out);
-    etmv4_queue_reset(&f->queue, 0);
-    f->accepted = false;
+    while (flow_room(out)) {
+        if (etmv4_queue_rest(&f->queue, &k)) {
+            element(f, &k, out);
+            continue;
+        }
+        etmv4_queue_reset(&f->queue, 0);
+        return true;
+    }
+    return false;
 }
 
 static void lose(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
@@ -57,15 +63,17 @@ void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cau
                     struct flow_out *out)
 {
     etmv4_queue_reset(&f->queue, 0);
-    f->accepted = false;
+    f->accepted = f->miscounted = false;
     lose(f, offset, cause, bytes, out);
     f->on_reason = cause == BT_GAP_OVERFLOW ? ON_OVERFLOW : ON_PERIODIC;
 }
 
-void etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
+bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
 {
-    drop_uncommitted(f, out);
+    if (!drop_uncommitted(f, out))
+        return false;
     etmv4_flow_no_vector(f, out);
+    return true;
 }
 
 /* ---- context and addresses ------------------------------------------------------------------- */
@@ -317,11 +325,14 @@ static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
 /* ---- speculation (digest 7) ------------------------------------------------------------------ */
 
 /* More is committed or cancelled than there is: what comes cannot be understood until the next
- * Trace Info tells how much there is. */
-static void miscounted(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+ * Trace Info tells how much there is. False as below. */
+static bool miscounted(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
-    drop_uncommitted(f, out);
+    if (!drop_uncommitted(f, out))
+        return false;
     lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+    f->accepted = f->miscounted = false;
+    return true;
 }
 
 /* A packet's effect on the queue. */
@@ -353,11 +364,12 @@ static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
 static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     struct etmv4_packet next;
-    if (!f->accepted && !enqueue(f, k)) {
-        miscounted(f, k, out);
-        return true;
+    if (!f->accepted) {
+        f->accepted = true;
+        f->miscounted = !enqueue(f, k);
     }
-    f->accepted = true;
+    if (f->miscounted)
+        return miscounted(f, k, out);
     while (flow_room(out)) {
         if (etmv4_queue_next(&f->queue, &next)) {
             element(f, &next, out);
@@ -390,18 +402,15 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         trace_info(f, k, out);
         return true;
     case ETMV4_DISCARD: /* what was speculative when the unit was stopped */
-        drop_uncommitted(f, out);
         lose(f, k->offset, BT_GAP_TRACE_ON, 0, out);
         return true;
     case ETMV4_OVERFLOW:
-        drop_uncommitted(f, out);
         lose(f, k->offset, BT_GAP_OVERFLOW, 0, out);
         f->on_reason = ON_OVERFLOW;
         return true;
     case ETMV4_RESYNC:
     case ETMV4_RESERVED:
     case ETMV4_MALFORMED:
-        drop_uncommitted(f, out);
         lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
         return true;
     case ETMV4_ASYNC:
@@ -417,6 +426,13 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     }
 }
 
+/* Nothing that is uncommitted stays. */
+static bool ends_all(const struct etmv4_packet *k)
+{
+    return k->kind == ETMV4_DISCARD || k->kind == ETMV4_OVERFLOW || k->kind == ETMV4_RESYNC ||
+           k->kind == ETMV4_RESERVED || k->kind == ETMV4_MALFORMED;
+}
+
 size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, size_t count,
                       struct flow_out *out)
 {
@@ -426,6 +442,8 @@ size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, 
             return i;
         if (k->kind == ETMV4_ATOM && f->synced && !f->config.max_speculated)
             etmv4_flow_atoms(f, k->offset, (uint32_t)k->value, k->n, out);
+        else if (f->queue.count && ends_all(k) && !drop_uncommitted(f, out))
+            return i;
         else if (!f->accepted && sync_packet(f, k, out))
             continue;
         else if (!f->config.max_speculated)

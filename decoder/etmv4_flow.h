@@ -52,6 +52,7 @@ struct etmv4_flow {
     bool jumps;        /* the next address need not agree with the code (digest 12) */
     bool marked;       /* a timestamp marker was seen (digest 6.17) */
     bool accepted;     /* the packet at hand is in the queue, its output is not complete */
+    bool miscounted;   /* and it cannot be right */
     uint8_t rs_count;
     uint8_t rs_top; /* index of the next free entry */
     struct etmv4_return rs[ETMV4_RETURN_STACK];
@@ -73,7 +74,8 @@ size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, 
 void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 
-/* End of the stream: puts out what waits for an address that does not come. */
-void etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out);
+/* End of the stream: puts out what waits for an address that does not come. False: when there is
+ * room again there is more. */
+bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out);
 
 #endif

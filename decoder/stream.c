@@ -329,8 +329,8 @@ bool stream_started(const struct stream *s)
     return false;
 }
 
-/* What the flow stage holds back. */
-static void put_out(struct stream *s, struct flow_out *out)
+/* What the flow stage holds back. False: there is more than room for it. */
+static bool put_out(struct stream *s, struct flow_out *out)
 {
     switch ((enum stream_protocol)s->protocol) {
     case STREAM_PTM:
@@ -342,9 +342,9 @@ static void put_out(struct stream *s, struct flow_out *out)
         etmv3_flow_finish(&s->u.etmv3.flow, out);
         break;
     case STREAM_ETMV4:
-        etmv4_flow_finish(&s->u.etmv4.flow, out);
-        break;
+        return etmv4_flow_finish(&s->u.etmv4.flow, out);
     }
+    return true;
 }
 
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)
@@ -472,9 +472,10 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
     parse_end(s, &b);
     count_skipped(s, &b);
     take_packets(s, &b, sink);
-    if (!flow_room(&sink->out))
-        sink->flush(sink->ctx, &sink->out);
-    put_out(s, &sink->out);
+    do {
+        if (!flow_room(&sink->out))
+            sink->flush(sink->ctx, &sink->out);
+    } while (!put_out(s, &sink->out));
 }
 
 void stream_set_generation(struct stream *s, uint32_t generation)
