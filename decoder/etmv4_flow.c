@@ -26,7 +26,7 @@ static void forget(struct etmv4_flow *f)
     f->wait = ETMV4_WAIT_NONE;
     f->pending_pop = f->push_blocked = f->jumps = false;
     f->has_early = false;
-    f->went = NULL;
+    f->due = false;
     f->rs_count = 0;
     f->core.cur.known = f->core.cur.halted = false;
     f->core.run = NULL;
@@ -141,7 +141,7 @@ static void go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8
                   struct flow_out *out)
 {
     struct flow_core *core = &f->core;
-    struct code_run *next = NULL, *went = flow_runs_valid(core) ? f->went : NULL;
+    struct code_run *next = NULL, *went = f->due && flow_runs_valid(core) ? f->went : NULL;
     if (f->announce) {
         trace_on_event(f, offset, address, isa, out);
         core->agreed = core->instructions;
@@ -183,8 +183,7 @@ static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         break;
     }
     go_on(f, k->offset, k->value, isa, out);
-    f->pending_pop = f->push_blocked = f->jumps = false;
-    f->went = NULL;
+    f->pending_pop = f->push_blocked = f->jumps = f->due = false;
 }
 
 /* ---- synchronisation ------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ struct etmv4_flow {
     struct bt_event exception; /* while `wait` says so */
     struct etmv4_packet q;
     struct etmv4_packet early; /* an address without context: it waits for that */
-    struct code_run *went;     /* an indirect branch that waits for its address; as `from` above */
+    struct code_run *went;     /* while `due`: the branch; as `from` above */
     uint8_t wait;              /* enum etmv4_wait */
     uint8_t exception_address; /* enum etmv4_exception_address */
     uint8_t on_reason;         /* of the trace-on event that the next address makes */
@@ -47,6 +47,7 @@ struct etmv4_flow {
     bool aarch64;
     bool informed; /* context is known: addresses can be followed (digest 4) */
     bool has_early;
+    bool due;          /* an indirect branch was taken: an address packet must follow */
     bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
     bool push_blocked; /* from a periodic Trace Info to the next address (digest 4) */
     bool jumps;        /* the next address need not agree with the code (digest 12) */

@@ -28,7 +28,7 @@ void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *
 {
     if (!f->pending_pop)
         return;
-    f->pending_pop = false;
+    f->pending_pop = f->due = false;
     if (f->rs_count == 0) {
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
         return;
@@ -59,6 +59,7 @@ static inline void taken(struct etmv4_flow *f, struct code_run *run)
     } else {
         keep_pointers(f);
         f->went = run;
+        f->due = true;
         f->core.cur.known = false;
         f->core.run = NULL;
         f->pending_pop = f->config.return_stack;
@@ -114,9 +115,9 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
             one_atom(f, offset, atoms & 1, out);
             continue;
         }
-        if (f->went) { /* its address should have come, but did not */
+        if (f->due) {
             flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
-            f->went = NULL;
+            f->due = false;
         }
         etmv4_flow_no_vector(f, out);
         f->atoms_dropped++;
@@ -129,6 +130,7 @@ void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struc
 {
     uint8_t isa = f->aarch64 ? BT_ISA_A64 : k->isa_bit ? BT_ISA_T32 : BT_ISA_A32;
     etmv4_flow_resolve(f, k->offset, out);
+    f->due = false;
     bool ahead = f->core.cur.known && f->core.cur.isa == isa && f->core.cur.address <= k->value;
     if (!ahead || flow_walk_before(&f->core, out, k->value, true) != FLOW_WALK_THERE)
         flow_go_to(&f->core, k->value, isa);
@@ -139,6 +141,7 @@ void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct fl
 {
     enum flow_walk_end end = FLOW_WALK_LOST;
     f->wait = ETMV4_WAIT_NONE;
+    f->due = false;
     if (f->core.cur.known && (f->q.flags & ETMV4_COUNTED))
         end = flow_walk_count(&f->core, out, f->q.commit);
     if (end != FLOW_WALK_THERE)

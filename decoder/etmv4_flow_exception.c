@@ -110,7 +110,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
         walk_to_return(f, address, isa, out);
         flow_event_address(&f->exception, address, isa);
     }
-    f->went = NULL;
+    f->due = false;
     core->cur.known = false;
     core->run = NULL;
     f->wait = ETMV4_WAIT_VECTOR;
