@@ -51,6 +51,41 @@ static void add_value(struct gdb_session *s, bool known, uint64_t value, unsigne
         text_buf_puts(&s->reply, "xx");
 }
 
+/* ---- AArch64: x0 to x30, SP and PC, of 64 bits, and CPSR; further ones have no numbers ----------
+ */
+
+#define A64_COUNT 34u
+
+/* Which of enum gdb_reg a number is; GDB_REG_COUNT: one that nobody knows. */
+static unsigned a64_reg(unsigned number)
+{
+    static const uint8_t last[] = {GDB_REG_LR, GDB_REG_SP, GDB_REG_PC, GDB_REG_PSR};
+    return number < A64_COUNT - sizeof last ? GDB_REG_COUNT
+                                            : last[number - (A64_COUNT - sizeof last)];
+}
+
+static unsigned a64_size(unsigned number)
+{
+    return number == A64_COUNT - 1 ? 4 : 8;
+}
+
+static bool is_a64(const struct gdb_session *s)
+{
+    return gdb_core_info(s, s->general).profile == GDB_PROFILE_A64;
+}
+
+static int read_a64(struct gdb_session *s, unsigned first, unsigned end)
+{
+    struct gdb_regs regs = {.known = 0};
+    int rc = s->target->read_regs(s->target_ctx, s->general, &regs);
+    for (unsigned i = first; i < end && rc >= 0; i++) {
+        unsigned reg = a64_reg(i);
+        bool known = reg < GDB_REG_COUNT && (regs.known >> reg & 1);
+        add_value(s, known, known ? regs.value[reg] : 0, a64_size(i));
+    }
+    return rc < 0 ? rc : BT_OK;
+}
+
 /* ---- which one --------------------------------------------------------------------------------
  */
 
@@ -109,6 +144,8 @@ static int read_all(struct gdb_session *s, struct gdb_args *a)
     const struct gdb_register *list = NULL;
     unsigned count = gdb_extra_registers(s, s->general, &list);
     (void)a;
+    if (is_a64(s))
+        return read_a64(s, 0, A64_COUNT);
     int rc = add_core(s, 0, GDB_REG_COUNT);
     for (unsigned i = 0; i < count && rc >= 0; i++)
         rc = add_extra(s, i, size_of(&list[i]));
@@ -120,6 +157,11 @@ static int read_all(struct gdb_session *s, struct gdb_args *a)
 static int read_one(struct gdb_session *s, struct gdb_args *a)
 {
     struct which w;
+    uint64_t number;
+    if (is_a64(s))
+        return gdb_args_hex(a, &number) && number < A64_COUNT && gdb_args_empty(a)
+                   ? read_a64(s, (unsigned)number, (unsigned)number + 1)
+                   : BT_ERR_INVAL;
     if (!take_which(s, a, &w) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
     return w.is_extra ? add_extra(s, w.index, w.size) : add_core(s, w.reg, w.reg + 1u);
@@ -146,6 +188,8 @@ static int write_one(struct gdb_session *s, struct gdb_args *a)
     struct gdb_why why = {""};
     struct which w;
     uint8_t bytes[BYTES_MAX];
+    if (is_a64(s))
+        return BT_ERR_UNSUPPORTED;
     if (!take_which(s, a, &w) || !gdb_args_char(a, '=') || !gdb_args_bytes(a, bytes, w.size) ||
         !gdb_args_empty(a))
         return BT_ERR_INVAL;
@@ -182,6 +226,8 @@ static int write_all(struct gdb_session *s, struct gdb_args *a)
     unsigned count = GDB_REG_COUNT + extra;
     struct values v = {.given = {false}};
     struct gdb_why why = {""};
+    if (is_a64(s))
+        return BT_ERR_UNSUPPORTED;
     for (unsigned i = 0; i < count; i++) {
         if (i >= GDB_REG_COUNT && gdb_args_empty(a))
             break;

@@ -25,7 +25,8 @@
 enum gdb_profile {
     GDB_PROFILE_A,
     GDB_PROFILE_R,
-    GDB_PROFILE_M, /* described with org.gnu.gdb.arm.m-profile: xpsr in the place of cpsr */
+    GDB_PROFILE_A64, /* AArch64: org.gnu.gdb.aarch64.core */
+    GDB_PROFILE_M,   /* described with org.gnu.gdb.arm.m-profile: xpsr in the place of cpsr */
 };
 
 struct gdb_core {
@@ -34,7 +35,7 @@ struct gdb_core {
     bool big_endian; /* byte order of registers on the wire; GDB takes one order for all cores */
 };
 
-/* Index into struct gdb_regs. */
+/* Index into struct gdb_regs. Of AArch64 there are SP, LR (x30), PC and PSR. */
 enum gdb_reg {
     GDB_REG_R0,
     GDB_REG_R7 = 7,
@@ -48,7 +49,7 @@ enum gdb_reg {
 
 /* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known (5.4). */
 struct gdb_regs {
-    uint32_t value[GDB_REG_COUNT];
+    uint64_t value[GDB_REG_COUNT];
     uint32_t known; /* bit i: value[i] is valid */
 };
 

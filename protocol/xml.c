@@ -16,6 +16,15 @@ static void core_registers(struct text_buf *out, const char *psr)
     text_buf_printf(out, "<reg name=\"%s\" bitsize=\"32\" regnum=\"%d\"/>\n", psr, PSR_NUMBER);
 }
 
+static void a64_registers(struct text_buf *out)
+{
+    for (int i = 0; i <= 30; i++)
+        text_buf_printf(out, "<reg name=\"x%d\" bitsize=\"64\" regnum=\"%d\"/>\n", i, i);
+    text_buf_puts(out, "<reg name=\"sp\" bitsize=\"64\" type=\"data_ptr\" regnum=\"31\"/>\n"
+                       "<reg name=\"pc\" bitsize=\"64\" type=\"code_ptr\" regnum=\"32\"/>\n"
+                       "<reg name=\"cpsr\" bitsize=\"32\" regnum=\"33\"/>\n");
+}
+
 static void extra_registers(struct text_buf *out, const struct gdb_register *list, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -30,13 +39,19 @@ static void extra_registers(struct text_buf *out, const struct gdb_register *lis
 void xml_target(struct text_buf *out, enum gdb_profile profile, const struct gdb_register *extra,
                 unsigned count)
 {
-    bool m = profile == GDB_PROFILE_M;
+    bool m = profile == GDB_PROFILE_M, a64 = profile == GDB_PROFILE_A64;
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
                        "<!DOCTYPE target SYSTEM \"gdb-target.dtd\">\n"
-                       "<target version=\"1.0\">\n"
-                       "<architecture>arm</architecture>\n");
-    text_buf_printf(out, "<feature name=\"org.gnu.gdb.arm.%s\">\n", m ? "m-profile" : "core");
-    core_registers(out, m ? "xpsr" : "cpsr");
+                       "<target version=\"1.0\">\n");
+    text_buf_printf(out, "<architecture>%s</architecture>\n<feature name=\"org.gnu.gdb.%s\">\n",
+                    a64 ? "aarch64" : "arm",
+                    a64 ? "aarch64.core"
+                    : m ? "arm.m-profile"
+                        : "arm.core");
+    if (a64)
+        a64_registers(out);
+    else
+        core_registers(out, m ? "xpsr" : "cpsr");
     extra_registers(out, extra, count);
     text_buf_puts(out, "</feature>\n</target>\n");
 }

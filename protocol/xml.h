@@ -13,7 +13,7 @@
 /*
  * target.xml: r0-r12, sp, lr, pc numbered 0-15 and cpsr or xpsr numbered 25, as in GDB's own
  * descriptions; in the g packet it follows pc directly. Further registers come behind them, with
- * numbers from GDB_EXTRA_NUMBER on.
+ * numbers from GDB_EXTRA_NUMBER on. AArch64: x0-x30, sp, pc and cpsr, numbered 0 to 33.
  */
 void xml_target(struct text_buf *out, enum gdb_profile profile, const struct gdb_register *extra,
                 unsigned count);

@@ -48,7 +48,7 @@ static int close_block(struct builder *b)
 /* Bytes of the last instruction of a block: joined runs must be exactly adjacent. */
 static unsigned last_size(struct builder *b, const struct bt_block *block)
 {
-    if (bt_block_isa(block) == BT_ISA_A32)
+    if (bt_block_isa(block) == BT_ISA_A32 || bt_block_isa(block) == BT_ISA_A64)
         return 4;
     return b->code_view ? code_insn_size(b->code_view, bt_block_last(block), bt_block_isa(block))
                         : 0;
@@ -67,7 +67,7 @@ static int add_block(struct builder *b, const struct bt_block *block, bool same_
     int error = close_block(b);
     b->begin = block->first;
     b->end = bt_block_last(block);
-    b->thumb = bt_block_isa(block) != BT_ISA_A32;
+    b->thumb = bt_block_isa(block) != BT_ISA_A32 && bt_block_isa(block) != BT_ISA_A64;
     b->open = true;
     return error;
 }

@@ -205,8 +205,11 @@ static int read_regs(struct native_target *t, unsigned core, struct gdb_regs *re
 {
     int rc = BT_OK;
     memset(regs, 0, sizeof *regs);
-    for (unsigned i = 0; i < GDB_REG_COUNT && !rc && !t->a.off[core]; i++)
-        rc = cortex_a_read_register(&t->a.cores[core], i, &regs->value[i]);
+    for (unsigned i = 0; i < GDB_REG_COUNT && !rc && !t->a.off[core]; i++) {
+        uint32_t value = 0;
+        rc = cortex_a_read_register(&t->a.cores[core], i, &value);
+        regs->value[i] = value;
+    }
     regs->known = (1u << GDB_REG_COUNT) - 1;
     return note(t, core, rc);
 }

@@ -138,10 +138,10 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
     const struct past *p = &k->past;
     struct recover_answer a;
     if (reg == GDB_REG_PC) {
-        console_say(c, "pc = 0x%08" PRIx32 ": known, it is the traced path\n", regs->value[reg]);
+        console_say(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
     } else if (reg == GDB_REG_PSR) {
         console_say(c,
-                    "psr = 0x%08" PRIx32 ": the instruction set is traced, flags are known in part,"
+                    "psr = 0x%08" PRIx64 ": the instruction set is traced, flags are known in part,"
                     " the rest is an estimate\n",
                     regs->value[reg]);
     } else if (past_values_explain(&k->values, p->position, reg, &a)) {
@@ -155,7 +155,7 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
                                          "`maint flush register-cache` shows it\n");
     } else if (regs->known >> reg & 1) {
         console_say(c,
-                    "%s = 0x%08" PRIx32 ": NOT known; GDB cannot do without, so it is given the "
+                    "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without, so it is given the "
                     "nearest value that is\n",
                     names[reg], regs->value[reg]);
     } else {

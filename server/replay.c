@@ -17,7 +17,7 @@
 
 static void set_reg(struct gdb_regs *regs, unsigned reg, uint64_t value)
 {
-    regs->value[reg] = (uint32_t)value;
+    regs->value[reg] = value;
     regs->known |= 1u << reg;
 }
 
@@ -74,6 +74,8 @@ static void complete_regs(struct replay_core *core)
     bool traced = core->trace && btrace_traced_end(core->trace->history, &address, &isa);
     if (!(core->regs.known >> GDB_REG_PC & 1))
         set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
+    if (traced && isa == BT_ISA_A64)
+        core->profile = GDB_PROFILE_A64;
     if (core->regs.known >> GDB_REG_PSR & 1)
         return;
     bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
@@ -321,6 +323,11 @@ static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
 static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
     struct replay_client *k = ctx;
+    if (k->replay->cores[core].profile == GDB_PROFILE_A64) {
+        snprintf(why->text, sizeof why->text,
+                 "of AArch64 no values of the past are known: use 'record btrace' first");
+        return BT_ERR_UNSUPPORTED;
+    }
     return past_motion_reverse(&k->past, core, step, stop, why);
 }
 

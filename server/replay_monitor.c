@@ -26,7 +26,7 @@ static int cmd_status(struct replay_client *k, int core, const char *rest, const
         console_say(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
                     pass->raw_bytes);
     console_history(c, h);
-    console_say(c, "halted at     0x%08" PRIx32 "\n", one->regs.value[GDB_REG_PC]);
+    console_say(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[GDB_REG_PC]);
     return BT_OK;
 }
 

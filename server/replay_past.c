@@ -12,12 +12,12 @@ void replay_view(const struct replay_client *k, int core, struct btrace_view *vi
 {
     const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
-    bool m = c->profile == GDB_PROFILE_M;
+    bool m = c->profile == GDB_PROFILE_M, a64 = c->profile == GDB_PROFILE_A64;
     *view = (struct btrace_view){.history = c->trace->history,
                                  .image = c->image,
                                  .key = c->key,
                                  .pc = c->regs.value[GDB_REG_PC],
-                                 .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
+                                 .thumb = m || (!a64 && (c->regs.value[GDB_REG_PSR] & CPSR_T)),
                                  .odd_thumb = r->odd_thumb,
                                  .size = k->size};
 }

@@ -37,6 +37,8 @@ int replay_extra_registers(void *ctx, int core, const struct gdb_register **list
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     const struct replay_core *c = &r->cores[core];
+    if (c->profile == GDB_PROFILE_A64)
+        return 0;
     bool wanted = c->device && may_have(c->device->type);
     for (size_t i = 0; i < r->recording.elf_count; i++)
         wanted |= r->recording.elf[i]->hard_float;
