@@ -127,6 +127,17 @@ static bool has_trace(const struct replay *r, const struct snapshot_device *devi
     return false;
 }
 
+/* GDB takes one description for all threads: what one core shows, all of its kind are. */
+static void agree_on_width(struct replay *r)
+{
+    bool a64 = false;
+    for (size_t i = 0; i < r->core_count; i++)
+        a64 |= r->cores[i].profile == GDB_PROFILE_A64;
+    for (size_t i = 0; a64 && i < r->core_count; i++)
+        if (r->cores[i].profile == GDB_PROFILE_A)
+            r->cores[i].profile = GDB_PROFILE_A64;
+}
+
 /* Cores with trace come first: GDB selects the first thread. */
 static int add_cores(struct replay *r)
 {
@@ -141,6 +152,7 @@ static int add_cores(struct replay *r)
     for (size_t i = 0; i < rec->core_count && r->core_count < GDB_CORES_MAX; i++)
         if (!has_trace(r, rec->cores[i].device))
             add_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL, &rec->cores[i]);
+    agree_on_width(r);
     return BT_OK;
 }
 
