@@ -132,6 +132,7 @@ else
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
     units asan
+    step oracle tests/oracle/etmv4_opencsd.py
     step cases tests/cases/run.py
     for t in tests/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
