@@ -20,7 +20,7 @@ TESTS = (
     ("test_native_ftdi.py", "ftdi: SWD by a resistor"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
     ("test_orbtrace.py", "recorded"),
-    ("test_ftdi_fifo.py", "three forms", "pulled and back"),
+    ("test_ftdi_fifo.py", "three forms"),
 )
 
 
