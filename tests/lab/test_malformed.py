@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Packets that are almost right: made from the grammar of GDB's protocol with faults in numbers,
 separators, data and frames. The daemon answers afterwards, and no byte of memory has changed.
-3,000 of them, 100,000 with BTRACED_FULL=1."""
+2,000 of them, 100,000 with BTRACED_FULL=1."""
 
 import os
 import random
@@ -18,8 +18,8 @@ from replay_gdb import (BTRACED, PATIENCE, Client, Failed, Suite, equal, expect,
                         run)
 
 suite = Suite()
-COUNT = 100000 if os.environ.get("BTRACED_FULL") == "1" else 3000
-BATCH = 25
+COUNT = 100000 if os.environ.get("BTRACED_FULL") == "1" else 2000
+BATCH = 50
 RAM = 0x60100000  # nothing of the program is there
 SIZE = 0x400
 SEED = int(os.environ.get("BTRACED_SEED", "1"))
@@ -144,7 +144,7 @@ class Victim:
         """Sends it; the daemon answers behind it, or has ended the connection and takes another."""
         sock, asked = self.client.socket, 0
         seen, end = b"", time.monotonic() + PATIENCE
-        sock.settimeout(0.3)
+        sock.settimeout(0.05)
         try:
             # The rest of a frame that is not ended; a halt, for a server may take something for a
             # resume; a question that only this daemon answers.
