@@ -104,12 +104,13 @@ class Grammar:
         return re.sub(rb"[#$}*]", lambda m: b"}" + bytes([m[0][0] ^ 0x20]), payload)
 
     def framed(self, payload):
+        # What is not escaped may be a whole write by chance: it stays escaped.
         body = self.escaped(payload)
         good = b"$" + body + b"#%02x" % (sum(body) & 0xff)
         if self.random.randrange(4):
             return good
         return self.pick(good[:-1] + b"z", good[:-2] + b"zz", b"$" + body, b"$" + good, good[:-2] + b"#00",
-                         b"$" + payload + b"#%02x" % (sum(payload) & 0xff), good + b"+-+-", b"#" + good,
+                         good + b"+-+-", b"#" + good,
                          b"$" + body + b"}#%02x" % ((sum(body) + 0x7d) & 0xff), good[1:], good * 2)
 
 
