@@ -174,7 +174,11 @@ class Victim:
             self.open()
 
     def memory(self):
-        return self.client.ask(f"m{RAM:x},{SIZE:x}")
+        # QEMU may have fallen silent on a packet: the connection to it is then made anew.
+        end = time.monotonic() + PATIENCE
+        while (answer := self.client.ask(f"m{RAM:x},{SIZE:x}"))[:1] == "E" and time.monotonic() < end:
+            time.sleep(0.1)
+        return answer
 
 
 @suite.test(f"malformed: {COUNT} packets, an answer behind each batch, and memory as it was")
