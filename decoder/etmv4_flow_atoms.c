@@ -103,6 +103,38 @@ static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
     f->core.run = code_onward(f->core.code, f->core.view, run);
 }
 
+/* Atoms as far as the links between runs lead; returns how many. */
+static inline unsigned linked_atoms(struct etmv4_flow *f, uint32_t atoms, unsigned n,
+                                    struct flow_out *out)
+{
+    struct code_run *run = f->core.run, *last = NULL;
+    bool pushes = f->config.return_stack && !f->push_blocked;
+    unsigned done = 0;
+    if (!run || !f->core.cur.known)
+        return 0;
+    for (; done < n && run->end < CODE_END_INDIRECT; done++, atoms >>= 1) {
+        unsigned e = atoms & 1;
+        struct code_run *next = run->next[e ? CODE_TAKEN : CODE_ONWARD];
+        bool must = run->end == CODE_END_DIRECT && !(run->last & INSN_CONDITIONAL) &&
+                    code_run_isa(run) != BT_ISA_T32;
+        if (!next || (must && !e))
+            break;
+        flow_block(&f->core, out, code_run_first64(run), run->extent,
+                   run->info | (uint32_t)(e ? BT_COND_PASS : BT_COND_FAIL) << 4, FLOW_NO_CYCLES);
+        if (pushes && e && (run->last & INSN_LINK))
+            push_return(f, code_run_behind64(run), (uint8_t)code_run_isa(run), run);
+        last = run;
+        run = next;
+    }
+    if (!last)
+        return 0;
+    f->last_p0 = code_run_last64(last);
+    f->core.cur.address = code_run_first64(run);
+    f->core.cur.isa = (uint8_t)code_run_isa(run);
+    f->core.run = run;
+    return done;
+}
+
 void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, unsigned n,
                       struct flow_out *out)
 {
@@ -110,6 +142,11 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
         flow_view(&f->core);
     f->jumps = false;
     for (; n > 0; n--, atoms >>= 1) {
+        unsigned linked = linked_atoms(f, atoms, n, out);
+        n -= linked;
+        atoms >>= linked;
+        if (n == 0)
+            return;
         etmv4_flow_resolve(f, offset, out);
         if (f->core.cur.known) {
             one_atom(f, offset, atoms & 1, out);

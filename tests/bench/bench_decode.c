@@ -57,6 +57,20 @@ static uint64_t etmv3_packets(const struct bench_stream *s)
     return packets;
 }
 
+static uint64_t etmv4_packets(const struct bench_stream *s)
+{
+    static struct etmv4_packet out[BATCH];
+    struct etmv4 p;
+    uint64_t packets = 0;
+    etmv4_init(&p, &s->config.etmv4);
+    for (size_t unit = 0; unit < s->size; unit += s->unit) {
+        for (size_t at = 0, n; at < s->unit; packets += n)
+            at += etmv4_parse(&p, s->bytes + unit + at, s->unit - at, out, BATCH, &n);
+        etmv4_discontinuity(&p);
+    }
+    return packets;
+}
+
 /* One row a protocol. */
 static const struct {
     enum stream_protocol protocol;
@@ -65,6 +79,7 @@ static const struct {
 } protocols[] = {
     {STREAM_PTM, "PTM", ptm_packets},
     {STREAM_ETMV3, "ETMv3", etmv3_packets},
+    {STREAM_ETMV4, "ETMv4", etmv4_packets},
 };
 
 static size_t protocol_row(const struct bench_stream *s)
@@ -324,6 +339,7 @@ int main(int argc, char **argv)
         ok = capture(argv[1], "a15-ptm-return-stack", "PTM_0_2", size) && ok;
         ok = capture(argv[1], "tc2-etmv3-ptm", "PTM_0", size) && ok;
         ok = capture(argv[1], "tc2-etmv3-ptm", "ETM_0", size) && ok;
+        ok = capture(argv[1], "cc1-etmv4", "etm_1", size) && ok;
     }
     ok = generated(size) && ok;
     return ok ? 0 : 1;

@@ -45,6 +45,7 @@ struct ocsd_protocol {
 union ocsd_config {
     ocsd_ptm_cfg ptm;
     ocsd_etmv3_cfg etmv3;
+    ocsd_etmv4_cfg etmv4;
 };
 
 static void configure_ptm(const struct bench_stream *s, void *config)
@@ -67,9 +68,22 @@ static void configure_etmv3(const struct bench_stream *s, void *config)
                                                  .core_prof = profile_CortexA};
 }
 
+static void configure_etmv4(const struct bench_stream *s, void *config)
+{
+    *(ocsd_etmv4_cfg *)config = (ocsd_etmv4_cfg){.reg_idr0 = s->etmv4.idr[0],
+                                                 .reg_idr1 = s->etmv4.idr[1],
+                                                 .reg_idr2 = s->etmv4.idr[2],
+                                                 .reg_idr8 = s->etmv4.idr[8],
+                                                 .reg_configr = s->etmv4.configr,
+                                                 .reg_traceidr = s->etmv4.traceidr,
+                                                 .arch_ver = ARCH_V8,
+                                                 .core_prof = profile_CortexA};
+}
+
 static const struct ocsd_protocol protocols[] = {
     {STREAM_PTM, OCSD_BUILTIN_DCD_PTM, configure_ptm},
     {STREAM_ETMV3, OCSD_BUILTIN_DCD_ETMV3, configure_etmv3},
+    {STREAM_ETMV4, OCSD_BUILTIN_DCD_ETMV4I, configure_etmv4},
 };
 
 /* OpenCSD refuses a region that overlaps an earlier one, which is the one that counts for us, too.

@@ -206,6 +206,12 @@ static void registers(struct bench_stream *s, const struct snapshot_device *d)
         {"ETMIDR", &s->etmidr},
         {"ETMCCER", &s->etmccer},
         {"ETMTRACEIDR", &s->etmtraceidr},
+        {"TRCCONFIGR", &s->etmv4.configr},
+        {"TRCTRACEIDR", &s->etmv4.traceidr},
+        {"TRCIDR0", &s->etmv4.idr[0]},
+        {"TRCIDR1", &s->etmv4.idr[1]},
+        {"TRCIDR2", &s->etmv4.idr[2]},
+        {"TRCIDR8", &s->etmv4.idr[8]},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         uint64_t value;

@@ -17,6 +17,7 @@ struct bench_stream {
     char name[64];
     struct stream_config config;
     uint32_t etmcr, etmidr, etmccer, etmtraceidr;
+    struct etmv4_registers etmv4;
     const struct code_image *image;
     uint8_t *bytes;
     size_t size;
