@@ -2,6 +2,7 @@
 /* The connection to another GDB server: greeting, own questions, running and halting, its end. */
 #include "protocol/gdb_upstream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,8 @@ static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
     if (regs == NULL)
         text_buf_printf(answers(), "core %d none;", core);
     else
-        text_buf_printf(answers(), "core %d pc %x psr %x known %x;", core, regs->value[GDB_REG_PC],
-                        regs->value[GDB_REG_PSR], regs->known);
+        text_buf_printf(answers(), "core %d pc %" PRIx64 " psr %" PRIx64 " known %x;", core,
+                        regs->value[GDB_REG_PC], regs->value[GDB_REG_PSR], regs->known);
 }
 
 static void got_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)

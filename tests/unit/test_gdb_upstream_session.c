@@ -2,6 +2,7 @@
 /* A session that is passed on: what goes to the other server, what comes back, what is ours. */
 #include "tests/unit/test_gdb_upstream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -177,7 +178,8 @@ END_TEST
 static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
 {
     (void)ctx;
-    text_buf_printf(&f.log, "core %d pc %x;", core, regs != NULL ? regs->value[GDB_REG_PC] : 0);
+    text_buf_printf(&f.log, "core %d pc %" PRIx64 ";", core,
+                    regs != NULL ? regs->value[GDB_REG_PC] : UINT64_C(0));
 }
 
 START_TEST(own_questions_in_between)
