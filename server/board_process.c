@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/board_process.h"
 
+#include "server/log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +22,7 @@ static void end_line(struct board_process *b)
     if (!b->line[0])
         return;
     strcpy(b->last, b->line);
-    fprintf(stderr, "board: %s\n", b->line);
+    log_say(LOG_AT_INFO, "board: %s\n", b->line);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)

@@ -4,6 +4,8 @@
 #include "server/entrance.h"
 #include "server/exit_codes.h"
 #include "server/gdb_clients.h"
+#include "server/log.h"
+#include "server/notify.h"
 #include "server/replay.h"
 #include "server/stream_connection.h"
 
@@ -20,6 +22,7 @@ struct replay_args {
     unsigned listen_count;
     bool odd_thumb;
     bool stdio;
+    bool exit_after_detach;
     bool no_record;
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
@@ -32,6 +35,8 @@ enum {
     OPT_ODD_THUMB,
     OPT_STDIO,
     OPT_NO_RECORD,
+    OPT_EXIT,
+    OPT_LOG,
 };
 
 static const struct option options[] = {
@@ -39,6 +44,8 @@ static const struct option options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"elf", required_argument, NULL, OPT_ELF},
     {"stdio", no_argument, NULL, OPT_STDIO},
+    {"exit-after-detach", no_argument, NULL, OPT_EXIT},
+    {"log", required_argument, NULL, OPT_LOG},
     {"no-record", no_argument, NULL, OPT_NO_RECORD},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
     {"help", no_argument, NULL, 'h'},
@@ -57,6 +64,11 @@ const char replay_help[] =
     "                         who may; needed for addresses that other machines reach\n"
     "  --stdio                serve one GDB that starts btraced itself:\n"
     "                         target remote | btraced replay --stdio RECORDING\n"
+    "  --exit-after-detach    end when the last GDB has left, as front ends that start a server "
+    "for\n"
+    "                         each session want it\n"
+    "  --log LEVEL            what is told on standard error: " LOG_LEVELS ";\n"
+    "                         also by the environment, " LOG_VARIABLE "=LEVEL\n"
     "  --elf FILE             program file that completes the recording's memory dumps\n"
     "  --odd-thumb            give T32 code odd addresses, for a GDB that has no symbols to tell\n"
     "                         A32 from T32; breakpoints in T32 code are then not hit\n"
@@ -104,6 +116,7 @@ static int complete_access(struct replay_args *args)
 
 static int parse_args(int argc, char **argv, struct replay_args *args)
 {
+    enum log_level level;
     int code = 0;
     for (int option; !code && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
         if (option == OPT_LISTEN) {
@@ -118,6 +131,11 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             args->elf[args->elf_count++] = optarg;
         } else if (option == OPT_STDIO) {
             args->stdio = true;
+        } else if (option == OPT_EXIT) {
+            args->exit_after_detach = true;
+        } else if (option == OPT_LOG) {
+            if (!log_choose(optarg))
+                return usage_error("--log wants one of " LOG_LEVELS ", not", optarg);
         } else if (option == OPT_ODD_THUMB) {
             args->odd_thumb = true;
         } else if (option == OPT_NO_RECORD) {
@@ -129,6 +147,8 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             return EXIT_USAGE;
         }
     }
+    if (!log_level_now(&level))
+        return usage_error(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
     if (!code && optind != argc - 1)
         return usage_error(optind == argc ? "no recording given" : "more than one recording given",
                            NULL);
@@ -145,12 +165,14 @@ struct daemon {
     uv_signal_t interrupt, terminate, hangup;
     uv_idle_t search;        /* active while one goes on */
     const char *config_path; /* NULL: nothing to read again */
+    const struct replay_args *args;
 };
 
 static void stop(struct daemon *d)
 {
     if (uv_is_closing((uv_handle_t *)&d->interrupt))
         return;
+    notify_stopping();
     entrance_stop(&d->entrance);
     gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
@@ -187,17 +209,20 @@ static void on_hangup(uv_signal_t *handle, int number)
     struct config *fresh = calloc(1, sizeof *fresh);
     struct message why = {"out of memory"};
     (void)number;
+    notify_reloading();
     int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
     if (!error)
         error = entrance_reload(&d->entrance, &fresh->access, fresh->path, &why);
     if (error)
-        fprintf(stderr, "btraced replay: %s; who may connect stays as it was\n", why.text);
+        log_say(LOG_AT_WARNING, "btraced replay: %s; who may connect stays as it was\n", why.text);
     else
-        fprintf(stderr, "btraced replay: %s: read again; it holds for those who come from now on\n",
+        log_say(LOG_AT_INFO,
+                "btraced replay: %s: read again; it holds for those who come from now on\n",
                 fresh->path);
     if (fresh)
         config_release(fresh);
     free(fresh);
+    notify_ready(d->args->path);
 }
 
 static void watch_signals(struct daemon *d)
@@ -236,9 +261,11 @@ static void release_session(void *ctx, struct gdb_client *c)
     replay_client_free(c->served);
 }
 
-static void on_client_gone(void *ctx)
+static void on_client_gone(void *ctx, bool last)
 {
-    stop(ctx);
+    struct daemon *d = ctx;
+    if (d->args->stdio || (d->args->exit_after_detach && last))
+        stop(d);
 }
 
 static void on_admitted(void *ctx, struct connection *c)
@@ -246,10 +273,16 @@ static void on_admitted(void *ctx, struct connection *c)
     gdb_clients_admit(&((struct daemon *)ctx)->clients, c);
 }
 
+static void announce(const struct daemon *d)
+{
+    entrance_announce(&d->entrance, false);
+    notify_ready(d->args->path);
+}
+
 static int start(struct daemon *d, const struct replay_args *args)
 {
     const struct gdb_service service = {open_session, close_session, release_session,
-                                        args->stdio ? on_client_gone : NULL, d};
+                                        on_client_gone, d};
     struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
@@ -269,7 +302,7 @@ static int start(struct daemon *d, const struct replay_args *args)
     else if (args->stdio)
         gdb_clients_admit(&d->clients, c);
     else
-        entrance_announce(&d->entrance, false);
+        announce(d);
     return error;
 }
 
@@ -281,6 +314,7 @@ static int serve(struct replay *r, const struct replay_args *args)
         return EXIT_INTERNAL;
     }
     d->replay = r;
+    d->args = args;
     d->config_path = args->stdio ? NULL : args->config_path;
     watch_signals(d);
     uv_idle_init(&d->loop, &d->search);
@@ -303,7 +337,7 @@ static int replay(const struct replay_args *args)
     int code = EXIT_INPUT;
     int error = replay_init(&r, args->path, args->elf, args->elf_count, &why);
     for (size_t i = 0; i < r.recording.warning_count; i++)
-        fprintf(stderr, "btraced replay: warning: %s\n", r.recording.warnings[i]);
+        log_say(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
     if (error) {
         fprintf(stderr, "btraced replay: %s\n", why.text);
     } else {

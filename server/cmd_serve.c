@@ -7,11 +7,13 @@
 #include "server/gdb_clients.h"
 #include "server/live.h"
 #include "server/live_status.h"
+#include "server/log.h"
 #include "server/metrics.h"
+#include "server/notify.h"
 #include "server/run_folder.h"
+#include "server/serve_args.h"
 #include "server/stream_connection.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +21,7 @@
 #define PATIENCE_MS 15000 /* until the target's GDB server answers */
 
 struct serve {
-    const char *command; /* "btraced serve": messages begin with it */
-    const char *path;    /* of the board file */
-    const char *listen[CONFIG_MAX_LISTEN];
-    unsigned listen_count;
-    const char *program;
-    const char *record;
-    bool attach;
-    bool check_only;
-    bool stdio;
-    bool recording_only;
-    unsigned seconds; /* record: stop then; 0: until a signal */
+    struct serve_args args;
     uv_loop_t loop;
     uv_signal_t interrupt, terminate, hangup;
     uv_timer_t patience;
@@ -47,71 +39,6 @@ struct serve {
     int code;
 };
 
-enum {
-    OPT_ATTACH = 256,
-    OPT_CHECK,
-    OPT_LISTEN,
-    OPT_PROGRAM,
-    OPT_RECORD,
-    OPT_SECONDS,
-    OPT_STDIO,
-};
-
-static const struct option options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"attach", no_argument, NULL, OPT_ATTACH},
-    {"check-config", no_argument, NULL, OPT_CHECK},
-    {"listen", required_argument, NULL, OPT_LISTEN},
-    {"program", required_argument, NULL, OPT_PROGRAM},
-    {"record", required_argument, NULL, OPT_RECORD},
-    {"seconds", required_argument, NULL, OPT_SECONDS},
-    {"stdio", no_argument, NULL, OPT_STDIO},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static const char serve_help[] =
-    "usage: btraced serve -c BOARD [OPTION]...\n"
-    "Serves a live target to GDB, with the history of what it executed at every halt.\n"
-    "BOARD is a board file, or the name of an installed one: virtual-a9, virtual-a9-smp,\n"
-    "virtual-m3, virtual-m4. Ends at Ctrl-C, and ends what it has started.\n"
-    "\n"
-    "  -c, --config BOARD     the board file\n"
-    "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"
-    "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
-    "                         may be given several times\n"
-    "  --stdio                serve one GDB that starts btraced itself:\n"
-    "                         target extended-remote | btraced serve -c BOARD --stdio\n"
-    "  --program ELF          the program that runs, instead of the one in the board file\n"
-    "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"
-    "                         a new numbered one in it if it exists\n"
-    "  --attach               take the target as it is, without a reset: what its trace buffer\n"
-    "                         holds is the history (see btraced arm)\n"
-    "  --check-config         read the board file, say what is wrong with it, and end\n"
-    "\n"
-    "example:\n"
-    "  btraced serve -c virtual-a9\n"
-    "  (gdb) target extended-remote :3333\n"
-    "  (gdb) record btrace\n"
-    "  (gdb) continue\n"
-    "  (gdb) record function-call-history\n"
-    "  (gdb) monitor help\n";
-
-static const char record_help[] =
-    "usage: btraced record -c BOARD --record FOLDER [OPTION]...\n"
-    "Lets a live target run and writes its raw trace to FOLDER, without GDB. Ends at Ctrl-C, when\n"
-    "the target halts by itself, or after --seconds.\n"
-    "\n"
-    "  -c, --config BOARD     the board file\n"
-    "  --record FOLDER        made anew; a numbered folder in it if it exists\n"
-    "  --seconds N            end after so many seconds, 1 to 86400\n"
-    "  --program ELF          the program that runs, instead of the one in the board file\n"
-    "  --check-config         read the board file, say what is wrong with it, and end\n"
-    "\n"
-    "example:\n"
-    "  btraced record -c virtual-a9 --record run --seconds 2\n"
-    "  btraced replay run\n";
-
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
@@ -121,6 +48,7 @@ static void stop(struct serve *s, int code)
         return;
     s->stopping = true;
     s->code = code;
+    notify_stopping();
     entrance_stop(&s->entrance);
     metrics_stop(s->metrics);
     gdb_clients_stop(&s->clients);
@@ -154,7 +82,7 @@ static void reload(void *ctx, const struct console *c)
         console_say(c, "no memory to read the board file again\n");
         return;
     }
-    if (config_load(now, s->path, &names, &why)) {
+    if (config_load(now, s->args.path, &names, &why)) {
         console_say(c, "nothing is changed: %s\n", why.text);
         config_release(now);
         free(now);
@@ -162,7 +90,7 @@ static void reload(void *ctx, const struct console *c)
     }
     config_reload(s->file, now, &s->config, c);
     set_limits(s);
-    if (!s->stdio && entrance_reload(&s->entrance, &now->access, now->path, &why))
+    if (!s->args.stdio && entrance_reload(&s->entrance, &now->access, now->path, &why))
         console_say(c, "certificates and networks stay as they were: %s\n", why.text);
     config_release(s->file);
     free(s->file);
@@ -173,13 +101,16 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct serve *s = handle->data;
     const struct console c = {print_line, stderr};
-    if (number != SIGHUP || s->stdio || s->recording_only) {
+    if (number != SIGHUP || s->args.stdio || s->args.recording_only) {
         stop(s, EXIT_OK);
         return;
     }
-    fprintf(stderr, "%s: SIGHUP: %s is read again\n", s->command, s->config.path);
-    if (s->file && !s->stopping)
-        reload(s, &c);
+    log_say(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
+    if (!s->file || s->stopping)
+        return;
+    notify_reloading();
+    reload(s, &c);
+    notify_ready(s->config.name);
 }
 
 static void watch(struct serve *s)
@@ -200,7 +131,7 @@ static void on_board_ended(void *ctx, const struct board_process *b)
     struct serve *s = ctx;
     char text[640];
     board_process_describe(b, text, sizeof text);
-    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->command,
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->args.command,
             s->config.command[0], text, board_process_hint(b));
     stop(s, EXIT_INPUT);
 }
@@ -211,12 +142,13 @@ static void on_impatient(uv_timer_t *timer)
     char where[300];
     config_format_address(&s->config.target, where, sizeof where);
     if (s->live.native)
-        fprintf(stderr, "%s: the target does not answer in %d s\n", s->command, PATIENCE_MS / 1000);
+        fprintf(stderr, "%s: the target does not answer in %d s\n", s->args.command,
+                PATIENCE_MS / 1000);
     else
         fprintf(stderr,
                 "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
                 "running?\n",
-                s->command, where, s->config.path);
+                s->args.command, where, s->config.path);
     stop(s, EXIT_INPUT);
 }
 
@@ -239,9 +171,11 @@ static void release_session(void *ctx, struct gdb_client *c)
     live_client_free(c->served);
 }
 
-static void on_client_gone(void *ctx)
+static void on_client_gone(void *ctx, bool last)
 {
-    stop(ctx, EXIT_OK);
+    struct serve *s = ctx;
+    if (s->args.stdio || (s->args.exit_after_detach && last))
+        stop(s, EXIT_OK);
 }
 
 static void on_admitted(void *ctx, struct connection *c)
@@ -262,41 +196,43 @@ static bool start_metrics(struct serve *s)
         return true;
     s->metrics = metrics_start(&s->loop, &s->config.metrics, write_page, s, &port, &why);
     if (!s->metrics) {
-        fprintf(stderr, "%s: %s\n", s->command, why.text);
+        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
         stop(s, EXIT_LISTEN);
         return false;
     }
-    fprintf(stderr, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
+    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
     return true;
 }
 
 static void start_listening(struct serve *s)
 {
     const struct gdb_service service = {open_session, close_session, release_session,
-                                        s->stdio ? on_client_gone : NULL, s};
+                                        on_client_gone, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
     s->live.visitors = &s->clients;
     s->live.reload = reload;
     if (!start_metrics(s))
         return;
-    if (s->stdio) {
+    if (s->args.stdio) {
         struct connection *c = stream_connection_stdio(&s->loop);
         if (c) {
             gdb_clients_admit(&s->clients, c);
             return;
         }
-        fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->command);
+        fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->args.command);
         stop(s, EXIT_LISTEN);
         return;
     }
     if (entrance_start(&s->entrance, &s->loop, on_admitted, s, &why)) {
-        fprintf(stderr, "%s: %s\n", s->command, why.text);
+        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
         stop(s, EXIT_LISTEN);
         return;
     }
-    live_screen(&s->live, print_line, stderr);
+    if (log_shows(LOG_AT_INFO))
+        live_screen(&s->live, print_line, stderr);
     entrance_announce(&s->entrance, true);
+    notify_ready(s->config.name);
 }
 
 static void on_seconds(uv_timer_t *timer)
@@ -309,11 +245,11 @@ static void start_recording(struct serve *s)
 {
     struct recorder_stats stats;
     recorder_stats(s->live.recorder, &stats);
-    fprintf(stderr, "%s: recording to %s\n", s->command, stats.folder);
-    if (s->seconds)
-        uv_timer_start(&s->patience, on_seconds, (uint64_t)s->seconds * 1000, 0);
+    log_say(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
+    if (s->args.seconds)
+        uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
     if (gdb_upstream_resume(s->live.upstream) != BT_OK) {
-        fprintf(stderr, "%s: the target cannot be resumed\n", s->command);
+        fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
         stop(s, EXIT_INPUT);
     }
 }
@@ -326,10 +262,10 @@ static void on_ready(void *ctx, struct live *l, int error)
     if (error) {
         char where[300];
         config_format_address(&s->config.target, where, sizeof where);
-        fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->command, where,
+        fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->args.command, where,
                 bt_strerror(error));
         stop(s, EXIT_INPUT);
-    } else if (s->recording_only) {
+    } else if (s->args.recording_only) {
         start_recording(s);
     } else {
         start_listening(s);
@@ -340,7 +276,7 @@ static void on_halted(void *ctx, struct live *l)
 {
     struct serve *s = ctx;
     (void)l;
-    if (s->recording_only && !s->stopping)
+    if (s->args.recording_only && !s->stopping)
         stop(s, EXIT_OK);
 }
 
@@ -349,7 +285,7 @@ static void on_halted(void *ctx, struct live *l)
 
 static int complain(const struct serve *s, const struct message *why, int code)
 {
-    fprintf(stderr, "%s: %s\n", s->command, why->text);
+    fprintf(stderr, "%s: %s\n", s->args.command, why->text);
     return code;
 }
 
@@ -357,36 +293,37 @@ static int load(struct serve *s)
 {
     struct message why;
     const struct config_names names = {.run = s->folder.path};
-    if (config_load(&s->config, s->path, &names, &why))
+    if (config_load(&s->config, s->args.path, &names, &why))
         return complain(s, &why, EXIT_USAGE);
     s->file = calloc(1, sizeof *s->file);
-    if (!s->file || config_load(s->file, s->path, &names, &why))
+    if (!s->file || config_load(s->file, s->args.path, &names, &why))
         return EXIT_INTERNAL;
     set_limits(s);
-    if (s->listen_count)
+    if (s->args.listen_count)
         s->config.access.listen_count = 0;
-    for (unsigned i = 0; i < s->listen_count; i++)
-        if (config_access_listen(&s->config.access, s->listen[i], &why))
+    for (unsigned i = 0; i < s->args.listen_count; i++)
+        if (config_access_listen(&s->config.access, s->args.listen[i], &why))
             return complain(s, &why, EXIT_USAGE);
-    if (s->listen_count && config_access_check(&s->config.access, &why)) {
-        fprintf(stderr, "%s: --listen: %s\n", s->command, why.text);
+    if (s->args.listen_count && config_access_check(&s->config.access, &why)) {
+        fprintf(stderr, "%s: --listen: %s\n", s->args.command, why.text);
         return EXIT_USAGE;
     }
-    if (s->attach && !config_has_probe(&s->config)) {
+    if (s->args.attach && !config_has_probe(&s->config)) {
         fprintf(stderr,
                 "%s: --attach: %s has no [probe], and another GDB server attaches as it "
                 "likes\n",
-                s->command, s->config.path);
+                s->args.command, s->config.path);
         return EXIT_USAGE;
     }
-    s->config.attach = s->attach;
-    s->config.probe.connect_under_reset &= !s->attach;
-    if (s->record)
-        snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->record);
-    for (unsigned i = 0; s->program && i < s->config.core_count; i++)
-        snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s", s->program);
-    if (s->recording_only && !s->config.record_dir[0]) {
-        fprintf(stderr, "%s: no folder: --record FOLDER, or [record] dir in %s\n", s->command,
+    s->config.attach = s->args.attach;
+    s->config.probe.connect_under_reset &= !s->args.attach;
+    if (s->args.record)
+        snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->args.record);
+    for (unsigned i = 0; s->args.program && i < s->config.core_count; i++)
+        snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s",
+                 s->args.program);
+    if (s->args.recording_only && !s->config.record_dir[0]) {
+        fprintf(stderr, "%s: no folder: --record FOLDER, or [record] dir in %s\n", s->args.command,
                 s->config.path);
         return EXIT_USAGE;
     }
@@ -414,9 +351,9 @@ static int start(struct serve *s)
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
     bool native = config_has_probe(&s->config);
-    if (!s->stdio && !s->recording_only) {
+    if (!s->args.stdio && !s->args.recording_only) {
         int error =
-            entrance_open(&s->entrance, &s->config.access, s->config.path, s->command, &why);
+            entrance_open(&s->entrance, &s->config.access, s->config.path, s->args.command, &why);
         if (error)
             return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }
@@ -442,7 +379,7 @@ static int run(struct serve *s)
     if (run_folder_make(&s->folder, &why))
         return complain(s, &why, EXIT_INPUT);
     code = load(s);
-    if (!code && s->check_only) {
+    if (!code && s->args.check_only) {
         code = check_files(s);
     } else if (!code) {
         uv_loop_init(&s->loop);
@@ -464,62 +401,17 @@ static int run(struct serve *s)
     return code;
 }
 
-static int usage_error(const struct serve *s, const char *text)
-{
-    fprintf(stderr, "%s: %s; see '%s --help'\n", s->command, text, s->command);
-    return EXIT_USAGE;
-}
-
-static int parse_args(int argc, char **argv, struct serve *s)
-{
-    char *end;
-    for (int option; (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-        if (option == 'c')
-            s->path = optarg;
-        else if (option == OPT_CHECK)
-            s->check_only = true;
-        else if (option == OPT_ATTACH && !s->recording_only)
-            s->attach = true;
-        else if (option == OPT_LISTEN && !s->recording_only) {
-            if (s->listen_count == CONFIG_MAX_LISTEN)
-                return usage_error(s, "too many --listen");
-            s->listen[s->listen_count++] = optarg;
-        } else if (option == OPT_STDIO && !s->recording_only)
-            s->stdio = true;
-        else if (option == OPT_PROGRAM)
-            s->program = optarg;
-        else if (option == OPT_RECORD)
-            s->record = optarg;
-        else if (option == OPT_SECONDS && s->recording_only) {
-            unsigned long n = strtoul(optarg, &end, 10);
-            if (*end || n == 0 || n > 86400)
-                return usage_error(s, "--seconds wants a number from 1 to 86400");
-            s->seconds = (unsigned)n;
-        } else if (option == 'h') {
-            fputs(s->recording_only ? record_help : serve_help, stdout);
-            return -1;
-        } else {
-            return usage_error(s, "an option that is not known here");
-        }
-    }
-    if (optind != argc)
-        return usage_error(s, "a board file is named with -c");
-    if (!s->path)
-        return usage_error(s, "no board file: -c BOARD, for example -c virtual-a9");
-    return 0;
-}
-
 static int serve_or_record(int argc, char **argv, bool recording_only)
 {
     static char names[2][16] = {"btraced serve", "btraced record"};
     struct serve *s = calloc(1, sizeof *s);
     if (!s)
         return EXIT_INTERNAL;
-    s->recording_only = recording_only;
-    s->command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
+    s->args.recording_only = recording_only;
+    s->args.command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a recording that grows too large is an error of writing */
-    int code = parse_args(argc, argv, s);
+    int code = serve_args_parse(&s->args, argc, argv);
     if (code == 0)
         code = run(s);
     free(s);

@@ -2,6 +2,7 @@
 #include "server/entrance.h"
 
 #include "server/entrance_internal.h"
+#include "server/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static void warn(const struct entrance *e)
         if (e->listeners[i].loopback || entrance_wants_tls(e, i))
             continue;
         config_format_address(&e->listeners[i].address, where, sizeof where);
-        fprintf(stderr,
+        log_say(LOG_AT_WARNING,
                 "%s: warning: whoever has an address of the networks in 'allow' controls the "
                 "target through %s: an address proves nothing, and nothing is encrypted; a "
                 "section [tls] would do both\n",
@@ -166,14 +167,15 @@ static void say_what_to_type(const struct entrance *e, unsigned i, const char *t
         snprintf(at.host, sizeof at.host, "HOST");
     config_format_address(&at, where, sizeof where);
     if (entrance_wants_tls(e, i))
-        fprintf(stderr, "in GDB, type: %s | btraced connect %s --ca CA --cert CERT --key KEY\n",
-                target, where);
+        log_say(LOG_AT_INFO,
+                "in GDB, type: %s | btraced connect %s --ca CA --cert CERT --key KEY\n", target,
+                where);
     else if (at.kind == CONFIG_UNIX)
-        fprintf(stderr, "in GDB, type: %s %s\n", target, at.host);
+        log_say(LOG_AT_INFO, "in GDB, type: %s %s\n", target, at.host);
     else if (strcmp(at.host, "127.0.0.1") == 0)
-        fprintf(stderr, "in GDB, type: %s :%u\n", target, at.port);
+        log_say(LOG_AT_INFO, "in GDB, type: %s :%u\n", target, at.port);
     else
-        fprintf(stderr, "in GDB, type: %s %s\n", target, where);
+        log_say(LOG_AT_INFO, "in GDB, type: %s %s\n", target, where);
 }
 
 void entrance_announce(const struct entrance *e, bool extended)

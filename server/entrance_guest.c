@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one connection goes through before a session sees it. */
 #include "server/entrance_internal.h"
+#include "server/log.h"
 #include "server/stream_connection.h"
 #include "server/tls_connection.h"
 
@@ -28,7 +29,7 @@ struct entrance_guest {
 static void log_rest(struct entrance *e)
 {
     if (e->not_logged)
-        fprintf(stderr, "%s: %u more refusals\n", e->command, e->not_logged);
+        log_say(LOG_AT_WARNING, "%s: %u more refusals\n", e->command, e->not_logged);
     e->not_logged = 0;
 }
 
@@ -41,7 +42,7 @@ static void log_refusal(struct entrance *e, const char *peer, const char *why)
         e->logged = 0;
     }
     if (e->logged++ < LOG_LINES)
-        fprintf(stderr, "%s: refused %s: %s\n", e->command, peer, why);
+        log_say(LOG_AT_WARNING, "%s: refused %s: %s\n", e->command, peer, why);
     else
         e->not_logged++;
 }

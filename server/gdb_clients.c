@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/gdb_clients.h"
 
+#include "server/log.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +25,21 @@ static bool anybody_leaving(const struct gdb_clients *g)
     return false;
 }
 
+static bool anybody_admitted(const struct gdb_clients *g)
+{
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        if (c->admitted)
+            return true;
+    return false;
+}
+
 /* A place is free. */
-static void next(struct gdb_clients *g)
+static void next(struct gdb_clients *g, const struct gdb_client *gone)
 {
     if (g->stopped)
         return;
     if (g->waiting_count == 0 && g->service.left)
-        g->service.left(g->service.ctx);
+        g->service.left(g->service.ctx, gone->admitted && !anybody_admitted(g));
     while (g->waiting_count > 0 && !anybody_leaving(g)) {
         struct connection *c = g->waiting[0];
         g->waiting_count--;
@@ -79,8 +89,10 @@ static void client_close(struct gdb_client *c)
     c->closing = true;
     close_service(c);
     part_with(c);
+    if (c->admitted)
+        log_say(LOG_AT_INFO, "btraced: client %u (%s) has left\n", c->number, c->connection->peer);
     end_connection(c);
-    next(g);
+    next(g, c);
 }
 
 static void on_released(void *ctx)
@@ -96,7 +108,7 @@ static void on_released(void *ctx)
 
 static void drop_unread(struct gdb_client *c)
 {
-    fprintf(stderr,
+    log_say(LOG_AT_WARNING,
             "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
             "([limits] memory)\n",
             c->number, c->connection->peer, c->clients->limits->memory);
@@ -104,11 +116,22 @@ static void drop_unread(struct gdb_client *c)
     client_close(c);
 }
 
+static void log_wire(const struct gdb_client *c, const char *direction, const void *bytes,
+                     size_t length)
+{
+    char who[60];
+    if (!c->clients->log_wire)
+        return;
+    snprintf(who, sizeof who, "btraced: client %u %s", c->number, direction);
+    log_bytes(who, bytes, length);
+}
+
 static void client_send(void *ctx, const void *bytes, size_t length)
 {
     struct gdb_client *c = ctx;
     if (c->closing)
         return;
+    log_wire(c, "<", bytes, length);
     c->sent += length;
     if (connection_write(c->connection, bytes, length) != BT_OK)
         client_close(c);
@@ -137,8 +160,8 @@ static void note_refused(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
     g->refused++;
-    fprintf(stderr, "btraced: client %u (%s) is turned away: %s\n", c->number, c->connection->peer,
-            gdb_session_refusal(&c->session));
+    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is turned away: %s\n", c->number,
+            c->connection->peer, gdb_session_refusal(&c->session));
     close_service(c);
 }
 
@@ -149,7 +172,8 @@ static bool begin(struct gdb_client *c, uint8_t first)
     char text[120];
     unsigned others = served_count(g);
     if (!is_greeting(first)) {
-        fprintf(stderr, "btraced: %s does not speak GDB's protocol; the connection is closed\n",
+        log_say(LOG_AT_WARNING,
+                "btraced: %s does not speak GDB's protocol; the connection is closed\n",
                 c->connection->peer);
         return false;
     }
@@ -162,7 +186,8 @@ static bool begin(struct gdb_client *c, uint8_t first)
         snprintf(text, sizeof text, "%u clients are connected, which is the limit", others);
         gdb_session_refuse(&c->session, text);
     }
-    if (gdb_session_is_refused(&c->session))
+    c->admitted = !gdb_session_is_refused(&c->session);
+    if (!c->admitted)
         note_refused(c);
     return true;
 }
@@ -178,6 +203,7 @@ static void on_input(void *ctx, const void *bytes, size_t length)
         client_close(c);
         return;
     }
+    log_wire(c, ">", bytes, length);
     gdb_session_input(&c->session, bytes, length);
     if (c->closing)
         return;
@@ -186,7 +212,7 @@ static void on_input(void *ctx, const void *bytes, size_t length)
                 (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
                 gdb_session_refused(&c->session) >= REFUSALS;
     if (state == GDB_SESSION_FAILED) {
-        fprintf(stderr,
+        log_say(LOG_AT_WARNING,
                 "btraced: client %u (%s) is dropped: it sends too much ahead of the answers, or "
                 "takes none of them\n",
                 c->number, c->connection->peer);
@@ -248,7 +274,7 @@ static void let_go_of_idle(struct gdb_client *c)
     snprintf(text, sizeof text,
              "nothing was heard from you for %u s ([limits] idle): connect again",
              g->limits->idle_s);
-    fprintf(stderr, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
+    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
             c->number, c->connection->peer, g->limits->idle_s);
     g->dropped++;
     close_service(c);
@@ -260,7 +286,7 @@ static void look_at(struct gdb_client *c, uint64_t now)
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
     if (!c->session_open && silent >= SILENT_MS) {
-        fprintf(stderr, "btraced: %s has said nothing for %d s; the connection is closed\n",
+        log_say(LOG_AT_WARNING, "btraced: %s has said nothing for %d s; the connection is closed\n",
                 c->connection->peer, SILENT_MS / 1000);
         client_close(c);
     } else if (refused && silent >= SILENT_MS + 2 * idle) {
@@ -293,6 +319,7 @@ int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_se
     g->loop = loop;
     g->service = *service;
     g->limits = limits;
+    g->log_wire = log_shows(LOG_AT_DEBUG);
     int error = uv_timer_init(loop, &g->timer);
     g->timer.data = g;
     return error ? error : uv_timer_start(&g->timer, on_timer, TICK_MS, TICK_MS);

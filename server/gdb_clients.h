@@ -30,9 +30,10 @@ struct gdb_client {
     struct connection *connection;
     struct gdb_session session;
     bool session_open, closing;
-    bool open;    /* the service has not closed it */
-    bool asked;   /* it has said all, and may still read */
-    void *served; /* what the service made for it */
+    bool open;     /* the service has not closed it */
+    bool admitted; /* it has a session, or had one until it was let go of */
+    bool asked;    /* it has said all, and may still read */
+    void *served;  /* what the service made for it */
     unsigned number;
     uint64_t since, heard; /* uv_now(): connected, last byte from it */
     uint64_t received, sent;
@@ -49,8 +50,9 @@ struct gdb_service {
     void (*close)(void *ctx, struct gdb_client *c);
     /* Its session is gone: what was made for it can go, too. Last. */
     void (*release)(void *ctx, struct gdb_client *c);
-    /* Optional: a connection is over, and nobody waits. */
-    void (*left)(void *ctx);
+    /* Optional: a connection is over, and nobody waits. `last`: it was served, and nobody else is.
+     */
+    void (*left)(void *ctx, bool last);
     void *ctx;
 };
 
@@ -66,6 +68,7 @@ struct gdb_clients {
     struct connection *waiting[GDB_CLIENTS_WAITING];
     unsigned waiting_count;
     bool stopped;
+    bool log_wire;             /* each packet is a line of the log */
     uint64_t refused, dropped; /* turned away; ended by a limit */
 };
 

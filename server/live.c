@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/live_internal.h"
 
+#include "server/log.h"
 #include "server/source.h"
 
 #include <stdlib.h>
@@ -150,7 +151,7 @@ static void on_ready(void *ctx, int error)
 {
     struct live *l = ctx;
     if (!error && l->lost) {
-        fprintf(stderr, "btraced: the target's GDB server is back\n");
+        log_say(LOG_AT_INFO, "btraced: the target's GDB server is back\n");
         l->lost = false;
         l->setup = 0; /* the target may be another one */
         live_clients_moved(l);
@@ -220,8 +221,9 @@ static void on_lost(void *ctx)
     l->lost = true;
     live_clients_forget(l);
     if (!l->stopping)
-        fprintf(stderr, "btraced: the target's GDB server closed the connection; it is called "
-                        "again until it answers, the history is kept\n");
+        log_say(LOG_AT_WARNING,
+                "btraced: the target's GDB server closed the connection; it is called "
+                "again until it answers, the history is kept\n");
 }
 
 static const struct gdb_upstream_events upstream_events = {
@@ -330,7 +332,7 @@ static void look_at_limits(struct live *l)
     if (l->pipeline)
         pipeline_stats(l->pipeline, &p);
     if (p.dropped > l->ring_told && !l->ring_full)
-        fprintf(stderr,
+        log_say(LOG_AT_WARNING,
                 "btraced: the ring is full ([trace] ring): trace is dropped, which is a gap "
                 "in the history\n");
     l->ring_full = p.dropped > l->ring_told;
@@ -339,7 +341,7 @@ static void look_at_limits(struct live *l)
         recorder_stats(l->recorder, &r);
     if (r.error && !l->recording_told) {
         snprintf(text, sizeof text, "%s; what was written before can be replayed\n", r.why);
-        fprintf(stderr, "btraced: %s", text);
+        log_say(LOG_AT_WARNING, "btraced: %s", text);
         live_clients_say(l, text);
     }
     l->recording_told = r.error != 0;
@@ -354,7 +356,8 @@ static void look_at_server(struct live *l)
     if (l->owed_s < ANSWER_S)
         return;
     l->owed_s = 0;
-    fprintf(stderr, "btraced: the target's GDB server has not answered for %d s\n", ANSWER_S);
+    log_say(LOG_AT_WARNING, "btraced: the target's GDB server has not answered for %d s\n",
+            ANSWER_S);
     upstream_link_again(&l->link);
 }
 

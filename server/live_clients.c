@@ -2,6 +2,7 @@
 #include "server/live_clients.h"
 
 #include "server/live_internal.h"
+#include "server/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ struct live_client *live_client_of(const struct live *l, unsigned number)
 
 static void log_control(const struct live_client *k)
 {
-    fprintf(stderr, "btraced: client %u (%s) is in control\n", k->client->number,
+    log_say(LOG_AT_INFO, "btraced: client %u (%s) is in control\n", k->client->number,
             k->client->connection->peer);
 }
 
@@ -108,7 +109,7 @@ static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx
     int error =
         gdb_session_init_observer(k->session, &live_target, k, l->upstream, text, send, send_ctx);
     if (!error)
-        fprintf(stderr, "btraced: client %u (%s) looks on\n", k->client->number,
+        log_say(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
                 k->client->connection->peer);
     return error;
 }
@@ -179,7 +180,7 @@ bool live_release_control(struct live_client *k)
     struct live *l = k->live;
     gdb_session_give_control(k->session);
     pass_control(l);
-    fprintf(stderr, "btraced: client %u (%s) has given control away\n", k->client->number,
+    log_say(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
             k->client->connection->peer);
     return l->control != NULL;
 }

@@ -2,6 +2,7 @@
 #include "server/live_code.h"
 
 #include "server/live.h"
+#include "server/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static struct live_patch *new_patch(struct live *l, uint64_t address, const uint
     struct live_code *code = &l->code;
     if (code->bytes + size > BYTES_MAX) {
         if (!code->full)
-            fprintf(stderr,
+            log_say(LOG_AT_WARNING,
                     "btraced: more than %u MB of code beside the program file: what "
                     "is written from now on is not followed\n",
                     BYTES_MAX >> 20);
@@ -159,7 +160,7 @@ static void decode_again(struct live *l)
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct history *h = live_history(l, (int)i);
         if (h && history_again(h) != BT_OK)
-            fprintf(stderr, "btraced: no memory to decode the history again\n");
+            log_say(LOG_AT_WARNING, "btraced: no memory to decode the history again\n");
     }
     pipeline_unlock(l->pipeline);
 }

@@ -2,6 +2,8 @@
 /* [setup] of a board file: words written through the target's own GDB server, one by one. */
 #include "server/live.h"
 
+#include "server/log.h"
+
 #include <inttypes.h>
 
 static void next_line(struct live *l);
@@ -14,7 +16,7 @@ static const struct config_setup *line_of(const struct live *l)
 static void complain(const struct live *l, const char *what)
 {
     const struct config_setup *s = line_of(l);
-    fprintf(stderr,
+    log_say(LOG_AT_WARNING,
             "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s through the target's GDB server\n",
             l->config->path, s->line, s->address, what);
 }

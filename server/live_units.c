@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/live_internal.h"
+#include "server/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +104,7 @@ static void tell(struct live *l)
     if (!u->error) {
         u->told[0] = '\0';
     } else if (strcmp(u->told, u->why.text) != 0) {
-        fprintf(stderr, "btraced: history is missing: %s\n", u->why.text);
+        log_say(LOG_AT_WARNING, "btraced: history is missing: %s\n", u->why.text);
         snprintf(u->told, sizeof u->told, "%s", u->why.text);
     }
 }
@@ -114,7 +115,7 @@ static void begin_trace(struct live *l)
     struct live_units *u = &l->units;
     u->notes = u->setup.notes;
     u->setup.notes.used = 0;
-    fprintf(stderr, "%.*s", (int)u->notes.used, u->notes.text);
+    log_say(LOG_AT_INFO, "%.*s", (int)u->notes.used, u->notes.text);
     u->found = true;
     if (u->setup.history)
         u->error = live_start_sources(l, &u->why);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/native_internal.h"
 
+#include "server/log.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +64,7 @@ static void lose(struct native_target *t)
     t->gone = true;
     t->looked = now_us();
     native_forget(t);
-    fprintf(stderr, "btraced: the probe does not answer any more; it is looked for\n");
+    log_say(LOG_AT_WARNING, "btraced: the probe does not answer any more; it is looked for\n");
     native_give_up(t, "the probe does not answer: is it unplugged? The session goes on when it is "
                       "back");
 }
@@ -93,7 +95,7 @@ static int look_for_probe(struct native_target *t)
         return BT_ERR_IO;
     native_forget(t);
     t->resets++;
-    fprintf(stderr, "btraced: the probe is back, the core is halted\n");
+    log_say(LOG_AT_INFO, "btraced: the probe is back, the core is halted\n");
     if (t->moved)
         t->moved(t->ctx);
     return BT_OK;
@@ -146,7 +148,7 @@ static void look_at_halted(struct native_target *t, unsigned core)
         native_result(t, rc, NULL);
         return;
     }
-    fprintf(stderr, "btraced: the core was %s behind GDB's back; it is halted\n",
+    log_say(LOG_AT_WARNING, "btraced: the core was %s behind GDB's back; it is halted\n",
             s.reset_seen ? "reset" : "resumed");
     if (native_result(t, t->ops->halt(t, core), NULL))
         return;
