@@ -4,6 +4,7 @@
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -222,6 +223,22 @@ install: all virtual-board
 	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
 	install -m 644 $(wildcard configs/virtual/*.elf configs/virtual/*.flm) \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
+	install -d $(DESTDIR)$(PREFIX)/share/btraced && cp -R configs/ide $(DESTDIR)$(PREFIX)/share/btraced/
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/sysusers.d
+	for unit in service socket; do \
+	    sed 's,/usr/bin/btraced,$(PREFIX)/bin/btraced,' configs/systemd/btraced.$$unit \
+	        >$(DESTDIR)$(PREFIX)/lib/systemd/system/btraced.$$unit; \
+	done
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/btraced.*
+	install -m 644 configs/systemd/btraced.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/btraced.conf
+	install -d $(DESTDIR)$(SYSCONFDIR)/btraced
+	[ -e $(DESTDIR)$(SYSCONFDIR)/btraced/btraced.conf ] || \
+	    sed 's,/usr/share/btraced,$(PREFIX)/share/btraced,' configs/systemd/btraced.conf \
+	        >$(DESTDIR)$(SYSCONFDIR)/btraced/btraced.conf
+ifeq ($(DESTDIR),)
+	@echo "for the service: systemd-sysusers; systemctl daemon-reload; udevadm control --reload;"
+	@echo "    edit $(SYSCONFDIR)/btraced/btraced.conf; systemctl enable --now btraced.socket"
+endif
 
 clean:
 	rm -rf $(B)

@@ -258,6 +258,8 @@ static void on_ready(void *ctx, struct live *l, int error)
 {
     struct serve *s = ctx;
     (void)l;
+    if (s->stopping) /* the connection ends because of that */
+        return;
     uv_timer_stop(&s->patience);
     if (error) {
         char where[300];
