@@ -3,8 +3,6 @@
  */
 #include "server/native_internal.h"
 
-#include <string.h>
-
 #define SYSTEM   "org.gnu.gdb.arm.m-system"
 #define SECURITY "org.gnu.gdb.arm.secext"
 #define VFP      "org.gnu.gdb.arm.vfp"
@@ -70,7 +68,8 @@ int native_m_read_regs(struct native_target *t, unsigned core, struct gdb_regs *
     int rc = native_m_load_values(t);
     if (rc)
         return rc;
-    memcpy(regs->value, t->m.values, sizeof regs->value);
+    for (unsigned i = 0; i < GDB_REG_COUNT; i++)
+        regs->value[i] = t->m.values[i];
     regs->known = (1u << GDB_REG_COUNT) - 1;
     return BT_OK;
 }
