@@ -54,59 +54,25 @@ bool ftdi_is_adapter(uint16_t vendor, uint16_t product)
 /* ---- finding ----------------------------------------------------------------------------------
  */
 
-/* Could it be the one, as far as its numbers tell? */
-static bool numbers_fit(libusb_device *device, const struct usb_probe_filter *filter,
-                        struct libusb_device_descriptor *d)
+static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
-    if (libusb_get_device_descriptor(device, d) != 0)
-        return false;
-    if ((filter->bus || filter->address) && (filter->bus != libusb_get_bus_number(device) ||
-                                             filter->address != libusb_get_device_address(device)))
-        return false;
     if (filter->vendor || filter->product)
-        return d->idVendor == filter->vendor && d->idProduct == filter->product;
-    return ftdi_is_adapter(d->idVendor, d->idProduct);
+        return info->vendor == filter->vendor && info->product == filter->product;
+    return ftdi_is_adapter(info->vendor, info->product);
 }
 
-/* The first that fits, with a reference of its own; NULL: none, and *err says so. */
-static libusb_device *find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
-                           struct usb_open_error *err)
+/* The one that fits, with a reference of its own. */
+static int find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
+                libusb_device **device, struct usb_open_error *err)
 {
-    libusb_device **list;
-    libusb_device *found = NULL;
-    ssize_t n = libusb_get_device_list(c->ftdi->usb_ctx, &list);
-    for (ssize_t k = 0; k < n && !found; k++) {
-        struct libusb_device_descriptor d;
-        struct usb_probe_seen seen;
-        if (!numbers_fit(list[k], filter, &d))
-            continue;
-        err->candidates++;
-        usb_libusb_look(list[k], &seen);
-        if (!usb_serial_matches(&seen.info, filter->serial))
-            continue;
-        found = libusb_ref_device(list[k]);
-        c->info = seen.info;
-        c->chip = ftdi_chip_of(d.bcdDevice);
-        if (seen.no_permission)
-            snprintf(err->text, sizeof err->text,
-                     "no permission to open adapter %s (%04x:%04x): install the udev rules "
-                     "60-btraced.rules",
-                     seen.node, d.idVendor, d.idProduct);
-    }
-    if (n >= 0)
-        libusb_free_device_list(list, 1);
-    if (found)
-        return found;
-    if (err->candidates > 0)
-        snprintf(err->text, sizeof err->text,
-                 "no FTDI adapter with serial number '%.60s', %u others",
-                 filter->serial ? filter->serial : "", err->candidates);
-    else if (filter->vendor || filter->product)
-        snprintf(err->text, sizeof err->text, "no adapter %04x:%04x found on USB", filter->vendor,
-                 filter->product);
-    else
-        snprintf(err->text, sizeof err->text, "no FTDI adapter found on USB");
-    return NULL;
+    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    struct usb_probe_seen seen;
+    int rc = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
+    if (rc != 0)
+        return rc;
+    c->info = seen.info;
+    c->chip = ftdi_chip_of(seen.info.release);
+    return 0;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -151,8 +117,6 @@ static int set_mode(struct ftdi_channel *c)
 static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned channel,
                        struct usb_open_error *err)
 {
-    if (err->text[0] != '\0')
-        return BT_ERR_IO; /* no permission */
     int rc = check_chip(c, channel, err);
     if (rc != 0)
         return rc;
@@ -184,8 +148,10 @@ int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
         free(c);
         return BT_ERR_IO;
     }
-    libusb_device *device = find(c, filter, err);
-    int rc = device ? open_device(c, device, channel, err) : BT_ERR_RANGE;
+    libusb_device *device;
+    int rc = find(c, filter, &device, err);
+    if (rc == 0)
+        rc = open_device(c, device, channel, err);
     if (device)
         libusb_unref_device(device);
     if (rc != 0) {
@@ -232,12 +198,13 @@ static bool look_for_adapter(void *user, libusb_device *device)
 {
     static const struct usb_probe_filter ANY;
     const struct listing *l = user;
-    struct libusb_device_descriptor d;
+    struct usb_device_info info;
     struct usb_probe_seen seen;
-    if (!numbers_fit(device, &ANY, &d))
+    usb_libusb_describe(device, NULL, &info);
+    if (!fits(&info, &ANY))
         return false;
     usb_libusb_look(device, &seen);
-    l->found(l->user, &seen, ftdi_chip_of(d.bcdDevice));
+    l->found(l->user, &seen, ftdi_chip_of(info.release));
     return true;
 }
 

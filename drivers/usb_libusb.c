@@ -48,10 +48,7 @@ static bool fits(const struct usb_probe_filter *f, libusb_device *device,
 {
     if ((f->vendor || f->product) && (f->vendor != info->vendor || f->product != info->product))
         return false;
-    if ((f->bus || f->address) && (f->bus != libusb_get_bus_number(device) ||
-                                   f->address != libusb_get_device_address(device)))
-        return false;
-    return usb_serial_matches(info, f->serial);
+    return usb_libusb_is_there(device, f) && usb_serial_matches(info, f->serial);
 }
 
 /* It cannot be opened: worth a word only if it may be the one that is looked for. */
@@ -96,16 +93,36 @@ static bool consider(struct usb_probe *p, libusb_device *device,
 }
 
 /* One of several that fit would be a guess, and a core that is halted by mistake. */
-static bool fits_too(libusb_device *device, const struct usb_probe_filter *filter)
+static void consider_too(struct usb_several *all, libusb_device *device,
+                         const struct usb_probe_filter *filter)
 {
     libusb_device_handle *handle = NULL;
     struct usb_device_info info;
     struct usb_dap_choice choice;
     if (libusb_open(device, &handle) != 0)
-        return false;
+        return;
     usb_libusb_describe(device, handle, &info);
     libusb_close(handle);
-    return usb_choose_cmsis_dap(&info, &choice) == 0 && fits(filter, device, &info);
+    if (usb_choose_cmsis_dap(&info, &choice) == 0 && fits(filter, device, &info))
+        usb_several_add(all, device, &info);
+}
+
+static int none(const struct usb_probe_filter *filter, struct usb_open_error *err)
+{
+    size_t size = sizeof err->text;
+    if (err->text[0] != '\0')
+        return BT_ERR_IO; /* no permission */
+    if (err->candidates == 0)
+        snprintf(err->text, size, "no CMSIS-DAP probe found on USB");
+    else if (filter->serial && filter->serial[0])
+        snprintf(err->text, size, "no probe with serial number '%.60s', %u others", filter->serial,
+                 err->candidates);
+    else if (filter->path && filter->path[0])
+        snprintf(err->text, size, "no probe at %s, %u others", filter->path, err->candidates);
+    else
+        snprintf(err->text, size, "no probe %04x:%04x, %u others", filter->vendor, filter->product,
+                 err->candidates);
+    return BT_ERR_RANGE;
 }
 
 static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
@@ -115,34 +132,17 @@ static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
     ssize_t n = libusb_get_device_list(p->context, &list);
     if (n < 0)
         return BT_ERR_IO;
-    bool found = false;
-    unsigned more = 0;
+    struct usb_several all = {.count = 0};
     for (ssize_t k = 0; k < n; k++) {
-        if (found)
-            more += fits_too(list[k], filter);
-        else
-            found = consider(p, list[k], filter, err);
+        if (all.count > 0)
+            consider_too(&all, list[k], filter);
+        else if (consider(p, list[k], filter, err))
+            usb_several_add(&all, list[k], &p->info);
     }
     libusb_free_device_list(list, 1);
-    if (found && more == 0)
-        return 0;
-    if (found) {
-        snprintf(err->text, sizeof err->text,
-                 "%u probes are attached: name one with 'serial' (btraced probes lists them)",
-                 more + 1);
-        return BT_ERR_RANGE;
-    }
-    if (err->text[0] != '\0')
-        return BT_ERR_IO;
-    if (err->candidates > 0 && filter->serial && filter->serial[0])
-        snprintf(err->text, sizeof err->text, "no probe with serial number '%.60s', %u others",
-                 filter->serial, err->candidates);
-    else if (err->candidates > 0)
-        snprintf(err->text, sizeof err->text, "no probe %04x:%04x, %u others", filter->vendor,
-                 filter->product, err->candidates);
-    else
-        snprintf(err->text, sizeof err->text, "no CMSIS-DAP probe found on USB");
-    return BT_ERR_RANGE;
+    if (all.count > 1)
+        return usb_several_refuse(&all, "CMSIS-DAP probe", err);
+    return all.count == 1 ? 0 : none(filter, err);
 }
 
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,

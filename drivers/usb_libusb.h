@@ -13,12 +13,19 @@ struct usb_probe;
 /* What kept a device from being opened, for messages. */
 struct usb_open_error {
     unsigned candidates; /* CMSIS-DAP probes that were seen */
-    char text[160];      /* lower case, without full stop */
+    char text[400];      /* lower case, without full stop */
 };
 
-/* Which probe; all zero: the first one. */
+#define USB_MAX_PATH 32u /* "255-255.255.255.255.255.255.255" is 31 */
+
+/*
+ * Which probe; all zero: the only one. The path is the bus and the ports from there on, "1-2.3": it
+ * names a device without a serial number, and stays when the device is plugged in again. The
+ * address does not stay.
+ */
 struct usb_probe_filter {
     const char *serial; /* NULL or "": any */
+    const char *path;   /* NULL or "": any */
     uint16_t vendor;    /* with product; both 0: any */
     uint16_t product;
     uint8_t bus, address; /* both 0: any */
@@ -28,6 +35,7 @@ struct usb_probe_filter {
  * Find and open a CMSIS-DAP probe.
  * Return 0 and *out, to be closed with usb_probe_close(); BT_ERR_RANGE (no such probe),
  * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_NOMEM; *err tells why.
+ * Several that fit are BT_ERR_RANGE, too: *err lists them with what names each.
  */
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
                    struct usb_open_error *err);
@@ -37,8 +45,9 @@ struct usb_probe_seen {
     struct usb_device_info info;
     char manufacturer[USB_MAX_STRING];
     uint8_t bus, address;
-    const char *speed; /* "480 Mbit/s"; "" if not known */
-    char node[32];     /* the file that must be opened to use it */
+    char path[USB_MAX_PATH]; /* as in the filter; "" if not known */
+    const char *speed;       /* "480 Mbit/s"; "" if not known */
+    char node[32];           /* the file that must be opened to use it */
     bool no_permission;
 };
 

@@ -14,6 +14,12 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *handle,
 /* The device file that is opened to use it. */
 void usb_libusb_node(libusb_device *device, char *text, size_t size);
 
+/* Bus and ports as the filter has them; "" if the system does not tell. */
+void usb_libusb_path(libusb_device *device, char text[USB_MAX_PATH]);
+
+/* Is it where the filter wants it? */
+bool usb_libusb_is_there(libusb_device *device, const struct usb_probe_filter *filter);
+
 /* All that can be told of a device without claiming it; it is opened for a moment if that is
  * allowed. */
 void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
@@ -24,6 +30,24 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
  */
 int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
                     struct usb_open_error *err);
+
+/* Devices that fit the same filter; more than one is a refusal, since a guess could halt the wrong
+ * core. */
+#define USB_SEVERAL 4u
+struct usb_several {
+    unsigned count;
+    struct {
+        char serial[USB_MAX_STRING];
+        char product[USB_MAX_STRING];
+        char path[USB_MAX_PATH];
+    } list[USB_SEVERAL]; /* the first of them */
+};
+
+void usb_several_add(struct usb_several *s, libusb_device *device,
+                     const struct usb_device_info *info);
+
+/* BT_ERR_RANGE with the list of them, and with the key of the board file that names each. */
+int usb_several_refuse(const struct usb_several *s, const char *noun, struct usb_open_error *err);
 
 /* A kind of device that is looked for. */
 struct usb_wanted {

@@ -8,20 +8,41 @@
 /* ---- descriptions -------------------------------------------------------------------------------
  */
 
-/* What the kernel read when the device was plugged in: needs no permission. `attribute` may name
- * an interface's: ":1.0/interface". */
-static void read_attribute(libusb_device *device, const char *attribute, char *text)
+void usb_libusb_path(libusb_device *device, char text[USB_MAX_PATH])
 {
-    uint8_t ports[8];
-    char path[128];
+    uint8_t ports[7]; /* of USB's depth */
     text[0] = '\0';
     int depth = libusb_get_port_numbers(device, ports, sizeof ports);
     if (depth <= 0)
         return;
-    int n = snprintf(path, sizeof path, "/sys/bus/usb/devices/%u", libusb_get_bus_number(device));
+    int n = snprintf(text, USB_MAX_PATH, "%u", libusb_get_bus_number(device));
     for (int k = 0; k < depth; k++)
-        n += snprintf(path + n, sizeof path - (size_t)n, "%c%u", k ? '.' : '-', ports[k]);
-    snprintf(path + n, sizeof path - (size_t)n, "%s", attribute);
+        n += snprintf(text + n, USB_MAX_PATH - (size_t)n, "%c%u", k ? '.' : '-', ports[k]);
+}
+
+bool usb_libusb_is_there(libusb_device *device, const struct usb_probe_filter *filter)
+{
+    char path[USB_MAX_PATH];
+    if ((filter->bus || filter->address) && (filter->bus != libusb_get_bus_number(device) ||
+                                             filter->address != libusb_get_device_address(device)))
+        return false;
+    if (!filter->path || filter->path[0] == '\0')
+        return true;
+    usb_libusb_path(device, path);
+    return strcmp(path, filter->path) == 0;
+}
+
+/* What the kernel read when the device was plugged in: needs no permission. `attribute` may name
+ * an interface's: ":1.0/interface". */
+static void read_attribute(libusb_device *device, const char *attribute, char *text)
+{
+    char place[USB_MAX_PATH];
+    char path[128];
+    text[0] = '\0';
+    usb_libusb_path(device, place);
+    if (place[0] == '\0')
+        return;
+    snprintf(path, sizeof path, "/sys/bus/usb/devices/%s%s", place, attribute);
     FILE *f = fopen(path, "re");
     if (!f)
         return;
@@ -127,6 +148,7 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
                                     .address = libusb_get_device_address(device),
                                     .speed = speed_of(device)};
     usb_libusb_node(device, seen->node, sizeof seen->node);
+    usb_libusb_path(device, seen->path);
     int rc = libusb_open(device, &h);
     if (rc != 0)
         h = NULL;

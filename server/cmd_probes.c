@@ -30,7 +30,8 @@ static void show(void *ctx, const struct probe_listing *p)
     struct count *count = ctx;
     printf("%s%s%s\n", p->vendor, *p->vendor ? " " : "", *p->product ? p->product : "(no name)");
     line("type", p->type);
-    printf("  %-9s %04x:%04x\n", "usb", p->usb_vendor, p->usb_product);
+    printf("  %-9s %04x:%04x%s%s\n", "usb", p->usb_vendor, p->usb_product, *p->usb_path ? " " : "",
+           p->usb_path);
     line("serial", p->serial);
     line("firmware", p->firmware);
     line("wires", p->wires);

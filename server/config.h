@@ -108,6 +108,7 @@ struct config_core {
 
 struct config_usb_id {
     uint16_t vendor, product; /* both 0: any */
+    char path[32];            /* bus and ports, "1-2.3"; "": any */
 };
 
 struct config_chain {

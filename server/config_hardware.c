@@ -11,6 +11,7 @@
 #define PAGE          0x1000u
 #define MIN_IR        2
 #define MAX_IR        32
+#define USB_DEPTH     7 /* ports in a path */
 #define MAX_FREQUENCY UINT32_MAX
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -56,13 +57,47 @@ static bool four_digits(const char *text)
     return true;
 }
 
+/* "0403:6010" */
+static bool scan_usb_numbers(struct config_usb_id *field, const char *word, size_t length)
+{
+    if (field->vendor || length != 9 || word[4] != ':' || !four_digits(word) ||
+        !four_digits(word + 5))
+        return false;
+    field->vendor = (uint16_t)strtoul(word, NULL, 16);
+    field->product = (uint16_t)strtoul(word + 5, NULL, 16);
+    return field->vendor != 0;
+}
+
+/* "1-2.3": a bus, and the ports of hubs from there on, written as the system does. */
+static bool scan_usb_path(struct config_usb_id *field, const char *word, size_t length)
+{
+    const char *at = word;
+    unsigned ports = 0;
+    if (field->path[0] || length >= sizeof field->path)
+        return false;
+    for (char next = '-'; at < word + length; next = '.') {
+        char *end;
+        unsigned long number = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        if (number == 0 || number > UINT8_MAX || ports++ > USB_DEPTH)
+            return false;
+        at = end;
+        if (at < word + length && (*at++ != next || at == word + length))
+            return false;
+    }
+    memcpy(field->path, word, length);
+    return ports > 1;
+}
+
 static bool store_usb_id(struct config_usb_id *field, const char *value)
 {
-    if (strlen(value) != 9 || value[4] != ':' || !four_digits(value) || !four_digits(value + 5))
-        return false;
-    field->vendor = (uint16_t)strtoul(value, NULL, 16);
-    field->product = (uint16_t)strtoul(value + 5, NULL, 16);
-    return field->vendor != 0;
+    bool ok = *value != '\0';
+    while (*value && ok) {
+        size_t length = strcspn(value, " ");
+        ok = memchr(value, ':', length) ? scan_usb_numbers(field, value, length)
+                                        : scan_usb_path(field, value, length);
+        value += length + strspn(value + length, " ");
+    }
+    return ok;
 }
 
 static bool store_chain(struct config_chain *field, const char *value)

@@ -13,6 +13,7 @@
 #define GIB         ((uint64_t)1 << 30)
 
 #define COMPONENT "the address of a component, a multiple of 0x1000"
+#define USB_ID    "VID:PID, BUS-PORT or both, as 'btraced probes' shows them: 0403:6010 1-2.3"
 #define SIGNAL    "PINS, enable PINS or PINS enable PINS, where ! inverts: !0x0020 enable 0x0100"
 #define ADDRESS   "HOST:PORT, :PORT (this machine), [ADDRESS]:PORT or unix:PATH"
 
@@ -27,8 +28,7 @@ static const struct config_key keys[] = {
     {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},
-    {"probe", "usb", CONFIG_USB_ID, FIELD(probe.usb), 0, 0, false, NULL,
-     "VID:PID, two hexadecimal numbers of 4 digits"},
+    {"probe", "usb", CONFIG_USB_ID, FIELD(probe.usb), 0, 0, false, NULL, USB_ID},
     {"probe", "wire", CONFIG_WIRE, FIELD(probe.wire), 0, 0, false, "swd", "swd or jtag"},
     {"probe", "clock", CONFIG_FREQUENCY, FIELD(probe.clock), 1000, 100000000, false, "1M",
      "Hz, 1k to 100M; k and M may follow the number"},
@@ -77,8 +77,7 @@ static const struct config_key keys[] = {
      "orbtrace, ftdi-fifo, ftdi-uart or tty"},
     {"capture", "serial", CONFIG_TEXT, FIELD(capture.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},
-    {"capture", "usb", CONFIG_USB_ID, FIELD(capture.usb), 0, 0, false, NULL,
-     "VID:PID, two hexadecimal numbers of 4 digits"},
+    {"capture", "usb", CONFIG_USB_ID, FIELD(capture.usb), 0, 0, false, NULL, USB_ID},
     {"capture", "device", CONFIG_TEXT, FIELD(capture.device), 0, 0, false, NULL,
      "a serial device, such as /dev/ttyUSB0"},
     {"capture", "baud", CONFIG_FREQUENCY, FIELD(capture.baud), 50, 100000000, false, NULL,

@@ -74,6 +74,7 @@ static void describe(struct probe_link *p, const struct cmsis_dap_probe *c)
 static int open_probe(struct probe_link *p, const struct config *config, struct message *why)
 {
     const struct usb_probe_filter filter = {.serial = config->probe.serial,
+                                            .path = config->probe.usb.path,
                                             .vendor = config->probe.usb.vendor,
                                             .product = config->probe.usb.product};
     struct cmsis_dap_probe *c = calloc(1, sizeof *c);

@@ -31,8 +31,10 @@ static int check_layout(const struct ftdi_pinout *l, const struct ftdi_chip *chi
 static int open_engine(struct ftdi_probe *f, const struct config_probe *o, struct message *why)
 {
     struct usb_open_error err;
-    const struct usb_probe_filter filter = {
-        .serial = o->serial, .vendor = o->usb.vendor, .product = o->usb.product};
+    const struct usb_probe_filter filter = {.serial = o->serial,
+                                            .path = o->usb.path,
+                                            .vendor = o->usb.vendor,
+                                            .product = o->usb.product};
     int error = ftdi_channel_open(&filter, o->channel, &f->channel, &err);
     if (error) {
         message_set(why, "%s", error == BT_ERR_NOMEM ? "out of memory" : err.text);

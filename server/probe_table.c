@@ -37,6 +37,7 @@ struct probe_listing probe_listing_of(const char *type, const struct usb_probe_s
                                   .serial = seen->info.serial,
                                   .usb_vendor = seen->info.vendor,
                                   .usb_product = seen->info.product,
+                                  .usb_path = seen->path,
                                   .firmware = "",
                                   .wires = "",
                                   .trace = "",

@@ -19,6 +19,7 @@ struct probe_listing {
     const char *product;
     const char *serial;
     uint16_t usb_vendor, usb_product;
+    const char *usb_path; /* bus and ports, "1-2.3"; "" if not known */
     const char *firmware; /* "": not asked or not told; so are the following */
     const char *wires;    /* "SWD JTAG" */
     const char *trace;    /* "SWO UART, streaming" */

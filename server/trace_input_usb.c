@@ -36,8 +36,10 @@ static enum orbtrace_input orbtrace_pins(const struct config *c)
 static int open_unit(struct usb_input *u, struct usb_open_error *err)
 {
     const struct config_capture *c = &u->config->capture;
-    const struct usb_probe_filter filter = {
-        .serial = c->serial, .vendor = c->usb.vendor, .product = c->usb.product};
+    const struct usb_probe_filter filter = {.serial = c->serial,
+                                            .path = c->usb.path,
+                                            .vendor = c->usb.vendor,
+                                            .product = c->usb.product};
     if (c->type == CONFIG_CAPTURE_ORBTRACE) {
         int rc = orbtrace_open(&filter, orbtrace_pins(u->config), u->config->swo_rate, &u->orbtrace,
                                err);

@@ -157,6 +157,19 @@ START_TEST(trace_needs)
 }
 END_TEST
 
+START_TEST(usb_place)
+{
+    accept("[probe]\ntype = ftdi\nusb = 1-2.3\n" ETB CPU);
+    ck_assert_str_eq(config.probe.usb.path, "1-2.3");
+    ck_assert_uint_eq(config.probe.usb.vendor, 0);
+    config_release(&config);
+    accept("[probe]\ntype = ftdi\nusb = 0403:6010  255-1.2.3.4.5.6.255\n" ETB CPU);
+    ck_assert_str_eq(config.probe.usb.path, "255-1.2.3.4.5.6.255");
+    ck_assert_uint_eq(config.probe.usb.product, 0x6010);
+    config_release(&config);
+}
+END_TEST
+
 START_TEST(values)
 {
     static const struct {
@@ -166,6 +179,18 @@ START_TEST(values)
         {"[probe]\nusb = 0d28-0204", "usb"},
         {"[probe]\nusb = 0000:0204", "usb"},
         {"[probe]\nusb = 0d28:204", "usb"},
+        {"[probe]\nusb = 1", "usb"},
+        {"[probe]\nusb = 1-", "usb"},
+        {"[probe]\nusb = 1-2.", "usb"},
+        {"[probe]\nusb = 1.2", "usb"},
+        {"[probe]\nusb = 1-2-3", "usb"},
+        {"[probe]\nusb = 1-02", "usb"},
+        {"[probe]\nusb = 1-256", "usb"},
+        {"[probe]\nusb = 1-0", "usb"},
+        {"[probe]\nusb = 1-1.1.1.1.1.1.1.1", "usb"},
+        {"[probe]\nusb = 1-2 1-3", "usb"},
+        {"[probe]\nusb = 0d28:0204 0d28:0205", "usb"},
+        {"[probe]\nusb = 0d28:0204, 1-2", "usb"},
         {"[probe]\nwire = SWD", "wire"},
         {"[probe]\nclock = 999", "clock"},
         {"[probe]\nclock = 1G", "clock"},
@@ -281,6 +306,7 @@ Suite *unit_suite(void)
     unit_case(s, "config: sinks", sinks);
     unit_case(s, "config: probe and target exclude each other", probe_and_target);
     unit_case(s, "config: what a sink needs and excludes", trace_needs);
+    unit_case(s, "config: where a probe is plugged in", usb_place);
     unit_case(s, "config: values of probes and sinks", values);
     unit_case(s, "config: the hardware completes a core", hardware_tells);
     unit_case(s, "config: pins of FTDI adapters", ftdi_keys);

@@ -40,7 +40,7 @@ def _():
         equal(done.returncode, 0, "exit code")
         has(done.stdout, rf"{product}$")
         has(done.stdout, r"^  type +ftdi$")
-        has(done.stdout, rf"^  usb +{usb}$")
+        has(done.stdout, rf"^  usb +{usb} 1-1$")
         has(done.stdout, r"^  wires +SWD JTAG \(FT2232H, channel A or B\)$")
 
 
@@ -85,7 +85,7 @@ def _():
 @suite.test("ftdi: what goes wrong at the start is told")
 def _():
     for probe, message in (("serial = NOSUCH", "no FTDI adapter with serial number 'NOSUCH'"),
-                           ("usb = 0403:6014", "no adapter 0403:6014"),
+                           ("usb = 0403:6014", "no FTDI adapter 0403:6014"),
                            ("channel = C", "channel C of adapter 'FT2232H MiniModule'"),
                            ("wire = swd", "the target does not answer")):
         code, text = refused("--probe", "ftdi", kind="ftdi", probe=probe)

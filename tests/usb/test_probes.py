@@ -51,7 +51,7 @@ def check(name, done, code, *parts):
 def listing(folder):
     for options in ([], ["--v1"], ["--jtag", "--dpv2"]):
         check(" ".join(["list"] + options), bed(f"{BTRACED} probes", options), 0,
-              "btraced Model CMSIS-DAP", "type cmsis-dap", "usb 1209:0001", "serial MODEL0001",
+              "btraced Model CMSIS-DAP", "type cmsis-dap", "usb 1209:0001 1-1 ", "serial MODEL0001",
               "firmware 1.0.0", "wires SWD JTAG", "SWO UART streamed", "speed 480 Mbit/s")
     done = subprocess.run(["umockdev-run", "--", BTRACED, "probes"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60)
@@ -79,8 +79,20 @@ def refusals(folder):
     arm("other USB numbers", PROBE + "usb = 0d28:0204\n" + ETB + CORE, 5,
         "no probe 0d28:0204, 1 others")
     arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE, 0, "armed")
-    arm("two probes", PROBE + ETB + CORE, 5, "2 probes are attached: name one with 'serial'",
-        options=["--beside", "cmsis-dap"])
+    for kind, noun in (("cmsis-dap", "CMSIS-DAP probes"), ("ftdi", "FTDI adapters")):
+        two = ["--probe", kind, "--beside", kind]
+        probe = f"[probe]\ntype = {kind}\n"
+        if kind == "ftdi":
+            two += ["--layout", "minimodule-swd"]
+            probe += "layout = 0x0000/0x000B\n"
+        for options in (two, two + ["--no-serial"]):  # the serial numbers are the same
+            arm(" ".join(["two:", *options]), probe + ETB + CORE, 5, f"2 {noun} are attached; name "
+                "one: 'usb = 1-", "'usb = 1-1'", "'usb = 1-2'", options=options)
+        for place in ("1-1", "1-2"):
+            arm(f"two {noun}, by {place}", probe + f"usb = {place}\n" + ETB + CORE, 0, "armed",
+                options=two)
+        arm(f"two {noun}, by a place where none is", probe + "usb = 1-3\n" + ETB + CORE, 5,
+            "at 1-3", options=two)
     arm("no permission", PROBE + ETB + CORE, 5,
         f"no permission to open probe {NODE} (1209:0001): install the udev rules", before=LOCKED)
     arm("an access port that is not there", PROBE + "ap = 3\n" + ETB + CORE, 5, "access port 3",
