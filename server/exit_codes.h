@@ -8,8 +8,8 @@ enum exit_code {
     EXIT_INTERNAL = 1, /* out of memory, or the system refused something it should not */
     EXIT_USAGE = 2,    /* the command line is wrong */
     EXIT_LISTEN = 3,   /* the address cannot be listened on */
-    EXIT_INPUT = 4,    /* a recording, program file or configuration cannot be used */
-    EXIT_PROBE = 5,    /* no probe can be used, or the target behind it does not answer */
+    EXIT_INPUT = 4,    /* a recording, program file or board cannot be used */
+    EXIT_PROBE = 5,    /* probes, arm: no probe, or the target behind it does not answer */
     EXIT_CONNECT = 6,  /* connect: the server is not there, or lets nobody in */
 };
 
