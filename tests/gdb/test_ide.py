@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 
 from live_gdb import Live, board_file
 from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, ROOT, Failed, Mi, Suite, demo_run, environment,
-                        equal, expect, folder, has, lacks)
+                        equal, expect, has, lacks, wait_for)
 
 IDE = ROOT / "configs" / "ide"
 LAUNCH = IDE / "vscode" / "launch.json"
@@ -263,9 +263,11 @@ def _():
         front.given(config["overrideResetCommands"])
         equal(front.pc(), start, "the program counter after a reset")
         front.ok("-break-delete")
+        before = live.truth_path().stat().st_size
         front.start("-exec-continue --all")
+        wait_for(lambda: live.truth_path().stat().st_size > before, "an instruction")
         has(front.move("-exec-interrupt --all"), 'signal-name="SIG(INT|TRAP)"', "the stop")
-        expect(last_ran(board, 1) != ran, "it has not run")
+        expect(front.pc() != start, "the board has not run")
         goodbye(front)
 
 
