@@ -13,9 +13,9 @@
 struct code_key {
     uint32_t generation;
     uint32_t context;
+    uint32_t vmid;
     uint16_t core;
     uint8_t security; /* enum bt_security */
-    uint8_t vmid;
     bool has_context;
     bool has_vmid;
 };
@@ -37,10 +37,10 @@ struct code_region {
     const uint8_t *bytes; /* borrowed: must stay and not change while the image is used */
     uint32_t by;          /* CODE_BY_*: which of the selectors below count */
     uint32_t context;
+    uint32_t vmid;
     uint32_t generation; /* seen by this generation and later ones, over older regions */
     uint16_t core;
     uint8_t security;
-    uint8_t vmid;
     bool big_endian; /* instruction bytes, not data: false for BE8 */
 };
 

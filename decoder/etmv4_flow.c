@@ -25,7 +25,7 @@ static void forget(struct etmv4_flow *f)
 {
     f->wait = ETMV4_WAIT_NONE;
     f->pending_pop = f->push_blocked = f->jumps = false;
-    f->has_early = false;
+    f->has_early = f->has_handler = false;
     f->due = false;
     f->rs_count = 0;
     f->core.cur.known = f->core.cur.halted = false;
@@ -78,13 +78,18 @@ bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
 
 /* ---- context and addresses ------------------------------------------------------------------- */
 
-static uint8_t isa_of(const struct etmv4_flow *f, uint8_t isa_bit)
+static uint8_t isa_in(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit)
 {
     if (f->config.m_profile)
         return BT_ISA_T32;
-    if (f->aarch64)
+    if (aarch64)
         return BT_ISA_A64;
     return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
+}
+
+static uint8_t isa_of(const struct etmv4_flow *f, uint8_t isa_bit)
+{
+    return isa_in(f, f->aarch64, isa_bit);
 }
 
 static enum bt_security security_of(uint8_t info)
@@ -96,7 +101,28 @@ static enum bt_security security_of(uint8_t info)
 
 static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 
-static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+/* What the stream says is there, but by the registers the unit has none. */
+static void warn_of_size(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
+    e->cause = BT_GAP_BAD_PACKET;
+    if (f->core.cur.known)
+        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
+}
+
+static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    const struct flow_position *cur = &f->core.cur;
+    bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
+    if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
+        warn_of_size(f, k->offset, out);
+    if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
+        flow_set_vmid(&f->core, out, k->offset, k->vmid);
+    if (context && f->config.context_bytes)
+        flow_set_context(&f->core, out, k->offset, k->context);
+}
+
+void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     if (!(k->flags & ETMV4_HAS_CONTEXT))
         return;
@@ -105,11 +131,7 @@ static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
                                 : m                            ? BT_SEC_SECURE
                                                                : security_of(k->info);
     flow_set_security(&f->core, out, k->offset, security, true);
-    if ((k->info & ETMV4_INFO_VMID) &&
-        !(f->core.cur.has_vmid && f->core.cur.vmid == (uint8_t)k->vmid))
-        flow_set_vmid(&f->core, out, k->offset, (uint8_t)k->vmid);
-    if (k->info & ETMV4_INFO_CONTEXT)
-        flow_set_context(&f->core, out, k->offset, k->context);
+    set_numbers(f, k, out);
     f->informed = true;
     if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
         flow_go_to(&f->core, f->core.cur.address,
@@ -121,6 +143,30 @@ static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         return;
     f->has_early = false;
     address(f, &f->early, out);
+}
+
+static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
+{
+    return k->flags & ETMV4_HAS_CONTEXT ? k->info & ETMV4_INFO_SF : f->aarch64;
+}
+
+/* The vector is in the handler's context, and the exception comes before both. */
+static void vector(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    const struct etmv4_packet *says =
+        f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT) ? &f->handler : k;
+    etmv4_flow_vector(f, k->value, isa_in(f, is_wide(f, says), k->isa_bit), out);
+}
+
+/* A context packet. */
+static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    if (f->wait != ETMV4_WAIT_VECTOR) {
+        etmv4_flow_context(f, k, out);
+    } else if (k->flags & ETMV4_HAS_CONTEXT) {
+        f->handler = *k;
+        f->has_handler = true;
+    }
 }
 
 static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
@@ -136,9 +182,8 @@ static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t addre
     f->on_cause = BT_GAP_NONE;
 }
 
-/* Where execution goes on. */
-static void go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
-                  struct flow_out *out)
+void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
+                      struct flow_out *out)
 {
     struct flow_core *core = &f->core;
     struct code_run *next = NULL, *went = f->due && flow_runs_valid(core) ? f->went : NULL;
@@ -161,7 +206,9 @@ static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
 {
     if (k->flags & ETMV4_HAS_CONTEXT)
         f->has_early = false;
-    context(f, k, out);
+    if (f->wait == ETMV4_WAIT_VECTOR)
+        vector(f, k, out);
+    etmv4_flow_context(f, k, out);
     if (!f->informed && !f->config.m_profile) {
         f->early = *k;
         f->has_early = true;
@@ -176,13 +223,10 @@ static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
     case ETMV4_WAIT_Q:
         etmv4_flow_q(f, k->value, isa, out);
         return;
-    case ETMV4_WAIT_VECTOR:
-        etmv4_flow_vector(f, k->value, isa, out);
-        break;
     default:
         break;
     }
-    go_on(f, k->offset, k->value, isa, out);
+    etmv4_flow_go_on(f, k->offset, k->value, isa, out);
     f->pending_pop = f->push_blocked = f->jumps = f->due = false;
 }
 

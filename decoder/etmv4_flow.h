@@ -34,11 +34,12 @@ struct etmv4_flow {
     uint64_t last_p0;          /* address of the last P0 instruction put out */
     struct bt_event exception; /* while `wait` says so */
     struct etmv4_packet q;
-    struct etmv4_packet early; /* an address without context: it waits for that */
-    struct code_run *went;     /* while `due`: the branch; as `from` above */
-    uint8_t wait;              /* enum etmv4_wait */
-    uint8_t exception_address; /* enum etmv4_exception_address */
-    uint8_t on_reason;         /* of the trace-on event that the next address makes */
+    struct etmv4_packet early;   /* an address without context: it waits for that */
+    struct etmv4_packet handler; /* context of an exception's handler: it waits for the vector */
+    struct code_run *went;       /* while `due`: the branch; as `from` above */
+    uint8_t wait;                /* enum etmv4_wait */
+    uint8_t exception_address;   /* enum etmv4_exception_address */
+    uint8_t on_reason;           /* of the trace-on event that the next address makes */
     uint8_t on_cause;
     uint8_t isa_bit; /* of the latest address */
     bool announce;   /* the next address makes a trace-on event */
@@ -47,6 +48,7 @@ struct etmv4_flow {
     bool aarch64;
     bool informed; /* context is known: addresses can be followed (digest 4) */
     bool has_early;
+    bool has_handler;
     bool due;          /* an indirect branch was taken: an address packet must follow */
     bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
     bool push_blocked; /* from a periodic Trace Info to the next address (digest 4) */

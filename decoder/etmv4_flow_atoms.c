@@ -167,10 +167,14 @@ void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struc
 {
     uint8_t isa = f->aarch64 ? BT_ISA_A64 : k->isa_bit ? BT_ISA_T32 : BT_ISA_A32;
     etmv4_flow_resolve(f, k->offset, out);
-    f->due = false;
+    etmv4_flow_no_vector(f, out);
     bool ahead = f->core.cur.known && f->core.cur.isa == isa && f->core.cur.address <= k->value;
-    if (!ahead || flow_walk_before(&f->core, out, k->value, true) != FLOW_WALK_THERE)
-        flow_go_to(&f->core, k->value, isa);
+    if (!ahead || flow_walk_before(&f->core, out, k->value, true) != FLOW_WALK_THERE) {
+        if (f->due) /* the way from its target to here is not known */
+            flow_contradict(&f->core, out, k->offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
+        f->due = false;
+        etmv4_flow_go_on(f, k->offset, k->value, isa, out);
+    }
     etmv4_flow_atoms(f, k->offset, 1, 1, out);
 }
 
@@ -180,7 +184,7 @@ void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct fl
     f->wait = ETMV4_WAIT_NONE;
     f->due = false;
     if (f->core.cur.known && (f->q.flags & ETMV4_COUNTED))
-        end = flow_walk_count(&f->core, out, f->q.commit);
+        end = flow_walk_count(&f->core, out, f->q.commit, address);
     if (end != FLOW_WALK_THERE)
         flow_lose(&f->core, out, f->q.offset, BT_GAP_UNKNOWN_ADDR, f->core.cur.address);
     flow_go_to(&f->core, address, isa);

@@ -33,7 +33,7 @@ static void set_number(struct bt_event *e, unsigned type, bool m_profile)
                                 NUMBER_GENERIC,
                                 14,
                                 15};
-    e->back = (uint8_t)(type < UINT8_MAX ? type + 1 : 0);
+    e->back = (uint8_t)(type >= 32 ? 0 : m_profile ? type + 33 : type + 1);
     if (!m_profile) {
         e->number = type < sizeof a ? a[type] : NUMBER_GENERIC;
     } else if (type == TYPE_M_DEBUG_HALT) {
@@ -58,6 +58,10 @@ static void put_out(struct etmv4_flow *f, struct flow_out *out)
     *e = f->exception;
     e->position = position;
     f->wait = ETMV4_WAIT_NONE;
+    if (!f->has_handler)
+        return;
+    f->has_handler = false;
+    etmv4_flow_context(f, &f->handler, out);
 }
 
 void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
@@ -67,14 +71,13 @@ void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, st
     if (k->n != ETMV4_TARGET)
         etmv4_flow_resolve(f, k->offset, out);
     f->pending_pop = false;
-    *e = (struct bt_event){.kind = BT_EVENT_EXCEPTION, .offset = k->offset};
+    *e = (struct bt_event){
+        .kind = BT_EVENT_EXCEPTION, .offset = k->offset, .flags = BT_EVENT_NO_VECTOR};
     set_number(e, k->number, f->config.m_profile);
     f->exception_address = k->n;
     f->wait = ETMV4_WAIT_RETURN;
     if (k->n != ETMV4_NO_ADDRESS)
         return;
-    if (f->core.cur.known)
-        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
     f->wait = ETMV4_WAIT_VECTOR;
     f->core.cur.known = false;
     f->core.run = NULL;
@@ -127,6 +130,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
 
 void etmv4_flow_vector(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct flow_out *out)
 {
+    f->exception.flags &= (uint8_t)~BT_EVENT_NO_VECTOR;
     f->exception.value = address;
     f->exception.target_isa = isa;
     put_out(f, out);

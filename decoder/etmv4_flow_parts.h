@@ -13,6 +13,13 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
 /* A P0 element comes: an indirect branch that got no address went where the return stack says. */
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
 
+/* Where execution goes on: as the code has it, or a trace-on or a gap tells that it does not. */
+void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
+                      struct flow_out *out);
+
+/* Who executes from here on: what `k` says of it. */
+void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
 /* Digest 6.17: straight on to the P0 instruction at k->value, which was taken. */
 void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 

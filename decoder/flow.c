@@ -22,7 +22,7 @@ void flow_track_key(struct code_key *key, const struct bt_event *event)
         key->has_context = true;
         break;
     case BT_EVENT_VMID:
-        key->vmid = (uint8_t)event->value;
+        key->vmid = (uint32_t)event->value;
         key->has_vmid = true;
         break;
     case BT_EVENT_GAP:

@@ -153,7 +153,7 @@ void flow_set_context(struct flow_core *f, struct flow_out *out, uint64_t offset
     flow_event(f, out, BT_EVENT_CONTEXT, offset)->value = context;
 }
 
-void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint8_t vmid)
+void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint32_t vmid)
 {
     f->cur.vmid = vmid;
     f->cur.has_vmid = true;

@@ -13,10 +13,10 @@
 struct flow_position {
     uint64_t address;
     uint32_t context;
+    uint32_t vmid;
     uint8_t isa;
     uint8_t security; /* enum bt_security */
-    uint8_t vmid;
-    bool known;  /* address and isa */
+    bool known;       /* address and isa */
     bool halted; /* entered Debug state at `address`: known, but nothing may be followed from it */
     bool has_context;
     bool has_vmid;
@@ -95,7 +95,7 @@ void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa);
 void flow_set_security(struct flow_core *f, struct flow_out *out, uint64_t offset,
                        enum bt_security security, bool announce);
 void flow_set_context(struct flow_core *f, struct flow_out *out, uint64_t offset, uint32_t context);
-void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint8_t vmid);
+void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint32_t vmid);
 
 static inline void flow_block(struct flow_core *f, struct flow_out *out, uint64_t first,
                               uint32_t extent, uint32_t info, uint64_t cycles)

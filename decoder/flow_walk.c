@@ -121,7 +121,19 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
     return FLOW_WALK_THERE;
 }
 
-enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count)
+/* Execution came from behind the last instruction of a stretch, in `run`, to `to`. */
+static bool can_lead(const struct flow_core *f, struct code_run *run, uint64_t behind, uint64_t to)
+{
+    enum bt_isa isa;
+    if (behind == to)
+        return true;
+    if (!run || run->end >= CODE_END_PAGE || behind != code_run_behind64(run))
+        return false;
+    return run->end == CODE_END_INDIRECT || code_target(f->code, f->view, run, &isa) == to;
+}
+
+enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count,
+                                   uint64_t to)
 {
     struct stretch s;
     struct code_view *view = flow_view(f);
@@ -140,6 +152,8 @@ enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, ui
     }
     if (!run && count)
         return FLOW_WALK_LOST;
+    if (!can_lead(f, count ? run : NULL, behind, to))
+        return FLOW_WALK_PASSED;
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);
     return FLOW_WALK_THERE;

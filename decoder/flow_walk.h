@@ -32,7 +32,11 @@ enum flow_walk_end {
 enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, uint64_t address,
                                     bool over);
 
-/* `count` instructions from the position, over nothing but the last one being a waypoint. */
-enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count);
+/*
+ * `count` instructions from the position; only the last one may be a waypoint. `to` is where they
+ * are said to have led: FLOW_WALK_PASSED if they cannot have, nothing is put out then.
+ */
+enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count,
+                                   uint64_t to);
 
 #endif

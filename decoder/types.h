@@ -125,6 +125,7 @@ const char *bt_event_name(enum bt_event_kind kind);
 #define BT_EVENT_HAS_CYCLES  2u   /* cycles is valid */
 #define BT_EVENT_HAS_VALUE   4u   /* data: value is valid */
 #define BT_EVENT_STORE       8u   /* data: a store, else a load */
+#define BT_EVENT_NO_VECTOR   8u   /* exception: where it went is not known */
 #define BT_EVENT_M_PROFILE   16u  /* exception: number is that of ARMv7-M (16 = IRQ 0) */
 #define BT_EVENT_FAILED      32u  /* data: a store-exclusive that did not store */
 #define BT_EVENT_CANCELED    64u  /* exception: the instruction at `address` did not complete */
@@ -147,7 +148,8 @@ struct bt_event {
     uint8_t isa;        /* of address */
     uint8_t target_isa; /* exception: of the vector */
     uint8_t back;       /* data: 1 = access of the instruction right before; 0 = not known whose;
-                           exception: its ETMv4 type + 1, 0 where the protocol has none */
+                           exception: its ETMv4 type + 1, of the M-profile + 33; 0 where
+                           the protocol has none */
 };
 
 /* Security and privilege as far as they select an address space. */

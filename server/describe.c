@@ -27,8 +27,9 @@ const char *describe_security(enum bt_security security)
 static const char *m_exception(unsigned number)
 {
     static const char *const names[16] = {
-        "none", "reset", "NMI", "HardFault", "MemManage",    "BusFault", "UsageFault", "?",
-        "?",    "?",     "?",   "SVC",       "DebugMonitor", "?",        "PendSV",     "SysTick",
+        "none",         "reset",       "NMI",    "HardFault", "MemManage", "BusFault",
+        "UsageFault",   "SecureFault", "?",      "?",         "?",         "SVC",
+        "DebugMonitor", "?",           "PendSV", "SysTick",
     };
     return number < 16 ? names[number] : "IRQ";
 }
@@ -47,7 +48,7 @@ const char *describe_exception(unsigned number, bool m_profile)
 /* ETMv4 and ETE tell more kinds (digest etmv4.md, 8). */
 static const char *etmv4_exception(unsigned type)
 {
-    static const char *const names[32] = {
+    static const char *const names[64] = {
         [0] = "reset",
         [1] = "debug",
         [2] = "call",
@@ -61,8 +62,11 @@ static const char *etmv4_exception(unsigned type)
         [14] = "IRQ",
         [15] = "FIQ",
         [24] = "failed-transaction",
+        [32 + 24] = "debug", /* what the M-profile has no exception numbers for */
+        [32 + 25] = "lazy-FP",
+        [32 + 26] = "lockup",
     };
-    return type < 32 && names[type] ? names[type] : "?";
+    return type < 64 && names[type] ? names[type] : "?";
 }
 
 static const char *exception_name(const struct bt_event *e)
@@ -113,8 +117,10 @@ static void add_event(struct detail *d, const struct bt_event *e)
         detail_add(d, "name=%s", exception_name(e));
         if (e->flags & BT_EVENT_HAS_ADDRESS)
             detail_add(d, "return=0x%08" PRIx64, e->address);
-        detail_add(d, "vector=0x%08" PRIx64, e->value);
-        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
+        if (!(e->flags & BT_EVENT_NO_VECTOR)) {
+            detail_add(d, "vector=0x%08" PRIx64, e->value);
+            detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
+        }
         if (e->flags & BT_EVENT_CANCELED)
             detail_add(d, "canceled=1");
         break;

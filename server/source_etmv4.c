@@ -124,7 +124,8 @@ static void add_address(struct detail *d, const struct etmv4_packet *k)
     detail_add(d, "is=%u", k->isa_bit);
 }
 
-static void add_context(struct detail *d, const struct etmv4_packet *k)
+static void add_context(struct detail *d, const struct etmv4_config *config,
+                        const struct etmv4_packet *k)
 {
     if (!(k->flags & ETMV4_HAS_CONTEXT))
         return;
@@ -132,9 +133,9 @@ static void add_context(struct detail *d, const struct etmv4_packet *k)
     detail_add(d, "el=%u", k->info & ETMV4_INFO_EL);
     detail_add(d, "sec=%s", worlds[(k->info >> 2 & 2) | (k->info >> 5 & 1)]);
     detail_add(d, "sf=%u", k->info >> 4 & 1u);
-    if (k->info & ETMV4_INFO_VMID)
+    if ((k->info & ETMV4_INFO_VMID) && config->vmid_bytes)
         detail_add(d, "vmid=0x%02x", k->vmid);
-    if (k->info & ETMV4_INFO_CONTEXT)
+    if ((k->info & ETMV4_INFO_CONTEXT) && config->context_bytes)
         detail_add(d, "cid=0x%x", k->context);
 }
 
@@ -169,7 +170,8 @@ static void add_speculation(struct detail *d, const struct etmv4_packet *k)
         detail_add(d, "mispredict=1");
 }
 
-static void add_fields(struct detail *d, const struct etmv4_packet *k)
+static void add_fields(struct detail *d, const struct etmv4_config *config,
+                       const struct etmv4_packet *k)
 {
     switch ((enum etmv4_kind)k->kind) {
     case ETMV4_ATOM:
@@ -177,13 +179,13 @@ static void add_fields(struct detail *d, const struct etmv4_packet *k)
         break;
     case ETMV4_ADDRESS:
         add_address(d, k);
-        add_context(d, k);
+        add_context(d, config, k);
         break;
     case ETMV4_SOURCE:
         add_address(d, k);
         break;
     case ETMV4_CONTEXT:
-        add_context(d, k);
+        add_context(d, config, k);
         break;
     case ETMV4_EXCEPTION:
         add_exception(d, k);
@@ -236,8 +238,7 @@ static void add_fields(struct detail *d, const struct etmv4_packet *k)
 
 static void describe_etmv4(const struct stream_config *config, const void *packet, struct detail *d)
 {
-    (void)config;
-    add_fields(d, packet);
+    add_fields(d, &config->etmv4, packet);
 }
 
 const struct source_protocol source_etmv4 = {
