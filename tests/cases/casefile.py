@@ -6,16 +6,18 @@ skipped would be a check that cannot fail.
 """
 import re
 
+import etmv4
 import port
+from packets import ETM3_PACKETS, PACKETS
 
-ISAS = ('A32', 'T32', 'T32EE', 'Jazelle')
+ISAS = ('A32', 'T32', 'T32EE', 'Jazelle', 'A64')
 SECURITY = ('S', 'NS', 'HYP')
 EXCEPTION_NAMES = {1: 'debug', 2: 'SMC', 3: 'HYP', 4: 'async-abort', 5: 'thumbee-check', 8: 'reset',
                    9: 'UND', 10: 'SVC', 11: 'pabt', 12: 'dabt', 13: 'generic', 14: 'IRQ', 15: 'FIQ'}
 GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'lost-bytes',
               'overwritten', 'no-sync', 'filter', 'overflow', 'debug')
 REGISTERS = {'ETMCR': 0x000, 'ETMCCR': 0x001, 'ETMIDR': 0x079, 'ETMCCER': 0x07A,
-             'ETMTRACEIDR': 0x080}
+             'ETMTRACEIDR': 0x080, **etmv4.REGISTERS}
 # Not of the trace unit: see decoder/port_cycle.h, etmv1.h, etmv2.h.
 SETTINGS = ('PORT_LAYOUT', 'SCTLR', 'HOLD_SINGLE', 'DATA_LATENCY', 'VALUE_ORDER', 'SWP_ADDRESSES',
             'CPRT_VALUES', 'TD_IDLE', 'STATUS_CODES', 'TFO_HEADER', 'TFO_VALUE', 'GROUP_LATENCY',
@@ -28,48 +30,14 @@ BYTE_PROTOCOLS = {
                       'ETMTRACEIDR': 0x10}, None),
     'ETM3': ('ETM_0', {'ETMCR': 0, 'ETMIDR': 0x410CF250, 'ETMCCER': 0x344008F2,
                        'ETMTRACEIDR': 0x10}, 'Cortex-A7'),
+    **{name: ('ETM_0', etmv4.registers(name, core), core) for name, core in etmv4.CORES.items()},
 }
 DUMP_ATTRIBUTES = ('space',)
 
-# Positional words of a packet, then the keys that it must have, then those that it may have.
-PACKETS = {
-    'a-sync': ((), (), ()),
-    'i-sync': (('address', 'isa', 'sec'), ('reason',), ('cycles', 'cid')),
-    'atom': (('atoms',), (), ('cycles',)),
-    'branch': (('address', 'isa', 'sec?'), (), ('exception', 'cycles')),
-    'waypoint-update': (('address', 'isa'), (), ()),
-    'trigger': ((), (), ()),
-    'context-id': (('cid',), (), ()),
-    'vmid': (('vmid',), (), ()),
-    'timestamp': ((), ('raw', 'bits'), ('value', 'freq', 'cycles')),
-    'exception-return': ((), (), ()),
-    'ignore': ((), (), ()),
-    'reserved': ((), (), ()),
-    'malformed': ((), (), ()),
-    'unsynced': ((), (), ()),
-    'incomplete': ((), (), ()),
-}
-
-
-DATA_KEYS = ('tag', 'address', 'bits', 'be', 'value')
-ETM3_PACKETS = {
-    'a-sync': ((), (), ()),
-    'i-sync': (('address?', 'isa?', 'sec'), ('reason',),
-               ('cycles', 'cid', 'state', 'from', 'from-isa', 'from-sec')),
-    'atom': (('atoms',), (), ()),
-    'branch': (('address', 'isa', 'sec?'), (), ('exception', 'inline', 'cancel', 'resume')),
-    'cycle-count': ((), ('cycles',), ()),
-    'context-id': (('cid',), (), ()),
-    'vmid': (('vmid',), (), ()),
-    'timestamp': ((), ('raw', 'bits'), ('value', 'freq')),
-    'data': ((), (), DATA_KEYS),
-    'data-placeholder': ((), ('tag',), DATA_KEYS),
-    'data-out-of-order': ((), ('tag',), DATA_KEYS),
-    'data-not-traced': ((), (), DATA_KEYS),
-    **{kind: ((), (), ()) for kind in ('trigger', 'ignore', 'exception-entry', 'exception-return',
-                                       'store-failed', 'data-suppressed', 'end', 'reserved',
-                                       'malformed', 'unsynced', 'incomplete')},
-}
+PACKET_TABLES = {'PTM': PACKETS, 'ETM3': ETM3_PACKETS, 'ETM4': etmv4.PACKETS,
+                 'ETE': etmv4.PACKETS}
+# In place of a number: known in its low bits only; what follows an exception packet.
+ADDRESS_WORDS = ('partial', 'return', 'target', 'none')
 
 
 class CaseError(Exception):
@@ -123,7 +91,7 @@ def value_of(key, text):
     if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa',
                'from-sec'):
         return text
-    if key == 'address' and text == 'partial':  # known in its low bits only
+    if key == 'address' and text in ADDRESS_WORDS:
         return text
     return number(text, key)
 
@@ -161,11 +129,11 @@ SHAPES = {
 def parse_packet(words, protocol):
     """`branch 0x18 A32 S exception=14` to kind and detail."""
     kind = words.pop(0)
-    table = ETM3_PACKETS if protocol == 'ETM3' else PACKETS
+    table = PACKET_TABLES[protocol]
     if kind not in table:
         raise CaseError(f"unknown packet '{kind}'")
     positional, required, optional = table[kind]
-    detail = {}
+    detail = dict(etmv4.DEFAULTS.get(kind, ()))
     for item in positional:
         key = item.rstrip('?')
         shape = SHAPES[key] + ('|partial' if key == 'address' else '')
@@ -173,6 +141,8 @@ def parse_packet(words, protocol):
             continue
         detail[key] = value_of(key, take(words, shape, key))
     detail.update(pairs(words, required + optional))
+    if detail.get('sec', 'S') not in (etmv4.SECURITY if table is etmv4.PACKETS else SECURITY):
+        raise CaseError(f"unknown security state '{detail['sec']}'")
     for key in required:
         if key not in detail:
             raise CaseError(f"{kind} without '{key}'")
@@ -249,7 +219,11 @@ def parse_exception(words):
     if back != '?':
         detail['return'] = number(back)
     take(words, 'to', "'to'")
-    detail['vector'] = number(take(words, SHAPES['address'], 'vector'))
+    vector = take(words, r'0x[0-9A-F]+|\?', "vector or '?'")
+    if vector == '?':
+        detail.update(pairs(words, ('cycles', 'canceled', 'name')))
+        return 'exception', detail
+    detail['vector'] = number(vector)
     # A32 goes without saying.
     named = words and re.fullmatch(SHAPES['isa'], words[0])
     detail['isa'] = take(words, SHAPES['isa'], 'isa') if named else 'A32'
@@ -300,6 +274,26 @@ def parse_word(event, key, pattern):
     return parse
 
 
+def parse_count(words):
+    """`count 9`: cycles since the count before; ? if the trace unit does not know."""
+    text = take(words, r'\d+|\?', "number of cycles or '?'")
+    pairs(words, ())
+    return 'count', {} if text == '?' else {'cycles': number(text)}
+
+
+def parse_software(words):
+    """`software 1 0xDEADBEEF`: exception level, value."""
+    detail = {'el': number(take(words, '[0-3]', 'exception level'))}
+    detail['value'] = number(take(words, SHAPES['address'], 'value'))
+    pairs(words, ())
+    return 'software', detail
+
+
+def parse_trigger(words):
+    """`trigger`, `trigger mask=5`: the events that an ETMv4 tells."""
+    return 'trigger', pairs(words, ('mask',))
+
+
 def parse_cycles(words):
     """`cycles 20`: the gap before the latest trace-on, told late."""
     return 'cycles', {'cycles': number(take(words, r'\d+', 'number of cycles'))}
@@ -314,7 +308,9 @@ EVENTS = {
     'vmid': parse_value('vmid', 'vmid'),
     'timestamp': parse_value('timestamp', 'value', ('freq', 'cycles')),
     'state': parse_word('state', 'sec', '|'.join(SECURITY)),
-    'trigger': parse_word('trigger', None, ''),
+    'trigger': parse_trigger,
+    'count': parse_count,
+    'software': parse_software,
     'cycles': parse_cycles,
     'warning': parse_gap('warning'),
 }
@@ -386,12 +382,14 @@ class Reader:
     def protocol(self, words):
         """`protocol ETM2.0`: an ETMv1 or ETMv2 with an 8-bit port, to be changed with regs.
 
-        `protocol ETM3`, `protocol ETM3 Cortex-M4`: ETMv3 as its registers say.
+        `protocol ETM3`, `protocol ETM3 Cortex-M4`: ETMv3 as its registers say. ETM4 and ETE: the
+        registers are those of such a core.
         """
-        if words[:1] == ['ETM3'] and len(words) <= 2:
-            self.case.protocol = 'ETM3'
-            self.case.core = words[1] if len(words) == 2 else None
-            self.case.regs = dict(BYTE_PROTOCOLS['ETM3'][1])
+        if words and words[0] in ('ETM3', *etmv4.CORES) and len(words) <= 2:
+            self.case.protocol = name = words[0]
+            self.case.core = words[1] if len(words) == 2 else BYTE_PROTOCOLS[name][2]
+            self.case.regs = dict(BYTE_PROTOCOLS['ETM3'][1]) if name == 'ETM3' \
+                else etmv4.registers(name, self.case.core)
             return
         if len(words) != 1 or words[0][:4] not in PORT_REGS:
             raise CaseError(f"unknown protocol '{' '.join(words)}'")

@@ -4,17 +4,20 @@
 A statement is `ADDRESS: instruction`, `FIRST..LAST: instruction` (a fill, LAST inclusive), or only
 the instruction, which then follows the one before. Later statements overwrite earlier ones, so
 ARM and Thumb code, fills and literals may overlap. Branches name their target as a number.
-`=> HEX` behind an instruction says which opcode it must assemble to.
+`=> HEX` behind an instruction says which opcode it must assemble to. Behind `.a64` instructions are
+words (`.inst 0xD65F03C0`): the assembler is one of AArch32.
 """
 import os
 import re
 import struct
 import subprocess
 
+import etmv4
 import port
 from casefile import BYTE_PROTOCOLS, REGISTERS, CaseError
 
 AS = ['arm-none-eabi-as', '-mcpu=cortex-a15', '-mfpu=neon', '-o']
+STATES = {'.arm': '.arm', '.thumb': '.thumb', '.a64': '.arm'}  # as the assembler calls them
 BRANCH = re.compile(r'((?:b|bl|blx|cbz|cbnz|b[a-z]{2}|bl[a-z]{2})(?:\.[nw])?\s+(?:r\d+,\s*)?)'
                     r'(0x[0-9A-Fa-f]+)$')
 
@@ -25,8 +28,8 @@ def statements(lines):
     for line, text in lines:
         for part in text.split(';'):
             part = part.strip()
-            if part in ('.arm', '.thumb'):
-                state = part
+            if part in STATES:
+                state = STATES[part]
                 continue
             part, _, opcode = (x.strip() for x in part.partition('=>'))
             m = re.fullmatch(r'(?:(0x[0-9A-Fa-f]+)(?:\.\.(0x[0-9A-Fa-f]+))?:\s*)?(\S.*)', part)
@@ -177,6 +180,9 @@ def write_snapshot(case, folder):
     elif case.protocol == 'ETM3':
         minor = case.regs['ETMIDR'] >> 4 & 0xf
         name, kind, core = 'ETM_0', f'ETM3.{minor}', case.core or BYTE_PROTOCOLS['ETM3'][2]
+        data = b''.join(p.data for p in case.trace)
+    elif case.protocol in etmv4.CORES:
+        name, kind, core = 'ETM_0', etmv4.source_type(case.protocol, case.regs), case.core
         data = b''.join(p.data for p in case.trace)
     else:
         name, kind = 'ETM_0', case.protocol

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import etmv4
 import port
 from casefile import BYTE_PROTOCOLS, CaseError, number, read, value_of
 from image import write_snapshot
@@ -226,13 +227,15 @@ def got_events(case, rows):
     if case.protocol not in BYTE_PROTOCOLS:
         return port_events(case, rows)
     starts = {p.offset: p.kind for p in case.trace}
+    origins = etmv4.ORIGINS if case.protocol in etmv4.CORES else ORIGINS
     out, before = [], (0, 0)
     for row in rows:
         index, offset, kind = number(row['index']), number(row['offset']), row['event']
-        if row['core'] != 'cpu_0' or (index, offset) < before:
+        late = case.protocol in etmv4.CORES and kind == 'exception'  # told with its vector
+        if row['core'] != 'cpu_0' or (index, before[1] if late else offset) < before:
             raise Mismatch(f'event out of order: {row}')
-        before = (index, offset)
-        if offset not in starts or starts[offset] not in ORIGINS.get(kind, (starts[offset],)):
+        before = (index, max(before[1], offset) if late else offset)
+        if offset not in starts or starts[offset] not in origins.get(kind, (starts[offset],)):
             raise Mismatch(f'event {kind} at offset {offset}: no packet there that can cause it')
         out.append((index, kind, parse_detail(row['detail'])))
     return out
