@@ -55,7 +55,8 @@ enum etmv4_kind {
     ETMV4_EXCEPTION,  /* number = type; n: enum etmv4_exception_address; PENDING */
     ETMV4_EXC_RETURN, /* M-profile: a P0 element */
     ETMV4_FUNC_RETURN,
-    ETMV4_TRACE_INFO, /* STARTING; commit = elements that were uncommitted; value = INFO */
+    ETMV4_TRACE_INFO, /* STARTING; commit = elements that were uncommitted; value = INFO; n: in the
+                         queue, 1 = these are not as many as are known */
     ETMV4_TRACE_ON,
     ETMV4_DISCARD,         /* synchronisation is lost */
     ETMV4_OVERFLOW,        /* synchronisation is lost */

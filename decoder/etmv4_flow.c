@@ -101,8 +101,7 @@ static enum bt_security security_of(uint8_t info)
 
 static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 
-/* What the stream says is there, but by the registers the unit has none. */
-static void warn_of_size(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
+static void warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
     e->cause = BT_GAP_BAD_PACKET;
@@ -115,7 +114,7 @@ static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     const struct flow_position *cur = &f->core.cur;
     bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
     if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
-        warn_of_size(f, k->offset, out);
+        warn(f, k->offset, out); /* by the registers the unit has none */
     if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
         flow_set_vmid(&f->core, out, k->offset, k->vmid);
     if (context && f->config.context_bytes)
@@ -153,9 +152,9 @@ static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
 /* The vector is in the handler's context, and the exception comes before both. */
 static void vector(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
-    const struct etmv4_packet *says =
-        f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT) ? &f->handler : k;
-    etmv4_flow_vector(f, k->value, isa_in(f, is_wide(f, says), k->isa_bit), out);
+    bool apart = f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT);
+    bool wide = is_wide(f, apart ? &f->handler : k);
+    etmv4_flow_vector(f, k->value, isa_in(f, wide, k->isa_bit), out);
 }
 
 /* A context packet. */
@@ -327,6 +326,8 @@ static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         f->pending_pop = false;
         break;
     case ETMV4_TRACE_INFO: /* a periodic one */
+        if (k->n || (k->commit && !f->config.max_speculated))
+            warn(f, k->offset, out);
         f->push_blocked = true;
         break;
     case ETMV4_TRACE_ON:
@@ -382,8 +383,11 @@ static bool miscounted(struct etmv4_flow *f, const struct etmv4_packet *k, struc
 static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
 {
     struct etmv4_queue *q = &f->queue;
-    struct etmv4_packet atoms = *k;
+    struct etmv4_packet item = *k;
     switch (k->kind) {
+    case ETMV4_TRACE_INFO: /* digest 4: a check of what is known */
+        item.n = k->commit != q->depth;
+        return etmv4_queue_add(q, &f->config, &item);
     case ETMV4_COMMIT:
         return etmv4_queue_commit(q, k->commit);
     case ETMV4_CYCLES:
@@ -392,8 +396,8 @@ static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
         return etmv4_queue_add(q, &f->config, k);
     case ETMV4_CANCEL:
     case ETMV4_MISPREDICT:
-        atoms.kind = ETMV4_ATOM;
-        if (k->n && !etmv4_queue_add(q, &f->config, &atoms))
+        item.kind = ETMV4_ATOM;
+        if (k->n && !etmv4_queue_add(q, &f->config, &item))
             return false;
         if (k->kind == ETMV4_CANCEL && !etmv4_queue_cancel(q, k->commit))
             return false;
