@@ -27,9 +27,8 @@ const char *describe_security(enum bt_security security)
 static const char *m_exception(unsigned number)
 {
     static const char *const names[16] = {
-        "none",         "reset",       "NMI",    "HardFault", "MemManage", "BusFault",
-        "UsageFault",   "SecureFault", "?",      "?",         "?",         "SVC",
-        "DebugMonitor", "?",           "PendSV", "SysTick",
+        "none", "reset", "NMI", "HardFault", "MemManage",    "BusFault", "UsageFault", "?",
+        "?",    "?",     "?",   "SVC",       "DebugMonitor", "?",        "PendSV",     "SysTick",
     };
     return number < 16 ? names[number] : "IRQ";
 }
@@ -62,17 +61,21 @@ static const char *etmv4_exception(unsigned type)
         [14] = "IRQ",
         [15] = "FIQ",
         [24] = "failed-transaction",
-        [32 + 24] = "debug", /* what the M-profile has no exception numbers for */
+        [32 + 7] = "SecureFault", /* from here on the M-profile's, where the number says less */
+        [32 + 24] = "debug",
         [32 + 25] = "lazy-FP",
         [32 + 26] = "lockup",
     };
-    return type < 64 && names[type] ? names[type] : "?";
+    return type < 64 ? names[type] : NULL;
 }
 
 static const char *exception_name(const struct bt_event *e)
 {
+    const char *name = e->back ? etmv4_exception(e->back - 1u) : NULL;
+    if (name)
+        return name;
     if (e->back && !(e->flags & BT_EVENT_M_PROFILE))
-        return etmv4_exception(e->back - 1u);
+        return "?";
     return describe_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
 }
 
