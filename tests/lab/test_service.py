@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 # pylint: disable=wrong-import-position
+import certificates
 from live_gdb import board_file
 from replay_gdb import (BTRACED, DEMO, PATIENCE, ROOT, Client, Failed, Server, Suite, environment,
                         equal, expect, folder, frame, gdb, has, lacks, tool, wait_for)
@@ -205,6 +206,25 @@ def _():
         greet(int(re.search(r"^Info : Listening on port (\d+) for gdb connections$", server.said,
                             re.MULTILINE)[1]))
         server.until(r"^Listening on port \d+\n")
+
+
+@suite.test("service: a socket of all addresses that is handed over asks for certificates")
+def _():
+    place = certificates.make()
+    path = conf(f"[gdb]\nlisten = systemd\n[tls]\nca = {place}/ca.pem\ncert = {place}/server.pem\n"
+                f"key = {place}/server.key\nallow = alice\n")
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as tcp:
+        port = tcp.getsockname()[1]
+        with Process(handed([BTRACED, "replay", "-c", path, str(RECORDING)], tcp.fileno()),
+                     pass_fds=(tcp.fileno(),)) as service:
+            service.until(rf"^Listening on port {port}$")
+            has(service.said, rf"target remote \| btraced connect HOST:{port} --ca")
+            for name, code, out in (("alice", 0, b"+$QC1#c5"), ("mallory", 6, b"")):
+                done = subprocess.run(
+                    [BTRACED, "connect", f"localhost:{port}", "--ca", f"{place}/ca.pem", "--cert",
+                     f"{place}/{name}.pem", "--key", f"{place}/{name}.key"], input=frame("qC"),
+                    capture_output=True, timeout=PATIENCE, env=environment())
+                equal((done.returncode, done.stdout), (code, out), f"what {name} gets")
 
 
 # ---- the end ----
