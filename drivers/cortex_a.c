@@ -88,6 +88,9 @@ static const char *failure_text(enum cortex_a_failure failure)
                                "watchpoint",
         [CORTEX_A_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "
                                   "keep it",
+        [CORTEX_A_FAIL_NO_RESET] = "there is no reset line to the target, and its debug registers "
+                                   "do not reset it: 'nsrst' in [probe] names the line of an FTDI "
+                                   "adapter",
     };
     return texts[failure];
 }

@@ -40,6 +40,7 @@ enum cortex_a_failure {
     CORTEX_A_FAIL_RUNNING,   /* only possible while the core is halted */
     CORTEX_A_FAIL_FULL,      /* all comparators are in use */
     CORTEX_A_FAIL_NOT_RAM,   /* the memory does not take a software breakpoint */
+    CORTEX_A_FAIL_NO_RESET,  /* the debug registers do not reset the core */
 };
 
 enum cortex_a_point {
@@ -133,6 +134,8 @@ struct cortex_a {
     bool reset_seen;
     bool features_known;
     bool caches_known;
+    bool vfp_known;    /* vfp_on is of this halt */
+    bool vfp_on;       /* CPACR and FPEXC let the program use it */
     bool code_changed; /* instructions that are cached are out of date */
     bool faults_known;
     bool cti_on;
@@ -185,6 +188,13 @@ int cortex_a_step(struct cortex_a *core, bool mask_interrupts);
 /* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
 int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc);
 
+/*
+ * Reset this core alone by its debug registers (DBGPRCR), where nothing has a reset pin. What is
+ * known of the core is void then: attach again. BT_ERR_UNSUPPORTED with CORTEX_A_FAIL_NO_RESET: it
+ * does not do that, and goes on as it was.
+ */
+int cortex_a_warm_reset(struct cortex_a *core);
+
 /* Halt at the vector of the reset, where the debug registers outlive that. */
 int cortex_a_catch_reset(struct cortex_a *core, bool on);
 
@@ -205,7 +215,8 @@ int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 /* A new mode in CPSR changes which r8 to r14 are seen. */
 int cortex_a_write_register(struct cortex_a *core, unsigned reg, uint32_t value);
 
-/* BT_ERR_UNSUPPORTED: there is none, or the program has not switched it on. */
+/* BT_ERR_UNSUPPORTED: there is none, or the program has not switched it on; then no VFP instruction
+ * is given to the core. */
 /* d0 to d`count - 1`. */
 int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count);
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value);

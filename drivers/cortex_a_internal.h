@@ -52,8 +52,11 @@
 #define DRCR_CLEAR   0x04u
 #define DRCR_CANCEL  0x10u
 
+#define PRCR_WARM_RESET 0x02u
+
 #define PRSR_POWERED      0x01u
 #define PRSR_STICKY_POWER 0x02u
+#define PRSR_IN_RESET     0x04u
 #define PRSR_STICKY_RESET 0x08u
 
 /* Instructions, with r0 where there is a choice. */

@@ -7,6 +7,7 @@
 #define A_READ_DOUBLE  0xec510b10u /* r0, r1 <- dn */
 #define A_WRITE_DOUBLE 0xec410b10u
 #define A_READ_MVFR0   0xeef70a10u
+#define A_READ_FPEXC   0xeef80a10u
 #define A_READ_CTR     0xee100f30u
 #define A_READ_CPACR   0xee110f50u
 #define A_WRITE_CPACR  0xee010f50u
@@ -15,6 +16,10 @@
 #define MVFR0_DOUBLES 0xfu
 #define MVFR0_32      2u
 #define CPACR_VFP     0x00f00000u /* full access to coprocessors 10 and 11 */
+#define CPACR_CP10(c) ((c) >> 20 & 3u)
+#define CP10_ALWAYS   3u
+#define CP10_OFF      0u
+#define FPEXC_EN      0x40000000u
 #define LINE_WORDS    8u
 
 #define R(n)   (1u << (n))
@@ -103,6 +108,7 @@ int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 /* The registers of the new mode appear: those of the old one go home first. */
 static int change_mode(struct cortex_a *core, uint32_t cpsr)
 {
+    core->vfp_known = false; /* it may be privileged modes' alone */
     int rc = store_marked(core, BANKED);
     if (rc == 0)
         rc = cortex_a_do(core, A_WRITE_CPSR, cpsr);
@@ -171,6 +177,7 @@ int cortex_a_write_system(struct cortex_a *core, uint32_t mcr, uint32_t value)
         rc = cortex_a_enter_privileged(core, &entered);
     if (rc == 0)
         rc = cortex_a_do(core, mcr, value);
+    core->vfp_known = false;
     int back = cortex_a_leave_privileged(core, entered);
     return rc != 0 ? rc : back;
 }
@@ -228,6 +235,34 @@ int cortex_a_find_caches(struct cortex_a *core)
 /* ---- VFP ----------------------------------------------------------------------------------------
  */
 
+/* May the mode that the program is in use it, and is it switched on? */
+static int look_at_vfp(struct cortex_a *core, bool *on)
+{
+    uint32_t cpacr = 0, fpexc = 0;
+    bool user = (core->values[CORTEX_A_CPSR] & CPSR_MODE) == MODE_USER, known = false;
+    int rc = ask_feature(core, A_READ_CPACR, &cpacr, &known);
+    bool open =
+        !known || CPACR_CP10(cpacr) == CP10_ALWAYS || (CPACR_CP10(cpacr) != CP10_OFF && !user);
+    known = false;
+    if (rc == 0 && open)
+        rc = ask_feature(core, A_READ_FPEXC, &fpexc, &known);
+    *on = known && (fpexc & FPEXC_EN) != 0;
+    return rc;
+}
+
+/* Asked before VFP instructions are given: one that is undefined takes those behind it along. */
+static int need_vfp(struct cortex_a *core)
+{
+    int rc = cortex_a_need_halt(core);
+    if (rc == 0 && core->vfp && !core->vfp_known) {
+        rc = look_at_vfp(core, &core->vfp_on);
+        core->vfp_known = rc == 0;
+    }
+    if (rc == 0 && !(core->vfp && core->vfp_on))
+        rc = cortex_a_fail(core, CORTEX_A_FAIL_UNDEFINED, 0, BT_ERR_UNSUPPORTED);
+    return rc;
+}
+
 static uint32_t double_bits(unsigned number)
 {
     return (number & 15) | (number >> 4) << 5;
@@ -235,7 +270,7 @@ static uint32_t double_bits(unsigned number)
 
 int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count)
 {
-    int rc = cortex_a_need_halt(core);
+    int rc = need_vfp(core);
     if (rc == 0 && count > 32)
         rc = BT_ERR_INVAL;
     core->dirty |= R(0) | R(1);
@@ -260,7 +295,7 @@ int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned coun
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value)
 {
     struct cortex_a_sequence s = {.count = 0};
-    int rc = cortex_a_need_halt(core);
+    int rc = need_vfp(core);
     if (rc != 0 || number > 31)
         return rc != 0 ? rc : BT_ERR_INVAL;
     core->dirty |= R(0) | R(1);
@@ -275,12 +310,12 @@ int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value
 int cortex_a_read_fpscr(struct cortex_a *core, uint32_t *value)
 {
     *value = 0;
-    int rc = cortex_a_need_halt(core);
+    int rc = need_vfp(core);
     return rc == 0 ? cortex_a_ask(core, A_READ_FPSCR, value) : rc;
 }
 
 int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value)
 {
-    int rc = cortex_a_need_halt(core);
+    int rc = need_vfp(core);
     return rc == 0 ? cortex_a_do(core, A_WRITE_FPSCR, value) : rc;
 }

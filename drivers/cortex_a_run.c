@@ -6,6 +6,7 @@
 #define STEP_LIMIT_US  100000u
 #define HALT_SLEEP_US  200u
 #define START_LIMIT_US 100000u
+#define RESET_LIMIT_US 100000u
 
 #define BKPT_ARM        0xe1200070u
 #define BKPT_ARM_MASK   0xfff000f0u
@@ -125,6 +126,7 @@ static int note_halt(struct cortex_a *core)
     core->dirty = 0;
     core->faults_known = false;
     core->caches_known = false;
+    core->vfp_known = false;
     int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN |
                                            DSCR_MODE_STALL);
     if (rc == 0)
@@ -344,6 +346,49 @@ int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)
     bool thumb = (sample & 1) != 0;
     *pc = (sample & ~(thumb ? 1u : 3u)) - (thumb ? 4 : 8);
     return 0;
+}
+
+/* ---- reset --------------------------------------------------------------------------------------
+ */
+
+/* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
+ * only the sticky bit tells. */
+static bool was_reset(struct cortex_a *core)
+{
+    uint64_t begin = cortex_a_now(core);
+    bool seen = false, late = false;
+    while (!late) {
+        uint32_t prsr = 0;
+        late = cortex_a_now(core) - begin > RESET_LIMIT_US;
+        bool answers = cortex_a_peek(core, DBG_PRSR, &prsr) == 0;
+        seen |= answers && (prsr & PRSR_STICKY_RESET) != 0;
+        if (seen && answers && (prsr & PRSR_IN_RESET) == 0)
+            return true;
+        cortex_a_sleep(core, HALT_SLEEP_US);
+    }
+    return false;
+}
+
+int cortex_a_warm_reset(struct cortex_a *core)
+{
+    uint32_t prcr = 0;
+    bool powered;
+    int rc = cortex_a_look_power(core, &powered); /* resets of earlier */
+    if (rc == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (rc == 0)
+        rc = cortex_a_peek(core, DBG_PRCR, &prcr);
+    if (rc == 0)
+        rc = cortex_a_poke(core, DBG_PRCR, prcr | PRCR_WARM_RESET);
+    if (rc != 0)
+        return rc;
+    bool done = was_reset(core);
+    rc = cortex_a_poke(core, DBG_PRCR, prcr & ~PRCR_WARM_RESET);
+    if (done)
+        core->halted = false;
+    if (done || rc != 0)
+        return rc;
+    return cortex_a_fail(core, CORTEX_A_FAIL_NO_RESET, 0, BT_ERR_UNSUPPORTED);
 }
 
 int cortex_a_catch_reset(struct cortex_a *core, bool on)

@@ -202,6 +202,8 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
         live_was_moved(l);
     } else if (live_native_reset(l)) {
         live_was_reset(l);
+    } else {
+        l->run_after = false;
     }
 }
 
@@ -216,7 +218,7 @@ static void on_lost(void *ctx)
 {
     struct live *l = ctx;
     l->reading = -1;
-    l->looking = l->look_again = false;
+    l->looking = l->look_again = l->run_after = false;
     l->losses++;
     l->lost = true;
     live_clients_forget(l);

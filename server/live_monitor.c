@@ -263,6 +263,11 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
         console_say(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
         return BT_OK;
     }
+    if (l->native) {
+        /* It says itself whether there was a reset, which is heard when its answer comes. */
+        l->run_after = run && !gdb_upstream_is_running(l->upstream);
+        return BT_ERR_UNSUPPORTED;
+    }
     gdb_upstream_settle(l->upstream, true);
     if (ask_server(l, l->config->reset, on_reset) != BT_OK) {
         console_say(c, "the target's GDB server cannot be asked now\n");

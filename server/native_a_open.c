@@ -228,21 +228,46 @@ static int await_cores(struct native_target *t)
     return rc;
 }
 
-/* By the pin: there is no register for it. The core that starts stops at the vector of the reset,
- * where the debug registers outlive it. */
-int native_a_reset(struct native_target *t)
+static int reset_by_pin(struct native_target *t)
 {
     const struct debug_clock *clock = &probe_link_clock;
+    int rc = drive_reset(t, true);
+    if (rc)
+        return rc;
+    clock->sleep_us(clock->user, RESET_HOLD_US);
+    rc = drive_reset(t, false);
+    int back = await_cores(t);
+    return rc ? rc : back;
+}
+
+/* Without a pin: core by core, where their debug registers can. The chip's peripherals stay. */
+static int reset_by_registers(struct native_target *t)
+{
+    bool any = false;
+    int rc = BT_OK;
+    for (unsigned i = 0; i < t->a.count && !rc; i++) {
+        if (t->a.off[i])
+            continue;
+        t->a.failed = i;
+        t->a.failed_memory = false;
+        rc = cortex_a_warm_reset(&t->a.cores[i]);
+        any |= !rc;
+    }
+    if (!any)
+        return rc;
+    int back = await_cores(t);
+    return rc ? BT_ERR_IO : back; /* some were reset: the past is over */
+}
+
+/* The core that starts stops at the vector of the reset, where the debug registers outlive it. */
+int native_a_reset(struct native_target *t)
+{
     for (unsigned i = 0; i < t->a.count; i++)
         if (!t->a.off[i])
             (void)cortex_a_catch_reset(&t->a.cores[i], true);
-    int rc = drive_reset(t, true);
-    if (!rc) {
-        clock->sleep_us(clock->user, RESET_HOLD_US);
-        rc = drive_reset(t, false);
-        int back = await_cores(t);
-        rc = rc ? rc : back;
-    }
+    int rc = reset_by_pin(t);
+    if (rc == BT_ERR_UNSUPPORTED)
+        rc = reset_by_registers(t);
     for (unsigned i = 0; i < t->a.count; i++) {
         if (t->a.off[i])
             continue;

@@ -55,16 +55,18 @@ static void cmd_probe(struct native_target *t, const char *rest, const struct co
 
 static void cmd_reset(struct native_target *t, const char *rest, const struct console *c)
 {
-    char text[200];
-    if (*rest && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_say(c, "reset, or reset halt, not '%s'\n", rest);
+    char text[240];
+    bool run = strcmp(rest, "run") == 0; /* whoever asked lets it go */
+    if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
+        console_say(c, "reset, reset halt, or reset run, not '%s'\n", rest);
         return;
     }
     int rc = native_ready(t);
     if (native_result(t, rc ? rc : native_reset(t), NULL))
         console_say(c, "not reset: %s\n", native_describe(t, text, sizeof text));
     else
-        console_say(c, "reset; the core is halted at its first instruction\n");
+        console_say(c, run ? "reset; the target runs until GDB asks for something\n"
+                           : "reset; the target is halted\n");
 }
 
 static void cmd_mask(struct native_target *t, const char *rest, const struct console *c)

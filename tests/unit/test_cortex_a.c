@@ -222,7 +222,8 @@ START_TEST(test_vfp)
     ck_assert_uint_eq(b->core.vfp_doubles, _i == 0 ? 0 : 32);
     ck_assert_uint_eq(b->c->cpacr, 0); /* as the program has it */
     ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), BT_ERR_UNSUPPORTED);
-    b->c->cpacr = 0x00f00000;
+    b->c->fpexc = 0x40000000;
+    ck_assert_int_eq(cortex_a_write_system(&b->core, 0xee010f50, 0x00f00000), 0);
     if (_i == 1) {
         ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), 0);
         for (unsigned k = 0; k < 32; k++)
@@ -233,6 +234,43 @@ START_TEST(test_vfp)
         ck_assert_int_eq(cortex_a_read_fpscr(&b->core, &fpscr), 0);
         ck_assert_uint_eq(fpscr, 0x03000000);
     }
+    bench_free(b);
+}
+END_TEST
+
+/* Off in one of its ways: nothing that is undefined is executed, and nothing behind it lost. */
+START_TEST(test_vfp_off)
+{
+    static const struct {
+        uint32_t cpacr, fpexc, cpsr;
+        bool on;
+    } ways[] = {
+        {0x00000000, 0x40000000, 0x1d3, false}, {0x00f00000, 0x00000000, 0x1d3, false},
+        {0x00500000, 0x40000000, 0x010, false}, {0x00f00000, 0x00000000, 0x010, false},
+        {0x00500000, 0x40000000, 0x1d3, true},  {0x00f00000, 0x40000000, 0x010, true},
+    };
+    struct bench *b = bench_new();
+    uint64_t d[32] = {0};
+    uint32_t fpscr;
+    int expected = ways[_i].on ? 0 : BT_ERR_UNSUPPORTED;
+    b->c->cpacr = ways[_i].cpacr;
+    b->c->fpexc = ways[_i].fpexc;
+    b->c->cpsr = ways[_i].cpsr;
+    b->c->d[31] = 0x31;
+    ck_assert_int_eq(cortex_a_attach(&b->core), 0);
+    ck_assert_int_eq(cortex_a_halt(&b->core), 0);
+    ck_assert_uint_eq(b->core.vfp_doubles, 32);
+    ck_assert_int_eq(cortex_a_read_fpscr(&b->core, &fpscr), expected);
+    ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), expected);
+    ck_assert_uint_eq(d[31], ways[_i].on ? 0x31 : 0);
+    ck_assert_int_eq(cortex_a_write_double(&b->core, 3, 7), expected);
+    ck_assert_int_eq(cortex_a_write_fpscr(&b->core, 7), expected);
+    ck_assert_uint_eq(b->c->d[3], ways[_i].on ? 7 : 0);
+    ck_assert_uint_eq(b->c->undefined, 0);
+    ck_assert_uint_eq(b->c->ignored, 0);
+    ck_assert_int_eq(cortex_a_resume(&b->core), 0);
+    ck_assert_uint_eq(b->c->cpsr, ways[_i].cpsr);
+    ck_assert_uint_eq(b->c->reg[0], 0); /* as bench_new() has it */
     bench_free(b);
 }
 END_TEST
@@ -567,6 +605,29 @@ START_TEST(test_sample)
 }
 END_TEST
 
+/* By its debug registers: a core that does not know that goes on as it was, and says so. */
+START_TEST(test_warm_reset)
+{
+    struct bench *b = bench_halted();
+    char text[200];
+    b->c->resets_itself = _i == 1;
+    ck_assert_int_eq(cortex_a_catch_reset(&b->core, true), 0);
+    int rc = cortex_a_warm_reset(&b->core);
+    if (_i == 0) {
+        ck_assert_int_eq(rc, BT_ERR_UNSUPPORTED);
+        ck_assert_str_eq(cortex_a_describe(&b->core, text, 12), "there is no");
+        ck_assert_int_eq(look(b).state, CORTEX_A_HALTED);
+        ck_assert_uint_eq(look(b).pc, CODE);
+    } else {
+        ck_assert_int_eq(rc, 0);
+        ck_assert_int_eq(cortex_a_attach(&b->core), 0);
+        ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_VECTOR);
+        ck_assert_uint_eq(look(b).pc, 0);
+    }
+    bench_free(b);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("cortex_a");
@@ -576,6 +637,7 @@ Suite *unit_suite(void)
     unit_cases(s, "cortex_a: registers, in ARM and Thumb state", test_registers, 0, 2);
     unit_case(s, "cortex_a: banked registers, and a user program", test_modes);
     unit_cases(s, "cortex_a: VFP, there or not", test_vfp, 0, 2);
+    unit_cases(s, "cortex_a: VFP is off, in each way", test_vfp_off, 0, 6);
     unit_case(s, "cortex_a: memory of any length", test_memory);
     unit_case(s, "cortex_a: aborts leave no trace in the program", test_abort);
     unit_case(s, "cortex_a: accesses of a given size", test_sized);
@@ -587,6 +649,7 @@ Suite *unit_suite(void)
     unit_case(s, "cortex_a: watchpoints", test_watchpoints);
     unit_case(s, "cortex_a: watchpoints of several comparators", test_watch_pieces);
     unit_case(s, "cortex_a: cross trigger", test_cross_trigger);
+    unit_cases(s, "cortex_a: a reset by the debug registers", test_warm_reset, 0, 2);
     unit_case(s, "cortex_a: a bad line", test_line);
     unit_case(s, "cortex_a: where it is while it runs", test_sample);
     return s;

@@ -18,19 +18,20 @@
 
 struct fake_core {
     uint32_t reg[16], cpsr, banked_sp; /* of supervisor mode, while it is in another one */
-    uint32_t sctlr, dfsr, dfar, cpacr, fpscr;
+    uint32_t sctlr, dfsr, dfar, cpacr, fpscr, fpexc;
     uint64_t d[32];
     uint8_t memory[CORE_SIZE];
     uint32_t dscr, rx, tx, latched, prsr, oslsr, auth, vcr;
     uint32_t bvr[16], bcr[16], wvr[16], wcr[16];
     uint32_t cti[0x400];
-    bool off, no_vfp, deaf, loops, watch_hit;
-    unsigned cleaned, invalidated, executed, ignored, restarts;
+    bool off, no_vfp, deaf, loops, watch_hit, resets_itself;
+    unsigned cleaned, invalidated, executed, undefined, ignored, restarts;
 };
 
 static inline void fake_undefined(struct fake_core *c)
 {
     c->dscr |= 0x100;
+    c->undefined++;
 }
 
 static inline bool fake_at(const struct fake_core *c, uint32_t address, unsigned size)
@@ -117,11 +118,14 @@ static inline bool fake_system(struct fake_core *c, uint32_t opcode)
 
 static inline bool fake_vfp(struct fake_core *c, uint32_t opcode)
 {
-    unsigned n = (opcode & 15) | (opcode >> 1 & 0x10);
-    if (c->no_vfp || (c->cpacr & 0x00f00000u) != 0x00f00000u)
+    unsigned n = (opcode & 15) | (opcode >> 1 & 0x10), access = c->cpacr >> 20 & 3;
+    bool user = (c->cpsr & 0x1f) == 0x10, control = opcode == 0xeef70a10u || opcode == 0xeef80a10u;
+    if (c->no_vfp || access == 0 || access == 2 || (user && (access == 1 || control)))
         return false;
-    if (opcode == 0xeef70a10u)
-        c->reg[0] = 0x10110222u;
+    if (!control && (c->fpexc & 0x40000000u) == 0)
+        return false;
+    if (control)
+        c->reg[0] = opcode == 0xeef70a10u ? 0x10110222u : c->fpexc;
     else if (opcode == 0xeef10a10u)
         c->reg[0] = c->fpscr;
     else if (opcode == 0xeee10a10u)
@@ -244,6 +248,20 @@ static inline void fake_drcr(struct fake_core *c, uint32_t value)
         fake_run(c);
 }
 
+/* A write without effect, as far as this core is concerned, or a reset; the debug registers stay.
+ */
+static inline void fake_prcr(struct fake_core *c, uint32_t value)
+{
+    if ((value & 2) == 0 || !c->resets_itself)
+        return;
+    c->prsr |= 8;
+    c->dscr &= ~0x21c1u;
+    c->reg[15] = 0;
+    c->cpsr = 0x1d3;
+    if ((c->vcr & 1) != 0)
+        fake_enter(c, 5);
+}
+
 static inline void fake_write(struct fake_core *c, uint32_t offset, uint32_t value)
 {
     if (offset >= 0x100 && offset < 0x200) {
@@ -264,6 +282,8 @@ static inline void fake_write(struct fake_core *c, uint32_t offset, uint32_t val
         c->oslsr &= ~(c->deaf ? 0u : 2u);
     else if (offset == 0x1c)
         c->vcr = value;
+    else if (offset == 0x310)
+        fake_prcr(c, value);
 }
 
 static inline uint32_t fake_read_tx(struct fake_core *c)

@@ -22,7 +22,7 @@ KT_LINK = ("layout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\nntrst = 0x010
            "swd_enable = !0x0020 enable 0x2000\nswdio_enable = !0x1000\n"
            "wire = jtag\njtag_chain = 4 6\njtag_device = 0\n")
 # What a client does against the rules of the debug registers.
-RULES = ("a-dtr-misused", "a-bad-restarts", "a-locked-writes", "a-refused", "a-sub-word",
+RULES = ("a-undefined", "a-dtr-misused", "a-bad-restarts", "a-locked-writes", "a-refused", "a-sub-word",
          "bus-errors")
 ENDLESS = "set var *(int *) &crash_after = 0"
 
@@ -103,6 +103,17 @@ for way, board in WAYS.items():
             has(s["finish"], r"^0x\w+ in file_message \(|^file_message \(")
             has(s.all("continue")[2], r"^Breakpoint 3, report_topics \(")
             lacks(s.text, "SIGTRAP|interrupt_handler|[Ee]rror|[Ww]arning")
+
+
+@suite.test("native a: without a reset line nothing is called a reset")
+def _():
+    probe = KT_LINK.replace("nsrst = 0x0200 enable !0x0800\n", "")
+    with A9(*FTDI, kind="ftdi", probe=probe) as server:
+        s = Board.session(server, "stepi", "p/x $pc", "monitor reset", "monitor reset run",
+                          "maintenance flush register-cache", "p/x $pc")
+        for command in ("monitor reset", "monitor reset run"):
+            has(s.all(command)[-1], r"^not reset: there is no reset line .*'nsrst' in \[probe\]")
+        equal(value(s.all("p/x $pc")[1]), value(s["p/x $pc"]), "PC, where nothing was reset")
 
 
 @suite.test("native a: watchpoints on writes, reads, bytes and ranges")
