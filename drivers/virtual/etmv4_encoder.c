@@ -263,14 +263,15 @@ static bool shares_address(struct etmv4_encoder *e, const struct etmv4_exception
 
 int etmv4_encoder_exception(struct etmv4_encoder *e, const struct etmv4_exception *x)
 {
-    bool target = !x->no_return && shares_address(e, x);
+    bool reset = e->ete && x->type == ETE_RESET; /* its packet has no address */
+    bool target = !reset && !x->no_return && shares_address(e, x);
     int error = 0;
 
     if (!e->on)
         return 0;
     if ((!x->no_return && !target) || e->trace_on_due || e->context_due)
         error = settle(e);
-    if (!error && e->ete && x->type == ETE_RESET)
+    if (!error && reset)
         error = etmv4_out_reset(e, x->type);
     else if (!error)
         error = etmv4_out_exception(e, x, target);

@@ -48,6 +48,7 @@ struct etmv4_encoder_options {
     unsigned flush_percent;       /* chance of putting them out after each */
     unsigned longer_percent;      /* longer address and timestamp forms than needed */
     unsigned repeat_percent;      /* an address or context that says what is known, too */
+    unsigned zero_percent;        /* behind a Trace Info: IDs that are zero are not sent */
     unsigned ignore_percent;      /* an Ignore packet in front of a packet; v4.3 and ETE */
     unsigned source_percent;      /* ETE: a taken P0 element as a source address */
     unsigned wrong_percent;       /* MAXSPEC > 0: elements that are cancelled, in front of each */

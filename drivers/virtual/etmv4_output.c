@@ -34,7 +34,8 @@ static int append(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const ui
 {
     static const uint8_t ignore = IGNORE;
 
-    if (e->can_ignore && kind != ETMV4_SENT_TRACE_INFO && kind != ETMV4_SENT_IGNORE &&
+    /* Nothing is told where nobody listens: between an overflow and its A-sync. */
+    if (e->can_ignore && !e->lost && kind != ETMV4_SENT_TRACE_INFO && kind != ETMV4_SENT_IGNORE &&
         chance(e, e->options.ignore_percent)) {
         int error = append(e, ETMV4_SENT_IGNORE, &ignore, 1);
         if (error)
@@ -229,7 +230,8 @@ static struct etmv4_context_fields tell_context(struct etmv4_encoder *e, bool aa
                                      .context_id = c->context_id,
                                      .vmid_bytes = e->vmid_bytes,
                                      .context_bytes = e->context_bytes};
-    bool again = chance(e, e->options.repeat_percent);
+    bool again = chance(e, e->options.repeat_percent) ||
+                 (e->context_due && !chance(e, e->options.zero_percent));
 
     f.info = (uint8_t)(c->level | (c->ns ? CONTEXT_NS : 0) | (aarch64 ? CONTEXT_SF : 0) |
                        (e->ete && c->nse ? CONTEXT_NSE : 0));
