@@ -45,7 +45,7 @@ DEFAULTS = {'trace-info': {'info': 0, 'uncommitted': 0, 'threshold': 0}}
 
 # Others come from any packet.
 ORIGINS = {
-    'trace-on': ('address',),
+    'trace-on': ('address', 'source-address'),
     'exception': ('exception',),
     'exception-return': ('exception-return',),
     'context': ('address', 'context'),

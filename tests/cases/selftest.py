@@ -67,6 +67,40 @@ BAD_CODE = [
     ('label that does not exist', 'b 0x1000', 'b nowhere'),
 ]
 
+GOOD_ETMV4 = '''protocol ETM4 Cortex-A53
+case good
+regs TRCIDR8=16
+code
+    .a64
+    0x8000: .inst 0xD65F03C0
+trace
+    0: 00*11 80  a-sync
+    12: 01 00  trace-info
+    14: 82 00 40 00 00 10  address 0x8000 is=0 el=0 sec=S sf=1
+    20: F7  atom E
+    21: 34  cancel count=1 mispredict=1
+    22: 06 1D  exception type=14 address=return
+elements
+    count 9; count ?; software 1 0x2A; trigger mask=1
+    exception 14 ret 0x8000 to ?
+'''
+BAD_ETMV4 = [
+    ('unknown protocol', 'ETM4 Cortex-A53', 'ETM5 Cortex-A53'),
+    ('word behind the core', 'Cortex-A53', 'Cortex-A53 Cortex-A57'),
+    ('register of no ETMv4', 'TRCIDR8', 'TRCIDR14'),
+    ('packet of another protocol', 'trace-info', 'i-sync'),
+    ('address without its instruction set', ' is=0', ''),
+    ('unknown security state', 'sec=S', 'sec=T'),
+    ('cancel without a count', ' count=1', ''),
+    ('exception without the kind of its address', ' address=return', ''),
+    ('unknown word for an address', 'address=return', 'address=back'),
+    ('count that is no number', 'count 9', 'count many'),
+    ('exception level that does not exist', 'software 1', 'software 4'),
+    ('trigger without a number', 'mask=1', 'mask'),
+    ('exception without a vector', ' to ?', ' to'),
+    ('opcode that is no number', '0xD65F03C0', 'return'),
+]
+
 
 def refused(text, folder):
     """True if reading or assembling the file fails as it should."""
@@ -86,9 +120,11 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix='btraced-case-') as folder:
         tests = [('the good case is read', GOOD, False)]
-        for what, old, new in BAD + BAD_CODE:
-            assert old in GOOD, what
-            tests.append((f'refused: {what}', GOOD.replace(old, new, 1), True))
+        tests.append(('the good case of ETMv4 is read', GOOD_ETMV4, False))
+        for good, bad in ((GOOD, BAD + BAD_CODE), (GOOD_ETMV4, BAD_ETMV4)):
+            for what, old, new in bad:
+                assert old in good, what
+                tests.append((f'refused: {what}', good.replace(old, new, 1), True))
         for what, text, bad in tests:
             good = refused(text, folder) == bad
             failed += not good
