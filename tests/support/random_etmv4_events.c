@@ -145,7 +145,8 @@ static int note_exception(struct random_etmv4_work *w, const struct etmv4_except
     bool reset = is_ete(w) && x->type == RESET;
     bool addressed = !reset && !x->no_return;
     struct bt_event event = {.kind = BT_EVENT_EXCEPTION,
-                             .back = (uint8_t)(x->type < 0x200 ? x->type + 1 : 0),
+                             .back =
+                                 (uint8_t)(x->type < 0x200 ? x->type + (m_profile(w) ? 33 : 1) : 0),
                              .number = (uint16_t)(m_profile(w) ? m_number(x->type) : 0),
                              .address = x->preferred.address,
                              .isa = (uint8_t)x->preferred.isa,
