@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-enum on_reason { /* of a trace-on event: those of the other protocols' I-sync */
-                 ON_PERIODIC,
-                 ON_TRACE_ON,
-                 ON_OVERFLOW,
-};
-
 void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation)
 {
@@ -65,7 +59,7 @@ void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cau
     etmv4_queue_reset(&f->queue, 0);
     f->accepted = f->miscounted = false;
     lose(f, offset, cause, bytes, out);
-    f->on_reason = cause == BT_GAP_OVERFLOW ? ON_OVERFLOW : ON_PERIODIC;
+    f->on_reason = cause == BT_GAP_OVERFLOW ? ETMV4_ON_OVERFLOW : ETMV4_ON_PERIODIC;
 }
 
 bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
@@ -74,159 +68,6 @@ bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
         return false;
     etmv4_flow_no_vector(f, out);
     return true;
-}
-
-/* ---- context and addresses ------------------------------------------------------------------- */
-
-static uint8_t isa_in(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit)
-{
-    if (f->config.m_profile)
-        return BT_ISA_T32;
-    if (aarch64)
-        return BT_ISA_A64;
-    return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
-}
-
-static uint8_t isa_of(const struct etmv4_flow *f, uint8_t isa_bit)
-{
-    return isa_in(f, f->aarch64, isa_bit);
-}
-
-static enum bt_security security_of(uint8_t info)
-{
-    if (!(info & ETMV4_INFO_NS))
-        return BT_SEC_SECURE;
-    return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
-}
-
-static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
-
-static void warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
-{
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
-    e->cause = BT_GAP_BAD_PACKET;
-    if (f->core.cur.known)
-        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
-}
-
-static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    const struct flow_position *cur = &f->core.cur;
-    bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
-    if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
-        warn(f, k->offset, out); /* by the registers the unit has none */
-    if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
-        flow_set_vmid(&f->core, out, k->offset, k->vmid);
-    if (context && f->config.context_bytes)
-        flow_set_context(&f->core, out, k->offset, k->context);
-}
-
-void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    if (!(k->flags & ETMV4_HAS_CONTEXT))
-        return;
-    bool m = f->config.m_profile, wide = !m && (k->info & ETMV4_INFO_SF);
-    enum bt_security security = m && (k->info & ETMV4_INFO_NS) ? BT_SEC_NONSECURE
-                                : m                            ? BT_SEC_SECURE
-                                                               : security_of(k->info);
-    flow_set_security(&f->core, out, k->offset, security, true);
-    set_numbers(f, k, out);
-    f->informed = true;
-    if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
-        flow_go_to(&f->core, f->core.cur.address,
-                   wide         ? BT_ISA_A64
-                   : f->isa_bit ? BT_ISA_T32
-                                : BT_ISA_A32);
-    f->aarch64 = wide;
-    if (!f->has_early)
-        return;
-    f->has_early = false;
-    address(f, &f->early, out);
-}
-
-static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
-{
-    return k->flags & ETMV4_HAS_CONTEXT ? k->info & ETMV4_INFO_SF : f->aarch64;
-}
-
-/* The vector is in the handler's context, and the exception comes before both. */
-static void vector(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    bool apart = f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT);
-    bool wide = is_wide(f, apart ? &f->handler : k);
-    etmv4_flow_vector(f, k->value, isa_in(f, wide, k->isa_bit), out);
-}
-
-/* A context packet. */
-static void context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    if (f->wait != ETMV4_WAIT_VECTOR) {
-        etmv4_flow_context(f, k, out);
-    } else if (k->flags & ETMV4_HAS_CONTEXT) {
-        f->handler = *k;
-        f->has_handler = true;
-    }
-}
-
-static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
-                           struct flow_out *out)
-{
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, offset);
-    e->cause = f->on_cause;
-    e->value = f->on_reason;
-    e->number = f->core.cur.security;
-    flow_event_address(e, address, isa);
-    f->announce = false;
-    f->on_reason = ON_PERIODIC;
-    f->on_cause = BT_GAP_NONE;
-}
-
-void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
-                      struct flow_out *out)
-{
-    struct flow_core *core = &f->core;
-    struct code_run *next = NULL, *went = f->due && flow_runs_valid(core) ? f->went : NULL;
-    if (f->announce) {
-        trace_on_event(f, offset, address, isa, out);
-        core->agreed = core->instructions;
-    } else if (core->cur.known && core->cur.address == address && core->cur.isa == isa) {
-        core->agreed = core->instructions;
-        return;
-    } else if (core->cur.known && !f->jumps) {
-        flow_contradict(core, out, offset, BT_GAP_DESYNC, core->cur.address);
-    } else if (went && !core->view_stale) {
-        next = code_indirect(core->code, core->view, went, address, (enum bt_isa)isa);
-    }
-    flow_go_to(core, address, isa);
-    core->run = next;
-}
-
-static void address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    if (k->flags & ETMV4_HAS_CONTEXT)
-        f->has_early = false;
-    if (f->wait == ETMV4_WAIT_VECTOR)
-        vector(f, k, out);
-    etmv4_flow_context(f, k, out);
-    if (!f->informed && !f->config.m_profile) {
-        f->early = *k;
-        f->has_early = true;
-        return;
-    }
-    uint8_t isa = isa_of(f, k->isa_bit);
-    f->isa_bit = k->isa_bit;
-    switch (f->wait) {
-    case ETMV4_WAIT_RETURN:
-        etmv4_flow_return_address(f, k->value, isa, out);
-        return;
-    case ETMV4_WAIT_Q:
-        etmv4_flow_q(f, k->value, isa, out);
-        return;
-    default:
-        break;
-    }
-    etmv4_flow_go_on(f, k->offset, k->value, isa, out);
-    f->pending_pop = f->push_blocked = f->jumps = f->due = false;
 }
 
 /* ---- synchronisation ------------------------------------------------------------------------- */
@@ -251,8 +92,8 @@ static void trace_on(struct etmv4_flow *f, struct flow_out *out)
         f->on_cause = BT_GAP_TRACE_ON;
         f->announce = true;
     }
-    if (f->on_reason == ON_PERIODIC)
-        f->on_reason = ON_TRACE_ON;
+    if (f->on_reason == ETMV4_ON_PERIODIC)
+        f->on_reason = ETMV4_ON_TRACE_ON;
     forget(f);
 }
 
@@ -292,7 +133,7 @@ static void q_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct
     f->q = *k;
     f->wait = ETMV4_WAIT_Q;
     if (k->flags & ETMV4_ADDRESSED)
-        etmv4_flow_q(f, k->value, isa_of(f, k->isa_bit), out);
+        etmv4_flow_q(f, k->value, etmv4_flow_isa(f, f->aarch64, k->isa_bit), out);
 }
 
 static void note(struct etmv4_flow *f, const struct etmv4_packet *k, enum bt_event_kind kind,
@@ -311,10 +152,10 @@ static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         etmv4_flow_atoms(f, k->offset, (uint32_t)k->value, k->n, out);
         break;
     case ETMV4_ADDRESS:
-        address(f, k, out);
+        etmv4_flow_address(f, k, out);
         break;
     case ETMV4_CONTEXT:
-        context(f, k, out);
+        etmv4_flow_context_packet(f, k, out);
         break;
     case ETMV4_EXCEPTION:
         etmv4_flow_exception(f, k, out);
@@ -327,7 +168,7 @@ static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
         break;
     case ETMV4_TRACE_INFO: /* a periodic one */
         if (k->n || (k->commit && !f->config.max_speculated))
-            warn(f, k->offset, out);
+            etmv4_flow_warn(f, k->offset, out);
         f->push_blocked = true;
         break;
     case ETMV4_TRACE_ON:
@@ -453,7 +294,7 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         return true;
     case ETMV4_OVERFLOW:
         lose(f, k->offset, BT_GAP_OVERFLOW, 0, out);
-        f->on_reason = ON_OVERFLOW;
+        f->on_reason = ETMV4_ON_OVERFLOW;
         return true;
     case ETMV4_RESYNC:
     case ETMV4_RESERVED:

@@ -124,7 +124,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
     core->cur.isa = isa;
     core->cur.halted = !chained;
     f->announce = true;
-    f->on_reason = 3;
+    f->on_reason = ETMV4_ON_DEBUG;
     f->on_cause = BT_GAP_DEBUG;
 }
 

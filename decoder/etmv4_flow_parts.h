@@ -13,12 +13,33 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
 /* A P0 element comes: an indirect branch that got no address went where the return stack says. */
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
 
-/* Where execution goes on: as the code has it, or a trace-on or a gap tells that it does not. */
-void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
-                      struct flow_out *out);
+/* Reasons of a trace-on event: those of the other protocols' I-sync. */
+enum etmv4_on_reason {
+    ETMV4_ON_PERIODIC,
+    ETMV4_ON_TRACE_ON,
+    ETMV4_ON_OVERFLOW,
+    ETMV4_ON_DEBUG,
+};
+
+/* Instruction set at an address: its IS bit, and whether the core is in AArch64. */
+uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit);
+
+/* A packet that cannot be right, and does no harm. */
+void etmv4_flow_warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
 
 /* Who executes from here on: what `k` says of it. */
 void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
+/* A context packet: that of a handler waits for the vector. */
+void etmv4_flow_context_packet(struct etmv4_flow *f, const struct etmv4_packet *k,
+                               struct flow_out *out);
+
+/* An address packet, for whatever waits for one. */
+void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
+/* Where execution goes on: as the code has it, or a trace-on or a gap tells that it does not. */
+void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
+                      struct flow_out *out);
 
 /* Digest 6.17: straight on to the P0 instruction at k->value, which was taken. */
 void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
