@@ -226,6 +226,7 @@ static int run(struct random_etmv4_work *w, struct random_etmv4 *f)
     if (!error)
         error = etmv4_encoder_flush(w->encoder);
     v4_skip(w);
+    v4_lose_return(w);
     f->cycles = etmv4_encoder_cycles(w->encoder);
     for (unsigned kind = 0; kind < ETMV4_SENT_KINDS; kind++)
         f->packets[kind] = etmv4_encoder_packets(w->encoder, (enum etmv4_packet_kind)kind);

@@ -80,6 +80,7 @@ static int lose(struct random_etmv4_work *w, bool overflow)
     if (!error)
         error = overflow ? etmv4_encoder_overflow(w->encoder) : etmv4_encoder_discard(w->encoder);
     stop(w);
+    v4_lose_return(w);
     /* There is no packet where synchronisation was lost already. */
     if (!error && etmv4_encoder_packets(w->encoder, kind) != before)
         error = v4_add_event(w, &gap);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/random_etmv4_work.h"
 
@@ -94,4 +95,26 @@ void v4_take_back(struct random_etmv4_work *w, unsigned atoms)
         f->traced_count -= f->insns[i].traced;
         f->insns[i].traced = false;
     }
+}
+
+/*
+ * With speculation an exception return behind the last P0 element waits for the next one to be
+ * committed, and is lost with it (digest etmv4.md, 7).
+ */
+void v4_lose_return(struct random_etmv4_work *w)
+{
+    struct random_etmv4 *f = w->flow;
+    size_t i = f->event_count;
+
+    if (w->options.encoder.idr8 == 0)
+        return;
+    while (i > 0 && (f->events[i - 1].kind == BT_EVENT_TIMESTAMP ||
+                     f->events[i - 1].kind == BT_EVENT_TRIGGER ||
+                     f->events[i - 1].kind == BT_EVENT_SOFTWARE))
+        i--;
+    if (i == 0 || f->events[i - 1].kind != BT_EVENT_EXCEPTION_RET ||
+        f->events[i - 1].position != f->traced_count)
+        return;
+    memmove(&f->events[i - 1], &f->events[i], (f->event_count - i) * sizeof *f->events);
+    f->event_count--;
 }

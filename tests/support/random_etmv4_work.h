@@ -56,6 +56,7 @@ int v4_settle(struct random_etmv4_work *w); /* the encoder has told where execut
 void v4_tell(struct random_etmv4_work *w);  /* all that ran is in the trace */
 void v4_skip(struct random_etmv4_work *w);  /* what is not told never will be */
 void v4_take_back(struct random_etmv4_work *w, unsigned atoms);
+void v4_lose_return(struct random_etmv4_work *w); /* before a loss and at the end */
 
 /* random_etmv4_events.c: what happens beside instructions. 0 or a negative bt_error. */
 int v4_start(struct random_etmv4_work *w);
