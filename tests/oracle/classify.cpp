@@ -86,6 +86,13 @@ static reason reasons[] = {
                 wrong_barrier(op);
      },
      DIFF_CLASS, INSN_BARRIER, INSN_OTHER, 340, 0},
+    {"T32 low-overhead loops of v8.1-M: undefined in its ARMv7", SET_T32,
+     [](uint32_t op) {
+         return matches(op, 0xfffff001, 0xf00fc001) || matches(op, 0xfffff001, 0xf02fc001) ||
+                matches(op, 0xfffff001, 0xf01fc001) || matches(op, 0xfff0f001, 0xf040c001) ||
+                matches(op, 0xffc0f001, 0xf000c001);
+     },
+     DIFF_CLASS, INSN_DIRECT, INSN_OTHER, 30165, 0},
     {"T32 ENTERX, LEAVEX: no ThumbEE in it", SET_T32,
      [](uint32_t op) { return matches(op, 0xffffd0e0, 0xf3bf8000); }, DIFF_CLASS, INSN_DIRECT,
      INSN_OTHER, 3255, 0},

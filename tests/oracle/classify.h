@@ -164,7 +164,8 @@ static inline view our_view(word_set set, const word &w)
     else
         insn_decode_t32(static_cast<uint16_t>(w.op >> 16), static_cast<uint16_t>(w.op), w.address,
                         &in);
-    v.cls = in.cls;
+    /* WFI and WFE are waypoints of ETMv4 units that say so, and of no others. */
+    v.cls = in.cls == INSN_WAIT ? static_cast<uint8_t>(INSN_OTHER) : in.cls;
     v.size = in.size;
     v.link = (in.flags & INSN_LINK) != 0;
     v.conditional = (in.flags & INSN_CONDITIONAL) != 0;

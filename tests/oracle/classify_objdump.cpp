@@ -150,6 +150,13 @@ static reason reasons[] = {
      },
      DIFF_CLASS, INSN_INDIRECT, INSN_OTHER, 94841, 0},
     /* The rest are limits of objdump. */
+    {"T32 low-overhead loops of v8.1-M: undefined in its ARMv7", SET_T32,
+     [](uint32_t op) {
+         return matches(op, 0xfffff001, 0xf00fc001) || matches(op, 0xfffff001, 0xf02fc001) ||
+                matches(op, 0xfffff001, 0xf01fc001) || matches(op, 0xfff0f001, 0xf040c001) ||
+                matches(op, 0xffc0f001, 0xf000c001);
+     },
+     DIFF_CLASS, INSN_DIRECT, INSN_OTHER, 29879, 0},
     {"T32 ENTERX, LEAVEX: no ThumbEE in it", SET_T32,
      [](uint32_t op) { return matches(op, 0xffffd0e0, 0xf3bf8000); }, DIFF_CLASS, INSN_DIRECT,
      INSN_OTHER, 3174, 0},

@@ -3,6 +3,7 @@
 """GDB's `load` into flash: the flash algorithm of the virtual board runs on QEMU's core, behind the
 modelled probe. A debugger cannot write the flash of this board; its core can."""
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -71,7 +72,10 @@ def _():
         if answers[0] == "OK":
             answers.append(wire.ask("vFlashDone"))
         has(answers[-1], r"^E", "the end of a write without cable")
-        has(server.stderr, r"^btraced: the probe does not answer any more")
+        end = time.monotonic() + 30
+        while not re.search(r"(?m)^btraced: the probe does not answer any more", server.stderr):
+            expect(time.monotonic() < end, "the server does not say that the probe is gone")
+            time.sleep(0.1)
         ask_bed(control, "unplug 0")
         ask_bed(control, "replug")
         end = time.monotonic() + 30
