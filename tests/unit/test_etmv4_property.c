@@ -198,7 +198,7 @@ static void check_instructions(const struct random_etmv4 *f, const struct etmv4_
             go_on(&now, position++);
             ck_assert_msg(
                 (!(e->configr & ETMV4_CONFIG_CONTEXT_ID) || r->context_id == now.context_id) &&
-                    (!(e->configr & ETMV4_CONFIG_VMID) || (uint8_t)r->vmid == (uint8_t)now.vmid),
+                    (!(e->configr & ETMV4_CONFIG_VMID) || r->vmid == now.vmid),
                 "seed %llu: instruction %zu: context 0x%x, VMID 0x%x instead of 0x%x, "
                 "0x%x",
                 (unsigned long long)seed, t, now.context_id, now.vmid, r->context_id, r->vmid);
