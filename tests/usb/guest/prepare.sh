@@ -7,6 +7,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
+exec 9>lock # two tests may want it at once
+flock 9
 [ -f vmlinux ] && [ -f initrd ] && [ initrd -nt "$here/init" ] && exit 0
 
 modules="virtio_mmio 9p 9pnet_virtio vhci-hcd usbhid"
