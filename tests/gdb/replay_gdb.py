@@ -102,6 +102,15 @@ def has(output, pattern, what="output"):
     return match
 
 
+def said(program, pattern, patience=20):
+    """The match in what a program has written to standard error: it may come a moment later than
+    the answer to a packet."""
+    end = time.monotonic() + patience
+    while not re.search(pattern, program.stderr, re.MULTILINE) and time.monotonic() < end:
+        time.sleep(0.05)
+    return has(program.stderr, pattern, "standard error")
+
+
 def lacks(output, pattern, what="output"):
     match = re.search(pattern, output, re.MULTILINE)
     if match:

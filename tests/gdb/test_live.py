@@ -10,8 +10,9 @@ import signal
 import subprocess
 
 from live_gdb import PROGRAMS, Live, board_file, gone, tail_of
-from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal, expect,
-                        folder, gdb, has, history, lacks, record_counts, run, tool, value)
+from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal,
+                        expect, folder, gdb, has, history, lacks, record_counts, run, said, tool,
+                        value)
 
 suite = Suite()
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-a9-smp": PROGRAMS / "crash-a9.elf",
@@ -40,9 +41,9 @@ def each(boards, name):
 def _(board):
     with Live(board_file(board)) as live:
         for line in ("trace clock", "frame lock", "trace IDs", "rate", "lost", "decoded up to"):
-            has(live.stderr, rf"^{line}\b")
-        has(live.stderr, rf"^in GDB, type: target extended-remote :{live.port}$")
-        has(live.stderr, rf"^Info : Listening on port {live.port} for gdb connections$")
+            said(live, rf"^{line}\b")
+        said(live, rf"^in GDB, type: target extended-remote :{live.port}$")
+        said(live, rf"^Info : Listening on port {live.port} for gdb connections$")
         children = live.children()
         equal(len(children), 1, "programs started")
     gone(children[0])
@@ -390,7 +391,7 @@ def refused(arguments, code, pattern):
     done = subprocess.run([BTRACED, "serve", *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=PATIENCE, env=environment())
     equal(done.returncode, code, f"exit code ({done.stderr[-300:]})")
-    has(done.stderr, pattern)
+    said(done, pattern)
 
 
 @suite.test("live: what cannot work is refused with a reason")
@@ -427,7 +428,7 @@ def _():
     live.process.wait(PATIENCE)
     live.reader.join(PATIENCE)
     equal(live.process.returncode, 4, "exit code")
-    has(live.stderr, r"the board's program 'qemu-system-arm' has ended: signal 9")
+    said(live, r"the board's program 'qemu-system-arm' has ended: signal 9")
     Live.running.remove(live)
     live.process.stdout.close()
     expect(s.text, "nothing printed")

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 from live_gdb import PROGRAMS, Live, Wire, board_file, follow, gone, symbol
-from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
-                        wait_for)
+from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, gdb,
+                        has, said, wait_for)
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -35,7 +35,7 @@ def refused(path, code, pattern, *options, **variables):
                           capture_output=True, text=True, timeout=PATIENCE,
                           env=dict(environment(), **variables))
     equal(done.returncode, code, f"exit code ({done.stderr[-300:]})")
-    has(done.stderr, pattern)
+    said(done, pattern)
     wait_for(lambda: not users_of(path.parent), "the end of the board's program")
 
 
@@ -70,7 +70,7 @@ def _():
     path = board_file("virtual-a9")
     path.write_text(path.read_text().replace("ETMTRACEIDR = 0x10", "ETMTRACEIDR = 0x22"))
     with Live(path) as live:
-        has(live.stderr, r"^trace IDs +0x22 cpu0 \(silent so far\)$", "first screen")
+        said(live, r"^trace IDs +0x22 cpu0 \(silent so far\)$", "first screen")
         s = gdb(live.port, ["record btrace", "tbreak add_value", "continue", "info record",
                             "monitor trace status", "kill"], elf=ELF,
                 connect="target extended-remote")

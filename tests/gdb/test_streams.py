@@ -8,7 +8,8 @@ import re
 import subprocess
 
 from live_gdb import Live, Wire
-from replay_gdb import BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, has, same_list
+from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, has,
+                        said, same_list)
 from streams import (COUNT, RECORDING, Process, Target, board, decoded, frames, orbflow, port, runs,
                      serve_file, settled, wait_until, wanted_blocks)
 
@@ -31,7 +32,7 @@ def same_history(path, wanted, record):
     with Live(path, "--record", str(record)) as live:
         with Wire(live) as wire:
             same_list(history(wire), wanted, "the live history")
-        has(live.stderr, r"^trace clock")
+        said(live, r"^trace clock")
     same_list(decoded(record), decoded(RECORDING), "the listing of what was recorded")
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, never_ending  # noqa: E402
-from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, wait_for)  # noqa: E402
+from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, said,  # noqa: E402
+                        wait_for)
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -27,7 +28,7 @@ def lab(*lines, others="observe"):
 
 
 def page(live, path="/metrics", **options):
-    port = has(live.stderr, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
+    port = said(live, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
     with urllib.request.urlopen(request, timeout=20) as answer:
         return answer.read().decode()
@@ -57,7 +58,7 @@ def _():
                 three.send(frame("qC"))
                 three.closed()
             has(two.ask("qSupported"), "PacketSize")
-        has(live.stderr, r"client 3 \(127.* is turned away: 2 clients are connected, which is the limit")
+        said(live, r"client 3 \(127.* is turned away: 2 clients are connected, which is the limit")
         has(one.monitor("status"), r"1 turned away")
         with Client(live.port, acks=False) as again:
             has(again.ask("qSupported"), "PacketSize")
@@ -98,9 +99,9 @@ def _():
         two.ask("qSupported")
         wait_for(lambda: two.ask("qC") and "client 1 (" in live.stderr.rpartition("is let go of")[0],
                  "the end of an idle client")
-        has(live.stderr, r"client 1 \(.*\) is let go of: idle for 1 s \(\[limits\] idle\)")
+        said(live, r"client 1 \(.*\) is let go of: idle for 1 s \(\[limits\] idle\)")
         has(one.ask("g"), r"^E\.nothing was heard from you for 1 s")
-        has(live.stderr, r"client 2 \(.*\) is in control")
+        said(live, r"client 2 \(.*\) is in control")
         two.close()
 
 

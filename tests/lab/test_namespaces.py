@@ -11,7 +11,7 @@ from pathlib import Path
 import certificates
 from live_gdb import board_file
 from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, SETTINGS, Server, Skipped, Suite,
-                        environment, equal, has, history, lacks, tool)
+                        environment, equal, has, history, lacks, said, tool)
 
 suite = Suite()
 BENCH, DESK = (f"btraced-{name}-{os.getpid()}" for name in ("bench", "desk"))
@@ -80,7 +80,7 @@ def _():
                      f"key = {place}/server.key\nallow = alice\n")
     elf = Path(__file__).resolve().parents[2] / "configs" / "virtual" / "crash-a9.elf"
     with Server(board, "-c", command=("serve",), listen="[::]:3334", below=inside(BENCH)) as server:
-        has(server.stderr, r"target extended-remote \| btraced connect HOST:3334 --ca CA")
+        said(server, r"target extended-remote \| btraced connect HOST:3334 --ca CA")
         for wrong in (pipe("10.77.0.1:3334", "mallory"), pipe("10.77.0.1:3334"),
                       pipe("[fd77::1]:3334", "alice"), pipe("10.77.0.1:3334", "stranger")):
             out = gdb_at_desk(f"target extended-remote | {wrong}", "info registers pc", elf=elf)
@@ -96,8 +96,8 @@ def _():
         listed = "".join(line + "\n" for line in out.splitlines() if line[:1].isdigit() and
                          "\t" in line and "0x" in line)
         equal(len(history(listed)), 10, "instructions of the history")
-        has(server.stderr, r"refused 10\.77\.0\.2:\d+: its certificate names 'mallory'")
-        has(server.stderr, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
+        said(server, r"refused 10\.77\.0\.2:\d+: its certificate names 'mallory'")
+        said(server, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
 
 
 @suite.test("namespaces: networks let in the desk's address, and no other one")
@@ -108,7 +108,7 @@ def _():
         conf.write_text("[gdb]\nallow = 10.77.0.2, fd77::/64\n")
         with Server(DEMO / "recording", "-c", str(conf), listen="[::]:3334",
                     below=inside(BENCH)) as server:
-            has(server.stderr, "warning: .*an address proves nothing")
+            said(server, "warning: .*an address proves nothing")
             for where in ("10.77.0.1:3334", "[fd77::1]:3334"):
                 out = gdb_at_desk(f"target remote {where}", "info record")
                 has(out, "^Recorded 19364 instructions", where)
@@ -117,7 +117,7 @@ def _():
             done = subprocess.run([*inside(DESK), tool("python3"), "-c", script],
                                   capture_output=True, text=True, timeout=PATIENCE)
             equal(done.stdout, "b''\n", f"what another address hears ({done.stderr[-200:]})")
-            has(server.stderr, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
+            said(server, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
 
 
 try:

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 # pylint: disable=wrong-import-position
 import certificates
 from live_gdb import board_file
-from replay_gdb import (BTRACED, DEMO, PATIENCE, ROOT, Client, Failed, Server, Suite, environment,
-                        equal, expect, folder, frame, gdb, has, lacks, tool, wait_for)
+from replay_gdb import (BTRACED, Client, DEMO, Failed, PATIENCE, ROOT, Server, Suite, environment,
+                        equal, expect, folder, frame, gdb, has, lacks, said, tool, wait_for)
 
 RECORDING = DEMO / "recording"
 suite = Suite()
@@ -293,7 +293,7 @@ def _():
             done = subprocess.run([BTRACED, *command, *options], capture_output=True, text=True,
                                   env=dict(environment(), **environ), timeout=PATIENCE)
             equal(done.returncode, 2, "exit code of a level that is none")
-            has(done.stderr, "error, warning, info, debug")
+            said(done, "error, warning, info, debug")
 
 
 @suite.test("service: what cannot be printed is escaped in the log, and long packets are cut")

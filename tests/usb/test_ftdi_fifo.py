@@ -7,7 +7,7 @@ import re
 
 from native_gdb import Native, ask_bed, refused
 from live_gdb import Wire
-from replay_gdb import GAP, Suite, equal, expect, folder, has, same_list
+from replay_gdb import GAP, Suite, equal, expect, folder, has, said, same_list
 from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
 
 suite = Suite()
@@ -24,7 +24,7 @@ def _():
             path = board(target.port, FIFO.format(name), place)
             with Native("--probe", "ftdi", "--fifo", f"{place}/{name},1000000", path=path) as live, \
                     Wire(live) as wire:
-                has(live.stderr, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002$")
+                said(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(settled(wire), wanted, f"the live history, {name}")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from native_gdb import ROOT, Board, refused
 from live_gdb import Wire, symbol, tail_of
-from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, value
+from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, said, value
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -88,7 +88,7 @@ for way, board in WAYS.items():
     @(suite.test if board is ftdi else full_test)(f"native a: breakpoints, steps, calls in ARM and Thumb: {way}")
     def _(board=board):
         with board() as server:
-            has(server.stderr, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
+            said(server, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
                                r"6 breakpoints, 4 watchpoints, debug registers at 0x80090000$")
             s = server.session("p/x $pc", ENDLESS, "tbreak main", "continue", "hbreak add_value",
                                "continue", "bt", "p/x $cpsr & 0x20", "stepi", "stepi",
@@ -214,7 +214,7 @@ for cti in False, True:
     @(suite.test if cti else full_test)(f"native a: two cores halt {'together' if cti else 'one after the other'}")
     def _(cti=cti):
         with A9(smp=2, cti=cti) as server:
-            has(server.stderr, r"^halting       (together|one core)")
+            said(server, r"^halting       (together|one core)")
             s = server.session(ENDLESS, "break second_main", "continue", "info threads",
                                "break add_value", "continue", "continue", "thread 2", "p/x $pc",
                                "stepi", "thread 1", "p $_thread", "delete",
@@ -267,7 +267,7 @@ def _():
     has(text, r"debug registers of core m are not in the ROM table of access port 0|"
               r"no core to debug")
     with A9(keys="debug = 0x80090000") as server:
-        has(server.stderr, "debug registers at 0x80090000")
+        said(server, "debug registers at 0x80090000")
 
 
 LIST = ("set record instruction-history-size 400", "record instruction-history")
@@ -343,8 +343,8 @@ def _():
     path.write_text(text)
     with A9("--probe", "ftdi", "--layout", "kt-link", "--chain", "dap,6:0x13722093",
             "--etb-words", 32768, smp=2, path=path) as server:
-        has(server.stderr, r"^halting +together")
-        has(server.stderr, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
+        said(server, r"^halting +together")
+        said(server, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
         s = server.session(ENDLESS, "record btrace", "break checksum", "continue", "stepi 30", *LIST,
                            server.mark())
         check_history(server, s[LIST[1]], s[server.mark()], at_least=20)

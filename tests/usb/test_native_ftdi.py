@@ -5,7 +5,7 @@
 import subprocess
 
 from native_gdb import Board, Native, bed, refused, whole_session
-from replay_gdb import BTRACED, Suite, environment, equal, expect, has, value
+from replay_gdb import BTRACED, Suite, environment, equal, expect, has, said, value
 from test_native_board import LIST, M3, check_history
 from test_native_gdb import ADDS, STR, session
 
@@ -48,7 +48,7 @@ for name, (options, probe) in ADAPTERS.items():
     @suite.test(f"ftdi: {name}")
     def _(options=options, probe=probe):
         with native(options, probe) as server:
-            has(server.stderr, r"^wire          (SWD|JTAG) at ")
+            said(server, r"^wire          (SWD|JTAG) at ")
             s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc",
                         "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200", "x/xw 0x60000000",
                         "monitor reset",

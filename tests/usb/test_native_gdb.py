@@ -10,7 +10,8 @@ from pathlib import Path
 
 from native_gdb import LOADED_MACHINE, Native, ask_bed, board_file, refused, whole_session
 from live_gdb import Wire
-from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, gdb, has, lacks, value
+from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, gdb,
+                        has, lacks, said, value)
 
 suite = Suite()
 NOP, ADDS, STR, BRANCH = 0x08000044, 0x08000046, 0x08000048, 0x0800004a
@@ -49,10 +50,10 @@ def session(server, *commands):
 @suite.test("native: the first screen, and an end without leftovers")
 def _():
     with Native() as server:
-        has(server.stderr, r"^probe         Model CMSIS-DAP, serial \S+, firmware")
-        has(server.stderr, r"^wire          SWD at 1.000 MHz")
-        has(server.stderr, r"^core          Cortex-M4 r0p1")
-        has(server.stderr, r"^state         running$")
+        said(server, r"^probe         Model CMSIS-DAP, serial \S+, firmware")
+        said(server, r"^wire          SWD at 1.000 MHz")
+        said(server, r"^core          Cortex-M4 r0p1")
+        said(server, r"^state         running$")
 
 
 @suite.test("native: registers of the core, its system and its FPU")
@@ -221,7 +222,7 @@ def _():
         has(text, r"^state         not known: the probe does not answer")
         has(text, r"\(the probe does not answer\)")
         has(text, r"^still here")
-        has(server.stderr, r"^btraced: the probe does not answer any more")
+        said(server, r"^btraced: the probe does not answer any more")
 
 
 @suite.test("native: every packet is answered while the probe is away")
@@ -313,11 +314,11 @@ def _():
 @suite.test("native: cores and trace units that are not what was expected")
 def _():
     with Native("--cpuid", "0x410cc200", core="Cortex-M4") as server:
-        has(server.stderr, r"^warning +the board file says that core m is a Cortex-M4, but the chip "
+        said(server, r"^warning +the board file says that core m is a Cortex-M4, but the chip "
                            r"has a Cortex-M0: set 'type'$")
     with Native("--cpuid", "0x411fd210", "--etm4", core="Cortex-M33", trace="sink = etb") as server:
-        has(server.stderr, r"^core +Cortex-M33 r1p0")
-        has(server.stderr, r"core m: no history: ETMv4 is not supported$")
+        said(server, r"^core +Cortex-M33 r1p0")
+        said(server, r"core m: no history: ETMv4 is not supported$")
         lacks(server.stderr, "warning")
         has(session(server, "monitor trace status")["monitor trace status"], "no history")
 
@@ -328,7 +329,7 @@ def _():
                            str(board_file())], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=PATIENCE, env=environment())
     equal(done.returncode, 4, "exit code")
-    has(done.stderr, r"^btraced serve: no CMSIS-DAP probe|^btraced serve: .*no probe")
+    said(done, r"^btraced serve: no CMSIS-DAP probe|^btraced serve: .*no probe")
 
 
 @suite.test("native: what is left behind")

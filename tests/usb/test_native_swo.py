@@ -9,8 +9,8 @@ import time
 
 from native_gdb import LOADED_MACHINE, ROOT, Native, ask_bed, bed, board_file
 from live_gdb import Wire, symbol
-from replay_gdb import (Server, Skipped, Suite, expect, folder, frame, gdb, has,
-                        lacks, tool, value)
+from replay_gdb import (Server, Skipped, Suite, expect, folder, frame, gdb, has, lacks, said, tool,
+                        value)
 
 suite = Suite()
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -65,7 +65,7 @@ def stretches(*options, rate="200k"):
                               f"set record instruction-history-size {COMPARED}", show, "continue",
                               "p/x $pc", show, "monitor trace gaps"], elf=ELF,
                 connect="target extended-remote")
-        has(server.stderr, rf"^trace clock   seen by the probe: SWO, {rate[:-1]}000 bits/s$")
+        said(server, rf"^trace clock   seen by the probe: SWO, {rate[:-1]}000 bits/s$")
     words = truth.read_bytes()
     ran = [w & ~1 for w, in struct.iter_unpack("<I", words[:len(words) // 4 * 4])]
     has(s["monitor trace status"], r"^frame lock    yes, lost 0 times$")

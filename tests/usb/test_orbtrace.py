@@ -10,7 +10,7 @@ import time
 from native_gdb import LOADED_MACHINE, ROOT, Board, Native, children, refused
 from live_gdb import Wire, symbol, tail_of
 from frozen import Frozen
-from replay_gdb import (GAP, Suite, equal, expect, folder, frame, gdb, has, history, same_list)
+from replay_gdb import GAP, Suite, equal, expect, folder, frame, gdb, has, history, said, same_list
 from streams import Target, board, frames, port, settled, wait_until, wanted_blocks
 
 suite = Suite()
@@ -29,7 +29,7 @@ def _():
             path = board(target.port, ORBTRACE, place)
             with Native("--probe", probe, "--paced", f"{place}/port,100000,1", "--buffer", "0",
                         path=path) as live, Wire(live) as wire:
-                has(live.stderr, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
+                said(live, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(settled(wire), wanted, f"the live history, {probe}")
 

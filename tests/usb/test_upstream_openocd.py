@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
 from live_gdb import Live, Wire, follow, symbol, split_at_gap, tail_of  # noqa: E402
 from replay_gdb import (GAP, Skipped, Suite, equal, expect, folder, frame, gdb, has, history,  # noqa: E402
-                        lacks, record_counts, value, wait_for)
+                        lacks, record_counts, said, value, wait_for)
 
 suite = Suite()
 BED = ROOT / "build/release/umockdev_probe"
@@ -145,8 +145,8 @@ def compared(live, s, mark, listed, least):
 @suite.test("openocd behind us: the history of each halt, read out of the ETB")
 def _():
     with Live(board_file("sink = etb")) as live:
-        has(live.stderr, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
-        has(live.stderr, r"^trace IDs +0x10 cpu \(silent so far\)$")
+        said(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
+        said(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
         show = "record instruction-history"
         s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
                     "set record instruction-history-size 2000", "info record", show, live.mark(),
@@ -215,7 +215,7 @@ def _():
     # OpenOCD does not look at the probe while it waits: half syncs of an idle pin would run over.
     path = board_file(trace, "--sink", "swo-quiet", more=more, then="chip.tpiu enable")
     with Live(path) as live:
-        has(live.stderr, r"^trace clock +running: the source is connected$")
+        said(live, r"^trace clock +running: the source is connected$")
         s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
                     "set record instruction-history-size 1000", "record instruction-history",
                     live.mark(), "stepi", "stepi", "record instruction-history", live.mark(),
@@ -228,7 +228,7 @@ def _():
 @suite.test("openocd behind us: no trace unit there: told in words, debugging goes on")
 def _():
     with Live(board_file("sink = tmc")) as live:
-        has(live.stderr, r"no history: this chip has no TMC; there is: sink = etb")
+        said(live, r"no history: this chip has no TMC; there is: sink = etb")
         s = session(live, "record btrace", "monitor trace status", "monitor reset halt",
                     "tbreak main", "continue", "p/x $pc")
         has(s["record btrace"], "this core has no trace: 'monitor trace status' says why")
