@@ -102,13 +102,13 @@ def has(output, pattern, what="output"):
     return match
 
 
-def said(program, pattern, patience=20):
+def said(program, pattern, what="standard error"):
     """The match in what a program has written to standard error: it may come a moment later than
     the answer to a packet."""
-    end = time.monotonic() + patience
+    end = time.monotonic() + 20
     while not re.search(pattern, program.stderr, re.MULTILINE) and time.monotonic() < end:
         time.sleep(0.05)
-    return has(program.stderr, pattern, "standard error")
+    return has(program.stderr, pattern, what)
 
 
 def lacks(output, pattern, what="output"):
