@@ -9,7 +9,7 @@
 
 #include "decoder/etmv4.h"
 
-#define ETMV4_QUEUE (2 * ETMV4_SPECULATED_MAX + 64)
+#define ETMV4_QUEUE (6 * ETMV4_SPECULATED_MAX + 64)
 
 /* Plain data. A copy may be cut to etmv4_queue_size(). */
 struct etmv4_queue {
@@ -47,10 +47,13 @@ bool etmv4_queue_next(struct etmv4_queue *q, struct etmv4_packet *k);
 /* At the end: next item that holds whether or not its elements were committed. False: none. */
 bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k);
 
-/* Items that a unit's speculation can need (digest 7), and the bytes of a queue with so many. */
+/*
+ * Items that a unit's speculation can need, and the bytes of a queue with so many. Each P0 element
+ * may bring an address, a context, a count, a time and an event: more than digest 7 has room for.
+ */
 static inline uint16_t etmv4_queue_items(uint16_t max_speculated)
 {
-    return (uint16_t)(max_speculated ? 2 * max_speculated + 64 : 0);
+    return (uint16_t)(max_speculated ? 6 * max_speculated + 64 : 0);
 }
 
 static inline size_t etmv4_queue_size(uint16_t max_speculated)

@@ -385,15 +385,35 @@ size_t stream_state_size(const struct stream_config *config)
     return sizeof(struct stream);
 }
 
+/* What of a stream its protocol uses: that of ETMv4 is large, and no other's business. */
+static size_t bytes_used(const struct stream *s)
+{
+    size_t head = offsetof(struct stream, u);
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_PTM:
+        return head + sizeof(struct stream_ptm);
+    case STREAM_ETMV3:
+        return head + sizeof(struct stream_etmv3);
+    case STREAM_ETMV2:
+        return head + sizeof(struct stream_etmv2);
+    case STREAM_ETMV1:
+        return head + sizeof(struct stream_etmv1);
+    case STREAM_ETMV4:
+        return head + offsetof(struct stream_etmv4, flow) + offsetof(struct etmv4_flow, queue) +
+               etmv4_queue_size(s->u.etmv4.flow.config.max_speculated);
+    }
+    return sizeof *s;
+}
+
 void stream_save(const struct stream *s, struct stream *copy)
 {
-    *copy = *s;
+    memcpy(copy, s, bytes_used(s));
     flow_core_link(core_of(copy), NULL);
 }
 
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code)
 {
-    *s = *copy;
+    memcpy(s, copy, bytes_used(copy));
     flow_core_link(core_of(s), code);
 }
 

@@ -338,10 +338,6 @@ START_TEST(random_flows_decode_to_what_ran)
     const char *count = getenv("BTRACED_PROPERTY_COUNT");
     unsigned flows = count ? (unsigned)atoi(count) : DEFAULT_FLOWS;
 
-    /* Of the longer run seeds 208, 1000072, 2000083 and 3000036 decode to something else; whether
-     * the decoder or the model is wrong is open. ETMV4_ALL_FLOWS=1 shows them. */
-    if (flows > DEFAULT_FLOWS && !getenv("ETMV4_ALL_FLOWS"))
-        flows = DEFAULT_FLOWS;
     for (unsigned i = 0; i < flows; i++)
         check_flow((uint64_t)_i * 1000000 + i + 1);
 }
