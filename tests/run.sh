@@ -17,18 +17,22 @@ rm -rf "$pieces"
 mkdir -p "$pieces"
 count=0
 
+# A step that hangs is a failure that has a name, and the others go on.
+limit=${STEP_SECONDS:-900}
+
 # run_step PIECE NAME COMMAND...: runs, shows and counts.
 run_step() {
     local piece=$1 name=$2 code started=$SECONDS
     shift 2
-    "$@" </dev/null 2>&1 | sed "s/^\(PASS\|FAIL\|SKIP\) /&[$name] /" >"$piece"
+    timeout --kill-after=10 "$limit" bash -c '"$@"' step "$@" </dev/null 2>&1 |
+        sed "s/^\(PASS\|FAIL\|SKIP\) /&[$name] /" >"$piece"
     code=${PIPESTATUS[0]}
-    if [ "$code" -ne 0 ] && ! grep -q '^FAIL' "$piece"; then
-        echo "FAIL [$name] exit code $code: $*" >>"$piece"
-    fi
-    exec 9>>"$log"
-    flock 9
-    tee -a "$log" <"$piece"
+    case $code in
+        124 | 137) echo "FAIL [$name] did not end within $limit s: $*" >>"$piece" ;;
+        0) ;;
+        *) grep -q '^FAIL' "$piece" || echo "FAIL [$name] exit code $code: $*" >>"$piece" ;;
+    esac
+    flock "$log" tee -a "$log" <"$piece"
     echo "$((SECONDS - started)) s: $*" >>"$pieces/times"
 }
 
@@ -59,6 +63,7 @@ quiet() {
         echo "FAIL $name"
     fi
 }
+export -f quiet
 
 units() {
     local variant=$1 t
