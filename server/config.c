@@ -30,6 +30,16 @@ int config_fail(struct config_parser *p, unsigned line, const char *key, const c
     return BT_ERR_FORMAT;
 }
 
+void config_list(char *text, size_t size, const char *name)
+{
+    static const char more[] = "...";
+    size_t n = strlen(text), end = sizeof more - 1;
+    if (n >= end && strcmp(text + n - end, more) == 0)
+        return;
+    bool fits = n + strlen(name) + sizeof ", , ..." <= size;
+    snprintf(text + n, size - n, "%s%s", n ? ", " : "", fits ? name : more);
+}
+
 struct kept {
     struct kept *next;
     char text[];
@@ -137,8 +147,8 @@ static int begin_section(struct config_parser *p, unsigned line, const char *sec
 /* A key that the section does not have: where it belongs, or what it may have been meant to be. */
 static int unknown_key(struct config_parser *p, const struct ini_entry *e, const char *section)
 {
-    size_t count, regs = 0, n = 0;
-    char allowed[400] = "";
+    size_t count, regs = 0;
+    char allowed[CONFIG_LIST_SIZE] = "";
     const struct config_key *keys = config_keys(&count);
     struct config_nearest nearest = {.word = e->key};
     const char *elsewhere = NULL;
@@ -149,7 +159,7 @@ static int unknown_key(struct config_parser *p, const struct ini_entry *e, const
             continue;
         }
         config_nearest_offer(&nearest, keys[i].name);
-        n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%s", n ? ", " : "", keys[i].name);
+        config_list(allowed, sizeof allowed, keys[i].name);
     }
     bool core = strcmp(section, CORE_PREFIX) == 0;
     const struct config_register *registers = config_registers(&regs);
@@ -159,7 +169,7 @@ static int unknown_key(struct config_parser *p, const struct ini_entry *e, const
         if (!core)
             continue;
         config_nearest_offer(&nearest, registers[i].name);
-        n += (size_t)snprintf(allowed + n, sizeof allowed - n, ", %s", registers[i].name);
+        config_list(allowed, sizeof allowed, registers[i].name);
     }
     if (nearest.best)
         return config_fail(p, e->line, e->key,

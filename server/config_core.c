@@ -95,9 +95,9 @@ static int check_type(struct config_parser *p, unsigned i)
             return BT_OK;
         config_nearest_offer(&nearest, types[k]);
     }
-    char allowed[500] = "";
-    for (size_t k = 0, n = 0; k < count && n < sizeof allowed; k++)
-        n += (size_t)snprintf(allowed + n, sizeof allowed - n, "%s%s", k ? ", " : "", types[k]);
+    char allowed[CONFIG_LIST_SIZE] = "";
+    for (size_t k = 0; k < count; k++)
+        config_list(allowed, sizeof allowed, types[k]);
     if (nearest.best)
         return config_fail(p, key_line(p, i, "type"), "type",
                            "core '%s' is not known; did you mean '%s'?", nearest.word,
@@ -158,42 +158,53 @@ static int name_devices(struct config_parser *p, unsigned i)
     return ok ? BT_OK : BT_ERR_NOMEM;
 }
 
+/* What the trace ID is called: the units of ETMv4 and later have other names for everything. */
+static const char *id_register(const struct config_core *core)
+{
+    const char *type = core->source_device.type;
+    const struct source_protocol *protocol = type ? protocol_of(type) : NULL;
+    return protocol && protocol->protocol == STREAM_ETMV4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
+}
+
+static bool trace_id_of(const struct config_core *core, uint64_t *id)
+{
+    return snapshot_reg(&core->source_device, id_register(core), id) == BT_OK;
+}
+
 /* Trace units that are programmed need an ID of their own. */
 static int default_trace_id(struct config *c, unsigned i)
 {
     uint64_t other;
     unsigned id = DEFAULT_TRACE_ID;
-    if (snapshot_reg(&c->cores[i].source_device, "ETMTRACEIDR", &other) == BT_OK)
+    if (trace_id_of(&c->cores[i], &other))
         return BT_OK;
     for (unsigned k = 0; k < c->core_count; k++) {
-        if (snapshot_reg(&c->cores[k].source_device, "ETMTRACEIDR", &other) == BT_OK &&
-            other == id) {
+        if (trace_id_of(&c->cores[k], &other) && other == id) {
             id++;
             k = UINT_MAX; /* once more from the first */
         }
     }
-    return config_set_register(&c->cores[i], "ETMTRACEIDR", id);
+    return config_set_register(&c->cores[i], id_register(&c->cores[i]), id);
 }
 
 static int check_trace_id(struct config_parser *p, unsigned i)
 {
     uint64_t id, other;
-    const struct snapshot_device *device = &p->config->cores[i].source_device;
-    unsigned line = register_line(p, i, "ETMTRACEIDR");
+    const char *name = id_register(&p->config->cores[i]);
+    unsigned line = register_line(p, i, name);
     if (!p->config->formatted)
         return BT_OK;
-    if (snapshot_reg(device, "ETMTRACEIDR", &id))
-        return config_fail(p, line, "ETMTRACEIDR",
+    if (!trace_id_of(&p->config->cores[i], &id))
+        return config_fail(p, line, name,
                            "is missing: frames tell the trace of one core from that of another by "
                            "it; allowed: 1 to 0x6f");
     if (id < 1 || id > FORMATTER_ID_MAX)
-        return config_fail(p, line, "ETMTRACEIDR",
+        return config_fail(p, line, name,
                            "0x%llx is not the ID of a trace source; allowed: 1 to 0x6f",
                            (unsigned long long)id);
     for (unsigned k = 0; k < i; k++)
-        if (snapshot_reg(&p->config->cores[k].source_device, "ETMTRACEIDR", &other) == BT_OK &&
-            other == id)
-            return config_fail(p, line, "ETMTRACEIDR", "0x%llx is that of [core %s] too",
+        if (trace_id_of(&p->config->cores[k], &other) && other == id)
+            return config_fail(p, line, name, "0x%llx is that of [core %s] too",
                                (unsigned long long)id, p->config->cores[k].name);
     return BT_OK;
 }

@@ -31,6 +31,12 @@ struct config_parser {
 int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* One more name in a list for a message, of which `size` bytes are kept; those that have no room
+ * are
+ * "...". It begins as an empty text. */
+#define CONFIG_LIST_SIZE 400
+void config_list(char *text, size_t size, const char *name);
+
 /* A copy that lives as long as the configuration; NULL: out of memory. */
 char *config_keep(struct config *config, const char *text);
 

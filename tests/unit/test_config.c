@@ -102,6 +102,25 @@ START_TEST(every_key)
 }
 END_TEST
 
+/* Each protocol's trace ID has a name of its own, and all share one range. */
+START_TEST(trace_ids)
+{
+#define ETM4                                                                                       \
+    "[core b]\ntype = Cortex-M7\nsource = ETM4.0\nTRCCONFIGR = 1\nTRCIDR0 = 0x280006E1\n"          \
+    "TRCIDR1 = 0x4100F402\nTRCIDR2 = 4\n"
+    accept(BOARD ETM4 "TRCTRACEIDR = 0x11\n");
+    ck_assert(config.cores[1].has_source);
+    ck_assert_uint_eq(snapshot_find_reg(&config.cores[1].source_device, "TRCTRACEIDR")->index, 16);
+    config_release(&config);
+    refuse(BOARD ETM4 "TRCTRACEIDR = 0x10\n",
+           "dir/b.conf:20: TRCTRACEIDR: 0x10 is that of [core cpu0] too");
+    refuse(BOARD ETM4 "TRCTRACEIDR = 0x70\n",
+           "dir/b.conf:20: TRCTRACEIDR: 0x70 is not the ID of a trace source; allowed: 1 to 0x6f");
+    refuse(BOARD ETM4, "dir/b.conf:13: TRCTRACEIDR: is missing: frames tell the trace...");
+    refuse(BOARD ETM4 "ETMTRACEIDR = 0x11\n", "dir/b.conf:13: TRCTRACEIDR: is missing: frames...");
+}
+END_TEST
+
 START_TEST(cores)
 {
     accept(BOARD "ETMSYNCFR = 512\n[core cpu1]\ntype = Cortex-M4\nsource = ETM3.5\nETMCR = 0\n"
@@ -606,6 +625,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("config");
     unit_case(s, "config: defaults", defaults);
     unit_case(s, "config: every key", every_key);
+    unit_case(s, "config: trace IDs of all protocols", trace_ids);
     unit_case(s, "config: cores and their registers", cores);
     unit_case(s, "config: words of a command", command_words);
     unit_case(s, "config: dollar names", dollar_names);
