@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "drivers/mem_ap.h"
+#include "tests/support/fuzz_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
+    struct fuzz_link link;
     const uint8_t *next;
     const uint8_t *end;
-    uint64_t now;
     unsigned accesses;
 };
 
@@ -68,74 +69,6 @@ static int transfer(void *self, struct debug_transfer *list, size_t count, struc
     return 0;
 }
 
-static int block(void *self, uint8_t request, uint32_t *words, size_t count, struct debug_result *r)
-{
-    size_t done = 0;
-    int rc = 0;
-    r->done = 0;
-    r->ack = DEBUG_ACK_OK;
-    for (; rc == 0 && r->ack == DEBUG_ACK_OK && done < count; done++) {
-        struct debug_transfer t = {.request = request, .value = words[done]};
-        struct debug_result one;
-        rc = transfer(self, &t, 1, &one);
-        r->ack = one.ack;
-        if (one.done)
-            words[done] = t.value;
-        r->done += one.done;
-    }
-    return rc;
-}
-
-static int wire(void *self, enum debug_wire kind)
-{
-    (void)self;
-    (void)kind;
-    return 0;
-}
-
-static int simple(void *self)
-{
-    (void)self;
-    return 0;
-}
-
-static int set_clock(void *self, uint32_t hz)
-{
-    (void)hz;
-    return simple(self);
-}
-
-static int configure(void *self, uint8_t idle, uint16_t retries)
-{
-    (void)idle;
-    (void)retries;
-    return simple(self);
-}
-
-static int sequence(void *self, unsigned bits, const uint8_t *bytes)
-{
-    (void)bytes;
-    return bits == 0 ? BT_ERR_INVAL : simple(self);
-}
-
-static int chain(void *self, const uint8_t *lengths, unsigned count, unsigned dap)
-{
-    (void)lengths;
-    return dap < count ? simple(self) : BT_ERR_INVAL;
-}
-
-static uint64_t now_us(void *user)
-{
-    struct input *in = user;
-    return in->now += 100;
-}
-
-static void sleep_us(void *user, uint32_t time)
-{
-    struct input *in = user;
-    in->now += time;
-}
-
 static void use_memory(struct adiv5_dp *dp, uint8_t index)
 {
     struct mem_ap ap;
@@ -163,22 +96,12 @@ static void use_memory(struct adiv5_dp *dp, uint8_t index)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct debug_link_ops OPS = {.connect = wire,
-                                              .disconnect = simple,
-                                              .set_clock = set_clock,
-                                              .configure = configure,
-                                              .sequence = sequence,
-                                              .jtag_chain = chain,
-                                              .transfer = transfer,
-                                              .block = block};
     if (size < 1)
         return 0;
-    struct input in = {.next = data + 1, .end = data + size};
-    const struct debug_link link = {.ops = &OPS,
-                                    .self = &in,
-                                    .caps = DEBUG_LINK_SWD | DEBUG_LINK_JTAG |
-                                            (data[0] & 2 ? DEBUG_LINK_POSTED : 0)};
-    const struct debug_clock clock = {.now_us = now_us, .sleep_us = sleep_us, .user = &in};
+    struct input in = {
+        .link = {.transfer = transfer, .tick = 100}, .next = data + 1, .end = data + size};
+    const struct debug_link link = fuzz_link(&in.link, (data[0] & 2) != 0 ? DEBUG_LINK_POSTED : 0);
+    const struct debug_clock clock = fuzz_clock(&in.link);
     const struct adiv5_connect_options options = {.wire = data[0] & 1 ? DEBUG_WIRE_JTAG
                                                                       : DEBUG_WIRE_SWD};
     struct adiv5_dp dp;
