@@ -71,6 +71,14 @@ static bool named(const struct usb_device_info *device, const struct usb_interfa
     return strstr(i->name, DAP_NAME) != NULL;
 }
 
+static bool choose(const struct usb_interface_info *i, bool hid, struct usb_dap_choice *choice)
+{
+    if (hid)
+        return i->class_code == CLASS_HID && choose_hid(i, choice);
+    return (i->class_code == CLASS_VENDOR || i->class_code == CLASS_COMPOSITE) &&
+           choose_bulk(i, choice);
+}
+
 int usb_choose_cmsis_dap(const struct usb_device_info *device, struct usb_dap_choice *choice)
 {
     for (int hid = 0; hid <= 1; hid++) {
@@ -79,15 +87,22 @@ int usb_choose_cmsis_dap(const struct usb_device_info *device, struct usb_dap_ch
                 const struct usb_interface_info *i = &device->interfaces[k];
                 if (!named(device, i, by_device))
                     continue;
-                if (hid && i->class_code == CLASS_HID && choose_hid(i, choice))
-                    return 0;
-                if (!hid && (i->class_code == CLASS_VENDOR || i->class_code == CLASS_COMPOSITE) &&
-                    choose_bulk(i, choice))
+                if (choose(i, hid != 0, choice))
                     return 0;
             }
         }
     }
     return BT_ERR_UNSUPPORTED;
+}
+
+bool usb_may_be_cmsis_dap(const struct usb_device_info *device)
+{
+    struct usb_dap_choice choice;
+    bool may = false;
+    for (unsigned k = 0; k < device->interface_count && k < USB_MAX_INTERFACES; k++)
+        may |= choose(&device->interfaces[k], false, &choice) ||
+               choose(&device->interfaces[k], true, &choice);
+    return may && device->names_hidden;
 }
 
 bool usb_serial_matches(const struct usb_device_info *device, const char *serial)

@@ -82,6 +82,7 @@ struct usb_device_info {
     uint16_t release; /* bcdDevice */
     char product_name[USB_MAX_STRING];
     char serial[USB_MAX_STRING];
+    bool names_hidden; /* it has names that are not known: it could not be opened */
     unsigned interface_count;
     struct usb_interface_info interfaces[USB_MAX_INTERFACES];
 };
@@ -102,6 +103,10 @@ struct usb_dap_choice {
 /* Choose the interface of a CMSIS-DAP probe: version 2 if the device has both.
  * Return 0, or BT_ERR_UNSUPPORTED (not a CMSIS-DAP probe). */
 int usb_choose_cmsis_dap(const struct usb_device_info *device, struct usb_dap_choice *choice);
+
+/* Could one whose names are hidden be a CMSIS-DAP probe? By its interfaces alone: hubs, disks and
+ * sound cards could not. */
+bool usb_may_be_cmsis_dap(const struct usb_device_info *device);
 
 /* Does the device have this serial number? NULL or "": any. */
 bool usb_serial_matches(const struct usb_device_info *device, const char *serial);

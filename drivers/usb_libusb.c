@@ -43,12 +43,19 @@ static int claim(struct usb_probe *p, struct usb_open_error *err)
     return BT_ERR_IO;
 }
 
-static bool fits(const struct usb_probe_filter *f, libusb_device *device,
-                 const struct usb_device_info *info)
+/* Of the wanted kind, and where it is wanted. */
+static bool may_fit(const struct usb_probe_filter *f, libusb_device *device,
+                    const struct usb_device_info *info)
 {
     if ((f->vendor || f->product) && (f->vendor != info->vendor || f->product != info->product))
         return false;
-    return usb_libusb_is_there(device, f) && usb_serial_matches(info, f->serial);
+    return usb_libusb_is_there(device, f);
+}
+
+static bool fits(const struct usb_probe_filter *f, libusb_device *device,
+                 const struct usb_device_info *info)
+{
+    return may_fit(f, device, info) && usb_serial_matches(info, f->serial);
 }
 
 /* It cannot be opened: worth a word only if it may be the one that is looked for. */
@@ -61,14 +68,15 @@ static void note_refusal(libusb_device *device, int rc, const struct usb_probe_f
     if (rc != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
         return;
     usb_libusb_describe(device, NULL, &info);
-    bool named = info.product_name[0] != '\0';
-    if (named && (usb_choose_cmsis_dap(&info, &choice) != 0 || !fits(filter, device, &info)))
+    bool known = usb_choose_cmsis_dap(&info, &choice) == 0;
+    if (known ? !fits(filter, device, &info)
+              : !usb_may_be_cmsis_dap(&info) || !may_fit(filter, device, &info))
         return;
     usb_libusb_node(device, node, sizeof node);
     snprintf(err->text, sizeof err->text,
              "no permission to open %s%s%s (%04x:%04x)%s: install the udev rules 60-btraced.rules",
-             named ? "probe " : "", named ? "" : "USB device ", node, info.vendor, info.product,
-             named ? "" : " and perhaps others");
+             known ? "probe " : "", known ? "" : "USB device ", node, info.vendor, info.product,
+             known ? "" : " and perhaps others");
 }
 
 /* Is it the one? If so it stays open in p->handle. */

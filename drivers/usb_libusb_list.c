@@ -52,22 +52,25 @@ static void read_attribute(libusb_device *device, const char *attribute, char *t
     fclose(f);
 }
 
-/* From the device if it is open, else from the kernel. */
-static void get_string(libusb_device *device, libusb_device_handle *h, uint8_t index,
+/* From the device if it is open, else from the kernel. Returns whether it is hidden: there is one,
+ * but neither can tell. */
+static bool get_string(libusb_device *device, libusb_device_handle *h, uint8_t index,
                        const char *attribute, char *text)
 {
     text[0] = '\0';
     if (index == 0)
-        return;
+        return false;
     if (!h) {
         read_attribute(device, attribute, text);
-        return;
+        return text[0] == '\0';
     }
     int n = libusb_get_string_descriptor_ascii(h, index, (unsigned char *)text, USB_MAX_STRING - 1);
     text[n > 0 ? n : 0] = '\0';
+    return false;
 }
 
-static void describe_interface(libusb_device *device, libusb_device_handle *h, uint8_t value,
+/* Returns whether its name is hidden. */
+static bool describe_interface(libusb_device *device, libusb_device_handle *h, uint8_t value,
                                const struct libusb_interface_descriptor *d,
                                struct usb_interface_info *i)
 {
@@ -85,7 +88,7 @@ static void describe_interface(libusb_device *device, libusb_device_handle *h, u
     }
     char attribute[32];
     snprintf(attribute, sizeof attribute, ":%u.%u/interface", value, d->bInterfaceNumber);
-    get_string(device, h, d->iInterface, attribute, i->name);
+    return get_string(device, h, d->iInterface, attribute, i->name);
 }
 
 void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
@@ -99,15 +102,16 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
     info->vendor = d.idVendor;
     info->product = d.idProduct;
     info->release = d.bcdDevice;
-    get_string(device, h, d.iProduct, "/product", info->product_name);
-    get_string(device, h, d.iSerialNumber, "/serial", info->serial);
+    info->names_hidden = get_string(device, h, d.iProduct, "/product", info->product_name);
+    (void)get_string(device, h, d.iSerialNumber, "/serial", info->serial);
     if (libusb_get_active_config_descriptor(device, &config) != 0)
         return;
     for (unsigned k = 0; k < config->bNumInterfaces; k++) {
         const struct libusb_interface *i = &config->interface[k];
         for (int a = 0; a < i->num_altsetting && info->interface_count < USB_MAX_INTERFACES; a++)
-            describe_interface(device, h, config->bConfigurationValue, &i->altsetting[a],
-                               &info->interfaces[info->interface_count++]);
+            info->names_hidden |=
+                describe_interface(device, h, config->bConfigurationValue, &i->altsetting[a],
+                                   &info->interfaces[info->interface_count++]);
     }
     libusb_free_config_descriptor(config);
 }
@@ -155,7 +159,7 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
     seen->no_permission = rc == LIBUSB_ERROR_ACCESS;
     usb_libusb_describe(device, h, &seen->info);
     if (libusb_get_device_descriptor(device, &d) == 0)
-        get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
+        (void)get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
     if (h)
         libusb_close(h);
 }
@@ -193,7 +197,8 @@ static bool look_for_cmsis_dap(void *user, libusb_device *device)
     struct usb_probe_seen seen;
     struct usb_dap_choice choice;
     usb_libusb_look(device, &seen);
-    if (usb_choose_cmsis_dap(&seen.info, &choice) != 0)
+    if (usb_choose_cmsis_dap(&seen.info, &choice) != 0 &&
+        !(seen.no_permission && usb_may_be_cmsis_dap(&seen.info)))
         return false;
     l->found(l->user, &seen);
     return true;

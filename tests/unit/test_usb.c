@@ -79,6 +79,27 @@ START_TEST(test_name_of_device)
 }
 END_TEST
 
+/* Of a device that may not be opened only descriptors without names are known. */
+START_TEST(test_hidden_names)
+{
+    static const struct usb_interface_info HUB = {
+        .class_code = 9,
+        .endpoint_count = 1,
+        .endpoints = {{.address = 0x81, .kind = USB_ENDPOINT_INTERRUPT, .packet = 4}}};
+    struct usb_device_info d = {.names_hidden = true, .interface_count = 1, .interfaces = {HUB}};
+    ck_assert(!usb_may_be_cmsis_dap(&d));
+    d.interfaces[0] = SERIAL;
+    ck_assert(!usb_may_be_cmsis_dap(&d));
+    d.interface_count = 2;
+    d.interfaces[1] = BULK;
+    ck_assert(usb_may_be_cmsis_dap(&d));
+    d.interfaces[1] = HID;
+    ck_assert(usb_may_be_cmsis_dap(&d));
+    d.names_hidden = false; /* it has none, or they are read */
+    ck_assert(!usb_may_be_cmsis_dap(&d));
+}
+END_TEST
+
 START_TEST(test_lies)
 {
     struct usb_device_info d = {.interface_count = 1, .interfaces = {BULK}};
@@ -110,6 +131,7 @@ Suite *unit_suite(void)
     unit_case(s, "usb: bulk before HID", test_prefers_bulk);
     unit_case(s, "usb: HID with one and two endpoints", test_hid);
     unit_case(s, "usb: the name may be the device's", test_name_of_device);
+    unit_case(s, "usb: names that may not be read", test_hidden_names);
     unit_case(s, "usb: descriptors without sense", test_lies);
     unit_case(s, "usb: serial number", test_serial);
     return s;

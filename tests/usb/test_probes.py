@@ -20,6 +20,24 @@ LOCKED = f"echo 'Model CMSIS-DAP' >{SYS}/product; echo MODEL0001 >{SYS}/serial; 
          f"chmod 000 $UMOCKDEV_DIR{NODE}; exec {PLAIN} "
 BUSY = "int libusb_claim_interface(void *h, int i); " \
        "int libusb_claim_interface(void *h, int i) { (void)h, (void)i; return -6; }"
+# Descriptors of devices whose strings the kernel does not tell, either.
+UNNAMED = """P: /devices/pci0000:00/0000:00:14.0/usb1{place}
+N: bus/usb/001/001={descriptors}
+E: DEVTYPE=usb_device
+E: DEVNAME=/dev/bus/usb/001/001
+E: SUBSYSTEM=usb
+H: descriptors={descriptors}
+A: busnum=1\\n
+A: devnum=1\\n
+A: speed=480\\n
+A: bConfigurationValue=1\\n
+
+"""
+DEVICE = "1201 0002 {0} 0000 40 {1} 0001 03 02 01 01"
+ROOT_HUB = DEVICE.format("09", "6B1D 0200") + "0902 1900 01 01 00 E0 00" \
+    "0904 00 00 01 09 00 00 00" "0705 81 03 0400 0C"
+BULK = DEVICE.format("00", "0912 0100") + "0902 2000 01 01 00 80 32" \
+    "0904 00 00 02 FF 00 00 04" "0705 01 02 0002 00" "0705 81 02 0002 00"
 PROBE = "[probe]\ntype = cmsis-dap\n"
 CORE = "[core cpu0]\ntype = Cortex-M4\n"
 ETB = "[trace]\nsink = etb\n"
@@ -106,6 +124,30 @@ def refusals(folder):
     arm("no probe", "[target]\nconnect = :1\n" + ETB + CORE, 2, "has no [probe]")
 
 
+def unnamed(folder):
+    """What may not be opened, and has no name, is told if it can be a probe at all."""
+    board, devices = folder / "board.conf", folder / "devices"
+    board.write_text(PROBE + ETB + CORE)
+
+    def run(name, place, descriptors, command, code, *parts):
+        devices.write_text(UNNAMED.format(place=place, descriptors=descriptors.replace(" ", "")))
+        done = subprocess.run(["umockdev-run", "-d", devices, "--", "sh", "-c",
+                               "chmod 000 $UMOCKDEV_DIR/dev/bus/usb/001/001; "
+                               f"exec {PLAIN} {BTRACED} {command}"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60)
+        check(name, done, code, *parts)
+
+    serve, refusal = f"serve -c {board}", "no permission to open USB device /dev/bus/usb/001/001 " \
+        "(1209:0001) and perhaps others: install the udev rules 60-btraced.rules"
+    run("root hubs alone: serve", "", ROOT_HUB, serve, 4, "btraced serve: no CMSIS-DAP probe found on USB")
+    run("root hubs alone: list", "", ROOT_HUB, "probes", 5, "no probe is attached")
+    run("one that may be a probe: serve", "/1-1", BULK, serve, 4, refusal)
+    run("one that may be a probe: list", "/1-1", BULK, "probes", 5, "(no name)", "usb 1209:0001",
+        "problem no permission to open /dev/bus/usb/001/001")
+    board.write_text(PROBE + "usb = 1209:0002\n" + ETB + CORE)
+    run("one that is not meant", "/1-1", BULK, serve, 4, "no CMSIS-DAP probe found on USB")
+
+
 def counters(path):
     lines = (line.split() for line in path.read_text().splitlines())
     return {name: int(value) for name, value in lines}
@@ -135,6 +177,7 @@ def main():
         folder = pathlib.Path(name)
         listing(folder)
         refusals(folder)
+        unnamed(folder)
         leaves_alone(folder)
     return int(failed > 0)
 
