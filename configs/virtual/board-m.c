@@ -2,7 +2,7 @@
 /* Cortex-M: vectors, start-up, SysTick, a memory protection unit that lets nothing stray. */
 #include "board.h"
 
-#if defined BOARD_M3 /* mps2-an385 */
+#if defined BOARD_M3 || defined BOARD_M7 /* mps2-an385, mps2-an500 */
 #define FLASH_BASE 0x00000000u
 #define FLASH_LOG2 22
 #define RAM_LOG2   22

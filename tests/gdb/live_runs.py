@@ -11,7 +11,7 @@ import threading
 from live_gdb import PROGRAMS, Live, Wire, board_file, follow
 from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, folder, has, wait_for
 
-A9, M3, M4 = (PROGRAMS / f"crash-{name}.elf" for name in ("a9", "m3", "m4"))
+A9, M3, M4, M7 = (PROGRAMS / f"crash-{name}.elf" for name in ("a9", "m3", "m4", "m7"))
 PTM11 = {"replace": [("source = PTM1.0", "source = PTM1.1")]}
 ETM_ON_A = {"replace": [("source = PTM1.0", "source = ETM3.5"),
                         ("type = Cortex-A9", "type = Cortex-A7"),
@@ -21,6 +21,10 @@ A7 = {"etmidr": 0x410CF250, "etmccer": 0x344008F2}
 DATA_ADDRESS, BROADCAST, CYCLES = 1 << 3, 1 << 8, 1 << 12
 CONTEXT, STAMPS, RETURN_STACK = 3 << 14, 1 << 28, 1 << 29
 EVERYTHING = RETURN_STACK | CYCLES | CONTEXT | STAMPS
+
+# TRCCONFIGR
+V4_BROADCAST, V4_CYCLES, V4_CONTEXT, V4_VMID = 1 << 3, 1 << 4, 1 << 6, 1 << 7
+V4_STAMPS, V4_RETURN_STACK = 1 << 11, 1 << 12
 
 # name: (board, program, cores, registers, further arguments of board_file())
 SETS = {
@@ -45,6 +49,14 @@ SETS = {
     "M4, ETMv3": ("virtual-m4", M4, 1, {}, {}),
     "M4, ETMv3, branch broadcast, timestamps": (
         "virtual-m4", M4, 1, {"etmcr": BROADCAST | STAMPS}, {}),
+    "M7, ETMv4": ("virtual-m7", M7, 1, {}, {}),
+    "M7, ETMv4, branch broadcast": ("virtual-m7", M7, 1, {"trcconfigr": 1 | V4_BROADCAST}, {}),
+    "M7, ETMv4, return stack of 2, cycle counts, timestamps": (
+        "virtual-m7", M7, 1, {"trcconfigr": 1 | V4_RETURN_STACK | V4_CYCLES | V4_STAMPS},
+        {"plugin": ",returnstack=2"}),
+    "M7, ETMv4, irregular, everything": (
+        "virtual-m7", M7, 1, {"trcconfigr": 1 | V4_RETURN_STACK | V4_CYCLES | V4_STAMPS},
+        {"plugin": ",irregular=20"}),
 }
 
 

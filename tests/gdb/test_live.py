@@ -16,10 +16,11 @@ from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, e
 
 suite = Suite()
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-a9-smp": PROGRAMS / "crash-a9.elf",
-         "virtual-m3": PROGRAMS / "crash-m3.elf", "virtual-m4": PROGRAMS / "crash-m4.elf"}
+         "virtual-m3": PROGRAMS / "crash-m3.elf", "virtual-m4": PROGRAMS / "crash-m4.elf",
+         "virtual-m7": PROGRAMS / "crash-m7.elf"}
 BOARDS = [name for name in ELVES if (ROOT / "configs" / f"{name}.conf").exists()]
 HANDLERS = {"virtual-a9": "data_abort_handler", "virtual-m3": "hard_fault_handler",
-            "virtual-m4": "hard_fault_handler"}
+            "virtual-m4": "hard_fault_handler", "virtual-m7": "hard_fault_handler"}
 STOPS = 200 if os.environ.get("BTRACED_FULL") == "1" else 40
 
 
@@ -64,7 +65,7 @@ def _(board):
         expect(300 < instructions <= len(truth), f"{instructions} recorded of {len(truth)}")
 
 
-@each(["virtual-a9", "virtual-m3", "virtual-m4"], "how the program came to its fault")
+@each(list(HANDLERS), "how the program came to its fault")
 def _(board):
     with Live(board_file(board)) as live:
         s = session(live, board, "record btrace", "break stopped_here", "continue",
@@ -79,7 +80,7 @@ def _(board):
         equal(value(s["p/x $pc"]), truth[-1] & ~1, "PC one step back")
 
 
-@each(["virtual-a9", "virtual-m3"], f"{STOPS} random stops, each with its history")
+@each(["virtual-a9", "virtual-m3", "virtual-m7"], f"{STOPS} random stops, each with its history")
 def _(board):
     place = folder()
     path = board_file(board)

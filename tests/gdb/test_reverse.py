@@ -346,7 +346,8 @@ def _():
 
 # ---- live boards ----
 
-ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-m3": PROGRAMS / "crash-m3.elf"}
+ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-m3": PROGRAMS / "crash-m3.elf",
+         "virtual-m7": PROGRAMS / "crash-m7.elf"}
 
 
 def each(name):

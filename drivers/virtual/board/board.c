@@ -42,10 +42,10 @@ int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
         snprintf(message, size, "out of memory");
         return -1;
     }
-    if (b->options.etmtraceidr + cpu_count - 1 > 0x6f ||
+    if (b->options.trace_id + cpu_count - 1 > 0x6f ||
         (b->options.format == BOARD_FORMAT_RAW && cpu_count > 1) ||
-        (b->options.itm >= b->options.etmtraceidr &&
-         b->options.itm < b->options.etmtraceidr + cpu_count)) {
+        (b->options.itm >= b->options.trace_id &&
+         b->options.itm < b->options.trace_id + cpu_count)) {
         snprintf(message, size, "too many cores for these trace IDs or this format");
         return -1;
     }
@@ -92,7 +92,7 @@ static void switch_trace(struct board_cpu *c, bool on)
 
     if (c->unit.enabled == on)
         return;
-    board_truth_log(&c->truth, c->count, "%s 0x%08x", on ? "on" : "off", (uint32_t)here.address);
+    board_truth_log(&c->truth, c->count, "%s 0x%08" PRIx64, on ? "on" : "off", here.address);
     if (on && c->started)
         board_unit_on(&c->unit, &here);
     else if (on)
@@ -109,7 +109,7 @@ static void set_filter(struct board_cpu *c, const struct board_filter *filter)
         c->unit.filter = *filter;
         return;
     }
-    board_truth_log(&c->truth, c->count, "filter 0x%08x", here.address);
+    board_truth_log(&c->truth, c->count, "filter 0x%08" PRIx64, here.address);
     board_unit_set_filter(&c->unit, filter, &here);
 }
 
@@ -122,7 +122,7 @@ static void run_request(struct board *b, struct board_cpu *c, enum board_request
         switch_trace(c, request == BOARD_REQUEST_ON);
     if (request == BOARD_REQUEST_OVERFLOW && c->started && !c->halted && c->unit.enabled) {
         here = board_cpu_here(c);
-        board_truth_log(&c->truth, c->count, "overflow 0x%08x", (uint32_t)here.address);
+        board_truth_log(&c->truth, c->count, "overflow 0x%08" PRIx64, here.address);
         board_unit_overflow(&c->unit, &here);
     }
     if (request == BOARD_REQUEST_FLUSH) {
@@ -228,8 +228,7 @@ static void finish_request(struct board *b, enum board_request request, char *re
                  " cores=%u instructions=%" PRIu64 " overflows=%" PRIu64 " anomalies=%" PRIu64
                  " link=%s protocol=%s",
                  b->cpu_count, desk->instructions, desk->overflows, desk->anomalies,
-                 b->port.link.broken ? "broken" : "open",
-                 b->options.protocol == BOARD_PROTOCOL_PTM ? "ptm" : "etmv3");
+                 b->port.link.broken ? "broken" : "open", board_options_protocol(&b->options));
     if (request == BOARD_REQUEST_DEBUG && desk->order.failed)
         snprintf(reply, size, desk->order.unmapped ? "error unmapped" : "error refused");
     else if (request == BOARD_REQUEST_DEBUG)

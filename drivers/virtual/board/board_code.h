@@ -22,15 +22,16 @@
 
 /* Where execution is. */
 struct board_state {
-    uint32_t address;
+    uint64_t address;
     enum bt_isa isa;
     enum bt_security security;
+    uint8_t level; /* exception level; M profile: 0 Thread, 3 Handler */
 };
 
 struct board_insn {
-    uint32_t address;
+    uint64_t address;
+    uint64_t target; /* direct branches */
     uint32_t opcode; /* as waypoint_classify() takes it */
-    uint32_t target; /* direct branches */
     uint8_t size;
     uint8_t isa;        /* enum bt_isa */
     uint8_t target_isa; /* enum bt_isa */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "drivers/virtual/board/board_cpu.h"
 
+#include <inttypes.h>
+
 #include "drivers/virtual/board/board_exception.h"
 #include "drivers/virtual/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
 #define IPSR(psr)    ((psr)&0x1ff)
+#define MODE_USER    0x10
 #define MODE_MONITOR 0x16
+#define MODE_HYP     0x1a
 
 void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile, const struct board_qemu *q)
 {
@@ -20,6 +24,25 @@ void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile, const s
 enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode)
 {
     return c->nonsecure && mode != MODE_MONITOR ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+}
+
+/* Secure modes but User are at EL3 where EL3 is AArch32. */
+static uint8_t level_of(const struct board_cpu *c, enum bt_security security)
+{
+    if (c->m_profile)
+        return c->handlers.current ? 3 : 0;
+    if (c->mode == MODE_USER)
+        return 0;
+    if (c->mode == MODE_HYP)
+        return 2;
+    return security == BT_SEC_SECURE ? 3 : 1;
+}
+
+struct board_state board_cpu_state(const struct board_cpu *c, uint64_t address, enum bt_isa isa)
+{
+    enum bt_security security = board_cpu_security(c, c->mode);
+
+    return (struct board_state){address, isa, security, level_of(c, security)};
 }
 
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode)
@@ -90,18 +113,18 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
     board_cpu_log_accesses(c);
     c->count++;
     if (c->truth.instructions)
-        board_truth_add(&c->truth, insn->address | (insn->isa != BT_ISA_A32));
+        board_truth_add(&c->truth, insn->address | (insn->isa == BT_ISA_T32));
     if (insn->flags & (BOARD_INSN_EXCEPTION_RETURN | BOARD_INSN_WRITES_PSR) &&
         board_cpu_psr(c, &to))
         c->mode = MODE(to.psr);
     if (insn->flags & BOARD_INSN_SECURE_CONFIG && written_value(c, insn, pass, to, &value))
         c->nonsecure = value & 1;
-    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = board_cpu_state(c, to.address, to.isa);
     const struct board_step step = {insn, pass, c->returns, c->preempted, c->next};
     c->returns = c->preempted = false;
     board_unit_ran(&c->unit, &step);
     if (c->itm)
-        board_itm_pc(c->itm, c->count, to.address);
+        board_itm_pc(c->itm, c->count, (uint32_t)to.address);
     if (insn->flags & BOARD_INSN_VECTOR_BASE && written_value(c, insn, pass, to, &value))
         c->vector_base[insn->opcode & 0x20 ? 2 : c->nonsecure] = value & ~0x1fu;
     if (insn->flags & BOARD_INSN_CONTEXT_ID && written_value(c, insn, pass, to, &value)) {
@@ -112,10 +135,10 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
 
 struct board_step board_cpu_cancelled(const struct board_cpu *c, const struct board_insn *insn)
 {
-    return (struct board_step){
-        .insn = insn,
-        .pass = !c->failed,
-        .next = {insn->address + insn->size, (enum bt_isa)insn->isa, c->next.security}};
+    return (struct board_step){.insn = insn,
+                               .pass = !c->failed,
+                               .next = {insn->address + insn->size, (enum bt_isa)insn->isa,
+                                        c->next.security, c->next.level}};
 }
 
 void board_cpu_access(struct board_cpu *c, const struct board_insn *insn, uint32_t address,
@@ -144,8 +167,7 @@ struct board_state board_cpu_here(const struct board_cpu *c)
 {
     if (!c->pending)
         return c->next;
-    return (struct board_state){c->pending->address, (enum bt_isa)c->pending->isa,
-                                board_cpu_security(c, c->mode)};
+    return board_cpu_state(c, c->pending->address, (enum bt_isa)c->pending->isa);
 }
 
 /*
@@ -170,9 +192,9 @@ static void begin(struct board_cpu *c, struct board_place to)
         c->mode = MODE(to.psr);
         c->handlers.current = c->m_profile ? IPSR(to.psr) : 0;
     }
-    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = board_cpu_state(c, to.address, to.isa);
     if (c->unit.enabled) {
-        board_truth_log(&c->truth, c->count, "on 0x%08x", to.address);
+        board_truth_log(&c->truth, c->count, "on 0x%08" PRIx64, to.address);
         board_unit_on(&c->unit, &c->next);
     }
 }
@@ -192,21 +214,21 @@ static void leave_debug(struct board_cpu *c, struct board_place to)
         c->mode = MODE(to.psr);
         forget_handlers(c, IPSR(to.psr));
     }
-    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = board_cpu_state(c, to.address, to.isa);
     if (c->pending && c->pending->address != to.address)
         c->pending = NULL;
-    board_truth_log(&c->truth, c->count, "debug-exit 0x%08x", (uint32_t)c->next.address);
+    board_truth_log(&c->truth, c->count, "debug-exit 0x%08" PRIx64, c->next.address);
     board_unit_debug_exit(&c->unit, &c->next);
 }
 
 static void jump(struct board_cpu *c, struct board_place to)
 {
     c->anomalies++;
-    board_truth_log(&c->truth, c->count, "jump from 0x%08x to 0x%08x",
-                    (uint32_t)board_cpu_here(c).address, to.address);
+    board_truth_log(&c->truth, c->count, "jump from 0x%08" PRIx64 " to 0x%08" PRIx64,
+                    board_cpu_here(c).address, to.address);
     if (board_cpu_psr(c, &to))
         c->mode = MODE(to.psr);
-    c->next = (struct board_state){to.address, to.isa, board_cpu_security(c, c->mode)};
+    c->next = board_cpu_state(c, to.address, to.isa);
     board_unit_jump(&c->unit, &c->next);
 }
 
@@ -257,10 +279,13 @@ void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
 /* Where a core that stands still is. */
 static bool read_place(const struct board_cpu *c, struct board_place *at)
 {
+    uint32_t pc;
+
     at->has_psr = true;
-    if (!board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &at->address) ||
+    if (!board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &pc) ||
         !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &at->psr))
         return false;
+    at->address = pc;
     at->isa = board_code_state(at->psr, c->m_profile).isa;
     return true;
 }
@@ -290,13 +315,15 @@ void board_cpu_resume(struct board_cpu *c)
 
 void board_cpu_halt(struct board_cpu *c, bool debug)
 {
+    struct board_state here;
+
     if (!c->started || c->halted)
         return;
     board_cpu_settle(c);
     if (debug) {
-        board_truth_log(&c->truth, c->count, "debug-entry 0x%08x",
-                        (uint32_t)board_cpu_here(c).address);
-        board_unit_debug_entry(&c->unit);
+        board_truth_log(&c->truth, c->count, "debug-entry 0x%08" PRIx64, board_cpu_here(c).address);
+        here = board_cpu_here(c);
+        board_unit_debug_entry(&c->unit, &here);
         c->halted = true;
     }
     board_unit_flush(&c->unit);

@@ -15,7 +15,7 @@
 
 /* Where a core is: address and state of what runs next, and its PSR if that can be had. */
 struct board_place {
-    uint32_t address;
+    uint64_t address;
     enum bt_isa isa;
     bool has_psr;
     uint32_t psr;
@@ -85,6 +85,9 @@ void board_cpu_resume(struct board_cpu *c);
 /* Records of translated code are about to be freed. */
 void board_cpu_keep(struct board_cpu *c);
 
+/* The state of a place, in the mode or handler that the core is known to be in. */
+struct board_state board_cpu_state(const struct board_cpu *c, uint64_t address, enum bt_isa isa);
+
 /* What runs next, as far as is known. */
 struct board_state board_cpu_here(const struct board_cpu *c);
 
@@ -127,7 +130,7 @@ static inline void board_cpu_starts(struct board_cpu *c, const struct board_insn
         board_cpu_log_accesses(c);
     c->count++;
     if (c->truth.instructions)
-        board_truth_add(&c->truth, before->address | (before->isa != BT_ISA_A32));
+        board_truth_add(&c->truth, before->address | (before->isa == BT_ISA_T32));
     board_unit_ran_plain(&c->unit, before, !c->failed);
     c->pending = insn;
     if (c->unit.each)

@@ -6,7 +6,7 @@
 
 static struct etmv3_state translate(const struct board_state *s)
 {
-    return (struct etmv3_state){s->address, s->isa, s->security};
+    return (struct etmv3_state){(uint32_t)s->address, s->isa, s->security};
 }
 
 static int insn(void *model, const struct board_step *step)
@@ -29,12 +29,12 @@ static int access_data(void *model, const struct board_access *a, bool first)
     return etmv3_encoder_data(model, &access);
 }
 
-static int exception(void *model, unsigned number, bool cancel, const struct board_state *vector)
+static int exception(void *model, const struct board_exception *x)
 {
-    const struct etmv3_exception x = {.number = number, .cancel = cancel};
-    const struct etmv3_state to = translate(vector);
+    const struct etmv3_exception taken = {.number = x->number, .cancel = x->cancel};
+    const struct etmv3_state to = translate(&x->vector);
 
-    return etmv3_encoder_exception(model, &x, &to);
+    return etmv3_encoder_exception(model, &taken, &to);
 }
 
 static int start(void *model, const struct board_state *next, enum board_start reason)
@@ -61,8 +61,9 @@ static int overflow(void *model)
     return etmv3_encoder_overflow(model);
 }
 
-static int debug_entry(void *model)
+static int debug_entry(void *model, const struct board_state *here)
 {
+    (void)here;
     return etmv3_encoder_debug_entry(model, true, false);
 }
 
@@ -144,6 +145,12 @@ int board_etmv3_init(struct board_model *m, const struct board_options *o, struc
 
 int board_model_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
 {
-    return o->protocol == BOARD_PROTOCOL_PTM ? board_ptm_init(m, o, out)
-                                             : board_etmv3_init(m, o, out);
+    switch (o->protocol) {
+    case BOARD_PROTOCOL_PTM:
+        return board_ptm_init(m, o, out);
+    case BOARD_PROTOCOL_ETMV3:
+        return board_etmv3_init(m, o, out);
+    default:
+        return board_etmv4_init(m, o, out);
+    }
 }

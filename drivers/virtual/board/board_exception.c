@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "drivers/virtual/board/board_exception.h"
 
+#include <inttypes.h>
+
 #include "drivers/virtual/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
@@ -23,20 +25,21 @@ struct rule {
     uint8_t offset_t32;
     uint8_t fate;
     uint8_t async_number; /* if the named instruction is not the one that has started */
+    uint8_t type;         /* ETMv4 */
 };
 
 static const struct rule rules[] = {
-    {0x04, 0x1b, 9, 4, 2, FATE_RAN, 9},
-    {0x08, 0x13, 10, 0, 0, FATE_NEXT, 10},
-    {0x0c, 0x17, 11, 4, 4, FATE_CANCELLED, 11},
-    {0x10, 0x17, 12, 8, 8, FATE_CANCELLED, 4},
-    {0x18, 0x12, 14, 4, 4, FATE_NEXT, 14},
-    {0x1c, 0x11, 15, 4, 4, FATE_NEXT, 15},
-    {0x08, MODE_MONITOR, 2, 0, 0, FATE_NEXT, 2},
-    {0x0c, MODE_MONITOR, 11, 4, 4, FATE_CANCELLED, 11},
-    {0x10, MODE_MONITOR, 12, 8, 8, FATE_CANCELLED, 4},
-    {0x18, MODE_MONITOR, 14, 4, 4, FATE_NEXT, 14},
-    {0x1c, MODE_MONITOR, 15, 4, 4, FATE_NEXT, 15},
+    {0x04, 0x1b, 9, 4, 2, FATE_RAN, 9, 3},
+    {0x08, 0x13, 10, 0, 0, FATE_NEXT, 10, 2},
+    {0x0c, 0x17, 11, 4, 4, FATE_CANCELLED, 11, 11},
+    {0x10, 0x17, 12, 8, 8, FATE_CANCELLED, 4, 12},
+    {0x18, 0x12, 14, 4, 4, FATE_NEXT, 14, 14},
+    {0x1c, 0x11, 15, 4, 4, FATE_NEXT, 15, 15},
+    {0x08, MODE_MONITOR, 2, 0, 0, FATE_NEXT, 2, 2},
+    {0x0c, MODE_MONITOR, 11, 4, 4, FATE_CANCELLED, 11, 11},
+    {0x10, MODE_MONITOR, 12, 8, 8, FATE_CANCELLED, 4, 12},
+    {0x18, MODE_MONITOR, 14, 4, 4, FATE_NEXT, 14, 14},
+    {0x1c, MODE_MONITOR, 15, 4, 4, FATE_NEXT, 15, 15},
 };
 
 /* An exception that has been recognised. */
@@ -67,7 +70,7 @@ static void explain(const struct board_cpu *c, uint32_t lr, bool has_spsr, uint3
 /* Any address may look like a vector: is it where the vectors are? */
 static bool at_vectors(const struct board_cpu *c, const struct taken *t)
 {
-    uint32_t base = t->vector.address & ~0x1fu;
+    uint32_t base = (uint32_t)t->vector.address & ~0x1fu;
 
     return base == c->vector_base[board_cpu_vectors(c, t->rule->mode)] || base == HIGH_VECTORS;
 }
@@ -127,16 +130,18 @@ static void trace(struct board_cpu *c, const struct taken *t, unsigned number,
                   const struct board_insn *cancelled)
 {
     const struct board_place *to = &t->vector;
+    struct board_exception x = {.preferred =
+                                    board_cpu_state(c, t->preferred.address, t->preferred.isa)};
 
     /* Right also after a reset, which nothing here sees. */
-    c->vector_base[board_cpu_vectors(c, t->rule->mode)] = to->address & ~0x1fu;
+    c->vector_base[board_cpu_vectors(c, t->rule->mode)] = (uint32_t)to->address & ~0x1fu;
     if (c->mode == MODE_MONITOR && c->nonsecure)
         c->nonsecure = false; /* the core clears SCR.NS */
     c->mode = t->rule->mode;
-    c->came_from[c->mode] = t->preferred.address;
-    c->next = (struct board_state){to->address, to->isa, board_cpu_security(c, c->mode)};
-    board_exception_tell(c, number, cancelled, false,
-                         t->preferred.address | (t->preferred.isa != BT_ISA_A32));
+    c->came_from[c->mode] = (uint32_t)t->preferred.address;
+    x.number = number;
+    c->next = board_cpu_state(c, to->address, to->isa);
+    board_exception_tell(c, &x, cancelled);
 }
 
 /* Is the preferred return address where the core was about to go on? */
@@ -154,10 +159,11 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
 {
     bool named = pending && pending->address == t->preferred.address &&
                  (enum bt_isa)pending->isa == t->preferred.isa;
+    bool v4 = c->unit.model.ops->etmv4;
 
-    *number = t->rule->number;
+    *number = v4 ? t->rule->type : t->rule->number;
     *cancelled = NULL;
-    if (named && t->rule->fate == FATE_RAN) {
+    if (named && t->rule->fate == FATE_RAN && !v4) {
         if (pending->cls == WAYPOINT_NONE) {
             struct board_place after = t->preferred;
             after.address += pending->size;
@@ -165,7 +171,7 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
         }
         return true;
     }
-    if (named && t->rule->fate == FATE_CANCELLED) {
+    if (named && t->rule->fate != FATE_NEXT) {
         *cancelled = pending;
         return true;
     }
@@ -194,7 +200,7 @@ static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct
         if (!settle(c, pending, &inner, &inner_number, &cancelled))
             return false;
         trace(c, &inner, inner_number, cancelled);
-        trace(c, &outer, outer.rule->number, NULL);
+        trace(c, &outer, c->unit.model.ops->etmv4 ? outer.rule->type : outer.rule->number, NULL);
         return true;
     }
     if (!settle(c, pending, &outer, &number, &cancelled))
@@ -203,16 +209,20 @@ static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct
     return true;
 }
 
-void board_exception_tell(struct board_cpu *c, unsigned number, const struct board_insn *cancelled,
-                          bool preempts, uint32_t preferred)
+void board_exception_tell(struct board_cpu *c, const struct board_exception *x,
+                          const struct board_insn *cancelled)
 {
+    struct board_exception told = *x;
     struct board_step step;
 
+    told.vector = c->next;
     if (cancelled)
         step = board_cpu_cancelled(c, cancelled);
-    board_truth_log(&c->truth, c->count, "exception %u preferred 0x%08x vector 0x%08x%s", number,
-                    preferred, c->next.address, cancelled ? " cancelled" : "");
-    board_unit_exception(&c->unit, number, cancelled ? &step : NULL, preempts, &c->next);
+    board_truth_log(&c->truth, c->count,
+                    "exception %u preferred 0x%08" PRIx64 " vector 0x%08" PRIx64 "%s%s", x->number,
+                    x->preferred.address | (x->preferred.isa == BT_ISA_T32), c->next.address,
+                    cancelled ? " cancelled" : "", x->chained ? " chained" : "");
+    board_unit_exception(&c->unit, &told, cancelled ? &step : NULL);
 }
 
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,

@@ -22,10 +22,10 @@ bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pendin
                             struct board_place to);
 
 /*
- * For both: an exception to c->next goes to log and trace unit. `number` as in the trace;
- * `preferred`: return address with the Thumb bit. See board_unit_exception() for the others.
+ * For both: an exception to c->next goes to log and trace unit. `x`: without the vector; see
+ * board_unit_exception() for `cancelled`.
  */
-void board_exception_tell(struct board_cpu *c, unsigned number, const struct board_insn *cancelled,
-                          bool preempts, uint32_t preferred);
+void board_exception_tell(struct board_cpu *c, const struct board_exception *x,
+                          const struct board_insn *cancelled);
 
 #endif

@@ -14,6 +14,7 @@
 #define RETURN_BASIC      (1u << 4) /* EXC_RETURN: no floating-point registers in it */
 #define BASIC_FRAME       0x20u
 #define EXTENDED_FRAME    0x68u
+#define ETMV4_INTERRUPTS  0x200
 #define CHAIN_MAX         4 /* exceptions without an instruction in between */
 
 /* An exception that was taken, and what its frame tells. */
@@ -26,12 +27,17 @@ struct taken {
     uint32_t lr;
 };
 
-/* Exception numbers of the trace: frequent ones have been moved below 16. */
-static unsigned traced_number(uint32_t number)
+/*
+ * Exception numbers of the trace. ETMv3 has moved the frequent ones below 16; ETMv4 those of
+ * interrupts from the ninth on.
+ */
+static unsigned traced_number(const struct board_cpu *c, uint32_t number)
 {
     static const uint8_t system[16] = {0,  17, 10, 19, 13, 21, 9,  22,
                                        16, 20, 18, 11, 12, 23, 14, 15};
 
+    if (c->unit.model.ops->etmv4)
+        return number < 24 ? number : number - 16 + ETMV4_INTERRUPTS;
     if (number < 16)
         return system[number];
     if (number == 16)
@@ -110,7 +116,7 @@ static unsigned find_chain(struct board_cpu *c, struct board_place to,
     uint32_t stack, frame;
     unsigned n = 0;
 
-    chain[0] = (struct taken){.number = IPSR(to.psr), .vector = to.address};
+    chain[0] = (struct taken){.number = IPSR(to.psr), .vector = (uint32_t)to.address};
     if (!board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &chain[0].exc_return) ||
         !board_qemu_register(c->qemu, c->index, BOARD_REG_SP, &stack))
         return 0;
@@ -190,9 +196,13 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
         return false;
     while (n-- > 0) {
         const struct taken *t = &chain[n];
+        const struct board_exception x = {.number = traced_number(c, t->number),
+                                          .chained = preempts,
+                                          .preferred =
+                                              board_cpu_state(c, t->preferred, BT_ISA_T32)};
         enter(c, t->number, t->vector);
-        c->next = (struct board_state){t->vector, BT_ISA_T32, BT_SEC_SECURE};
-        board_exception_tell(c, traced_number(t->number), cancelled, preempts, t->preferred | 1);
+        c->next = board_cpu_state(c, t->vector, BT_ISA_T32);
+        board_exception_tell(c, &x, cancelled);
         cancelled = NULL;
         preempts = false;
     }

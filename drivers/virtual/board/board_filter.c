@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Digits only: strtoull() takes signs and spaces, too. */
-static bool parse_address(const char **text, uint32_t *address)
+static bool parse_address(const char **text, uint64_t *address)
 {
     unsigned long long value;
     char *end;
@@ -15,7 +15,7 @@ static bool parse_address(const char **text, uint32_t *address)
     errno = 0;
     value = strtoull(*text, &end, 0);
     *text = end;
-    *address = (uint32_t)value;
+    *address = value;
     return errno == 0 && value <= UINT32_MAX;
 }
 
@@ -36,7 +36,7 @@ bool board_filter_active(const struct board_filter *f)
 }
 
 /* A run of instructions is in if one of them is, and out only if all of them are. */
-bool board_filter_selects(const struct board_filter *f, uint32_t first, uint32_t last)
+bool board_filter_selects(const struct board_filter *f, uint64_t first, uint64_t last)
 {
     bool in = f->include.count == 0;
 

@@ -10,8 +10,8 @@
 
 /* Both ends belong to it. */
 struct board_range {
-    uint32_t first;
-    uint32_t last;
+    uint64_t first;
+    uint64_t last;
 };
 
 struct board_ranges {
@@ -31,6 +31,6 @@ bool board_ranges_add(struct board_ranges *r, const char *text);
 bool board_filter_active(const struct board_filter *f);
 
 /* Are instructions from the one at `first` to the one at `last`, which run in a row, traced? */
-bool board_filter_selects(const struct board_filter *f, uint32_t first, uint32_t last);
+bool board_filter_selects(const struct board_filter *f, uint64_t first, uint64_t last);
 
 #endif

@@ -25,6 +25,15 @@ struct board_access {
     uint8_t size; /* bytes */
 };
 
+/* An exception that was taken. */
+struct board_exception {
+    unsigned number; /* in the trace: see `etmv4` of struct board_model_ops */
+    bool cancel;     /* the last instruction told, or a preempted return, did not complete */
+    bool chained;    /* M profile: comes in place of the target of an exception return */
+    struct board_state preferred; /* where execution stopped */
+    struct board_state vector;
+};
+
 /* Why trace starts. */
 enum board_start {
     BOARD_START_ON,
@@ -34,15 +43,15 @@ enum board_start {
 
 /* All but `time` and `release` return a negative number without memory. */
 struct board_model_ops {
-    bool each; /* wants to know of every instruction and its condition, else of waypoints */
+    bool each;  /* wants to know of every instruction and its condition, else of waypoints */
+    bool etmv4; /* exceptions have its numbers, and an undefined instruction has not run */
     int (*insn)(void *model, const struct board_step *step);
     int (*access)(void *model, const struct board_access *access, bool first); /* or NULL */
-    /* `cancel`: the last instruction told, or a preempted return, did not complete. */
-    int (*exception)(void *model, unsigned number, bool cancel, const struct board_state *vector);
+    int (*exception)(void *model, const struct board_exception *x);
     int (*start)(void *model, const struct board_state *next, enum board_start reason);
     int (*stop)(void *model);
     int (*overflow)(void *model);
-    int (*debug_entry)(void *model);
+    int (*debug_entry)(void *model, const struct board_state *here);
     int (*context_id)(void *model, uint32_t value);
     int (*time)(void *model, uint64_t cycles, uint64_t now);
     int (*flush)(void *model);
@@ -61,5 +70,6 @@ int board_model_init(struct board_model *m, const struct board_options *o, struc
 /* One file each. */
 int board_ptm_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
 int board_etmv3_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
+int board_etmv4_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
 
 #endif

@@ -12,7 +12,14 @@
 
 #define TRACE_ID_MAX 0x6f
 #define ETB_MAX      (64u << 20)
-#define CCER_M4      0x18541800u /* timestamps of 48 bits */
+/* Of a Cortex-A53, and of the cores of the M profile (digest etmv4.md, 3). */
+#define TRCIDR0_A53    0x28000ea1u
+#define TRCIDR2_A53    0x00000488u
+#define TRCIDR0_M      0x280006e1u
+#define TRCIDR2_M      0x00000004u
+#define TRCDEVARCH_V40 0x47704a13u
+
+#define CCER_M4 0x18541800u /* timestamps of 48 bits */
 
 enum kind {
     TEXT,   /* const char * */
@@ -56,8 +63,16 @@ static const struct option table[] = {
     {"etmcr", FIELD(etmcr), NUMBER, 0, UINT32_MAX},
     {"etmidr", FIELD(etmidr), NUMBER, 0, UINT32_MAX},
     {"etmccer", FIELD(etmccer), NUMBER, 0, UINT32_MAX},
-    {"etmtraceidr", FIELD(etmtraceidr), NUMBER, 1, TRACE_ID_MAX},
+    {"etmtraceidr", FIELD(trace_id), NUMBER, 1, TRACE_ID_MAX},
     {"etmsyncfr", FIELD(etmsyncfr), NUMBER, 0, 4095},
+    {"trcconfigr", FIELD(trcconfigr), NUMBER, 0, UINT32_MAX},
+    {"trcidr0", FIELD(trcidr0), NUMBER, 0, UINT32_MAX},
+    {"trcidr2", FIELD(trcidr2), NUMBER, 0, UINT32_MAX},
+    {"trcidr8", FIELD(trcidr8), NUMBER, 0, 256},
+    {"trcdevarch", FIELD(trcdevarch), NUMBER, 0, UINT32_MAX},
+    {"trcccctlr", FIELD(trcccctlr), NUMBER, 1, 4095},
+    {"trctraceidr", FIELD(trace_id), NUMBER, 1, TRACE_ID_MAX},
+    {"trcsyncpr", FIELD(trcsyncpr), NUMBER, 0, 20},
     {"returnstack", FIELD(return_stack), NUMBER, 1, PTM_RETURN_STACK_MAX},
     {"blxpackets", FIELD(blx_packets), SWITCH, 0, 0},
     {"irregular", FIELD(irregular), NUMBER, 0, 50},
@@ -67,8 +82,13 @@ static const struct option table[] = {
 
 static const char *const switches[] = {"off", "on"};
 static const char *const formats[] = {"tpiu", "frames", "etb", "raw", "tagged"};
-static const char *const protocols[] = {"ptm", "etmv3"};
+static const char *const protocols[] = {"ptm", "etmv3", "etmv4"};
 static const char *const profiles[] = {"a", "m"};
+
+const char *board_options_protocol(const struct board_options *o)
+{
+    return protocols[o->protocol];
+}
 
 static bool parse_number(const char *text, uint64_t *value)
 {
@@ -120,7 +140,7 @@ static bool store(const struct option *option, void *field, const char *text)
     case FORMAT:
         return parse_word(text, formats, sizeof formats / sizeof formats[0], field);
     case PROTOCOL:
-        return parse_word(text, protocols, 2, field);
+        return parse_word(text, protocols, sizeof protocols / sizeof protocols[0], field);
     case PROFILE:
         return parse_word(text, profiles, 2, field);
     case RANGE:
@@ -152,11 +172,21 @@ static void set_defaults(struct board_options *o, unsigned protocol, unsigned pr
                                 .start = true,
                                 .etmidr = PTM_IDR_A15,
                                 .etmccer = PTM_CCER_A15,
-                                .etmtraceidr = 0x10,
+                                .trace_id = 0x10,
                                 .etmsyncfr = 1024,
+                                .trcconfigr = 1,
+                                .trcidr0 = TRCIDR0_A53,
+                                .trcidr2 = TRCIDR2_A53,
+                                .trcdevarch = TRCDEVARCH_V40,
+                                .trcccctlr = 4,
+                                .trcsyncpr = 10,
                                 .return_stack = PTM_RETURN_STACK_MAX,
                                 .blx_packets = true,
                                 .itm_period = 1000};
+    if (protocol == BOARD_PROTOCOL_ETMV4 && profile == BOARD_PROFILE_M) {
+        o->trcidr0 = TRCIDR0_M;
+        o->trcidr2 = TRCIDR2_M;
+    }
     if (protocol == BOARD_PROTOCOL_ETMV3 && profile == BOARD_PROFILE_M) {
         o->etmidr = ETMV3_IDR_M4;
         o->etmccer = CCER_M4;
@@ -173,7 +203,7 @@ static const char *contradiction(const struct board_options *o)
     if (o->etb % 16)
         return "argument 'etb' is not a multiple of 16";
     if (o->profile == BOARD_PROFILE_M && o->protocol == BOARD_PROTOCOL_PTM)
-        return "cores of the M profile have no PTM: argument 'protocol' must be etmv3";
+        return "cores of the M profile have no PTM: argument 'protocol' must be etmv3 or etmv4";
     if (o->itm && o->format == BOARD_FORMAT_RAW)
         return "argument 'itm' needs frames: 'format' must not be raw";
     return NULL;

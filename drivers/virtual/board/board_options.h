@@ -12,6 +12,7 @@
 enum board_protocol {
     BOARD_PROTOCOL_PTM,
     BOARD_PROTOCOL_ETMV3,
+    BOARD_PROTOCOL_ETMV4,
 };
 
 enum board_profile {
@@ -48,15 +49,25 @@ struct board_options {
     uint32_t etmcr; /* data values and data-only mode cannot be had */
     uint32_t etmidr;
     uint32_t etmccer;
-    uint32_t etmtraceidr; /* of the first core; one more for each other */
     uint32_t etmsyncfr;
-    unsigned return_stack; /* PTM: entries */
+    uint32_t trcconfigr; /* those of an ETMv4 or ETE: no data trace, no Q elements */
+    uint32_t trcidr0;
+    uint32_t trcidr2;
+    uint32_t trcidr8; /* P0 elements that are told before they are certain */
+    uint32_t trcdevarch;
+    uint32_t trcccctlr;
+    uint32_t trcsyncpr;    /* 2^N bytes; 0: never */
+    uint32_t trace_id;     /* of the first core; one more for each other */
+    unsigned return_stack; /* PTM, ETMv4: entries */
     bool blx_packets;      /* ETMv3: a direct branch to the other instruction set has a packet */
-    unsigned irregular;    /* ETMv3: chance in percent of what implementations may do as they like:
-                              longer packets, late ones, Ignore; 0: the shortest trace */
+    unsigned irregular;    /* chance in percent of what implementations may do as they like: longer
+                              packets, late ones, Ignore; 0: the shortest trace. Not of a PTM */
     unsigned itm;          /* trace ID of a second source, see board_itm.h; 0: none */
     unsigned itm_period;   /* instructions between two of its PC samples */
 };
+
+/* What argument `protocol` calls it. */
+const char *board_options_protocol(const struct board_options *o);
 
 /*
  * Parses `count` texts "NAME=VALUE". Returns 0, or -1 with the reason in `message`, a line of at

@@ -6,7 +6,7 @@
 
 static struct ptm_state translate(const struct board_state *s)
 {
-    return (struct ptm_state){s->address, s->isa, s->security};
+    return (struct ptm_state){(uint32_t)s->address, s->isa, s->security};
 }
 
 static int insn(void *model, const struct board_step *step)
@@ -21,12 +21,11 @@ static int insn(void *model, const struct board_step *step)
 }
 
 /* A PTM tells of instructions only when they have completed: there is nothing to cancel. */
-static int exception(void *model, unsigned number, bool cancel, const struct board_state *vector)
+static int exception(void *model, const struct board_exception *x)
 {
-    const struct ptm_state to = translate(vector);
+    const struct ptm_state to = translate(&x->vector);
 
-    (void)cancel;
-    return ptm_encoder_exception(model, number, &to);
+    return ptm_encoder_exception(model, x->number, &to);
 }
 
 static int start(void *model, const struct board_state *next, enum board_start reason)
@@ -53,8 +52,9 @@ static int overflow(void *model)
     return ptm_encoder_overflow(model);
 }
 
-static int debug_entry(void *model)
+static int debug_entry(void *model, const struct board_state *here)
 {
+    (void)here;
     return ptm_encoder_debug_entry(model);
 }
 

@@ -11,7 +11,7 @@ int board_unit_init(struct board_unit *u, const struct board_options *o, unsigne
 {
     *u = (struct board_unit){.port = port,
                              .clock = clock,
-                             .id = (uint8_t)(o->etmtraceidr + core),
+                             .id = (uint8_t)(o->trace_id + core),
                              .filter = o->filter,
                              .split = !o->irregular,
                              .enabled = o->start};
@@ -84,10 +84,10 @@ static void catch_up(struct board_unit *u)
     tell_time(u);
     if (u->newest) {
         const struct board_insn *insn = u->newest;
-        const struct board_step step = {
-            .insn = insn,
-            .pass = true,
-            .next = {insn->address + insn->size, (enum bt_isa)insn->isa, u->block.security}};
+        const struct board_step step = {.insn = insn,
+                                        .pass = true,
+                                        .next = {insn->address + insn->size, (enum bt_isa)insn->isa,
+                                                 u->block.security, u->block.level}};
         u->newest = NULL;
         tell(u, &step);
     }
@@ -124,7 +124,7 @@ static void start(struct board_unit *u, const struct board_state *next, enum boa
  * The filter looks at what ran from the instruction at `first` to the one at `last`, before the
  * model is told: one instruction, or, of a PTM, all since the last boundary (PFT: TraceEnable).
  */
-static void filter(struct board_unit *u, const struct board_state *first, uint32_t last)
+static void filter(struct board_unit *u, const struct board_state *first, uint64_t last)
 {
     bool wanted;
 
@@ -196,7 +196,8 @@ static void run(struct board_unit *u, const struct board_step *step)
     if (u->failed)
         return;
     if (u->each)
-        u->block = (struct board_state){insn->address, (enum bt_isa)insn->isa, u->block.security};
+        u->block = (struct board_state){insn->address, (enum bt_isa)insn->isa, u->block.security,
+                                        u->block.level};
     filter(u, &u->block, insn->address);
     if (boundary)
         u->newest = NULL; /* covered by the waypoint's own packet */
@@ -229,9 +230,11 @@ void board_unit_no_access(struct board_unit *u)
     u->access_count = 0;
 }
 
-void board_unit_exception(struct board_unit *u, unsigned number, const struct board_step *cancelled,
-                          bool preempts, const struct board_state *vector)
+void board_unit_exception(struct board_unit *u, const struct board_exception *x,
+                          const struct board_step *cancelled)
 {
+    struct board_exception told = *x;
+
     if (u->failed)
         return;
     /* An aborted load of the PC is not told: it has no target for a branch packet. */
@@ -246,11 +249,12 @@ void board_unit_exception(struct board_unit *u, unsigned number, const struct bo
     if (u->newest)
         filter(u, &u->block, u->newest->address);
     catch_up(u);
-    done(u, u->model.ops->exception(u->model.model, number, cancelled || preempts, vector), BURST);
-    u->block = *vector;
+    told.cancel = cancelled || x->chained;
+    done(u, u->model.ops->exception(u->model.model, &told), BURST);
+    u->block = x->vector;
 }
 
-void board_unit_debug_entry(struct board_unit *u)
+void board_unit_debug_entry(struct board_unit *u, const struct board_state *here)
 {
     u->debug = true;
     u->access_count = 0;
@@ -259,7 +263,7 @@ void board_unit_debug_entry(struct board_unit *u)
     if (u->newest)
         filter(u, &u->block, u->newest->address);
     catch_up(u);
-    done(u, u->model.ops->debug_entry(u->model.model), 0);
+    done(u, u->model.ops->debug_entry(u->model.model, here), 0);
 }
 
 void board_unit_debug_exit(struct board_unit *u, const struct board_state *next)

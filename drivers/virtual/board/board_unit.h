@@ -71,12 +71,12 @@ void board_unit_access(struct board_unit *u, uint32_t address, unsigned size);
 void board_unit_no_access(struct board_unit *u);
 
 /*
- * `cancelled`: the instruction that had started and did not complete, or NULL. `preempts`: comes in
- * place of the target of an exception return (step.preempted).
+ * `cancelled`: the instruction that had started and did not complete, or NULL. x->cancel is worked
+ * out here.
  */
-void board_unit_exception(struct board_unit *u, unsigned number, const struct board_step *cancelled,
-                          bool preempts, const struct board_state *vector);
-void board_unit_debug_entry(struct board_unit *u);
+void board_unit_exception(struct board_unit *u, const struct board_exception *x,
+                          const struct board_step *cancelled);
+void board_unit_debug_entry(struct board_unit *u, const struct board_state *here);
 void board_unit_debug_exit(struct board_unit *u, const struct board_state *next);
 void board_unit_context_id(struct board_unit *u, uint32_t value);
 
@@ -103,10 +103,10 @@ static inline void board_unit_ran_plain(struct board_unit *u, const struct board
         u->cycles++;
         u->newest = insn;
     } else {
-        const struct board_step step = {
-            .insn = insn,
-            .pass = pass,
-            .next = {insn->address + insn->size, (enum bt_isa)insn->isa, u->block.security}};
+        const struct board_step step = {.insn = insn,
+                                        .pass = pass,
+                                        .next = {insn->address + insn->size, (enum bt_isa)insn->isa,
+                                                 u->block.security, u->block.level}};
         board_unit_ran(u, &step);
     }
 }

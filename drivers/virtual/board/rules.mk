@@ -5,6 +5,7 @@
 BOARD_SRC := $(wildcard drivers/virtual/board/*.c)
 BOARD_MODEL_SRC := $(addprefix drivers/virtual/,ptm_encoder.c ptm_output.c ptm_packets.c \
     etmv3_atoms.c etmv3_data.c etmv3_encoder.c etmv3_output.c etmv3_packets.c etmv3_sync.c \
+    etmv4_encoder.c etmv4_output.c etmv4_packets.c etmv4_speculation.c p0_insn.c \
     frame_builder.c trace_bytes.c waypoint.c)
 BOARD_OBJ := $(patsubst %.c,$(B)/board/%.o,$(BOARD_SRC) $(BOARD_MODEL_SRC))
 
