@@ -154,4 +154,7 @@ bool recover_status(const struct recover *r, size_t position, uint32_t address, 
 
 void recover_counts(const struct recover *r, struct recover_counts *counts);
 
+/* An exception by name only: the core enters Debug state. */
+bool recover_is_halt(const struct bt_event *event);
+
 #endif

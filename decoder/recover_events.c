@@ -4,16 +4,21 @@
 
 #include <string.h>
 
-#define NUMBER_DEBUG 1 /* M-profile: reset */
+#define NUMBER_DEBUG 1 /* the M profile's own number 1: reset */
 #define NUMBER_RESET 8
 
 #define FAULT_SPAN      4 /* bytes */
 #define KEPT_BY_SERVICE (0x6ff0u | 1u << RECOVER_MODE)
 
+bool recover_is_halt(const struct bt_event *event)
+{
+    return event->kind == BT_EVENT_EXCEPTION && event->number == NUMBER_DEBUG &&
+           !(event->flags & BT_EVENT_M_PROFILE);
+}
+
 bool build_is_halt(const struct build *b, const struct bt_event *event)
 {
-    return event->kind == BT_EVENT_EXCEPTION && event->number == NUMBER_DEBUG && !b->w->m_profile &&
-           event->position == b->w->first + b->r->count;
+    return recover_is_halt(event) && event->position == b->w->first + b->r->count;
 }
 
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
@@ -145,6 +150,10 @@ static void came_back(struct build *b)
     /* Straight into the next handler: it has the address. */
     if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
         address = (uint32_t)next->address;
+    /* It has taken over the frame: nothing was given back, and nothing saved. */
+    if (b->w->m_profile && next && next->position == w->first + b->step &&
+        next->kind == BT_EVENT_EXCEPTION && !(next->flags & BT_EVENT_HAS_ADDRESS))
+        return;
     if (b->w->m_profile)
         build_m_return(b);
     else

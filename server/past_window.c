@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXCEPTION_DEBUG 1 /* A and R profile: the core enters Debug state */
-
 /* A stay in Debug state in which nothing was changed is none for the values. */
 static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
 {
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-    bool entry =
-        e->kind == BT_EVENT_EXCEPTION && e->number == EXCEPTION_DEBUG && !f->machine->m_profile;
+    bool entry = recover_is_halt(e);
     bool debug = gap && e->cause == BT_GAP_DEBUG;
     bool first = e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_NONE;
     if (first)
