@@ -30,6 +30,12 @@ A7 = {"etmidr": 0x410CF250, "etmccer": 0x344008F2}
 M4 = {"etmidr": 0x4114F250, "etmccer": 0x18541800}
 M3_OLD = {"etmidr": 0x4114F240, "etmccer": 0x18541800}
 
+# TRCCONFIGR of an ETMv4.
+V4_BROADCAST, V4_CYCLES, V4_CONTEXT, V4_VMID = 1 << 3, 1 << 4, 1 << 6, 1 << 7
+V4_TIMESTAMP, V4_RETURN_STACK = 1 << 11, 1 << 12
+A53 = {"trcidr0": 0x28000EA1, "trcidr2": 0x488, "trcdevarch": 0x47704A13}
+M7 = {"trcidr0": 0x280006E1, "trcidr2": 4, "trcdevarch": 0x47704A13}
+
 
 def cr_context_id(code):
     return code << 14
@@ -75,6 +81,16 @@ MPS2_BUSY = Machine("mps2-an385", "Cortex-M3",
                      "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m", "-busy")
 VEXPRESS_BUSY = Machine("vexpress-a9", "Cortex-A7", [*A_FLAGS, "-DTIMER=301"], A_SOURCES,
                         "link.ld", variant="-busy")
+# With floating-point registers in its frames.
+MPS2_M7 = Machine("mps2-an500", "Cortex-M7",
+                  ["-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16",
+                   "-DTICK=1237", "-DHAS_HOLES", "-Wl,--defsym=code_base=0"], M_SOURCES,
+                  "link_m.ld", "m")
+MPS2_M7_BUSY = Machine("mps2-an500", "Cortex-M7",
+                       ["-mcpu=cortex-m7", "-mthumb", "-DTICK=61", "-DHAS_HOLES",
+                        "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m", "-busy")
+# Called by the name of a core that has an ETMv4 and runs these instruction sets.
+VEXPRESS_V4 = Machine("vexpress-a9", "Cortex-A53", A_FLAGS, A_SOURCES, "link.ld", "a", "-v4")
 NETDUINO = Machine("netduinoplus2", "Cortex-M4",
                    ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
                     "-DTICK=8111", "-Wl,--defsym=code_base=0x08000000"],
@@ -164,11 +180,19 @@ class Truth:
         return [(index, int(words[0]), int(words[2], 16))
                 for index, _, words in self.events("exception")]
 
+    def chained(self):
+        """Numbers of the entries of exceptions() that come straight after another's return."""
+        return [i for i, (_, _, words) in enumerate(self.events("exception"))
+                if words[-1] == "chained"]
+
 
 def unit_type(program, arguments):
     """(type in a snapshot, default registers) of the trace unit that the arguments ask for."""
     if arguments.get("protocol", "ptm") == "ptm":
         return "PTM1.1", A15
+    if arguments["protocol"] == "etmv4":
+        registers = M7 if program.machine.profile == "m" else A53
+        return f"ETM4.{arguments.get('trcdevarch', registers['trcdevarch']) >> 16 & 0xf}", registers
     registers = M4 if program.machine.profile == "m" else A7
     return f"ETM3.{arguments.get('etmidr', registers['etmidr']) >> 4 & 0xf}", registers
 
@@ -178,8 +202,26 @@ def source_name(arguments, core=0):
     return f"{'PTM' if arguments.get('protocol', 'ptm') == 'ptm' else 'ETM'}_{core}"
 
 
-def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
-    """Snapshot folder for bytes of the board. `arguments`: those of the plugin."""
+def unit_registers(arguments, unit, core):
+    """{name: value} of a core's trace unit, as a snapshot has them."""
+    if arguments.get("protocol") != "etmv4":
+        return {"ETMCR": arguments.get("etmcr", 0),
+                "ETMIDR": arguments.get("etmidr", unit["etmidr"]),
+                "ETMCCER": arguments.get("etmccer", unit["etmccer"]),
+                "ETMTRACEIDR": arguments.get("etmtraceidr", 0x10) + core}
+    architecture = arguments.get("trcdevarch", unit["trcdevarch"])
+    return {"TRCCONFIGR": arguments.get("trcconfigr", 1),
+            "TRCTRACEIDR": arguments.get("trctraceidr", 0x10) + core,
+            "TRCIDR0": arguments.get("trcidr0", unit["trcidr0"]),
+            "TRCIDR1": 0x4100F402 | (architecture >> 16 & 0xF) << 4,
+            "TRCIDR2": arguments.get("trcidr2", unit["trcidr2"]),
+            "TRCIDR8": arguments.get("trcidr8", 0),
+            "TRCDEVARCH": architecture}
+
+
+def write_snapshot(folder, program, trace, arguments, source_format, cores=1, core_type=None):
+    """Snapshot folder for bytes of the board. `arguments`: those of the plugin; `core_type`: for
+    those who do not know the machine's."""
     folder = Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -191,13 +233,10 @@ def write_snapshot(folder, program, trace, arguments, source_format, cores=1):
     for core, name in enumerate(names):
         devices += [f"cpu_{core}", name.lower()]
         (folder / f"cpu_{core}.ini").write_text(
-            f"[device]\nname=cpu_{core}\nclass=core\ntype={program.machine.core}\n\n"
+            f"[device]\nname=cpu_{core}\nclass=core\ntype={core_type or program.machine.core}\n\n"
             f"[regs]\nPC=0x0\n\n"
             f"[dump1]\nfile=code.bin\naddress={program.base:#x}\nlength={len(program.code):#x}\n")
-        registers = {"ETMCR": arguments.get("etmcr", 0),
-                     "ETMIDR": arguments.get("etmidr", unit["etmidr"]),
-                     "ETMCCER": arguments.get("etmccer", unit["etmccer"]),
-                     "ETMTRACEIDR": arguments.get("etmtraceidr", 0x10) + core}
+        registers = unit_registers(arguments, unit, core)
         (folder / f"{name.lower()}.ini").write_text(
             f"[device]\nname={name}\nclass=trace_source\ntype={kind}\n\n[regs]\n" +
             "".join(f"{register}={value:#x}\n" for register, value in registers.items()))

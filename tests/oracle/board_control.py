@@ -273,10 +273,13 @@ def test_itm(folder, program):
 
 # --- refusals -------------------------------------------------------------------------------
 
-REFUSED = [{"protocol": "etmv4"}, {"protocol": "etmv3", "etmcr": 4}, {"include": "8-4"},
+REFUSED = [{"protocol": "etmv5"}, {"protocol": "etmv4", "trcconfigr": 2},
+           {"protocol": "etmv4", "trcsyncpr": 21}, {"protocol": "etmv3", "etmcr": 4}, {"include": "8-4"},
            {"include": "0-1,include=0-1,include=0-1,include=0-1,include=0-1"}, {"profile": "r"},
            {"format": "raw", "itm": 3}, {"itm": 0x10}, {"exclude": "x"}, {"irregular": 51},
-           {"protocol": "ptm", "profile": "m"}, {"protocol": "etmv3", "profile": "m", "etmcr": 8}]
+           {"protocol": "ptm", "profile": "m"}, {"protocol": "etmv3", "profile": "m", "etmcr": 8},
+           {"protocol": "etmv4", "trcconfigr": 1 << 3 | 1 << 12},
+           {"protocol": "etmv4", "profile": "m", "trcidr8": 4}]
 
 
 def test_refusals(folder, program):

@@ -86,13 +86,15 @@ def architectural(program, number):
     return M_NUMBERS.index(number)
 
 
-def counters(program, printed, truth):
+COUNTED = {"services": [11], "faults": [9, 12, 13, 19, 21], "ticks": [15], "nmis": [10],
+           "pends": [14], "interrupts": [*range(1, 9), *range(24, 512)]}
+
+
+def counters(program, printed, truth, expected=COUNTED):
     """The program's own counts of what its handlers saw."""
     if program.machine.profile == "a":
         return common.counters(printed, truth)
     numbers = [entry[1] for entry in truth.exceptions()]
-    expected = {"services": [11], "faults": [9, 12, 13, 19, 21], "ticks": [15], "nmis": [10],
-                "pends": [14], "interrupts": [*range(1, 9), *range(24, 512)]}
     found = dict(re.findall(r"(\w+) (\d+)", printed))
     return [f"the program counted {name}={found.get(name)}, the board {count}"
             for name, wanted in expected.items()
