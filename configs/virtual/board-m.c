@@ -12,10 +12,19 @@
 #define FLASH_LOG2 20
 #define RAM_LOG2   17
 #define CLOCK      168000000u
+#elif defined BOARD_M33 /* mps2-an505, in Secure state */
+#define FLASH_BASE 0x10000000u
+#define FLASH_LOG2 22
+#define RAM_BASE   0x38000000u
+#define RAM_LOG2   22
+#define CLOCK      20000000u
+#define MPU_V8
 #else
 #error "no board"
 #endif
+#ifndef RAM_BASE
 #define RAM_BASE 0x20000000u
+#endif
 
 #define REGISTER(address) (*(volatile unsigned *)(address))
 #define SYST_CSR          REGISTER(0xe000e010u)
@@ -29,7 +38,8 @@
 #define MPU_CTRL          REGISTER(0xe000ed94u)
 #define MPU_RNR           REGISTER(0xe000ed98u)
 #define MPU_RBAR          REGISTER(0xe000ed9cu)
-#define MPU_RASR          REGISTER(0xe000eda0u)
+#define MPU_RASR          REGISTER(0xe000eda0u) /* v8-M: MPU_RLAR */
+#define MPU_MAIR0         REGISTER(0xe000edc0u)
 
 #define ICSR_PENDSTCLR (1u << 25)
 #define CFSR_MMARVALID 0x80u
@@ -38,6 +48,12 @@
 #define RASR_READ_ONLY (6u << 24)
 #define RASR_FULL      (3u << 24)
 #define RASR_NO_CODE   (1u << 28)
+
+/* v8-M: of MPU_RBAR, and a memory type in the first byte of MPU_MAIR0. */
+#define RBAR_READ_ONLY (3u << 1)
+#define RBAR_FULL      (1u << 1)
+#define RBAR_NO_CODE   1u
+#define MAIR_CACHED    0xffu
 
 #define FRAME_PC 6 /* word of what the core pushes at an exception */
 
@@ -69,16 +85,29 @@ __attribute__((section(".vectors"), used)) static void (*const vectors[16])(void
     systick_handler,
 };
 
+#ifdef MPU_V8
+static void allow(unsigned region, unsigned base, unsigned log2, unsigned attributes)
+{
+    MPU_RNR = region;
+    MPU_RBAR = base | (attributes & RASR_NO_CODE ? RBAR_NO_CODE : 0) |
+               ((attributes & RASR_READ_ONLY) == RASR_READ_ONLY ? RBAR_READ_ONLY : RBAR_FULL);
+    MPU_RASR = (base + (1u << log2) - 32) | 1;
+}
+#else
 static void allow(unsigned region, unsigned base, unsigned log2, unsigned attributes)
 {
     MPU_RNR = region;
     MPU_RBAR = base;
     MPU_RASR = attributes | (log2 - 1) << 1 | 1;
 }
+#endif
 
 /* Flash and RAM; any other address faults, but for the core's own registers. */
 static void protect_memory(void)
 {
+#ifdef MPU_V8
+    MPU_MAIR0 = MAIR_CACHED;
+#endif
     allow(0, FLASH_BASE, FLASH_LOG2, RASR_READ_ONLY | RASR_CACHED);
     allow(1, RAM_BASE, RAM_LOG2, RASR_FULL | RASR_CACHED | RASR_NO_CODE);
     MPU_CTRL = 1;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the example programs of the virtual boards again: crash-a9.elf, crash-m3.elf, crash-m4.elf,
-# crash-m7.elf, and the flash algorithm flash-m3.flm.
+# crash-m7.elf, crash-m33.elf, and the flash algorithm flash-m3.flm.
 # Usage: build.sh [FOLDER FOR THE RESULTS]
 #
 # Those that come with the sources were made by arm-none-eabi-gcc 12.2.1 (Debian 15:12.2.rel1-1)
@@ -28,6 +28,7 @@ build crash-a9 -mcpu=cortex-a9 -marm -mthumb-interwork -mfloat-abi=soft -DBOARD_
     -Wl,-T,a9.ld start-a9.S board-a9.c worker.c
 build crash-m3 -mcpu=cortex-m3 -mthumb -DBOARD_M3 -Wl,-T,m3.ld board-m.c
 build crash-m7 -mcpu=cortex-m7 -mthumb -mfloat-abi=soft -DBOARD_M7 -Wl,-T,m3.ld board-m.c
+build crash-m33 -mcpu=cortex-m33 -mthumb -mfloat-abi=soft -DBOARD_M33 -Wl,-T,m33.ld board-m.c
 build crash-m4 -mcpu=cortex-m4 -mthumb -mfloat-abi=soft -DBOARD_M4 -Wl,-T,m4.ld board-m.c
 
 # The algorithm runs wherever it is put, on any Cortex-M.

@@ -11,7 +11,8 @@ import threading
 from live_gdb import PROGRAMS, Live, Wire, board_file, follow
 from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, folder, has, wait_for
 
-A9, M3, M4, M7 = (PROGRAMS / f"crash-{name}.elf" for name in ("a9", "m3", "m4", "m7"))
+A9, M3, M4, M7, M33 = (PROGRAMS / f"crash-{name}.elf"
+                       for name in ("a9", "m3", "m4", "m7", "m33"))
 PTM11 = {"replace": [("source = PTM1.0", "source = PTM1.1")]}
 ETM_ON_A = {"replace": [("source = PTM1.0", "source = ETM3.5"),
                         ("type = Cortex-A9", "type = Cortex-A7"),
@@ -57,6 +58,10 @@ SETS = {
     "M7, ETMv4, irregular, everything": (
         "virtual-m7", M7, 1, {"trcconfigr": 1 | V4_RETURN_STACK | V4_CYCLES | V4_STAMPS},
         {"plugin": ",irregular=20"}),
+    "M33, ETMv4": ("virtual-m33", M33, 1, {}, {}),
+    "M33, ETMv4, return stack, timestamps, frequent syncs": (
+        "virtual-m33", M33, 1, {"trcconfigr": 1 | V4_RETURN_STACK | V4_STAMPS, "trcsyncpr": 8},
+        {}),
 }
 
 

@@ -17,10 +17,11 @@ from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, e
 suite = Suite()
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-a9-smp": PROGRAMS / "crash-a9.elf",
          "virtual-m3": PROGRAMS / "crash-m3.elf", "virtual-m4": PROGRAMS / "crash-m4.elf",
-         "virtual-m7": PROGRAMS / "crash-m7.elf"}
+         "virtual-m7": PROGRAMS / "crash-m7.elf", "virtual-m33": PROGRAMS / "crash-m33.elf"}
 BOARDS = [name for name in ELVES if (ROOT / "configs" / f"{name}.conf").exists()]
 HANDLERS = {"virtual-a9": "data_abort_handler", "virtual-m3": "hard_fault_handler",
-            "virtual-m4": "hard_fault_handler", "virtual-m7": "hard_fault_handler"}
+            "virtual-m4": "hard_fault_handler", "virtual-m7": "hard_fault_handler",
+            "virtual-m33": "hard_fault_handler"}
 STOPS = 200 if os.environ.get("BTRACED_FULL") == "1" else 40
 
 

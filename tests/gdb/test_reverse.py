@@ -347,7 +347,7 @@ def _():
 # ---- live boards ----
 
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-m3": PROGRAMS / "crash-m3.elf",
-         "virtual-m7": PROGRAMS / "crash-m7.elf"}
+         "virtual-m7": PROGRAMS / "crash-m7.elf", "virtual-m33": PROGRAMS / "crash-m33.elf"}
 
 
 def each(name):
