@@ -27,6 +27,18 @@ static void report(void *ctx, FILE *out)
     system_a_report(ctx, out);
 }
 
+static size_t pins(void *ctx, uint8_t *bytes, size_t size)
+{
+    return system_a_pins(ctx, bytes, size);
+}
+
+static void port(void *ctx, struct probe_port *p)
+{
+    const struct system_a *s = ctx;
+    p->width = tpiu_a_width(&s->trace.tpiu);
+    p->holes = s->trace.tpiu.pins.holes;
+}
+
 int board_a_start(struct board_a *b, const struct qemu_link_options *o,
                   const struct trace_a_options *trace, char *message, size_t size)
 {
@@ -44,6 +56,8 @@ int board_a_start(struct board_a *b, const struct qemu_link_options *o,
         .run = run,
         .fault = fault,
         .report = report,
+        .pins = trace->pins ? pins : NULL,
+        .port = trace->pins ? port : NULL,
     };
     return 0;
 }

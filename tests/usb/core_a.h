@@ -95,6 +95,8 @@ struct core_a_ops {
     int (*set_trace)(void *ctx, unsigned core, const struct core_a_trace *trace);
     int (*flush_trace)(void *ctx, unsigned core);
     size_t (*trace)(void *ctx, unsigned core, uint8_t *bytes, size_t size);
+    /* Bytes a second that all trace units together get rid of, else they overflow; 0: any. */
+    int (*pace)(void *ctx, uint64_t rate);
 };
 
 struct core_a {

@@ -321,6 +321,12 @@ static size_t trace(void *ctx, unsigned core, uint8_t *bytes, size_t size)
     return size;
 }
 
+static int pace(void *ctx, uint64_t rate)
+{
+    struct core_a9 *c = ctx;
+    return qemu_link_command(&c->link, NULL, "pace %llu", (unsigned long long)rate);
+}
+
 int core_a9_start(struct core_a9 *c, const struct qemu_link_options *o, char *message, size_t size)
 {
     char body[256];
@@ -368,6 +374,7 @@ struct core_a core_a9_cores(struct core_a9 *c)
         .set_trace = set_trace,
         .flush_trace = flush_trace,
         .trace = trace,
+        .pace = pace,
     };
     return (struct core_a){&ops, c, c->count};
 }

@@ -302,6 +302,12 @@ static size_t trace(void *ctx, unsigned core, uint8_t *bytes, size_t size)
     return 1;
 }
 
+static int pace(void *ctx, uint64_t rate)
+{
+    ((struct core_a_sim *)ctx)->pace = rate;
+    return 0;
+}
+
 void core_a_sim_init(struct core_a_sim *s, unsigned count)
 {
     /* MOV r0, #0; loop: ADD r0, r0, #1; STR r0, [r1]; B loop */
@@ -342,6 +348,7 @@ struct core_a core_a_sim_cores(struct core_a_sim *s)
         .set_trace = set_trace,
         .flush_trace = flush_trace,
         .trace = trace,
+        .pace = pace,
     };
     return (struct core_a){&ops, s, s->count};
 }

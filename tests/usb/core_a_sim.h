@@ -39,6 +39,7 @@ struct core_a_sim {
     struct core_a_sim_core core[CORE_A_MAX];
     unsigned count;
     unsigned burst; /* instructions a look */
+    uint64_t pace;  /* bytes of trace a second, as it was told */
 };
 
 /* The program is loaded; all cores run, in System mode. */

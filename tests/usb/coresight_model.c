@@ -3,7 +3,6 @@
 #include "tests/usb/coresight_model.h"
 
 #include <string.h>
-#include <time.h>
 
 #define PPB_MASK      0xfff00000u
 #define PPB           0xe0000000u
@@ -12,7 +11,6 @@
 #define DEMCR_TRCENA  (1u << 24)
 #define TPIU_ENFCONT  (1u << 1)
 #define TPIU_NRZ      2u
-#define IDLE_MAX      1024u /* bytes between two looks */
 #define FFCR_ENFTC    (1u << 0)
 #define ETMCR_OPTIONS 0x10000900u /* timestamps, ETMEN, branch output */
 #define ETMCR_STALL   (1u << 7)
@@ -66,12 +64,7 @@ void coresight_model_reset(struct coresight_model *m)
 
 void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size)
 {
-    size_t room = m->swo_full ? 0 : sizeof m->swo - m->swo_size;
-    size_t take = size < room ? size : room;
-    if (take > 0) /* bytes may be NULL then */
-        memcpy(m->swo + m->swo_size, bytes, take);
-    m->swo_size += take;
-    m->swo_full |= take < size;
+    trace_pins_put(&m->pins, bytes, size);
 }
 
 static bool formatted(const struct coresight_model *m)
@@ -83,9 +76,7 @@ static bool formatted(const struct coresight_model *m)
 
 void cs_swo_clear(struct coresight_model *m)
 {
-    m->swo_size = 0;
-    m->swo_full = false;
-    m->swo_idle_us = 0;
+    trace_pins_clear(&m->pins);
 }
 
 unsigned coresight_model_width(const struct coresight_model *m)
@@ -111,45 +102,18 @@ static bool never_rests(const struct coresight_model *m)
     return m->tpiu.sppr == TPIU_NRZ && m->tpiu.ffcr & TPIU_ENFCONT;
 }
 
-/*
- * In continuous mode the port never rests: behind a core that stands still half syncs follow each
- * other, as fast as the pin goes, and a frame that was begun waits (TPIU digest, section 5).
- */
-static void put_idle(struct coresight_model *m)
+/* Behind a core that stands still a port that never rests is idle. */
+static bool is_idle(const struct coresight_model *m)
 {
-    static const uint8_t half[2] = {0xff, 0x7f};
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-    bool idle = !m->swo_quiet && m->scs.halted && m->scs.demcr & DEMCR_TRCENA &&
-                !cs_etb_capturing(m) && never_rests(m);
-    if (idle && m->swo_idle_us == 0)
-        frame_builder_half_sync(&m->frames);
-    if (!idle || m->swo_idle_us == 0) {
-        m->swo_idle_us = idle ? now : 0;
-        return;
-    }
-    uint64_t pairs = (now - m->swo_idle_us) * pin_rate(m) / 2 / 1000000;
-    for (uint64_t i = 0; i < pairs && m->swo_size < IDLE_MAX; i++)
-        cs_swo_put(m, half, sizeof half);
-    if (pairs > 0)
-        m->swo_idle_us = now;
+    return !m->swo_quiet && m->scs.halted && m->scs.demcr & DEMCR_TRCENA && !cs_etb_capturing(m) &&
+           never_rests(m);
 }
 
 size_t coresight_model_pins(struct coresight_model *m, uint8_t *bytes, size_t size)
 {
     coresight_model_run(m);
-    put_idle(m);
-    if (size > m->swo_size)
-        size = m->swo_size;
-    memcpy(bytes, m->swo, size);
-    memmove(m->swo, m->swo + size, m->swo_size - size);
-    m->swo_size -= size;
-    if (m->swo_full && m->swo_size == 0) {
-        m->swo_full = false;
-        m->swo_holes++;
-    }
-    return size;
+    trace_pins_rest(&m->pins, &m->frames, is_idle(m), pin_rate(m));
+    return trace_pins_take(&m->pins, bytes, size);
 }
 
 size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size)

@@ -9,9 +9,9 @@
 #ifndef TESTS_USB_CORESIGHT_MODEL_H
 #define TESTS_USB_CORESIGHT_MODEL_H
 
-#include "drivers/virtual/frame_builder.h"
 #include "tests/usb/core_model.h"
 #include "tests/usb/model_bus.h"
+#include "tests/usb/trace_pins.h"
 
 #define CS_ITM  0xe0000000u
 #define CS_DWT  0xe0001000u
@@ -30,8 +30,7 @@
 #define CS_ETB_WORDS   1024u /* unless the board says something else */
 #define CS_ETB_MAX     65536u
 #define CS_ETM_WORDS   0x84
-#define CS_TRACE_CLOCK 64000000u /* Hz, of the SWO's divider and of a parallel port */
-#define CS_SWO_BUFFER  0x100000u /* a test bed that is late must not lose what a probe takes */
+#define CS_TRACE_CLOCK TRACE_PINS_CLOCK
 
 struct cs_scs {
     uint32_t dhcsr; /* the control bits */
@@ -102,14 +101,10 @@ struct coresight_model {
     bool etm4;      /* the trace unit says that it is an ETMv4 */
     struct cs_counters counters;
     struct frame_builder frames;
-    struct trace_bytes framed;  /* not yet in the ETB or on the pins */
-    bool parallel;              /* the pins of the parallel port are wired, too */
-    uint8_t swo[CS_SWO_BUFFER]; /* on the pin, or on those of the parallel port: one at a time */
-    size_t swo_size;
-    bool swo_full;        /* bytes were lost behind these: nothing is kept until all are taken */
-    unsigned swo_holes;   /* places where bytes are missing, counted when they have been passed */
-    bool swo_quiet;       /* the idle pin rests; the digest leaves open whether it does */
-    uint64_t swo_idle_us; /* idle output is complete up to here; 0: the port is not idle */
+    struct trace_bytes framed; /* not yet in the ETB or on the pins */
+    bool parallel;             /* the pins of the parallel port are wired, too */
+    bool swo_quiet;            /* the idle pin rests; the digest leaves open whether it does */
+    struct trace_pins pins;    /* SWO, or those of the parallel port: one at a time */
 };
 
 /* core.ops and its context must outlive the model. Release frees what init took. */

@@ -166,14 +166,18 @@ static bool fits(const struct orbtrace_capture *c)
 {
     if (!c->feed->board)
         return true;
-    const struct cs_tpiu *t = &c->feed->board->system.tpiu;
+    struct probe_port p = probe_board_port(c->feed->board);
     if (is_parallel(c->format))
-        return coresight_model_width(&c->feed->board->system) == 1u << (c->format - 1);
+        return p.width == 1u << (c->format - 1);
     if (c->format == ORBTRACE_MANCHESTER_ITM || c->format == ORBTRACE_MANCHESTER_TPIU)
-        return t->sppr == 1;
-    uint64_t rate = CS_TRACE_CLOCK / (t->acpr + 1);
-    uint64_t off = rate > c->baud ? rate - c->baud : c->baud - rate;
-    return t->sppr == 2 && 100 * off <= BAUD_PERCENT * rate;
+        return p.manchester;
+    uint64_t off = p.baud > c->baud ? p.baud - c->baud : c->baud - p.baud;
+    return p.baud > 0 && 100 * off <= BAUD_PERCENT * p.baud;
+}
+
+static unsigned holes(const struct orbtrace_capture *c)
+{
+    return c->feed->board ? probe_board_port(c->feed->board).holes : 0;
 }
 
 static void lose_port(struct orbtrace_capture *c)
@@ -184,7 +188,6 @@ static void lose_port(struct orbtrace_capture *c)
 
 static void sample(struct orbtrace_capture *c, const uint8_t *bytes, size_t size)
 {
-    const struct probe_board *board = c->feed->board;
     c->counters.captured += size;
     if (!fits(c)) {
         c->counters.wrong += size;
@@ -195,8 +198,8 @@ static void sample(struct orbtrace_capture *c, const uint8_t *bytes, size_t size
         put_itm(c, bytes, size);
     else
         port_sampler_put(&c->sampler, bytes, size);
-    if (board && board->system.swo_holes != c->holes) {
-        c->holes = board->system.swo_holes;
+    if (holes(c) != c->holes) {
+        c->holes = holes(c);
         lose_port(c);
     }
 }
@@ -275,7 +278,7 @@ int orbtrace_set_format(struct orbtrace_capture *c, uint64_t now, unsigned forma
     port_sampler_lost(&c->sampler);
     if (c->feed && begins) {
         trace_feed_start(c->feed, now);
-        c->holes = c->feed->board ? c->feed->board->system.swo_holes : 0;
+        c->holes = holes(c);
     }
     return 0;
 }

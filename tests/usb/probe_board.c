@@ -33,6 +33,28 @@ size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size)
     return size && !b->target.ap_count ? coresight_model_swo(&b->system, bytes, size) : 0;
 }
 
+struct probe_port probe_board_port(const struct probe_board *b)
+{
+    const struct coresight_model *m = &b->system;
+    struct probe_port p = {.width = coresight_model_width(m),
+                           .manchester = m->tpiu.sppr == 1,
+                           .baud = m->tpiu.sppr == 2 ? CS_TRACE_CLOCK / (m->tpiu.acpr + 1) : 0,
+                           .holes = m->pins.holes};
+    if (!b->target.ap_count)
+        return p;
+    p = (struct probe_port){0};
+    if (b->target.port)
+        b->target.port(b->target.ctx, &p);
+    return p;
+}
+
+size_t probe_board_pins(struct probe_board *b, uint8_t *bytes, size_t size)
+{
+    if (!b->target.ap_count)
+        return coresight_model_pins(&b->system, bytes, size);
+    return b->target.pins ? b->target.pins(b->target.ctx, bytes, size) : 0;
+}
+
 static void nreset(void *ctx, bool low)
 {
     probe_board_nreset(ctx, low);
@@ -42,9 +64,9 @@ static void nreset(void *ctx, bool low)
 static size_t swo(void *ctx, uint8_t *bytes, size_t size)
 {
     struct probe_board *b = ctx;
-    unsigned before = b->system.swo_holes;
+    unsigned before = b->system.pins.holes;
     size_t n = probe_board_swo(b, bytes, size);
-    b->probe.swo.overrun |= b->system.swo_holes != before;
+    b->probe.swo.overrun |= b->system.pins.holes != before;
     return n;
 }
 

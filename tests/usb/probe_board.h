@@ -13,6 +13,14 @@
 #include "tests/usb/core_sim.h"
 #include "tests/usb/coresight_model.h"
 
+/* What a trace port sends at present. All zero: nothing that a capture unit could be told of. */
+struct probe_port {
+    unsigned width;  /* of the parallel port in bits; 0: it is SWO, or there is none */
+    bool manchester; /* SWO, else NRZ */
+    uint64_t baud;   /* of NRZ, bits a second */
+    unsigned holes;  /* places where bytes are missing that found no room on the pins */
+};
+
 /* Another system than the Cortex-M's behind the debug port; functions may be NULL but for run(). */
 struct probe_target {
     void *ctx;
@@ -23,6 +31,9 @@ struct probe_target {
     void (*run)(void *ctx);   /* trace flows, cores stop, while no client looks */
     int (*fault)(void *ctx, const char *name, size_t size, unsigned value); /* -1: unknown */
     void (*report)(void *ctx, FILE *out); /* counters, one "name value" a line */
+    /* A parallel trace port: as trace_pins_take(). */
+    size_t (*pins)(void *ctx, uint8_t *bytes, size_t size);
+    void (*port)(void *ctx, struct probe_port *port);
 };
 
 /* Zero: a v2 probe of 512-byte packets, four of them, on a DPv1 without faults. */
@@ -68,6 +79,10 @@ void probe_board_run(struct probe_board *b);
 
 /* SWO bytes that the board has sent, up to `size`; how many. */
 size_t probe_board_swo(struct probe_board *b, uint8_t *bytes, size_t size);
+
+/* What whichever port is selected sends, SWO or parallel; and what has left on its pins. */
+struct probe_port probe_board_port(const struct probe_board *b);
+size_t probe_board_pins(struct probe_board *b, uint8_t *bytes, size_t size);
 
 /*
  * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N

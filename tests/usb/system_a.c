@@ -188,7 +188,7 @@ static uint32_t read_trace(struct system_a *s, const struct component *c, unsign
     case KIND_ETB:
         return sink_read(&s->trace.sink, offset, external);
     case KIND_TPIU:
-        return tpiu_a_read(&s->trace, offset, external);
+        return tpiu_a_read(&s->trace.tpiu, offset, external);
     case KIND_FUNNEL:
         return funnel_a_read(&s->trace, offset, external);
     default: /* performance monitor */
@@ -227,7 +227,7 @@ static int write_component(struct system_a *s, const struct component *c, unsign
         trace_a_write_sink(&s->trace, offset, external, value);
         break;
     case KIND_TPIU:
-        tpiu_a_write(&s->trace, offset, external, value);
+        trace_a_write_tpiu(&s->trace, offset, external, value);
         break;
     case KIND_FUNNEL:
         funnel_a_write(&s->trace, offset, external, value);
@@ -293,6 +293,18 @@ struct model_bus system_a_memory(struct system_a *s)
     return (struct model_bus){s, memory_read, memory_write};
 }
 
+/* ---- the pins of the trace port ---------------------------------------------------------------
+ */
+
+size_t system_a_pins(struct system_a *s, uint8_t *bytes, size_t size)
+{
+    bool idle = true;
+    system_a_run(s);
+    for (unsigned i = 0; i < s->cores.count; i++)
+        idle &= s->debug[i].halted;
+    return tpiu_a_pins(&s->trace.tpiu, idle, bytes, size);
+}
+
 /* ---- for tests --------------------------------------------------------------------------------
  */
 
@@ -311,13 +323,16 @@ int system_a_fault(struct system_a *s, const char *name, size_t size, unsigned v
 
 static void report_trace(const struct trace_a *t, FILE *out)
 {
-    unsigned locked = t->locked_writes + t->sink.locked_writes, ignored = t->sink.ignored_writes;
+    unsigned locked = t->locked_writes + t->sink.locked_writes + t->tpiu.locked_writes;
+    unsigned ignored = t->sink.ignored_writes + t->tpiu.ignored_writes;
     for (unsigned i = 0; i < t->cores.count; i++) {
         locked += t->unit[i].locked_writes;
         ignored += t->unit[i].ignored_writes;
     }
     fprintf(out, "a-trace-locked %u\na-trace-ignored %u\na-unselected %u\n", locked, ignored,
             t->unselected);
+    fprintf(out, "a-tpiu-width %u\na-tpiu-unsent %lu\na-tpiu-holes %u\n", tpiu_a_width(&t->tpiu),
+            t->tpiu.unsent, t->tpiu.pins.holes);
 }
 
 void system_a_report(const struct system_a *s, FILE *out)

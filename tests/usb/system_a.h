@@ -45,6 +45,9 @@ void system_a_release(struct system_a *s);
 struct model_bus system_a_memory(struct system_a *s);
 struct model_bus system_a_debug(struct system_a *s);
 
+/* Takes up to `size` bytes that left on the pins of the TPIU; how many. */
+size_t system_a_pins(struct system_a *s, uint8_t *bytes, size_t size);
+
 /* nRESET of the target: its cores start again, its debug logic stays. */
 void system_a_reset(struct system_a *s);
 

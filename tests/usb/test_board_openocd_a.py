@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import test_board_openocd as bed  # noqa: E402
 import test_ftdi  # noqa: E402
 import test_openocd  # noqa: E402
+import test_trace_endpoint as endpoint  # noqa: E402
 
 board, board_opencsd, since_on = bed.board, bed.board_opencsd, bed.since_reset
 TRACE_ID = 0x10
@@ -248,6 +249,15 @@ proc sink_stop {} {
     w 0x80001304 [expr {[r 0x80001304] | 0x1000}]; w 0x80001304 [expr {[r 0x80001304] | 0x40}]
     until 0x80001304 0x40 0
 }
+proc port_stop {} {
+    w 0x80003fb0 0xc5acce55; w 0x80003304 0x1000; w 0x80003304 0x1040
+    until 0x80003304 0x40 0; until 0x80003300 2 2
+}
+proc port_on {width syncs} {
+    port_stop
+    if {!([r 0x80003000] >> ($width - 1) & 1)} { error "no port of $width pins" }
+    w 0x80003004 [expr {1 << ($width - 1)}]; w 0x80003308 $syncs; w 0x80003304 0x0103
+}
 proc etb_read {path} {
     sink_stop; w 0x80001020 0; until 0x80001300 2 2
     set full [expr {[r 0x8000100c] & 1}]
@@ -294,13 +304,13 @@ def smp(folder, program):
              r"reasons 7 13", r"asked 13 13")
 
 
-def decode(folder, program, trace, arguments, core, cores):
+def decode(folder, program, trace, arguments, core, cores, form="coresight", options=()):
     """(runs of addresses between two losses, exceptions, problems) of one core"""
     snapshot = folder / "snapshot"
     board.write_snapshot(snapshot, program, trace, {"etmtraceidr": TRACE_ID, **arguments},
-                         "coresight", cores)
+                         form, cores)
     runs, problems = [[]], []
-    for name, text in board_opencsd.lister_elements(snapshot, [], TRACE_ID + core):
+    for name, text in board_opencsd.lister_elements(snapshot, options, TRACE_ID + core):
         if name in ("TRACE_ON", "NO_SYNC"):
             runs.append([])
         elif name == "INSTR_RANGE":
@@ -340,6 +350,61 @@ def trace(folder, program, name, arguments, words, place, least, *options, tmc=F
               f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
 
 
+# {0}: width, {1}: options, {2}: cores, {3}: place, {4}: targets to resume, {5}: second core wakes
+PORT = """
+reset_halt
+port_on {0} 0x10
+foreach core {{{2}}} {{ unit_on $core {1} [expr {{0x10 + $core}}]; unit_go $core }}
+bp {3:#x} 4 hw
+if {{[llength {{{2}}}] == 2}} {{ cross_trigger }}
+chip.mem mww {5:#x} 0
+foreach core {{{4}}} {{ targets $core; resume }}
+wait_halt 4000
+foreach core {{{2}}} {{ unit_off $core }}
+port_stop
+echo "port [r 0x80003004]"
+"""
+UNITS = {
+    "ORBTrace": (("--probe", "orbtrace"), {"adapter": endpoint.ORBTRACE}),
+    "FTDI FIFO": (("--probe", "ftdi", "--beside", "cmsis-dap"), {}),
+}
+
+
+def pins(folder, program, unit, width, arguments, place, least, *options, cores=1):
+    """The same through the TPIU's pins, which a plain libusb program reads from a capture unit."""
+    wire, truth_file = folder / "wire", folder / "truth"
+    wire.unlink(missing_ok=True)
+    script = LIBRARY + PORT.format(width, arguments.get("etmcr", 0), " ".join(map(str, range(cores))),
+                                   program.symbols[place], "chip.a1 chip.a0" if cores > 1 else "chip.a0",
+                                   program.symbols["awake"])
+    probe, more = UNITS[unit]
+    code, output, got = run(folder, program, script, "--sink", "tpiu", "--truth", truth_file, *probe,
+                            *options, second=SECOND if cores > 1 else "",
+                            beside=(endpoint.CLIENT, "-f", {1: 1, 2: 2, 4: 3}.get(width, 3), "-i",
+                                    3000, "-t", 60, "-o", wire), **more)
+    name = f"a9: {width} pins of the TPIU on {unit}" + (", two cores" if cores > 1 else "")
+    bad = {k: v for k, v in got.items() if v and k[:2] == "a-" and k[2:] in CLEAN + TRACE_CLEAN +
+           ("tpiu-unsent", "tpiu-holes")}
+    if code != 0 or bad or not test_openocd.clean(got) or got["a-tpiu-width"] != width:
+        check(name, False, f"exit code {code}, {bad}, {got}, {output[-1200:]!r}")
+        return
+    for core in range(cores):
+        ran = since_on(board.Truth(truth_file, core))
+        if unit == "ORBTrace":
+            streams, damaged = endpoint.orbflow(wire.read_bytes())
+            wanted = (bytes(streams.get(TRACE_ID + core, b"")),
+                      {**arguments, "etmtraceidr": TRACE_ID + core}, 0, 1, "source_data")
+        else:
+            damaged = 0
+            wanted = (bed.without_half_syncs(wire.read_bytes()), arguments, core, cores, "coresight",
+                      ["-tpiu"])
+        runs, problems = decode(folder, program, *wanted)
+        ok = runs == [ran] and len(ran) >= least and not problems and not damaged
+        check(name + (f", core {core}" if cores > 1 else ""), ok,
+              f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, {damaged} damaged, "
+              f"last {[hex(a) for a in ran[-3:]]} and {[hex(a) for a in (runs or [[]])[-1][-3:]]}, {got}")
+
+
 def main():
     missing = next((name for name in bed.TOOLS if not shutil.which(name)), None)
     if missing:
@@ -368,6 +433,8 @@ def main():
               "--etmv3", "--sink", "tmc", tmc=True, probe=test_ftdi.FTDI + ("--jtag",),
               transport="jtag", adapter=test_ftdi.MINIMODULE)
         trace(folder, program, "ETB of two PTMs", A9, 2048, "start_timer", 40, cores=2)
+        pins(folder, program, "ORBTrace", 4, A9, "report_topics", 1000)
+        pins(folder, program, "FTDI FIFO", 16, A9, "start_timer", 40, cores=2)
     return int(test_openocd.failed > 0)
 
 

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -44,9 +45,11 @@ def check(name, ok, why=""):
     print(f"PASS {name}" if ok else f"FAIL {name}: {why}", flush=True)
 
 
-def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=4000, base=BASE):
+def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=4000, base=BASE,
+        beside=()):
     """Exit code, output and the model's counters. `adapter`: its configuration and the taps'; `base`:
-    that of the target."""
+    that of the target; `beside`: a command that says something before OpenOCD begins, and ends by
+    itself."""
     config = pathlib.Path(folder) / "run.cfg"
     report = pathlib.Path(folder) / "report"
     report.unlink(missing_ok=True)
@@ -54,7 +57,14 @@ def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=
            else "jtag newtap chip cpu -irlen 4 -expected-id 0x4ba00477")
     config.write_text(adapter.format(transport=transport, tap=tap) + base.format(speed=speed)
                       + script + "\nshutdown\n")
-    done = subprocess.run([BED, "--report", report, *options, "--", "openocd", "-f", config],
+    command = ["openocd", "-f", str(config)]
+    if beside:
+        said = pathlib.Path(folder) / "beside"
+        said.unlink(missing_ok=True)
+        command = ["sh", "-c", f"{shlex.join(map(str, beside))} >{said} & until [ -s {said} ]; do "
+                               f"sleep 0.02; done; {shlex.join(command)}; code=$?; wait; "
+                               f"cat {said}; exit $code"]
+    done = subprocess.run([BED, "--report", report, *options, "--", *command],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     counters = {}
     if report.exists():

@@ -10,7 +10,7 @@ void trace_feed_start(struct trace_feed *f, uint64_t now)
     uint8_t old[4096];
     f->started = now;
     f->taken = f->skipped = 0;
-    while (f->board && coresight_model_pins(&f->board->system, old, sizeof old) > 0) {
+    while (f->board && probe_board_pins(f->board, old, sizeof old) > 0) {
     }
 }
 
@@ -47,7 +47,7 @@ size_t trace_feed_take(struct trace_feed *f, uint64_t now, uint8_t *bytes, size_
         trace_feed_start(f, now);
     if (!f->board)
         return take_file(f, now, bytes, size);
-    size_t n = coresight_model_pins(&f->board->system, bytes, size);
+    size_t n = probe_board_pins(f->board, bytes, size);
     f->taken += n;
     return n;
 }

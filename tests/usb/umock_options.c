@@ -39,7 +39,7 @@ const char umock_options_usage[] =
     "  --etb-words N    size of the ETB, else 1024\n"
     "  --cpuid N, --etm4  what core and trace unit say they are\n"
     "  --sink etb|swo|swo-quiet|tpiu  a board without ETB; its idle pin sends half syncs, or\n"
-    "                   rests; tpiu: the parallel port is wired, too\n"
+    "                   rests; tpiu: the parallel port is wired, too. vexpress-a9: etb, tmc, tpiu\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
     "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
@@ -101,6 +101,7 @@ static int parse_sink(struct umock_options *o, const char *text)
     o->board.parallel = strcmp(text, "tpiu") == 0;
     o->board.no_etb = o->board.swo_quiet || o->board.parallel || strcmp(text, "swo") == 0;
     o->trace_a.tmc = strcmp(text, "tmc") == 0;
+    o->trace_a.pins = o->board.parallel;
     return o->board.no_etb || o->trace_a.tmc || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
@@ -305,10 +306,11 @@ static const char *built_plugin(struct umock_options *o)
     return o->plugin;
 }
 
-/* That system has a TPIU without pins, and whole frames in its memory. */
+/* That system has no SWO, and whole frames in its memory. */
 static bool possible_a(const struct umock_options *o)
 {
-    return !o->board.no_etb && o->trace_a.words <= SINK_WORDS_MAX && o->trace_a.words % 4 == 0;
+    return o->board.no_etb == o->trace_a.pins && o->trace_a.words <= SINK_WORDS_MAX &&
+           o->trace_a.words % 4 == 0;
 }
 
 int umock_options_parse(struct umock_options *o, int argc, char **argv)

@@ -12,8 +12,8 @@
  *     -r N    begins again, up to so many times, when the device was pulled and comes back
  *     -o FILE what came; -l FILE  the length of each transfer, a line each
  *
- * An FTDI's status bytes are taken out. Prints a line when data come, and one line of
- * figures each time.
+ * An FTDI's status bytes are taken out. Prints a line when it listens, one when data come, and one
+ * line of figures each time.
  */
 #include <libusb.h>
 #include <stdbool.h>
@@ -100,7 +100,7 @@ static void on_done(struct libusb_transfer *t)
         strip(s, t->buffer, (size_t)t->actual_length);
     else
         keep(s, t->buffer, (size_t)t->actual_length);
-    if (t->actual_length > 0)
+    if (s->got > before)
         s->ended = now_s();
     if (before == 0 && s->got > 0) {
         printf("streaming\n");
@@ -230,6 +230,9 @@ static int stream(struct stream *s)
     r = s->packet ? request(s, 0x0b, 0x40ff, NULL, 0) : request(s, 1, s->o.format, NULL, 0);
     if (r < 0)
         printf("refused: %s\n", libusb_error_name(r));
+    else
+        printf("listening\n");
+    fflush(stdout);
     s->stop = r < 0;
     flow(s);
     for (unsigned i = 0; i < s->o.transfers; i++)

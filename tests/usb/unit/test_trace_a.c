@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit_main.h"
 #include "tests/usb/core_a_sim.h"
+#include "tests/usb/port_sampler.h"
 #include "tests/usb/trace_a.h"
 
 #define WORDS 16u
@@ -234,19 +235,239 @@ START_TEST(test_two_units)
 }
 END_TEST
 
+/* ---- TPIU -------------------------------------------------------------------------------------
+ */
+
+static uint32_t RT(unsigned offset)
+{
+    return tpiu_a_read(&tr.tpiu, offset, true);
+}
+
+static void WT(unsigned offset, uint32_t value)
+{
+    trace_a_write_tpiu(&tr, offset, true, value);
+}
+
+static void await_flush(void)
+{
+    ck_assert_uint_eq(RT(0x304) & 0x40, 0x40); /* not done at the first look */
+    RT(0x304);
+    ck_assert_uint_eq(RT(0x304) & 0x40, 0);
+}
+
+/* The digest's procedure: stop, choose, start. */
+static void stop_port(void)
+{
+    WT(0x304, 0x1000);
+    WT(0x304, 0x1040);
+    await_flush();
+    ck_assert_uint_eq(RT(0x300), 2);
+}
+
+static void start_port(unsigned width)
+{
+    stop_port();
+    ck_assert(RT(0x000) >> (width - 1) & 1);
+    WT(0x004, 1u << (width - 1));
+    WT(0x304, 0x0103);
+}
+
+static void start_wired(void)
+{
+    start(false, false);
+    tr.tpiu.wired = true;
+}
+
 START_TEST(test_tpiu)
 {
     start(false, false);
-    tpiu_a_write(&tr, 0x004, false, 8);
-    ck_assert_uint_eq(tr.locked_writes, 1);
-    tpiu_a_write(&tr, 0x004, true, 8);
-    tpiu_a_write(&tr, 0x004, true, 0x10); /* five pins there are not */
-    ck_assert_uint_eq(tpiu_a_read(&tr, 0x004, true), 8);
-    tpiu_a_write(&tr, 0x304, true, 0x1000);
-    tpiu_a_write(&tr, 0x304, true, 0x1040);
-    ck_assert_uint_eq(tpiu_a_read(&tr, 0x304, true), 0x1040);
-    ck_assert_uint_eq(tpiu_a_read(&tr, 0x304, true), 0x1000);
-    ck_assert_uint_eq(tpiu_a_read(&tr, 0x300, true), 2);
+    trace_a_write_tpiu(&tr, 0x004, false, 8);
+    ck_assert_uint_eq(tr.tpiu.locked_writes, 1);
+    trace_a_write_tpiu(&tr, 0xfb0, false, 0xc5acce55);
+    trace_a_write_tpiu(&tr, 0x004, false, 8);
+    ck_assert_uint_eq(RT(0x004), 8);
+    WT(0x004, 0x10); /* five pins there are not */
+    WT(0x004, 0x0b); /* one width at a time */
+    ck_assert_uint_eq(RT(0x004), 8);
+    ck_assert_uint_eq(tr.tpiu.ignored_writes, 2);
+    ck_assert_uint_eq(RT(0x308), 0x40);
+    WT(0x308, 0x12010);
+    ck_assert_uint_eq(RT(0x308), 0x010);
+    stop_port();
+    WT(0x304, 0x0103);
+    ck_assert_uint_eq(RT(0x304), 0x0103);
+    ck_assert_uint_eq(RT(0x300), 0);
+    stop_port(); /* clears what cannot be changed yet: no fault of whoever does so */
+    ck_assert_uint_eq(tr.tpiu.ignored_writes, 2);
+    trace_a_release(&tr);
+}
+END_TEST
+
+/* What a port that was not stopped first makes of the same: as it was, without a format. */
+START_TEST(test_tpiu_order)
+{
+    start_wired();
+    WT(0x304, 0x0103);
+    ck_assert_uint_eq(RT(0x304), 0x0100);
+    ck_assert_uint_eq(tr.tpiu.ignored_writes, 1);
+    ck_assert(!tpiu_a_sends(&tr.tpiu));
+    WT(0x304, 0x1040); /* StopFl too late for this flush */
+    ck_assert_uint_eq(RT(0x300), 1);
+    await_flush();
+    ck_assert_uint_eq(RT(0x300), 0);
+    tpiu_a_put(&tr.tpiu, 0x10, bytes, 5);
+    ck_assert_uint_eq(tr.tpiu.unsent, 5); /* there is no TRACECTL */
+    start_port(4);
+    ck_assert(tpiu_a_sends(&tr.tpiu));
+    WT(0x204, 0x20004); /* a pattern instead */
+    tpiu_a_put(&tr.tpiu, 0x10, bytes, 5);
+    ck_assert_uint_eq(tr.tpiu.unsent, 10);
+    ck_assert_uint_eq(tr.tpiu.pins.size, 0);
+    trace_a_release(&tr);
+}
+END_TEST
+
+struct taken {
+    uint8_t bytes[2][4096];
+    size_t size[2];
+    unsigned frames, other;
+    uint8_t id;
+};
+
+static void on_source(void *ctx, uint8_t id, const uint8_t *from, size_t size)
+{
+    struct taken *t = ctx;
+    if (id != 0x10 && id != 0x11) {
+        t->other += id != 0;
+        return;
+    }
+    memcpy(t->bytes[id & 1] + t->size[id & 1], from, size);
+    t->size[id & 1] += size;
+}
+
+static void on_frame(void *ctx, const uint8_t frame[PORT_FRAME])
+{
+    struct taken *t = ctx;
+    t->frames++;
+    port_deframe(&t->id, frame, on_source, t);
+}
+
+/* What the pins have, by its sources; how many bytes that was. */
+static size_t look_at_pins(struct taken *t)
+{
+    static uint8_t wire[16384];
+    struct port_sampler sampler = {.frame = on_frame, .ctx = t};
+    size_t n = tpiu_a_pins(&tr.tpiu, false, wire, sizeof wire);
+    port_sampler_put(&sampler, wire, n);
+    ck_assert_uint_eq(sampler.cut, 0);
+    ck_assert_uint_eq(sampler.unsynced, 4); /* it begins with a full sync */
+    return n;
+}
+
+/* Both sources, whole, in frames; with as many syncs as FSCR says; the flush sends the rest. */
+START_TEST(test_tpiu_pins)
+{
+    static struct taken t;
+    memset(&t, 0, sizeof t);
+    start_wired();
+    stop_port();
+    WT(0x308, 8);
+    start_port(16);
+    ck_assert_uint_eq(tpiu_a_width(&tr.tpiu), 16);
+    for (unsigned i = 0; i < 8; i++) {
+        tpiu_a_put(&tr.tpiu, 0x10, bytes, 200);
+        tpiu_a_put(&tr.tpiu, 0x11, bytes + 16, 100);
+    }
+    WT(0x304, 0x0143);
+    await_flush();
+    size_t n = look_at_pins(&t);
+    ck_assert_uint_eq(t.size[0], 1600);
+    ck_assert_uint_eq(t.size[1], 800);
+    ck_assert_mem_eq(t.bytes[0] + 200, bytes, 200);
+    ck_assert_mem_eq(t.bytes[1] + 700, bytes + 16, 100);
+    ck_assert_uint_eq(t.other, 0);
+    ck_assert_uint_eq(n, 16 * t.frames + 4 * ((t.frames + 7) / 8));
+    stop_port();
+    tpiu_a_put(&tr.tpiu, 0x10, bytes, 200); /* taken, and gone */
+    ck_assert_uint_eq(tr.tpiu.pins.size, 0);
+    ck_assert_uint_eq(tr.tpiu.unsent, 0);
+    trace_a_release(&tr);
+}
+END_TEST
+
+/* Behind cores that stand still half syncs fill the port, one of them in the frame that waits. */
+START_TEST(test_tpiu_idle)
+{
+    static struct taken t;
+    static uint8_t wire[4096];
+    struct port_sampler sampler = {.frame = on_frame, .ctx = &t};
+    size_t n = 0;
+    memset(&t, 0, sizeof t);
+    start_wired();
+    start_port(1);
+    tpiu_a_put(&tr.tpiu, 0x10, bytes, 20);
+    n = tpiu_a_pins(&tr.tpiu, true, wire, sizeof wire);
+    ck_assert_uint_eq(n, 20); /* a sync and a frame */
+    while (n < 1000)
+        n += tpiu_a_pins(&tr.tpiu, true, wire + n, sizeof wire - n);
+    tpiu_a_put(&tr.tpiu, 0x10, bytes + 20, 20);
+    n += tpiu_a_pins(&tr.tpiu, false, wire + n, sizeof wire - n);
+    port_sampler_put(&sampler, wire, n);
+    ck_assert_uint_eq(t.frames, 2);
+    ck_assert_mem_eq(t.bytes[0], bytes, t.size[0]);
+    ck_assert_uint_eq(sampler.cut, 0);
+    trace_a_release(&tr);
+}
+END_TEST
+
+/* The cores know how much fits, from both trace units, from the time that they trace. */
+START_TEST(test_tpiu_pace)
+{
+    static const unsigned widths[] = {1, 2, 4, 8, 16};
+    start_wired();
+    funnel_a_write(&tr, 0x000, true, 0x303);
+    program(1, 0, 0x01000000);
+    for (unsigned n = 0; n < 4; n++)
+        trace_a_run(&tr);
+    ck_assert_uint_eq(sim.pace, 0);
+    for (unsigned i = 0; i < sizeof widths / sizeof *widths; i++) {
+        start_port(widths[i]);
+        trace_a_run(&tr);
+        ck_assert_uint_eq(sim.pace, 8000000 * widths[i] / 16 * 15);
+    }
+    stop_port();
+    trace_a_run(&tr);
+    ck_assert_uint_eq(sim.pace, 0);
+    start_port(1);
+    tr.tpiu.wired = false;
+    trace_a_run(&tr);
+    ck_assert_uint_eq(sim.pace, 0);
+    trace_a_release(&tr);
+}
+END_TEST
+
+/* From the cores through the funnel to ETB and pins at once; the TPIU's flush is not the ETB's. */
+START_TEST(test_tpiu_and_etb)
+{
+    static struct taken t;
+    memset(&t, 0, sizeof t);
+    start_wired();
+    arm(1);
+    start_port(4);
+    funnel_a_write(&tr, 0x000, true, 0x303);
+    program(0, 0, 0x01000000);
+    program(1, 0, 0x01000000);
+    for (unsigned n = 0; n < 4; n++)
+        trace_a_run(&tr);
+    stop_port();
+    look_at_pins(&t);
+    ck_assert_uint_eq(t.frames, 1);
+    ck_assert_uint_eq(t.size[0], 1);
+    ck_assert_uint_eq(t.bytes[0][0], 0xc0);
+    ck_assert_uint_eq(t.bytes[1][0], 0xc1);
+    ck_assert_uint_eq(R(0x018), 0);
+    stop();
+    ck_assert_uint_eq(R(0x018), 4);
     trace_a_release(&tr);
 }
 END_TEST
@@ -263,5 +484,10 @@ Suite *unit_suite(void)
     unit_case(s, "trace_a: what the trace unit chooses", test_choices);
     unit_case(s, "trace_a: two trace units through the funnel", test_two_units);
     unit_case(s, "trace_a: TPIU", test_tpiu);
+    unit_case(s, "trace_a: the order in which a TPIU is set", test_tpiu_order);
+    unit_case(s, "trace_a: pins of the TPIU", test_tpiu_pins);
+    unit_case(s, "trace_a: an idle port", test_tpiu_idle);
+    unit_case(s, "trace_a: how much fits on the pins", test_tpiu_pace);
+    unit_case(s, "trace_a: pins and ETB at once", test_tpiu_and_etb);
     return s;
 }
