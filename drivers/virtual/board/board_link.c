@@ -169,12 +169,13 @@ size_t board_link_try(struct board_link *link, const uint8_t *bytes, size_t size
         if (size > allowed)
             size = (size_t)allowed;
     }
-    return size ? write_some(link, bytes, size, false) : 0;
+    return size ? write_some(link, bytes, size, link->patient) : 0;
 }
 
 void board_link_pace(struct board_link *link, uint64_t rate)
 {
     link->rate = rate;
+    link->patient = rate > 0;
     if (rate) /* so that what has been written is just due */
         link->started =
             now() - link->written / rate * SECOND - link->written % rate * SECOND / rate;

@@ -12,6 +12,7 @@ struct board_link {
     int fd;
     bool socket;
     uint64_t rate;    /* bytes a second, 0: unlimited */
+    bool patient;     /* a reader that is late is waited for: the pace alone holds bytes back */
     uint64_t started; /* ns */
     uint64_t written; /* bytes */
     bool broken;      /* the reader has gone */
@@ -30,7 +31,7 @@ void board_link_write(struct board_link *link, const uint8_t *bytes, size_t size
 /* Writes what reader and pace take now. Returns bytes; all of them if the link is broken. */
 size_t board_link_try(struct board_link *link, const uint8_t *bytes, size_t size);
 
-/* Another rate from now on. */
+/* Another rate from now on, which is that of a port: the reader is a model of it, and no part. */
 void board_link_pace(struct board_link *link, uint64_t rate);
 
 void board_link_close(struct board_link *link);
