@@ -185,7 +185,7 @@ static void name_stop(struct native_target *t, unsigned core, struct gdb_stop *s
 /* ---- registers --------------------------------------------------------------------------------
  */
 
-/* GDB makes s0-s31 and q0-q15 of them. */
+/* GDB makes s0-s31 of them. */
 static void describe_registers(struct native_target *t)
 {
     static const char *const doubles[] = {

@@ -34,6 +34,9 @@
  */
 #define BEFORE_SAVED_KEYS 32
 
+/* Among QEMU's control registers of the VFP, by the number that VMRS has for it. */
+#define FPEXC_INDEX 8
+
 void board_qemu_a_init(struct board_qemu *q, const struct saved_description *arm,
                        void *(*look_up)(const char *name))
 {
@@ -50,7 +53,8 @@ void board_qemu_a_init(struct board_qemu *q, const struct saved_description *arm
     *(void **)&q->translate = look_up("cpu_get_phys_page_attrs_debug");
     q->fp = board_qemu_saved_offset(fp, "env.vfp.zregs[0].d", "env.vfp.zregs[0].d");
     q->fp_next = board_qemu_saved_offset(fp, "env.vfp.zregs[0].d", "env.vfp.zregs[1].d");
-    q->fpexc = board_qemu_saved_offset(fp, "env.vfp.zregs[0].d", "env.vfp.xregs[ARM_VFP_FPEXC]");
+    q->fpexc = board_qemu_saved_offset(fp, "env.vfp.zregs[0].d", "env.vfp.xregs[0]");
+    q->fpexc += q->fpexc ? FPEXC_INDEX * sizeof(uint32_t) : 0;
     q->asleep = board_qemu_saved_offset(look_up("vmstate_cpu_common"), "halted", "halted");
     q->cp_table = keys > BEFORE_SAVED_KEYS ? keys - BEFORE_SAVED_KEYS : 0;
 }
