@@ -31,6 +31,17 @@ bool gdb_upstream_is_held(const struct gdb_upstream *u)
     return u->run == GDB_UPSTREAM_HELD;
 }
 
+bool gdb_upstream_will_run(const struct gdb_upstream *u)
+{
+    return u->resuming || u->resume_wanted || (u->run == GDB_UPSTREAM_RUNNING && !u->halting);
+}
+
+bool gdb_upstream_is_idle(const struct gdb_upstream *u)
+{
+    bool moves = u->resuming || u->resume_wanted || u->halting || u->settling;
+    return u->in_flight == NULL && u->asks == NULL && !moves && u->run != GDB_UPSTREAM_HELD;
+}
+
 int gdb_upstream_cores(const struct gdb_upstream *u)
 {
     return u->core_count > 0 ? u->core_count : 1;

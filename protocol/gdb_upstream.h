@@ -148,4 +148,16 @@ int gdb_upstream_resume(struct gdb_upstream *u);
 /* Asks for a halt (the interrupt byte); stopped() follows. Nothing happens when halted. */
 void gdb_upstream_interrupt(struct gdb_upstream *u);
 
+/*
+ * The client lets go, or we do: its breakpoints are removed, for which cores that run are halted,
+ * then the cores run, or stay halted. Takes a while: gdb_upstream_is_idle().
+ */
+void gdb_upstream_let_go(struct gdb_upstream *u, bool run);
+
+/* What becomes of the cores if nobody asks for anything more. */
+bool gdb_upstream_will_run(const struct gdb_upstream *u);
+
+/* Nothing is under way, waits for its turn or is still to happen. */
+bool gdb_upstream_is_idle(const struct gdb_upstream *u);
+
 #endif

@@ -167,9 +167,6 @@ int gdb_upstream_pass(struct gdb_upstream *u, const struct gdb_thread *thread, c
 /* The client's answer to a file request; BT_ERR_INVAL when there was none. */
 int gdb_upstream_answer_file(struct gdb_upstream *u, const char *payload, size_t len);
 
-/* The client lets go: its breakpoints are removed, then the cores run, or stay halted. */
-void gdb_upstream_let_go(struct gdb_upstream *u, bool run);
-
 /* Core of a thread; -1 when the thread is none that was listed. */
 int gdb_upstream_core_of(const struct gdb_upstream *u, const struct gdb_thread *thread);
 

@@ -5,6 +5,7 @@
 #include "server/exit_codes.h"
 #include "server/gdb_clients.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/notify.h"
 #include "server/replay.h"
 #include "server/stream_connection.h"
@@ -16,7 +17,7 @@
 #define DEFAULT_LISTEN "127.0.0.1:3333"
 
 struct replay_args {
-    struct config config; /* of which `access` is used */
+    struct config config; /* as by config_load_access() */
     const char *config_path;
     const char *listen[CONFIG_MAX_LISTEN];
     unsigned listen_count;
@@ -59,9 +60,10 @@ const char replay_help[] =
     "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN ");\n"
     "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
     "                         may be given several times\n"
-    "  -c, --config FILE      a board file, or one with only [gdb] and [tls]: where GDB connects, "
-    "and\n"
-    "                         who may; needed for addresses that other machines reach\n"
+    "  -c, --config FILE      a board file, or one with only [gdb], [tls], [limits] and "
+    "[metrics]:\n"
+    "                         where GDB connects, and who may; needed for addresses that other\n"
+    "                         machines reach\n"
     "  --stdio                serve one GDB that starts btraced itself:\n"
     "                         target remote | btraced replay --stdio RECORDING\n"
     "  --exit-after-detach    end when the last GDB has left, as front ends that start a server "
@@ -160,6 +162,7 @@ struct daemon {
     struct replay *replay;
     uv_loop_t loop;
     struct entrance entrance;
+    struct metrics *metrics;
     struct gdb_limits limits;
     struct gdb_clients clients;
     uv_signal_t interrupt, terminate, hangup;
@@ -174,6 +177,7 @@ static void stop(struct daemon *d)
         return;
     notify_stopping();
     entrance_stop(&d->entrance);
+    metrics_stop(d->metrics);
     gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
@@ -202,26 +206,50 @@ static void on_signal(uv_signal_t *handle, int number)
     stop(handle->data);
 }
 
-/* Who may connect, anew. */
-static void on_hangup(uv_signal_t *handle, int number)
+static struct gdb_limits limits_of(const struct config *config)
 {
-    struct daemon *d = handle->data;
-    struct config *fresh = calloc(1, sizeof *fresh);
+    return (struct gdb_limits){config->limits.clients, config->limits.packet, config->limits.memory,
+                               config->limits.idle};
+}
+
+/* Who may connect, and what they may use, anew; what became of it is put in words. */
+static int read_again(struct daemon *d, struct message *said)
+{
     struct message why = {"out of memory"};
-    (void)number;
-    notify_reloading();
+    struct config *fresh = calloc(1, sizeof *fresh);
     int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
     if (!error)
         error = entrance_reload(&d->entrance, &fresh->access, fresh->path, &why);
-    if (error)
-        log_say(LOG_AT_WARNING, "btraced replay: %s; who may connect stays as it was\n", why.text);
-    else
-        log_say(LOG_AT_INFO,
-                "btraced replay: %s: read again; it holds for those who come from now on\n",
-                fresh->path);
+    if (error) {
+        message_set(said, "%s; who may connect stays as it was", why.text);
+    } else {
+        d->limits = limits_of(fresh);
+        message_set(said,
+                    "%s: read again; limits hold from now on, networks and certificates for those "
+                    "who come, other keys after a restart",
+                    fresh->path);
+    }
     if (fresh)
         config_release(fresh);
     free(fresh);
+    return error;
+}
+
+static void reload(void *ctx, const struct console *c)
+{
+    struct message said;
+    read_again(ctx, &said);
+    console_say(c, "%s\n", said.text);
+}
+
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    struct message said;
+    (void)number;
+    notify_reloading();
+    int error = read_again(d, &said);
+    log_say(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", said.text);
     notify_ready(d->args->path);
 }
 
@@ -244,6 +272,8 @@ static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void 
     if (error) {
         replay_client_leave(k);
         replay_client_free(k);
+    } else {
+        k->client = c;
     }
     c->served = error ? NULL : k;
     return error;
@@ -279,6 +309,24 @@ static void announce(const struct daemon *d)
     notify_ready(d->args->path);
 }
 
+static void write_page(void *ctx, struct text_buf *out)
+{
+    replay_status_page(((struct daemon *)ctx)->replay, out);
+}
+
+static int start_metrics(struct daemon *d, const struct config_address *address,
+                         struct message *why)
+{
+    unsigned port = 0;
+    if (address->kind == CONFIG_NOWHERE)
+        return BT_OK;
+    d->metrics = metrics_start(&d->loop, address, write_page, d, &port, why);
+    if (!d->metrics)
+        return BT_ERR_IO;
+    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
+    return BT_OK;
+}
+
 static int start(struct daemon *d, const struct replay_args *args)
 {
     const struct gdb_service service = {open_session, close_session, release_session,
@@ -286,8 +334,15 @@ static int start(struct daemon *d, const struct replay_args *args)
     struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
-    d->limits = GDB_LIMITS_DEFAULT;
+    d->limits = args->config_path ? limits_of(&args->config) : GDB_LIMITS_DEFAULT;
     gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
+    d->replay->visitors = &d->clients;
+    d->replay->started = uv_hrtime();
+    error = start_metrics(d, &args->config.metrics, &why);
+    if (error) {
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+        return error;
+    }
     if (args->stdio) {
         c = stream_connection_stdio(&d->loop);
         error = c ? 0 : BT_ERR_IO;
@@ -320,6 +375,7 @@ static int serve(struct replay *r, const struct replay_args *args)
     uv_idle_init(&d->loop, &d->search);
     d->search.data = d;
     r->io.later = search_later;
+    r->io.reload = d->config_path ? reload : NULL;
     r->io.ctx = d;
     int error = start(d, args);
     if (error)

@@ -36,28 +36,43 @@ struct serve {
     struct gdb_limits limits;
     struct gdb_clients clients;
     bool stopping;
+    bool ended; /* nothing is left but to close the loop's handles */
     int code;
 };
 
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
-static void stop(struct serve *s, int code)
+/* The target was left as it is to be. */
+static void end(void *ctx)
 {
-    if (s->stopping)
+    struct serve *s = ctx;
+    if (s->ended)
         return;
-    s->stopping = true;
-    s->code = code;
-    notify_stopping();
-    entrance_stop(&s->entrance);
-    metrics_stop(s->metrics);
-    gdb_clients_stop(&s->clients);
+    s->ended = true;
     live_stop(&s->live);
     board_process_stop(&s->board);
     uv_close((uv_handle_t *)&s->patience, NULL);
     uv_close((uv_handle_t *)&s->interrupt, NULL);
     uv_close((uv_handle_t *)&s->terminate, NULL);
     uv_close((uv_handle_t *)&s->hangup, NULL);
+}
+
+/* Who asks twice does not want to wait. */
+static void stop(struct serve *s, int code)
+{
+    if (s->stopping) {
+        end(s);
+        return;
+    }
+    s->stopping = true;
+    s->code = code;
+    notify_stopping();
+    entrance_stop(&s->entrance);
+    metrics_stop(s->metrics);
+    s->live.leaving = true; /* control is not passed on any more */
+    gdb_clients_stop(&s->clients);
+    live_farewell(&s->live, end, s);
 }
 
 static void print_line(void *to, const char *text)
@@ -82,16 +97,19 @@ static void reload(void *ctx, const struct console *c)
         console_say(c, "no memory to read the board file again\n");
         return;
     }
-    if (config_load(now, s->args.path, &names, &why)) {
+    int error = config_load(now, s->args.path, &names, &why);
+    if (!error && !s->args.stdio)
+        error = entrance_reload(&s->entrance, &now->access, now->path, &why);
+    if (error) {
         console_say(c, "nothing is changed: %s\n", why.text);
         config_release(now);
         free(now);
         return;
     }
     config_reload(s->file, now, &s->config, c);
+    if (config_has_tls(&now->access))
+        console_say(c, "the certificates are read again: they hold for those who come\n");
     set_limits(s);
-    if (!s->args.stdio && entrance_reload(&s->entrance, &now->access, now->path, &why))
-        console_say(c, "certificates and networks stay as they were: %s\n", why.text);
     config_release(s->file);
     free(s->file);
     s->file = now;

@@ -230,6 +230,16 @@ static int complete(struct config_parser *p, const struct config_key *key, size_
     return key->initial ? config_store(p, 0, key, base, key->initial) : BT_OK;
 }
 
+/* What a recording is served with. */
+static bool is_of_access(const char *section)
+{
+    static const char *const sections[] = {"gdb", "tls", "limits", "metrics"};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (strcmp(section, sections[i]) == 0)
+            return true;
+    return false;
+}
+
 static int complete_all(struct config_parser *p)
 {
     struct config *c = p->config;
@@ -237,8 +247,7 @@ static int complete_all(struct config_parser *p)
     const struct config_key *keys = config_keys(&count);
     for (size_t k = 0; k < count; k++) {
         bool core = strcmp(keys[k].section, CORE_PREFIX) == 0;
-        if (p->access_only && strcmp(keys[k].section, "gdb") != 0 &&
-            strcmp(keys[k].section, "tls") != 0)
+        if (p->access_only && !is_of_access(keys[k].section))
             continue;
         int error = core ? BT_OK : complete(p, &keys[k], k, &p->lines, c, keys[k].section);
         for (unsigned i = 0; core && i < c->core_count && !error; i++) {

@@ -158,6 +158,7 @@ struct config_capture {
 enum config_at_exit {
     CONFIG_EXIT_RUN,
     CONFIG_EXIT_HALT,
+    CONFIG_EXIT_LEAVE, /* as it is then; not of a probe */
 };
 
 /* What becomes of clients that come while another is in control. */
@@ -203,8 +204,9 @@ struct config {
     char description[256];
     /* [target] */
     struct config_address target;
-    char **command;  /* words, NULL at the end; NULL: nothing is started */
-    char reset[256]; /* `monitor` text that resets the target; "" if not known */
+    char **command;   /* words, NULL at the end; NULL: nothing is started */
+    char reset[256];  /* `monitor` text that resets the target; "" if not known */
+    unsigned at_exit; /* enum config_at_exit, of a target that outlives btraced */
     struct config_probe probe;
     /* [trace] */
     struct config_address trace; /* CONFIG_NOWHERE: it comes through the probe or target */
@@ -267,7 +269,8 @@ int config_load(struct config *config, const char *path, const struct config_nam
                 struct message *why);
 void config_release(struct config *config);
 
-/* The same for who may connect alone: other sections than [gdb] and [tls] may be incomplete. */
+/* The same for those alone who may connect, and what they may use: other sections than [gdb],
+ * [tls], [limits] and [metrics] may be incomplete. */
 int config_load_access(struct config *config, const char *path, struct message *why);
 
 /* The same for text in memory; `path` is for the messages and $DIR. */

@@ -172,6 +172,9 @@ static const struct {
     {CONFIG_WIRE, "jtag", DEBUG_WIRE_JTAG},
     {CONFIG_AT_EXIT, "run", CONFIG_EXIT_RUN},
     {CONFIG_AT_EXIT, "halt", CONFIG_EXIT_HALT},
+    {CONFIG_TARGET_EXIT, "run", CONFIG_EXIT_RUN},
+    {CONFIG_TARGET_EXIT, "halt", CONFIG_EXIT_HALT},
+    {CONFIG_TARGET_EXIT, "leave", CONFIG_EXIT_LEAVE},
     {CONFIG_SINK, "none", CONFIG_SINK_NONE},
     {CONFIG_SINK, "etb", CONFIG_SINK_ETB},
     {CONFIG_SINK, "tmc", CONFIG_SINK_TMC},
@@ -313,7 +316,7 @@ static int check_ftdi(struct config_parser *p)
 
 static int check_probe(struct config_parser *p)
 {
-    static const char *const others[] = {"connect", "command"};
+    static const char *const others[] = {"connect", "command", "at_exit"};
     const struct config_probe *probe = &p->config->probe;
     unsigned line = config_line_of(p, "probe", "type");
     if (!line)
@@ -349,10 +352,22 @@ static int check_flash(struct config_parser *p)
     return ram ? BT_OK : config_missing(p, "flash", "ram", "");
 }
 
+static int check_exit(struct config_parser *p)
+{
+    unsigned line = config_line_of(p, "target", "at_exit");
+    if (line && p->config->command)
+        return config_fail(p, line, "at_exit",
+                           "is not used: the program of 'command' ends with btraced; allowed: one "
+                           "of the two keys");
+    return BT_OK;
+}
+
 int config_check_target(struct config_parser *p)
 {
     const char *key;
-    int error = BT_OK;
+    int error = check_exit(p);
+    if (error)
+        return error;
     if (config_first_key(p, "probe", &key))
         error = check_probe(p);
     else if (!config_line_of(p, "target", "connect"))

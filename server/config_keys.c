@@ -25,6 +25,8 @@ static const struct config_key keys[] = {
      "a program and its arguments; double quotes group words"},
     {"target", "reset", CONFIG_TEXT, FIELD(reset), 0, 0, false, NULL,
      "a command of the target's GDB server"},
+    {"target", "at_exit", CONFIG_TARGET_EXIT, FIELD(at_exit), 0, 0, false, "leave",
+     "run, halt or leave"},
     {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},

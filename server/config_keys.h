@@ -25,6 +25,7 @@ enum config_kind {
     CONFIG_CHAIN,     /* struct config_chain */
     CONFIG_WIRE,      /* unsigned: one of a few words */
     CONFIG_AT_EXIT,
+    CONFIG_TARGET_EXIT,
     CONFIG_SINK,
     CONFIG_CAPTURE,
     CONFIG_OTHERS,

@@ -5,19 +5,20 @@
 
 #include <string.h>
 
-enum when { RESTART, NOW, OTHERS };
+enum when { RESTART, NOW, COMERS };
 
-/* All others want a restart: threads, probes and histories are made of them. OTHERS: not looked at.
- */
+/* All others want a restart: threads, probes and histories are made of them. COMERS: the caller has
+ * seen to it. */
 static const struct {
     const char *section, *name;
     enum when when;
 } at_run_time[] = {
-    {"target", "reset", NOW},  {"probe", "at_exit", NOW},  {"trace", "drain_ms", NOW},
-    {"gdb", "others", NOW},    {"limits", "clients", NOW}, {"limits", "packet", NOW},
-    {"limits", "memory", NOW}, {"limits", "idle", NOW},    {"record", "dir", NOW},
-    {"gdb", "allow", OTHERS},  {"tls", "ca", OTHERS},      {"tls", "cert", OTHERS},
-    {"tls", "key", OTHERS},    {"tls", "allow", OTHERS},   {"tls", "handshake", OTHERS},
+    {"target", "reset", NOW},     {"target", "at_exit", NOW}, {"probe", "at_exit", NOW},
+    {"trace", "drain_ms", NOW},   {"gdb", "others", NOW},     {"limits", "clients", NOW},
+    {"limits", "packet", NOW},    {"limits", "memory", NOW},  {"limits", "idle", NOW},
+    {"record", "dir", NOW},       {"gdb", "allow", COMERS},   {"tls", "ca", COMERS},
+    {"tls", "cert", COMERS},      {"tls", "key", COMERS},     {"tls", "allow", COMERS},
+    {"tls", "handshake", COMERS},
 };
 
 static enum when when_of(const struct config_key *key)
@@ -44,6 +45,15 @@ static bool same_words(char *const *a, char *const *b)
     return *a == *b;
 }
 
+/* As many as fit, NULL behind the last. */
+static bool same_names(const char *const *a, const char *const *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!same_text(a[i], b[i]))
+            return false;
+    return true;
+}
+
 static bool same_field(const struct config_key *key, const void *a, const void *b)
 {
     const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
@@ -51,6 +61,9 @@ static bool same_field(const struct config_key *key, const void *a, const void *
         return same_text(*(char *const *)x, *(char *const *)y);
     if (key->kind == CONFIG_WORDS)
         return same_words(*(char **const *)x, *(char **const *)y);
+    if (key->kind == CONFIG_NAMES)
+        return same_names((const char *const *)x, (const char *const *)y,
+                          key->size / sizeof(char *));
     return memcmp(x, y, key->size) == 0;
 }
 
@@ -106,20 +119,22 @@ static unsigned say_late(const struct console *c, const char *what, bool same)
 void config_reload(const struct config *before, const struct config *now, struct config *running,
                    const struct console *c)
 {
+    static const char *const holds[] = {[RESTART] = "after a restart",
+                                        [NOW] = "from now on",
+                                        [COMERS] = "for those who come from now on"};
     size_t count;
     unsigned changes = 0;
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const struct config_key *k = &keys[i];
         enum when when = when_of(k);
-        if (when == OTHERS || k->kind == CONFIG_SETUP || strcmp(k->section, "core") == 0 ||
+        if (k->kind == CONFIG_SETUP || strcmp(k->section, "core") == 0 ||
             same_field(k, before, now))
             continue;
         changes++;
         if (when == NOW)
             memcpy((char *)running + k->offset, (const char *)now + k->offset, k->size);
-        console_say(c, "[%s] %s has changed: it holds %s\n", k->section, k->name,
-                    when == RESTART ? "after a restart" : "from now on");
+        console_say(c, "[%s] %s has changed: it holds %s\n", k->section, k->name, holds[when]);
     }
     changes += say_late(c, "[setup]", same_setup(before, now));
     changes += say_late(c, "a [core] section", same_cores(before, now));

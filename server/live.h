@@ -103,6 +103,13 @@ struct live {
     void (*halted)(void *ctx, struct live *l);
     void *ctx;
     bool told_ready;
+    bool leaving; /* clients are sent away, then comes the farewell */
+    struct {
+        uv_timer_t timer;
+        uint64_t begun; /* uv_now() */
+        void (*done)(void *ctx);
+        void *ctx;
+    } farewell;
     bool stopping;
 };
 
@@ -128,7 +135,12 @@ void live_use_native(struct live *l, struct native_server *native);
 /* Begins to connect to the target's GDB server, which may still have to start. */
 int live_connect(struct live *l);
 
-/* Both also for a target that is all zero. */
+/*
+ * A target that another GDB server keeps is left as [target] at_exit says, without breakpoints of
+ * ours; `done` follows, maybe at once, within a few seconds at most. Then live_stop(). Clients must
+ * be gone. Both also for a target that is all zero, and so is live_release().
+ */
+void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx);
 void live_stop(struct live *l);
 void live_release(struct live *l);
 

@@ -3,8 +3,8 @@
 
 #include "server/live_internal.h"
 #include "server/log.h"
+#include "server/status.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +151,7 @@ int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *sen
 void live_leave(struct live *l, struct gdb_client *c)
 {
     struct live_client *k = c->served;
-    if (k == l->control && !l->stopping)
+    if (k == l->control && !l->leaving)
         pass_control(l);
     if (k == l->control)
         l->control = NULL;
@@ -196,12 +196,7 @@ void live_clients_list(const struct live *l, const struct live_client *me, const
 {
     uint64_t now = uv_now(l->loop);
     for (const struct live_client *k = l->clients; k; k = k->next)
-        console_say(c,
-                    "%c client %u  %s  %s, connected %" PRIu64 " s, heard %" PRIu64
-                    " s ago, %" PRIu64 " bytes received, %" PRIu64 " sent\n",
-                    k == me ? '*' : ' ', k->client->number, k->client->connection->peer, role(l, k),
-                    (now - k->client->since) / 1000, (now - k->client->heard) / 1000,
-                    k->client->received, k->client->sent);
+        status_say_client(k->client, k == me, role(l, k), now, c);
 }
 
 /* ---- what concerns all ------------------------------------------------------------------------

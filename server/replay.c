@@ -208,8 +208,10 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     k->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++)
         k->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
-    k->next = r->clients;
-    r->clients = k;
+    struct replay_client **at = &r->clients;
+    while (*at)
+        at = &(*at)->next;
+    *at = k;
     return k;
 }
 

@@ -6,7 +6,9 @@
 #ifndef SERVER_REPLAY_H
 #define SERVER_REPLAY_H
 
-#include "protocol/gdb_session.h"
+#include "protocol/text_buf.h"
+#include "server/console.h"
+#include "server/gdb_clients.h"
 #include "server/past_motion.h"
 #include "server/recording_history.h"
 
@@ -35,14 +37,19 @@ struct replay {
     struct replay_client *clients;
     struct {
         void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
+        /* Optional: reads the board file again, and says what became of it. */
+        void (*reload)(void *ctx, const struct console *c);
         void *ctx;
     } io;
+    const struct gdb_clients *visitors; /* all connections */
+    uint64_t started;                   /* uv_hrtime() */
 };
 
 /* One GDB that is connected: each has its own position in the history, and reads it anew. */
 struct replay_client {
     struct replay_client *next;
     struct replay *replay;
+    const struct gdb_client *client; /* set by whoever has connections */
     struct gdb_session *session;
     uint32_t size; /* of GDB's buffer, bytes */
     struct {
@@ -83,6 +90,13 @@ int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp);
 /* server/replay_registers.c */
 int replay_extra_registers(void *ctx, int core, const struct gdb_register **list);
 int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
+
+/* server/replay_status.c: the numbers for people, and in the text format of Prometheus. */
+void replay_status_say(const struct replay *r, const struct console *c);
+void replay_status_page(const struct replay *r, struct text_buf *out);
+/* Who is here, as lines; `me` is marked. */
+void replay_clients_list(const struct replay *r, const struct replay_client *me,
+                         const struct console *c);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
 int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,

@@ -80,6 +80,38 @@ static int cmd_version(struct replay_client *k, int core, const char *rest, cons
     return BT_OK;
 }
 
+static int cmd_numbers(struct replay_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    replay_status_say(k->replay, c);
+    return BT_OK;
+}
+
+static int cmd_clients(struct replay_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    replay_clients_list(k->replay, k, c);
+    return BT_OK;
+}
+
+static int cmd_reload(struct replay_client *k, int core, const char *rest, const struct console *c)
+{
+    const struct replay *r = k->replay;
+    (void)core, (void)rest;
+    if (r->io.reload)
+        r->io.reload(r->io.ctx, c);
+    else
+        console_say(c, "no file to read again: --config names one\n");
+    return BT_OK;
+}
+
+static int cmd_control(struct replay_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)k, (void)core, (void)rest;
+    console_say(c, "a recording has nothing to control: each client moves through it by itself\n");
+    return BT_OK;
+}
+
 /* What IDEs send on launch, whatever the target is. */
 static int cmd_nothing(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
@@ -101,6 +133,11 @@ static const struct {
     {"gaps", cmd_gaps, "the same"},
     {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
+    {"status", cmd_numbers, "clients, history, gaps"},
+    {"clients", cmd_clients, "who is connected"},
+    {"reload", cmd_reload, "read the file of --config again; says what holds from now on"},
+    {"control", cmd_control, NULL},
+    {"release", cmd_control, NULL},
     {"version", cmd_version, "version of the server"},
     {"halt", cmd_nothing, NULL},
     {"reset", cmd_nothing, NULL},

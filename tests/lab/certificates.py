@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Throw-away certificates for the tests of access, made with the openssl program."""
 
+import socket
+import ssl
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import folder, run, tool  # noqa: E402
+from replay_gdb import PATIENCE, Client, folder, run, tool  # noqa: E402
 
 PLACE = None
 
@@ -86,3 +88,18 @@ def make():
     certificate("stranger", by="other-ca", subject="/CN=alice")
     certificate("as-server", subject="/CN=alice", extensions="extendedKeyUsage = serverAuth")
     return PLACE
+
+
+class TlsClient(Client):
+    """The remote protocol by hand, through another implementation of TLS."""
+
+    def __init__(self, port, name="alice", version=None):
+        context = ssl.create_default_context(cafile=PLACE / "ca.pem")
+        if version:
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = context.maximum_version = version
+        context.load_cert_chain(PLACE / f"{name}.pem", PLACE / f"{name}.key")
+        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.socket = context.wrap_socket(plain, server_hostname="localhost")
+        self.data = b""
+        self.acks = True

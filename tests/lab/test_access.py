@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 import certificates
+from certificates import TlsClient
 from replay_gdb import (BTRACED, Client, DEMO, Failed, GDB, PATIENCE, SETTINGS, Server, Suite,
                         environment, equal, expect, folder, frame, has, lacks, said, tool, wait_for)
 
@@ -60,21 +61,6 @@ def gdb_through(pipe, *commands, below=()):
     return subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, env=environment(),
                           timeout=PATIENCE).stdout
-
-
-class TlsClient(Client):
-    """The remote protocol by hand, through another implementation of TLS."""
-
-    def __init__(self, port, name="alice", version=None):
-        context = ssl.create_default_context(cafile=PLACE / "ca.pem")
-        if version:
-            context.set_ciphers("ALL:@SECLEVEL=0")
-            context.minimum_version = context.maximum_version = version
-        context.load_cert_chain(PLACE / f"{name}.pem", PLACE / f"{name}.key")
-        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-        self.socket = context.wrap_socket(plain, server_hostname="localhost")
-        self.data = b""
-        self.acks = True
 
 
 def descriptors(server):

@@ -5,15 +5,17 @@ GDB and in the log."""
 
 import re
 import shlex
+import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from live_gdb import PROGRAMS, Live, Wire, board_file, gone  # noqa: E402
+from live_gdb import PROGRAMS, Live, Wire, board_file, gone, symbol  # noqa: E402
 from replay_gdb import (Client, Mi, Server, Suite, equal, expect, folder, frame, gdb,  # noqa: E402
-                        has, record_counts, tool, wait_for)
+                        has, lacks, record_counts, tool, wait_for)
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -22,12 +24,13 @@ ELF = PROGRAMS / "crash-a9.elf"
 class Bench:
     """A board whose GDB server is started apart from the daemon, and can die and come back."""
 
-    def __init__(self, *lines):
+    def __init__(self, *lines, target=""):
         self.path = board_file("virtual-a9")
         place = self.path.parent
         text = self.path.read_text()
         self.command = shlex.split(has(text, r"^command = (.*)$")[1].replace("$RUN", str(place)))
         text = re.sub(r"^command = .*\n", "", text, flags=re.MULTILINE).replace("$RUN", str(place))
+        text = text.replace("[target]\n", f"[target]\n{target}\n")
         self.path.write_text(text.replace("[gdb]\n", "[gdb]\nothers = observe\n") +
                              "\n".join(lines) + "\n")
         self.process = None
@@ -197,6 +200,120 @@ def _():
     gone(children[0])
     text = replayed(place / "run")
     expect(record_counts(text)[0] > 1000, "the recording cannot be replayed")
+
+
+class Stub:
+    """The board's own GDB server, without btraced and without a question that cleans it up."""
+
+    def __init__(self, bench):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(20)
+        self.socket.connect(str(bench.path.parent / "gdb"))
+
+    def ask(self, packet):
+        self.socket.sendall(frame(packet))
+        return self.answer()
+
+    def answer(self, seconds=20):
+        """The next payload, or None: there is none in this time."""
+        self.socket.settimeout(seconds)
+        data = b""
+        try:
+            while not re.search(rb"#..", data):
+                data += self.socket.recv(4096)
+                expect(data, "the board's server has closed the connection")
+        except socket.timeout:
+            return None
+        self.socket.sendall(b"+")
+        return re.search(rb"\$([^#]*)#..", data)[1].decode()
+
+
+def runs(bench):
+    """Whether the board executes anything."""
+    truth = bench.path.parent / "truth"
+    sizes = [truth.stat().st_size]
+    for _ in range(40):
+        time.sleep(0.05)
+        sizes.append(truth.stat().st_size)
+        if sizes[-1] > sizes[-2] > sizes[0]:
+            return True
+    return False
+
+
+def stops_in_crash(bench):
+    """Whether a breakpoint is there: the program is made to run into it."""
+    stub = Stub(bench)
+    stub.ask("qSupported:multiprocess+")
+    data = (1).to_bytes(4, "little").hex()
+    equal(stub.ask(f"M{symbol(ELF, 'crash_after'):x},4:{data}"), "OK", "M")
+    stub.socket.sendall(frame("vCont;c"))
+    answer = stub.answer(3)
+    stub.socket.close()
+    return answer is not None
+
+
+@suite.test("faults: SIGTERM leaves a target that goes on without us as [target] at_exit says")
+def _():
+    for word, was, then in (("run", True, True), ("run", False, True), ("halt", True, False),
+                            ("halt", False, False), ("leave", True, True), (None, False, False)):
+        what = f"at_exit = {word}, {'running' if was else 'halted'} before"
+        with Bench(target=f"at_exit = {word}" if word else "") as bench:
+            bench.start()
+            with Live(bench.path) as live:
+                wire = Wire(live)
+                wire.run_to_main(ELF)
+                equal(wire.ask(f"Z1,{symbol(ELF, 'stopped_here'):x},4"), "OK", "Z1")
+                if was:
+                    wire.send(frame("vCont;c"))
+                    time.sleep(0.2)
+            wire.close()
+            lacks(live.stderr, "does not answer|in control.*\n(.*\n)*.*in control")
+            equal(runs(bench), then, f"{what}: whether it runs")
+            equal(stops_in_crash(bench), False, f"{what}: whether a breakpoint is left")
+
+
+@suite.test("faults: a breakpoint of somebody who vanished would be found by that test")
+def _():
+    with Bench() as bench:
+        bench.start()
+        place = str(folder())  # what a killed daemon leaves behind
+        live = Live(bench.path, environ={"TMPDIR": place, "XDG_RUNTIME_DIR": place})
+        wire = Wire(live)
+        wire.run_to_main(ELF)
+        equal(wire.ask(f"Z1,{symbol(ELF, 'stopped_here'):x},4"), "OK", "Z1")
+        Server.running.remove(live)
+        live.kill()
+        live.process.wait()
+        live.process.stdout.close()
+        wire.close()
+        equal(stops_in_crash(bench), True, "whether a breakpoint is left")
+
+
+@suite.test("faults: SIGTERM does not wait for a server that does not answer; twice, for nobody")
+def _():
+    for signals, least, most in ((1, 2, 15), (2, 0, 2.5)):
+        with Bench(target="at_exit = halt") as bench:
+            bench.start()
+            live = Live(bench.path)
+            wire = Wire(live)
+            wire.run_to_main(ELF)
+            wire.send(frame("vCont;c"))
+            time.sleep(0.2)
+            bench.process.send_signal(signal.SIGSTOP)
+            begin = time.monotonic()
+            live.terminate()
+            if signals == 2:
+                time.sleep(0.2)
+                live.terminate()
+            code = live.process.wait(20)
+            took = time.monotonic() - begin
+            live.stop()
+            wire.close()
+            equal(code, 0, "exit code")
+            expect(least <= took <= most, f"{signals} signals: the end takes {took:.1f} s")
+            if signals == 1:
+                has(live.stderr, "does not answer: the target is left as it is")
+            bench.process.send_signal(signal.SIGCONT)
 
 
 suite.run()

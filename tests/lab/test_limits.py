@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, never_ending  # noqa: E402
+from metrics_page import numbers  # noqa: E402
 from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, said,  # noqa: E402
                         wait_for)
 
@@ -32,20 +33,6 @@ def page(live, path="/metrics", **options):
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
     with urllib.request.urlopen(request, timeout=20) as answer:
         return answer.read().decode()
-
-
-def numbers(text):
-    """The samples of a page, each behind its type."""
-    found, types = {}, {}
-    for line in text.splitlines():
-        if match := re.fullmatch(r"# TYPE (\S+) (gauge|counter)", line):
-            types[match[1]] = match[2]
-        elif not line.startswith("# HELP "):
-            match = re.fullmatch(r'([a-z_]+)(\{[^}]*\})? (\d+)', line)
-            expect(match, f"not a sample: {line!r}")
-            expect(match[1] in types, f"{match[1]} has no type")
-            found[match[1] + (match[2] or "")] = int(match[3])
-    return found
 
 
 @suite.test("limits: one client too many is told so, and the others go on")

@@ -263,6 +263,8 @@ START_TEST(missing)
                         "ETMIDR = 0x410CF250\n",
            "dir/b.conf:6: register ETMCCER is missing...");
     refuse("", "dir/b.conf: [target] connect: is missing...");
+    refuse("[target]\nconnect = :1\ncommand = a\nat_exit = run\n" TRACE CORE,
+           "dir/b.conf:4: at_exit: is not used: the program of 'command' ends with btraced...");
 }
 END_TEST
 
@@ -297,6 +299,8 @@ START_TEST(wrong_values)
         {"[trace]\nconnect = a b:5", "connect: 'a b:5': the host is no name or number..."},
         {"[trace]\nconnect = []:5", "connect: '[]:5': the host is no name or number..."},
         {"[trace]\nconnect = unix:", "connect: 'unix:': the path after unix: is empty..."},
+        {"[target]\nat_exit = stop",
+         "at_exit: 'stop' is not possible; allowed: run, halt or leave"},
         {"[gdb]\nlisten = 0.0.0.0:3333",
          "listen: '0.0.0.0:3333' is not an address of this mach..."},
         {"[gdb]\nlisten = [::]:3333", "listen: '[::]:3333' is not an address of this machine..."},

@@ -105,6 +105,7 @@ START_TEST(sinks)
     ck_assert(!config_programs_trace(&config) && !config.cores[0].has_source);
     config_release(&config);
     accept("[target]\nconnect = :1\n" ETB CPU); /* over another GDB server */
+    ck_assert_uint_eq(config.at_exit, CONFIG_EXIT_LEAVE);
     ck_assert(!config_has_probe(&config) && config_programs_trace(&config));
     config_release(&config);
     accept(PROBE "[trace]\nsink = tmc\n" CPU "[core b]\ntype = Cortex-M4\nETMTRACEIDR = 0x10\n"
@@ -124,6 +125,7 @@ START_TEST(probe_and_target)
            "dir/b.conf:4: connect: is for another GDB server, but with [probe] btraced debugs the "
            "target itself");
     refuse(PROBE "[target]\ncommand = x\n" ETB CPU, "dir/b.conf:4: command: is for another GDB");
+    refuse(PROBE "[target]\nat_exit = run\n" ETB CPU, "dir/b.conf:4: at_exit: is for another GDB");
     refuse(PROBE "jtag_chain = 4 5\n" ETB CPU,
            "dir/b.conf:3: jtag_chain: is of the other wire; allowed: with wire = jtag");
     refuse(PROBE "wire = jtag\njtag_device = 1\n" ETB CPU,
