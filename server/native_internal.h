@@ -25,6 +25,9 @@ void native_say(struct native_target *t, const char *format, ...)
 /* Why the last access failed: returns `text`. */
 const char *native_describe(const struct native_target *t, char *text, size_t size);
 
+/* A look at a core has failed. After some in a row the target is looked for, as a probe is. */
+void native_silent(struct native_target *t);
+
 /* Resets; the cores are halted at their first instruction. */
 int native_reset(struct native_target *t);
 

@@ -11,8 +11,6 @@
 
 #define SAME_FIRST 8u /* resumes */
 
-#define ERRORS_MAX 20 /* looks that fail in a row: the core does not come back */
-
 /* ---- what a stop is ---------------------------------------------------------------------------
  */
 
@@ -216,8 +214,8 @@ static void take_lockup(struct native_target *t, unsigned core)
 static void look_failed(struct native_target *t, int rc)
 {
     native_result(t, rc, NULL);
-    if (t->running && ++t->errors >= ERRORS_MAX)
-        native_give_up(t, t->said);
+    if (t->running)
+        native_silent(t);
 }
 
 /* False: the others need not be looked at any more. */

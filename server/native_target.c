@@ -12,6 +12,11 @@
 #define IDLE_US     1000000u
 #define SHORTEST_US 250000u /* between looks for a probe: questions come in bursts */
 
+/* Looks that fail in a row: somebody must look for the target. A core that runs is looked at every
+ * few milliseconds, one that stands every second. */
+#define ERRORS_RUNNING 20
+#define ERRORS_HALTED  2
+
 static uint64_t now_us(void)
 {
     return probe_link_clock.now_us(probe_link_clock.user);
@@ -22,7 +27,9 @@ static uint64_t now_us(void)
 
 const char *native_describe(const struct native_target *t, char *text, size_t size)
 {
-    if (t->gone || probe_link_is_gone(&t->link))
+    if (t->gone && t->dark)
+        snprintf(text, size, "the target does not answer: has it lost its power?");
+    else if (t->gone || probe_link_is_gone(&t->link))
         snprintf(text, size, "the probe does not answer: is it unplugged?");
     else
         t->ops->describe(t, text, size);
@@ -59,14 +66,24 @@ int native_refuse(struct native_target *t, struct gdb_why *why, int rc, const ch
 
 static void lose(struct native_target *t)
 {
+    char text[200], reason[260];
     if (t->gone)
         return;
+    t->dark = !probe_link_is_gone(&t->link);
     t->gone = true;
     t->looked = now_us();
     native_forget(t);
-    log_say(LOG_AT_WARNING, "btraced: the probe does not answer any more; it is looked for\n");
-    native_give_up(t, "the probe does not answer: is it unplugged? The session goes on when it is "
-                      "back");
+    log_say(LOG_AT_WARNING, "btraced: the %s does not answer any more; it is looked for\n",
+            t->dark ? "target" : "probe");
+    snprintf(reason, sizeof reason, "%s The session goes on when it is back",
+             native_describe(t, text, sizeof text));
+    native_give_up(t, reason);
+}
+
+void native_silent(struct native_target *t)
+{
+    if (++t->errors >= (t->running ? ERRORS_RUNNING : ERRORS_HALTED))
+        lose(t);
 }
 
 /* The cores are halted, as GDB takes them to be; what the trace units do is not known. */
@@ -84,18 +101,22 @@ static int look_for_probe(struct native_target *t)
     uint64_t now = now_us();
     if (now - t->looked < SHORTEST_US)
         return BT_ERR_IO;
+    bool dark = t->dark;
     int rc = probe_link_reopen(&t->link, &why);
     if (!rc) {
         t->gone = false;
         rc = take_back(t);
     }
     t->gone = rc != BT_OK;
+    t->dark = rc && t->link.dp.failure != DEBUG_FAIL_PROBE;
     t->looked = now_us();
     if (rc)
         return BT_ERR_IO;
+    t->errors = 0;
     native_forget(t);
     t->resets++;
-    log_say(LOG_AT_INFO, "btraced: the probe is back, the core is halted\n");
+    log_say(LOG_AT_INFO, "btraced: the %s, the core is halted\n",
+            dark ? "target answers again" : "probe is back");
     if (t->moved)
         t->moved(t->ctx);
     return BT_OK;
@@ -144,10 +165,14 @@ static void look_at_halted(struct native_target *t, unsigned core)
     struct native_status s;
     int rc = t->ops->status(t, core, &s);
     bool off = s.state == NATIVE_OFF; /* it never ran, or a power-down is seen behind its end */
-    if (rc || (s.state == NATIVE_HALTED && !s.reset_seen) || off) {
+    if (rc) {
         native_result(t, rc, NULL);
+        native_silent(t);
         return;
     }
+    t->errors = 0;
+    if ((s.state == NATIVE_HALTED && !s.reset_seen) || off)
+        return;
     log_say(LOG_AT_WARNING, "btraced: the core was %s behind GDB's back; it is halted\n",
             s.reset_seen ? "reset" : "resumed");
     if (native_result(t, t->ops->halt(t, core), NULL))
@@ -242,7 +267,7 @@ static int op_core_status(void *ctx, int core, char *text, size_t size)
     struct native_target *t = ctx;
     text[0] = '\0';
     if (t->gone)
-        snprintf(text, size, "the probe does not answer");
+        snprintf(text, size, "the %s does not answer", t->dark ? "target" : "probe");
     else if (t->running && t->let_go[core])
         snprintf(text, size, "running");
     else

@@ -66,9 +66,10 @@ struct native_target {
     bool interrupted;     /* a halt was asked for */
     bool halted_once;     /* since it was opened: the first halt is ours */
     bool gone;            /* the probe; is_open of the link tells of the moment */
+    bool dark;            /* gone, but the probe is there: it is the target that is silent */
     bool mask_interrupts; /* single steps enter no handler */
     bool step_all;        /* while one core steps the others run */
-    unsigned errors;      /* looks at running cores that failed in a row */
+    unsigned errors;      /* looks at cores that failed in a row */
     uint64_t looked;      /* at the cores, or for the probe: microseconds */
     unsigned pause;       /* ms to the next look at cores that run */
     char said[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */

@@ -23,24 +23,34 @@ static const uint32_t rom_table[] = {
     0xfff0f003, 0xfff02003, 0xfff03003, 0xfff01003, 0xfff41003, 0xfff42003, 0xfff44003, 0xfff45002,
 };
 
-void coresight_model_init(struct coresight_model *m, const struct core_model *core)
+/* The way of the trace when the chip starts; the buffer holds what it likes. */
+static void start_trace(struct coresight_model *m)
 {
     static const struct frame_options options = {.repeat_id_period = 8};
+    uint32_t words = m->etb.words;
+    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
+    m->itm = (struct cs_itm){.locked = true};
+    memset(&m->etb, 0, sizeof m->etb);
+    m->etb.locked = true;
+    m->etb.stopped = true;
+    m->etb.words = words;
+    memset(m->etb.ram, 0xa5, sizeof m->etb.ram);
+    cs_etm_reset(m);
+    m->framed.size = 0;
+    frame_builder_init(&m->frames, &options, &m->framed);
+    cs_swo_clear(m);
+}
+
+void coresight_model_init(struct coresight_model *m, const struct core_model *core)
+{
     memset(m, 0, sizeof *m);
     m->core = *core;
     m->cortex_m3 = (cs_scs_read(m, 0xd00) >> 4 & 0xfff) == 0xc23;
-    m->fp_ctrl = 0x260;
     for (unsigned i = 0; i < CS_FPB_CODE; i++)
         m->fp_set[i] = 1;
-    m->dwt_ctrl = CS_DWT_COUNT << 28;
-    m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
-    m->itm.locked = true;
-    m->etb.locked = true;
-    m->etb.stopped = true;
     m->etb.words = CS_ETB_WORDS;
-    memset(m->etb.ram, 0xa5, sizeof m->etb.ram);
-    cs_etm_reset(m);
-    frame_builder_init(&m->frames, &options, &m->framed);
+    cs_points_clear(m);
+    start_trace(m);
 }
 
 int coresight_model_set_etb(struct coresight_model *m, uint32_t words)
@@ -60,6 +70,15 @@ void coresight_model_reset(struct coresight_model *m)
 {
     m->counters.resets++;
     cs_scs_reset(m);
+}
+
+void coresight_model_power(struct coresight_model *m, bool on)
+{
+    if (on) {
+        cs_points_clear(m);
+        start_trace(m);
+    }
+    cs_scs_power(m, on);
 }
 
 void cs_swo_put(struct coresight_model *m, const uint8_t *bytes, size_t size)

@@ -120,6 +120,9 @@ struct model_bus coresight_model_bus(struct coresight_model *m);
 /* nRESET pin or SYSRESETREQ. */
 void coresight_model_reset(struct coresight_model *m);
 
+/* The power of the chip: off the core stands; it begins anew with all registers as after init. */
+void coresight_model_power(struct coresight_model *m, bool on);
+
 /* Lets trace flow from the core into the sink that is armed. Every bus access does this too. */
 void coresight_model_run(struct coresight_model *m);
 
@@ -143,11 +146,14 @@ uint32_t cs_scs_read(struct coresight_model *m, unsigned offset);
 void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value);
 void cs_scs_poll(struct coresight_model *m);
 void cs_scs_reset(struct coresight_model *m);
+void cs_scs_power(struct coresight_model *m, bool on);
 uint32_t cs_fpb_read(struct coresight_model *m, unsigned offset);
 void cs_fpb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 uint32_t cs_dwt_read(struct coresight_model *m, unsigned offset);
 void cs_dwt_write(struct coresight_model *m, unsigned offset, uint32_t value);
 void cs_points_apply(struct coresight_model *m);
+/* The core has none of the points any more, and the registers are those of a chip that starts. */
+void cs_points_clear(struct coresight_model *m);
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 bool cs_etb_capturing(const struct coresight_model *m);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* FPB v1 and the DWT's comparators (ADIv5 digest, section 9; CoreSight digest, section 17). */
+#include <string.h>
+
 #include "tests/usb/coresight_model.h"
 
-#define FP_KEY       (1u << 1)
-#define FP_ENABLE    (1u << 0)
-#define FP_COMP_BITS 0xdffffffdu
-#define FP_NONE      1u
-#define FP_BOTH      (1u << 31) /* in fp_set: both halfwords */
+#define FP_KEY        (1u << 1)
+#define FP_ENABLE     (1u << 0)
+#define FP_COMP_BITS  0xdffffffdu
+#define FP_NONE       1u
+#define FP_BOTH       (1u << 31) /* in fp_set: both halfwords */
+#define FP_CTRL_START 0x260u
 
 #define DWT_CTRL_RW    0x007f1fffu
 #define DWT_CYCCNTENA  (1u << 0)
@@ -78,6 +81,20 @@ static void watch(struct coresight_model *m, unsigned i, bool on)
     m->core.ops->set_point(m->core.ctx, kinds[function - 4], m->dwt_comp[i] & ~(size - 1), size,
                            on);
     m->dwt_set[i] = on;
+}
+
+void cs_points_clear(struct coresight_model *m)
+{
+    m->fp_ctrl = FP_CTRL_START;
+    memset(m->fp_comp, 0, sizeof m->fp_comp);
+    cs_points_apply(m);
+    for (unsigned i = 0; i < CS_DWT_COUNT; i++) {
+        watch(m, i, false);
+        m->dwt_comp[i] = m->dwt_mask[i] = m->dwt_function[i] = 0;
+        m->dwt_matched[i] = m->dwt_set[i] = false;
+    }
+    m->dwt_ctrl = CS_DWT_COUNT << 28;
+    m->dwt_cyccnt = 0;
 }
 
 static uint32_t *comparator(struct coresight_model *m, unsigned offset)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Core debug in the system control space (ADIv5 digest, section 9). */
+#include <string.h>
+
 #include "tests/usb/coresight_model.h"
 
 #define ICTR  0x004
@@ -73,6 +75,21 @@ static void tell_core(struct coresight_model *m)
 {
     if (m->core.ops->set_debug)
         m->core.ops->set_debug(m->core.ctx, m->scs.dhcsr, m->scs.demcr);
+}
+
+/* Without power it is as if halted for good: nobody looks at it, and no trace flows. */
+void cs_scs_power(struct coresight_model *m, bool on)
+{
+    struct cs_scs *s = &m->scs;
+    if (!on) {
+        m->core.ops->halt(m->core.ctx);
+        s->halted = true;
+        return;
+    }
+    memset(s, 0, sizeof *s);
+    s->reset_st = true;
+    tell_core(m);
+    m->core.ops->reset(m->core.ctx, false);
 }
 
 static uint32_t read_dhcsr(struct coresight_model *m)

@@ -42,6 +42,13 @@ void dap_model_power_cycle(struct dap_model *d)
     reset_registers(d);
 }
 
+void dap_model_power(struct dap_model *d, bool on)
+{
+    d->dark = !on;
+    if (on)
+        dap_model_power_cycle(d);
+}
+
 void dap_dp_line_reset(struct dap_model *d)
 {
     d->counters.line_resets++;

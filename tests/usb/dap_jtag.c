@@ -111,6 +111,8 @@ unsigned dap_jtag_clock(struct dap_model *d, unsigned tms, unsigned tdi)
     struct dap_jtag *j = &d->jtag;
     unsigned tdo = 1;
     tms &= 1;
+    if (d->dark)
+        return tdo;
     if (d->wire == DAP_WIRE_SWD) {
         dap_swd_clock(d, true, tms);
         return tdo;

@@ -113,6 +113,7 @@ struct dap_model {
     struct dap_options options;
     struct dap_faults faults;
     struct dap_counters counters;
+    bool dark; /* no power: it drives nothing and notices nothing */
     struct ap_model *ap[DAP_APS];
     enum dap_wire wire;
     uint32_t ctrl_stat;
@@ -146,6 +147,9 @@ unsigned dap_jtag_tdo(const struct dap_model *d);
 
 /* The target loses its power: everything is as after init, also the wire; faults stay. */
 void dap_model_power_cycle(struct dap_model *d);
+
+/* Its power goes; when it comes everything is as above. */
+void dap_model_power(struct dap_model *d, bool on);
 
 /* ---- inside the model: dap_dp.c for dap_swd.c and dap_jtag.c ----------------------------------
  */

@@ -225,6 +225,8 @@ unsigned dap_swd_clock(struct dap_model *d, bool drive, unsigned bit)
 {
     struct dap_swd *s = &d->swd;
     unsigned level = drive ? bit & 1 : 1;
+    if (d->dark)
+        return level;
     if (d->wire != DAP_WIRE_SWD) {
         dap_jtag_clock(d, level, 1);
         return level;
@@ -252,5 +254,5 @@ unsigned dap_swd_clock(struct dap_model *d, bool drive, unsigned bit)
 unsigned dap_swd_line(const struct dap_model *d)
 {
     bool driven = d->swd.state == SWD_ACK || d->swd.state == SWD_READ_DATA;
-    return d->wire == DAP_WIRE_SWD && driven ? (unsigned)(d->swd.bits & 1) : 1;
+    return d->wire == DAP_WIRE_SWD && driven && !d->dark ? (unsigned)(d->swd.bits & 1) : 1;
 }

@@ -20,6 +20,17 @@ void probe_board_nreset(struct probe_board *b, bool low)
         b->target.reset(b->target.ctx);
 }
 
+int probe_board_power(struct probe_board *b, bool on)
+{
+    if (b->target.ap_count)
+        return -1;
+    if (on == !b->dap.dark)
+        return 0;
+    dap_model_power(&b->dap, on);
+    coresight_model_power(&b->system, on);
+    return 0;
+}
+
 void probe_board_run(struct probe_board *b)
 {
     if (b->target.ap_count)

@@ -74,6 +74,9 @@ void probe_board_release(struct probe_board *b);
 /* The reset line of the target: it restarts when the line is let go. */
 void probe_board_nreset(struct probe_board *b, bool low);
 
+/* The target's power, the probe's stays. -1: this target has no switch for it. */
+int probe_board_power(struct probe_board *b, bool on);
+
 /* What happens on the board by itself. */
 void probe_board_run(struct probe_board *b);
 

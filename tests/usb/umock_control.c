@@ -51,6 +51,8 @@ static const char *ask_board(struct usb_device *d, const char *line, FILE *out)
     pthread_mutex_lock(&b->lock);
     if (strcmp(line, "counters") == 0)
         usb_device_report(d, out);
+    else if (strncmp(line, "power ", 6) == 0)
+        error = probe_board_power(b, strcmp(line + 6, "on") == 0);
     else
         error = probe_board_faults(b, line + 6);
     pthread_mutex_unlock(&b->lock);
@@ -68,7 +70,8 @@ static const char *command(struct umock_control *c, const char *line, FILE *out)
     }
     if (strcmp(line, "replug") == 0)
         return umock_bed_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
-    if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0)
+    bool power = strcmp(line, "power on") == 0 || strcmp(line, "power off") == 0;
+    if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0 || power)
         return ask_board(c->bed->device, line, out);
     if (sscanf(line, "%15s %u", name, &number) == 2)
         return set_usb_fault(&c->bed->device->faults, name, number);

@@ -8,6 +8,8 @@
  *                     and of Cortex-A cores, a bit for each: off=MASK (no power), oslock=MASK
  *   stall N, short N, lose N, mute N, unplug N
  *                     faults of USB, at the Nth command transfer from now on
+ *   power off, power on
+ *                     of the board, not of the probe; Cortex-M only
  *   counters          a line "NAME VALUE" for each, as in the report
  *
  * The last line is "ok", or "error REASON".
