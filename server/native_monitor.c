@@ -49,7 +49,7 @@ static void cmd_probe(struct native_target *t, const char *rest, const struct co
     t->ops->say_cores(t, c);
     t->ops->say_state(t, c);
     console_say(c, "line errors   %u since the probe was opened%s\n", dp->line_errors,
-                dp->line_errors > LINE_ERRORS_MANY ? ": lower [probe] clock" : "");
+                dp->line_errors > LINE_ERRORS_MANY && !t->gone ? ": lower [probe] clock" : "");
     say_notes(t, c);
 }
 

@@ -86,10 +86,14 @@ void native_silent(struct native_target *t)
         lose(t);
 }
 
-/* The cores are halted, as GDB takes them to be; what the trace units do is not known. */
+/* The cores are halted, as GDB takes them to be; what the trace units do is not known. That there
+ * was a reset meanwhile is no news. */
 static int take_back(struct native_target *t)
 {
+    struct native_status s;
     int rc = t->ops->take_back(t);
+    for (unsigned i = 0; i < t->core_count && !rc; i++)
+        rc = t->ops->status(t, i, &s);
     if (!rc)
         native_trace_reset(&t->trace);
     return rc;

@@ -193,8 +193,9 @@ static int reset(void *ctx, bool stay)
         qemu_link_reply(&c->link, body, sizeof body, STOP_MS) <= 0)
         return -1;
     c->stop = CORE_STOP_VECTOR;
-    /* The reset happens after the answer, in front of the next packet. */
-    if (qemu_link_packet(&c->link, "?") < 0 ||
+    /* The reset happens after the answer, in front of the next packet: one that, unlike `?`, leaves
+     * the breakpoints alone. */
+    if (qemu_link_packet(&c->link, "qC") < 0 ||
         qemu_link_reply(&c->link, body, sizeof body, STOP_MS) <= 0)
         return -1;
     return stay ? 0 : go(c);

@@ -3,16 +3,12 @@
 """A modelled probe in a lab: two clients at its board, a cable that is pulled and a board that loses
 its power while both are there. Each is told, nobody is dropped, and the session goes on."""
 
-import re
-import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
-# pylint: disable=wrong-import-position
-from native_gdb import ROOT, Board
+from native_gdb import ROOT, Board, whole_session
 from live_gdb import Wire, symbol
-from replay_gdb import (Client, Mi, Suite, equal, expect, frame, has, lacks, said, wait_for)
+from replay_gdb import Client, Suite, equal, expect, frame, has, lacks, said
 
 suite = Suite()
 M3 = ROOT / "configs" / "virtual" / "crash-m3.elf"
@@ -136,8 +132,14 @@ def _():
         one.close(reset=True)
         said(board, r"client 2 \(.*\) is in control$")
         board.bed("replug")
-        answers_again(two)
-        two.step()
+        said(board, "^btraced: the probe is back, the core is halted$")
+        told = ""
+        for packet in "vCont;c", "vCont;s":  # the first one shows where the target is
+            two.send(frame(packet))
+            text, stop = text_and_stop(two)
+            has(stop, "^T")
+            told += text
+        has(told, "^you are in control of the target now$")
         two.write(RAM + 0x3000, 0x12345678)
         equal(two.ask(f"m{RAM + 0x3000:x},4"), "78563412", "what was written")
 
@@ -188,8 +190,7 @@ def _():
         has(one.ask(f"m{RAM:x},4"), "^E")
         board.bed("power on")
         answers_again(one)
-        equal(one.ask("P" + "f=" + (symbol(M3, "reset_handler")).to_bytes(4, "little").hex()), "OK",
-              "P")
+        one.monitor("reset")  # the program has run, and crashed, before it was halted
         has(one.resume(), "^T05")
         equal(one.pc(), at, "where the breakpoint of before stops it")
 
@@ -206,33 +207,34 @@ def _():
         has(text, "the target does not answer|the core was reset")
         has(stop, "^T0")
         answers_again(one)
-        has(one.resume("vCont;s"), "^T05")
+        one.send(frame("vCont;s"))
+        has(text_and_stop(one)[1], "^T05")
 
 
 @suite.test("native lab: stock GDB through a loss of power")
 def _():
-    with lab() as board, Mi(M3) as desk:
-        def do(text):
-            return desk.command(f'-interpreter-exec console "{text}"')
-        do("set remotetimeout 60")
-        do(f"target extended-remote :{board.port}")
-        do("monitor reset")
-        do("maintenance flush register-cache")
-        do("tbreak main")
-        do("continue")
-        do("set var crash_after = 0")
-        desk.token += 1
-        desk.process.stdin.write(f"{desk.token}-exec-continue\n")
-        desk.process.stdin.flush()
-        time.sleep(0.5)
-        board.bed("power off")
-        has("\n".join(desk._until(r"\*stopped")), "has it lost its power")
-        board.bed("power on")
-        wait_for(lambda: "answers again" in board.stderr, "the target's return")
-        do("monitor reset")
-        do("maintenance flush register-cache")
-        do("tbreak main")
-        has(do("continue"), r'\*stopped.*func="main"')
+    with Board(M3, more="[gdb]\nothers = observe") as board:
+        script = f"python import sys; sys.path.insert(0, '{Path(__file__).parent}'); " \
+                 f"from native_gdb import ask_bed; import threading; power = lambda how: " \
+                 f"ask_bed('{board.control}', 'power ' + how)"
+        text = whole_session(
+            board, script, f"file {M3}", "monitor reset", "maintenance flush register-cache",
+            "tbreak main", "continue", "set var crash_after = 0", "record btrace",
+            "python threading.Timer(1, power, ['off']).start()", "continue", "info threads",
+            "python power('on')", "monitor probe", "shell sleep 2",
+            "maintenance flush register-cache", "info threads", "monitor reset",
+            "maintenance flush register-cache", "tbreak main", "continue", "stepi 5", "info record",
+            "bt", "echo still here\\n")
+        has(text, "^the target does not answer: has it lost its power[?] The session goes on when it "
+                  "is back$")
+        has(text, r"\(the target does not answer\)")
+        # The second time: behind the loss of power.
+        equal(text.count("Temporary breakpoint 2, main () at"), 1, "how often main is reached again")
+        has(text, r"^Recorded \d+ instructions in \d+ functions \([1-9]\d* gaps?\)")
+        has(text, "^still here$")
+        lacks(text, "(?i)ignoring packet|timed out|connection closed|internal-error")
+        said(board, "^btraced: the target answers again, the core is halted$")
+        lacks(board.stderr, "behind GDB's back")
 
 
 if __name__ == "__main__":
