@@ -96,6 +96,27 @@ reverse() {
     done
 }
 
+# Tests of a daemon that has threads: it serves a live target. A recording is served by one thread.
+threaded() {
+    grep -lE 'live_gdb|native_gdb|native_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py tests/usb/test_*.py
+}
+
+# sanitized NAME PROGRAM FILE...: without the long form of the tests; one after the other those that
+# a clock paces.
+sanitized() {
+    local name=$1 program=$2 t paced=()
+    shift 2
+    for t; do
+        case $t in
+            *_swo.py | *_endpoint.py) paced+=("$t") ;;
+            *) [ -x "$t" ] && BTRACED=$program BTRACED_FULL='' step "$name" "$t" ;;
+        esac
+    done
+    for t in "${paced[@]}"; do
+        BTRACED=$program BTRACED_FULL='' alone "$name" "$t"
+    done
+}
+
 # fuzzers SECONDS: the same walk each time; `make fuzz` goes where chance leads.
 fuzzers() {
     local t
@@ -144,9 +165,10 @@ if [ "$mode" = quick ]; then
 else
     units release
     step tsan build/tsan/unit/test_pipeline
-    BTRACED=build/tsan/btraced step tsan tests/gdb/test_live.py
-    BTRACED=build/tsan/btraced step tsan tests/usb/test_native_gdb.py
-    BTRACED=build/tsan/btraced step tsan tests/usb/test_native_board.py
+    mapfile -t tests < <(threaded)
+    sanitized tsan build/tsan/btraced "${tests[@]}"
+    mapfile -t tests < <(grep -lE 'BTRACED|native_gdb|native_a |live_gdb' tests/usb/test_*.py)
+    sanitized asan build/asan/btraced "${tests[@]}"
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
     units asan
