@@ -7,9 +7,9 @@
 #define NO_ROM_TABLE 0xffffffffu
 #define ROM_TABLE    0x80000003u
 
-static void reset(void *ctx)
+static void nreset(void *ctx, bool low)
 {
-    system_a_reset(ctx);
+    system_a_nreset(ctx, low);
 }
 
 static void run(void *ctx)
@@ -52,7 +52,7 @@ int board_a_start(struct board_a *b, const struct qemu_link_options *o,
         .ap = {{.idr = AHB_AP_IDR, .base = NO_ROM_TABLE},
                {.idr = APB_AP_IDR, .base = ROM_TABLE, .word_only = true, .no_packed = true}},
         .bus = {system_a_memory(&b->system), system_a_debug(&b->system)},
-        .reset = reset,
+        .nreset = nreset,
         .run = run,
         .fault = fault,
         .report = report,

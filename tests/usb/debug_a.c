@@ -181,10 +181,21 @@ void debug_a_os_lock(struct debug_a *d, bool locked)
 
 static uint32_t read_prsr(struct debug_a *d)
 {
-    uint32_t value = (d->off ? 0 : 1u) | (d->was_off ? 2u : 0) | (d->was_reset ? 8u : 0);
+    uint32_t value = (d->off ? 0 : 1u) | (d->was_off ? 2u : 0) | (d->in_reset ? 4u : 0) |
+                     (d->was_reset ? 8u : 0);
     if (!d->off)
-        d->was_off = d->was_reset = false;
+        d->was_off = false;
+    if (!d->off && !d->in_reset)
+        d->was_reset = false;
     return value;
+}
+
+/* The request is a pulse: it reads as 0. */
+static void write_prcr(struct debug_a *d, uint32_t value)
+{
+    d->prcr = value & (PRCR_NO_POWER_DOWN | PRCR_HOLD);
+    d->asks_for_reset |= value & PRCR_RESET && !d->off;
+    debug_a_release(d);
 }
 
 static void write_oslar(struct debug_a *d, uint32_t value)
@@ -236,7 +247,7 @@ static uint32_t sample_pc(struct debug_a *d)
 {
     const struct core_a *c = &d->cores;
     uint32_t pc, cpsr;
-    if (d->halted || c->ops->get(c->ctx, d->index, CORE_A_PC, &pc) < 0 ||
+    if (d->halted || d->in_reset || c->ops->get(c->ctx, d->index, CORE_A_PC, &pc) < 0 ||
         c->ops->get(c->ctx, d->index, CORE_A_CPSR, &cpsr) < 0)
         return UINT32_MAX;
     return cpsr & CPSR_T ? (pc + 4) | 1 : pc + 8;
@@ -336,7 +347,7 @@ static void write_management(struct debug_a *d, unsigned offset, uint32_t value)
         write_oslar(d, value);
         break;
     case 0x310:
-        d->prcr = value & 7;
+        write_prcr(d, value);
         break;
     case 0xfa0:
         d->claim |= value & 0xff;

@@ -36,6 +36,10 @@
 #define DSCR_RXFULL     (1u << 30)
 #define DSCR_STICKY     (DSCR_SDABORT | DSCR_ADABORT | DSCR_UND)
 
+#define PRCR_NO_POWER_DOWN (1u << 0)
+#define PRCR_RESET         (1u << 1)
+#define PRCR_HOLD          (1u << 2)
+
 /* Why a core is in Debug state: DSCR[5:2]. */
 enum debug_a_entry {
     DEBUG_A_REQUEST = 0,
@@ -98,6 +102,8 @@ struct debug_a {
     bool off;       /* the core's power domain */
     bool was_off;   /* sticky, in PRSR */
     bool was_reset; /* sticky, in PRSR */
+    bool in_reset, reset_line;
+    bool asks_for_reset; /* by PRCR; the system's reset controller may hear it */
     bool has_os_lock, os_locked;
 
     /* Registers of the halted core: read when they are wanted, written back before they matter. */
@@ -128,8 +134,13 @@ void debug_a_enter(struct debug_a *d);
 void debug_a_request(struct debug_a *d, bool level);
 void debug_a_restart(struct debug_a *d);
 
-/* The core has been reset, and stands in front of its first instruction; the debug logic has not.
- * It runs, unless a reset is caught. */
+/*
+ * The reset line of the core goes low; and high again: it has been reset, and stands in front of
+ * its first instruction. The debug logic has not, and what it was told stays. The core runs then,
+ * unless PRCR holds it in reset; a reset that is caught, or a halt that was asked for meanwhile,
+ * stops it before its first instruction (architecture).
+ */
+void debug_a_reset_line(struct debug_a *d);
 void debug_a_was_reset(struct debug_a *d);
 
 /* The core's power domain, which holds most of the debug registers; and its OS lock. */
@@ -150,6 +161,9 @@ void debug_a_write_back(struct debug_a *d);
 /* DTRs as instructions see them. */
 uint32_t debug_a_take_rx(struct debug_a *d);
 void debug_a_put_tx(struct debug_a *d, uint32_t value);
+
+/* PRCR was written: does it hold the core in reset no longer? */
+void debug_a_release(struct debug_a *d);
 
 /* Comparators and vectors: gives the core what the registers say; whether one is at the PC. */
 void debug_a_apply_points(struct debug_a *d);

@@ -259,7 +259,7 @@ static bool stopped(struct debug_a *d, enum core_a_stop why)
 bool debug_a_poll(struct debug_a *d)
 {
     uint32_t address;
-    if (d->halted || d->entering || d->off)
+    if (d->halted || d->entering || d->off || d->in_reset)
         return d->entering;
     enum core_a_stop why = d->cores.ops->poll(d->cores.ctx, d->index, &address);
     if (why != CORE_A_NONE && stopped(d, why))
@@ -280,19 +280,45 @@ void debug_a_enter(struct debug_a *d)
     d->cores.ops->set_debug(d->cores.ctx, d->index, true);
 }
 
-void debug_a_was_reset(struct debug_a *d)
+/* ---- reset ------------------------------------------------------------------------------------
+ */
+
+static void go_in_reset(struct debug_a *d)
 {
-    const struct core_a *c = &d->cores;
-    d->was_reset = true;
     if (d->halted)
-        c->ops->set_debug(c->ctx, d->index, false);
+        d->cores.ops->set_debug(d->cores.ctx, d->index, false);
     d->halted = d->entering = false;
+    d->in_reset = d->was_reset = true;
     d->valid = d->dirty = 0;
+    want(d, CORE_A_STOPPED);
+}
+
+void debug_a_reset_line(struct debug_a *d)
+{
+    d->reset_line = true;
+    go_in_reset(d);
+}
+
+void debug_a_release(struct debug_a *d)
+{
+    if (!d->in_reset || d->reset_line || d->prcr & PRCR_HOLD)
+        return;
+    d->in_reset = false;
     if (d->dscr & DSCR_HDBGEN && d->vcr & VCR_RESET)
         enter_for(d, DEBUG_A_VECTOR);
     else
         want(d, debug_a_steps(d) ? CORE_A_STEPPING : CORE_A_RUNNING);
 }
+
+void debug_a_was_reset(struct debug_a *d)
+{
+    d->reset_line = false;
+    go_in_reset(d);
+    debug_a_release(d);
+}
+
+/* ---- requests from outside --------------------------------------------------------------------
+ */
 
 void debug_a_request(struct debug_a *d, bool level)
 {

@@ -12,12 +12,12 @@
 
 void probe_board_nreset(struct probe_board *b, bool low)
 {
-    bool rises = b->held && !low;
+    bool changes = b->held != low;
     b->held = low;
-    if (rises && !b->target.ap_count)
+    if (changes && !low && !b->target.ap_count)
         coresight_model_reset(&b->system);
-    else if (rises && b->target.reset)
-        b->target.reset(b->target.ctx);
+    else if (changes && b->target.ap_count && b->target.nreset)
+        b->target.nreset(b->target.ctx, low);
 }
 
 int probe_board_power(struct probe_board *b, bool on)

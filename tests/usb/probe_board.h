@@ -27,8 +27,8 @@ struct probe_target {
     unsigned ap_count;
     struct ap_model_options ap[DAP_APS];
     struct model_bus bus[DAP_APS];
-    void (*reset)(void *ctx); /* its nRESET was low */
-    void (*run)(void *ctx);   /* trace flows, cores stop, while no client looks */
+    void (*nreset)(void *ctx, bool low); /* its reset line has changed */
+    void (*run)(void *ctx);              /* trace flows, cores stop, while no client looks */
     int (*fault)(void *ctx, const char *name, size_t size, unsigned value); /* -1: unknown */
     void (*report)(void *ctx, FILE *out); /* counters, one "name value" a line */
     /* A parallel trace port: as trace_pins_take(). */

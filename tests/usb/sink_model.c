@@ -17,14 +17,23 @@
 
 void sink_init(struct sink_model *s, bool tmc, uint32_t words)
 {
-    static const struct frame_options options = {.repeat_id_period = 8};
     memset(s, 0, sizeof *s);
     s->tmc = tmc;
     s->words = words;
-    s->stopped = true;
-    s->locked = true;
-    s->pscr = 0x0a;
     memset(s->ram, 0xa5, sizeof s->ram); /* what power-up leaves is no trace */
+    sink_reset(s);
+}
+
+void sink_reset(struct sink_model *s)
+{
+    static const struct frame_options options = {.repeat_id_period = 8};
+    s->rrp = s->rwp = s->count = 0;
+    s->trg = s->ctl = s->mode = s->ffcr = s->watermark = s->level = 0;
+    s->pscr = 0x0a;
+    s->full = s->flush_stops = false;
+    s->stopped = s->locked = true;
+    s->flush_reads = 0;
+    s->framed.size = 0;
     frame_builder_init(&s->frames, &options, &s->framed);
 }
 

@@ -34,6 +34,9 @@ struct sink_model {
 void sink_init(struct sink_model *s, bool tmc, uint32_t words);
 void sink_release(struct sink_model *s);
 
+/* As after power-on; counters stay, and what the memory holds. */
+void sink_reset(struct sink_model *s);
+
 /* Does it take trace? */
 bool sink_captures(const struct sink_model *s);
 

@@ -117,12 +117,34 @@ void system_a_run(struct system_a *s)
     trace_a_run(&s->trace);
 }
 
-void system_a_reset(struct system_a *s)
+void system_a_nreset(struct system_a *s, bool low)
 {
-    s->cores.ops->reset(s->cores.ctx);
+    if (!low)
+        s->cores.ops->reset(s->cores.ctx);
     for (unsigned i = 0; i < s->cores.count; i++)
-        debug_a_was_reset(&s->debug[i]);
+        (low ? debug_a_reset_line : debug_a_was_reset)(&s->debug[i]);
+    if (low && s->resets_trace)
+        trace_a_reset(&s->trace);
     system_a_run(s);
+}
+
+/* A core's own request is a pulse on the same line, if it leads there. */
+static void own_resets(struct system_a *s)
+{
+    bool asked = false;
+    for (unsigned i = 0; i < s->cores.count; i++) {
+        asked |= s->debug[i].asks_for_reset;
+        s->debug[i].asks_for_reset = false;
+    }
+    if (!asked)
+        return;
+    if (!s->hears_cores) {
+        s->unheard++;
+        return;
+    }
+    s->core_resets++;
+    system_a_nreset(s, true);
+    system_a_nreset(s, false);
 }
 
 /* ---- the debug bus ----------------------------------------------------------------------------
@@ -250,8 +272,10 @@ static int debug_access(struct system_a *s, bool read, uint32_t address, unsigne
     system_a_run(s);
     int r = read ? read_component(s, c, address & PAGE, external, value)
                  : write_component(s, c, address & PAGE, external, *value);
-    if (!read)
+    if (!read) {
+        own_resets(s);
         system_a_run(s);
+    }
     return r;
 }
 
@@ -346,6 +370,7 @@ void system_a_report(const struct system_a *s, FILE *out)
             sum += ((const unsigned *)(const void *)&s->debug[i].counters)[n];
         fprintf(out, "a-%s %u\n", names[n], sum);
     }
-    fprintf(out, "a-sub-word %u\n", s->sub_word);
+    fprintf(out, "a-sub-word %u\na-core-resets %u\na-unheard-resets %u\n", s->sub_word,
+            s->core_resets, s->unheard);
     report_trace(&s->trace, out);
 }

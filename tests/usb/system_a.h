@@ -34,6 +34,11 @@ struct system_a {
     struct cti_model cti[CORE_A_MAX];
     struct trace_a trace;
     unsigned sub_word; /* accesses to the debug bus that are no whole word */
+    /* How the system's resets are wired; to be set after init. */
+    bool hears_cores;  /* a core that asks for its reset by PRCR gets one, and so do the others */
+    bool resets_trace; /* nRESET resets trace units, funnel, sinks and TPIU, too */
+    unsigned unheard;  /* such requests that nobody heard */
+    unsigned core_resets; /* and those that led to one */
 };
 
 /* `cores` is copied; its context must outlive the model. */
@@ -48,8 +53,8 @@ struct model_bus system_a_debug(struct system_a *s);
 /* Takes up to `size` bytes that left on the pins of the TPIU; how many. */
 size_t system_a_pins(struct system_a *s, uint8_t *bytes, size_t size);
 
-/* nRESET of the target: its cores start again, its debug logic stays. */
-void system_a_reset(struct system_a *s);
+/* nRESET of the target goes low, or high again: its cores start anew, its debug logic stays. */
+void system_a_nreset(struct system_a *s, bool low);
 
 /* What has happened since the last time: stops, cross triggers, trace. Every access does this. */
 void system_a_run(struct system_a *s);

@@ -10,15 +10,26 @@
 #define TAKES     64
 #define ETB_WORDS 1024u
 
+static const struct funnel_a reset_funnel = {.ctrl = 0x300, .prictl = 0x00fac688, .locked = true};
+
 void trace_a_init(struct trace_a *t, const struct core_a *cores, const struct trace_a_options *o)
 {
     memset(t, 0, sizeof *t);
     t->cores = *cores;
     for (unsigned i = 0; i < cores->count; i++)
         unit_a_init(&t->unit[i], o->etmv3);
-    t->funnel = (struct funnel_a){.ctrl = 0x300, .prictl = 0x00fac688, .locked = true};
+    t->funnel = reset_funnel;
     tpiu_a_init(&t->tpiu, o->pins);
     sink_init(&t->sink, o->tmc, o->words ? o->words : ETB_WORDS);
+}
+
+void trace_a_reset(struct trace_a *t)
+{
+    for (unsigned i = 0; i < t->cores.count; i++)
+        unit_a_reset(&t->unit[i]);
+    t->funnel = reset_funnel;
+    tpiu_a_reset(&t->tpiu);
+    sink_reset(&t->sink);
 }
 
 void trace_a_release(struct trace_a *t)

@@ -44,6 +44,9 @@ struct trace_a {
 void trace_a_init(struct trace_a *t, const struct core_a *cores, const struct trace_a_options *o);
 void trace_a_release(struct trace_a *t);
 
+/* All of it as after power-on; counters stay, and so does what the sink's memory holds. */
+void trace_a_reset(struct trace_a *t);
+
 /* Tells the cores what the registers say, and takes what they have made. */
 void trace_a_run(struct trace_a *t);
 

@@ -32,6 +32,9 @@ const char umock_options_usage[] =
     "                   ELF\n"
     "  --smp N          cores of vexpress-a9: 1 or 2\n"
     "  --etmv3          their trace units, else PTMs\n"
+    "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
+    "nRESET\n"
+    "                   resets trace units, funnel, ETB and TPIU, too\n"
     "  --sink tmc       instead of their ETB\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
@@ -68,6 +71,7 @@ enum {
     BUFFER,
     SMP,
     ETMV3,
+    RESETS,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -174,6 +178,18 @@ static int parse_buffer(struct umock_options *o, char *text)
     return end && !*end ? 0 : -1;
 }
 
+static int parse_resets(struct umock_options *o, char *text)
+{
+    for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
+        bool core = strcmp(name, "core") == 0;
+        if (!core && strcmp(name, "trace") != 0)
+            return -1;
+        o->core_resets |= core;
+        o->trace_resets |= !core;
+    }
+    return 0;
+}
+
 static int parse_stream(struct umock_options *o, int option, char *text)
 {
     switch (option) {
@@ -207,6 +223,8 @@ static int parse_stream(struct umock_options *o, int option, char *text)
     case ETMV3:
         o->qemu.etmv3 = o->trace_a.etmv3 = true;
         return 0;
+    case RESETS:
+        return parse_resets(o, text);
     default:
         return -1;
     }
@@ -327,6 +345,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"buffer", required_argument, NULL, BUFFER},
         {"smp", required_argument, NULL, SMP},
         {"etmv3", no_argument, NULL, ETMV3},
+        {"resets", required_argument, NULL, RESETS},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},

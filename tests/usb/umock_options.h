@@ -20,7 +20,8 @@ struct umock_options {
     struct probe_board_options board;
     struct usb_faults usb;
     struct trace_a_options trace_a;
-    struct qemu_link_options qemu; /* machine: NULL for the built-in core */
+    bool core_resets, trace_resets; /* of the A profile's system */
+    struct qemu_link_options qemu;  /* machine: NULL for the built-in core */
     char machine[64];
     char plugin[256]; /* the default */
     struct core_qemu_flash flash;

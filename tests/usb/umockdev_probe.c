@@ -262,10 +262,13 @@ static int run_a(struct umock_options *o, char **command)
     char message[256];
     int code = EXIT_BED;
     o->board.target = &a->target;
-    if (board_a_start(a, &o->qemu, &o->trace_a, message, sizeof message) < 0)
+    if (board_a_start(a, &o->qemu, &o->trace_a, message, sizeof message) < 0) {
         fprintf(stderr, "umockdev_probe: %s\n", message);
-    else
+    } else {
+        a->system.hears_cores = o->core_resets;
+        a->system.resets_trace = o->trace_resets;
         code = run_board(o, &a->cores.link, command);
+    }
     board_a_stop(a);
     g_free(a);
     return code;

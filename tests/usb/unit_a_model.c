@@ -42,8 +42,17 @@ void unit_a_init(struct unit_a_model *u, bool etmv3)
 {
     memset(u, 0, sizeof *u);
     u->etmv3 = etmv3;
+    unit_a_reset(u);
+}
+
+void unit_a_reset(struct unit_a_model *u)
+{
+    bool etmv3 = u->etmv3;
+    memset(u->reg, 0, sizeof u->reg);
     u->prog = true;
+    u->prog_reads = 0;
     u->locked = true;
+    u->os_locked = false;
     u->reg[ETMCR / 4] = etmv3 ? 0x411 : 0x401;
     u->reg[ETMCCR / 4] = etmv3 ? 0x8d014024 : 0x8d294004;
     u->reg[ETMSYNCFR / 4] = 0x400;

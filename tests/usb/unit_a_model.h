@@ -25,6 +25,10 @@ struct unit_a_model {
 };
 
 void unit_a_init(struct unit_a_model *u, bool etmv3);
+
+/* As after power-on; counters stay. */
+void unit_a_reset(struct unit_a_model *u);
+
 uint32_t unit_a_read(struct unit_a_model *u, unsigned offset, bool external);
 void unit_a_write(struct unit_a_model *u, unsigned offset, bool external, uint32_t value);
 
