@@ -163,6 +163,35 @@ def locks(folder, program):
           and "examination failed" in output, f"exit code {code}, {got}, {output[-600:]!r}")
 
 
+# Reset and hold by PRCR; a halt that is asked for meanwhile; the PC by two instructions.
+OWN_RESET = """
+halt
+poll off
+set ignored [r 0x80090314]
+w 0x80090310 6
+echo "held [format "%x %x" [r 0x80090314] [expr {[r 0x80090088] & 1}]]"
+w 0x80090090 1
+w 0x80090310 0
+until 0x80090088 1 1
+w 0x80090088 [expr {[r 0x80090088] | 0x2000}]
+foreach opcode {0xe1a0000f 0xee000e15} {
+    w 0x80090084 $opcode
+    until 0x80090088 0x01000000 0x01000000
+}
+echo "out [format "%x %x" [r 0x80090314] [expr {[r 0x80090088] & 0x3f}]] [format %#010x [r 0x8009008c]]"
+"""
+
+
+def resets(folder, program):
+    result = run(folder, program, LIBRARY + OWN_RESET, "--resets", "core")
+    expect_a("a9: a core's own reset, held until a halt is asked for", result, r"held d 0",
+             rf"out 9 3 {program.symbols['start'] + 8:#010x}")
+    check("a9: one reset", result[2].get("a-core-resets") == 1, result[2])
+    expect_a("a9: a request for a reset that leads nowhere",
+             run(folder, program, LIBRARY + "halt\nw 0x80090310 2\necho \"[chip.a0 curstate] "
+                 "[format %x [expr {[r 0x80090314] & 4}]]\""), r"halted 0")
+
+
 # {0}: a place of core 0
 SMP_RUN = """
 foreach core {{chip.a0 chip.a1}} {{ targets $core; halt; wait_halt 1000 }}
@@ -424,6 +453,7 @@ def main():
                     transport="jtag", adapter=test_ftdi.MINIMODULE)
         memory(folder, program)
         locks(folder, program)
+        resets(folder, program)
         smp(folder, program)
         trace(folder, program, "whole ETB of a PTM", A9, 8192, "report_topics", 1000)
         trace(folder, program, "wrapped ETB of a PTM, every branch, cycles",
