@@ -16,14 +16,14 @@
 
 /* Tells why the program stopped, for whoever looks at it with a debugger. */
 struct fault {
-    unsigned pc;      /* of the instruction that failed */
-    unsigned address; /* that it wanted, 0 if the core does not tell */
+    unsigned long pc;      /* of the instruction that failed */
+    unsigned long address; /* that it wanted, 0 if the core does not tell */
 };
 
 extern struct fault fault;
 extern volatile unsigned wait_when_idle; /* 0: never sleep */
 
-/* --- board-a9.c, board-m.c --- */
+/* --- board-a9.c, board-a53.c, board-m.c --- */
 
 /* Interrupts of this core's timer, TICKS_PER_SECOND of them. Each calls timer_tick. */
 void start_timer(void);

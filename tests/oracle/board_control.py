@@ -159,7 +159,7 @@ def steer_filter(live, ranges):
     live.run_for(5000)
     live.machine("stop")
     live.flush()
-    for bad in ("include", "include 5", "include 9-5", "exclude 0-0x100000000", "exclude -1-5"):
+    for bad in ("include", "include 5", "include 9-5", "exclude 0-0x10000000000000000", "exclude -1-5"):
         if live.ask(bad) != "error unknown command":
             problems.append(f"'{bad}' is not refused")
     return filters, problems

@@ -15,14 +15,15 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 {
     struct board_cpu *c = &b->cpus[index];
 
-    board_cpu_init(c, index, b->options.profile == BOARD_PROFILE_M, &b->qemu);
+    board_cpu_init(c, index, b->options.profile, &b->qemu);
     if (board_unit_init(&c->unit, &b->options, index, &b->port, &b->clock) != 0) {
         snprintf(message, size, "trace options contradict each other");
         return -1;
     }
     if (index == 0 && b->options.itm)
         c->itm = &b->itm;
-    if (board_truth_open(&c->truth, b->options.truth, index) != 0) {
+    if (board_truth_open(&c->truth, b->options.truth, index,
+                         b->options.profile == BOARD_PROFILE_A64) != 0) {
         snprintf(message, size, "cannot open '%s': %s", b->options.truth, strerror(errno));
         return -1;
     }
@@ -31,8 +32,9 @@ static int init_cpu(struct board *b, unsigned index, char *message, size_t size)
 
 int board_init(struct board *b, unsigned cpu_count, char *message, size_t size)
 {
+    b->qemu.a64 = b->options.profile == BOARD_PROFILE_A64;
     board_qemu_init(&b->qemu);
-    b->qemu.before_access = b->options.profile == BOARD_PROFILE_A;
+    b->qemu.before_access = b->options.profile != BOARD_PROFILE_M;
     b->filter = b->options.filter;
     b->cpu_count = cpu_count;
     b->cpus = calloc(cpu_count, sizeof *b->cpus);

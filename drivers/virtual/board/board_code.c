@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "drivers/virtual/p0_insn.h"
 #include "drivers/virtual/waypoint.h"
 
 #define CHUNK_RECORDS 8192
@@ -87,6 +88,12 @@ static const struct effect t32_effects[] = {
     {0, 0, 0},
 };
 
+static const struct effect a64_effects[] = {
+    {0xffffffe0, 0xd518d020, BOARD_INSN_CONTEXT_ID}, /* MSR CONTEXTIDR_EL1 */
+    {0xffffffdf, 0xd503205f, BOARD_INSN_WAIT},
+    {0, 0, 0},
+};
+
 static uint8_t effects(const struct effect *table, uint32_t opcode)
 {
     while ((opcode & table->mask) != table->value)
@@ -129,11 +136,58 @@ static uint32_t read_opcode(const uint8_t *bytes, size_t size, enum bt_isa isa)
     return isa == BT_ISA_A32 ? high << 16 | low : low << 16 | high;
 }
 
-void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_t *bytes,
+static enum waypoint_class class_of(enum p0_class cls)
+{
+    switch (cls) {
+    case P0_DIRECT:
+        return WAYPOINT_DIRECT;
+    case P0_INDIRECT:
+        return WAYPOINT_INDIRECT;
+    case P0_ISB:
+        return WAYPOINT_ISB;
+    default:
+        return WAYPOINT_NONE;
+    }
+}
+
+static void describe_a64(struct board_insn *insn, uint64_t address, uint32_t opcode)
+{
+    struct p0_insn p;
+
+    p0_classify(BT_ISA_A64, opcode, address, &p);
+    *insn = (struct board_insn){.address = address,
+                                .opcode = opcode,
+                                .target = p.target,
+                                .size = 4,
+                                .isa = BT_ISA_A64,
+                                .target_isa = BT_ISA_A64,
+                                .cls = (uint8_t)class_of(p.cls),
+                                .condition = BOARD_COND_ALWAYS,
+                                .flags = effects(a64_effects, opcode)};
+    if ((opcode & 0xff000010) == 0x54000000)
+        insn->condition = opcode & 0xf;
+    if (p.exception_return)
+        insn->flags |= BOARD_INSN_EXCEPTION_RETURN;
+}
+
+static void chain(struct board_insn *insn, const struct board_insn *before)
+{
+    if (before && before->cls == WAYPOINT_NONE && before->flags == 0 &&
+        before->address + before->size == insn->address)
+        insn->before = before;
+}
+
+void board_code_describe(struct board_insn *insn, uint64_t address, const uint8_t *bytes,
                          size_t size, struct board_code_state *state,
                          const struct board_insn *before)
 {
     struct waypoint w;
+
+    if (state->isa == BT_ISA_A64) {
+        describe_a64(insn, address, read_opcode(bytes, 4, BT_ISA_A32));
+        chain(insn, before);
+        return;
+    }
 
     /* QEMU looks past a short instruction at the end of a page, and counts what it saw there. */
     if (state->isa != BT_ISA_A32)
@@ -143,7 +197,7 @@ void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_
     waypoint_classify(state->isa, opcode, address, &w);
     *insn = (struct board_insn){.address = address,
                                 .opcode = opcode,
-                                .target = (uint32_t)w.target,
+                                .target = w.target,
                                 .size = (uint8_t)size,
                                 .isa = (uint8_t)state->isa,
                                 .target_isa = (uint8_t)w.target_isa,
@@ -157,9 +211,7 @@ void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_
     }
     if (w.exception_return && w.cls == WAYPOINT_INDIRECT)
         insn->flags |= BOARD_INSN_EXCEPTION_RETURN;
-    if (before && before->cls == WAYPOINT_NONE && before->flags == 0 &&
-        before->address + before->size == address)
-        insn->before = before;
+    chain(insn, before);
 }
 
 struct board_code_state board_code_state(uint32_t psr, bool m_profile)

@@ -64,7 +64,7 @@ struct board_insn *board_code_new(struct board_code *c, size_t count);
  * Fills in *insn from its bytes (2 or 4, in memory order, little-endian code) and steps
  * `state->it`. `before` is the record in front in the block, or NULL.
  */
-void board_code_describe(struct board_insn *insn, uint32_t address, const uint8_t *bytes,
+void board_code_describe(struct board_insn *insn, uint64_t address, const uint8_t *bytes,
                          size_t size, struct board_code_state *state,
                          const struct board_insn *before);
 

@@ -7,22 +7,28 @@
 #include "drivers/virtual/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
+#define LEVEL(mode)  ((uint8_t)((mode) >> 2 & 3)) /* PSTATE */
 #define IPSR(psr)    ((psr)&0x1ff)
 #define MODE_USER    0x10
 #define MODE_MONITOR 0x16
 #define MODE_HYP     0x1a
 
-void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile, const struct board_qemu *q)
+void board_cpu_init(struct board_cpu *c, unsigned index, enum board_profile profile,
+                    const struct board_qemu *q)
 {
     c->qemu = q;
-    c->m_profile = m_profile;
+    c->m_profile = profile == BOARD_PROFILE_M;
+    c->a64 = profile == BOARD_PROFILE_A64;
     c->index = index;
     c->mode = 0x13;
-    c->last_isa = m_profile ? BT_ISA_T32 : BT_ISA_A32;
+    c->nonsecure = c->a64; /* below EL3: the machines have no EL3, or leave it for good */
+    c->last_isa = c->m_profile ? BT_ISA_T32 : c->a64 ? BT_ISA_A64 : BT_ISA_A32;
 }
 
 enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode)
 {
+    if (c->a64)
+        return LEVEL(mode) == 3 ? BT_SEC_SECURE : BT_SEC_NONSECURE;
     return c->nonsecure && mode != MODE_MONITOR ? BT_SEC_NONSECURE : BT_SEC_SECURE;
 }
 
@@ -31,6 +37,8 @@ static uint8_t level_of(const struct board_cpu *c, enum bt_security security)
 {
     if (c->m_profile)
         return c->handlers.current ? 3 : 0;
+    if (c->a64)
+        return LEVEL(c->mode);
     if (c->mode == MODE_USER)
         return 0;
     if (c->mode == MODE_HYP)
@@ -99,7 +107,17 @@ static bool written_value(struct board_cpu *c, const struct board_insn *insn, bo
                           struct board_place to, uint32_t *value)
 {
     int number = (int)(insn->opcode >> 12 & 0xf);
+    uint64_t wide;
 
+    if (c->a64) {
+        *value = 0;
+        if ((insn->opcode & 31) == 31)
+            return true;
+        if (!board_qemu_x(c->qemu, c->index, insn->opcode & 31, &wide))
+            return false;
+        *value = (uint32_t)wide;
+        return true;
+    }
     if (insn->condition < BOARD_COND_ALWAYS)
         pass = board_cpu_psr(c, &to) && board_condition_passes(insn->condition, to.psr);
     return pass && board_qemu_register(c->qemu, c->index, number, value);
@@ -276,17 +294,19 @@ void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
     }
 }
 
+enum bt_isa board_cpu_isa(const struct board_cpu *c, uint32_t psr)
+{
+    return c->a64 ? BT_ISA_A64 : board_code_state(psr, c->m_profile).isa;
+}
+
 /* Where a core that stands still is. */
 static bool read_place(const struct board_cpu *c, struct board_place *at)
 {
-    uint32_t pc;
-
     at->has_psr = true;
-    if (!board_qemu_register(c->qemu, c->index, BOARD_REG_PC, &pc) ||
+    if (!board_qemu_pc(c->qemu, c->index, &at->address) ||
         !board_qemu_register(c->qemu, c->index, BOARD_REG_CPSR, &at->psr))
         return false;
-    at->address = pc;
-    at->isa = board_code_state(at->psr, c->m_profile).isa;
+    at->isa = board_cpu_isa(c, at->psr);
     return true;
 }
 

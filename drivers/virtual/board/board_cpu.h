@@ -39,6 +39,7 @@ struct board_cpu {
     const struct board_qemu *qemu;
     unsigned index;
     bool m_profile;
+    bool a64; /* in AArch64 state: `mode` is PSTATE.M */
 
     const struct board_insn *pending; /* has started, nothing else is known */
     struct board_insn kept;
@@ -64,7 +65,7 @@ struct board_cpu {
 };
 
 /* `unit` and `truth` are ready. */
-void board_cpu_init(struct board_cpu *c, unsigned index, bool m_profile,
+void board_cpu_init(struct board_cpu *c, unsigned index, enum board_profile profile,
                     const struct board_qemu *q);
 
 /* The pending instruction led to `to`. */
@@ -87,6 +88,9 @@ void board_cpu_keep(struct board_cpu *c);
 
 /* The state of a place, in the mode or handler that the core is known to be in. */
 struct board_state board_cpu_state(const struct board_cpu *c, uint64_t address, enum bt_isa isa);
+
+/* Instruction set of a PSR value. */
+enum bt_isa board_cpu_isa(const struct board_cpu *c, uint32_t psr);
 
 /* What runs next, as far as is known. */
 struct board_state board_cpu_here(const struct board_cpu *c);

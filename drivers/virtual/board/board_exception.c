@@ -228,5 +228,7 @@ void board_exception_tell(struct board_cpu *c, const struct board_exception *x,
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
                           struct board_place to)
 {
-    return c->m_profile ? board_exception_take_m(c, pending, to) : take_a(c, pending, to);
+    if (c->m_profile)
+        return board_exception_take_m(c, pending, to);
+    return c->a64 ? board_exception_take_a64(c, pending, to) : take_a(c, pending, to);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exceptions, recognised by where the core is and in what state: QEMU does not tell a plugin. Those
- * of the A profile are explained by LR and SPSR (board_exception.c), those of the M profile by what
- * they have pushed (board_exception_m.c).
+ * of the A profile are explained by LR and SPSR (board_exception.c), of AArch64 by ELR and ESR
+ * (board_exception_a64.c), those of the M profile by what they have pushed (board_exception_m.c).
  */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
@@ -17,7 +17,9 @@
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
                           struct board_place to);
 
-/* The M profile's part of it. */
+/* AArch64's part of it, and the M profile's. */
+bool board_exception_take_a64(struct board_cpu *c, const struct board_insn *pending,
+                              struct board_place to);
 bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pending,
                             struct board_place to);
 

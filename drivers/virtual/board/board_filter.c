@@ -16,7 +16,7 @@ static bool parse_address(const char **text, uint64_t *address)
     value = strtoull(*text, &end, 0);
     *text = end;
     *address = value;
-    return errno == 0 && value <= UINT32_MAX;
+    return errno == 0;
 }
 
 bool board_ranges_add(struct board_ranges *r, const char *text)

@@ -83,7 +83,7 @@ static const struct option table[] = {
 static const char *const switches[] = {"off", "on"};
 static const char *const formats[] = {"tpiu", "frames", "etb", "raw", "tagged"};
 static const char *const protocols[] = {"ptm", "etmv3", "etmv4"};
-static const char *const profiles[] = {"a", "m"};
+static const char *const profiles[] = {"a", "m", "a64"};
 
 const char *board_options_protocol(const struct board_options *o)
 {
@@ -142,7 +142,7 @@ static bool store(const struct option *option, void *field, const char *text)
     case PROTOCOL:
         return parse_word(text, protocols, sizeof protocols / sizeof protocols[0], field);
     case PROFILE:
-        return parse_word(text, profiles, 2, field);
+        return parse_word(text, profiles, sizeof profiles / sizeof profiles[0], field);
     case RANGE:
         return board_ranges_add(field, text);
     default:
@@ -204,6 +204,8 @@ static const char *contradiction(const struct board_options *o)
         return "argument 'etb' is not a multiple of 16";
     if (o->profile == BOARD_PROFILE_M && o->protocol == BOARD_PROTOCOL_PTM)
         return "cores of the M profile have no PTM: argument 'protocol' must be etmv3 or etmv4";
+    if (o->profile == BOARD_PROFILE_A64 && o->protocol != BOARD_PROTOCOL_ETMV4)
+        return "argument 'protocol' must be etmv4 for cores in AArch64 state";
     if (o->itm && o->format == BOARD_FORMAT_RAW)
         return "argument 'itm' needs frames: 'format' must not be raw";
     return NULL;

@@ -18,6 +18,7 @@ enum board_protocol {
 enum board_profile {
     BOARD_PROFILE_A,
     BOARD_PROFILE_M,
+    BOARD_PROFILE_A64, /* v8-A, in AArch64 state */
 };
 
 enum board_format {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2: each Arm core of the machine
- * gets a PTM or an ETMv3, all feed one formatter. Run with -plugin
- * build/virtual-board.so,out=unix:PATH,...; the arguments are those of board_options.h.
+ * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2 (or qemu-system-aarch64): each
+ * Arm core of the machine gets a PTM, an ETMv3 or an ETMv4, all feed one formatter. Run with
+ * -plugin build/virtual-board.so,out=unix:PATH,...; the arguments are those of board_options.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +63,9 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
 static struct board_code_state state_of(const struct qemu_plugin_tb *tb, size_t count)
 {
     bool m_profile = board.options.profile == BOARD_PROFILE_M;
+
+    if (board.options.profile == BOARD_PROFILE_A64)
+        return (struct board_code_state){.isa = BT_ISA_A64};
     struct board_code_state state = {.isa = m_profile ? BT_ISA_T32 : BT_ISA_A32};
     uint32_t psr;
 
@@ -89,9 +92,8 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         return;
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        board_code_describe(&records[i], (uint32_t)qemu_plugin_insn_vaddr(insn),
-                            qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn), &state,
-                            i > 0 ? &records[i - 1] : NULL);
+        board_code_describe(&records[i], qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
+                            qemu_plugin_insn_size(insn), &state, i > 0 ? &records[i - 1] : NULL);
     }
     look_for_bkpt(tb, records, count);
     for (size_t i = 0; i < count; i++) {
@@ -161,12 +163,16 @@ static int refuse(const char *message)
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
     char message[256];
+    bool wide = strcmp(info->target_name, "aarch64") == 0;
 
-    if (!info->system_emulation || strcmp(info->target_name, "arm") != 0)
-        return refuse("needs qemu-system-arm");
+    if (!info->system_emulation || (strcmp(info->target_name, "arm") != 0 && !wide))
+        return refuse("needs qemu-system-arm or qemu-system-aarch64");
     if (board_options_parse(&board.options, argc, argv, message, sizeof message) != 0 ||
         board_init(&board, (unsigned)info->system.max_vcpus, message, sizeof message) != 0)
         return refuse(message);
+    if (wide != (board.options.profile == BOARD_PROFILE_A64))
+        return refuse(wide ? "qemu-system-aarch64 needs argument 'profile=a64'"
+                           : "argument 'profile=a64' needs qemu-system-aarch64");
     if (!board.qemu.read_register || !board.qemu.spsr)
         fprintf(stderr, "virtual-board: this QEMU does not show %s: exceptions are %s\n",
                 board.qemu.read_register ? "SPSR" : "registers",

@@ -41,6 +41,10 @@ struct saved_description {
     const struct saved_description *const *parts;
 };
 
+/* GDB's numbers of AArch64. */
+#define A64_PC     32
+#define A64_PSTATE 33
+
 static void *look_up(const char *name)
 {
     return dlsym(RTLD_DEFAULT, name);
@@ -152,29 +156,57 @@ void board_qemu_init(struct board_qemu *q)
     find_masks(q, board_qemu_saved_part(arm, "cpu/m"));
     find_debug(q);
     board_qemu_a_init(q, arm, look_up);
-    if (!q->get_cpu || !q->new_array || !q->resize_array)
+    *(void **)&q->read_register_a64 = look_up("aarch64_cpu_gdb_read_register");
+    if (!q->get_cpu || !q->new_array || !q->resize_array || (q->a64 && !q->read_register_a64))
         q->read_register = NULL;
 }
 
 /* One array a thread: made once, never freed, as vCPU threads live as long as the machine. */
-static bool read_from(const struct board_qemu *q, struct CPUState *cpu, int number, uint32_t *value)
+static bool read_from(const struct board_qemu *q, struct CPUState *cpu, int number, uint64_t *value)
 {
     static _Thread_local struct byte_array *array;
+    int size;
 
     if (!q->read_register || !cpu)
         return false;
     if (!array)
         array = q->new_array();
     q->resize_array(array, 0);
-    if (q->read_register(cpu, array, number) != 4 || array->size < 4)
+    size = q->a64 ? q->read_register_a64(cpu, array, number) : q->read_register(cpu, array, number);
+    if ((size != 4 && size != 8) || array->size < (unsigned)size)
         return false;
-    memcpy(value, array->data, sizeof *value);
+    *value = 0;
+    memcpy(value, array->data, (size_t)size); /* little-endian, as the host */
+    return true;
+}
+
+static bool read_small(const struct board_qemu *q, struct CPUState *cpu, int number,
+                       uint32_t *value)
+{
+    uint64_t wide;
+
+    if (q->a64 && number != BOARD_REG_CPSR)
+        return false;
+    if (!read_from(q, cpu, q->a64 ? A64_PSTATE : number, &wide))
+        return false;
+    *value = (uint32_t)wide;
     return true;
 }
 
 bool board_qemu_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t *value)
 {
-    return q->read_register && read_from(q, q->get_cpu((int)vcpu), number, value);
+    return q->read_register && read_small(q, q->get_cpu((int)vcpu), number, value);
+}
+
+bool board_qemu_pc(const struct board_qemu *q, unsigned vcpu, uint64_t *value)
+{
+    return q->read_register &&
+           read_from(q, q->get_cpu((int)vcpu), q->a64 ? A64_PC : BOARD_REG_PC, value);
+}
+
+bool board_qemu_x(const struct board_qemu *q, unsigned vcpu, unsigned number, uint64_t *value)
+{
+    return q->read_register && q->a64 && read_from(q, q->get_cpu((int)vcpu), (int)number, value);
 }
 
 bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value)
@@ -182,7 +214,7 @@ bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *v
     /* A thread-local variable of QEMU: the address that is found is that of this thread's. */
     struct CPUState **current = look_up("current_cpu");
 
-    return current && read_from(q, *current, number, value);
+    return current && read_small(q, *current, number, value);
 }
 
 static bool read_member(const struct board_qemu *q, unsigned vcpu, size_t offset, uint32_t *value)

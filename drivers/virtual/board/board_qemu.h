@@ -32,6 +32,7 @@ struct board_qemu {
     int (*read_memory)(struct CPUState *cpu, uint64_t address, void *bytes, size_t size,
                        bool write);
     int (*read_register)(struct CPUState *cpu, struct byte_array *buffer, int number);
+    int (*read_register_a64)(struct CPUState *cpu, struct byte_array *buffer, int number);
     struct byte_array *(*new_array)(void);
     struct byte_array *(*resize_array)(struct byte_array *array, unsigned size);
     void (*run_on_cpu)(struct CPUState *cpu, board_work work, union board_work_data data);
@@ -57,6 +58,7 @@ struct board_qemu {
     void (*flush_tlb)(struct CPUState *cpu);
     uint64_t (*translate)(struct CPUState *cpu, uint64_t address, uint32_t *attributes);
     bool before_access; /* where a watchpoint stops; else behind it */
+    bool a64;           /* the cores are in AArch64 state */
     /* Byte offsets in the CPU object; 0: not known. */
     size_t spsr;
     size_t banked_spsr;
@@ -69,6 +71,8 @@ struct board_qemu {
     size_t fpexc;
     size_t cp_table; /* where the pointer to the system registers is */
     size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL */
+    size_t elr;      /* of EL0 to EL3 */
+    size_t syndrome; /* of the latest exception */
 };
 
 #define BOARD_REG_SP   13
@@ -79,10 +83,25 @@ struct board_qemu {
 void board_qemu_init(struct board_qemu *q);
 
 /*
- * Core register r0-r15 or CPSR as GDB numbers them. Exact at the first instruction of a translated
- * block, and between blocks. Only from the vCPU's own thread, or while the machine is stopped.
+ * Core register r0-r15 or CPSR as GDB numbers them; of AArch64 CPSR alone. Exact at the first
+ * instruction of a translated block, and between blocks. Only from the vCPU's own thread, or while
+ * the machine is stopped.
  */
 bool board_qemu_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t *value);
+
+/* The PC, and of AArch64 a register x0-x30, as above. */
+bool board_qemu_pc(const struct board_qemu *q, unsigned vcpu, uint64_t *value);
+bool board_qemu_x(const struct board_qemu *q, unsigned vcpu, unsigned number, uint64_t *value);
+
+/* AArch64: what an exception taken to `level` has left, and where that level's vectors are. */
+struct board_qemu_taken {
+    uint64_t vectors; /* VBAR */
+    uint64_t elr;
+    uint32_t spsr;
+    uint32_t syndrome;
+};
+bool board_qemu_taken(const struct board_qemu *q, unsigned vcpu, unsigned level,
+                      struct board_qemu_taken *taken);
 
 /* Register of the vCPU whose thread calls. Exact while it translates a block, for its start. */
 bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value);

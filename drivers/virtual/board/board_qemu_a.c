@@ -28,6 +28,9 @@
 #define CP15(crn, crm, opc1, opc2) ((crn) << 11 | (crm) << 7 | (opc1) << 3 | (opc2))
 #define CP15_SCR                   CP15(1, 1, 0, 0)
 
+#define KEY_A64                 (1u << 28 | 0x13u << 16)
+#define A64(op1, crn, crm, op2) (3u << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
+
 /*
  * In front of the member that QEMU saves stand the pointer to the table, two pointers and a count
  * with its padding.
@@ -56,6 +59,8 @@ void board_qemu_a_init(struct board_qemu *q, const struct saved_description *arm
     q->fpexc = board_qemu_saved_offset(fp, "env.vfp.zregs[0].d", "env.vfp.xregs[0]");
     q->fpexc += q->fpexc ? FPEXC_INDEX * sizeof(uint32_t) : 0;
     q->asleep = board_qemu_saved_offset(look_up("vmstate_cpu_common"), "halted", "halted");
+    q->elr = board_qemu_saved_offset(arm, "env.regs", "env.elr_el");
+    q->syndrome = board_qemu_saved_offset(arm, "env.regs", "env.exception.syndrome");
     q->cp_table = keys > BEFORE_SAVED_KEYS ? keys - BEFORE_SAVED_KEYS : 0;
 }
 
@@ -262,4 +267,41 @@ bool board_qemu_translate(const struct board_qemu *q, unsigned vcpu, uint32_t ad
     page = q->translate(cpu, address & ~0xfffu, attributes);
     *physical = (uint32_t)page | (address & 0xfff);
     return page != UINT64_MAX;
+}
+
+/* ---- AArch64 ----------------------------------------------------------------------------------
+ */
+
+static bool read_vectors(const struct board_qemu *q, unsigned vcpu, unsigned level, uint64_t *value)
+{
+    /* VBAR_EL1 to VBAR_EL3 differ in op1 alone. */
+    static const uint8_t op1[] = {0, 0, 4, 6};
+    void **table = member(q, vcpu, q->cp_table);
+    void *state = member(q, vcpu, q->regs);
+    const void *found;
+
+    if (!table || !state || !q->find_cp || !q->read_cp)
+        return false;
+    found = q->find_cp(*table, KEY_A64 | A64((uint32_t)op1[level], 12u, 0u, 0u));
+    if (found)
+        *value = q->read_cp(state, found);
+    return found;
+}
+
+bool board_qemu_taken(const struct board_qemu *q, unsigned vcpu, unsigned level,
+                      struct board_qemu_taken *taken)
+{
+    /* The SPSRs are those of Supervisor, Hyp and Monitor mode. */
+    static const uint8_t banks[] = {0, 1, 6, 7};
+    const uint64_t *elr = member(q, vcpu, q->elr);
+    const char *spsr = member(q, vcpu, q->banked_spsr);
+    const uint32_t *syndrome = member(q, vcpu, q->syndrome);
+
+    if (level < 1 || level > 3 || !elr || !spsr || !syndrome ||
+        !read_vectors(q, vcpu, level, &taken->vectors))
+        return false;
+    taken->elr = elr[level];
+    memcpy(&taken->spsr, spsr + 8 * (size_t)banks[level], sizeof taken->spsr);
+    taken->syndrome = *syndrome;
+    return true;
 }

@@ -7,12 +7,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-int board_truth_open(struct board_truth *t, const char *where, unsigned core)
+int board_truth_open(struct board_truth *t, const char *where, unsigned core, bool wide)
 {
     char name[PATH_MAX + 16];
     int length;
 
     t->used = 0;
+    t->step = wide ? 2 : 1;
     t->instructions = t->log = NULL;
     if (!where)
         return 0;
