@@ -42,7 +42,7 @@ void gdb_upstream_set_big_endian(struct gdb_upstream *u, bool big_endian)
     u->big_endian = big_endian;
 }
 
-/* A register of 32 bits, or the low half of a wider one. `x` digits: not known. */
+/* A register of 32 or 64 bits. `x` digits: not known. */
 static void take_reg(const struct gdb_upstream *u, struct gdb_regs *regs, enum gdb_reg reg,
                      const char *reply, size_t len)
 {
@@ -51,9 +51,9 @@ static void take_reg(const struct gdb_upstream *u, struct gdb_regs *regs, enum g
     size_t size = len / 2;
     if ((size != 4 && size != 8) || len % 2 != 0 || !gdb_args_bytes(&a, bytes, size))
         return;
-    uint32_t value = 0;
-    for (size_t i = 0; i < 4; i++)
-        value |= (uint32_t)bytes[u->big_endian ? size - 1 - i : i] << 8 * i;
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value |= (uint64_t)bytes[u->big_endian ? size - 1 - i : i] << 8 * i;
     regs->value[reg] = value;
     regs->known |= 1u << reg;
 }

@@ -5,13 +5,20 @@
 #include <stdio.h>
 #include <strings.h>
 
-#define CPSR_T (1u << 5)
+#define CPSR_T      (1u << 5)
+#define PSR_AARCH32 (1u << 4) /* set in all modes of AArch32 */
 
 struct history *live_history(const struct live *l, int core)
 {
     return l->cores[core].source < 0
                ? NULL
                : pipeline_history(l->pipeline, (unsigned)l->cores[core].source);
+}
+
+bool live_is_a64(const struct live_core *c)
+{
+    return strncasecmp(c->config->type, "Cortex-A", 8) == 0 && (c->regs.known >> GDB_REG_PSR & 1) &&
+           !(c->regs.value[GDB_REG_PSR] & PSR_AARCH32);
 }
 
 /* Threads that the board file does not name have no trace. */
@@ -43,6 +50,7 @@ static int op_core_info(void *ctx, int core, struct gdb_core *info)
     info->name = c ? c->config->name : "core";
     info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
                     : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? GDB_PROFILE_R
+                    : c && live_is_a64(c)                                   ? GDB_PROFILE_A64
                                                                             : GDB_PROFILE_A;
     info->big_endian = c && c->elf && c->elf->big_endian;
     return BT_OK;

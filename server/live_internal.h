@@ -13,6 +13,8 @@ static inline int live_thread(const struct live_core *c)
 
 /* live_gdb.c: the core of a thread; NULL if the board file does not name it. */
 struct live_core *live_core_of(struct live *l, int thread);
+/* live_gdb.c: the core has halted in AArch64 state: its PSTATE.M[4] is 0. */
+bool live_is_a64(const struct live_core *c);
 /* live_gdb.c: how the core's history leads to the halt; `size` is that of GDB's buffer. With the
  * pipeline locked. */
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,

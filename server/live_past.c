@@ -235,6 +235,12 @@ int live_past_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
 int live_past_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
     struct live_client *k = ctx;
+    const struct live_core *c = live_core_of(k->live, core);
+    if (c && live_is_a64(c)) {
+        snprintf(why->text, sizeof why->text,
+                 "of AArch64 no values of the past are known: use 'record btrace' first");
+        return BT_ERR_UNSUPPORTED;
+    }
     return past_motion_reverse(&k->motion, core, step, stop, why);
 }
 

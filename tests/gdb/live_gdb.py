@@ -53,6 +53,7 @@ class Live(Server):
 
     def __init__(self, path, *options, environ=()):
         self.path = Path(path)
+        self.wide = "profile=a64" in self.path.read_text()  # addresses of 64 bits
         super().__init__(path, *options, "-c", command=("serve",), environ=environ)
 
     def truth_path(self, core=0):
@@ -68,8 +69,8 @@ class Live(Server):
         data = self.truth_path(core).read_bytes()
         if output is not None:
             data = data[:int(re.search(r"executed=(\d+)", output)[1])]
-        ran = array.array("I")
-        ran.frombytes(data[:len(data) & ~3])
+        ran = array.array("Q" if self.wide else "I")
+        ran.frombytes(data[:len(data) // ran.itemsize * ran.itemsize])
         return ran
 
     def ask_board(self, line):
@@ -205,7 +206,8 @@ class Wire(Client):
     def run_for(self, live, count, cores=1, during=None):
         """At least so many instructions, of all cores together."""
         def ran():
-            return sum(live.truth_path(core).stat().st_size for core in range(cores)) // 4
+            return sum(live.truth_path(core).stat().st_size for core in range(cores)) // \
+                (8 if live.wide else 4)
         wanted = ran() + count
         return self.run_while(lambda: ran() < wanted, during)
 
