@@ -344,4 +344,8 @@ int config_set_source(struct config *config, unsigned i, const char *type);
 /* Text of an address, as it is written in a board file. */
 void config_format_address(const struct config_address *address, char *text, size_t size);
 
+/* ID of the core's trace unit in frames, under the name that its protocol gives the register. False
+ * if the board file does not tell. */
+bool config_trace_id(const struct config_core *core, uint64_t *id);
+
 #endif

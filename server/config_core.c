@@ -166,7 +166,7 @@ static const char *id_register(const struct config_core *core)
     return protocol && protocol->protocol == STREAM_ETMV4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
 }
 
-static bool trace_id_of(const struct config_core *core, uint64_t *id)
+bool config_trace_id(const struct config_core *core, uint64_t *id)
 {
     return snapshot_reg(&core->source_device, id_register(core), id) == BT_OK;
 }
@@ -176,10 +176,10 @@ static int default_trace_id(struct config *c, unsigned i)
 {
     uint64_t other;
     unsigned id = DEFAULT_TRACE_ID;
-    if (trace_id_of(&c->cores[i], &other))
+    if (config_trace_id(&c->cores[i], &other))
         return BT_OK;
     for (unsigned k = 0; k < c->core_count; k++) {
-        if (trace_id_of(&c->cores[k], &other) && other == id) {
+        if (config_trace_id(&c->cores[k], &other) && other == id) {
             id++;
             k = UINT_MAX; /* once more from the first */
         }
@@ -194,7 +194,7 @@ static int check_trace_id(struct config_parser *p, unsigned i)
     unsigned line = register_line(p, i, name);
     if (!p->config->formatted)
         return BT_OK;
-    if (!trace_id_of(&p->config->cores[i], &id))
+    if (!config_trace_id(&p->config->cores[i], &id))
         return config_fail(p, line, name,
                            "is missing: frames tell the trace of one core from that of another by "
                            "it; allowed: 1 to 0x6f");
@@ -203,7 +203,7 @@ static int check_trace_id(struct config_parser *p, unsigned i)
                            "0x%llx is not the ID of a trace source; allowed: 1 to 0x6f",
                            (unsigned long long)id);
     for (unsigned k = 0; k < i; k++)
-        if (trace_id_of(&p->config->cores[k], &other) && other == id)
+        if (config_trace_id(&p->config->cores[k], &other) && other == id)
             return config_fail(p, line, name, "0x%llx is that of [core %s] too",
                                (unsigned long long)id, p->config->cores[k].name);
     return BT_OK;

@@ -168,7 +168,7 @@ static void list_block_instructions(struct lister *l, const struct bt_block *b, 
         bool end = address == last;
         list_instruction(l, l->number + i, address, isa, insn.size, opcode,
                          end ? bt_block_cond(b) : BT_COND_UNKNOWN, end ? cycles : FLOW_NO_CYCLES);
-        address = (uint32_t)(address + insn.size);
+        address += insn.size;
     }
 }
 

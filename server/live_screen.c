@@ -46,8 +46,7 @@ static const char *core_of_id(const struct live *l, unsigned id)
     for (unsigned i = 0; i < l->config->core_count; i++) {
         uint64_t value = 0;
         const struct config_core *core = &l->config->cores[i];
-        if (core->has_source &&
-            snapshot_reg(&core->source_device, "ETMTRACEIDR", &value) == BT_OK && value == id)
+        if (core->has_source && config_trace_id(core, &value) && value == id)
             return core->name;
     }
     return NULL;

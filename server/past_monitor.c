@@ -62,13 +62,18 @@ static void cmd_goto(struct past_motion *m, int core, const char *rest, const st
                     k->past.first + 1, k->past.end + 1);
         return;
     }
-    k->goto_wanted = true;
-    k->goto_position = position;
     if (m->host->lock)
         m->host->lock(m->ctx);
     int error = past_pc(&k->past, position, &pc, &isa);
     if (m->host->unlock)
         m->host->unlock(m->ctx);
+    if (!error && isa == BT_ISA_A64) {
+        console_say(c, "of AArch64 no values of the past are known: 'record btrace', then "
+                       "'record goto'\n");
+        return;
+    }
+    k->goto_wanted = true;
+    k->goto_position = position;
     if (error)
         console_say(c, "the history cannot be read: %s\n", bt_strerror(error));
     console_say(

@@ -146,6 +146,7 @@ class Wire(Client):
     def __init__(self, live):
         super().__init__(live.port, acks=False)
         self.thread = "p1.1"
+        self.wide = live.wide
         self.features = self.start()
 
     def threads(self):
@@ -162,7 +163,9 @@ class Wire(Client):
         return answer if answer[:1] == "E" else self.blocks(annex)
 
     def pc(self):
-        return int.from_bytes(bytes.fromhex(self.ask("g")[15 * 8:16 * 8]), "little")
+        registers = self.ask("g")
+        digits = registers[32 * 16:33 * 16] if self.wide else registers[15 * 8:16 * 8]
+        return int.from_bytes(bytes.fromhex(digits), "little")
 
     def set_pc(self, address):
         equal(self.ask("Pf=" + address.to_bytes(4, "little").hex()), "OK", "P")
@@ -214,7 +217,7 @@ class Wire(Client):
     def run_to_main(self, elf, idle=False):
         """From there the program runs for ever: without its crash, and, with idle off, without a
         rest."""
-        self.run_to(symbol(elf, "main"), 4 if elf.name == "crash-a9.elf" else 2)
+        self.run_to(symbol(elf, "main"), 4 if "crash-a" in elf.name else 2)
         self.write(symbol(elf, "crash_after"), 0)
         if not idle:
             self.write(symbol(elf, "wait_when_idle"), 0)

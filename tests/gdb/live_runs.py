@@ -11,8 +11,8 @@ import threading
 from live_gdb import PROGRAMS, Live, Wire, board_file, follow
 from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, folder, has, wait_for
 
-A9, M3, M4, M7, M33 = (PROGRAMS / f"crash-{name}.elf"
-                       for name in ("a9", "m3", "m4", "m7", "m33"))
+A9, A53, M3, M4, M7, M33 = (PROGRAMS / f"crash-{name}.elf"
+                            for name in ("a9", "a53", "m3", "m4", "m7", "m33"))
 PTM11 = {"replace": [("source = PTM1.0", "source = PTM1.1")]}
 ETM_ON_A = {"replace": [("source = PTM1.0", "source = ETM3.5"),
                         ("type = Cortex-A9", "type = Cortex-A7"),
@@ -26,6 +26,7 @@ EVERYTHING = RETURN_STACK | CYCLES | CONTEXT | STAMPS
 # TRCCONFIGR
 V4_BROADCAST, V4_CYCLES, V4_CONTEXT, V4_VMID = 1 << 3, 1 << 4, 1 << 6, 1 << 7
 V4_STAMPS, V4_RETURN_STACK = 1 << 11, 1 << 12
+V4_EVERYTHING = V4_CYCLES | V4_CONTEXT | V4_VMID | V4_STAMPS | V4_RETURN_STACK
 
 # name: (board, program, cores, registers, further arguments of board_file())
 SETS = {
@@ -62,6 +63,17 @@ SETS = {
     "M33, ETMv4, return stack, timestamps, frequent syncs": (
         "virtual-m33", M33, 1, {"trcconfigr": 1 | V4_RETURN_STACK | V4_STAMPS, "trcsyncpr": 8},
         {}),
+    "A53, ETMv4, return stack": ("virtual-a53", A53, 1, {}, {}),
+    "A53, ETMv4, no return stack, frequent syncs": (
+        "virtual-a53", A53, 1, {"trcconfigr": 1, "trcsyncpr": 8}, {}),
+    "A53, ETMv4, branch broadcast": (
+        "virtual-a53", A53, 1, {"trcconfigr": 1 | V4_BROADCAST}, {}),
+    "A53, ETMv4, everything": ("virtual-a53", A53, 1, {"trcconfigr": 1 | V4_EVERYTHING}, {}),
+    "A53, ETMv4, 16 speculated elements, irregular": (
+        "virtual-a53", A53, 1, {"trcconfigr": 1 | V4_EVERYTHING},
+        {"plugin": ",trcidr8=16,irregular=15",
+         "replace": [("TRCSYNCPR = 10", "TRCIDR8 = 16\nTRCSYNCPR = 10")]}),
+    "two A53, ETMv4": ("virtual-a53-smp", A53, 2, {}, {}),
 }
 
 
@@ -150,7 +162,7 @@ def decoded(recording, core=0):
     command = [BTRACED, "decode", "--instructions", "--events", str(recording)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                env=environment())
-    runs, events, name = [array.array("I")], [], f"cpu{core}".encode()
+    runs, events, name = [array.array("Q")], [], f"cpu{core}".encode()
     for line in process.stdout:
         words = line.split(None, 4)
         if words[0] != name:
@@ -159,14 +171,14 @@ def decoded(recording, core=0):
             runs[-1].append(int(words[2], 16))
         elif words[3] in (b"gap", b"trace-on"):
             events.append(line.decode().rstrip())
-            runs.append(array.array("I"))
+            runs.append(array.array("Q"))
     equal(process.wait(PATIENCE), 0, "exit code of decode")
     process.stdout.close()
     return [run for run in runs if run], events
 
 
 def plain(truth):
-    return array.array("I", [address & ~1 for address in truth])
+    return array.array("Q", [address & ~1 for address in truth])
 
 
 def equal_run(live, recording, histories, cores):
@@ -176,7 +188,7 @@ def equal_run(live, recording, histories, cores):
     for core in range(cores):
         truth = plain(live.truth(core=core))
         runs, _ = decoded(recording, core)
-        got = array.array("I", [address for run in runs for address in run])
+        got = array.array("Q", [address for run in runs for address in run])
         if got != truth[:len(got)]:
             where = next(i for i, pair in enumerate(zip(got, truth)) if pair[0] != pair[1])
             expect(False, f"core {core}: instruction {where + 1} is {got[where]:#x}, "

@@ -10,15 +10,16 @@ import subprocess
 import gdb
 
 SHOWN = 100
+BITS = int(os.environ.get("STOPS_BITS", "32"))  # of an address
 
 
 def executed():
     """Instructions in the board's account, which is complete while it is halted."""
-    return os.path.getsize(os.environ["STOPS_TRUTH"]) // 4
+    return os.path.getsize(os.environ["STOPS_TRUTH"]) * 8 // BITS
 
 
 def pc():
-    return int(gdb.parse_and_eval("$pc")) & 0xFFFFFFFF
+    return int(gdb.parse_and_eval("$pc")) & ((1 << BITS) - 1)
 
 
 def listed():
@@ -26,7 +27,7 @@ def listed():
     gdb.execute("info record", to_string=True)
     record = gdb.current_recording()
     rows = record.instruction_history
-    return [row.pc & 0xFFFFFFFF for row in rows[max(0, len(rows) - SHOWN):]]
+    return [row.pc & ((1 << BITS) - 1) for row in rows[max(0, len(rows) - SHOWN):]]
 
 
 def run(command):

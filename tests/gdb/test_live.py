@@ -17,11 +17,12 @@ from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, e
 suite = Suite()
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-a9-smp": PROGRAMS / "crash-a9.elf",
          "virtual-m3": PROGRAMS / "crash-m3.elf", "virtual-m4": PROGRAMS / "crash-m4.elf",
-         "virtual-m7": PROGRAMS / "crash-m7.elf", "virtual-m33": PROGRAMS / "crash-m33.elf"}
+         "virtual-m7": PROGRAMS / "crash-m7.elf", "virtual-m33": PROGRAMS / "crash-m33.elf",
+         "virtual-a53": PROGRAMS / "crash-a53.elf"}
 BOARDS = [name for name in ELVES if (ROOT / "configs" / f"{name}.conf").exists()]
 HANDLERS = {"virtual-a9": "data_abort_handler", "virtual-m3": "hard_fault_handler",
             "virtual-m4": "hard_fault_handler", "virtual-m7": "hard_fault_handler",
-            "virtual-m33": "hard_fault_handler"}
+            "virtual-m33": "hard_fault_handler", "virtual-a53": "data_abort_handler"}
 STOPS = 200 if os.environ.get("BTRACED_FULL") == "1" else 40
 
 
@@ -81,7 +82,7 @@ def _(board):
         equal(value(s["p/x $pc"]), truth[-1] & ~1, "PC one step back")
 
 
-@each(["virtual-a9", "virtual-m3", "virtual-m7"], f"{STOPS} random stops, each with its history")
+@each(["virtual-a9", "virtual-m3", "virtual-m7", "virtual-a53"], f"{STOPS} random stops, each with its history")
 def _(board):
     place = folder()
     path = board_file(board)
@@ -92,7 +93,7 @@ def _(board):
              "tbreak main", "-ex", "continue", "-ex", "set var crash_after = 0", "-x", str(ROOT / "tests" / "gdb" / "random_stops.py")],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE,
             env=dict(environment(), STOPS_SEED="7", STOPS_COUNT=str(STOPS),
-                     STOPS_OUT=str(place / "stops"), STOPS_TRUTH=str(path.parent / "truth"),
+                     STOPS_OUT=str(place / "stops"), STOPS_BITS="64" if live.wide else "32", STOPS_TRUTH=str(path.parent / "truth"),
                      STOPS_FUNCTIONS="add_value compare timer_tick find_topic checksum read_number"))
         text = (place / "stops").read_text() if (place / "stops").exists() else ""
         stops = [json.loads(line) for line in text.splitlines()]
