@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Start-up, vectors and exception entries in AArch64 state, at EL1. The cores start where memory is;
- * the program itself is in the upper half of the address space, and below there is nothing then.
+ * the program itself is in the upper half of the address space. Of the lower half only memory is
+ * there.
  */
     .cfi_sections .debug_frame
     .equ STACK_SIZE, 4096
     .equ FRAME_SIZE, 176
     .equ UPPER_HALF, 0xffffff8000000000
 
-// Translation: blocks of 1 GB from 39-bit addresses, the same table for both halves.
+// Translation: blocks of 1 GB from 39-bit addresses.
     .equ BLOCK_DEVICE, 0x60000000000401 // attribute 0, no code
     .equ BLOCK_NORMAL, 0x40000705 // attribute 1, inner shareable, at 1 GB
     .equ MAIR, 0xff04
     .equ TCR_LOWER, 25 | 1 << 8 | 1 << 10 | 3 << 12
     .equ TCR_UPPER, 25 << 16 | 1 << 24 | 1 << 26 | 3 << 28 | 2 << 30
-    .equ TCR_NO_LOWER, 1 << 7
 
     .macro function name
     .global \name
@@ -73,8 +73,9 @@
 // All cores come here, the second one when the first has woken it.
     .section .start, "ax"
 function start
-    adr x0, translation_table
+    adr x0, lower_table
     msr ttbr0_el1, x0
+    adr x0, upper_table
     msr ttbr1_el1, x0
     ldr x0, =MAIR
     msr mair_el1, x0
@@ -91,7 +92,11 @@ endfunction start
     .ltorg
 
     .balign 4096
-translation_table:
+lower_table:
+    .quad 0
+    .quad BLOCK_NORMAL
+    .fill 510, 8, 0
+upper_table:
     .quad BLOCK_DEVICE
     .quad BLOCK_NORMAL
     .fill 510, 8, 0
@@ -114,12 +119,6 @@ function vectors
 endfunction vectors
 
 function start_upper
-    ldr x0, =TCR_LOWER | TCR_UPPER | TCR_NO_LOWER
-    msr tcr_el1, x0
-    isb
-    tlbi vmalle1
-    dsb nsh
-    isb
     adr x0, vectors
     msr vbar_el1, x0
     isb
