@@ -16,6 +16,8 @@
 #define CONNECT_TRIES 100
 #define CONNECT_WAIT  (SECOND / 10)
 #define PACED_CHUNK   1024 /* bytes between two looks at the clock */
+/* A pin that was idle, or late, sends no faster for that: only so much is made up for. */
+#define CREDIT (SECOND / 100)
 
 static uint64_t now(void)
 {
@@ -149,8 +151,8 @@ void board_link_write(struct board_link *link, const uint8_t *bytes, size_t size
             uint64_t time = now(), at = due(link, link->written);
             if (at > time)
                 pause_for(at - time);
-            else if (time - at > SECOND) /* an idle port gathers no right to be faster */
-                link->started += time - at;
+            else if (time - at > CREDIT)
+                link->started += time - at - CREDIT;
         }
     }
 }
@@ -163,8 +165,8 @@ size_t board_link_try(struct board_link *link, const uint8_t *bytes, size_t size
         uint64_t time = now(), at = due(link, link->written);
         if (time < at)
             return 0;
-        if (time - at > SECOND / 100)
-            link->started += time - at - SECOND / 100;
+        if (time - at > CREDIT)
+            link->started += time - at - CREDIT;
         uint64_t allowed = (time - due(link, link->written)) * link->rate / SECOND;
         if (size > allowed)
             size = (size_t)allowed;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK 4096 /* bytes that wait for each other before they are sent */
+#define CHUNK  4096 /* bytes that wait for each other before they are sent */
+#define SHARES 64   /* of a second: a core that waits for a slow port is never further ahead */
 
 int board_port_init(struct board_port *p, const struct board_options *o)
 {
@@ -93,6 +94,11 @@ static void append_tagged(struct board_port *p, uint8_t id, const uint8_t *bytes
     }
 }
 
+static size_t gather_size(const struct board_options *o)
+{
+    return o->rate && o->rate / SHARES < CHUNK ? (size_t)(o->rate / SHARES) : CHUNK;
+}
+
 bool board_port_write(struct board_port *p, uint8_t id, const uint8_t *bytes, size_t size)
 {
     const struct board_options *o = p->options;
@@ -108,7 +114,7 @@ bool board_port_write(struct board_port *p, uint8_t id, const uint8_t *bytes, si
     if (o->drop && !p->ring) {
         move(p, false);
         room = p->bytes.size < o->fifo;
-    } else if (p->bytes.size >= CHUNK) {
+    } else if (p->bytes.size >= gather_size(o)) {
         move(p, true);
     }
     pthread_mutex_unlock(&p->lock);
