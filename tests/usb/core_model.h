@@ -26,10 +26,31 @@ enum core_point {
     CORE_POINT_ACCESS,
 };
 
+#define CORE_TRACE_RANGES 4
+
+/* Both ends belong to it. */
+struct core_trace_range {
+    uint32_t first, last;
+};
+
+/* Settings of an ETMv4; unused ranges are zero. */
+struct core_trace_v4 {
+    uint32_t configr; /* TRCCONFIGR */
+    uint32_t ccctlr;
+    uint32_t sync_period; /* bytes; 0: none */
+    unsigned includes, excludes;
+    struct core_trace_range include[CORE_TRACE_RANGES]; /* none: everything */
+    struct core_trace_range exclude[CORE_TRACE_RANGES];
+    bool broadcast_in; /* branches in these ranges are told, else all but those */
+    unsigned broadcasts;
+    struct core_trace_range broadcast[CORE_TRACE_RANGES];
+};
+
 /* How the trace unit is set; a core without one ignores it. */
 struct core_trace {
     bool etm; /* it traces */
     uint32_t etmcr;
+    struct core_trace_v4 v4;
     uint64_t rate; /* bytes a second that the sink takes; 0: any */
     bool stall;    /* more stops the core, else it overflows */
 };
