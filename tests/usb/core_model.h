@@ -41,7 +41,7 @@ struct core_trace_v4 {
     unsigned includes, excludes;
     struct core_trace_range include[CORE_TRACE_RANGES]; /* none: everything */
     struct core_trace_range exclude[CORE_TRACE_RANGES];
-    bool broadcast_in; /* branches in these ranges are told, else all but those */
+    unsigned broadcast_in; /* 1: branches in these ranges are told; 0: all but those */
     unsigned broadcasts;
     struct core_trace_range broadcast[CORE_TRACE_RANGES];
 };

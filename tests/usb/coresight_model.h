@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of the debug and trace side of a Cortex-M4 system as its AHB-AP sees it (digests: ADIv5
- * section 9, CoreSight registers sections 2 to 8, 11, 13, 17): ROM table, SCS, DWT, FPB v1, ITM,
- * TPIU, ETM, ETB. Everything outside the private peripheral bus is the core's memory. It is
- * strict: software locks hold, registers ignore writes in states in which hardware does, and bits
- * that hardware changes later are not yet changed at the first look.
+ * Model of the debug and trace side of a Cortex-M system as its AHB-AP sees it (digests: ADIv5
+ * section 9, CoreSight registers sections 2 to 8, 11, 13, 17, ETMv4 sections 3 and 15): ROM tables,
+ * SCS, DWT, FPB, ITM, TPIU, ETM, ETB or TMC. Everything outside the private peripheral bus is the
+ * core's memory. It is strict: software locks hold, registers ignore writes in states in which
+ * hardware does, and bits that hardware changes later are not yet changed at the first look.
+ *
+ * A Cortex-M3 or M4 has FPB v1 and an ETMv3, an M7 FPB v2 and an ETMv4, an M33 the DWT and FPB of
+ * v8-M and an ETMv4. Debug of both security states of an M33 is allowed.
  */
 #ifndef TESTS_USB_CORESIGHT_MODEL_H
 #define TESTS_USB_CORESIGHT_MODEL_H
 
 #include "tests/usb/core_model.h"
+#include "tests/usb/etm4_model.h"
 #include "tests/usb/model_bus.h"
+#include "tests/usb/sink_model.h"
 #include "tests/usb/trace_pins.h"
 
 #define CS_ITM  0xe0000000u
@@ -20,15 +25,14 @@
 #define CS_TPIU 0xe0040000u
 #define CS_ETM  0xe0041000u
 #define CS_ETB  0xe0043000u
+#define CS_TOP  0xe00fe000u /* of a Cortex-M7: the table that leads to CS_ROM */
 #define CS_ROM  0xe00ff000u
 
-#define CS_BASE 0xe00ff003u /* of the MEM-AP */
-
-#define CS_FPB_CODE    6
+#define CS_FPB_CODE    6 /* of v1 */
 #define CS_FPB_ALL     8
 #define CS_DWT_COUNT   4
 #define CS_ETB_WORDS   1024u /* unless the board says something else */
-#define CS_ETB_MAX     65536u
+#define CS_ETB_MAX     SINK_WORDS_MAX
 #define CS_ETM_WORDS   0x84
 #define CS_TRACE_CLOCK TRACE_PINS_CLOCK
 
@@ -43,14 +47,12 @@ struct cs_scs {
     bool halted;
 };
 
-struct cs_etb {
-    uint32_t ram[CS_ETB_MAX];
-    uint32_t words; /* 0: the board has none */
-    uint32_t rrp, rwp, trg, ctl, ffcr;
-    bool full;
-    bool stopped;
-    unsigned flush_reads; /* reads of FFCR until the flush is done */
-    bool locked;
+enum cs_kind {
+    CS_BY_CPUID,
+    CS_M3,
+    CS_M4,
+    CS_M7,
+    CS_M33,
 };
 
 struct cs_etm {
@@ -85,20 +87,21 @@ struct cs_counters {
 struct coresight_model {
     struct core_model core;
     struct core_trace trace; /* as the core was told */
-    bool cortex_m3;          /* by CPUID; else an M4 */
+    enum cs_kind kind;       /* never CS_BY_CPUID */
     struct cs_scs scs;
-    struct cs_etb etb;
+    struct sink_model etb; /* words 0: the board has none; its counters are in those below */
     struct cs_etm etm;
+    struct etm4_model etm4_unit; /* of an M7 or M33 */
     struct cs_tpiu tpiu;
     struct cs_itm itm;
     uint32_t fp_ctrl;
     uint32_t fp_comp[CS_FPB_ALL];
-    uint32_t fp_set[CS_FPB_CODE]; /* address of the point that the core has; 1: none */
+    uint32_t fp_set[CS_FPB_ALL]; /* address of the point that the core has; 1: none */
     uint32_t dwt_ctrl, dwt_cyccnt;
     uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
     bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
     uint32_t cpuid; /* of a core that only calls itself so; 0: its own */
-    bool etm4;      /* the trace unit says that it is an ETMv4 */
+    bool etm4;      /* an M3's or M4's trace unit says that it is an ETMv4 */
     struct cs_counters counters;
     struct frame_builder frames;
     struct trace_bytes framed; /* not yet in the ETB or on the pins */
@@ -107,12 +110,26 @@ struct coresight_model {
     struct trace_pins pins;    /* SWO, or those of the parallel port: one at a time */
 };
 
-/* core.ops and its context must outlive the model. Release frees what init took. */
+/*
+ * core.ops and its context must outlive the model. Release frees what init took. The kind is that
+ * of the core's CPUID, an M4 if that is none of these.
+ */
 void coresight_model_init(struct coresight_model *m, const struct core_model *core);
 void coresight_model_release(struct coresight_model *m);
 
-/* Another size of the ETB, up to CS_ETB_MAX words, or 0 for a board without one. 0, or -1. */
-int coresight_model_set_etb(struct coresight_model *m, uint32_t words);
+/* Another kind of system around a core that does not tell; `pairs`: see etm4_options. */
+void coresight_model_become(struct coresight_model *m, enum cs_kind kind, unsigned pairs);
+
+/* Another size of the ETB, up to CS_ETB_MAX words, or 0 for a board without one; or a TMC. 0 or -1.
+ */
+int coresight_model_set_etb(struct coresight_model *m, uint32_t words, bool tmc);
+
+/* What the MEM-AP has: BASE and IDR, and the span of its increment. */
+uint32_t coresight_model_base(const struct coresight_model *m);
+uint32_t coresight_model_ap(const struct coresight_model *m, uint32_t *span);
+
+/* A fault of the trace unit by name, as umock_options_usage has them. 0, or -1: there is none. */
+int coresight_model_fault(struct coresight_model *m, const char *name, size_t size, unsigned value);
 
 /* The system as the MEM-AP sees it; valid as long as `m`. */
 struct model_bus coresight_model_bus(struct coresight_model *m);
@@ -157,19 +174,23 @@ void cs_points_clear(struct coresight_model *m);
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 bool cs_etb_capturing(const struct coresight_model *m);
-void cs_etb_store(struct coresight_model *m, uint32_t word);
 uint32_t cs_etm_read(struct coresight_model *m, unsigned offset);
 void cs_etm_write(struct coresight_model *m, unsigned offset, uint32_t value);
 void cs_etm_reset(struct coresight_model *m);
 bool cs_etm_tracing(const struct coresight_model *m);
 uint8_t cs_etm_trace_id(const struct coresight_model *m);
+bool cs_is_v4(const struct coresight_model *m);
 uint32_t cs_tpiu_read(struct coresight_model *m, unsigned offset);
 void cs_tpiu_write(struct coresight_model *m, unsigned offset, uint32_t value);
 uint32_t cs_itm_read(struct coresight_model *m, unsigned offset);
 void cs_itm_write(struct coresight_model *m, unsigned offset, unsigned size, uint32_t value);
 
-/* Identification registers 0xfd0..0xffc of the component at `base`. */
+/* Identification registers 0xfd0..0xffc of the component at `base`; DEVARCH, DEVTYPE of some. */
 uint32_t cs_identification(const struct coresight_model *m, uint32_t base, unsigned offset);
+bool cs_names_itself(const struct coresight_model *m, uint32_t base, unsigned offset);
+
+/* Entry of the ROM table at `base`. */
+uint32_t cs_rom_read(const struct coresight_model *m, uint32_t base, unsigned index);
 
 /* LAR and LSR. True when the offset was one of them. */
 bool cs_lock_write(bool *locked, unsigned offset, uint32_t value);

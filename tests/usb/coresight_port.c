@@ -97,8 +97,11 @@ static void stimulus(struct coresight_model *m, unsigned port, unsigned size, ui
         return;
     for (unsigned i = 0; i < size; i++)
         packet[1 + i] = (uint8_t)(value >> 8 * i);
-    if (m->tpiu.ffcr & FFCR_ENFCONT || !m->tpiu.sppr || cs_etb_capturing(m))
-        frame_builder_write(&m->frames, m->itm.tcr >> 16 & 0x7f, packet, size + 1);
+    uint8_t id = m->itm.tcr >> 16 & 0x7f;
+    if (cs_etb_capturing(m))
+        sink_put(&m->etb, id, packet, size + 1);
+    else if (m->tpiu.ffcr & FFCR_ENFCONT || !m->tpiu.sppr)
+        frame_builder_write(&m->frames, id, packet, size + 1);
     else
         cs_swo_put(m, packet, size + 1);
 }

@@ -23,10 +23,13 @@
 #define C_MASKINTS      (1u << 3)
 #define S_REGRDY        (1u << 16)
 #define S_HALT          (1u << 17)
+#define S_SDE           (1u << 20) /* v8-M: secure debug is allowed */
 #define S_RETIRE_ST     (1u << 24)
 #define S_RESET_ST      (1u << 25)
 #define DEMCR_WRITABLE  0x010f07f1u
 #define DEMCR_CORERESET (1u << 0)
+#define DEMCR_SFERR     (1u << 11) /* v8-M: catch of a SecureFault */
+#define DEMCR_SDME      (1u << 20) /* v8-M: DebugMonitor is of the secure state */
 #define AIRCR_KEY       0x05fau
 #define AIRCR_SYSRESET  (1u << 2)
 #define DCRSR_WRITE     (1u << 16)
@@ -101,7 +104,7 @@ static uint32_t read_dhcsr(struct coresight_model *m)
     else
         value |= S_REGRDY;
     value |= (s->halted ? S_HALT : 0) | (s->retire_st ? S_RETIRE_ST : 0) |
-             (s->reset_st ? S_RESET_ST : 0);
+             (s->reset_st ? S_RESET_ST : 0) | (m->kind == CS_M33 ? S_SDE : 0);
     s->retire_st = false;
     s->reset_st = false;
     return value;
@@ -157,6 +160,11 @@ static void write_dcrsr(struct coresight_model *m, uint32_t value)
 /* Registers without a debug function: those of a core that has none of its own. */
 static uint32_t read_system(struct coresight_model *m, unsigned offset)
 {
+    static const uint32_t cpuids[] = {[CS_BY_CPUID] = 0x410fc241,
+                                      [CS_M3] = 0x412fc231,
+                                      [CS_M4] = 0x410fc241,
+                                      [CS_M7] = 0x411fc271,
+                                      [CS_M33] = 0x410fd214};
     uint8_t b[4] = {0};
     if (m->core.ops->owns_system) {
         if (m->core.ops->read_memory(m->core.ctx, CS_SCS + offset, b, sizeof b) < 0)
@@ -167,7 +175,7 @@ static uint32_t read_system(struct coresight_model *m, unsigned offset)
     case ICTR:
         return 2;
     case CPUID:
-        return 0x410fc241;
+        return cpuids[m->kind];
     case AIRCR:
         return 0xfa050000;
     case MVFR0:
@@ -209,7 +217,7 @@ uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
     case DCRDR:
         return m->scs.dcrdr;
     case DEMCR:
-        return m->scs.demcr;
+        return m->scs.demcr | (m->kind == CS_M33 ? DEMCR_SDME : 0);
     default:
         return read_system(m, offset);
     }
@@ -234,7 +242,7 @@ void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value)
         m->scs.dcrdr = value;
         break;
     case DEMCR:
-        m->scs.demcr = value & DEMCR_WRITABLE;
+        m->scs.demcr = value & (DEMCR_WRITABLE | (m->kind == CS_M33 ? DEMCR_SFERR : 0));
         tell_core(m);
         break;
     default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETM-M4 and ETB (CoreSight digest, sections 5, 11 and 13). */
+/* ETM-M3 and M4, and the sink (CoreSight digest, sections 5, 6, 11 and 13). */
 #include <string.h>
 
 #include "tests/usb/coresight_model.h"
@@ -21,13 +21,8 @@
 #define CR_ETMEN       (1u << 11)
 #define EVENT_ALWAYS   0x6fu
 
-#define ETB_DEVTYPE  0x21
 #define ETM_DEVTYPE  0x13
 #define ETM4_DEVARCH 0x47704a13u
-#define FFCR_FONMAN  (1u << 6)
-#define FFCR_STOPFL  (1u << 12)
-#define FFCR_FORMAT  3u
-#define FFCR_RW      0x3773u
 
 void cs_etm_reset(struct coresight_model *m)
 {
@@ -43,16 +38,23 @@ void cs_etm_reset(struct coresight_model *m)
     e->locked = true;
 }
 
+bool cs_is_v4(const struct coresight_model *m)
+{
+    return m->kind == CS_M7 || m->kind == CS_M33;
+}
+
 bool cs_etm_tracing(const struct coresight_model *m)
 {
     const struct cs_etm *e = &m->etm;
+    if (cs_is_v4(m))
+        return m->scs.demcr >> 24 & 1 && etm4_traces(&m->etm4_unit);
     return m->scs.demcr >> 24 & 1 && !(e->reg[ETMCR / 4] & CR_POWER_DOWN) && !e->prog &&
            e->reg[ETMCR / 4] & CR_ETMEN && e->reg[ETMTEEVR / 4] == EVENT_ALWAYS;
 }
 
 uint8_t cs_etm_trace_id(const struct coresight_model *m)
 {
-    return m->etm.reg[ETMTRACEIDR / 4] & 0x7f;
+    return cs_is_v4(m) ? etm4_trace_id(&m->etm4_unit) : m->etm.reg[ETMTRACEIDR / 4] & 0x7f;
 }
 
 uint32_t cs_etm_read(struct coresight_model *m, unsigned offset)
@@ -107,135 +109,23 @@ void cs_etm_write(struct coresight_model *m, unsigned offset, uint32_t value)
 
 bool cs_etb_capturing(const struct coresight_model *m)
 {
-    return m->etb.ctl & 1 && !m->etb.stopped;
-}
-
-void cs_etb_store(struct coresight_model *m, uint32_t word)
-{
-    struct cs_etb *b = &m->etb;
-    b->ram[b->rwp] = word;
-    b->rwp = (b->rwp + 1) % b->words;
-    b->full |= b->rwp == 0;
-}
-
-static uint32_t read_ffcr(struct cs_etb *b)
-{
-    if (b->flush_reads && --b->flush_reads == 0)
-        b->ffcr &= ~FFCR_FONMAN;
-    return b->ffcr;
+    return sink_captures(&m->etb);
 }
 
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset)
 {
-    struct cs_etb *b = &m->etb;
-    uint32_t value;
-    switch (offset) {
-    case 0x004:
-        return b->words;
-    case 0x00c:
-        return (b->full ? 1u : 0u) | (b->stopped ? 0xcu : 0u);
-    case 0x010:
-        if (cs_etb_capturing(m))
-            return UINT32_MAX;
-        value = b->ram[b->rrp];
-        b->rrp = (b->rrp + 1) % b->words;
-        return value;
-    case 0x014:
-        return b->rrp;
-    case 0x018:
-        return b->rwp;
-    case 0x01c:
-        return b->trg;
-    case 0x020:
-        return b->ctl;
-    case 0x300:
-        return b->stopped ? 2 : 0;
-    case 0x304:
-        return read_ffcr(b);
-    case LSR:
-        return 1u | (b->locked ? 2u : 0u);
-    case DEVTYPE:
-        return ETB_DEVTYPE;
-    default:
-        return 0;
-    }
+    return sink_read(&m->etb, offset, false);
 }
 
-/* A manual flush empties the formatter; with StopFl set before, capture ends there. */
-static void flush(struct coresight_model *m)
-{
-    bool stop = m->etb.ffcr & FFCR_STOPFL;
-    frame_builder_flush(&m->frames);
-    coresight_model_run(m);
-    m->framed.size = 0;
-    if (stop)
-        m->etb.stopped = true;
-}
-
-static void write_ffcr(struct coresight_model *m, uint32_t value)
-{
-    struct cs_etb *b = &m->etb;
-    bool manual = value & FFCR_FONMAN && !(b->ffcr & FFCR_FONMAN);
-    if ((value ^ b->ffcr) & FFCR_FORMAT && !b->stopped) {
-        m->counters.ignored_writes++;
-        value = (value & ~FFCR_FORMAT) | (b->ffcr & FFCR_FORMAT);
-    }
-    /* StopFl written together with FOnMan comes too late for that flush. */
-    if (manual) {
-        flush(m);
-        b->flush_reads = 2;
-    }
-    b->ffcr = value & FFCR_RW;
-}
-
-static void write_ctl(struct coresight_model *m, uint32_t value)
-{
-    struct cs_etb *b = &m->etb;
-    if (value & 1 && !(b->ctl & 1)) {
-        b->stopped = false;
-        b->full = false;
-        m->framed.size = 0;
-    } else if (!(value & 1)) {
-        b->stopped = true;
-    }
-    b->ctl = value & 1;
-}
-
+/* A flush asks the trace unit for what it still holds. */
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value)
 {
-    struct cs_etb *b = &m->etb;
-    if (cs_lock_write(&b->locked, offset, value))
-        return;
-    if (b->locked) {
-        m->counters.locked_writes++;
-        return;
+    struct sink_model *s = &m->etb;
+    if (sink_write(s, offset, false, value)) {
+        coresight_model_run(m);
+        sink_flush(s);
     }
-    if (b->ctl & 1 && offset != 0x020 && offset != 0x304) {
-        m->counters.ignored_writes++;
-        return;
-    }
-    switch (offset) {
-    case 0x014:
-        b->rrp = value % b->words;
-        break;
-    case 0x018:
-        b->rwp = value % b->words;
-        break;
-    case 0x01c:
-        b->trg = value % b->words;
-        break;
-    case 0x020:
-        write_ctl(m, value);
-        break;
-    case 0x024:
-        b->ram[b->rwp] = value;
-        b->rwp = (b->rwp + 1) % b->words;
-        break;
-    case 0x304:
-        write_ffcr(m, value);
-        break;
-    default:
-        m->counters.ignored_writes++;
-        break;
-    }
+    m->counters.locked_writes += s->locked_writes;
+    m->counters.ignored_writes += s->ignored_writes;
+    s->locked_writes = s->ignored_writes = 0;
 }

@@ -227,7 +227,7 @@ struct core_trace_v4 etm4_setting(const struct etm4_model *u)
     t.includes = ranges(u, chosen, t.include);
     t.excludes = ranges(u, chosen >> 16, t.exclude);
     if (t.configr & CONFIGR_BB) {
-        t.broadcast_in = bb & BB_INCLUDE;
+        t.broadcast_in = bb & BB_INCLUDE ? 1 : 0;
         t.broadcasts = ranges(u, bb, t.broadcast);
     }
     return t;

@@ -7,7 +7,6 @@
 #define DPIDR_SWV1 0x2ba01477u
 #define DPIDR_SWV2 0x6ba02477u
 #define IDCODE     0x4ba00477u
-#define AHB_AP_IDR 0x24770011u
 #define TARGETID   0x04530041u
 
 void probe_board_nreset(struct probe_board *b, bool low)
@@ -93,8 +92,7 @@ static void init_aps(struct probe_board *b, const struct probe_target *t)
 static void init_target(struct probe_board *b, const struct probe_board_options *o)
 {
     struct core_model core = core_sim_model(&b->sim);
-    struct ap_model_options ap = {
-        .idr = AHB_AP_IDR, .base = CS_BASE, .increment_span = o->wrap_1k ? 0x400 : 0x1000};
+    struct ap_model_options ap = {0};
     struct dap_options dap = {
         .dpidr = o->dpv2 ? DPIDR_SWV2 : DPIDR_SWV1,
         .idcode = IDCODE,
@@ -106,6 +104,12 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
         dap.wire = DAP_WIRE_JTAG;
     core_sim_init(&b->sim);
     coresight_model_init(&b->system, o->core ? o->core : &core);
+    if (o->kind != CS_BY_CPUID || o->etm_pairs)
+        coresight_model_become(&b->system, o->kind ? o->kind : b->system.kind, o->etm_pairs);
+    ap.idr = coresight_model_ap(&b->system, &ap.increment_span);
+    ap.base = coresight_model_base(&b->system);
+    if (o->wrap_1k)
+        ap.increment_span = 0x400;
     b->system.cpuid = o->cpuid;
     b->system.etm4 = o->etm4;
     struct model_bus bus = coresight_model_bus(&b->system);
@@ -146,8 +150,8 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
     init_target(b, options);
     b->system.swo_quiet = options->swo_quiet;
     b->system.parallel = options->parallel;
-    if ((options->no_etb || options->etb_words) &&
-        coresight_model_set_etb(&b->system, options->no_etb ? 0 : options->etb_words) < 0)
+    uint32_t words = options->etb_words ? options->etb_words : CS_ETB_WORDS;
+    if (coresight_model_set_etb(&b->system, options->no_etb ? 0 : words, options->tmc) < 0)
         return -1;
     return cmsis_dap_init(&b->probe, &probe, &b->dap);
 }
@@ -186,6 +190,8 @@ static int set_fault(struct probe_board *b, const char *name, size_t size, unsig
     }
     if (size == 5 && memcmp(name, "trace", 5) == 0)
         return queue_trace(b, value);
+    if (!b->target.ap_count)
+        return coresight_model_fault(&b->system, name, size, value);
     return b->target.fault ? b->target.fault(b->target.ctx, name, size, value) : -1;
 }
 
@@ -210,6 +216,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
 {
     const struct dap_counters *d = &b->dap.counters;
     const struct cs_counters *s = &b->system.counters;
+    const struct etm4_counters *e = &b->system.etm4_unit.counters;
     const struct cmsis_dap_counters *p = &b->probe.counters;
     const struct {
         const char *name;
@@ -246,6 +253,15 @@ void probe_board_report(const struct probe_board *b, FILE *out)
         {"untraced", s->untraced},
         {"resets", s->resets},
         {"halted", b->system.scs.halted},
+        {"etm4-locked-writes", e->locked_writes},
+        {"etm4-os-locked", e->os_locked},
+        {"etm4-unpowered", e->unpowered},
+        {"etm4-busy-writes", e->busy_writes},
+        {"etm4-read-only", e->read_only},
+        {"etm4-early", e->early},
+        {"etm4-unprogrammed", e->unprogrammed},
+        {"etm4-forbidden", e->forbidden},
+        {"etm4-unmodelled", e->unmodelled},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         fprintf(out, "%s %u\n", lines[i].name, lines[i].value);

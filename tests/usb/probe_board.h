@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A CMSIS-DAP probe wired to a Cortex-M4 board, or to another target, all of it modelled: core,
+ * A CMSIS-DAP probe wired to a Cortex-M board, or to another target, all of it modelled: core,
  * CoreSight system, AHB-AP, SWJ-DP and firmware, in one object.
  */
 #ifndef TESTS_USB_PROBE_BOARD_H
@@ -48,6 +48,9 @@ struct probe_board_options {
     bool swo_quiet;                    /* see coresight_model.swo_quiet */
     uint32_t cpuid;                    /* 0: of the core */
     bool etm4;                         /* the trace unit is an ETMv4 by its identification */
+    enum cs_kind kind;                 /* the system around the core */
+    unsigned etm_pairs;                /* address comparators of an ETMv4, see etm4_options */
+    bool tmc;                          /* instead of the ETB */
     unsigned etb_words;                /* 0: CS_ETB_WORDS */
     const struct core_model *core;     /* NULL: the built-in core */
     const struct probe_target *target; /* NULL: the Cortex-M's system around that core */
@@ -89,8 +92,8 @@ size_t probe_board_pins(struct probe_board *b, uint8_t *bytes, size_t size);
 
 /*
  * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N
- * bytes of trace: 0, 1, 2 ...), and those of the target. 0, or -1 for a name or number that does
- * not parse.
+ * bytes of trace: 0, 1, 2 ...), those of the trace unit and those of the target. 0, or -1 for a
+ * name or number that does not parse.
  */
 int probe_board_faults(struct probe_board *b, const char *text);
 

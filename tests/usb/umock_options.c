@@ -27,15 +27,16 @@ const char umock_options_usage[] =
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
-    "  --core qemu:BOARD,ELF  the core is QEMU's (mps2-an385, netduinoplus2, vexpress-a9), "
-    "running\n"
-    "                   ELF\n"
+    "  --core qemu:BOARD,ELF  the core is QEMU's, running ELF. BOARD: mps2-an385, netduinoplus2,\n"
+    "                   mps2-an500, mps2-an505, vexpress-a9\n"
+    "  --kind m3|m4|m7|m33  the system around the built-in core, else an M4's\n"
+    "  --etm-pairs N    address comparators of an ETMv4: 0 to 4 pairs, else 0\n"
     "  --smp N          cores of vexpress-a9: 1 or 2\n"
     "  --etmv3          their trace units, else PTMs\n"
     "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
     "nRESET\n"
     "                   resets trace units, funnel, ETB and TPIU, too\n"
-    "  --sink tmc       instead of their ETB\n"
+    "  --sink tmc       instead of an ETB\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
@@ -44,7 +45,9 @@ const char umock_options_usage[] =
     "  --sink etb|swo|swo-quiet|tpiu  a board without ETB; its idle pin sends half syncs, or\n"
     "                   rests; tpiu: the parallel port is wired, too. vexpress-a9: etb, tmc, tpiu\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
-    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N\n"
+    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N; of an ETMv4:\n"
+    "                   etm-busy=1 never idle, etm-off=1 trace is not allowed, etm-lock=1 the\n"
+    "                   target sets the OS lock now, etm-power=1 it loses its power now\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
     "  --control PATH   socket for faults and the cable while the command runs\n"
     "  --report FILE    counters of what the command did, when it is done\n";
@@ -72,6 +75,8 @@ enum {
     SMP,
     ETMV3,
     RESETS,
+    KIND,
+    ETM_PAIRS,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -104,7 +109,7 @@ static int parse_sink(struct umock_options *o, const char *text)
     o->board.swo_quiet = strcmp(text, "swo-quiet") == 0;
     o->board.parallel = strcmp(text, "tpiu") == 0;
     o->board.no_etb = o->board.swo_quiet || o->board.parallel || strcmp(text, "swo") == 0;
-    o->trace_a.tmc = strcmp(text, "tmc") == 0;
+    o->trace_a.tmc = o->board.tmc = strcmp(text, "tmc") == 0;
     o->trace_a.pins = o->board.parallel;
     return o->board.no_etb || o->trace_a.tmc || strcmp(text, "etb") == 0 ? 0 : -1;
 }
@@ -230,9 +235,23 @@ static int parse_stream(struct umock_options *o, int option, char *text)
     }
 }
 
+static int parse_system(struct umock_options *o, const char *name)
+{
+    static const char *const names[] = {"", "m3", "m4", "m7", "m33"};
+    for (unsigned i = CS_M3; i <= CS_M33; i++)
+        if (strcmp(names[i], name) == 0)
+            o->board.kind = (enum cs_kind)i;
+    return o->board.kind == CS_BY_CPUID ? -1 : 0;
+}
+
 static int parse_board(struct umock_options *o, int option, char *text)
 {
     switch (option) {
+    case KIND:
+        return parse_system(o, text);
+    case ETM_PAIRS:
+        o->board.etm_pairs = (unsigned)strtoul(text, NULL, 0);
+        return o->board.etm_pairs <= CORE_TRACE_RANGES ? 0 : -1;
     case CORE:
         return parse_core(o, text);
     case PLUGIN:
@@ -346,6 +365,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"smp", required_argument, NULL, SMP},
         {"etmv3", no_argument, NULL, ETMV3},
         {"resets", required_argument, NULL, RESETS},
+        {"kind", required_argument, NULL, KIND},
+        {"etm-pairs", required_argument, NULL, ETM_PAIRS},
         {"v1", no_argument, NULL, '1'},
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},
