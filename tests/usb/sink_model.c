@@ -217,7 +217,7 @@ void sink_flush(struct sink_model *s)
 {
     frame_builder_flush(&s->frames);
     drain(s);
-    s->flush_reads = 2;
+    s->flush_reads = 1;
     s->stopped |= s->flush_stops;
 }
 
