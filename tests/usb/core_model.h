@@ -37,13 +37,10 @@ struct core_trace_range {
 struct core_trace_v4 {
     uint32_t configr; /* TRCCONFIGR */
     uint32_t ccctlr;
-    uint32_t sync_period; /* bytes; 0: none */
+    uint32_t syncpr; /* 2^N bytes; 0: none */
     unsigned includes, excludes;
     struct core_trace_range include[CORE_TRACE_RANGES]; /* none: everything */
     struct core_trace_range exclude[CORE_TRACE_RANGES];
-    unsigned broadcast_in; /* 1: branches in these ranges are told; 0: all but those */
-    unsigned broadcasts;
-    struct core_trace_range broadcast[CORE_TRACE_RANGES];
 };
 
 /* How the trace unit is set; a core without one ignores it. */

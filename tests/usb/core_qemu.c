@@ -339,11 +339,34 @@ static int set_debug(void *ctx, uint32_t dhcsr, uint32_t demcr)
     return r;
 }
 
+static int set_ranges(struct core_qemu *c, const char *what, const struct core_trace_range *ranges,
+                      unsigned count)
+{
+    int r = qemu_link_command(&c->link, NULL, "%s none", what);
+    for (unsigned i = 0; i < count && r == 0; i++)
+        r = qemu_link_command(&c->link, NULL, "%s 0x%x-0x%x", what, ranges[i].first,
+                              ranges[i].last);
+    return r;
+}
+
+/* Settings of the trace unit, which is off. */
+static int program_unit(struct core_qemu *c, const struct core_trace *t)
+{
+    if (!c->etmv4)
+        return qemu_link_command(&c->link, NULL, "etmcr %x", t->etmcr);
+    if (set_ranges(c, "include", t->v4.include, t->v4.includes) < 0 ||
+        set_ranges(c, "exclude", t->v4.exclude, t->v4.excludes) < 0)
+        return -1;
+    return qemu_link_command(&c->link, NULL, "etmv4 %x %x %x", t->v4.configr, t->v4.ccctlr,
+                             t->v4.syncpr);
+}
+
 static int set_trace(void *ctx, const struct core_trace *t)
 {
     struct core_qemu *c = ctx;
     int r = 0;
-    if (c->trace.etm && (!t->etm || t->etmcr != c->trace.etmcr)) {
+    if (c->trace.etm && (!t->etm || t->etmcr != c->trace.etmcr ||
+                         memcmp(&t->v4, &c->trace.v4, sizeof t->v4) != 0)) {
         r = qemu_link_command(&c->link, NULL, "off");
         if (r == 0)
             r = qemu_link_command(&c->link, NULL, "flush");
@@ -353,7 +376,7 @@ static int set_trace(void *ctx, const struct core_trace *t)
         r = qemu_link_command(&c->link, NULL, "pace %llu%s", (unsigned long long)t->rate,
                               t->stall ? " stall" : "");
     if (r == 0 && t->etm && !c->trace.etm)
-        r = qemu_link_command(&c->link, NULL, "etmcr %x", t->etmcr);
+        r = program_unit(c, t);
     if (r == 0 && t->etm && !c->trace.etm)
         r = qemu_link_command(&c->link, NULL, "on");
     if (r == 0)
@@ -391,6 +414,7 @@ int core_qemu_start(struct core_qemu *c, const struct qemu_link_options *o, char
 {
     char body[256];
     memset(c, 0, sizeof *c);
+    c->etmv4 = o->etmv4;
     if (qemu_link_start(&c->link, o, message, size) < 0)
         return -1;
     /* The gdbstub answers `p` and `P` only to who has read its description. */

@@ -221,7 +221,7 @@ static uint32_t read_management(const struct etm4_model *u, unsigned offset)
     case TRCAUTHSTATUS: /* implemented, and enabled or not */
         return u->faults.no_trace ? both & 0x88 : both;
     case TRCDEVARCH:
-        return is_m33(u) ? 0x47724a13 : 0x47704a13;
+        return is_m33(u) ? ETM4_DEVARCH_M33 : ETM4_DEVARCH_M7;
     case TRCDEVTYPE:
         return 0x13;
     default:

@@ -9,13 +9,17 @@
  * while the OS lock is on, the bus refuses; changes of state take a few looks; a unit that was
  * switched on with settings that the digest forbids traces nothing, and says why in a counter.
  *
- * Of the ways to choose, the always true resource and address ranges work. Any other choice traces
- * nothing, which is counted, too. Events can be programmed and make no packets.
+ * Of the ways to choose, the always true resource and address ranges work, and branch broadcast
+ * everywhere or nowhere. Any other choice traces nothing, which is counted, too. Events can be
+ * programmed and make no packets.
  */
 #ifndef TESTS_USB_ETM4_MODEL_H
 #define TESTS_USB_ETM4_MODEL_H
 
 #include "tests/usb/core_model.h"
+
+#define ETM4_DEVARCH_M7  0x47704a13u
+#define ETM4_DEVARCH_M33 0x47724a13u
 
 #define ETM4_WORDS 0x300 /* registers below the management registers */
 

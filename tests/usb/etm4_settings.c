@@ -180,7 +180,9 @@ static bool known_choice(const struct etm4_model *u)
         return false;
     if (vi & VI_LEVELS || reg(u, TRCVISSCTLR) || reg(u, TRCVIPCSSCTLR))
         return false;
-    return known_ranges(u, ranges | ranges >> 16) && known_ranges(u, reg(u, TRCBBCTLR));
+    if (reg(u, TRCCONFIGR) & CONFIGR_BB && reg(u, TRCBBCTLR) & pair_bits(u))
+        return false;
+    return known_ranges(u, ranges | ranges >> 16);
 }
 
 bool etm4_unmodelled(const struct etm4_model *u)
@@ -220,15 +222,12 @@ static unsigned ranges(const struct etm4_model *u, uint32_t chosen, struct core_
 
 struct core_trace_v4 etm4_setting(const struct etm4_model *u)
 {
-    uint32_t period = reg(u, TRCSYNCPR), chosen = reg(u, TRCVIIECTLR), bb = reg(u, TRCBBCTLR);
-    struct core_trace_v4 t = {.configr = reg(u, TRCCONFIGR),
-                              .ccctlr = reg(u, TRCCONFIGR) & CONFIGR_CCI ? reg(u, TRCCCCTLR) : 0,
-                              .sync_period = period ? 1u << period : 0};
+    uint32_t configr = reg(u, TRCCONFIGR), chosen = reg(u, TRCVIIECTLR);
+    bool nowhere = reg(u, TRCBBCTLR) & BB_INCLUDE;
+    struct core_trace_v4 t = {.configr = configr & ~(nowhere ? CONFIGR_BB : 0),
+                              .ccctlr = configr & CONFIGR_CCI ? reg(u, TRCCCCTLR) : 0,
+                              .syncpr = reg(u, TRCSYNCPR)};
     t.includes = ranges(u, chosen, t.include);
     t.excludes = ranges(u, chosen >> 16, t.exclude);
-    if (t.configr & CONFIGR_BB) {
-        t.broadcast_in = bb & BB_INCLUDE ? 1 : 0;
-        t.broadcasts = ranges(u, bb, t.broadcast);
-    }
     return t;
 }

@@ -27,6 +27,7 @@ struct qemu_link_options {
     const char *plugin; /* virtual-board.so */
     const char *truth;  /* file for what really ran, or NULL */
     bool itm;           /* M profile, a second source: PC samples and exceptions */
+    uint32_t etmv4;     /* M profile: TRCDEVARCH of its trace unit; 0: an ETMv3 */
 };
 
 /* Private, but for the buffers of trace, which the user empties. */

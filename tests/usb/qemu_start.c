@@ -22,6 +22,7 @@
 #define SYNCFR     1024
 #define FIFO       256 /* bytes: the unit's own, and those of the bus behind it */
 #define CCER_M4    0x18541800
+#define STACK_V4   2          /* entries of a Cortex-M33's return stack */
 #define IDR_A9     0x411cf301 /* no timestamps, no return stack */
 #define CCER_A9    0x000008ea
 #define IDR_A7     0x410cf250
@@ -79,7 +80,10 @@ static int accept_from(struct qemu_link *l, int listener)
 /* The trace units, and the ITM, as the plugin is told of them. */
 static void describe_unit(const struct qemu_link_options *o, char *text, size_t size)
 {
-    if (!o->a_cores)
+    if (o->etmv4)
+        snprintf(text, size, "protocol=etmv4,profile=m,trcdevarch=0x%x,returnstack=%d,itm=%d",
+                 o->etmv4, STACK_V4, o->itm ? QEMU_LINK_ID + 1 : 0);
+    else if (!o->a_cores)
         snprintf(text, size, "protocol=etmv3,profile=m,etmccer=0x%x,itm=%d", CCER_M4,
                  o->itm ? QEMU_LINK_ID + 1 : 0);
     else if (o->etmv3)

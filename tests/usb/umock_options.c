@@ -90,6 +90,10 @@ static int parse_core(struct umock_options *o, const char *text)
     o->qemu.elf = comma + 1;
     if (strcmp(o->machine, "vexpress-a9") == 0 && !o->qemu.a_cores)
         o->qemu.a_cores = 1;
+    if (strcmp(o->machine, "mps2-an500") == 0)
+        o->qemu.etmv4 = ETM4_DEVARCH_M7;
+    if (strcmp(o->machine, "mps2-an505") == 0)
+        o->qemu.etmv4 = ETM4_DEVARCH_M33;
     return 0;
 }
 

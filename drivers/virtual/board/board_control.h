@@ -39,6 +39,8 @@
  *   caught    number of the exception that did since the last time; 0: none
  *   etmcr VALUE
  *             the trace unit begins anew with this main control register; trace must be off
+ *   etmv4 CONFIGR THRESHOLD SYNCPR
+ *             the same of an ETMv4: TRCCONFIGR, TRCCCCTLR and TRCSYNCPR
  *   pace RATE, pace RATE stall
  *             bytes a second of the port (decimal); what does not fit overflows, or waits.
  *             0: no limit

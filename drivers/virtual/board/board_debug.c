@@ -130,6 +130,9 @@ bool board_debug_parse(const char *line, struct board_debug_order *o)
         o->kind = BOARD_DEBUG_CATCH;
     else if (sscanf(line, "etmcr %" SCNx64 "%c", &o->value, &end) == 1)
         o->kind = BOARD_DEBUG_ETMCR;
+    else if (sscanf(line, "etmv4 %" SCNx64 " %" SCNx32 " %" SCNx32 "%c", &o->value, &o->address,
+                    &o->size, &end) == 3)
+        o->kind = BOARD_DEBUG_ETMV4;
     else if (parse_pace(line, o))
         return true;
     else
@@ -263,6 +266,12 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
     case BOARD_DEBUG_ETMCR:
         b->options.etmcr = (uint32_t)o->value;
         done = board_unit_reprogram(&c->unit, &b->options) == 0;
+        break;
+    case BOARD_DEBUG_ETMV4:
+        b->options.trcconfigr = (uint32_t)o->value;
+        b->options.trcccctlr = o->address;
+        b->options.trcsyncpr = o->size;
+        done = o->size <= 20 && board_unit_reprogram(&c->unit, &b->options) == 0;
         break;
     case BOARD_DEBUG_PACE:
         pace(b, o->value, o->what != '\0');

@@ -29,6 +29,7 @@ enum board_debug_kind {
     BOARD_DEBUG_CATCH,
     BOARD_DEBUG_CAUGHT,
     BOARD_DEBUG_ETMCR,
+    BOARD_DEBUG_ETMV4,
     BOARD_DEBUG_PACE,
     BOARD_DEBUG_LOAD,
     BOARD_DEBUG_STORE,
@@ -44,8 +45,8 @@ struct board_debug_order {
     char what; /* of a point: x, r, w or a; of a pace: 0 drops */
     bool failed;
     bool unmapped;    /* the MMU has no address for it, or does not allow it */
-    uint32_t address; /* or register, or mask */
-    uint32_t size;
+    uint32_t address; /* or register, or mask; of an ETMv4 the cycle count threshold */
+    uint32_t size;    /* of an ETMv4: TRCSYNCPR */
     uint64_t value;
     uint8_t bytes[BOARD_DEBUG_BYTES];
 };

@@ -154,6 +154,8 @@ void board_qemu_init(struct board_qemu *q)
         "env.v7m.other_sp", "env.v7m.other_sp");
     q->regs = board_qemu_saved_offset(arm, "env.regs", "env.regs");
     find_masks(q, board_qemu_saved_part(arm, "cpu/m"));
+    q->secure = board_qemu_saved_offset(board_qemu_saved_part(arm, "cpu/m-security"),
+                                        "env.v7m.secure", "env.v7m.secure");
     find_debug(q);
     board_qemu_a_init(q, arm, look_up);
     *(void **)&q->read_register_a64 = look_up("aarch64_cpu_gdb_read_register");

@@ -70,7 +70,8 @@ struct board_qemu {
     size_t fp_next; /* D2 */
     size_t fpexc;
     size_t cp_table; /* where the pointer to the system registers is */
-    size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL */
+    size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL; of the secure state one word behind */
+    size_t secure;   /* M profile: the state that it is in */
     size_t elr;      /* of EL0 to EL3 */
     size_t syndrome; /* of the latest exception */
 };
@@ -154,7 +155,8 @@ size_t board_qemu_saved_offset(const struct saved_description *description, cons
 void board_qemu_a_init(struct board_qemu *q, const struct saved_description *arm,
                        void *(*look_up)(const char *name));
 
-/* Memory and devices, as a privileged access of the vCPU. False: the bus refuses. */
+/* Memory and devices, as a privileged access of the vCPU, of the M profile in its own security
+ * state. False: the bus refuses. */
 bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,
                     size_t size, bool write);
 

@@ -13,6 +13,9 @@
 #define CONTROL_SPSEL 2u
 #define IPSR          0x1ffu
 
+/* Of a transaction; which of a CPU's address spaces is the secure one: 1. */
+#define ATTRIBUTE_SECURE 2u
+
 /* Flags of QEMU's break- and watchpoints. */
 #define POINT_READ     0x01
 #define POINT_WRITE    0x02
@@ -32,6 +35,21 @@ static bool member(const struct board_qemu *q, unsigned vcpu, size_t offset, uin
     return cpu && offset;
 }
 
+/* A Cortex-M33 in its secure state: memory and special registers are those of that state. */
+static bool is_secure(const struct board_qemu *q, unsigned vcpu)
+{
+    uint32_t *secure;
+
+    return q->secure && member(q, vcpu, q->secure, &secure) && *secure;
+}
+
+static bool special(const struct board_qemu *q, unsigned vcpu, unsigned i, uint32_t **at)
+{
+    size_t offset = q->masks[i];
+
+    return member(q, vcpu, offset && is_secure(q, vcpu) ? offset + 4 : offset, at);
+}
+
 static bool write_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t value)
 {
     uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
@@ -46,8 +64,7 @@ static bool on_process_stack(const struct board_qemu *q, unsigned vcpu, bool *ps
 {
     uint32_t psr, *control;
 
-    if (!member(q, vcpu, q->masks[CONTROL], &control) ||
-        !board_qemu_register(q, vcpu, BOARD_REG_CPSR, &psr))
+    if (!special(q, vcpu, CONTROL, &control) || !board_qemu_register(q, vcpu, BOARD_REG_CPSR, &psr))
         return false;
     *psp = !(psr & IPSR) && *control & CONTROL_SPSEL;
     return true;
@@ -83,7 +100,7 @@ static bool get_special(const struct board_qemu *q, unsigned vcpu, uint32_t *val
     *value = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint32_t *at;
-        if (!member(q, vcpu, q->masks[i], &at))
+        if (!special(q, vcpu, i, &at))
             return false;
         *value |= (*at & 0xff) << 8 * i;
     }
@@ -98,7 +115,7 @@ static bool set_special(const struct board_qemu *q, unsigned vcpu, uint32_t valu
     if (!get_stack(q, vcpu, false, &msp) || !get_stack(q, vcpu, true, &psp))
         return false;
     for (unsigned i = 0; i < 4; i++) {
-        if (!member(q, vcpu, q->masks[i], &at))
+        if (!special(q, vcpu, i, &at))
             return false;
         *at = value >> 8 * i & 0xff;
     }
@@ -147,9 +164,11 @@ bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address,
                     size_t size, bool write)
 {
     struct CPUState *cpu = vcpu_of(q, vcpu);
+    bool secure = is_secure(q, vcpu);
 
     return cpu && q->get_space && q->access_space &&
-           q->access_space(q->get_space(cpu, 0), address, 0, bytes, size, write) == 0;
+           q->access_space(q->get_space(cpu, secure), address, secure ? ATTRIBUTE_SECURE : 0, bytes,
+                           size, write) == 0;
 }
 
 static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, uint32_t address,

@@ -207,8 +207,8 @@ START_TEST(test_order)
     struct core_trace_v4 t = etm4_setting(&unit);
     ck_assert_uint_eq(t.configr, 0x1801);
     ck_assert_uint_eq(t.ccctlr, 0);
-    ck_assert_uint_eq(t.sync_period, kinds[_i] == ETM4_M7 ? 4096 : 1024);
-    ck_assert_uint_eq(t.includes + t.excludes + t.broadcasts, 0);
+    ck_assert_uint_eq(t.syncpr, kinds[_i] == ETM4_M7 ? 12 : 10);
+    ck_assert_uint_eq(t.includes + t.excludes, 0);
     ck_assert_uint_eq(etm4_trace_id(&unit), 0x10);
     W(PRGCTLR, 0);
     ck_assert(!etm4_traces(&unit) && etm4_holds_back(&unit));
@@ -330,7 +330,7 @@ START_TEST(test_ranges)
     W(VIIECTLR, 0x000f0002 | 1 << 16);
     ck_assert_uint_eq(R(VIIECTLR), 0x00030002); /* two pairs */
     W(VIIECTLR, 0x00010002);
-    W(BBCTLR, 0x101);
+    W(BBCTLR, 0x100); /* in no range */
     enable();
     ck_assert(etm4_traces(&unit));
     struct core_trace_v4 t = etm4_setting(&unit);
@@ -339,13 +339,25 @@ START_TEST(test_ranges)
     ck_assert_uint_eq(t.include[0].last, 0x4000);
     ck_assert_uint_eq(t.excludes, 1);
     ck_assert_uint_eq(t.exclude[0].first, 0x1000);
-    ck_assert(t.broadcast_in && t.broadcasts == 1);
+    ck_assert_uint_eq(t.configr, 1);
     W(PRGCTLR, 0);
     P(STATR, 1, 1);
-    W(0x498, 1); /* the end of the second pair is a data address */
+    W(BBCTLR, 0);
+    enable();
+    ck_assert_uint_eq(etm4_setting(&unit).configr, 9);
+    W(PRGCTLR, 0);
+    P(STATR, 1, 1);
+    W(BBCTLR, 1);
     enable();
     ck_assert(!etm4_traces(&unit));
     ck_assert_uint_eq(unit.counters.unmodelled, 1);
+    W(PRGCTLR, 0);
+    P(STATR, 1, 1);
+    W(BBCTLR, 0);
+    W(0x498, 1); /* the end of the second pair is a data address */
+    enable();
+    ck_assert(!etm4_traces(&unit));
+    ck_assert_uint_eq(unit.counters.unmodelled, 2);
 }
 END_TEST
 

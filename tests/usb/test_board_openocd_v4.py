@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""OpenOCD drives a Cortex-M7 and a Cortex-M33 that QEMU emulates, and their ETMv4, in the order of
+the digest (etmv4.md, section 15) and against it. What comes out is decoded by OpenCSD and compared
+with what QEMU executed."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import test_board_openocd as base
+import test_openocd
+from test_openocd import check, clean, expect
+
+board, board_opencsd = base.board, base.board_opencsd
+
+# Program, QEMU's machine, --kind of the same system around the built-in core.
+M7 = ("crash-m7", board.Machine("mps2-an500", "Cortex-M7", [], (), "", "m"), "m7")
+M33 = ("crash-m33", board.Machine("mps2-an505", "Cortex-M33", [], (), "", "m"), "m33")
+RULES = ("locked-writes", "os-locked", "unpowered", "busy-writes", "early", "unprogrammed",
+         "forbidden", "unmodelled")
+
+LIBRARY = base.LIBRARY + """
+proc e {offset} { return [expr {0xe0041000 + $offset}] }
+proc etm4_unlock {} {
+    w 0xe000edfc [expr {[r 0xe000edfc] | 0x01000000}]
+    w [e 0xfb0] 0xc5acce55; w [e 0x300] 0; until [e 0x304] 2 0
+    w [e 0x310] [expr {[r [e 0x310]] | 8}]; until [e 0x314] 1 1
+}
+proc etm4_program {config id} {
+    w [e 0x004] 0; until [e 0x00c] 1 1
+    w [e 0x010] $config
+    foreach offset {0x018 0x020 0x024 0x02c 0x030 0x03c 0x08c} { w [e $offset] 0 }
+    if {!([r [e 0x1ec]] & 0x02000000)} { w [e 0x034] 8 }
+    w [e 0x038] 4; w [e 0x040] $id; w [e 0x080] 0x201; w [e 0x084] 0; w [e 0x088] 0
+}
+proc etm4_enable {} { w [e 0x004] 1; until [e 0x00c] 1 0 }
+proc etm4_on {config id} { etm4_unlock; etm4_program $config $id; etm4_enable }
+proc etm4_off {} { w [e 0x004] 0; until [e 0x00c] 3 3 }
+proc tmc_arm {} {
+    w 0xe0043fb0 0xc5acce55; w 0xe0043020 0; until 0xe004300c 4 4
+    w 0xe0043028 0; w 0xe0043304 3; w 0xe0043020 1
+}
+proc tmc_read {path} {
+    w 0xe0043304 [expr {[r 0xe0043304] | 0x1000}]; w 0xe0043304 [expr {[r 0xe0043304] | 0x40}]
+    until 0xe0043304 0x40 0; until 0xe004300c 4 4
+    set full [expr {[r 0xe004300c] & 1}]
+    set out [open $path w]
+    set count 0
+    while {[set word [r 0xe0043010]] != 0xffffffff} { puts $out [format %08x $word]; incr count }
+    close $out
+    w 0xe0043020 0
+    echo "etb full $full words $count"
+}
+"""
+
+
+def run(folder, program, script, *options, **more):
+    core = ("--core", f"qemu:{program.machine.name},{program.elf}", "--plugin", base.PLUGIN)
+    return test_openocd.run(LIBRARY + script, *core, *options, folder=folder, **more)
+
+
+def broken_rules(counters):
+    return {name: counters.get("etm4-" + name) for name in RULES if counters.get("etm4-" + name)}
+
+
+# --- the debug side -------------------------------------------------------------------------
+
+
+def built_in_core(folder, kind):
+    expect(f"openocd: halt, step, points, registers and memory, {kind}",
+           test_openocd.run("echo [chip.dap info 0]\n" + test_openocd.RUN_CONTROL, "--kind", kind,
+                            folder=folder),
+           rf"Cortex-{kind.upper()} r\dp\d processor detected", r"8 breakpoints, 4 watchpoints",
+           *([r"Type is MEM-AP AHB3", r"0xe00fe003", r"Cortex-M7 ROM", r"Cortex-M7 PPB ROM",
+              r"Cortex-M7 FPB", r"Cortex-M7 ETM", r"0x47704a13", r"Cortex-M7 TPIU", r"CoreSight ETB"]
+             if kind == "m7" else
+             [r"Type is MEM-AP AHB5", r"0xe00ff003", r"0x47702a04", r"DWT architecture",
+              r"Flash Patch and Breakpoint unit", r"Instrumentation Trace", r"0x47724a13",
+              r"CoreSight ETB"]),
+           r"r7 \(/32\): 0x13572468", r"0x20000200: 78 ab 34 12 00 00 fe ca",
+           r"pc \(/32\): 0x08000040", r"single-step", r"pc \(/32\): 0x08000042",
+           r"due to breakpoint", r"pc \(/32\): 0x08000048", r"due to watchpoint",
+           r"pc \(/32\): 0x0800004a")
+
+
+# {0}: hard_fault_handler, {1}: RAM for two instructions, {2}: main, {3}: crash_after, {4}: RAM
+RUN_CONTROL = """
+halt
+reset halt
+set entry [dict get [get_reg pc] pc]
+step
+if {{[dict get [get_reg pc] pc] == $entry}} {{ error "no step" }}
+bp {2:#x} 2 hw
+resume
+wait_halt 2000
+echo "main [get_reg pc]"
+rbp {2:#x}
+wp {3:#x} 4 r
+resume
+wait_halt 2000
+echo "watch [get_reg pc]"
+rwp {3:#x}
+cortex_m vector_catch hard_err
+resume
+wait_halt 3000
+echo "caught [get_reg {{pc xPSR}}]"
+cortex_m vector_catch none
+mww {1:#x} 0x3001bf00
+mwh [expr {{{1:#x} + 4}}] 0xe7fd
+echo [mdw {1:#x} 2]
+reset halt
+bp [expr {{{1:#x} + 2}}] 2 hw
+reg pc {1:#x}
+reg r0 0x41
+resume
+wait_halt 2000
+echo "in RAM [get_reg {{pc r0}}]"
+rbp [expr {{{1:#x} + 2}}]
+reg psp {4:#x}
+reg primask 1
+reg basepri 0x40
+reg control 2
+step
+echo "special [get_reg {{psp primask basepri control sp pc}}]"
+"""
+
+
+def run_control(folder, program):
+    s = program.symbols
+    stack = s["stack_top"]
+    ram = stack + 0x1000
+    expect(f"board: OpenOCD's run control of {program.machine.core}",
+           run(folder, program, RUN_CONTROL.format(s["hard_fault_handler"], ram, s["main"],
+                                                   s["crash_after"], stack - 0x800)),
+           rf"{program.machine.core} r\dp\d processor", r"single-step",
+           rf"main pc {s['main']:#010x}", r"due to watchpoint", r"watch pc",
+           rf"caught pc {s['hard_fault_entry']:#010x} xPSR 0x\w1000003",
+           rf"{ram:#010x}: 3001bf00 ....e7fd",
+           rf"in RAM pc {ram + 2:#010x} r0 0x00000041",
+           rf"special psp {stack - 0x800:#010x} primask 0x01 basepri 0x40 control 0x02 "
+           rf"sp {stack - 0x800:#010x} pc {ram + 4:#010x}")
+
+
+# --- registers of the trace unit ------------------------------------------------------------
+
+REGISTERS = """
+halt
+w 0xe000edfc [expr {[r 0xe000edfc] | 0x01000000}]
+echo [mdw [e 0xfbc]]
+echo [mdw [e 0xfb4]]
+echo [mdw [e 0x304]]
+catch {mdw [e 0x1e0]} refused
+echo "before: $refused"
+etm4_unlock
+echo [mdw [e 0x304]]
+echo [mdw [e 0x1e0] 6]
+etm4_program 0x1811 0x10
+echo [mdw [e 0x010]]
+echo [mdw [e 0x034]]
+echo [mdw [e 0x00c]]
+etm4_enable
+echo [mdw [e 0x00c]]
+w [e 0x040] 0x33
+echo [mdw [e 0x040]]
+etm4_off
+echo [mdw [e 0x00c]]
+"""
+
+
+def registers(folder, program, locked):
+    """Locked: has both locks and a power domain."""
+    code, output, got = run(folder, program, REGISTERS)
+    wanted = [r"0xe0041fbc: " + ("47704a13" if locked else "47724a13"),
+              r"0xe0041fb4: 0000000" + ("3" if locked else "0"),
+              r"0xe0041304: 0000000" + ("a" if locked else "0"),
+              r"before: " + (r"(?!0x)" if locked else r"0xe00411e0: 280006e1"),
+              r"0xe0041304: 0000000" + ("8" if locked else "0"), r"0xe00411e0: 280006\w1 4100f4",
+              r"0xe0041010: 00001811", r"0xe0041034: 0000000" + ("8" if locked else "a"),
+              r"0xe004100c: 00000003", r"0xe004100c: 00000000", r"0xe0041040: 00000010",
+              r"0xe004100c: 00000003"]
+    at, missing = 0, None
+    for pattern in wanted:
+        found = re.compile(pattern).search(output, at)
+        missing = missing or (None if found else pattern)
+        at = found.end() if found else at
+    broken = broken_rules(got)
+    right = {"busy-writes": 1}
+    if locked:
+        right["unpowered"] = broken.get("unpowered", 0)  # how often OpenOCD tries is its business
+    check(f"board: registers of the ETMv4, {program.machine.core}",
+          code == 0 and not missing and broken == right and (not locked or right["unpowered"] > 0),
+          f"exit code {code}, no {missing}, {broken}, {output[-1200:]!r}")
+
+
+# --- trace ----------------------------------------------------------------------------------
+
+
+def decode(folder, program, trace, config, options=()):
+    """(runs of addresses between two losses, problems)"""
+    snapshot = folder / "snapshot"
+    devarch = 0x47704A13 if program.machine.core == "Cortex-M7" else 0x47724A13
+    board.write_snapshot(snapshot, program, trace,
+                         {"protocol": "etmv4", "trctraceidr": base.TRACE_ID, "trcconfigr": config,
+                          "trcdevarch": devarch}, "coresight", core_type="Cortex-M33")
+    runs, problems = [[]], []
+    for name, text in board_opencsd.lister_elements(snapshot, list(options), base.TRACE_ID):
+        if name in ("TRACE_ON", "NO_SYNC"):
+            runs.append([])
+        elif name == "INSTR_RANGE":
+            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
+            runs[-1] += ran
+            problems += wrong
+        elif name == "ADDR_NACC":
+            problems.append(f"no code: {text}")
+    return [one for one in runs if one], problems
+
+
+BUFFER = """
+reset halt
+etm4_unlock
+{5}_arm
+etm4_program {1} {2}
+{4}
+etm4_enable
+bp {0:#x} 2 hw
+resume
+wait_halt 3000
+{6}
+{5}_read {3}
+"""
+
+
+def capture(folder, program, place, config, *options, sink="etb", more="", end="etm4_off"):
+    """(exit code, output, counters, bytes, what ran since the reset)"""
+    words_file, truth_file = folder / "words", folder / "truth"
+    words_file.unlink(missing_ok=True)
+    code, output, got = run(folder, program, BUFFER.format(
+        program.symbols[place], config, base.TRACE_ID, words_file, more, sink, end),
+        "--truth", truth_file, "--sink", sink, *options)
+    data = base.read_words(words_file) if words_file.exists() else b""
+    return code, output, got, data, base.since_reset(board.Truth(truth_file))
+
+
+def buffer(folder, program, words, place, least, config, sink="etb"):
+    """Runs to `place`; the end of what ran is what the buffer holds."""
+    full = words < 4096
+    name = (f"board: {program.machine.core}, {'wrapped' if full else 'whole'} {sink.upper()} of "
+            f"{words} words, TRCCONFIGR {config:#x}")
+    code, output, got, data, ran = capture(folder, program, place, config, "--etb-words",
+                                           str(words), sink=sink)
+    if code != 0 or f"etb full {int(full)}" not in output or not clean(got) or broken_rules(got):
+        check(name, False, f"exit code {code}, {broken_rules(got)}, {output[-800:]!r}")
+        return
+    runs, problems = decode(folder, program, data, config)
+    found = runs[-1] if runs else []
+    ok = len(runs) == 1 and not problems and len(found) >= least and ran[-len(found):] == found and \
+        (full or len(found) == len(ran))
+    check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, last "
+          f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+
+
+def main():
+    missing = next((name for name in base.TOOLS if not shutil.which(name)), None)
+    if missing:
+        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if required else 'SKIP'} board: '{missing}' is not installed")
+        return int(required)
+    for path, goal in ((base.BED, "usb-tests"), (base.PLUGIN, "virtual-board")):
+        if not path.exists():
+            print(f"FAIL board: no {path.relative_to(base.ROOT)}, make {goal}")
+            return 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        m7, m33 = base.Program(folder, *M7[:2]), base.Program(folder, *M33[:2])
+        m33.base = 0x10000000
+        built_in_core(folder, "m7")
+        built_in_core(folder, "m33")
+        run_control(folder, m7)
+        registers(folder, m7, True)
+        registers(folder, m33, False)
+        run_control(folder, m33)
+        buffer(folder, m7, 256, "hard_fault_handler", 1000, 1)
+        buffer(folder, m7, 8192, "report_topics", 1000, 0x1811)
+        buffer(folder, m7, 256, "hard_fault_handler", 500, 9, "tmc")
+        buffer(folder, m33, 1024, "hard_fault_handler", 1000, 0x801)
+        buffer(folder, m33, 8192, "report_topics", 1000, 0x1801, "tmc")
+    return int(test_openocd.failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
