@@ -41,6 +41,7 @@ static void start_trace(struct coresight_model *m)
 {
     static const struct frame_options options = {.repeat_id_period = 8};
     const struct etm4_options unit = m->etm4_unit.options;
+    const struct etm4_counters counters = m->etm4_unit.counters;
     bool tmc = m->etb.tmc;
     uint32_t words = m->etb.words;
     m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
@@ -49,6 +50,7 @@ static void start_trace(struct coresight_model *m)
     sink_init(&m->etb, tmc, words);
     cs_etm_reset(m);
     etm4_init(&m->etm4_unit, &unit);
+    m->etm4_unit.counters = counters;
     m->framed.size = 0;
     frame_builder_init(&m->frames, &options, &m->framed);
     cs_swo_clear(m);
