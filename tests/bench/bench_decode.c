@@ -11,20 +11,23 @@
 #include <string.h>
 
 #include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/etmv4_encoder.h"
 #include "drivers/virtual/ptm_encoder.h"
 #include "tests/support/bench_clock.h"
 #include "tests/support/bench_opencsd.h"
 
-#define SIZE          20e6 /* bytes for us: BENCH_MB */
-#define OCSD_SIZE     500000u
-#define PIECE         65536u /* bytes a call */
-#define BATCH         256    /* packets a call */
-#define ARRAY         1024   /* blocks, events */
-#define SMALL_CODE    (64u << 10)
-#define LARGE_CODE    (1u << 20)
-#define SMALL_UNIT    300000u
-#define LARGE_UNIT    1200000u
-#define MAX_TOLERATED 1e-3 /* difference to OpenCSD's number of instructions, generated streams */
+#define SIZE            20e6 /* bytes for us: BENCH_MB */
+#define OCSD_SIZE       500000u
+#define PIECE           65536u /* bytes a call */
+#define BATCH           256    /* packets a call */
+#define ARRAY           1024   /* blocks, events */
+#define SMALL_CODE      (64u << 10)
+#define LARGE_CODE      (1u << 20)
+#define SMALL_UNIT      300000u
+#define LARGE_UNIT      1200000u
+#define ETMV4_CONFIG_ON 1u   /* TRCCONFIGR: reads as one */
+#define SPECULATED      128  /* TRCIDR8 */
+#define MAX_TOLERATED   1e-3 /* difference to OpenCSD's number of instructions, generated streams */
 
 /* ---- ours -------------------------------------------------------------------------------------
  */
@@ -247,61 +250,110 @@ static bool wanted(const char *name)
 /* ---- streams ----------------------------------------------------------------------------------
  */
 
-#define CALLS(code, t)                                                                             \
-    {                                                                                              \
-        "calls", t, code, 5, 55, 5, 8, 0                                                           \
-    }
-#define LOOPS(code, t)                                                                             \
-    {                                                                                              \
-        "loops", t, code, 55, 5, 0, 6, 0                                                           \
-    }
-#define INDIRECT(code, t)                                                                          \
-    {                                                                                              \
-        "indirect", t, code, 5, 10, 50, 8, 0                                                       \
-    }
-#define INTERRUPTS(code, t)                                                                        \
-    {                                                                                              \
-        "interrupts", t, code, 20, 25, 10, 8, 200                                                  \
-    }
-
+/* Code of a protocol whose cores have but one instruction set is of that. */
 static const struct bench_mix mixes[] = {
-    CALLS(SMALL_CODE, true),       LOOPS(SMALL_CODE, false), INDIRECT(SMALL_CODE, true),
-    INTERRUPTS(SMALL_CODE, false), CALLS(LARGE_CODE, false), LOOPS(LARGE_CODE, true),
+    {.name = "calls",
+     .isa = BT_ISA_T32,
+     .code_bytes = SMALL_CODE,
+     .loops = 5,
+     .calls = 55,
+     .indirect = 5,
+     .straight = 8},
+    {.name = "loops",
+     .isa = BT_ISA_A32,
+     .code_bytes = SMALL_CODE,
+     .loops = 55,
+     .calls = 5,
+     .straight = 6},
+    {.name = "indirect",
+     .isa = BT_ISA_T32,
+     .code_bytes = SMALL_CODE,
+     .loops = 5,
+     .calls = 10,
+     .indirect = 50,
+     .straight = 8},
+    {.name = "interrupts",
+     .isa = BT_ISA_A32,
+     .code_bytes = SMALL_CODE,
+     .loops = 20,
+     .calls = 25,
+     .indirect = 10,
+     .straight = 8,
+     .interrupts = 200},
+    {.name = "calls",
+     .isa = BT_ISA_A32,
+     .code_bytes = LARGE_CODE,
+     .loops = 5,
+     .calls = 55,
+     .indirect = 5,
+     .straight = 8},
+    {.name = "loops",
+     .isa = BT_ISA_T32,
+     .code_bytes = LARGE_CODE,
+     .loops = 55,
+     .calls = 5,
+     .straight = 6},
 };
+
+enum code { CODE_OF_MIX, CODE_CORTEX_M, CODE_A64 };
 
 static const struct {
     const char *name;
     enum stream_protocol protocol;
-    uint32_t etmcr;
+    uint32_t control;
+    enum code code;
+    uint16_t max_speculated;
 } modes[] = {
-    {"PTM", STREAM_PTM, 0},
-    {"PTM return stack", STREAM_PTM, PTM_CR_RETURN_STACK},
-    {"PTM cycles", STREAM_PTM, PTM_CR_CYCLE_ACCURATE},
-    {"ETMv3", STREAM_ETMV3, 0},
-    {"ETMv3 cycles", STREAM_ETMV3, ETMV3_CR_CYCLE_ACCURATE},
+    {"PTM", STREAM_PTM, 0, CODE_OF_MIX, 0},
+    {"PTM return stack", STREAM_PTM, PTM_CR_RETURN_STACK, CODE_OF_MIX, 0},
+    {"PTM cycles", STREAM_PTM, PTM_CR_CYCLE_ACCURATE, CODE_OF_MIX, 0},
+    {"ETMv3", STREAM_ETMV3, 0, CODE_OF_MIX, 0},
+    {"ETMv3 cycles", STREAM_ETMV3, ETMV3_CR_CYCLE_ACCURATE, CODE_OF_MIX, 0},
+    {"ETMv4 M", STREAM_ETMV4, ETMV4_CONFIG_ON, CODE_CORTEX_M, 0},
+    {"ETMv4 A64", STREAM_ETMV4, ETMV4_CONFIG_ON, CODE_A64, 0},
+    {"ETMv4 A64 return stack", STREAM_ETMV4, ETMV4_CONFIG_ON | ETMV4_CONFIG_RETURN_STACK, CODE_A64,
+     0},
+    {"ETMv4 A64 speculation", STREAM_ETMV4, ETMV4_CONFIG_ON, CODE_A64, SPECULATED},
 };
+
+static void set_code(struct bench_mix *mix, enum code code)
+{
+    if (code == CODE_OF_MIX)
+        return;
+    mix->isa = code == CODE_A64 ? BT_ISA_A64 : BT_ISA_T32;
+    mix->m_profile = code == CODE_CORTEX_M;
+}
+
+static bool generate(size_t mode, size_t mix, size_t size)
+{
+    static struct bench_stream s;
+    char name[64];
+    bool large = mixes[mix].code_bytes >= LARGE_CODE;
+    snprintf(name, sizeof name, "%s, %s, %s", modes[mode].name, mixes[mix].name,
+             large ? "1 MB" : "64 kB");
+    struct bench_recipe recipe = {name,
+                                  mixes[mix],
+                                  modes[mode].protocol,
+                                  modes[mode].control,
+                                  large ? LARGE_UNIT : SMALL_UNIT,
+                                  modes[mode].max_speculated};
+    set_code(&recipe.mix, modes[mode].code);
+    if (!wanted(name))
+        return true;
+    int error = bench_stream_generate(&s, &recipe, size);
+    if (error)
+        fprintf(stderr, "bench_decode: %s: %s\n", name, bt_strerror(error));
+    bool ok = !error && measure(&s);
+    bench_stream_release(&s);
+    return ok;
+}
 
 static bool generated(size_t size)
 {
     bool ok = true;
-    for (size_t k = 0; k < sizeof modes / sizeof *modes; k++) {
-        for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
-            static struct bench_stream s;
-            char name[64];
-            bool large = mixes[m].code_bytes >= LARGE_CODE;
-            snprintf(name, sizeof name, "%s, %s, %s", modes[k].name, mixes[m].name,
-                     large ? "1 MB" : "64 kB");
-            const struct bench_recipe recipe = {name, mixes[m], modes[k].protocol, modes[k].etmcr,
-                                                large ? LARGE_UNIT : SMALL_UNIT};
-            if (!wanted(name))
-                continue;
-            int error = bench_stream_generate(&s, &recipe, size);
-            if (error)
-                fprintf(stderr, "bench_decode: %s: %s\n", name, bt_strerror(error));
-            ok = !error && measure(&s) && ok;
-            bench_stream_release(&s);
-        }
-    }
+    for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++)
+        for (size_t mix = 0; mix < sizeof mixes / sizeof *mixes; mix++)
+            ok = generate(mode, mix, size) && ok;
     return ok;
 }
 

@@ -39,10 +39,18 @@ static void write_recording(const char *folder, double megabytes)
 {
     static struct bench_stream s;
     const struct bench_recipe recipe = {"history",
-                                        {"mixed", true, 64u << 10, 20, 30, 10, 8, 5},
+                                        {.name = "mixed",
+                                         .isa = BT_ISA_T32,
+                                         .code_bytes = 64u << 10,
+                                         .loops = 20,
+                                         .calls = 30,
+                                         .indirect = 10,
+                                         .straight = 8,
+                                         .interrupts = 5},
                                         STREAM_PTM,
                                         PTM_CR_RETURN_STACK,
-                                        UNIT};
+                                        UNIT,
+                                        0};
     check(bench_stream_generate(&s, &recipe, UNIT), "generated stream");
     check(bench_stream_record(&s, folder, (uint64_t)(megabytes * 1e6)), folder);
     bench_stream_release(&s);

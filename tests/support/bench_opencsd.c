@@ -70,14 +70,15 @@ static void configure_etmv3(const struct bench_stream *s, void *config)
 
 static void configure_etmv4(const struct bench_stream *s, void *config)
 {
-    *(ocsd_etmv4_cfg *)config = (ocsd_etmv4_cfg){.reg_idr0 = s->etmv4.idr[0],
-                                                 .reg_idr1 = s->etmv4.idr[1],
-                                                 .reg_idr2 = s->etmv4.idr[2],
-                                                 .reg_idr8 = s->etmv4.idr[8],
-                                                 .reg_configr = s->etmv4.configr,
-                                                 .reg_traceidr = s->etmv4.traceidr,
-                                                 .arch_ver = ARCH_V8,
-                                                 .core_prof = profile_CortexA};
+    *(ocsd_etmv4_cfg *)config =
+        (ocsd_etmv4_cfg){.reg_idr0 = s->etmv4.idr[0],
+                         .reg_idr1 = s->etmv4.idr[1],
+                         .reg_idr2 = s->etmv4.idr[2],
+                         .reg_idr8 = s->etmv4.idr[8],
+                         .reg_configr = s->etmv4.configr,
+                         .reg_traceidr = s->etmv4.traceidr,
+                         .arch_ver = ARCH_V8,
+                         .core_prof = s->m_profile ? profile_CortexM : profile_CortexA};
 }
 
 static const struct ocsd_protocol protocols[] = {

@@ -18,7 +18,7 @@ enum kind {
     INDIRECT, /* BLX R3 */
     RETURN,   /* BX LR */
     AGAIN,    /* B to the start of main */
-    IRQ_END,  /* SUBS PC, LR, #4 */
+    IRQ_END,  /* SUBS PC, LR, #4; BENCH_M_RETURN; ERET */
 };
 
 /* ---- making the code --------------------------------------------------------------------------
@@ -47,7 +47,8 @@ static unsigned size_of(const struct bench_program *p, enum kind kind)
 {
     bool narrow =
         kind == PLAIN || kind == SKIP || kind == LOOP || kind == INDIRECT || kind == RETURN;
-    return p->mix.t32 && narrow ? 2 : 4;
+    narrow = narrow || (kind == IRQ_END && p->mix.m_profile);
+    return p->mix.isa == BT_ISA_T32 && narrow ? 2 : 4;
 }
 
 static int add(struct bench_program *p, enum kind kind, struct bench_insn insn)
@@ -145,7 +146,9 @@ static int add_handler(struct bench_program *p)
 {
     p->handler = (uint32_t)p->insn_count;
     int error = add_plain(p, HANDLER_BODY);
-    return error ? error : add(p, IRQ_END, (struct bench_insn){0});
+    if (!error)
+        error = add(p, IRQ_END, (struct bench_insn){0});
+    return error ? error : add_plain(p, 1); /* OpenCSD reads four bytes for two */
 }
 
 /* Functions of level `level` are [*first, *first + *count). */
@@ -213,7 +216,7 @@ static uint32_t opcode_t32(const struct bench_insn *insn, int32_t offset)
     case RETURN:
         return 0x4770u;
     case IRQ_END:
-        return 0xf3de8f04u;
+        return insn->size == 2 ? BENCH_M_RETURN : 0xf3de8f04u;
     }
     return 0;
 }
@@ -241,19 +244,52 @@ static uint32_t opcode_a32(const struct bench_insn *insn, int32_t offset)
     return 0;
 }
 
+static uint32_t opcode_a64(const struct bench_insn *insn, int32_t offset)
+{
+    uint32_t words = (uint32_t)offset >> 2;
+    switch ((enum kind)insn->kind) {
+    case PLAIN: /* ADD X0, X0, X0 */
+        return 0x8b000000u;
+    case SKIP:
+    case LOOP: /* B.EQ */
+        return 0x54000000u | (words & 0x7ffff) << 5;
+    case CALL:
+        return 0x94000000u | (words & 0x3ffffff);
+    case AGAIN:
+        return 0x14000000u | (words & 0x3ffffff);
+    case INDIRECT:
+        return 0xd63f0060u;
+    case RETURN:
+        return 0xd65f03c0u;
+    case IRQ_END:
+        return BENCH_A64_ERET;
+    }
+    return 0;
+}
+
+/* `ahead`: what the PC reads as, from the instruction's address. */
+static const struct {
+    enum bt_isa isa;
+    int32_t ahead;
+    uint32_t (*opcode)(const struct bench_insn *insn, int32_t offset);
+} assemblers[] = {
+    {BT_ISA_A32, 8, opcode_a32}, {BT_ISA_T32, 4, opcode_t32}, {BT_ISA_A64, 0, opcode_a64}};
+
 static void assemble(struct bench_program *p)
 {
+    size_t a = 0;
+    while (assemblers[a].isa != p->mix.isa)
+        a++;
     for (size_t i = 0; i < p->insn_count; i++) {
         struct bench_insn *insn = &p->insns[i];
         bool direct =
             insn->kind == SKIP || insn->kind == LOOP || insn->kind == CALL || insn->kind == AGAIN;
-        int32_t ahead = p->mix.t32 ? 4 : 8;
         int32_t offset = 0;
         if (direct)
-            offset = (int32_t)(p->insns[insn->target].offset - insn->offset) - ahead;
-        uint32_t op = p->mix.t32 ? opcode_t32(insn, offset) : opcode_a32(insn, offset);
+            offset = (int32_t)(p->insns[insn->target].offset - insn->offset) - assemblers[a].ahead;
+        uint32_t op = assemblers[a].opcode(insn, offset);
         insn->opcode = op;
-        if (p->mix.t32 && insn->size == 4)
+        if (p->mix.isa == BT_ISA_T32 && insn->size == 4)
             op = op >> 16 | op << 16; /* first halfword first */
         for (unsigned k = 0; k < insn->size; k++)
             p->code[insn->offset + k] = (uint8_t)(op >> 8 * k);
@@ -265,6 +301,7 @@ int bench_program_init(struct bench_program *p, const struct bench_mix *mix, uin
     memset(p, 0, sizeof *p);
     p->mix = *mix;
     p->random.state = seed;
+    p->address = mix->isa == BT_ISA_A64 ? BENCH_A64_ADDRESS : BENCH_CODE_ADDRESS;
     int error = add_main(p);
     while (!error && p->code_size < mix->code_bytes)
         error = add_function(p);
@@ -346,14 +383,15 @@ static uint32_t next_of(struct run *r, struct bench_insn *insn, bool *pass)
     return onward;
 }
 
-static uint32_t address_of(const struct bench_program *p, uint32_t index)
+static uint64_t address_of(const struct bench_program *p, uint32_t index)
 {
-    return BENCH_CODE_ADDRESS + p->insns[index].offset;
+    return p->address + p->insns[index].offset;
 }
 
-static int step(struct run *r, const struct bench_encoder *e, enum bt_isa isa)
+static int step(struct run *r, const struct bench_encoder *e)
 {
     struct bench_program *p = r->p;
+    enum bt_isa isa = p->mix.isa;
     struct bench_insn *insn = &p->insns[r->pc];
     bool pass;
     uint32_t next = next_of(r, insn, &pass);
@@ -366,19 +404,18 @@ static int step(struct run *r, const struct bench_encoder *e, enum bt_isa isa)
     r->in_handler = true;
     r->resume = r->pc;
     r->pc = p->handler;
-    return e->interrupt(e->encoder, address_of(p, r->pc), isa);
+    return e->interrupt(e->encoder, address_of(p, r->resume), address_of(p, r->pc), isa);
 }
 
 int bench_program_run(struct bench_program *p, const struct bench_encoder *e,
                       const struct trace_bytes *out, size_t bytes, uint64_t *instructions)
 {
     struct run r = {.p = p};
-    enum bt_isa isa = p->mix.t32 ? BT_ISA_T32 : BT_ISA_A32;
     for (size_t i = 0; i < p->insn_count; i++)
         p->insns[i].rounds = 0;
-    int result = e->trace_on(e->encoder, address_of(p, 0), isa);
+    int result = e->trace_on(e->encoder, address_of(p, 0), p->mix.isa);
     while (result >= 0 && out->size < bytes) {
-        result = step(&r, e, isa);
+        result = step(&r, e);
         ++*instructions;
     }
     if (result >= 0)

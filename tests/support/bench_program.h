@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs for benchmarks: real A32 or T32 code of any size with a given mix of branches, and an
- * endless legal execution of it through the model of a trace unit. The same mix and seed always
+ * Programs for benchmarks: real A32, T32 or A64 code of any size with a given mix of branches, and
+ * an endless legal execution of it through the model of a trace unit. The same mix and seed always
  * give the same code and the same trace.
  */
 #ifndef TESTS_SUPPORT_BENCH_PROGRAM_H
@@ -11,11 +11,17 @@
 #include "drivers/virtual/trace_bytes.h"
 
 #define BENCH_CODE_ADDRESS 0x80000000u
+#define BENCH_A64_ADDRESS  0xffffffc080000000u /* a kernel's */
+
+/* What ends a handler, and nothing else. */
+#define BENCH_M_RETURN 0xbd00u /* POP {PC} */
+#define BENCH_A64_ERET 0xd69f03e0u
 
 /* What ends a stretch of plain instructions; shares in percent, the rest are forward branches. */
 struct bench_mix {
     const char *name;
-    bool t32;
+    enum bt_isa isa;     /* A32, T32 or A64 */
+    bool m_profile;      /* of Cortex-M, T32: how handlers end */
     size_t code_bytes;   /* about */
     unsigned loops;      /* with 3 to 40 rounds */
     unsigned calls;      /* BL */
@@ -28,7 +34,7 @@ struct bench_insn {
     uint32_t opcode;
     uint32_t target; /* index of an instruction; of a function while the code is made */
     uint32_t rounds; /* a loop's rounds still to go */
-    uint32_t offset; /* bytes from BENCH_CODE_ADDRESS */
+    uint32_t offset; /* bytes from the first one */
     uint8_t kind;    /* private */
     uint8_t size;    /* bytes */
     uint8_t chance;  /* percent: forward branch taken */
@@ -42,7 +48,8 @@ struct bench_program {
     size_t insn_count, insn_max;
     uint32_t *functions; /* index of the first instruction */
     size_t function_count, function_max;
-    uint8_t *code; /* owned; at BENCH_CODE_ADDRESS */
+    uint64_t address; /* of the code */
+    uint8_t *code;    /* owned */
     size_t code_size;
     uint32_t handler; /* index of the interrupt handler's first instruction */
 };
@@ -54,10 +61,10 @@ void bench_program_release(struct bench_program *p);
 /* The trace unit's model behind a common face. */
 struct bench_encoder {
     void *encoder;
-    int (*trace_on)(void *encoder, uint32_t address, enum bt_isa isa);
-    int (*insn)(void *encoder, uint32_t address, enum bt_isa isa, uint32_t opcode, bool pass,
-                uint32_t next, unsigned cycles);
-    int (*interrupt)(void *encoder, uint32_t vector, enum bt_isa isa);
+    int (*trace_on)(void *encoder, uint64_t address, enum bt_isa isa);
+    int (*insn)(void *encoder, uint64_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                uint64_t next, unsigned cycles);
+    int (*interrupt)(void *encoder, uint64_t resume, uint64_t vector, enum bt_isa isa);
     int (*flush)(void *encoder);
 };
 

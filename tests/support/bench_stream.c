@@ -7,6 +7,7 @@
 
 #include "drivers/snapshot_writer.h"
 #include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/etmv4_encoder.h"
 #include "drivers/virtual/frame_builder.h"
 #include "drivers/virtual/ptm_encoder.h"
 
@@ -14,26 +15,38 @@
 #define IRQ       14 /* exception number, both protocols */
 #define ASYNC_MIN 5  /* zero bytes in front of the 80 */
 
+#define V4_SYNC          4096 /* bytes between A-syncs */
+#define V4_IRQ_A         14
+#define V4_IRQ_M         0x218      /* IRQ 24 */
+#define V4_KERNEL        1          /* exception levels */
+#define V4_HANDLER       3          /* M profile */
+#define V4_IDR2_M        0x00000004 /* as Cortex-M33: no context IDs */
+#define V4_DEVARCH_M     0x47724a13u
+#define V4_IDR1(devarch) (0x4100f400u | ((devarch) >> 16 & 0xf) << 4)
+#define V4_COMMITS       20 /* percent of P0 elements with a commit behind them */
+#define V4_WRONG         3  /* and with elements that are cancelled, or turned round */
+
 /* ---- trace unit models ------------------------------------------------------------------------
  */
 
-static int ptm_on(void *encoder, uint32_t address, enum bt_isa isa)
+static int ptm_on(void *encoder, uint64_t address, enum bt_isa isa)
 {
     const struct ptm_state at = {address, isa, BT_SEC_NONSECURE};
     int error = ptm_encoder_request_sync(encoder);
     return error ? error : ptm_encoder_trace_on(encoder, &at);
 }
 
-static int ptm_step(void *encoder, uint32_t address, enum bt_isa isa, uint32_t opcode, bool pass,
-                    uint32_t next, unsigned cycles)
+static int ptm_step(void *encoder, uint64_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                    uint64_t next, unsigned cycles)
 {
     const struct ptm_insn insn = {address, isa, opcode, pass, {next, isa, BT_SEC_NONSECURE}};
     ptm_encoder_add_cycles(encoder, cycles);
     return ptm_encoder_insn(encoder, &insn);
 }
 
-static int ptm_interrupt(void *encoder, uint32_t vector, enum bt_isa isa)
+static int ptm_interrupt(void *encoder, uint64_t resume, uint64_t vector, enum bt_isa isa)
 {
+    (void)resume;
     const struct ptm_state at = {vector, isa, BT_SEC_NONSECURE};
     return ptm_encoder_exception(encoder, IRQ, &at);
 }
@@ -43,15 +56,15 @@ static int ptm_flush(void *encoder)
     return ptm_encoder_flush(encoder);
 }
 
-static int etmv3_on(void *encoder, uint32_t address, enum bt_isa isa)
+static int etmv3_on(void *encoder, uint64_t address, enum bt_isa isa)
 {
     const struct etmv3_state at = {address, isa, BT_SEC_NONSECURE};
     int error = etmv3_encoder_request_sync(encoder);
     return error ? error : etmv3_encoder_trace_on(encoder, &at, false);
 }
 
-static int etmv3_step(void *encoder, uint32_t address, enum bt_isa isa, uint32_t opcode, bool pass,
-                      uint32_t next, unsigned cycles)
+static int etmv3_step(void *encoder, uint64_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                      uint64_t next, unsigned cycles)
 {
     const struct etmv3_insn insn = {.address = address,
                                     .isa = isa,
@@ -62,8 +75,9 @@ static int etmv3_step(void *encoder, uint32_t address, enum bt_isa isa, uint32_t
     return error ? error : etmv3_encoder_insn(encoder, &insn);
 }
 
-static int etmv3_interrupt(void *encoder, uint32_t vector, enum bt_isa isa)
+static int etmv3_interrupt(void *encoder, uint64_t resume, uint64_t vector, enum bt_isa isa)
 {
+    (void)resume;
     const struct etmv3_state at = {vector, isa, BT_SEC_NONSECURE};
     const struct etmv3_exception irq = {.number = IRQ};
     return etmv3_encoder_exception(encoder, &irq, &at);
@@ -74,47 +88,126 @@ static int etmv3_flush(void *encoder)
     return etmv3_encoder_flush(encoder);
 }
 
-static int run_ptm(struct bench_stream *s, struct trace_bytes *out, size_t bytes)
+static int run_ptm(struct bench_stream *s, const struct bench_recipe *recipe,
+                   struct trace_bytes *out)
 {
     struct ptm_encoder_options o;
     ptm_encoder_default_options(&o);
-    o.etmcr = s->etmcr;
+    o.etmcr = s->etmcr = recipe->control;
     s->etmidr = o.etmidr;
     s->etmccer = o.etmccer;
     struct bench_encoder e = {ptm_encoder_new(&o, out), ptm_on, ptm_step, ptm_interrupt, ptm_flush};
     int error = BT_ERR_NOMEM;
     if (e.encoder)
-        error = bench_program_run(&s->program, &e, out, bytes, &s->instructions);
+        error = bench_program_run(&s->program, &e, out, recipe->unit, &s->instructions);
     ptm_encoder_free(e.encoder);
     return error ? error
                  : ptm_config_from_regs(&s->config.ptm, s->etmcr, s->etmidr, s->etmccer, TRACE_ID);
 }
 
-static int run_etmv3(struct bench_stream *s, struct trace_bytes *out, size_t bytes)
+static int run_etmv3(struct bench_stream *s, const struct bench_recipe *recipe,
+                     struct trace_bytes *out)
 {
     struct etmv3_encoder_options o;
     etmv3_encoder_default_options(&o);
-    o.etmcr = s->etmcr;
+    o.etmcr = s->etmcr = recipe->control;
     s->etmidr = o.etmidr;
     s->etmccer = o.etmccer;
     struct bench_encoder e = {etmv3_encoder_new(&o, out), etmv3_on, etmv3_step, etmv3_interrupt,
                               etmv3_flush};
     int error = BT_ERR_NOMEM;
     if (e.encoder)
-        error = bench_program_run(&s->program, &e, out, bytes, &s->instructions);
+        error = bench_program_run(&s->program, &e, out, recipe->unit, &s->instructions);
     etmv3_encoder_free(e.encoder);
     return error ? error
                  : etmv3_config_from_regs(&s->config.etmv3, s->etmcr, s->etmidr, s->etmccer,
                                           TRACE_ID);
 }
 
+static int etmv4_on(void *encoder, uint64_t address, enum bt_isa isa)
+{
+    const struct etmv4_place at = {address, isa};
+    return etmv4_encoder_trace_on(encoder, &at);
+}
+
+static int etmv4_step(void *encoder, uint64_t address, enum bt_isa isa, uint32_t opcode, bool pass,
+                      uint64_t next, unsigned cycles)
+{
+    static const struct etmv4_context thread = {.level = 0};
+    bool a64_return = isa == BT_ISA_A64 && opcode == BENCH_A64_ERET;
+    bool m_return = isa == BT_ISA_T32 && opcode == BENCH_M_RETURN;
+    const struct etmv4_insn insn = {.at = {address, isa},
+                                    .opcode = opcode,
+                                    .taken = pass,
+                                    .special = m_return ? ETMV4_EXCEPTION_RETURN : ETMV4_BRANCH,
+                                    .next = {next, isa}};
+    etmv4_encoder_add_cycles(encoder, cycles);
+    int result = etmv4_encoder_insn(encoder, &insn);
+    if (a64_return || m_return)
+        etmv4_encoder_set_context(encoder, &thread);
+    return result;
+}
+
+static int etmv4_interrupt(void *encoder, uint64_t resume, uint64_t vector, enum bt_isa isa)
+{
+    bool a64 = isa == BT_ISA_A64;
+    const struct etmv4_context handler = {.level = a64 ? V4_KERNEL : V4_HANDLER};
+    const struct etmv4_exception irq = {
+        .type = a64 ? V4_IRQ_A : V4_IRQ_M, .preferred = {resume, isa}, .vector = {vector, isa}};
+    int error = etmv4_encoder_exception(encoder, &irq);
+    etmv4_encoder_set_context(encoder, &handler);
+    return error;
+}
+
+static int etmv4_flush(void *encoder)
+{
+    return etmv4_encoder_flush(encoder);
+}
+
+static void etmv4_options(const struct bench_recipe *recipe, struct etmv4_encoder_options *o)
+{
+    etmv4_encoder_default_options(o);
+    o->configr = recipe->control;
+    o->m_profile = recipe->mix.m_profile;
+    o->sync_period = V4_SYNC;
+    if (o->m_profile) {
+        o->devarch = V4_DEVARCH_M;
+        o->idr2 = V4_IDR2_M;
+    }
+    o->idr8 = recipe->max_speculated;
+    o->commit_percent = V4_COMMITS;
+    o->wrong_percent = o->mispredict_percent = V4_WRONG;
+}
+
+static int run_etmv4(struct bench_stream *s, const struct bench_recipe *recipe,
+                     struct trace_bytes *out)
+{
+    struct etmv4_encoder_options o;
+    etmv4_options(recipe, &o);
+    s->etmv4 = (struct etmv4_registers){
+        .configr = o.configr,
+        .traceidr = TRACE_ID,
+        .devarch = o.devarch,
+
+        .idr = {[0] = o.idr0, [1] = V4_IDR1(o.devarch), [2] = o.idr2, [8] = o.idr8}};
+    s->m_profile = o.m_profile;
+    struct bench_encoder e = {etmv4_encoder_new(&o, out), etmv4_on, etmv4_step, etmv4_interrupt,
+                              etmv4_flush};
+    int error = BT_ERR_NOMEM;
+    if (e.encoder)
+        error = bench_program_run(&s->program, &e, out, recipe->unit, &s->instructions);
+    etmv4_encoder_free(e.encoder);
+    return error ? error : etmv4_config_from_regs(&s->config.etmv4, &s->etmv4, s->m_profile);
+}
+
 /* One row a protocol that has a model. */
 static const struct {
     enum stream_protocol protocol;
-    int (*run)(struct bench_stream *s, struct trace_bytes *out, size_t bytes);
+    int (*run)(struct bench_stream *s, const struct bench_recipe *recipe, struct trace_bytes *out);
 } models[] = {
     {STREAM_PTM, run_ptm},
     {STREAM_ETMV3, run_etmv3},
+    {STREAM_ETMV4, run_etmv4},
 };
 
 /* ---- streams ----------------------------------------------------------------------------------
@@ -141,19 +234,18 @@ int bench_stream_generate(struct bench_stream *s, const struct bench_recipe *rec
     code_image_init(&s->own_image);
     snprintf(s->name, sizeof s->name, "%s", recipe->name);
     s->config.protocol = recipe->protocol;
-    s->etmcr = recipe->etmcr;
     s->etmtraceidr = TRACE_ID;
     int error = bench_program_init(&s->program, &recipe->mix, 1);
     if (error)
         return error;
     s->code_bytes = s->program.code_size;
     const struct code_region region = {
-        .address = BENCH_CODE_ADDRESS, .size = s->code_bytes, .bytes = s->program.code};
+        .address = s->program.address, .size = s->code_bytes, .bytes = s->program.code};
     error = code_image_add(&s->own_image, &region);
     s->image = &s->own_image;
     for (size_t i = 0; !error && i < sizeof models / sizeof *models; i++)
         if (models[i].protocol == recipe->protocol)
-            error = models[i].run(s, &out, recipe->unit);
+            error = models[i].run(s, recipe, &out);
     if (!error)
         error = out.size ? repeat(s, out.data, out.size, size) : BT_ERR_UNSUPPORTED;
     trace_bytes_release(&out);

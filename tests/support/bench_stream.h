@@ -18,6 +18,7 @@ struct bench_stream {
     struct stream_config config;
     uint32_t etmcr, etmidr, etmccer, etmtraceidr;
     struct etmv4_registers etmv4;
+    bool m_profile; /* ETMv4: of Cortex-M */
     const struct code_image *image;
     uint8_t *bytes;
     size_t size;
@@ -33,8 +34,9 @@ struct bench_recipe {
     const char *name;
     struct bench_mix mix;
     enum stream_protocol protocol;
-    uint32_t etmcr;
-    size_t unit; /* bytes of trace, about */
+    uint32_t control;        /* ETMCR; ETMv4: TRCCONFIGR */
+    size_t unit;             /* bytes of trace, about */
+    uint16_t max_speculated; /* ETMv4 */
 };
 
 /* `size`: bytes wanted; one unit at least. 0 or a bt_error; release in both cases. */
