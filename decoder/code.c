@@ -150,12 +150,6 @@ static inline struct code_run *run_number(const struct code_cache *cache, uint32
     return &cache->chunks[(number - 1) / CODE_RUN_CHUNK][(number - 1) % CODE_RUN_CHUNK];
 }
 
-static inline bool is_at(const struct code_run *run, uint64_t address, enum bt_isa isa)
-{
-    return run->start == (uint32_t)address && code_run_isa(run) == isa &&
-           (isa != BT_ISA_A64 || run->wide == address >> 32);
-}
-
 static inline struct code_run *hash_find(const struct code_cache *cache,
                                          const struct code_view *view, uint64_t address,
                                          enum bt_isa isa)
@@ -168,7 +162,7 @@ static inline struct code_run *hash_find(const struct code_cache *cache,
         if ((found & SLOT_TAG) != tag)
             continue;
         struct code_run *run = run_number(cache, found & SLOT_NUMBER);
-        if (is_at(run, address, isa))
+        if (code_run_at(run, address, isa, true))
             return run;
     }
     return NULL;
@@ -326,6 +320,13 @@ static bool ends_run(const struct code_cache *cache, const struct insn *insn, st
     return true;
 }
 
+/* T32 may stand in an IT block, which is not seen here. */
+static bool is_sure(const struct insn *insn, enum bt_isa isa, uint64_t behind)
+{
+    return insn->cls == INSN_DIRECT && !(insn->flags & INSN_CONDITIONAL) &&
+           (isa == BT_ISA_A32 || isa == BT_ISA_A64) && insn->target != behind;
+}
+
 static void build_run(const struct code_cache *cache, const struct code_view *view,
                       struct code_run *run, enum bt_isa isa)
 {
@@ -356,6 +357,8 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
             break;
         }
     }
+    if (run->end == CODE_END_DIRECT && is_sure(&insn, isa, address))
+        run->last |= CODE_SURE;
     run->last |= (uint8_t)(size / 2 << CODE_SIZE_SHIFT);
     run->info = bt_block_info(count, isa, BT_COND_UNKNOWN);
 }
@@ -413,7 +416,7 @@ struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa)
 {
     struct code_run *guess = from->next[CODE_TAKEN];
-    if (guess && is_at(guess, address, isa))
+    if (guess && code_run_at(guess, address, isa, true))
         return guess;
     uint32_t epoch = cache->epoch;
     struct code_run *next = code_lookup(cache, view, address, isa);

@@ -40,11 +40,12 @@ struct code_run {
                         upper half of `start` */
     uint16_t extent; /* bytes from start to the last instruction's first byte */
     uint8_t end;     /* enum code_end */
-    uint8_t last;    /* INSN_* of the last instruction, and its size / 2 << CODE_SIZE_SHIFT */
+    uint8_t last; /* INSN_* of the last instruction, CODE_SURE, its size / 2 << CODE_SIZE_SHIFT */
 };
 
 #define CODE_WIDE_BITS  32u
 #define CODE_SIZE_SHIFT 6
+#define CODE_SURE       0x10u /* a direct branch that no condition keeps from being taken */
 
 static inline uint32_t code_run_count(const struct code_run *run)
 {
@@ -188,19 +189,31 @@ static inline void code_note_branch(struct code_calls *c, struct code_run *run, 
 struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
                            uint64_t address, enum bt_isa isa);
 
-/* As code_indirect() with code_find(); returns are first looked for behind the latest call. */
+/* Whether a run starts there. `wide`: it may be A64. */
+static inline bool code_run_at(const struct code_run *run, uint64_t address, enum bt_isa isa,
+                               bool wide)
+{
+    return run->start == (uint32_t)address && code_run_isa(run) == isa &&
+           (!wide || isa != BT_ISA_A64 || run->wide == address >> 32);
+}
+
+/*
+ * As code_indirect() with code_find(); returns are first looked for behind the latest call. `wide`
+ * as above; where it is false the address has 32 bits.
+ */
 static inline struct code_run *code_went(struct code_cache *cache, const struct code_view *view,
-                                         struct code_run *from, uint64_t address, enum bt_isa isa)
+                                         struct code_run *from, uint64_t address, enum bt_isa isa,
+                                         bool wide)
 {
     struct code_calls *c = &cache->calls;
     struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
     struct code_run **guess = &from->next[CODE_TAKEN];
-    if (!(from->last & INSN_LINK) && call && code_run_behind(call) == address &&
-        code_run_isa(call) == isa) {
+    if (!(from->last & INSN_LINK) && call && code_run_isa(call) == isa &&
+        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
         c->count--;
         guess = &call->next[CODE_ONWARD];
     }
-    if (!*guess || (*guess)->start != address || code_run_isa(*guess) != isa)
+    if (!*guess || !code_run_at(*guess, address, isa, wide))
         *guess = code_find(cache, view, address, isa);
     return *guess;
 }

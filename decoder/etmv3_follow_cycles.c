@@ -208,7 +208,8 @@ static inline bool chain_branch(struct etmv3_flow *f, struct chain *c, struct et
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (c->pending) {
-        struct code_run *next = code_went(f->core.code, f->core.view, c->run, k.address, isa);
+        struct code_run *next =
+            code_went(f->core.code, f->core.view, c->run, k.address, isa, false);
         if (!next)
             return false;
         chain_enter(c, next);

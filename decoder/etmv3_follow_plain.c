@@ -169,7 +169,8 @@ static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (s->pending) {
-        struct code_run *next = code_went(f->core.code, f->core.view, s->run, k.address, isa);
+        struct code_run *next =
+            code_went(f->core.code, f->core.view, s->run, k.address, isa, false);
         if (!next)
             return false;
         spot_enter(s, next);

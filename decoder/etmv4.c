@@ -230,9 +230,7 @@ static inline struct etmv4_packet *frequent(struct etmv4_packet *k, uint64_t off
 static inline void new_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value,
                                uint8_t isa_bit)
 {
-    p->last[2] = p->last[1];
-    p->last[1] = p->last[0];
-    p->last[0] = (struct etmv4_address){value, isa_bit};
+    etmv4_push_address(p->last, value, isa_bit);
     k->value = value;
     k->isa_bit = isa_bit;
 }

@@ -5,7 +5,7 @@
 
 /* ---- return stack (digest 9) ----------------------------------------------------------------- */
 
-static void keep_pointers(struct etmv4_flow *f)
+void etmv4_flow_keep_pointers(struct etmv4_flow *f)
 {
     if (flow_runs_valid(&f->core))
         return;
@@ -13,15 +13,6 @@ static void keep_pointers(struct etmv4_flow *f)
         f->rs[i].from = NULL;
     f->went = NULL;
     f->core.run_epoch = f->core.code->epoch;
-}
-
-static void push_return(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct code_run *from)
-{
-    keep_pointers(f);
-    f->rs[f->rs_top] = (struct etmv4_return){address, from, isa};
-    f->rs_top = (f->rs_top + 1) % ETMV4_RETURN_STACK;
-    if (f->rs_count < ETMV4_RETURN_STACK)
-        f->rs_count++;
 }
 
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
@@ -47,34 +38,21 @@ void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *
 /* The P0 instruction that ends `run` was taken. */
 static inline void taken(struct etmv4_flow *f, struct code_run *run)
 {
-    uint64_t behind = code_run_behind64(run);
-    uint8_t isa = code_run_isa(run);
-    bool push = (run->last & INSN_LINK) && f->config.return_stack && !f->push_blocked;
-    uint32_t epoch = f->core.code->epoch;
+    etmv4_flow_keep_pointers(f);
+    if ((run->last & INSN_LINK) && f->config.return_stack && !f->push_blocked)
+        etmv4_flow_push(f, run);
     if (run->end != CODE_END_INDIRECT) {
         enum bt_isa to;
         f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
         f->core.cur.isa = (uint8_t)to;
         f->core.run = code_taken(f->core.code, f->core.view, run);
     } else {
-        keep_pointers(f);
         f->went = run;
         f->due = true;
         f->core.cur.known = false;
         f->core.run = NULL;
         f->pending_pop = f->config.return_stack;
     }
-    if (push)
-        push_return(f, behind, isa, epoch == f->core.code->epoch ? run : NULL);
-}
-
-/* N where the instruction has no condition: only T32 can have one that is not seen here. */
-static bool cannot_fail(const struct etmv4_flow *f, const struct code_run *run)
-{
-    enum bt_isa isa;
-    return run->end == CODE_END_DIRECT && !(run->last & INSN_CONDITIONAL) &&
-           code_run_isa(run) != BT_ISA_T32 &&
-           code_target(f->core.code, f->core.view, run, &isa) != code_run_behind64(run);
 }
 
 static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
@@ -95,7 +73,7 @@ static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
         taken(f, run);
         return;
     }
-    if (cannot_fail(f, run)) {
+    if (run->last & CODE_SURE) {
         flow_contradict(&f->core, out, offset, BT_GAP_DESYNC, f->last_p0);
         return;
     }
@@ -112,17 +90,16 @@ static inline unsigned linked_atoms(struct etmv4_flow *f, uint32_t atoms, unsign
     unsigned done = 0;
     if (!run || !f->core.cur.known)
         return 0;
+    etmv4_flow_keep_pointers(f);
     for (; done < n && run->end < CODE_END_INDIRECT; done++, atoms >>= 1) {
         unsigned e = atoms & 1;
         struct code_run *next = run->next[e ? CODE_TAKEN : CODE_ONWARD];
-        bool must = run->end == CODE_END_DIRECT && !(run->last & INSN_CONDITIONAL) &&
-                    code_run_isa(run) != BT_ISA_T32;
-        if (!next || (must && !e))
+        if (!next || (!e && (run->last & CODE_SURE)))
             break;
         flow_block(&f->core, out, code_run_first64(run), run->extent,
                    run->info | (uint32_t)(e ? BT_COND_PASS : BT_COND_FAIL) << 4, FLOW_NO_CYCLES);
         if (pushes && e && (run->last & INSN_LINK))
-            push_return(f, code_run_behind64(run), (uint8_t)code_run_isa(run), run);
+            etmv4_flow_push(f, run);
         last = run;
         run = next;
     }

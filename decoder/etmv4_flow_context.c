@@ -11,8 +11,10 @@ uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit
     return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
 }
 
-static enum bt_security security_of(uint8_t info)
+enum bt_security etmv4_flow_security(const struct etmv4_flow *f, uint8_t info)
 {
+    if (f->config.m_profile)
+        return info & ETMV4_INFO_NS ? BT_SEC_NONSECURE : BT_SEC_SECURE;
     if (!(info & ETMV4_INFO_NS))
         return BT_SEC_SECURE;
     return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
@@ -42,11 +44,8 @@ void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 {
     if (!(k->flags & ETMV4_HAS_CONTEXT))
         return;
-    bool m = f->config.m_profile, wide = !m && (k->info & ETMV4_INFO_SF);
-    enum bt_security security = m && (k->info & ETMV4_INFO_NS) ? BT_SEC_NONSECURE
-                                : m                            ? BT_SEC_SECURE
-                                                               : security_of(k->info);
-    flow_set_security(&f->core, out, k->offset, security, true);
+    bool wide = !f->config.m_profile && (k->info & ETMV4_INFO_SF);
+    flow_set_security(&f->core, out, k->offset, etmv4_flow_security(f, k->info), true);
     set_numbers(f, k, out);
     f->informed = true;
     if (wide != f->aarch64 && f->core.cur.known) /* the address came first */

@@ -3,8 +3,6 @@
 
 #include "decoder/flow_walk.h"
 
-#define M_NO_RETURN 0xfffffffeu /* digest 8: taken straight after another's return */
-
 #define TYPE_A_DEBUG_HALT 1
 #define TYPE_M_DEBUG_HALT 24
 #define TYPE_M_LAZY_FP    25
@@ -46,9 +44,16 @@ static void set_number(struct bt_event *e, unsigned type, bool m_profile)
     }
 }
 
-static bool is_debug_halt(const struct etmv4_flow *f)
+static bool is_debug_halt(const struct bt_event *e)
 {
-    return f->exception.number == NUMBER_DEBUG && !(f->exception.flags & BT_EVENT_M_PROFILE);
+    return e->number == NUMBER_DEBUG && !(e->flags & BT_EVENT_M_PROFILE);
+}
+
+bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, unsigned type)
+{
+    *e = (struct bt_event){.kind = BT_EVENT_EXCEPTION, .flags = BT_EVENT_NO_VECTOR};
+    set_number(e, type, f->config.m_profile);
+    return is_debug_halt(e);
 }
 
 static void put_out(struct etmv4_flow *f, struct flow_out *out)
@@ -71,9 +76,8 @@ void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, st
     if (k->n != ETMV4_TARGET)
         etmv4_flow_resolve(f, k->offset, out);
     f->pending_pop = false;
-    *e = (struct bt_event){
-        .kind = BT_EVENT_EXCEPTION, .offset = k->offset, .flags = BT_EVENT_NO_VECTOR};
-    set_number(e, k->number, f->config.m_profile);
+    etmv4_flow_exception_event(f, e, k->number);
+    e->offset = k->offset;
     f->exception_address = k->n;
     f->wait = ETMV4_WAIT_RETURN;
     if (k->n != ETMV4_NO_ADDRESS)
@@ -108,7 +112,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
                                struct flow_out *out)
 {
     struct flow_core *core = &f->core;
-    bool chained = f->config.m_profile && address == M_NO_RETURN;
+    bool chained = f->config.m_profile && address == ETMV4_M_NO_RETURN;
     if (!chained) {
         walk_to_return(f, address, isa, out);
         flow_event_address(&f->exception, address, isa);
@@ -117,7 +121,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
     core->cur.known = false;
     core->run = NULL;
     f->wait = ETMV4_WAIT_VECTOR;
-    if (!is_debug_halt(f))
+    if (!is_debug_halt(&f->exception))
         return;
     put_out(f, out);
     core->cur.address = address;

@@ -13,6 +13,19 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
 /* A P0 element comes: an indirect branch that got no address went where the return stack says. */
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
 
+/* Pointers to runs that are void are taken out: before they are used. */
+void etmv4_flow_keep_pointers(struct etmv4_flow *f);
+
+/* Digest 9: `run`, which ends with a link, led on. Pointers must have been kept. */
+static inline void etmv4_flow_push(struct etmv4_flow *f, struct code_run *run)
+{
+    f->rs[f->rs_top] =
+        (struct etmv4_return){code_run_behind64(run), run, (uint8_t)code_run_isa(run)};
+    f->rs_top = (f->rs_top + 1) % ETMV4_RETURN_STACK;
+    if (f->rs_count < ETMV4_RETURN_STACK)
+        f->rs_count++;
+}
+
 /* Reasons of a trace-on event: those of the other protocols' I-sync. */
 enum etmv4_on_reason {
     ETMV4_ON_PERIODIC,
@@ -23,6 +36,9 @@ enum etmv4_on_reason {
 
 /* Instruction set at an address: its IS bit, and whether the core is in AArch64. */
 uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit);
+
+/* What a context information byte says of security. */
+enum bt_security etmv4_flow_security(const struct etmv4_flow *f, uint8_t info);
 
 /* A packet that cannot be right, and does no harm. */
 void etmv4_flow_warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
@@ -49,6 +65,12 @@ void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct fl
 
 /* Digest 8. The exception that waits goes out without a vector when no address came. */
 void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
+/* The event of an exception type, as long as nothing else is known. True: the core halts. */
+bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, unsigned type);
+
+/* Digest 8: M profile, taken straight after another's return: there is no return address. */
+#define ETMV4_M_NO_RETURN 0xfffffffeu
 void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t isa,
                                struct flow_out *out);
 void etmv4_flow_vector(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct flow_out *out);

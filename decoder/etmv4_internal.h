@@ -23,6 +23,14 @@ struct etmv4_cursor {
  */
 int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
 
+/* Digest 6.14: an address, into the registers. */
+static inline void etmv4_push_address(struct etmv4_address last[3], uint64_t value, uint8_t isa_bit)
+{
+    last[2] = last[1];
+    last[1] = last[0];
+    last[0] = (struct etmv4_address){value, isa_bit};
+}
+
 /* Digest 6.15: atoms and their number for each header; n = 0: not an atom header. */
 struct etmv4_atom_header {
     uint32_t value;

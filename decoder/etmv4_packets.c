@@ -46,9 +46,7 @@ static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv
 
 static void push_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value, uint8_t isa_bit)
 {
-    p->last[2] = p->last[1];
-    p->last[1] = p->last[0];
-    p->last[0] = (struct etmv4_address){value, isa_bit};
+    etmv4_push_address(p->last, value, isa_bit);
     k->value = value;
     k->isa_bit = isa_bit;
 }

@@ -11,7 +11,9 @@ struct stretch {
 
 static void begin(const struct flow_core *f, struct stretch *s)
 {
-    *s = (struct stretch){.first = f->cur.address, .isa = f->cur.isa};
+    uint64_t address = f->cur.address; /* as trace told it: it may have more bits than there are */
+    *s = (struct stretch){.first = f->cur.isa == BT_ISA_A64 ? address : (uint32_t)address,
+                          .isa = f->cur.isa};
 }
 
 static void extend(struct stretch *s, uint64_t last, uint32_t count)

@@ -132,7 +132,7 @@ static inline bool trail_branch(struct trail *t, struct bytes *in, bool counted)
         if (!ptm_more_count(in->at, len, &n, byte & 0x40, &cycles))
             return false;
     }
-    next = code_went(core->code, core->view, run, k.address, t->isa);
+    next = code_went(core->code, core->view, run, k.address, t->isa, false);
     if (!next)
         return false;
     trail_block(t, run, 0, counted, cycles);

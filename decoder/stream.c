@@ -2,6 +2,7 @@
 #include "decoder/stream.h"
 
 #include "decoder/etmv3_follow.h"
+#include "decoder/etmv4_follow.h"
 #include "decoder/ptm_follow.h"
 
 #include <string.h>
@@ -139,6 +140,8 @@ static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct f
         return ptm_follow(&p->parser, &p->flow, data, len, out, &s->packets);
     if (s->protocol == STREAM_ETMV3)
         return etmv3_follow(&e->parser, &e->flow, data, len, out, &s->packets);
+    if (s->protocol == STREAM_ETMV4)
+        return etmv4_follow(&s->u.etmv4.parser, &s->u.etmv4.flow, data, len, out, &s->packets);
     return 0;
 }
 
