@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -17,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 PLUGIN = Path(os.environ.get("BTRACED_BOARD", ROOT / "build" / "virtual-board.so"))
-TOOLS = ("qemu-system-arm", "arm-none-eabi-gcc", "arm-none-eabi-objcopy", "arm-none-eabi-nm")
+TOOLS = ("qemu-system-arm", "arm-none-eabi-gcc", "arm-none-eabi-objcopy", "arm-none-eabi-nm",
+         "qemu-system-aarch64", "clang", "ld.lld")
 
 CR_DATA_ADDRESS = 1 << 3
 CR_BROADCAST = 1 << 8
@@ -63,6 +65,16 @@ class Machine:
     def __init__(self, name, core, flags, sources, script, profile="a", variant=""):
         self.name, self.core, self.profile, self.variant = name, core, profile, variant
         self.flags, self.sources, self.script = flags, sources, script
+        self.wide = profile == "a64"  # addresses have 64 bits
+
+    def compiler(self):
+        return ["clang", "-fno-builtin"] if self.wide else \
+            ["arm-none-eabi-gcc", "-fno-tree-loop-distribute-patterns"]
+
+    def qemu(self):
+        """Program and machine."""
+        return ["qemu-system-aarch64", "-M", self.name, "-cpu", "cortex-a53"] if self.wide else \
+            ["qemu-system-arm", "-M", self.name]
 
 
 A_FLAGS = ["-mcpu=cortex-a9", "-marm"]
@@ -91,10 +103,31 @@ MPS2_M7_BUSY = Machine("mps2-an500", "Cortex-M7",
                         "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m", "-busy")
 # Called by the name of a core that has an ETMv4 and runs these instruction sets.
 VEXPRESS_V4 = Machine("vexpress-a9", "Cortex-A53", A_FLAGS, A_SOURCES, "link.ld", "a", "-v4")
+A64_FLAGS = ["--target=aarch64-none-elf", "-mcpu=cortex-a53", "-mgeneral-regs-only", "-fuse-ld=lld",
+             "-DTIMER=619"]
+A64_SOURCES = ("start_a64.S", "program_a64.c")
+VIRT = Machine("virt", "Cortex-A53", A64_FLAGS, A64_SOURCES, "link_a64.ld", "a64")
+VIRT_BUSY = Machine("virt", "Cortex-A53", [*A64_FLAGS[:-1], "-DTIMER=151"], A64_SOURCES,
+                    "link_a64.ld", "a64", "-busy")
+VIRT_SMP = Machine("virt", "Cortex-A53", [*A64_FLAGS, "-DCORES"], A64_SOURCES, "link_a64.ld",
+                   "a64", "-smp")
 NETDUINO = Machine("netduinoplus2", "Cortex-M4",
                    ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16",
                     "-DTICK=8111", "-Wl,--defsym=code_base=0x08000000"],
                    M_SOURCES, "link_m.ld", "m")
+
+
+def segments(elf):
+    """[(address, bytes)] of what is loaded from a 64-bit ELF file."""
+    data = Path(elf).read_bytes()
+    at, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    found = []
+    for i in range(count):
+        kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, at + i * size)
+        if kind == 1 and length:
+            found.append((address, data[offset:offset + length]))
+    return found
 
 
 class Program:
@@ -104,11 +137,14 @@ class Program:
         self.machine, self.rounds = machine, rounds
         self.elf = Path(folder) / f"{machine.name}{machine.variant}{rounds}.elf"
         code = Path(folder) / f"{machine.name}{machine.variant}{rounds}.bin"
-        run(["arm-none-eabi-gcc", *machine.flags, "-O2", "-g", "-ffreestanding",
-             "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
-             f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{HERE / machine.script}", "-Wl,-n",
-             "-Wl,--build-id=none", "-o", str(self.elf),
-             *[str(HERE / name) for name in machine.sources], "-lgcc"])
+        run([*machine.compiler(), *machine.flags, "-O2", "-g", "-ffreestanding", "-Wall",
+             "-Wextra", "-Werror", f"-DROUNDS={rounds}", "-nostdlib",
+             f"-Wl,-T,{HERE / machine.script}", "-Wl,-n", "-Wl,--build-id=none", "-o",
+             str(self.elf), *[str(HERE / name) for name in machine.sources],
+             *([] if machine.wide else ["-lgcc"])])
+        if machine.wide:
+            self.dumps = segments(self.elf)
+            return
         run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
         self.code = code.read_bytes()
         self.code += bytes(-len(self.code) % 4)  # OpenCSD takes whole halfwords only
@@ -116,10 +152,11 @@ class Program:
         self.symbols = {name: int(value, 16)
                         for value, name in re.findall(r"^(\w+) \w (\w+)$", table, re.MULTILINE)}
         self.base = self.symbols["code_start"]
+        self.dumps = [(self.base, self.code)]
 
     def size_at(self, address, thumb):
         """Bytes of the instruction there."""
-        if not thumb:
+        if not thumb or self.machine.wide:
             return 4
         at = address - self.base
         half = self.code[at] | self.code[at + 1] << 8
@@ -139,7 +176,7 @@ def qemu(program, arguments, extra=(), deterministic=True):
     arguments = {"profile": program.machine.profile, **arguments}
     text = ",".join(f"{name}={value}" for name, value in arguments.items())
     timing = ["-icount", "shift=5,sleep=off"] if deterministic else []
-    return ["qemu-system-arm", "-M", program.machine.name, "-display", "none", "-monitor", "none",
+    return [*program.machine.qemu(), "-display", "none", "-monitor", "none",
             "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
             "enable=on,target=native", *timing, *extra, "-kernel", str(program.elf),
             "-plugin", f"{PLUGIN},{text}"]
@@ -162,11 +199,11 @@ def run_to_end(program, arguments, extra=(), deterministic=True, timeout=60):
 class Truth:
     """What ran: `ran` (addresses with the Thumb bit), `log` [(index, name, [words])]."""
 
-    def __init__(self, path, core=0):
+    def __init__(self, path, core=0, wide=False):
         path = f"{path}.{core}" if core else str(path)
-        self.ran = array.array("I")
+        self.ran = array.array("Q" if wide else "I")
         data = Path(path).read_bytes()
-        self.ran.frombytes(data[:len(data) & ~3])
+        self.ran.frombytes(data[:len(data) // self.ran.itemsize * self.ran.itemsize])
         if sys.byteorder == "big":
             self.ran.byteswap()
         lines = [line.split() for line in Path(path + ".log").read_text().splitlines()]
@@ -225,7 +262,10 @@ def write_snapshot(folder, program, trace, arguments, source_format, cores=1, co
     folder = Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "code.bin").write_bytes(program.code)
+    dumps = ""
+    for i, (address, code) in enumerate(program.dumps, 1):
+        (folder / f"code{i}.bin").write_bytes(code)
+        dumps += f"\n[dump{i}]\nfile=code{i}.bin\naddress={address:#x}\nlength={len(code):#x}\n"
     (folder / "trace.bin").write_bytes(trace)
     kind, unit = unit_type(program, arguments)
     names = [source_name(arguments, core) for core in range(cores)]
@@ -234,8 +274,7 @@ def write_snapshot(folder, program, trace, arguments, source_format, cores=1, co
         devices += [f"cpu_{core}", name.lower()]
         (folder / f"cpu_{core}.ini").write_text(
             f"[device]\nname=cpu_{core}\nclass=core\ntype={core_type or program.machine.core}\n\n"
-            f"[regs]\nPC=0x0\n\n"
-            f"[dump1]\nfile=code.bin\naddress={program.base:#x}\nlength={len(program.code):#x}\n")
+            f"[regs]\nPC=0x0\n{dumps}")
         registers = unit_registers(arguments, unit, core)
         (folder / f"{name.lower()}.ini").write_text(
             f"[device]\nname={name}\nclass=trace_source\ntype={kind}\n\n[regs]\n" +

@@ -16,11 +16,15 @@ import board  # noqa: E402
 
 AT_LEAST = 200_000
 LONG_AT_LEAST = 2_000_000
-ROUNDS = {board.MPS2_M7: 32, board.MPS2_M7_BUSY: 32, board.VEXPRESS_V4: 32}
-LONG_ROUNDS = {board.MPS2_M7: 300, board.VEXPRESS_V4: 300}
+ROUNDS = {board.MPS2_M7: 32, board.MPS2_M7_BUSY: 32, board.VEXPRESS_V4: 32, board.VIRT: 28,
+          board.VIRT_BUSY: 28}
+LONG_ROUNDS = {board.MPS2_M7: 300, board.VEXPRESS_V4: 300, board.VIRT: 260}
 M_INTERRUPT = 0x200  # type of the first interrupt, if it has no number of its own
-COUNTED = {"services": [11], "faults": [3, 4, 5, 6], "ticks": [15], "nmis": [2], "pends": [14],
-           "interrupts": [*range(16, 24), *range(M_INTERRUPT, 0x400)]}
+# What the programs count, by types of exceptions.
+COUNTED = {"a": {"undefined": [3], "aborts": [11, 12], "interrupts": [14]},
+           "a64": {"services": [2], "traps": [3, 6], "faults": [10, 11, 12], "interrupts": [14]},
+           "m": {"services": [11], "faults": [3, 4, 5, 6], "ticks": [15], "nmis": [2],
+                 "pends": [14], "interrupts": [*range(16, 24), *range(M_INTERRUPT, 0x400)]}}
 
 ALL = board.V4_CYCLES | board.V4_TIMESTAMP
 A_ALL = ALL | board.V4_CONTEXT | board.V4_VMID
@@ -47,11 +51,29 @@ SETS = {
     "A32 and T32, 16 speculated elements, irregular": (
         board.VEXPRESS_V4, {"format": "raw", "trcidr8": 16, "irregular": 15,
                             "trcconfigr": 1 | A_ALL}, "source_data"),
+    "A64": (board.VIRT, {"format": "raw"}, "source_data"),
+    "A64, return stack, context, cycles, timestamps, VMID": (
+        board.VIRT, {"format": "frames", "trcconfigr": 1 | A_ALL | board.V4_RETURN_STACK},
+        "coresight"),
+    "A64, branch broadcast, ETB": (
+        board.VIRT, {"format": "etb", "etb": 1 << 22, "trcconfigr": 1 | board.V4_BROADCAST},
+        "coresight"),
+    "A64, frequent interrupts and syncs, return stack": (
+        board.VIRT_BUSY, {"format": "raw", "trcsyncpr": 8,
+                          "trcconfigr": 1 | board.V4_RETURN_STACK}, "source_data"),
+    "A64, 16 speculated elements, cycle counts that commit, irregular": (
+        board.VIRT, {"format": "raw", "trcidr8": 16, "irregular": 15, "trcidr0": 0x08000EA1,
+                     "trcconfigr": 1 | A_ALL}, "source_data"),
+    "A64, WFI as P0, v4.3, irregular": (
+        board.VIRT, {"format": "raw", "irregular": 10, "trcdevarch": 0x47734A13,
+                     "trcidr2": 0x80000488, "trcconfigr": 1 | board.V4_RETURN_STACK},
+        "source_data"),
     "M7, irregular, v4.3": (
         board.MPS2_M7, {"format": "raw", "irregular": 20, "trcdevarch": 0x47734A13,
                         "trcconfigr": 1 | ALL | board.V4_RETURN_STACK}, "source_data"),
 }
 
+LONG = "a long run"
 report = oracle.Report()
 
 
@@ -59,13 +81,15 @@ def number_of(program, number):
     """Number as `btraced` tells it, for a type in a packet."""
     if program.machine.profile == "m":
         return number - M_INTERRUPT + 16 if number >= M_INTERRUPT else number
-    return {2: 10, 3: 13}.get(number, number)
+    return {2: 10, 3: 13, 6: 13, 7: 13, 10: 12}.get(number, number)
 
 
-def compare_exceptions(truth, exceptions, n, number):
-    """Numbers, places and return addresses; those that come straight after another have none."""
+def compare_exceptions(program, truth, exceptions, n, number):
+    """Numbers, places and return addresses; those that come straight after another have none. A
+    PC that is not aligned is not told."""
     chained = set(truth.chained())
-    expected = [(index, number(kind), None if i in chained else address & ~1)
+    low = 3 if program.machine.wide else 1
+    expected = [(index, number(kind), None if i in chained else address & ~low)
                 for i, (index, kind, address) in enumerate(truth.exceptions()) if index <= n]
     for ours, theirs in zip(expected, exceptions):
         if ours != theirs:
@@ -76,15 +100,14 @@ def compare_exceptions(truth, exceptions, n, number):
 
 
 def counters(program, printed, truth):
-    if program.machine.profile == "m":
-        return etmv3.counters(program, printed, truth, COUNTED)
-    return []
+    """The program's own counts of what its handlers saw."""
+    return etmv3.counters(program, printed, truth, COUNTED[program.machine.profile])
 
 
 def judge_ours(program, folder, truth, least):
     ran, events = common.our_run(folder, "ETM_0")
     problems = common.compare_run(truth, ran, least)
-    problems += compare_exceptions(truth, common.our_exceptions(events), len(ran),
+    problems += compare_exceptions(program, truth, common.our_exceptions(events), len(ran),
                                    lambda number: number_of(program, number))
     problems += [f"unexpected event {row}" for row in events if row[3] in ("gap", "warning")]
     return problems, events, f"{len(ran)} instructions"
@@ -98,7 +121,7 @@ def our_contexts(events):
 def test_run(folder, program, name, arguments, source_format, least):
     arguments = {"protocol": "etmv4", **arguments}
     printed, trace = common.run_board(folder, program, arguments)
-    truth = board.Truth(f"{folder}/truth")
+    truth = board.Truth(f"{folder}/truth", wide=program.machine.wide)
     board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format)
     problems, events, text = judge_ours(program, f"{folder}/snapshot", truth, least)
     problems += counters(program, printed, truth) + etmv3.unexplained(truth)
@@ -107,6 +130,11 @@ def test_run(folder, program, name, arguments, source_format, least):
     text += f", {len(truth.exceptions())} exceptions, {len(truth.chained())} of them chained, " \
             f"{8 * len(trace) / max(len(truth.ran), 1):.2f} bit each"
     report.check(f"board, btraced: {name}", problems, text)
+
+
+def chosen(name):
+    """Parts of names on the command line: only those."""
+    return len(sys.argv) == 1 or any(part in name for part in sys.argv[1:])
 
 
 def main():
@@ -119,10 +147,10 @@ def main():
         programs = {machine: board.Program(folder, rounds, machine)
                     for machine, rounds in ROUNDS.items()}
         tests = [(test_run, folder, programs[machine], name, arguments, source_format, AT_LEAST)
-                 for name, (machine, arguments, source_format) in SETS.items()]
+                 for name, (machine, arguments, source_format) in SETS.items() if chosen(name)]
         tests += [(test_run, folder, board.Program(folder, rounds, machine),
-                   f"{machine.core}, a long run", {"format": "frames"}, "coresight",
-                   LONG_AT_LEAST) for machine, rounds in LONG_ROUNDS.items()]
+                   f"{machine.core}{machine.variant}, {LONG}", {"format": "frames"}, "coresight",
+                   LONG_AT_LEAST) for machine, rounds in LONG_ROUNDS.items() if chosen(LONG)]
         common.run_tests(report, tests)
     report.exit()
 
