@@ -113,9 +113,44 @@ def judge_ours(program, folder, truth, least):
     return problems, events, f"{len(ran)} instructions"
 
 
-def our_contexts(events):
-    return [(int(row[1]) - 1, int(oracle.details(row[4])["id"], 16)) for row in events
-            if row[3] == "context"]
+def numbered(events, kind, name):
+    """[(place in the run, value)] of a kind of events; without the value None."""
+    found = [(int(row[1]) - 1, oracle.details(row[4]).get(name)) for row in events
+             if row[3] == kind]
+    return [(place, value and int(value, 0)) for place, value in found]
+
+
+def check_counts(events):
+    """On this board an instruction takes a cycle: the counts tell how many ran in between."""
+    counts = numbered(events, "count", "cycles")
+    if len(counts) < 1000:
+        return [f"{len(counts)} cycle counts"]
+    for (before, _), (place, cycles) in zip(counts, counts[1:]):
+        if cycles != place - before:
+            return [f"cycle count {cycles} at instruction {place}, the one before at {before}"]
+    return []
+
+
+def check_times(events):
+    """The time is that of the instructions."""
+    times = numbered(events, "timestamp", "value")
+    if len(times) < 500:
+        return [f"{len(times)} timestamps"]
+    return [f"time {value} at instruction {place}" for place, value in times if value != place][:3]
+
+
+def check_options(program, truth, events, arguments):
+    """What the trace tells beside the path."""
+    configr, problems = arguments.get("trcconfigr", 1), []
+    speculates = arguments.get("trcidr8", 0)
+    if configr & board.V4_CYCLES and not speculates:
+        problems += check_counts(events)
+    if configr & board.V4_TIMESTAMP and not speculates:
+        problems += check_times(events)
+    if configr & board.V4_CONTEXT:
+        contexts = numbered(events, "context", "cid")
+        problems += common.compare_contexts(truth, contexts, 4, program.rounds)
+    return problems
 
 
 def test_run(folder, program, name, arguments, source_format, least):
@@ -125,6 +160,7 @@ def test_run(folder, program, name, arguments, source_format, least):
     board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format)
     problems, events, text = judge_ours(program, f"{folder}/snapshot", truth, least)
     problems += counters(program, printed, truth) + etmv3.unexplained(truth)
+    problems += check_options(program, truth, events, arguments)
     if "many interrupts" in name:
         problems += etmv3.check_rows(truth)
     text += f", {len(truth.exceptions())} exceptions, {len(truth.chained())} of them chained, " \

@@ -16,6 +16,7 @@
 struct unit {
     struct etmv4_encoder *encoder;
     struct etmv4_context context;
+    uint32_t context_id; /* as written: it counts from the next P0 element on */
     unsigned debug_type; /* of an exception: entry to Debug state */
     uint64_t syncs;      /* A-syncs that have a timestamp */
     bool stamps;
@@ -28,6 +29,7 @@ static struct etmv4_place place_of(const struct board_state *s)
 
 static void set_context(struct unit *u, const struct board_state *s)
 {
+    u->context.context_id = u->context_id;
     u->context.level = s->level;
     u->context.ns = s->security == BT_SEC_NONSECURE;
     etmv4_encoder_set_context(u->encoder, &u->context);
@@ -110,8 +112,7 @@ static int context_id(void *model, uint32_t value)
 {
     struct unit *u = model;
 
-    u->context.context_id = value;
-    etmv4_encoder_set_context(u->encoder, &u->context);
+    u->context_id = value;
     return 0;
 }
 
