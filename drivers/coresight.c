@@ -101,6 +101,7 @@ int coresight_unlock(struct coresight_bus *bus, uint64_t base)
 #define ARCH_PRESENT 0x00100000u
 #define ARCH_ROM     0x0af7u
 #define ARCH_ETM4    0x4a13u
+#define ARCH_ETE     0x5a13u
 
 static const struct {
     uint16_t part;
@@ -153,7 +154,7 @@ enum coresight_kind coresight_kind_of(const struct coresight_component *c)
     bool arch = (c->arch & ARCH_PRESENT) != 0 && c->arch >> 21 == CORESIGHT_ARM;
     if (c->component_class == CORESIGHT_CLASS_ROM || (arch && (c->arch & 0xffff) == ARCH_ROM))
         return CORESIGHT_ROM_TABLE;
-    if (arch && (c->arch & 0xffff) == ARCH_ETM4)
+    if (arch && ((c->arch & 0xffff) == ARCH_ETM4 || (c->arch & 0xffff) == ARCH_ETE))
         return CORESIGHT_ETM4;
     for (size_t k = 0; c->designer == CORESIGHT_ARM && k < sizeof PARTS / sizeof *PARTS; k++) {
         if (PARTS[k].part == c->part)

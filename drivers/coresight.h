@@ -82,7 +82,7 @@ enum coresight_kind {
     CORESIGHT_ITM,
     CORESIGHT_ETM, /* ETMv3 */
     CORESIGHT_PTM,
-    CORESIGHT_ETM4,
+    CORESIGHT_ETM4, /* and ETE */
     CORESIGHT_ETB,
     CORESIGHT_TMC,
     CORESIGHT_TPIU,

@@ -9,6 +9,7 @@
 
 #define REPLICATOR_FILTER0 0x000u
 #define REPLICATOR_FILTER1 0x004u
+#define REPLICATOR_BLOCK   0xffu /* all trace IDs */
 
 #define SSPSR 0x000u
 #define CSPSR 0x004u
@@ -51,12 +52,14 @@ int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned 
     return rc != 0 ? rc : coresight_modify(bus, base + FUNNEL_CTRL, 1u << port, 0);
 }
 
-int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base)
+int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port)
 {
     int rc = coresight_unlock(bus, base);
     if (rc == 0)
-        rc = coresight_write(bus, base + REPLICATOR_FILTER0, 0);
-    return rc != 0 ? rc : coresight_write(bus, base + REPLICATOR_FILTER1, 0);
+        rc = coresight_write(bus, base + REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0);
+    if (rc == 0)
+        rc = coresight_write(bus, base + REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0);
+    return rc;
 }
 
 int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
@@ -71,6 +74,12 @@ int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
     if (rc == 0)
         rc = coresight_poll(bus, base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
     return rc;
+}
+
+int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_modify(bus, base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    return rc == 0 ? coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0) : rc;
 }
 
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,

@@ -66,8 +66,9 @@ int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
 int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port);
 
-/* A replicator that can filter lets all trace IDs through to both of its outputs. */
-int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base);
+/* A replicator that can filter lets all trace IDs through to its output 0 or 1, and none to the
+ * other one; to both of them with any other `port`. */
+int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port);
 
 /* Parallel port of 1, 2, 4, 8, 16 bits, formatter in continuous mode. BT_ERR_UNSUPPORTED: the
  * port cannot be so wide. `m_profile`: the TPIU of a Cortex-M, without stop and flush. */
@@ -78,6 +79,9 @@ int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_pro
  * `formatter` also ETM data come through; otherwise ITM bytes without frames. */
 int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
                        bool formatter);
+
+/* A full TPIU that runs asks all sources and FIFOs before it for what they hold. */
+int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base);
 
 /* Stop and flush a full TPIU, so that it does not hold up what shares its bus. */
 int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base);

@@ -28,10 +28,17 @@ static const struct {
     uint8_t arch;
     const char *name;
 } PARTS[] = {
-    {0xc20, CORTEX_M_V6M, "Cortex-M0"},       {0xc21, CORTEX_M_V6M, "Cortex-M1"},
-    {0xc60, CORTEX_M_V6M, "Cortex-M0+"},      {0xc23, CORTEX_M_V7M, "Cortex-M3"},
-    {0xc24, CORTEX_M_V7M, "Cortex-M4"},       {0xc27, CORTEX_M_V7M, "Cortex-M7"},
-    {0xd20, CORTEX_M_V8M_BASE, "Cortex-M23"}, {0xd21, CORTEX_M_V8M_MAIN, "Cortex-M33"},
+    {0xc20, CORTEX_M_V6M, "Cortex-M0"},
+    {0xc21, CORTEX_M_V6M, "Cortex-M1"},
+    {0xc60, CORTEX_M_V6M, "Cortex-M0+"},
+    {0xc23, CORTEX_M_V7M, "Cortex-M3"},
+    {0xc24, CORTEX_M_V7M, "Cortex-M4"},
+    {0xc27, CORTEX_M_V7M, "Cortex-M7"},
+    {0xd20, CORTEX_M_V8M_BASE, "Cortex-M23"},
+    {0xd21, CORTEX_M_V8M_MAIN, "Cortex-M33"},
+    /* Not in the digest; source class: CMSIS-Core and the public product manuals. */
+    {0xd22, CORTEX_M_V8M_MAIN, "Cortex-M55"},
+    {0xd23, CORTEX_M_V8M_MAIN, "Cortex-M85"},
 };
 
 void cortex_m_init(struct cortex_m *core, struct mem_ap *ap)
@@ -90,6 +97,9 @@ static const char *failure_text(const struct cortex_m *core)
         return "no software breakpoint is possible here: the memory does not keep it";
     case CORTEX_M_FAIL_NO_PIN:
         return "the probe does not drive nRESET";
+    case CORTEX_M_FAIL_SECURE:
+        return "the core does not halt: it runs Secure code, which this chip does not let debug; "
+               "try again, or set a breakpoint in Non-secure code";
     }
     return "the access failed";
 }
@@ -147,6 +157,8 @@ int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
     *value = read.value;
     if (rc == 0 && (*value & S_RESET_ST) != 0)
         core->reset_seen = true;
+    if (rc == 0)
+        core->secure_debug = core->security && (*value & S_SDE) != 0;
     return rc;
 }
 
@@ -316,6 +328,14 @@ int cortex_m_vector_catch(struct cortex_m *core, uint32_t catches)
         possible |= CORTEX_M_CATCH_SECURE;
     core->catch = catches & possible;
     return cortex_m_write_demcr(core, 0);
+}
+
+int cortex_m_is_secure(struct cortex_m *core, bool *secure)
+{
+    uint32_t dscsr = 0;
+    int rc = core->security ? cortex_m_peek(core, SCS_DSCSR, &dscsr) : 0;
+    *secure = (dscsr & DSCSR_CDS) != 0;
+    return rc;
 }
 
 int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc)

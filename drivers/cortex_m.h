@@ -44,6 +44,7 @@ enum cortex_m_failure {
     CORTEX_M_FAIL_UPPER,    /* this breakpoint unit has no addresses from 0x20000000 on */
     CORTEX_M_FAIL_NOT_RAM,  /* the memory does not take a software breakpoint */
     CORTEX_M_FAIL_NO_PIN,   /* the probe does not drive nRESET */
+    CORTEX_M_FAIL_SECURE,   /* it does not halt, and Secure code may not be halted */
 };
 
 /* A comparator of the FPB: version 1 has an aligned word and one or both of its halves. */
@@ -116,6 +117,7 @@ struct cortex_m {
     enum cortex_m_arch arch;
     bool fpu;                  /* FPSCR, s0-s31 */
     bool security;             /* v8-M with Security Extension */
+    bool secure_debug;         /* ... and Secure state may be debugged: at the last look */
     bool instruction_cache;    /* is invalidated when memory is written */
     unsigned breakpoint_count; /* usable comparators; 0 without an FPB */
     unsigned breakpoint_version;
@@ -203,6 +205,9 @@ int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool ha
  */
 int cortex_m_hold_reset(struct adiv5_dp *dp, bool hold);
 
+/* With Security Extension: is the halted core in Secure state? Without: *secure is false. */
+int cortex_m_is_secure(struct cortex_m *core, bool *secure);
+
 /* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
 int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc);
 
@@ -223,7 +228,7 @@ enum cortex_m_register {
     CORTEX_M_CONTROL,
     CORTEX_M_MSP_NS, /* with Security Extension */
     CORTEX_M_PSP_NS,
-    CORTEX_M_MSP_S,
+    CORTEX_M_MSP_S, /* those of Secure state: where it may be debugged */
     CORTEX_M_PSP_S,
     CORTEX_M_MSPLIM_S,
     CORTEX_M_PSPLIM_S,

@@ -30,6 +30,14 @@
 #define S_RESET_ST  0x02000000u
 #define DCRSR_WRITE 0x00010000u
 
+/*
+ * Security Extension of v8-M. The digest has none of it. Source class: the register lists of
+ * CMSIS-Core, which chip makers' headers repeat.
+ */
+#define SCS_DSCSR 0xe000ee08u
+#define DSCSR_CDS 0x00010000u /* the core is in Secure state */
+#define S_SDE     0x00100000u /* DHCSR: Secure state may be debugged */
+
 #define DEMCR_TRCENA    0x01000000u
 #define DEMCR_CORERESET 0x00000001u
 #define DEMCR_CATCHES   0x00000ff1u

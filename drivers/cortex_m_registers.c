@@ -55,6 +55,8 @@ bool cortex_m_has_register(const struct cortex_m *core, unsigned reg)
         return core->fpu;
     if (reg == CORTEX_M_MSPLIM_NS || reg == CORTEX_M_PSPLIM_NS)
         return core->arch == CORTEX_M_V8M_MAIN;
+    if (reg >= CORTEX_M_MSP_S)
+        return core->secure_debug; /* they would read as 0 */
     if (reg >= CORTEX_M_MSP_NS)
         return core->security;
     if (reg == CORTEX_M_BASEPRI || reg == CORTEX_M_FAULTMASK)

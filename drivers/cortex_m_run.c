@@ -110,6 +110,12 @@ int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
 /* ---- halt and run -------------------------------------------------------------------------------
  */
 
+/* Where Secure code may not be debugged a halt waits for its end. */
+static enum cortex_m_failure no_halt(const struct cortex_m *core)
+{
+    return core->security && !core->secure_debug ? CORTEX_M_FAIL_SECURE : CORTEX_M_FAIL_NO_HALT;
+}
+
 static int wait_halt(struct cortex_m *core)
 {
     uint64_t begin = cortex_m_now(core);
@@ -120,7 +126,7 @@ static int wait_halt(struct cortex_m *core)
         if (rc != 0 || core->halted)
             return rc;
         if (late)
-            return cortex_m_fail(core, CORTEX_M_FAIL_NO_HALT, 0, BT_ERR_IO);
+            return cortex_m_fail(core, no_halt(core), 0, BT_ERR_IO);
         cortex_m_sleep(core, HALT_SLEEP_US);
     }
 }
@@ -156,7 +162,8 @@ static int step_once(struct cortex_m *core, bool mask)
     int rc = release(core, C_STEP | bits);
     if (rc == 0)
         rc = wait_halt(core);
-    if (rc == BT_ERR_IO && core->failure == CORTEX_M_FAIL_NO_HALT) {
+    bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
+    if (rc == BT_ERR_IO && late) {
         /* An instruction that waits for something: the halt ends it. */
         rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
         if (rc == 0)

@@ -3,6 +3,7 @@
 #include "server/commands.h"
 #include "server/exit_codes.h"
 #include "server/native_trace.h"
+#include "server/setup_word.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -73,12 +74,7 @@ static int write_setup(struct arm *a)
 {
     for (unsigned i = 0; i < a->config.setup_count; i++) {
         const struct config_setup *s = &a->config.setup[i];
-        int error;
-        if (s->how == CONFIG_SETUP_WRITE)
-            error = coresight_write(&a->probe.bus, s->address, s->value);
-        else
-            error = coresight_modify(&a->probe.bus, s->address, s->value,
-                                     s->how == CONFIG_SETUP_SET ? s->value : 0);
+        int error = setup_word_write(&a->probe.bus, s);
         if (error) {
             fprintf(stderr, "btraced arm: %s:%u: 0x%08" PRIx32 " cannot be written: %s\n",
                     a->config.path, s->line, s->address, debug_failure_text(a->probe.bus.failure));

@@ -187,6 +187,7 @@ struct config_coresight {
     uint64_t tpiu;
     uint64_t funnel;
     uint64_t replicator;
+    unsigned replicator_port;       /* its output that leads to the sink; CONFIG_ALL_PORTS: both */
     struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
 };
 
@@ -336,6 +337,10 @@ static inline bool config_is_a_profile(const struct config_core *core)
 
 /* Sets a register of a core's trace unit, as read from the hardware. 0 or BT_ERR_NOMEM. */
 int config_set_register(struct config_core *core, const char *name, uint32_t value);
+
+/* Forgets the registers of its trace unit whose names begin with `prefix`. Returns the name of the
+ * first of them that the board file has, or NULL. */
+const char *config_drop_registers(struct config_core *core, const char *prefix);
 
 /* Names the trace unit of core number i, as `source` does, when the hardware has told its type.
  * 0 or BT_ERR_NOMEM. */

@@ -71,6 +71,22 @@ int config_set_register(struct config_core *core, const char *name, uint32_t val
     return put_register(device, &reg);
 }
 
+const char *config_drop_registers(struct config_core *core, const char *prefix)
+{
+    struct snapshot_device *device = &core->source_device;
+    const char *first = NULL;
+    size_t kept = 0;
+    for (size_t k = 0; k < device->reg_count; k++) {
+        struct snapshot_reg *reg = &device->regs[k];
+        if (strncmp(reg->name, prefix, strlen(prefix)) != 0)
+            device->regs[kept++] = *reg;
+        else if (reg->line && !first)
+            first = reg->name;
+    }
+    device->reg_count = kept;
+    return first;
+}
+
 /* ---- one core -------------------------------------------------------------------------------- */
 
 static unsigned key_given(const struct config_parser *p, unsigned i, const char *name)
@@ -158,12 +174,15 @@ static int name_devices(struct config_parser *p, unsigned i)
     return ok ? BT_OK : BT_ERR_NOMEM;
 }
 
-/* What the trace ID is called: the units of ETMv4 and later have other names for everything. */
+/* What the trace ID is called: the units of ETMv4 and later have other names for everything. Of a
+ * unit that is still to be found the one that the board file has. */
 static const char *id_register(const struct config_core *core)
 {
-    const char *type = core->source_device.type;
-    const struct source_protocol *protocol = type ? protocol_of(type) : NULL;
-    return protocol && protocol->protocol == STREAM_ETMV4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
+    const struct snapshot_device *device = &core->source_device;
+    const struct source_protocol *protocol = device->type ? protocol_of(device->type) : NULL;
+    bool told = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
+    bool etm4 = protocol && protocol->protocol == STREAM_ETMV4;
+    return told || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
 }
 
 bool config_trace_id(const struct config_core *core, uint64_t *id)
@@ -259,6 +278,19 @@ static int check_thread(struct config_parser *p, unsigned i)
     return BT_OK;
 }
 
+/* Another debug architecture, behind other GDB servers only. */
+static bool is_v8_a(const struct config_core *core)
+{
+    static const unsigned v7[] = {5, 7, 8, 9, 12, 15, 17};
+    if (!config_is_a_profile(core))
+        return false;
+    unsigned long number = strtoul(core->type + strlen("Cortex-A"), NULL, 10);
+    for (size_t k = 0; k < sizeof v7 / sizeof *v7; k++)
+        if (v7[k] == number)
+            return false;
+    return true;
+}
+
 /* What a probe of ours can debug, and what is of one kind of core alone. */
 static int check_debug(struct config_parser *p, unsigned i)
 {
@@ -272,6 +304,11 @@ static int check_debug(struct config_parser *p, unsigned i)
                            "is not used; allowed: with [probe] and a Cortex-A5 to Cortex-A17");
     if (!config_has_probe(c))
         return BT_OK;
+    if (is_v8_a(&c->cores[i]))
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "an ARMv8-A core is not debugged through a probe of ours; allowed: "
+                           "[target] connect to another GDB server, through which its trace unit "
+                           "is programmed, too");
     if (config_is_a_profile(&c->cores[0]) != a)
         return config_fail(p, key_line(p, i, "type"), "type",
                            "Cortex-A and other cores cannot be debugged through one access port; "

@@ -97,6 +97,8 @@ static const struct config_key keys[] = {
      COMPONENT},
     {"coresight", "replicator", CONFIG_COMPONENT, FIELD(coresight.replicator), 0, 0, false, NULL,
      COMPONENT},
+    {"coresight", "replicator_port", CONFIG_NUMBER, FIELD(coresight.replicator_port), 0, 1, false,
+     NULL, "0 or 1"},
     {"history", "memory", CONFIG_SIZE, FIELD(memory), 64 * KIB, 64 * GIB, false, "64M",
      "bytes for each core, 64K to 64G; K, M and G may follow the number"},
     {"history", "checkpoint", CONFIG_SIZE, FIELD(checkpoint), KIB, 16 * MIB, false, "64K",
@@ -187,6 +189,7 @@ static const struct config_register registers[] = {
     {"TRCIDR0", 0x078, false},        {"TRCIDR1", 0x079, false},
     {"TRCIDR2", 0x07a, false},        {"TRCIDR3", 0x07b, false},
     {"TRCIDR4", 0x07c, false},        {"TRCIDR5", 0x07d, false},
+    {"TRCSTALLCTLR", 0x00b, false},   {"TRCAUTHSTATUS", 0x3ee, false},
     {"TRCDEVARCH", 0x3ef, false},     {"PORT_LAYOUT", CONFIG_NO_INDEX, false},
     {"SCTLR", CONFIG_NO_INDEX, true},
 };

@@ -174,6 +174,8 @@ int config_check_trace(struct config_parser *p)
                            listen > connect ? "listen" : "connect",
                            "[trace] has both 'listen' and 'connect'; allowed: one of them");
     c->trace_listens = listen != 0;
+    if (!config_line_of(p, "coresight", "replicator_port"))
+        c->coresight.replicator_port = CONFIG_ALL_PORTS;
     int error = check_capture(p);
     if (!error)
         error = c->capture.type

@@ -161,15 +161,19 @@ static int cmd_off(struct live_client *k, int core, const char *rest, const stru
 static int cmd_filter(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     struct live *l = k->live;
+    struct message why;
     (void)core;
-    bool known = strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0;
-    if (known && (l->units.wanted || l->native))
-        console_say(c, "the trace units of this target are programmed to trace all addresses: only "
-                       "a virtual board has filters\n");
-    else if (known)
+    if (l->native) /* its trace units belong to its own thread, which answers */
+        return BT_ERR_UNSUPPORTED;
+    if (l->units.wanted) {
+        if (live_units_filter(l, rest, &why) == BT_OK)
+            live_look_again(l);
+        console_say(c, "%s\n", why.text);
+    } else if (strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0) {
         ask(l, rest, c, "the filter is set");
-    else
+    } else {
         console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
+    }
     return BT_OK;
 }
 

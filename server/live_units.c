@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ETMCR      0x000u
 #define TIMEOUT_MS 2000 /* of one access */
 #define CONNECT_MS 1000 /* a port has a listener before it sends: the first sync comes soon */
 #define PAUSE_MS   5
@@ -18,20 +17,6 @@ static void find(struct live *l)
     struct live_units *u = &l->units;
     trace_setup_release(&u->setup);
     u->error = trace_setup_discover(&u->setup, &u->bus.bus, l->config, 0, &u->why);
-}
-
-/* A reset of the chip, by whatever command or button, leaves the control register otherwise. */
-static bool is_programmed(struct live_units *u)
-{
-    const struct trace_setup *t = &u->setup;
-    bool good = t->programmed;
-    for (unsigned i = 0; i < t->config->core_count && good; i++) {
-        uint32_t control;
-        if (t->cores[i].traced)
-            good = coresight_read(t->bus, t->cores[i].unit + ETMCR, &control) == BT_OK &&
-                   control == t->cores[i].state.control;
-    }
-    return good;
 }
 
 static void await_listener(struct live *l)
@@ -51,7 +36,7 @@ static void program(struct live *l)
         u->error = u->setup.programmed ? trace_setup_stop(&u->setup) : BT_OK;
         if (u->error)
             message_set(&u->why, "the trace units cannot be stopped: %s", bt_strerror(u->error));
-    } else if (!is_programmed(u)) {
+    } else if (!trace_setup_runs(&u->setup)) {
         await_listener(l);
         u->error = trace_setup_program(&u->setup, &u->why);
     }
@@ -170,6 +155,18 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l))
         run(l);
     } else
         run(l);
+}
+
+int live_units_filter(struct live *l, const char *text, struct message *why)
+{
+    struct live_units *u = &l->units;
+    if (uv_mutex_trylock(&u->lock)) {
+        message_set(why, "the trace units are being read or set: ask again");
+        return BT_ERR_IO;
+    }
+    int error = trace_setup_filter(&u->setup, text, why);
+    uv_mutex_unlock(&u->lock);
+    return error;
 }
 
 void live_units_enable(struct live *l, bool on)

@@ -49,6 +49,9 @@ void live_units_collect(struct live *l);
 /* Before live_units_prepare(), which stops the trace units or programs them. */
 void live_units_enable(struct live *l, bool on);
 
+/* As trace_setup_filter(), before live_units_prepare(); BT_ERR_IO: not possible just now. */
+int live_units_filter(struct live *l, const char *text, struct message *why);
+
 /* Lines about what was found and what is wrong. */
 void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ARMv7-A cores: found, attached to, reset, let go. */
 #include "server/native_internal.h"
+#include "server/setup_word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,16 +79,10 @@ static int open_memory(struct native_target *t, struct message *why)
  */
 static void set_up(struct native_target *t)
 {
-    for (unsigned i = 0; i < t->config->setup_count && t->a.has_memory; i++) {
-        const struct config_setup *s = &t->config->setup[i];
-        uint32_t word = 0;
-        if (s->how != CONFIG_SETUP_WRITE && mem_ap_read32(&t->a.memory, s->address, &word))
-            continue;
-        word = s->how == CONFIG_SETUP_WRITE ? s->value
-               : s->how == CONFIG_SETUP_SET ? word | s->value
-                                            : word & ~s->value;
-        (void)mem_ap_write32(&t->a.memory, s->address, word);
-    }
+    struct coresight_bus bus;
+    coresight_bus_on_mem_ap(&bus, &t->a.memory);
+    if (t->a.has_memory)
+        setup_words_try(&bus, t->config);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of a Cortex-M: native_core.h. */
 #include "server/native_internal.h"
+#include "server/setup_word.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,8 @@ static int open_core(struct native_target *t, struct message *why)
     if (rc)
         message_set(why, "%s: no core to debug: %s", t->config->path,
                     describe(t, text, sizeof text));
+    else if (config_programs_trace(t->config) && !t->config->attach)
+        setup_words_try(&t->link.bus, t->config); /* trace units without a clock do not answer */
     return rc ? rc : native_flash_open(&t->flash, t->config, core, why);
 }
 
@@ -203,9 +206,14 @@ static void tell(struct native_target *t, unsigned core, const struct native_sta
 
 static void mode(struct native_target *t, unsigned core, char *text, size_t size)
 {
+    char name_of[64];
+    bool secure = false;
     (void)core;
-    if (native_m_load_values(t) == BT_OK)
-        cortex_m_exception_name(t->m.values[CORTEX_M_XPSR] & 0x1ff, text, size);
+    if (native_m_load_values(t))
+        return;
+    cortex_m_exception_name(t->m.values[CORTEX_M_XPSR] & 0x1ff, name_of, sizeof name_of);
+    bool known = t->m.core.security && cortex_m_is_secure(&t->m.core, &secure) == BT_OK;
+    snprintf(text, size, "%s%s", name_of, !known ? "" : secure ? ", Secure" : ", Non-secure");
 }
 
 /* ---- memory -----------------------------------------------------------------------------------

@@ -20,9 +20,13 @@ static const char *fault_text(struct native_target *t, char *text, size_t size)
 static void say_core(const struct native_target *t, const struct console *c)
 {
     const struct cortex_m *k = &t->m.core;
-    console_say(c, "core          %s r%" PRIu32 "p%" PRIu32 "%s, %u breakpoints, %u watchpoints\n",
-                k->name, k->cpuid >> 20 & 15, k->cpuid & 15, k->fpu ? " with FPU" : "",
-                k->breakpoint_count, k->watchpoint_count);
+    console_say(
+        c, "core          %s r%" PRIu32 "p%" PRIu32 "%s%s, %u breakpoints, %u watchpoints\n",
+        k->name, k->cpuid >> 20 & 15, k->cpuid & 15, k->fpu ? " with FPU" : "",
+        k->security ? ", Security Extension" : "", k->breakpoint_count, k->watchpoint_count);
+    if (k->security && !k->secure_debug)
+        console_say(c, "security      only Non-secure code can be debugged: the chip is closed for "
+                       "more\n");
 }
 
 /* Decoding goes by the board file's word, so a wrong one is told. */

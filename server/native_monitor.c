@@ -93,10 +93,15 @@ static void cmd_flash(struct native_target *t, const char *rest, const struct co
 /* From the server in front of this one, which has words of its own for it. */
 static void cmd_trace(struct native_target *t, const char *rest, const struct console *c)
 {
-    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
+    char filter[300];
+    struct message why;
+    if (console_rest(rest, "filter", filter, sizeof filter)) {
+        native_trace_filter(&t->trace, filter, &why);
+        console_say(c, "%s\n", why.text);
+    } else if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
         native_trace_enable(&t->trace, strcmp(rest, "on") == 0);
     else
-        console_say(c, "trace on, or trace off, not '%s'\n", rest);
+        console_say(c, "trace on, trace off, or trace filter, not '%s'\n", rest);
 }
 
 static void cmd_why(struct native_target *t, const char *rest, const struct console *c)
@@ -109,7 +114,7 @@ static const struct native_command commands[] = {
     {"probe", cmd_probe, "probe, wire, core, and errors on the line", false},
     {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction", true},
     {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away", false},
-    {"trace", cmd_trace, "on|off: whether what runs next is traced", true},
+    {"trace", cmd_trace, "on|off|filter: whether what runs next is traced", true},
     {"flash", cmd_flash, "what can be programmed, and what went wrong last", false},
     {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons", false},
     {NULL, NULL, NULL, true},

@@ -156,6 +156,11 @@ void native_trace_enable(struct native_trace *t, bool on)
     t->off = !on;
 }
 
+int native_trace_filter(struct native_trace *t, const char *text, struct message *why)
+{
+    return trace_setup_filter(&t->setup, text, why);
+}
+
 void native_trace_close(struct native_trace *t)
 {
     if (t->capturing && t->generation == t->probe->generation && !probe_link_is_gone(t->probe))

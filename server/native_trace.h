@@ -63,6 +63,9 @@ void native_trace_reset(struct native_trace *t);
 /* Off: trace units are stopped before the core runs next, and the stretch has no history. */
 void native_trace_enable(struct native_trace *t, bool on);
 
+/* As trace_setup_filter(), for what runs from the next resume on. */
+int native_trace_filter(struct native_trace *t, const char *text, struct message *why);
+
 /* Ends the capture. Trace units and buffer are left as they are: a flight recorder goes on. */
 void native_trace_close(struct native_trace *t);
 

@@ -50,12 +50,12 @@ static int start_sink(struct trace_setup *t, struct message *why)
         error = coresight_buffer_start(&t->buffer);
         return error ? failed(t, error, "the trace buffer cannot be started", why) : BT_OK;
     }
-    error = t->m_profile ? trace_setup_enable_syncs(t) : BT_OK;
+    error = t->m_profile && !t->full_tpiu ? trace_setup_enable_syncs(t) : BT_OK;
     if (error)
         return failed(t, error, "frame syncs cannot be switched on", why);
     if (t->config->sink == CONFIG_SINK_SWO)
         return start_swo(t, why);
-    error = coresight_tpiu_parallel(t->bus, t->sink, t->m_profile, t->config->tpiu_width);
+    error = coresight_tpiu_parallel(t->bus, t->sink, !t->full_tpiu, t->config->tpiu_width);
     if (error == BT_ERR_UNSUPPORTED)
         message_set(why, "the TPIU has no port of tpiu_width = %u pins", t->config->tpiu_width);
     else if (error)
@@ -82,27 +82,37 @@ static int open_funnels(struct trace_setup *t)
     return error;
 }
 
+static int unit_failed(const struct trace_setup *t, unsigned i, int error, struct message *why)
+{
+    const char *name = t->config->cores[i].name;
+    const char *failure = trace_unit_ops(&t->cores[i])->failure(t, i);
+    char what[128];
+    if (failure) {
+        message_set(why, "the trace unit of core %s %s", name, failure);
+        return error;
+    }
+    snprintf(what, sizeof what, "the trace unit of core %s cannot be started", name);
+    return failed(t, error, what, why);
+}
+
 /* All of them, or those whose next synchronisation would be long in coming: one that is started
  * begins with one. */
 static int start_units(struct trace_setup *t, bool scarce_only, struct message *why)
 {
     for (unsigned i = 0; i < t->config->core_count; i++) {
         struct trace_setup_core *core = &t->cores[i];
-        uint32_t before = core->state.control;
+        uint32_t before = core->control;
         if (!core->traced || (scarce_only && !core->scarce))
             continue;
-        int error = coresight_etm_start(t->bus, core->unit, &core->options, &core->state);
-        if (error) {
-            char what[128];
-            snprintf(what, sizeof what, "the trace unit of core %s cannot be started",
-                     t->config->cores[i].name);
-            return failed(t, error, what, why);
-        }
-        if (core->state.control != before)
+        int error = trace_unit_ops(core)->start(t, i);
+        if (error)
+            return unit_failed(t, i, error, why);
+        if (core->control != before)
             trace_setup_note(t,
-                             "warning: core %s: ETMCR reads 0x%08" PRIx32 ", and 0x%08" PRIx32
+                             "warning: core %s: %s reads 0x%08" PRIx32 ", and 0x%08" PRIx32
                              " before: its history may be wrong",
-                             t->config->cores[i].name, core->state.control, before);
+                             t->config->cores[i].name, trace_unit_ops(core)->control, core->control,
+                             before);
     }
     return BT_OK;
 }
@@ -123,7 +133,8 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     if (t->config->coresight.etf)
         error = coresight_etf_pass(t->bus, t->config->coresight.etf);
     if (!error && t->replicator)
-        error = coresight_replicator_pass(t->bus, t->replicator);
+        error =
+            coresight_replicator_pass(t->bus, t->replicator, t->config->coresight.replicator_port);
     if (!error)
         error = open_funnels(t);
     if (error)
@@ -131,18 +142,6 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     error = start_units(t, false, why);
     t->programmed = !error;
     return error;
-}
-
-int trace_setup_stop(struct trace_setup *t)
-{
-    int first = BT_OK;
-    t->programmed = false;
-    for (unsigned i = 0; i < t->config->core_count; i++) {
-        int error = t->cores[i].traced ? coresight_etm_stop(t->bus, t->cores[i].unit) : BT_OK;
-        if (!first)
-            first = error;
-    }
-    return first;
 }
 
 /* ---- the buffer ------------------------------------------------------------------------------ */
@@ -163,7 +162,9 @@ static void deliver(const uint32_t *words, size_t count, const struct trace_sink
 
 static int push_out(struct trace_setup *t, struct message *why)
 {
-    int error = t->m_profile ? trace_setup_push_out(t) : BT_OK;
+    int error = t->full_tpiu && t->m_profile ? coresight_tpiu_flush(t->bus, t->sink) : BT_OK;
+    if (!error && t->m_profile)
+        error = trace_setup_push_out(t);
     return error ? failed(t, error, "the last trace stays in the port", why) : BT_OK;
 }
 
@@ -171,7 +172,7 @@ static void count_run(void *ctx, const struct formatter_run *run)
 {
     struct trace_setup *t = ctx;
     for (unsigned i = 0; i < t->config->core_count && run->kind == FORMATTER_DATA; i++)
-        if ((t->cores[i].state.trace_id & 0x7f) == run->id)
+        if (t->cores[i].trace_id == run->id)
             t->cores[i].bytes += run->len;
 }
 
@@ -190,7 +191,7 @@ static void note_scarce(struct trace_setup *t, const struct coresight_buffer_con
     }
     for (unsigned i = 0; i < t->config->core_count; i++) {
         struct trace_setup_core *core = &t->cores[i];
-        uint32_t sync = core->state.sync ? core->state.sync : SYNC_DEFAULT;
+        uint32_t sync = core->sync_bytes ? core->sync_bytes : SYNC_DEFAULT;
         core->scarce = content->wrapped && core->bytes < 2 * (size_t)sync;
     }
 }

@@ -12,6 +12,7 @@
 #ifndef SERVER_TRACE_SETUP_H
 #define SERVER_TRACE_SETUP_H
 
+#include "drivers/coresight_etm4.h"
 #include "drivers/coresight_trace.h"
 #include "drivers/trace_stream.h"
 #include "server/config.h"
@@ -22,9 +23,21 @@ struct trace_setup_core {
     uint64_t unit;            /* base of its trace unit; 0: none */
     enum coresight_kind kind; /* CORESIGHT_ETM, _PTM, _ETM4 or _OTHER */
     bool traced;
-    struct coresight_etm_options options;
-    struct coresight_etm_state state; /* as last read */
-    size_t bytes;                     /* of its trace in what was collected last */
+    union {
+        struct {
+            struct coresight_etm_options options;
+            struct coresight_etm_state state; /* as last read */
+        } etm;                                /* ETMv3 and PTM */
+        struct {
+            struct coresight_etm4_options options;
+            struct coresight_etm4_state state;
+        } etm4; /* ETMv4 and ETE */
+    };
+    /* Of the state, for all kinds alike. */
+    uint32_t control;    /* ETMCR or TRCCONFIGR while it runs */
+    uint8_t trace_id;    /* 1..0x6f */
+    uint32_t sync_bytes; /* between synchronisations; 0: not known */
+    size_t bytes;        /* of its trace in what was collected last */
     bool scarce; /* so few that they may hold no synchronisation, and what came before is lost */
 };
 
@@ -40,8 +53,9 @@ struct trace_setup {
     struct config *config;
     bool m_profile;
     struct trace_setup_core cores[CONFIG_MAX_CORES]; /* as in the configuration */
-    uint64_t sink; /* base of ETB, TMC or TPIU; 0: not there, so nothing is programmed */
-    uint64_t tpiu; /* the other leg of a replicator: stopped, so that it holds nothing up */
+    uint64_t sink;  /* base of ETB, TMC or TPIU; 0: not there, so nothing is programmed */
+    bool full_tpiu; /* the sink is a TPIU of the system, not the small one of a Cortex-M */
+    uint64_t tpiu;  /* the other leg of a replicator: stopped, so that it holds nothing up */
     uint64_t funnels[TRACE_SETUP_FUNNELS];
     unsigned funnel_count;
     uint64_t replicator;
@@ -49,6 +63,9 @@ struct trace_setup {
     uint32_t *words;                /* private */
     bool history;                   /* at least one core is traced into the sink */
     bool programmed;
+    /* By command: of all cores. */
+    struct coresight_etm4_range filter[CORESIGHT_ETM4_RANGES];
+    unsigned filter_count;
     struct trace_notes notes;
 };
 
@@ -59,10 +76,11 @@ struct trace_setup {
  * trace enable bit (DEMCR.TRCENA) is set, without which there is nothing to read.
  *
  * For each core that can be traced the trace unit's identification goes into
- * config->cores[].source_device, with what ETMCR, ETMTRACEIDR and ETMSYNCFR will be once it is
- * programmed, or with config->attach are now. What the board file says otherwise is noted, the
- * hardware wins. A core that cannot be traced loses its source (has_source) with a line that says
- * why, and t->history is false if that leaves none: run control goes on without.
+ * config->cores[].source_device, with what ETMCR, ETMTRACEIDR and ETMSYNCFR, or TRCCONFIGR,
+ * TRCTRACEIDR and TRCSYNCPR, will be once it is programmed, or with config->attach are now. What
+ * the board file says otherwise is noted, the hardware wins. A core that cannot be traced loses its
+ * source (has_source) with a line that says why, and t->history is false if that leaves none: run
+ * control goes on without.
  *
  * Returns 0, BT_ERR_NOMEM, or BT_ERR_IO if the bus itself is dead (bus->failure; *why is filled).
  * Release in all cases.
@@ -78,6 +96,19 @@ void trace_setup_release(struct trace_setup *t);
  * has a hole until it succeeds.
  */
 int trace_setup_program(struct trace_setup *t, struct message *why);
+
+/* Do all trace units run as they were programmed? A reset of the chip, by whatever command or
+ * button, ends that. */
+bool trace_setup_runs(const struct trace_setup *t);
+
+/*
+ * "include START-END" or "exclude START-END" adds a range of addresses that is traced, or is not;
+ * "include none", "exclude none" and "none" take them away. It holds from the next
+ * trace_setup_program() on: t->programmed is false. *why is an answer for people in all cases.
+ * Returns 0, BT_ERR_INVAL (not such a text), BT_ERR_RANGE (more than the trace units have
+ * comparators for), BT_ERR_UNSUPPORTED (a trace unit that cannot do that, or none).
+ */
+int trace_setup_filter(struct trace_setup *t, const char *text, struct message *why);
 
 /* Stop the trace units; their FIFOs are empty behind this. 0, or the first error. */
 int trace_setup_stop(struct trace_setup *t);

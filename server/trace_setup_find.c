@@ -11,16 +11,10 @@
 #define MAX_COMPONENTS 128
 #define M_ROM          0xe00ff000u
 #define ROM_VALID      3u
-#define CR_POWER_DOWN  0x00000001u
-#define CR_PROG        0x00000400u
-#define CR_STALL       0x00000080u
-#define CR_BROADCAST   0x00000100u
-#define CR_CYCLES      0x00001000u
-#define CR_TIMESTAMPS  0x10000000u
-#define CR_STACK       0x20000000u
-#define CR_DECODED     0x3000d10cu /* bits of ETMCR that a decoder must know */
-#define MAJOR_PFT      3u
-#define STALL_LEVEL    24u
+#define UNIT_ID        0x1e4u
+#define MAJOR_ETM4     4u
+#define TPIU_FULL      0x912u /* parts: of a system, with stop and flush */
+#define TPIU_FULL_600  0x9e7u
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -45,8 +39,7 @@ const char *trace_setup_reason(const struct trace_setup *t, int error)
     return error == BT_ERR_IO ? debug_failure_text(t->bus->failure) : bt_strerror(error);
 }
 
-/* Nothing at all can be asked any more. */
-static bool is_dead(const struct trace_setup *t, int error)
+bool trace_setup_is_dead(const struct trace_setup *t, int error)
 {
     return error == BT_ERR_NOMEM || (error == BT_ERR_IO && t->bus->failure == DEBUG_FAIL_PROBE);
 }
@@ -85,7 +78,7 @@ static int scan(struct trace_setup *t, uint64_t rom, struct found *found)
     int n = coresight_scan(t->bus, rom | ROM_VALID, found->list, MAX_COMPONENTS);
     if (n >= 0)
         found->count = (unsigned)n;
-    else if (is_dead(t, n))
+    else if (trace_setup_is_dead(t, n))
         return n;
     else
         trace_setup_note(t, "the ROM table at 0x%08" PRIx64 " cannot be read: %s", rom,
@@ -130,6 +123,17 @@ static bool is_taken(const struct trace_setup *t, uint64_t base)
     return false;
 }
 
+/* Some ETMv4 name no architecture, and parts are many: TRCIDR1, which is ETMIDR of older units. */
+static enum coresight_kind kind_of_unit(struct trace_setup *t,
+                                        const struct coresight_component *one)
+{
+    enum coresight_kind kind = coresight_kind_of(one);
+    uint32_t id = 0;
+    if (kind != CORESIGHT_OTHER || coresight_read(t->bus, one->base + UNIT_ID, &id))
+        return kind;
+    return (id >> 8 & 0xf) == MAJOR_ETM4 ? CORESIGHT_ETM4 : kind;
+}
+
 /* Units that the board file names first; the others go to the cores in the order of both. */
 static int take_units(struct trace_setup *t, const struct found *found)
 {
@@ -141,10 +145,10 @@ static int take_units(struct trace_setup *t, const struct found *found)
         if (!t->cores[i].unit)
             continue;
         int error = coresight_identify(t->bus, t->cores[i].unit, &one);
-        if (is_dead(t, error))
+        if (trace_setup_is_dead(t, error))
             return error;
         if (!error)
-            t->cores[i].kind = coresight_kind_of(&one);
+            t->cores[i].kind = kind_of_unit(t, &one);
     }
     unsigned next = 0;
     for (unsigned i = 0; i < c->core_count; i++) {
@@ -198,6 +202,18 @@ static void note_no_sink(struct trace_setup *t, const struct found *found)
     trace_setup_note(t, "no history: this chip has no %s%s", sink_name(t->config), others);
 }
 
+/* A Cortex-M has a small TPIU of its own, or its system has a full one. */
+static int open_port(struct trace_setup *t)
+{
+    struct coresight_component one = {0};
+    t->full_tpiu = true;
+    int error = t->m_profile ? coresight_identify(t->bus, t->sink, &one) : BT_OK;
+    if (t->m_profile)
+        t->full_tpiu =
+            one.designer == CORESIGHT_ARM && (one.part == TPIU_FULL || one.part == TPIU_FULL_600);
+    return trace_setup_is_dead(t, error) ? error : BT_OK;
+}
+
 static int open_sink(struct trace_setup *t, const struct found *found)
 {
     bool tmc = t->config->sink == CONFIG_SINK_TMC;
@@ -206,7 +222,7 @@ static int open_sink(struct trace_setup *t, const struct found *found)
         return BT_OK;
     }
     if (!tmc && t->config->sink != CONFIG_SINK_ETB)
-        return BT_OK;
+        return open_port(t);
     const struct config_range *memory = &t->config->coresight.etr_memory;
     int error = coresight_buffer_init(&t->buffer, t->bus, t->sink, tmc);
     if (error == BT_ERR_UNSUPPORTED && memory->size)
@@ -216,7 +232,7 @@ static int open_sink(struct trace_setup *t, const struct found *found)
         t->words = malloc(t->buffer.words * sizeof *t->words);
         return t->words ? BT_OK : BT_ERR_NOMEM;
     }
-    if (is_dead(t, error))
+    if (trace_setup_is_dead(t, error))
         return error;
     trace_setup_note(t, "no history: the %s at 0x%08" PRIx64 " cannot be used: %s",
                      sink_name(t->config), t->sink,
@@ -225,131 +241,6 @@ static int open_sink(struct trace_setup *t, const struct found *found)
                      : error == BT_ERR_INVAL ? "etr_memory must be a multiple of 16, at most 64 MB"
                                              : trace_setup_reason(t, error));
     t->sink = 0;
-    return BT_OK;
-}
-
-/* ---- trace units ----------------------------------------------------------------------------- */
-
-static uint32_t wish(const struct config_core *core, const char *name, uint32_t otherwise)
-{
-    uint64_t value;
-    return snapshot_reg(&core->source_device, name, &value) ? otherwise : (uint32_t)value;
-}
-
-static struct coresight_etm_options options_of(const struct trace_setup *t, unsigned i)
-{
-    static const uint8_t context[4] = {0, 1, 2, 4};
-    const struct config_core *core = &t->config->cores[i];
-    bool m = trace_setup_is_m_profile(core);
-    uint32_t cr = wish(core, "ETMCR", 0);
-    bool stack = t->cores[i].kind == CORESIGHT_PTM && cr & CR_STACK;
-    return (struct coresight_etm_options){
-        .ptm = t->cores[i].kind == CORESIGHT_PTM,
-        .m_profile = m,
-        .trace_id = (uint8_t)wish(core, "ETMTRACEIDR", 0),
-        .branch_broadcast = cr & CR_BROADCAST && !stack,
-        .cycle_accurate = cr & CR_CYCLES && !m,
-        .timestamps = cr & CR_TIMESTAMPS,
-        .return_stack = stack,
-        .context_id_bytes = m ? 0 : context[cr >> 14 & 3],
-        .stall_level = cr & CR_STALL ? (uint8_t)wish(core, "ETMFFLR", STALL_LEVEL) : 0,
-        .sync_bytes = wish(core, "ETMSYNCFR", 0),
-    };
-}
-
-/* What the board file says of the hardware and is not so. */
-static void note_contradiction(struct trace_setup *t, unsigned i, const char *name, uint32_t mask,
-                               uint32_t value)
-{
-    uint64_t told;
-    const struct config_core *core = &t->config->cores[i];
-    if (snapshot_reg(&core->source_device, name, &told) || ((told ^ value) & mask) == 0)
-        return;
-    trace_setup_note(t,
-                     "warning: core %s: %s is 0x%08" PRIx64 " in the board file, but 0x%08" PRIx32
-                     " in the trace unit, which is used",
-                     core->name, name, told, value);
-}
-
-static int store_state(struct trace_setup *t, unsigned i, const char *type)
-{
-    const struct coresight_etm_state *s = &t->cores[i].state;
-    struct config_core *core = &t->config->cores[i];
-    const struct {
-        const char *name;
-        uint32_t mask, value;
-    } list[] = {
-        {"ETMIDR", UINT32_MAX, s->id},
-        {"ETMCCR", UINT32_MAX, s->config},
-        {"ETMCCER", UINT32_MAX, s->config_extension},
-        {"ETMCR", CR_DECODED, s->control},
-        {"ETMTRACEIDR", 0x7f, s->trace_id & 0x7f},
-        {"ETMSYNCFR", 0xfff, s->sync},
-    };
-    int error = BT_OK;
-    if (core->has_source && strcmp(core->source_device.type, type) != 0)
-        trace_setup_note(t,
-                         "warning: core %s: source is %s in the board file, but the trace unit is "
-                         "%s, which is used",
-                         core->name, core->source_device.type, type);
-    for (size_t k = 0; k < sizeof list / sizeof *list && !error; k++) {
-        note_contradiction(t, i, list[k].name, list[k].mask, list[k].value);
-        error = config_set_register(core, list[k].name, list[k].value);
-    }
-    return error ? error : config_set_source(t->config, i, type);
-}
-
-/* Read as it is for a capture that is under way; else set, but not started. */
-static int ask_unit(struct trace_setup *t, unsigned i)
-{
-    struct trace_setup_core *core = &t->cores[i];
-    int error = coresight_etm_read(t->bus, core->unit, &core->state);
-    core->kind = (core->state.id >> 8 & 0xf) == MAJOR_PFT ? CORESIGHT_PTM : CORESIGHT_ETM;
-    if (error || t->config->attach)
-        return error;
-    core->options = options_of(t, i);
-    return coresight_etm_program(t->bus, core->unit, &core->options, &core->state);
-}
-
-static int take_unit(struct trace_setup *t, unsigned i)
-{
-    struct trace_setup_core *core = &t->cores[i];
-    const char *name = t->config->cores[i].name;
-    char type[16];
-    int error = ask_unit(t, i);
-    if (is_dead(t, error))
-        return error;
-    if (error) {
-        trace_setup_note(t, "core %s: no history: the trace unit at 0x%08" PRIx64 " %s", name,
-                         core->unit,
-                         error == BT_ERR_UNSUPPORTED ? "is of a kind that is not supported"
-                                                     : trace_setup_reason(t, error));
-        return BT_OK;
-    }
-    if (t->config->attach) {
-        if (core->state.control & (CR_PROG | CR_POWER_DOWN))
-            trace_setup_note(t, "core %s: the trace unit is not running: was it armed?", name);
-        core->state.control &= ~(CR_PROG | CR_POWER_DOWN);
-    }
-    core->traced = true;
-    snprintf(type, sizeof type, "%s%u", core->kind == CORESIGHT_PTM ? "PTM1." : "ETM3.",
-             core->state.id >> 4 & 0xf);
-    error = store_state(t, i, type);
-    if (t->config->attach) /* when it is programmed again it makes the same trace as before */
-        core->options = options_of(t, i);
-    return error;
-}
-
-static int ask_core(struct trace_setup *t, unsigned i)
-{
-    struct trace_setup_core *core = &t->cores[i];
-    const char *name = t->config->cores[i].name;
-    if (!core->unit)
-        trace_setup_note(t, "core %s: no history: this core has no trace unit", name);
-    else if (core->kind == CORESIGHT_ETM4)
-        trace_setup_note(t, "core %s: no history: ETMv4 is not supported", name);
-    else
-        return take_unit(t, i);
     return BT_OK;
 }
 
@@ -368,7 +259,7 @@ static int look(struct trace_setup *t, uint64_t rom, struct found *found)
     take_sink(t, found);
     error = open_sink(t, found);
     for (unsigned i = 0; i < t->config->core_count && !error && t->sink; i++)
-        error = ask_core(t, i);
+        error = trace_setup_take_unit(t, i);
     return error;
 }
 

@@ -70,7 +70,7 @@ START_TEST(every_key)
            "ap = 3\nconnect_under_reset = yes\nat_exit = halt\njtag_chain = 4 5\njtag_device = 1\n"
            "[trace]\nsink = swo\nswo_rate = 2000k\ntrace_clock = 168M\n"
            "[coresight]\nrom = 0xE00FF000\netb = 0x1000\ntmc = 0x2000\ntpiu = 0x3000\n"
-           "funnel = 0x4000\nreplicator = 0x5000\n"
+           "funnel = 0x4000\nreplicator = 0x5000\nreplicator_port = 1\n"
            "[flash]\nalgorithm = a.flm\nram = 0x20000000+16K\n" CPU
            "trace_unit = 0xE0041000\nfunnel_port = 3\n");
     const struct config_probe *p = &config.probe;
@@ -87,7 +87,7 @@ START_TEST(every_key)
     ck_assert_int_eq(config.mode, FORMATTER_SYNC);
     const struct config_coresight *c = &config.coresight;
     ck_assert(c->rom == 0xe00ff000 && c->etb == 0x1000 && c->tmc == 0x2000 && c->tpiu == 0x3000);
-    ck_assert(c->funnel == 0x4000 && c->replicator == 0x5000);
+    ck_assert(c->funnel == 0x4000 && c->replicator == 0x5000 && c->replicator_port == 1);
     ck_assert_str_eq(config.flash.algorithm, "dir/a.flm");
     ck_assert(config.flash.ram.address == 0x20000000 && config.flash.ram.size == 16384);
     ck_assert_uint_eq(config.cores[0].trace_unit, 0xe0041000);
@@ -134,6 +134,12 @@ START_TEST(probe_and_target)
            "dir/b.conf:4: ram: is not used: the target's own GDB server programs its flash");
     refuse(PROBE "[flash]\nalgorithm = a\n" ETB CPU, "dir/b.conf: [flash] ram: is missing");
     refuse(PROBE "[flash]\nram = 0+1\n" ETB CPU, "dir/b.conf: [flash] algorithm: is missing");
+    refuse(
+        PROBE ETB "[core a]\ntype = Cortex-A53\n",
+        "dir/b.conf:6: type: an ARMv8-A core is not debugged through a probe of ours; allowed: ");
+    accept("[target]\nconnect = :1\n" ETB "[core a]\ntype = Cortex-A53\nTRCTRACEIDR = 0x20\n");
+    ck_assert_uint_eq(config.cores[0].source_device.reg_count, 1); /* no other ID */
+    config_release(&config);
 }
 END_TEST
 

@@ -388,7 +388,7 @@ START_TEST(test_ports)
     ck_assert_uint_eq(b->regs[2][0], 0x302);
     ck_assert_int_eq(coresight_funnel_enable(&b->bus, page(2), 8), BT_ERR_INVAL);
     b->regs[5][0] = b->regs[5][1] = 0xff;
-    ck_assert_int_eq(coresight_replicator_pass(&b->bus, page(5)), 0);
+    ck_assert_int_eq(coresight_replicator_pass(&b->bus, page(5), UINT32_MAX), 0);
     ck_assert(b->regs[5][0] == 0 && b->regs[5][1] == 0);
     b->kind[3] = PAGE_TPIU;
     b->regs[3][0] = 0xb;

@@ -197,7 +197,7 @@ def _():
         has(s["monitor trace off"], "^tracing is off")
         has(s["monitor trace status"], "^tracing +off by command$")
         has(s["monitor trace on"], "^tracing is on")
-        has(s["monitor trace filter include 0-100"], "only a virtual board has filters")
+        has(s["monitor trace filter include 0-100"], "only an ETMv4 and a virtual board")
         equal(after[2] - before[2], 1, "gaps")
         off, end = (live.truth(mark) for mark in s.all(live.mark()))
         expect(len(end) >= len(off) + 5, "five steps")

@@ -15,6 +15,7 @@
 #define CLIDR   0xe000ed78u
 #define DHCSR   0xe000edf0u
 #define DEMCR   0xe000edfcu
+#define DSCSR   0xe000ee08u
 #define MVFR0   0xe000ef40u
 #define ICIALLU 0xe000ef50u
 #define DEVARCH 0xe000efbcu
@@ -28,6 +29,7 @@
 #define S_HALT     0x00020000u
 #define S_SLEEP    0x00040000u
 #define S_LOCKUP   0x00080000u
+#define S_SDE      0x00100000u
 #define S_RESET_ST 0x02000000u
 
 static struct native_bench *plain_bench(void)
@@ -58,9 +60,10 @@ START_TEST(test_v6m)
 }
 END_TEST
 
-static struct native_bench *v8_bench(void)
+static struct native_bench *v8_bench(bool secure_debug)
 {
     struct native_bench *b = plain_bench();
+    bench_change(b, DHCSR)->set = secure_debug ? S_SDE : 0;
     bench_value(b, CPUID, 0x410fd213);
     bench_value(b, PFR1, 0x210);
     bench_value(b, FP_CTRL, 0x10000080);
@@ -74,10 +77,10 @@ static struct native_bench *v8_bench(void)
 
 START_TEST(test_v8m)
 {
-    struct native_bench *b = v8_bench();
+    struct native_bench *b = v8_bench(true);
     ck_assert_str_eq(b->core.name, "Cortex-M33");
     ck_assert_int_eq(b->core.arch, CORTEX_M_V8M_MAIN);
-    ck_assert(b->core.security);
+    ck_assert(b->core.security && b->core.secure_debug);
     ck_assert(cortex_m_has_register(&b->core, CORTEX_M_MSPLIM_S));
     ck_assert_uint_eq(b->core.breakpoint_version, 2);
     ck_assert_uint_eq(b->core.breakpoint_count, 8);
@@ -97,6 +100,35 @@ START_TEST(test_v8m)
         ck_assert_int_eq(cortex_m_remove(&b->core, cases[k].kind, COUNTER, cases[k].length), 0);
         ck_assert_uint_eq(bench_change(b, DWT + 8)->written, 0);
     }
+    bench_free(b);
+}
+END_TEST
+
+/* A chip that lets nobody debug its Secure code. */
+START_TEST(test_v8m_closed)
+{
+    struct native_bench *b = v8_bench(false);
+    bool secure = false;
+    ck_assert(b->core.security && !b->core.secure_debug);
+    ck_assert(!cortex_m_has_register(&b->core, CORTEX_M_MSP_S));
+    ck_assert(!cortex_m_has_register(&b->core, CORTEX_M_PSPLIM_S));
+    ck_assert(cortex_m_has_register(&b->core, CORTEX_M_MSP_NS));
+    ck_assert(cortex_m_has_register(&b->core, CORTEX_M_MSPLIM_NS));
+    bench_value(b, DSCSR, 0x10000);
+    ck_assert_int_eq(cortex_m_is_secure(&b->core, &secure), 0);
+    ck_assert(secure);
+    bench_value(b, DSCSR, 0);
+    ck_assert_int_eq(cortex_m_is_secure(&b->core, &secure), 0);
+    ck_assert(!secure);
+    bench_change(b, DHCSR)->clear = S_HALT; /* it is in Secure code for good */
+    ck_assert_int_eq(cortex_m_halt(&b->core), BT_ERR_IO);
+    ck_assert_int_eq(b->core.failure, CORTEX_M_FAIL_SECURE);
+    bench_says(b, "it runs Secure code, which this chip does not let debug");
+    bench_change(b, DHCSR)->clear = 0;
+    ck_assert_int_eq(cortex_m_halt(&b->core), 0);
+    bench_change(b, DHCSR)->set = S_SDE; /* its program has opened it */
+    bench_status(b);
+    ck_assert(cortex_m_has_register(&b->core, CORTEX_M_MSP_S));
     bench_free(b);
 }
 END_TEST
@@ -390,6 +422,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("cortex_m_faults");
     unit_case(s, "ARMv6-M", test_v6m);
     unit_case(s, "ARMv8-M", test_v8m);
+    unit_case(s, "ARMv8-M: a chip that is closed for Secure debug", test_v8m_closed);
     unit_case(s, "instruction cache", test_cache);
     unit_cases(s, "part that is not known", test_unknown_part, 0, 4);
     unit_cases(s, "no core", test_no_core, 0, 3);
