@@ -146,7 +146,7 @@ class Wire(Client):
     def __init__(self, live):
         super().__init__(live.port, acks=False)
         self.thread = "p1.1"
-        self.wide = live.wide
+        self.wide = getattr(live, "wide", False)  # others than virtual boards have 32 bits
         self.features = self.start()
 
     def threads(self):
@@ -210,7 +210,7 @@ class Wire(Client):
         """At least so many instructions, of all cores together."""
         def ran():
             return sum(live.truth_path(core).stat().st_size for core in range(cores)) // \
-                (8 if live.wide else 4)
+                (8 if self.wide else 4)
         wanted = ran() + count
         return self.run_while(lambda: ran() < wanted, during)
 
