@@ -229,17 +229,17 @@ etm4_enable
 bp {0:#x} 2 hw
 resume
 wait_halt 3000
-{6}
+etm4_off
 {5}_read {3}
 """
 
 
-def capture(folder, program, place, config, *options, sink="etb", more="", end="etm4_off"):
+def capture(folder, program, place, config, *options, sink="etb", more=""):
     """(exit code, output, counters, bytes, what ran since the reset)"""
     words_file, truth_file = folder / "words", folder / "truth"
     words_file.unlink(missing_ok=True)
     code, output, got = run(folder, program, BUFFER.format(
-        program.symbols[place], config, base.TRACE_ID, words_file, more, sink, end),
+        program.symbols[place], config, base.TRACE_ID, words_file, more, sink),
         "--truth", truth_file, "--sink", sink, *options)
     data = base.read_words(words_file) if words_file.exists() else b""
     return code, output, got, data, base.since_reset(board.Truth(truth_file))
@@ -261,6 +261,86 @@ def buffer(folder, program, words, place, least, config, sink="etb"):
         (full or len(found) == len(ran))
     check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, last "
           f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+
+
+def silent(folder, program, what, more, rules, *options):
+    """It is enabled, and traces nothing."""
+    code, output, got, data, _ = capture(folder, program, "main", 1, *options, more=more)
+    check(f"board: {what}: no trace of {program.machine.core}",
+          code == 0 and "words 0" in output and not data and broken_rules(got) == rules,
+          f"exit code {code}, {len(data)} bytes, {broken_rules(got)}, {output[-500:]!r}")
+
+
+def sections(program):
+    """[(first, last)] of its functions, by their size"""
+    table = board.run(["arm-none-eabi-nm", "-S", str(program.elf)])
+    found = re.findall(r"^(\w+) (\w+) [tT] (\w+)$", table, re.M)
+    return {name: (int(at, 16) & ~1, (int(at, 16) & ~1) + int(size, 16) - 2)
+            for at, size, name in found}
+
+
+RANGE = """
+w [e 0x400] {0:#x}; w [e 0x404] 0; w [e 0x408] {1:#x}; w [e 0x40c] 0; w [e 0x480] 0; w [e 0x488] 0
+w [e 0x084] {2:#x}
+"""
+
+
+def ranges(folder, program, exclude):
+    first, last = sections(program)["file_message"]
+    code, output, got, data, ran = capture(
+        folder, program, "report_topics", 1, "--etb-words", "8192", "--etm-pairs", "2",
+        more=RANGE.format(first, last, 0x10000 if exclude else 1))
+    runs, problems = decode(folder, program, data, 1)
+    inside = [first <= address & ~1 <= last for address in ran]
+    wanted = sum(on != exclude for on in inside)
+    total = sum(len(one) for one in runs)
+    strange = sum((first <= address & ~1 <= last) == exclude for one in runs for address in one)
+    wrong = base.in_order(runs, ran)
+    check(f"board: {program.machine.core} traces {'all but' if exclude else 'only'} a range",
+          code == 0 and not problems and not broken_rules(got) and not wrong and not strange and
+          len(runs) > 2 and 0 < wanted / 2 < total <= wanted,
+          f"exit code {code}, {total} of {wanted}, {len(runs)} runs, {wrong} wrong, {strange} "
+          f"strange, {problems[:2]}, {broken_rules(got)}, {output[-500:]!r}")
+
+
+SWO = """
+tpiu create chip.tpiu -dap chip.dap -ap-num 0 -baseaddr 0xe0040000
+reset halt
+chip.tpiu configure -protocol uart -output {0} -traceclk 64000000 -pin-freq 500000 -formatter on
+chip.tpiu enable
+bp {1:#x} 2 hw
+resume
+wait_halt 3000
+rbp {1:#x}
+etm4_unlock
+etm4_program 1 {2}
+w [e 0x02c] 0x10c
+etm4_enable
+{3}
+sleep 300
+etm4_off
+sleep 100
+chip.tpiu disable
+"""
+
+
+def swo(folder, program):
+    """The core is stalled rather than that trace is lost."""
+    raw, truth_file, symbols = folder / "swo", folder / "truth", program.symbols
+    raw.unlink(missing_ok=True)
+    code, output, got = run(folder, program, SWO.format(
+        raw, symbols["main"], base.TRACE_ID, base.LOSSLESS.format(symbols["report_topics"])),
+        "--sink", "swo", "--truth", truth_file)
+    ran = base.since_reset(board.Truth(truth_file))
+    data = base.without_half_syncs(raw.read_bytes()) if raw.exists() else b""
+    runs, problems = decode(folder, program, data, 1, ["-tpiu"]) if data else ([], [])
+    total = sum(len(one) for one in runs)
+    # The port's last frame is not complete, and waits.
+    check(f"board: {program.machine.core}, ETMv4 on SWO",
+          code == 0 and clean(got) and not broken_rules(got) and not problems and len(runs) == 1 and
+          total >= 1000 and runs[0] == ran[:total] and len(ran) - total < 200,
+          f"exit code {code}, {len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, "
+          f"{broken_rules(got)}, {output[-500:]!r}")
 
 
 def main():
@@ -288,6 +368,14 @@ def main():
         buffer(folder, m7, 256, "hard_fault_handler", 500, 9, "tmc")
         buffer(folder, m33, 1024, "hard_fault_handler", 1000, 0x801)
         buffer(folder, m33, 8192, "report_topics", 1000, 0x1801, "tmc")
+        silent(folder, m7, "return stack with branch broadcast", "w [e 0x010] 0x1009",
+               {"forbidden": 1})
+        silent(folder, m33, "trace ID 0", "w [e 0x040] 0", {"forbidden": 1})
+        silent(folder, m7, "non-invasive debug is not allowed", "", {}, "--fault", "etm-off=1")
+        ranges(folder, m7, False)
+        ranges(folder, m33, True)
+        swo(folder, m7)
+        swo(folder, m33)
     return int(test_openocd.failed > 0)
 
 
