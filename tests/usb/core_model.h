@@ -77,6 +77,8 @@ struct core_model_ops {
     size_t (*instrumentation)(void *ctx, uint8_t *bytes, size_t size);
     /* DHCSR and DEMCR were written: C_DEBUGEN, C_MASKINTS and the vector catch bits. */
     int (*set_debug)(void *ctx, uint32_t dhcsr, uint32_t demcr);
+    /* Is a core with security states in the secure one? 1 or 0, or negative. */
+    int (*secure)(void *ctx);
     /* The system control space, but for its debug registers, is in read_memory(). */
     bool owns_system;
 };

@@ -11,6 +11,7 @@
 #define S_LAST    0x5f
 #define GDB_D0    26
 #define GDB_FPSCR 42
+#define SECURITY  0x100 /* the virtual board's number of the security state */
 
 #define C_DEBUGEN  (1u << 0)
 #define C_MASKINTS (1u << 3)
@@ -384,6 +385,12 @@ static int set_trace(void *ctx, const struct core_trace *t)
     return r;
 }
 
+static int secure(void *ctx)
+{
+    uint32_t value;
+    return get_register(ctx, SECURITY, &value) < 0 ? -1 : (int)value;
+}
+
 static size_t take(struct core_qemu *c, struct trace_bytes *from, uint8_t *bytes, size_t size)
 {
     qemu_link_read_trace(&c->link);
@@ -450,6 +457,7 @@ struct core_model core_qemu_model(struct core_qemu *c)
         .set_trace = set_trace,
         .instrumentation = instrumentation,
         .set_debug = set_debug,
+        .secure = secure,
         .owns_system = true,
     };
     return (struct core_model){&ops, c};

@@ -12,6 +12,7 @@
 #define DCRSR 0xdf4
 #define DCRDR 0xdf8
 #define DEMCR 0xdfc
+#define DSCSR 0xe08
 #define MVFR0 0xf40
 #define MVFR1 0xf44
 
@@ -34,6 +35,7 @@
 #define AIRCR_SYSRESET  (1u << 2)
 #define DCRSR_WRITE     (1u << 16)
 #define DFSR_VCATCH     (1u << 3)
+#define DSCSR_CDS       (1u << 16)
 
 static bool debugged(const struct coresight_model *m)
 {
@@ -205,6 +207,14 @@ static void write_aircr(struct coresight_model *m, uint32_t value)
         write_system(m, AIRCR, value); /* the core's, too: priority grouping */
 }
 
+/* v8-M, as in its public manual: the security state that the core is in. */
+static uint32_t read_dscsr(struct coresight_model *m)
+{
+    const struct core_model_ops *ops = m->core.ops;
+    bool secure = !ops->secure || ops->secure(m->core.ctx) > 0;
+    return secure ? DSCSR_CDS : 0;
+}
+
 uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
 {
     switch (offset) {
@@ -216,6 +226,8 @@ uint32_t cs_scs_read(struct coresight_model *m, unsigned offset)
         return read_dhcsr(m);
     case DCRDR:
         return m->scs.dcrdr;
+    case DSCSR:
+        return m->kind == CS_M33 ? read_dscsr(m) : read_system(m, offset);
     case DEMCR:
         return m->scs.demcr | (m->kind == CS_M33 ? DEMCR_SDME : 0);
     default:

@@ -145,6 +145,26 @@ def run_control(folder, program):
            rf"sp {stack - 0x800:#010x} pc {ram + 4:#010x}")
 
 
+BOTH_STATES = """
+halt
+proc get {n} { mww 0xe000edf4 $n; return [format "%x %08x" $n [r 0xe000edf8]] }
+proc set_to {n value} { mww 0xe000edf8 $value; mww 0xe000edf4 [expr {$n | 0x10000}] }
+echo "state [mdw 0xe000ee08]"
+if {[lindex [get 0x1a] 1] != [lindex [get 13] 1]} { error "SP is not MSP_S" }
+set_to 0x18 0x20001230; set_to 0x19 0x20002340; set_to 0x1b 0x20003450; set_to 0x1d 0x10001237
+set_to 0x23 0x02000001
+foreach n {0x18 0x19 0x1b 0x1d 0x22 0x23 0x14} { echo "is [get $n]" }
+"""
+
+
+def both_states(folder, program):
+    """Registers of both security states; the core is in the secure one."""
+    expect(f"board: registers of both security states of {program.machine.core}",
+           run(folder, program, BOTH_STATES), r"state 0xe000ee08: 00010000", r"is 18 20001230",
+           r"is 19 20002340", r"is 1b 20003450", r"is 1d 10001230", r"is 22 00000000",
+           r"is 23 02000001", r"is 14 00000000")
+
+
 # --- registers of the trace unit ------------------------------------------------------------
 
 REGISTERS = """
@@ -363,6 +383,7 @@ def main():
         registers(folder, m7, True)
         registers(folder, m33, False)
         run_control(folder, m33)
+        both_states(folder, m33)
         buffer(folder, m7, 256, "hard_fault_handler", 1000, 1)
         buffer(folder, m7, 8192, "report_topics", 1000, 0x1811)
         buffer(folder, m7, 256, "hard_fault_handler", 500, 9, "tmc")

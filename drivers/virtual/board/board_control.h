@@ -18,7 +18,8 @@
  *   read ADDRESS SIZE, write ADDRESS BYTES
  *             memory and devices, at most 512 bytes, two digits a byte
  *   register N, register N VALUE
- *             number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL; of the A profile
+ *             number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL, and those of both
+ *             security states, see board_qemu_get(); 100 which of them it is in; of the A profile
  *             0 to 15 of the current mode, 16 CPSR, 17 SPSR, 18 FPSCR, 19 FPEXC, 40 to 7f the
  *             halves of D0 to D31
  *   load ADDRESS SIZE, store ADDRESS BYTES

@@ -120,6 +120,20 @@ static void find_masks(struct board_qemu *q, const struct saved_description *m)
         board_qemu_saved_offset(m, "env.v7m.vecbase[M_REG_NS]", "env.v7m.control[M_REG_NS]");
 }
 
+/* What the M profile has twice. */
+static void find_security(struct board_qemu *q, const struct saved_description *arm)
+{
+    const struct saved_description *m = board_qemu_saved_part(arm, "cpu/m-security");
+    const struct saved_description *v8m =
+        board_qemu_saved_part(board_qemu_saved_part(arm, "cpu/m"), "cpu/m/v8m");
+
+    q->secure = board_qemu_saved_offset(m, "env.v7m.secure", "env.v7m.secure");
+    q->other_stacks[0] = board_qemu_saved_offset(m, "env.v7m.secure", "env.v7m.other_ss_msp");
+    q->other_stacks[1] = board_qemu_saved_offset(m, "env.v7m.secure", "env.v7m.other_ss_psp");
+    q->limits[0] = board_qemu_saved_offset(v8m, "env.v7m.msplim", "env.v7m.msplim");
+    q->limits[1] = board_qemu_saved_offset(v8m, "env.v7m.msplim", "env.v7m.psplim");
+}
+
 static void find_debug(struct board_qemu *q)
 {
     *(void **)&q->kick = look_up("qemu_cpu_kick");
@@ -154,8 +168,7 @@ void board_qemu_init(struct board_qemu *q)
         "env.v7m.other_sp", "env.v7m.other_sp");
     q->regs = board_qemu_saved_offset(arm, "env.regs", "env.regs");
     find_masks(q, board_qemu_saved_part(arm, "cpu/m"));
-    q->secure = board_qemu_saved_offset(board_qemu_saved_part(arm, "cpu/m-security"),
-                                        "env.v7m.secure", "env.v7m.secure");
+    find_security(q, arm);
     find_debug(q);
     board_qemu_a_init(q, arm, look_up);
     *(void **)&q->read_register_a64 = look_up("aarch64_cpu_gdb_read_register");

@@ -72,9 +72,13 @@ struct board_qemu {
     size_t cp_table; /* where the pointer to the system registers is */
     size_t masks[4]; /* PRIMASK, BASEPRI, FAULTMASK, CONTROL; of the secure state one word behind */
     size_t secure;   /* M profile: the state that it is in */
-    size_t elr;      /* of EL0 to EL3 */
-    size_t syndrome; /* of the latest exception */
+    size_t other_stacks[2]; /* MSP and PSP of the state that it is not in */
+    size_t limits[2];       /* of MSP and PSP; as masks */
+    size_t elr;             /* of EL0 to EL3 */
+    size_t syndrome;        /* of the latest exception */
 };
+
+#define BOARD_QEMU_SECURE 0x100 /* the security state of an M-profile core: 1 secure */
 
 #define BOARD_REG_SP   13
 #define BOARD_REG_LR   14
@@ -122,8 +126,9 @@ bool board_qemu_word(const struct board_qemu *q, unsigned vcpu, uint32_t address
 bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known);
 
 /*
- * M profile, by number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL. From the
- * vCPU's thread between two blocks.
+ * M profile, by number as in DCRSR: 0 to 16, 17 MSP, 18 PSP, 20 PRIMASK to CONTROL; of a core with
+ * security states 0x18 to 0x1f their stack pointers and limits, 0x22 and 0x23 their PRIMASK to
+ * CONTROL, and BOARD_QEMU_SECURE, read only. From the vCPU's thread between two blocks.
  */
 bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value);
 bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value);

@@ -9,6 +9,15 @@
 #define NUMBER_PSP     18
 #define NUMBER_SPECIAL 20
 
+/* MSP and PSP of the non-secure and of the secure state, then their limits, secure ones first. */
+#define NUMBER_STACKS     0x18
+#define NUMBER_STACKS_S   0x1a
+#define NUMBER_LIMITS     0x1c
+#define NUMBER_LIMITS_NS  0x1e
+#define NUMBER_STACKS_END 0x20
+#define NUMBER_SPECIAL_S  0x22
+#define NUMBER_SPECIAL_NS 0x23
+
 #define CONTROL       3 /* index of the special registers */
 #define CONTROL_SPSEL 2u
 #define IPSR          0x1ffu
@@ -43,11 +52,11 @@ static bool is_secure(const struct board_qemu *q, unsigned vcpu)
     return q->secure && member(q, vcpu, q->secure, &secure) && *secure;
 }
 
-static bool special(const struct board_qemu *q, unsigned vcpu, unsigned i, uint32_t **at)
+/* What is there for each security state, that of the non-secure one at `offset`. */
+static bool banked(const struct board_qemu *q, unsigned vcpu, size_t offset, bool secure,
+                   uint32_t **at)
 {
-    size_t offset = q->masks[i];
-
-    return member(q, vcpu, offset && is_secure(q, vcpu) ? offset + 4 : offset, at);
+    return member(q, vcpu, offset && secure ? offset + 4 : offset, at);
 }
 
 static bool write_register(const struct board_qemu *q, unsigned vcpu, int number, uint32_t value)
@@ -64,7 +73,8 @@ static bool on_process_stack(const struct board_qemu *q, unsigned vcpu, bool *ps
 {
     uint32_t psr, *control;
 
-    if (!special(q, vcpu, CONTROL, &control) || !board_qemu_register(q, vcpu, BOARD_REG_CPSR, &psr))
+    if (!banked(q, vcpu, q->masks[CONTROL], is_secure(q, vcpu), &control) ||
+        !board_qemu_register(q, vcpu, BOARD_REG_CPSR, &psr))
         return false;
     *psp = !(psr & IPSR) && *control & CONTROL_SPSEL;
     return true;
@@ -95,12 +105,12 @@ static bool set_stack(const struct board_qemu *q, unsigned vcpu, bool process, u
     return true;
 }
 
-static bool get_special(const struct board_qemu *q, unsigned vcpu, uint32_t *value)
+static bool get_special(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t *value)
 {
     *value = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint32_t *at;
-        if (!special(q, vcpu, i, &at))
+        if (!banked(q, vcpu, q->masks[i], secure, &at))
             return false;
         *value |= (*at & 0xff) << 8 * i;
     }
@@ -108,20 +118,73 @@ static bool get_special(const struct board_qemu *q, unsigned vcpu, uint32_t *val
 }
 
 /* SPSEL chooses which of the stack pointers is in R13. */
-static bool set_special(const struct board_qemu *q, unsigned vcpu, uint32_t value)
+static bool set_special(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t value)
 {
     uint32_t msp, psp, *at, *state;
 
     if (!get_stack(q, vcpu, false, &msp) || !get_stack(q, vcpu, true, &psp))
         return false;
     for (unsigned i = 0; i < 4; i++) {
-        if (!special(q, vcpu, i, &at))
+        if (!banked(q, vcpu, q->masks[i], secure, &at))
             return false;
         *at = value >> 8 * i & 0xff;
     }
     if (q->refresh && member(q, vcpu, q->regs, &state))
         q->refresh(state);
     return set_stack(q, vcpu, false, msp) && set_stack(q, vcpu, true, psp);
+}
+
+/* ---- of a core with security states -----------------------------------------------------------
+ */
+
+/* Where a stack pointer of the other state, or a limit, is. */
+static bool find_banked(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t **at)
+{
+    if (number < NUMBER_LIMITS)
+        return member(q, vcpu, q->other_stacks[number & 1], at);
+    return banked(q, vcpu, q->limits[number & 1], number < NUMBER_LIMITS_NS, at);
+}
+
+/* A stack pointer of the state that the core is in. */
+static bool is_own_stack(const struct board_qemu *q, unsigned vcpu, uint32_t number)
+{
+    return number < NUMBER_LIMITS && (number >= NUMBER_STACKS_S) == is_secure(q, vcpu);
+}
+
+static bool get_secure(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value)
+{
+    uint32_t *at;
+
+    if (number == BOARD_QEMU_SECURE) {
+        *value = is_secure(q, vcpu);
+        return true;
+    }
+    if (number == NUMBER_SPECIAL_S || number == NUMBER_SPECIAL_NS)
+        return q->secure && get_special(q, vcpu, number == NUMBER_SPECIAL_S, value);
+    if (number < NUMBER_STACKS || number >= NUMBER_STACKS_END || !q->secure)
+        return false;
+    if (is_own_stack(q, vcpu, number))
+        return get_stack(q, vcpu, number & 1, value);
+    if (!find_banked(q, vcpu, number, &at))
+        return false;
+    *value = *at;
+    return true;
+}
+
+static bool set_secure(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t value)
+{
+    uint32_t *at;
+
+    if (number == NUMBER_SPECIAL_S || number == NUMBER_SPECIAL_NS)
+        return q->secure && set_special(q, vcpu, number == NUMBER_SPECIAL_S, value);
+    if (number < NUMBER_STACKS || number >= NUMBER_STACKS_END || !q->secure)
+        return false;
+    if (is_own_stack(q, vcpu, number))
+        return set_stack(q, vcpu, number & 1, value);
+    if (!find_banked(q, vcpu, number, &at))
+        return false;
+    *at = value & ~(number < NUMBER_LIMITS ? 3u : 7u);
+    return true;
 }
 
 bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t *value)
@@ -135,9 +198,9 @@ bool board_qemu_get(const struct board_qemu *q, unsigned vcpu, uint32_t number, 
     case NUMBER_PSP:
         return get_stack(q, vcpu, number == NUMBER_PSP, value);
     case NUMBER_SPECIAL:
-        return get_special(q, vcpu, value);
+        return get_special(q, vcpu, is_secure(q, vcpu), value);
     default:
-        return false;
+        return get_secure(q, vcpu, number, value);
     }
 }
 
@@ -154,9 +217,9 @@ bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, 
     case NUMBER_PSP:
         return set_stack(q, vcpu, number == NUMBER_PSP, value);
     case NUMBER_SPECIAL:
-        return set_special(q, vcpu, value);
+        return set_special(q, vcpu, is_secure(q, vcpu), value);
     default:
-        return false;
+        return set_secure(q, vcpu, number, value);
     }
 }
 

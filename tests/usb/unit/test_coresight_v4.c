@@ -202,6 +202,7 @@ START_TEST(test_debug_registers)
     W(DEMCR, TRCENA | 1u << 11);
     ck_assert_uint_eq(R(DEMCR), TRCENA | 1u << 20 | 1u << 11);
     ck_assert_uint_eq(R(DHCSR) & 1u << 20, 1u << 20);
+    ck_assert_uint_eq(R(CS_SCS + 0xe08), 1u << 16);
     coresight_model_release(&sys);
 }
 END_TEST
