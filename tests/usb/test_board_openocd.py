@@ -72,6 +72,7 @@ class Program:
 
     straight = board.Program.straight
     size_at = board.Program.size_at
+    dumps = property(lambda self: [(self.base, self.code)])
 
     def __init__(self, folder, name, machine):
         self.machine = machine
