@@ -3,6 +3,7 @@
 
 #include "server/log.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,7 @@ static void on_released(void *ctx)
         c->clients->service.release(c->clients->service.ctx, c);
     }
     free(c);
+    malloc_trim(0); /* what was worked out of the past for a client may be a hundred megabytes */
 }
 
 static void drop_unread(struct gdb_client *c)

@@ -399,12 +399,13 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     message_set(why, "out of memory");
     live_past_init(l);
     int error = start_cores(l, why);
-    if (!error && (!config_programs_trace(config) || config_has_probe(config)))
-        error = live_start_sources(l, why);
     if (!error)
         error = gdb_upstream_new(&upstream_events, l, upstream_link_send, &l->link, &l->upstream);
     if (!error)
         error = live_units_start(l);
+    /* Last: from here on the capture thread reads what was set above. */
+    if (!error && (!config_programs_trace(config) || config_has_probe(config)))
+        error = live_start_sources(l, why);
     return error;
 }
 

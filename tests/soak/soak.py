@@ -21,7 +21,9 @@ ELF = PROGRAMS / "crash-a9.elf"
 SECONDS = int(os.environ.get("SOAK_SECONDS", "600"))
 SEED = int(os.environ.get("SOAK_SEED", "1"))
 SETTLED = min(60, SECONDS / 3)  # seconds until the memory must be what it is
-GROWTH = 8192                   # kilobytes that may come and go
+PAUSE = SETTLED / 2             # between two moments at which nobody is there
+GROWTH = 8192                   # kilobytes that may come and go while they are
+TREND = 2048                    # kilobytes from the first third of the pauses to the last
 LOOKERS = 5
 STEPS = 300
 
@@ -98,9 +100,33 @@ class Guests:
         for client in list(self.open):
             self.leave(client)
 
+    def crowd(self):
+        """As many as may come look far back, all at once: more memory is never in use."""
+        self.all_leave()
+        crowd = [Client(self.live.port, acks=False) for _ in range(LOOKERS)]
+        for client in crowd:
+            client.ask("qSupported:multiprocess+")
+            client.ask("?")
+            client.ask("Qbtrace:bts")
+            for _ in range(20):
+                has(client.ask("bs"), "^(T05|E)")
+            client.ask("qXfer:btrace:read:all:0,ffb")
+        for client in crowd:
+            client.close()
+
 
 def descriptors(live):
     return len(os.listdir(f"/proc/{live.process.pid}/fd"))
+
+
+def at_rest(live, rest):
+    """Kilobytes when all have left, and their memory, too."""
+    wait_for(lambda: descriptors(live) == rest, "closing of all descriptors")
+    sizes = []
+    for _ in range(10):
+        time.sleep(0.05)
+        sizes.append(live.memory())
+    return min(sizes)
 
 
 @suite.test(f"soak: {SECONDS} s of live trace, clients at random, seed {SEED}")
@@ -119,7 +145,7 @@ def _():
         rest = descriptors(live)
         guests = Guests(live, rng)
         start = time.monotonic()
-        settled, most, halts, series = None, 0, 0, []
+        crowded, halts, quiet, most = 0, 0, [], 0
         while time.monotonic() - start < SECONDS:
             wire.send(frame("vCont;c"))
             until = time.monotonic() + rng.uniform(0.05, 0.6)
@@ -132,20 +158,24 @@ def _():
             for _ in range(rng.randrange(6)):
                 guests.act()
             has(wire.ask("g"), "^[0-9a-f]{128}", f"registers at halt {halts}")
-            now = live.memory()
-            if time.monotonic() - start > 10 * len(series):
-                series.append(now)
-            if settled is None and time.monotonic() - start > SETTLED:
-                settled = now
-            if settled is not None:
-                most = max(most, now)
-                expect(most - settled < GROWTH,
-                       f"memory grew from {settled} to {most} kB in {time.monotonic() - start:.0f} s; each 10 s {series}")
+            gone = time.monotonic() - start
+            if gone > PAUSE * (len(quiet) + 1) / 2:
+                guests.crowd()
+                crowded = max(crowded, live.memory()) if gone < SETTLED else crowded
+                quiet.append(at_rest(live, rest))
+            if gone > SETTLED:
+                most = max(most, live.memory())
+                expect(most - crowded < GROWTH, f"memory is {most} kB, with a crowd it was "
+                                                f"{crowded}; at rest {quiet}")
+        settled = quiet[int(SETTLED / PAUSE * 2):]
+        third = len(settled) // 3
+        early, late = (sum(part) / third for part in (settled[:third], settled[-third:]))
+        expect(late - early < TREND, f"at rest memory grows: {quiet} kB")
         guests.all_leave()
         wait_for(lambda: descriptors(live) == rest, "closing of all descriptors")
         expect(halts > SECONDS, f"only {halts} halts")
-        print(f"# {halts} halts, memory {settled} kB after {SETTLED:.0f} s, at most {most} kB, "
-              f"each 10 s {series}, {dict(sorted(guests.done.items()))}", flush=True)
+        print(f"# {halts} halts; memory with a crowd {crowded} kB, at most {most} kB, at rest each "
+              f"{PAUSE / 2:.0f} s {quiet}; {dict(sorted(guests.done.items()))}", flush=True)
         # A last stretch, step by step: the history must be the places that were seen.
         seen = [wire.pc()]
         for _ in range(STEPS):
