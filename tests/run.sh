@@ -108,7 +108,7 @@ sanitized() {
     shift 2
     for t; do
         case $t in
-            *_swo.py | *_endpoint.py) paced+=("$t") ;;
+            *_swo.py | *_endpoint.py | *_orbtrace.py) paced+=("$t") ;;
             *) [ -x "$t" ] && BTRACED=$program BTRACED_FULL='' step "$name" "$t" ;;
         esac
     done
@@ -139,6 +139,7 @@ oracles() {
 # Nothing is measured against them: a unit test that hangs ends, one on a busy machine does not.
 export CK_TIMEOUT_MULTIPLIER=30
 export BTRACED=build/btraced
+export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bed comes in front
 if [ "$mode" = quick ]; then
     step static quiet "clang-format" make -s format-check
     step static quiet "cppcheck" make -s lint
