@@ -26,7 +26,7 @@ struct etmv3_config {
     bool timestamp64;    /* up to 64 bits in 9 bytes; else 48 bits in 7 */
     bool timestamp_gray;
     bool t32_split; /* a BL/BLX pair is traced as two 16-bit instructions */
-    bool m_profile; /* exception numbers of ARMv7-M; no register tells */
+    bool m_profile; /* ARMv7-M: exception numbers, T32 alone; no register tells */
 };
 
 #define ETMV3_SYNC_PERIOD 1024 /* of units whose ETMSYNCFR is not known: the reset value */
@@ -72,7 +72,7 @@ enum etmv3_kind {
 #define ETMV3_HAS_INFO    0x0004u /* branch: exception information byte 0 was there */
 #define ETMV3_TS_VALID    0x0008u /* a full-length timestamp was seen: value may be reported */
 #define ETMV3_TS_FREQ     0x0010u /* the clock frequency changed */
-#define ETMV3_ODD_STATE   0x0020u /* I-sync: reserved combination of J, T and AltISA */
+#define ETMV3_ODD_STATE   0x0020u /* I-sync: J, T and AltISA are reserved, or not of such a core */
 #define ETMV3_PARTIAL     0x0040u /* no I-sync yet: only the low bits of the address are known */
 #define ETMV3_CANCEL      0x0080u /* branch: the last traced instruction is cancelled */
 #define ETMV3_INLINE      0x0100u /* branch: exception in the deprecated in-line form */

@@ -38,14 +38,17 @@ int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_pa
     return context_id(p, c, k) ? PARSED : NEED_MORE;
 }
 
-/* Digest 5.3, 5.4. The reserved combinations are told; they are followed by nobody. */
+/*
+ * Digest 5.3, 5.4. The reserved combinations are told; they are followed by nobody. Nor is a state
+ * that an M-profile core does not have: it executes plain T32 alone, so that the packet is damaged.
+ */
 static void set_base(const struct etmv3 *p, uint8_t info, uint32_t address, struct etmv3_base *b,
                      struct etmv3_packet *k)
 {
     *b = (struct etmv3_base){.known = true, .ns = info & INFO_NS, .hyp = info & INFO_HYP};
     b->alt_isa = p->config.version_minor >= 3 && (info & INFO_ALT);
     bool thumb = !(info & INFO_J) && (address & 1);
-    if (b->alt_isa && !thumb) {
+    if ((b->alt_isa && !thumb) || (p->config.m_profile && (b->alt_isa || !thumb))) {
         k->flags |= ETMV3_ODD_STATE;
         b->alt_isa = false;
     }

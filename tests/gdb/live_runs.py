@@ -266,7 +266,9 @@ def damaged(name, ways, each, **more):
 
 def check_damage(name, ways, count):
     """Damage makes gaps, and at most a short stretch at its place that did not run: a trace unit's
-    bytes have no checksum, so what is changed is noticed when something contradicts it."""
+    bytes have no checksum, so what is changed is noticed when something contradicts it. Whole frames
+    that are missing, with their sync words, leave the rest aligned, and the frame at the joint with
+    the last byte of another one: bits 0 of its bytes are wrong, of an I-sync's address, too."""
     path, elf, _, relay = damaged(name, ways, 4000, registers={"etmsyncfr": 200},
                                   plugin=",fullsync=8")
     with Live(path) as live:
