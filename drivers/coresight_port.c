@@ -62,13 +62,12 @@ int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned
     return rc;
 }
 
-int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
+/* Flush and stop; `format` are the other bits of FFCR meanwhile. */
+static int stop_formatter(struct coresight_bus *bus, uint64_t base, uint32_t format)
 {
-    int rc = coresight_unlock(bus, base);
+    int rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL);
     if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, FFCR_STOP_FL);
-    if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, FFCR_STOP_FL | FFCR_FLUSH);
+        rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL | FFCR_FLUSH);
     if (rc == 0)
         rc = coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0);
     if (rc == 0)
@@ -80,6 +79,26 @@ int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base)
 {
     int rc = coresight_modify(bus, base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
     return rc == 0 ? coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0) : rc;
+}
+
+int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    return rc == 0 ? stop_formatter(bus, base, 0) : rc;
+}
+
+/* Only a flush that stops it is sure to fill up the frame that it has begun. */
+int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base)
+{
+    uint32_t format = 0;
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + FFCR, &format);
+    format &= ~(FFCR_STOP_FL | FFCR_FLUSH);
+    if (rc == 0)
+        rc = stop_formatter(bus, base, format);
+    int back = coresight_write(bus, base + FFCR, format);
+    return rc != 0 ? rc : back;
 }
 
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,

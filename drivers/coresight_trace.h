@@ -86,6 +86,10 @@ int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base);
 /* Stop and flush a full TPIU, so that it does not hold up what shares its bus. */
 int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base);
 
+/* What trace units and formatter still hold goes out on the pins of a full TPIU, in whole frames,
+ * and it goes on then: for a halt of all cores. Trace that comes meanwhile is lost. */
+int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base);
+
 /* ---- ETMv3 and PTM: sections 11 to 15 -----------------------------------------------------------
  */
 

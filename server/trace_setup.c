@@ -162,7 +162,11 @@ static void deliver(const uint32_t *words, size_t count, const struct trace_sink
 
 static int push_out(struct trace_setup *t, struct message *why)
 {
-    int error = t->full_tpiu && t->m_profile ? coresight_tpiu_flush(t->bus, t->sink) : BT_OK;
+    int error = BT_OK;
+    if (!t->m_profile)
+        error = coresight_tpiu_drain(t->bus, t->sink);
+    else if (t->full_tpiu)
+        error = coresight_tpiu_flush(t->bus, t->sink);
     if (!error && t->m_profile)
         error = trace_setup_push_out(t);
     return error ? failed(t, error, "the last trace stays in the port", why) : BT_OK;

@@ -30,6 +30,7 @@ struct board {
     uint32_t ram[64]; /* of the ETB or TMC */
     unsigned ram_left;
     bool flushed_without_stop;
+    unsigned flushes;
     uint64_t now;
 };
 
@@ -64,10 +65,13 @@ static void write_reg(struct board *b, unsigned page, unsigned offset, uint32_t 
     if (sink && offset == 0x304 && (value & 0x40) != 0) {
         if ((r[0x304 / 4] & 0x1000) == 0)
             b->flushed_without_stop = true;
+        b->flushes++;
         r[0x300 / 4] |= 2;
         r[0x00c / 4] |= 4;
         value &= ~0x40u;
     }
+    if (b->kind[page] == PAGE_TPIU && offset == 0x304 && (value & 0x1000) == 0)
+        r[0x300 / 4] = 0; /* it goes on */
     if (sink && offset == 0x020)
         r[0x300 / 4] = value == 0 ? 2 : 0;
     if (b->kind[page] == PAGE_ETM && offset == 0x000) {
@@ -395,6 +399,11 @@ START_TEST(test_ports)
     ck_assert_int_eq(coresight_tpiu_parallel(&b->bus, page(3), false, 4), 0);
     ck_assert_uint_eq(b->regs[3][1], 8);
     ck_assert_uint_eq(b->regs[3][0x304 / 4], 0x103);
+    b->flushes = 0;
+    ck_assert_int_eq(coresight_tpiu_drain(&b->bus, page(3)), 0);
+    ck_assert_uint_eq(b->flushes, 1);
+    ck_assert_uint_eq(b->regs[3][0x304 / 4], 0x103);
+    ck_assert_uint_eq(b->regs[3][0x300 / 4] & 2, 0);
     ck_assert_int_eq(coresight_tpiu_parallel(&b->bus, page(3), false, 3), BT_ERR_UNSUPPORTED);
     ck_assert(!b->flushed_without_stop);
     b->regs[4][0] = 0xb;
@@ -412,6 +421,8 @@ START_TEST(test_ports)
     ck_assert_int_eq(b->bus.failure, DEBUG_FAIL_TIMEOUT);
     ck_assert_uint_eq(b->bus.fault_address, page(5) + 0x304);
     ck_assert_uint_lt(b->now, 200000);
+    ck_assert_int_eq(coresight_tpiu_drain(&b->bus, page(5)), BT_ERR_IO);
+    ck_assert_uint_eq(b->regs[5][0x304 / 4] & 0x1040, 0);
     free(b);
 }
 END_TEST
