@@ -218,14 +218,16 @@ static void skip(struct orbtrace_capture *c)
     lose_port(c);
 }
 
+/* Until there is less than was asked for: an idle port has a little more at each look. */
 static void listen(struct orbtrace_capture *c)
 {
     uint8_t bytes[CHUNK];
-    size_t n;
+    size_t n = sizeof bytes;
     skip(c);
-    while ((c->options.buffer || backlog(c) < PATIENT) &&
-           (n = trace_feed_take(c->feed, c->now, bytes, sizeof bytes)) > 0)
+    while (n == sizeof bytes && (c->options.buffer || backlog(c) < PATIENT)) {
+        n = trace_feed_take(c->feed, c->now, bytes, sizeof bytes);
         sample(c, bytes, n);
+    }
 }
 
 void orbtrace_run(struct orbtrace_capture *c, uint64_t now, size_t queued)

@@ -70,9 +70,10 @@ for number, (way, (unit, options, keys)) in enumerate(WAYS.items()):
             look = [line for core in range(smp, 0, -1) for line in
                     (f"thread {core}", LIST[1], server.mark(core - 1))]
             second = ["break second_main", "continue", "delete"] if smp > 1 else []
+            third = "second_tick" if smp > 1 else "report_topics"
             s = server.session(ENDLESS, *second, "record btrace", LIST[0], "tbreak add_value",
                                "continue", *look, "info record", "stepi", "stepi 3",
-                               LIST[1], server.mark(), "break report_topics", "continue", *look,
+                               LIST[1], server.mark(), f"break {third}", "continue", *look,
                                "monitor trace status", "reverse-stepi", "p $pc")
             marks = [iter(s.all(server.mark(core))) for core in range(smp)]
             cores = [*range(smp - 1, -1, -1), 0, *range(smp - 1, -1, -1)]

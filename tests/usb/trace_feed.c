@@ -10,7 +10,7 @@ void trace_feed_start(struct trace_feed *f, uint64_t now)
     uint8_t old[4096];
     f->started = now;
     f->taken = f->skipped = 0;
-    while (f->board && probe_board_pins(f->board, old, sizeof old) > 0) {
+    while (f->board && probe_board_pins(f->board, old, sizeof old) == sizeof old) {
     }
 }
 
