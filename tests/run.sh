@@ -174,6 +174,7 @@ else
     export BTRACED_PROPERTY_COUNT=300
     units asan
     step oracle tests/oracle/etmv4_opencsd.py
+    step oracle tests/oracle/board_etmv4.py
     step cases tests/cases/run.py
     for t in tests/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"

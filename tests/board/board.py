@@ -101,6 +101,11 @@ MPS2_M7 = Machine("mps2-an500", "Cortex-M7",
 MPS2_M7_BUSY = Machine("mps2-an500", "Cortex-M7",
                        ["-mcpu=cortex-m7", "-mthumb", "-DTICK=61", "-DHAS_HOLES",
                         "-Wl,--defsym=code_base=0"], M_SOURCES, "link_m.ld", "m", "-busy")
+# In Secure state all along.
+MPS2_M33 = Machine("mps2-an505", "Cortex-M33",
+                   ["-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16",
+                    "-DTICK=811", "-DHAS_HOLES", "-Wl,--defsym=code_base=0x10000000",
+                    "-Wl,--defsym=data_base=0x38000000"], M_SOURCES, "link_m.ld", "m")
 # Called by the name of a core that has an ETMv4 and runs these instruction sets.
 VEXPRESS_V4 = Machine("vexpress-a9", "Cortex-A53", A_FLAGS, A_SOURCES, "link.ld", "a", "-v4")
 A64_FLAGS = ["--target=aarch64-none-elf", "-mcpu=cortex-a53", "-mgeneral-regs-only", "-fuse-ld=lld",
@@ -126,7 +131,7 @@ def segments(elf):
     for i in range(count):
         kind, _, offset, address, _, length = struct.unpack_from("<IIQQQQ", data, at + i * size)
         if kind == 1 and length:
-            found.append((address, data[offset:offset + length]))
+            found.append((address, data[offset:offset + length] + bytes(-length % 4)))
     return found
 
 

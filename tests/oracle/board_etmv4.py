@@ -16,9 +16,9 @@ import board  # noqa: E402
 
 AT_LEAST = 200_000
 LONG_AT_LEAST = 2_000_000
-ROUNDS = {board.MPS2_M7: 32, board.MPS2_M7_BUSY: 32, board.VEXPRESS_V4: 32, board.VIRT: 28,
-          board.VIRT_BUSY: 28}
-LONG_ROUNDS = {board.MPS2_M7: 300, board.VEXPRESS_V4: 300, board.VIRT: 260}
+FULL = os.environ.get("BTRACED_FULL") == "1"  # runs of two million instructions, with all options
+ROUNDS = {board.MPS2_M7: (32, 310), board.MPS2_M7_BUSY: (32, 250), board.MPS2_M33: (32, 310),
+          board.VEXPRESS_V4: (32, 300), board.VIRT: (28, 260), board.VIRT_BUSY: (28, 150)}
 M_INTERRUPT = 0x200  # type of the first interrupt, if it has no number of its own
 # What the programs count, by types of exceptions.
 COUNTED = {"a": {"undefined": [3], "aborts": [11, 12], "interrupts": [14]},
@@ -41,6 +41,12 @@ SETS = {
     "M7, many interrupts, return stack, frequent sync": (
         board.MPS2_M7_BUSY, {"format": "raw", "trcsyncpr": 8,
                              "trcconfigr": 1 | board.V4_RETURN_STACK}, "source_data"),
+    "M33": (board.MPS2_M33, {"format": "raw", "trcdevarch": 0x47724A13}, "source_data"),
+    "M33, return stack of 2, timestamps, irregular": (
+        board.MPS2_M33, {"format": "frames", "returnstack": 2, "irregular": 10,
+                         "trcdevarch": 0x47724A13,
+                         "trcconfigr": 1 | board.V4_TIMESTAMP | board.V4_RETURN_STACK},
+        "coresight"),
     "A32 and T32": (board.VEXPRESS_V4, {"format": "raw"}, "source_data"),
     "A32 and T32, return stack, context, cycles, timestamps": (
         board.VEXPRESS_V4, {"format": "frames",
@@ -48,6 +54,9 @@ SETS = {
     "A32 and T32, branch broadcast, frequent sync": (
         board.VEXPRESS_V4, {"format": "raw", "trcsyncpr": 8,
                             "trcconfigr": 1 | board.V4_BROADCAST}, "source_data"),
+    "A32 and T32, 16 speculated elements": (
+        board.VEXPRESS_V4, {"format": "raw", "trcidr8": 16, "trcconfigr": 1 | A_ALL},
+        "source_data"),
     "A32 and T32, 16 speculated elements, irregular": (
         board.VEXPRESS_V4, {"format": "raw", "trcidr8": 16, "irregular": 15,
                             "trcconfigr": 1 | A_ALL}, "source_data"),
@@ -73,7 +82,22 @@ SETS = {
                         "trcconfigr": 1 | ALL | board.V4_RETURN_STACK}, "source_data"),
 }
 
-LONG = "a long run"
+# OpenCSD 1.3.3 does not know a Cortex-M7 (digest 16, 11): one of the same profile stands for it.
+CORE_TYPES = {board.MPS2_M7: "Cortex-M4"}
+
+# What OpenCSD reads whole. Of a chained exception it walks from the return to the address that
+# says that there is none (digest 8; 16, 16).
+JUDGED = ("M7", "M7, branch broadcast, ETB", "M33", "A32 and T32",
+          "A32 and T32, branch broadcast, frequent sync", "A32 and T32, 16 speculated elements",
+          "A64", "A64, branch broadcast, ETB",
+          "A64, 16 speculated elements, cycle counts that commit, irregular")
+# With a return stack it pops an entry at an exception that comes straight behind an indirect
+# branch (digest 16, 5): up to the first of those.
+JUDGED_TO_EXCEPTION = (
+    "M7, return stack of 2, cycles, timestamps, frames",
+    "A32 and T32, return stack, context, cycles, timestamps",
+    "A64, return stack, context, cycles, timestamps, VMID")
+
 report = oracle.Report()
 
 
@@ -168,6 +192,77 @@ def test_run(folder, program, name, arguments, source_format, least):
     report.check(f"board, btraced: {name}", problems, text)
 
 
+# --- OpenCSD --------------------------------------------------------------------------------
+
+
+def take_back_walks(truth, ran, exceptions):
+    """Without what it has walked through to chained exceptions. (run, exceptions, how many)"""
+    chained, kept, places, at, walks = set(truth.chained()), [], [], 0, 0
+    for i, (entry, theirs) in enumerate(zip(truth.exceptions(), exceptions)):
+        end = theirs[0]
+        if i in chained and len(kept) + end - at > entry[0]:
+            walks += 1
+            kept += ran[at:at + entry[0] - len(kept)]
+        else:
+            kept += ran[at:end]
+        at = end
+        places.append((len(kept), theirs[1], None if i in chained else theirs[2]))
+    return kept + ran[at:], places, walks
+
+
+def their_run(program, folder, options=()):
+    ran, exceptions, _, _, problems = common.their_run(
+        program, common.lister_elements(folder, list(options)))
+    return ran, exceptions, [text for text in problems if "ADDR_NACC" not in text], \
+        sum("ADDR_NACC" in text for text in problems)
+
+
+def test_opencsd(folder, program, name, arguments, source_format, least):
+    arguments = {"protocol": "etmv4", **arguments}
+    _, trace = common.run_board(folder, program, arguments)
+    truth = board.Truth(f"{folder}/truth", wide=program.machine.wide)
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format,
+                         core_type=CORE_TYPES.get(program.machine))
+    ran, exceptions, problems, lost = their_run(program, f"{folder}/snapshot")
+    ran, exceptions, walks = take_back_walks(truth, ran, exceptions)
+    problems += common.compare_run(truth, ran, least)
+    problems += compare_exceptions(program, truth, exceptions, len(ran), lambda number: number)
+    chained = len(truth.chained())
+    if walks != chained or lost != chained:
+        problems.append(f"{walks} walks and {lost} addresses without code at {chained} chained "
+                        "exceptions")
+    report.check(f"board, opencsd: {name}", problems,
+                 f"{len(ran)} instructions, {len(exceptions)} exceptions, {walks} walks")
+
+
+def first_behind_branch(folder, truth):
+    """Number of the first exception that shares the address of the branch before, or has none."""
+    targets = [i for i, row in enumerate(row for row in oracle.packets("ETM_0", folder)
+                                         if row[3] == "exception")
+               if oracle.details(row[4])["address"] == "target"]
+    return min(targets[:1] + truth.chained()[:1])
+
+
+def test_to_exception(folder, program, name, arguments, source_format, _):
+    """Up to the place where it goes wrong, and that it does."""
+    arguments = {"protocol": "etmv4", **arguments}
+    _, trace = common.run_board(folder, program, arguments)
+    truth = board.Truth(f"{folder}/truth", wide=program.machine.wide)
+    board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, source_format,
+                         core_type=CORE_TYPES.get(program.machine))
+    number = first_behind_branch(f"{folder}/snapshot", truth)
+    place = truth.exceptions()[number][0]
+    elements = common.lister_elements(f"{folder}/snapshot", [], crashes=True)
+    ran, exceptions, _, _, _ = common.their_run(program, elements)
+    problems = [] if list(truth.ran[:place]) == ran[:place] else ["another way before it"]
+    problems += compare_exceptions(program, truth, exceptions[:number], place - 1,
+                                   lambda kind: kind)[:1]
+    if len(ran) >= len(truth.ran) and list(truth.ran) == ran[:len(truth.ran)]:
+        problems.append("it reads all: the list of what it does not is too long")
+    report.check(f"board, opencsd, to the first exception at a branch: {name}", problems,
+                 f"{place} instructions, {number} exceptions")
+
+
 def chosen(name):
     """Parts of names on the command line: only those."""
     return len(sys.argv) == 1 or any(part in name for part in sys.argv[1:])
@@ -180,13 +275,17 @@ def main():
         report.exit()
     common.report = report
     with tempfile.TemporaryDirectory() as folder:
-        programs = {machine: board.Program(folder, rounds, machine)
+        least = LONG_AT_LEAST if FULL else AT_LEAST
+        programs = {machine: board.Program(folder, rounds[FULL], machine)
                     for machine, rounds in ROUNDS.items()}
-        tests = [(test_run, folder, programs[machine], name, arguments, source_format, AT_LEAST)
+        tests = [(test_run, folder, programs[machine], name, arguments, source_format, least)
                  for name, (machine, arguments, source_format) in SETS.items() if chosen(name)]
-        tests += [(test_run, folder, board.Program(folder, rounds, machine),
-                   f"{machine.core}{machine.variant}, {LONG}", {"format": "frames"}, "coresight",
-                   LONG_AT_LEAST) for machine, rounds in LONG_ROUNDS.items() if chosen(LONG)]
+        if oracle.tool("trc_pkt_lister"):
+            for function, names in ((test_opencsd, JUDGED), (test_to_exception, JUDGED_TO_EXCEPTION)):
+                tests += [(function, folder, programs[SETS[name][0]], name, *SETS[name][1:], least)
+                          for name in names if chosen("opencsd " + name)]
+        else:
+            report.skip("board, ETMv4, opencsd", "trc_pkt_lister is not installed")
         common.run_tests(report, tests)
     report.exit()
 
