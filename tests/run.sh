@@ -182,6 +182,9 @@ else
     for t in tests/lab/test_*.py; do
         [ -x "$t" ] && step lab "$t"
     done
+    for t in $(grep -lE 'BTRACED_FULL|import .*\bFULL\b' tests/usb/test_*.py); do
+        [ -x "$t" ] && step usb "$t"
+    done
     step recover tests/recover/run.sh full
     reverse
     for t in tests/full/*; do

@@ -68,8 +68,18 @@ def ftdi(*options, **keys):
     return A9(*FTDI, *options, kind="ftdi", probe=KT_LINK, **keys)
 
 
+# Pins of an FT2232H that is an SWD adapter by a resistor alone.
+FTDI_SWD = ("--probe", "ftdi", "--layout", "minimodule-swd")
+SWD_PINS = "layout = 0x0000/0x000B\nnsrst = 0x0010\n"
+
+
+def ftdi_swd(*options, **keys):
+    return A9(*FTDI_SWD, *options, kind="ftdi", probe=SWD_PINS, **keys)
+
+
 WAYS = {
     "FTDI, JTAG in a chain": ftdi,
+    "FTDI, SWD": ftdi_swd,
     "CMSIS-DAP, SWD": A9,
     "CMSIS-DAP 1, JTAG": lambda **keys: A9("--v1", "--jtag", probe="wire = jtag\n", **keys),
 }
@@ -290,11 +300,12 @@ TRACED = {
     "PTM with cycle counts and all branches": ((), A9, "ETMCR = 0x1100"),
     "PTM, TMC, JTAG in a chain": (("--sink", "tmc"), ftdi, ""),
     "ETMv3, ETB": (("--etmv3",), A9, ""),
+    "PTM, ETB, SWD of an FTDI": ((), ftdi_swd, ""),
 }
 
 
 for way, (options, board, wishes) in TRACED.items():
-    @(full_test if wishes or board is ftdi else suite.test)(f"native a: history is what ran: {way}")
+    @(full_test if wishes or board is not A9 else suite.test)(f"native a: history is what ran: {way}")
     def _(options=options, board=board, wishes=wishes):
         trace = "sink = tmc" if "tmc" in options else "sink = etb"
         with board(*options, trace=trace, keys=wishes) as server:

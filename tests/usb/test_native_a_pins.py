@@ -6,7 +6,7 @@ captured by an ORBTrace, or by an FT2232H as FIFO. The history is what ran."""
 import time
 from pathlib import Path
 
-from test_native_a import A9, ELF, ENDLESS, FULL, LIST, check_history
+from test_native_a import A9, ELF, ENDLESS, FTDI_SWD, FULL, LIST, SWD_PINS, check_history
 from live_gdb import Wire, follow, symbol
 from replay_gdb import GAP, Suite, equal, expect, frame, has, said
 
@@ -22,6 +22,9 @@ UNITS = {
     "old orbtrace": (("--probe", "orbtrace,frames"), "usb = 1209:3443\n",
                      "[capture]\ntype = orbtrace\n",
                      r"Model ORBTrace mini, serial MODEL0003, TPIU frames"),
+    "orbtrace beside an ftdi": (("--probe", "orbtrace", "--beside", *FTDI_SWD[1:]), SWD_PINS,
+                                "[capture]\ntype = orbtrace\n",
+                                r"Model ORBTrace mini, serial MODEL0003, ORBFLOW"),
     # A chip whose FIFO is in use does not debug: another probe does.
     "fifo": (("--probe", "ftdi", "--beside", "cmsis-dap"), "",
              "format = tpiu\n[capture]\ntype = ftdi-fifo\n", "FT2232H MiniModule, serial MODEL0002"),
@@ -57,6 +60,7 @@ WAYS = {
     "an ORBTrace with TPIU frames, one pin": ("old orbtrace", (), {"width": 1}),
     "an ORBTrace, ETMv3, two pins": ("orbtrace", ("--etmv3",), {"width": 2}),
     "an ORBTrace, cycle counts and all branches": ("orbtrace", (), {"keys": "ETMCR = 0x1100"}),
+    "an ORBTrace, debugged by an FTDI, SWD": ("orbtrace beside an ftdi", (), {"kind": "ftdi"}),
     "a FIFO, two cores": ("fifo", (), {"smp": 2}),
     "a FIFO, ETMv3, JTAG": ("fifo", ("--etmv3", "--jtag"), {"wire": "wire = jtag\n"}),
 }
