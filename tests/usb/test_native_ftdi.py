@@ -7,7 +7,7 @@ import subprocess
 from native_gdb import Board, Native, bed, refused, whole_session
 from replay_gdb import BTRACED, Suite, environment, equal, expect, has, said, value
 from test_native_board import LIST, M3, check_history
-from test_native_gdb import ADDS, STR, session
+from test_native_gdb import ADDS, STR, pulled_and_back, session
 
 suite = Suite()
 KT_LINK = ("layout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\nntrst = 0x0100 enable !0x0400\n"
@@ -80,6 +80,12 @@ def _():
         has(text, r"^the probe does not answer: is it unplugged\?")
         has(text, r"^state         not known: the probe does not answer")
         has(text, r"^still here")
+
+
+for name in ("SWD by a resistor", "JTAG"):
+    @suite.test(f"ftdi: pulled in the middle of things, and put back, {name}")
+    def _(options=ADAPTERS[name][0], probe=ADAPTERS[name][1]):
+        pulled_and_back("--probe", "ftdi", *options, kind="ftdi", probe=probe)
 
 
 @suite.test("ftdi: what goes wrong at the start is told")

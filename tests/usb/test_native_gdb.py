@@ -263,9 +263,8 @@ MOMENTS = {  # what is going on when the answer is lost or the cable is pulled, 
 }
 
 
-@suite.test("native: the cable is pulled in the middle of things, and put back")
-def _():
-    with Controlled() as server, Wire(server) as wire:
+def pulled_and_back(*options, **keys):
+    with Controlled(*options, **keys) as server, Wire(server) as wire:
         wire.write(COUNTER, 0)
         for what, (ask, answer) in MOMENTS.items():
             for fault in "unplug 3", "lose 2":
@@ -274,6 +273,11 @@ def _():
                 back(server, wire)
                 equal(wire.ask("M20004000,2:1234"), "OK", f"a write after {what}, {fault}")
                 equal(wire.ask("m20004000,2"), "1234", f"a read after {what}, {fault}")
+
+
+@suite.test("native: the cable is pulled in the middle of things, and put back")
+def _():
+    pulled_and_back()
 
 
 @suite.test("native: connect under reset stands at the first instruction")
