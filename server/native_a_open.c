@@ -80,9 +80,10 @@ static int open_memory(struct native_target *t, struct message *why)
 static void set_up(struct native_target *t)
 {
     struct coresight_bus bus;
+    if (!t->a.has_memory)
+        return;
     coresight_bus_on_mem_ap(&bus, &t->a.memory);
-    if (t->a.has_memory)
-        setup_words_try(&bus, t->config);
+    setup_words_try(&bus, t->config);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------
