@@ -42,6 +42,7 @@ static void start_trace(struct coresight_model *m)
     static const struct frame_options options = {.repeat_id_period = 8};
     const struct etm4_options unit = m->etm4_unit.options;
     const struct etm4_counters counters = m->etm4_unit.counters;
+    const struct etm4_faults faults = m->etm4_unit.faults;
     bool tmc = m->etb.tmc;
     uint32_t words = m->etb.words;
     m->tpiu = (struct cs_tpiu){.cspsr = 1, .sppr = 1, .ffcr = 0x102};
@@ -51,6 +52,7 @@ static void start_trace(struct coresight_model *m)
     cs_etm_reset(m);
     etm4_init(&m->etm4_unit, &unit);
     m->etm4_unit.counters = counters;
+    m->etm4_unit.faults = faults;
     m->framed.size = 0;
     frame_builder_init(&m->frames, &options, &m->framed);
     cs_swo_clear(m);
@@ -121,6 +123,8 @@ void coresight_model_release(struct coresight_model *m)
 void coresight_model_reset(struct coresight_model *m)
 {
     m->counters.resets++;
+    if (m->resets_trace)
+        start_trace(m);
     cs_scs_reset(m);
 }
 

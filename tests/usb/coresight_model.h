@@ -100,8 +100,9 @@ struct coresight_model {
     uint32_t dwt_ctrl, dwt_cyccnt;
     uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
     bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
-    uint32_t cpuid; /* of a core that only calls itself so; 0: its own */
-    bool etm4;      /* an M3's or M4's trace unit says that it is an ETMv4 */
+    uint32_t cpuid;    /* of a core that only calls itself so; 0: its own */
+    bool resets_trace; /* a reset is one of ETM, ITM, TPIU and ETB, too */
+    bool etm4;         /* an M3's or M4's trace unit says that it is an ETMv4 */
     struct cs_counters counters;
     struct frame_builder frames;
     struct trace_bytes framed; /* not yet in the ETB or on the pins */

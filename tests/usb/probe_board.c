@@ -112,6 +112,7 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
         ap.increment_span = 0x400;
     b->system.cpuid = o->cpuid;
     b->system.etm4 = o->etm4;
+    b->system.resets_trace = o->resets_trace;
     struct model_bus bus = coresight_model_bus(&b->system);
     ap_model_init(&b->ap, &ap, &bus);
     dap_model_init(&b->dap, &dap);

@@ -323,6 +323,56 @@ def ranges(folder, program, exclude):
           f"strange, {problems[:2]}, {broken_rules(got)}, {output[-500:]!r}")
 
 
+FAULTS = """
+reset halt
+etm4_unlock
+etb_arm
+etm4_program 1 {1}
+etm4_enable
+proc fault {{text}} {{ echo "bed [exec {2} -c "
+import socket
+bed = socket.socket(socket.AF_UNIX)
+bed.connect('{3}')
+bed.sendall(b'fault $text' + bytes((10,)))
+print(bed.recv(100).decode().strip())
+"]" }}
+proc seen {{offset}} {{ if {{[catch {{r [e $offset]}} value]}} {{ return refused }}; return [format %08x $value] }}
+bp {0:#x} 2 hw
+resume
+wait_halt 3000
+rbp {0:#x}
+fault etm-lock=1
+echo "locked [seen 0x304] [seen 0x00c]"
+w [e 0x300] 0
+until [e 0x00c] 1 0
+echo "goes on [seen 0x004] [seen 0x040]"
+r [e 0x314]
+fault etm-power=1
+echo "power [seen 0x314]"
+until [e 0x314] 1 1
+echo "lost [seen 0x304] [seen 0x040]"
+etm4_on 1 0x22
+echo "again [seen 0x00c] [seen 0x040]"
+fault etm-busy=1
+catch etm4_off why
+echo "busy: $why"
+"""
+
+
+def faults(folder, program):
+    """The target takes the trace unit away; told by the bed's control socket."""
+    control = folder / "control"
+    result = run(folder, program, FAULTS.format(program.symbols["main"], base.TRACE_ID,
+                                                sys.executable, control), "--control", control)
+    expect(f"board: {program.machine.core} locks its ETMv4, cuts its power, never is idle", result,
+           r"bed ok", r"locked 0000000a refused", r"goes on 00000001 00000010", r"bed ok",
+           r"power 0000002[23]", r"lost 0000000a refused", r"again 00000000 00000022", r"bed ok",
+           r"busy: 0xe004100c does not become 3", counters=False)
+    broken = broken_rules(result[2])
+    check("board: what was refused is counted",
+          broken.get("os-locked", 0) >= 2 and set(broken) == {"os-locked"}, f"{broken}")
+
+
 SWO = """
 tpiu create chip.tpiu -dap chip.dap -ap-num 0 -baseaddr 0xe0040000
 reset halt
@@ -395,6 +445,7 @@ def main():
         silent(folder, m7, "non-invasive debug is not allowed", "", {}, "--fault", "etm-off=1")
         ranges(folder, m7, False)
         ranges(folder, m33, True)
+        faults(folder, m7)
         swo(folder, m7)
         swo(folder, m33)
     return int(test_openocd.failed > 0)

@@ -35,7 +35,7 @@ const char umock_options_usage[] =
     "  --etmv3          their trace units, else PTMs\n"
     "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
     "nRESET\n"
-    "                   resets trace units, funnel, ETB and TPIU, too\n"
+    "                   resets trace units, funnel, ETB and TPIU, too; of a Cortex-M any reset\n"
     "  --sink tmc       instead of an ETB\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
@@ -195,6 +195,7 @@ static int parse_resets(struct umock_options *o, char *text)
             return -1;
         o->core_resets |= core;
         o->trace_resets |= !core;
+        o->board.resets_trace = o->trace_resets;
     }
     return 0;
 }

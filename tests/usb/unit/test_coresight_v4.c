@@ -329,6 +329,38 @@ START_TEST(test_refused)
 }
 END_TEST
 
+START_TEST(test_reset)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        setup(CS_M7);
+        sys.resets_trace = i;
+        enable_etm();
+        ck_assert(cs_etm_tracing(&sys));
+        W(CS_SCS + 0xd0c, 0x05fa0004);
+        ck_assert_uint_eq(cs_etm_tracing(&sys), !i);
+        ck_assert_uint_eq(R(CS_ETM + 0xfb4), i ? 3 : 1);
+        coresight_model_release(&sys);
+    }
+}
+END_TEST
+
+START_TEST(test_power_of_the_chip)
+{
+    setup(CS_M7);
+    enable_etm();
+    coresight_model_fault(&sys, "etm-off", 7, 1);
+    sys.etm4_unit.counters.early = 3;
+    coresight_model_power(&sys, false);
+    coresight_model_power(&sys, true);
+    W(DEMCR, TRCENA);
+    ck_assert_uint_eq(R(CS_ETM + 0x314), 0x22);
+    ck_assert_uint_eq(R(CS_ETM + 0xfb8), 0x08); /* wired so */
+    ck_assert_uint_eq(sys.etm4_unit.counters.early, 3);
+    ck_assert_uint_eq(R(CS_FPB), 0x10000080);
+    coresight_model_release(&sys);
+}
+END_TEST
+
 START_TEST(test_faults)
 {
     setup(CS_M7);
@@ -368,6 +400,8 @@ Suite *unit_suite(void)
     unit_case(s, "coresight_v4: who stops the sink too early", test_impatient);
     unit_case(s, "coresight_v4: TRCENA", test_needs_trcena);
     unit_case(s, "coresight_v4: bus errors", test_refused);
+    unit_case(s, "coresight_v4: a reset, of the trace unit or not", test_reset);
+    unit_case(s, "coresight_v4: power of the chip", test_power_of_the_chip);
     unit_case(s, "coresight_v4: faults", test_faults);
     return s;
 }
