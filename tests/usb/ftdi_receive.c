@@ -44,26 +44,42 @@ static size_t waiting(const struct ftdi_channel *c, size_t queued)
     return queued > c->size ? queued - c->size : 0;
 }
 
+static bool fits(uint64_t rate, uint64_t baud)
+{
+    uint64_t off = rate > baud ? rate - baud : baud - rate;
+    return rate > 0 && 100 * off <= BAUD_PERCENT * rate;
+}
+
+/* Bytes that have come on the line; whether they can be told apart. */
+static size_t listen(struct usb_ftdi *u, const struct ftdi_channel *c, uint8_t *bytes, size_t size,
+                     bool *good)
+{
+    struct trace_feed *feed = u->options.uart;
+    *good = fits(feed ? u->options.uart_baud : probe_board_port(u->board.board).baud, c->baud);
+    if (!feed)
+        return probe_board_swo(u->board.board, bytes, size);
+    if (!*good && feed->started == 0)
+        return 0;
+    return trace_feed_take(feed, u->options.now(u->options.ctx), bytes, size);
+}
+
 /* Bytes of another rate are nonsense: they are dropped. */
 void usb_ftdi_receive_swo(struct usb_ftdi *u, struct ftdi_channel *c, size_t queued)
 {
-    struct probe_board *board = u->board.board;
-    uint64_t rate = CS_TRACE_CLOCK / (board->system.tpiu.acpr + 1);
-    uint64_t off = rate > c->baud ? rate - c->baud : c->baud - rate;
-    bool fits = 100 * off <= BAUD_PERCENT * rate;
+    unsigned *fault = &u->board.board->probe.swo.drop;
     uint8_t bytes[4096];
     size_t n;
-    bool dead = u->channel[0].mode == FTDI_MODE_SYNC_FIFO;
+    bool good, dead = u->channel[0].mode == FTDI_MODE_SYNC_FIFO;
     move_late(c);
-    while ((n = probe_board_swo(board, bytes, sizeof bytes)) > 0) {
+    while ((n = listen(u, c, bytes, sizeof bytes, &good)) > 0) {
         if (dead)
             continue;
-        if (!fits) {
+        if (!good) {
             u->counters.wrong_baud += (unsigned)n;
             continue;
         }
-        size_t drop = board->probe.swo.drop < n ? board->probe.swo.drop : n; /* a fault */
-        board->probe.swo.drop -= (unsigned)drop;
+        size_t drop = *fault < n ? *fault : n;
+        *fault -= (unsigned)drop;
         drop += receive(c, bytes + drop, n - drop, waiting(c, queued));
         c->overrun |= drop > 0;
         u->counters.overruns += (unsigned)drop;

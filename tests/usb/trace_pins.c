@@ -4,8 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#define IDLE_MAX 1024u /* bytes between two looks */
-#define SECOND   1000000u
+#define IDLE_MAX  1024u /* bytes between two looks */
+#define IDLE_STEP 500u  /* microseconds: who takes until nothing is left comes to an end */
+#define SECOND    1000000u
 
 void trace_pins_put(struct trace_pins *p, const uint8_t *bytes, size_t size)
 {
@@ -55,6 +56,8 @@ void trace_pins_rest(struct trace_pins *p, struct frame_builder *frames, bool id
         p->idle_us = idle ? now : 0;
         return;
     }
+    if (now - p->idle_us < IDLE_STEP)
+        return;
     uint64_t pairs = (now - p->idle_us) * rate / 2 / SECOND;
     for (uint64_t i = 0; i < pairs && p->size < IDLE_MAX; i++)
         trace_pins_put(p, half, sizeof half);

@@ -19,6 +19,9 @@ const char umock_options_usage[] =
     "  --chain LIST     its JTAG chain from TDI to TDO: dap, IRBITS:IDCODE, comma separated\n"
     "  --full-speed     an FTDI at 12 Mbit/s, with packets of 64 bytes\n"
     "  --fifo FILE[,RATE]  as --paced, once\n"
+    "  --uart FILE,BAUD[,TIMES]  what is on RXD of its channel B, from the time that somebody\n"
+    "                   listens; else that is the board's SWO pin\n"
+    "  --tty PATH       the SWO pin on a serial device of that name\n"
     "  --paced FILE[,RATE[,TIMES]]  what is on the trace port, as a TPIU in continuous mode sends\n"
     "                   it: bytes a second (0: as fast as they are taken), times (0: no end)\n"
     "  --buffer BYTES   that a capture unit holds beside what the host waits for, else they are\n"
@@ -68,6 +71,8 @@ enum {
     CHAIN,
     FIFO,
     PACED,
+    UART,
+    TTY,
     FULL_SPEED,
     BESIDE,
     NO_SERIAL,
@@ -165,17 +170,31 @@ static char *parse_number(char *text, uint64_t *value)
     return end > text && *text != '-' && (*end == ',' || !*end) ? end : NULL;
 }
 
-static int parse_paced(struct umock_options *o, char *text)
+/* FILE, and two numbers that may be missing: what is there of them is changed. */
+static int parse_file(char *text, const char **path, uint64_t *first, uint64_t *second)
 {
     char *comma = strchr(text, ',');
-    o->paced = text;
+    *path = text;
     if (!comma)
         return 0;
     *comma = '\0';
-    char *end = parse_number(comma + 1, &o->rate);
+    char *end = parse_number(comma + 1, first);
     if (end && *end == ',')
-        end = parse_number(end + 1, &o->times);
+        end = parse_number(end + 1, second);
     return end && !*end ? 0 : -1;
+}
+
+static int parse_paced(struct umock_options *o, char *text)
+{
+    return parse_file(text, &o->paced, &o->rate, &o->times);
+}
+
+static int parse_uart(struct umock_options *o, char *text)
+{
+    o->uart_times = 1;
+    if (parse_file(text, &o->uart, &o->uart_baud, &o->uart_times) < 0)
+        return -1;
+    return o->uart_baud >= 10 && o->uart_baud <= UINT32_MAX ? 0 : -1;
 }
 
 static int parse_buffer(struct umock_options *o, char *text)
@@ -225,6 +244,11 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         return 0;
     case PACED:
         return parse_paced(o, text);
+    case UART:
+        return parse_uart(o, text);
+    case TTY:
+        o->tty = text;
+        return 0;
     case BUFFER:
         return parse_buffer(o, text);
     case SMP:
@@ -363,6 +387,8 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"chain", required_argument, NULL, CHAIN},
         {"fifo", required_argument, NULL, FIFO},
         {"paced", required_argument, NULL, PACED},
+        {"uart", required_argument, NULL, UART},
+        {"tty", required_argument, NULL, TTY},
         {"beside", required_argument, NULL, BESIDE},
         {"no-serial", no_argument, NULL, NO_SERIAL},
         {"full-speed", no_argument, NULL, FULL_SPEED},

@@ -36,7 +36,10 @@ struct umock_options {
     const struct ftdi_layout *layout; /* NULL: the default */
     const char *paced;                /* a file that is the trace port's, or NULL */
     uint64_t rate, times;             /* of it, as trace_feed has them */
-    bool buffered;                    /* --buffer was given */
+    const char *uart;                 /* a file that is on RXD of an FTDI's channel B, or NULL */
+    uint64_t uart_baud, uart_times;
+    const char *tty; /* path of a serial device that has the SWO pin, or NULL */
+    bool buffered;   /* --buffer was given */
     size_t buffer;
     bool full_speed;
     const char *chain; /* NULL: the DAP alone */

@@ -12,6 +12,7 @@
 #include <umockdev.h>
 #include <unistd.h>
 
+#include "tests/usb/bed_tty.h"
 #include "tests/usb/board_a.h"
 #include "tests/usb/umock_control.h"
 #include "tests/usb/umock_options.h"
@@ -79,12 +80,14 @@ static int run_command(char **argv)
     return r.code;
 }
 
-static int write_report(const char *path, const struct usb_device *d)
+static int write_report(const char *path, const struct usb_device *d, const struct bed_tty *tty)
 {
     FILE *out = fopen(path, "w");
     if (!out)
         return -1;
     usb_device_report(d, out);
+    if (tty)
+        bed_tty_report(tty, out);
     return fclose(out);
 }
 
@@ -130,6 +133,7 @@ static int run_bed(struct umock_options *o, struct usb_device *device, char **co
     struct usb_device *second = init_beside(beside, o, device->board);
     struct umock_bed bed;
     struct umock_control *control = NULL;
+    struct bed_tty *tty = NULL;
     int code = EXIT_BED;
     device->faults = o->usb;
     if (o->no_serial)
@@ -139,12 +143,15 @@ static int run_bed(struct umock_options *o, struct usb_device *device, char **co
     bool open = umock_bed_open(&bed, device, second) == 0;
     if (open && o->control && !(control = umock_control_new(o->control, &bed)))
         perror(o->control);
-    if (open && (control || !o->control))
+    if (open && o->tty && !(tty = bed_tty_new(o->tty, device->board)))
+        perror(o->tty);
+    if (open && (control || !o->control) && (tty || !o->tty))
         code = run_command(command);
-    if (o->report && write_report(o->report, device) < 0) {
+    if (o->report && write_report(o->report, device, tty) < 0) {
         perror(o->report);
         code = EXIT_BED;
     }
+    bed_tty_free(tty);
     umock_control_free(control);
     umock_bed_close(&bed);
     usb_ftdi_release(&beside->ftdi);
@@ -159,23 +166,43 @@ static int run_probe(struct umock_options *o, struct probe_board *board, char **
     return run_bed(o, &usb.device, command);
 }
 
+/* The bytes of a file, to be freed; false with a message if there is no such. */
+static bool load_feed(struct trace_feed *feed, const char *path)
+{
+    gchar *bytes = NULL;
+    if (path && !g_file_get_contents(path, &bytes, &feed->size, NULL)) {
+        fprintf(stderr, "umockdev_probe: cannot read '%s'\n", path);
+        return false;
+    }
+    feed->bytes = (const uint8_t *)bytes;
+    return true;
+}
+
 static int run_ftdi(struct umock_options *o, struct probe_board *board, struct trace_feed *feed,
                     char **command)
 {
+    struct trace_feed uart = {.rate = o->uart_baud / 10, .times = o->uart_times};
     /* With a FIFO in the EEPROM only where something is wired to it. */
     const struct usb_ftdi_options options = {.layout = o->layout,
                                              .chain = o->chain,
                                              .fifo = o->paced || o->board.parallel ? feed : NULL,
                                              .buffer = o->buffer,
+                                             .uart = o->uart ? &uart : NULL,
+                                             .uart_baud = (uint32_t)o->uart_baud,
                                              .full_speed = o->full_speed};
     struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
     int code = EXIT_BED;
+    if (!load_feed(&uart, o->uart)) {
+        g_free(usb);
+        return code;
+    }
     if (usb_ftdi_init(usb, board, &options) < 0)
         fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
     else
         code = run_bed(o, &usb->device, command);
     usb_ftdi_release(usb);
     g_free(usb);
+    g_free((void *)(uintptr_t)uart.bytes);
     return code;
 }
 
@@ -200,20 +227,16 @@ static int run_orbtrace(struct umock_options *o, struct probe_board *board, stru
 static int run_stream(struct umock_options *o, struct probe_board *board, char **command)
 {
     struct trace_feed feed = {.rate = o->rate, .times = o->times};
-    gchar *bytes = NULL;
     int code = EXIT_BED;
-    if (o->paced && !g_file_get_contents(o->paced, &bytes, &feed.size, NULL)) {
-        fprintf(stderr, "umockdev_probe: cannot read '%s'\n", o->paced);
+    if (!load_feed(&feed, o->paced))
         return code;
-    }
-    feed.bytes = (const uint8_t *)bytes;
     if (!o->paced && o->board.no_etb)
         feed.board = board;
     if (o->probe == UMOCK_FTDI)
         code = run_ftdi(o, board, &feed, command);
     else
         code = run_orbtrace(o, board, &feed, command);
-    g_free(bytes);
+    g_free((void *)(uintptr_t)feed.bytes);
     return code;
 }
 

@@ -2,8 +2,8 @@
 /*
  * An FT2232H as a USB device (probes digest, section 3): two channels, each with its buffers,
  * latency timer and bit modes. An MPSSE of channel A works on the board's debug port; channel B as
- * a UART receives its SWO pin; channel A as a synchronous FIFO, which its EEPROM must allow,
- * carries what `fifo` sends, and then channel B rests.
+ * a UART receives its SWO pin, or what `uart` sends; channel A as a synchronous FIFO, which its
+ * EEPROM must allow, carries what `fifo` sends, and then channel B rests.
  *
  * A UART's sender and the logic beside a FIFO do not wait for the host. What comes while the
  * transfers that wait and the chip's buffer are full is lost: the UART says so in a status byte;
@@ -53,6 +53,8 @@ struct usb_ftdi_options {
     uint64_t (*now)(void *ctx); /* microseconds; NULL: the monotonic clock */
     struct trace_feed *fifo;    /* must outlive the device; NULL: no FIFO in the EEPROM */
     size_t buffer;              /* bytes that the logic beside the FIFO holds; 0: all */
+    struct trace_feed *uart;    /* a file on RXD of channel B, not before somebody listens */
+    uint32_t uart_baud;         /* of it, bits a second: NRZ, ten bits a byte */
     bool full_speed;
 };
 

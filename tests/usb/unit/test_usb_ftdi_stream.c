@@ -53,6 +53,7 @@ static void put_swo(unsigned count)
 START_TEST(test_swo)
 {
     setup();
+    board->system.tpiu.sppr = 2;
     board->system.tpiu.acpr = 15; /* 4 MHz */
     put_swo(100);
     now += 16000;
@@ -60,6 +61,12 @@ START_TEST(test_swo)
     ck_assert_uint_eq(actual, 2);
     ck_assert_uint_eq(ftdi->counters.wrong_baud, 100);
     ck_assert_int_eq(set(0x03, 0x0003, 0x0202), 0); /* 12 MHz / 3 */
+    board->system.tpiu.sppr = 1;                    /* Manchester */
+    put_swo(100);
+    now += 16000;
+    ck_assert_int_eq(receive(0x83, 512), 0);
+    ck_assert_uint_eq(ftdi->counters.wrong_baud, 200);
+    board->system.tpiu.sppr = 2;
     put_swo(100);
     now += 16000;
     ck_assert_int_eq(receive(0x83, 512), 0);
@@ -82,6 +89,7 @@ END_TEST
 START_TEST(test_swo_queued)
 {
     setup();
+    board->system.tpiu.sppr = 2;
     board->system.tpiu.acpr = 15;
     ck_assert_int_eq(set(0x03, 0x0003, 0x0202), 0);
     usb_device_queue(&ftdi->device, 0x83, 8192);
@@ -99,6 +107,40 @@ START_TEST(test_swo_queued)
     now += 16000;
     ck_assert_int_eq(receive(0x83, 7680), 0);
     ck_assert_uint_eq(actual, 2);
+    teardown();
+}
+END_TEST
+
+/* A file on the line of channel B waits until somebody listens at its rate, and then for nobody. */
+START_TEST(test_uart)
+{
+    static uint8_t bytes[9000];
+    struct trace_feed line = {.bytes = bytes, .size = sizeof bytes, .rate = 200000, .times = 1};
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7 + (i >> 8));
+    setup_with((struct usb_ftdi_options){.uart = &line, .uart_baud = 2000000});
+    put_swo(100); /* that pin is not wired */
+    now += 100000;
+    ck_assert_int_eq(receive(0x83, 512), 0);
+    ck_assert_uint_eq(actual, 2);
+    ck_assert_uint_eq(ftdi->counters.wrong_baud, 0);
+    ck_assert_int_eq(set(0x03, 0x0006, 0x0202), 0); /* 12 MHz / 6 */
+    ck_assert_int_eq(receive(0x83, 512), USB_DEVICE_WAIT);
+    now += 5100;
+    ck_assert_int_eq(receive(0x83, 1024), 0);
+    ck_assert_uint_eq(actual, 1024);
+    ck_assert_mem_eq(data, "\x32\x60", 2);
+    ck_assert_mem_eq(data + 2, bytes, 510);
+    ck_assert_mem_eq(data + 512, "\x32\x60", 2);
+    ck_assert_mem_eq(data + 514, bytes + 510, 510);
+    ck_assert_int_eq(set(0x03, 0x0003, 0x0202), 0); /* another rate, while it sends */
+    now += 5000;
+    receive(0x83, 512);
+    ck_assert_uint_eq(ftdi->counters.wrong_baud, 1000);
+    ck_assert_int_eq(set(0x03, 0x0006, 0x0202), 0);
+    now += 100000; /* all the rest, of which the chip holds 4096 */
+    receive(0x83, 512);
+    ck_assert_uint_eq(ftdi->counters.overruns, 9000 - 2020 - FTDI_FIFO_SIZE);
     teardown();
 }
 END_TEST
@@ -187,6 +229,7 @@ Suite *unit_suite(void)
     unit_case(s, "usb_ftdi_stream: synchronous FIFO", test_sync_fifo);
     unit_case(s, "usb_ftdi_stream: SWO on a UART", test_swo);
     unit_case(s, "usb_ftdi_stream: SWO and transfers that wait", test_swo_queued);
+    unit_case(s, "usb_ftdi_stream: a file on a UART", test_uart);
     unit_case(s, "usb_ftdi_stream: packets at full speed", test_full_speed);
     unit_case(s, "usb_ftdi_stream: a FIFO that overflows", test_fifo_lost);
     unit_case(s, "usb_ftdi_stream: no FIFO by the EEPROM", test_fifo_eeprom);
