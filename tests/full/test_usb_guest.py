@@ -20,7 +20,8 @@ TESTS = (
     ("test_native_ftdi.py", "ftdi: SWD by a resistor"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
     ("test_orbtrace.py", "recorded"),
-    ("test_ftdi_fifo.py", "three forms"),
+    ("test_ftdi_fifo.py", "three forms", "pulled"),
+    ("test_uart.py", "recorded", "beside the debug port"),
 )
 
 

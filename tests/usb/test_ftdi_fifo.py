@@ -49,7 +49,8 @@ def _():
                     path=path) as live, Wire(live) as wire:
             def pull():
                 ask_bed(place / "bed", "unplug")
-                wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status"), "the end")
+                wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status") and
+                           "bytes wait" not in wire.monitor("trace status"), "the end")
 
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             wait_until(lambda: instructions(wire) > 100, "history")
