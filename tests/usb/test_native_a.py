@@ -173,7 +173,7 @@ def _():
 
 @full_test("native a: registers are written, those of another mode appear")
 def _():
-    with A9() as server:
+    with A9(unruly=("a-undefined",)) as server:  # one register is asked for that there is not
         s = server.session("tbreak main", "continue", "set $r3=0x11223344", "set $r0=0x55",
                            "set $sp=$sp-64", "p/x $sp", "set $old=$cpsr", "set $was=$sp",
                            "set $cpsr=($cpsr & ~0x1f) | 0x12", "p $sp == $was",
@@ -188,6 +188,7 @@ def _():
         equal(value(s["p/x $r3"]), 0x11223344, "r3")
         equal(value(s["p/x $r0"]), 0x55, "r0")
         has(s["monitor cp15 0 0 0 0"], "^0x410fc090$")
+        has(s["monitor cp15 0 15 9 7"], "^not known: the core has no such register")
         has(s["p/x $d0"], "unavailable", "VFP that the program has not switched on:")
         equal(value(s["p/x $pc"]), address("start_timer"), "PC")
 
