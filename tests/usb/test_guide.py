@@ -90,7 +90,7 @@ def _():
     source = "".join((ROOT / "server" / name).read_text()
                      for name in ("native_monitor.c", "native_m_monitor.c"))
     known = re.findall(r'^    \{"(\w+)", cmd_', source, re.MULTILINE)
-    equal(sorted(line.split()[0] for line in typed), sorted(known), "commands in the guide")
+    equal(sorted({line.split()[0] for line in typed}), sorted(known), "commands in the guide")
     page = (ROOT / "docs" / "btraced.1").read_text()
     expect(known and all(re.search(rf"^\.It Ic {word}\b", page, re.MULTILINE) for word in known),
            "the man page lacks one of them")
