@@ -178,13 +178,6 @@ static inline void code_note_call(struct code_calls *c, struct code_run *run)
     c->count += run->last & INSN_LINK;
 }
 
-/* The same where it was taken only if `fail` is 0: no branch that nobody could predict. */
-static inline void code_note_branch(struct code_calls *c, struct code_run *run, unsigned fail)
-{
-    c->from[c->count % CODE_CALLS] = run;
-    c->count += run->last & INSN_LINK & (fail - 1);
-}
-
 /* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */
 struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
                            uint64_t address, enum bt_isa isa);

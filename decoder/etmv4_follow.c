@@ -48,32 +48,60 @@ static inline bool trail_pop(struct etmv4_trail *t, bool wide)
     return true;
 }
 
+/* `e` times E, along cached runs: returns how many are left. */
+static inline unsigned trail_passed(struct etmv4_trail *t, unsigned e, bool wide)
+{
+    for (; e > 0; e--) {
+        struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
+        if (run->end >= CODE_END_INDIRECT || !next)
+            break;
+        trail_block(t, run, 0, wide);
+        trail_push(t, run);
+        t->run = next;
+    }
+    return e;
+}
+
+/* An E on an indirect branch. False: it is none. */
+static inline bool trail_indirect(struct etmv4_trail *t, bool wide)
+{
+    struct code_run *run = t->run;
+    if (run->end != CODE_END_INDIRECT)
+        return false;
+    trail_block(t, run, 0, wide);
+    trail_push(t, run);
+    t->due = true;
+    t->pops = t->stack;
+    return true;
+}
+
+/* An N. False: it has yet to be taken, the long way. */
+static inline bool trail_failed(struct etmv4_trail *t, bool wide)
+{
+    struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
+    if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
+        return false;
+    trail_block(t, run, 1, wide);
+    t->run = next;
+    return true;
+}
+
 /* Atoms along cached runs, oldest in bit 0: returns how many are left. */
 static inline unsigned trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n, bool wide)
 {
-    if (t->due && !trail_pop(t, wide))
-        return n;
-    for (; n > 0; n--, atoms >>= 1) {
-        struct code_run *run = t->run;
-        unsigned fail = ~atoms & 1;
-        if (run->end + !fail > CODE_END_INDIRECT) {
-            if (run->end != CODE_END_INDIRECT)
-                return n;
-            trail_block(t, run, 0, wide);
-            trail_push(t, run);
-            t->due = true;
-            t->pops = t->stack;
-            if (n > 1 && !trail_pop(t, wide))
-                return n - 1;
-            continue;
-        }
-        struct code_run *next = run->next[fail];
-        if (!next || (fail && (run->last & CODE_SURE)))
+    while (n > 0) {
+        unsigned e = (unsigned)__builtin_ctz(~atoms);
+        if (t->due && !trail_pop(t, wide))
             return n;
-        trail_block(t, run, fail, wide);
-        if (!fail)
-            trail_push(t, run);
-        t->run = next;
+        unsigned left = trail_passed(t, e, wide);
+        n -= e - left;
+        atoms >>= e - left;
+        if (n == 0)
+            return 0;
+        if (!(left ? trail_indirect(t, wide) : trail_failed(t, wide)))
+            return n;
+        n--;
+        atoms >>= 1;
     }
     return 0;
 }
