@@ -21,7 +21,7 @@ TESTS = (
     ("test_native_board.py", "what ran", "the same over", "pulled"),
     ("test_orbtrace.py", "recorded"),
     ("test_ftdi_fifo.py", "three forms", "pulled"),
-    ("test_uart.py", "recorded", "beside the debug port"),
+    ("test_uart.py", "recorded"),
 )
 
 

@@ -336,10 +336,10 @@ def smp(folder, program):
 def decode(folder, program, trace, arguments, core, cores, form="coresight", options=()):
     """(runs of addresses between two losses, exceptions, problems) of one core"""
     snapshot = folder / "snapshot"
-    board.write_snapshot(snapshot, program, trace, {"etmtraceidr": TRACE_ID, **arguments},
-                         form, cores)
+    first = arguments.get("etmtraceidr", TRACE_ID)
+    board.write_snapshot(snapshot, program, trace, {**arguments, "etmtraceidr": first}, form, cores)
     runs, problems = [[]], []
-    for name, text in board_opencsd.lister_elements(snapshot, options, TRACE_ID + core):
+    for name, text in board_opencsd.lister_elements(snapshot, options, first + core):
         if name in ("TRACE_ON", "NO_SYNC"):
             runs.append([])
         elif name == "INSTR_RANGE":
@@ -465,6 +465,12 @@ def main():
         trace(folder, program, "ETB of two PTMs", A9, 2048, "start_timer", 40, cores=2)
         pins(folder, program, "ORBTrace", 4, A9, "report_topics", 1000)
         pins(folder, program, "FTDI FIFO", 16, A9, "start_timer", 40, cores=2)
+        if os.environ.get("BTRACED_FULL"):
+            pins(folder, program, "ORBTrace", 1, A9, "report_topics", 1000)
+            pins(folder, program, "ORBTrace", 2, A9, "start_timer", 40, cores=2)
+            pins(folder, program, "FTDI FIFO", 8, {**A9, "etmcr": 0x1100}, "report_topics", 1000)
+            pins(folder, program, "FTDI FIFO", 16, {**board.A7, "protocol": "etmv3", "etmcr": 0x940},
+                 "report_topics", 200, "--etmv3")
     return int(test_openocd.failed > 0)
 
 
