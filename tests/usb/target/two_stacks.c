@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cortex-M3: the program has the process stack, interrupts have the main stack. */
-#define SYST_CSR (*(volatile unsigned *)0xe000e010u)
-#define SYST_RVR (*(volatile unsigned *)0xe000e014u)
-#define SYST_CVR (*(volatile unsigned *)0xe000e018u)
-#define ICSR (*(volatile unsigned *)0xe000ed04u)
+#define SYST_CSR  (*(volatile unsigned *)0xe000e010u)
+#define SYST_RVR  (*(volatile unsigned *)0xe000e014u)
+#define SYST_CVR  (*(volatile unsigned *)0xe000e018u)
+#define ICSR      (*(volatile unsigned *)0xe000ed04u)
 #define PENDSTCLR (1u << 25)
-#define FUNCTION __attribute__((noinline, noclone))
+#define FUNCTION  __attribute__((noinline, noclone))
 
 void reset(void);
 void tick(void);
