@@ -36,9 +36,9 @@ void next_branches(unsigned long value);
 void set_context_id(unsigned long value);
 unsigned long long_block(unsigned long value);
 void run_user(unsigned long count);
-void wake_second(unsigned long entry);
+void wake_second(void);
 void print(const char *text);
-extern char start[], user_done[];
+extern char user_done[];
 
 int main(void);
 void second(void);
@@ -229,7 +229,8 @@ void second(void)
     start_interrupts();
     for (unsigned i = 0; i < 1000; i++)
         second_sum += fibonacci(i % 10);
-    __asm__ volatile("msr daifset, #2");
+    /* A pending interrupt, though masked, would let it never sleep. */
+    __asm__ volatile("msr daifset, #2\n\tmsr cntv_ctl_el0, xzr\n\tisb");
     second_done = 1;
 }
 
@@ -238,7 +239,7 @@ int main(void)
     unsigned sum = 0;
 
 #ifdef CORES
-    wake_second((unsigned long)start);
+    wake_second();
 #endif
     start_interrupts();
     for (unsigned round = 0; round < ROUNDS; round++) {

@@ -108,9 +108,9 @@ function print
     hlt #0xf000
     ret
 
-// void wake_second(unsigned long entry): PSCI CPU_ON of core 1, which may not exist.
+// void wake_second(void): PSCI CPU_ON of core 1.
 function wake_second
-    mov x2, x0
+    ldr x2, =start
     ldr x0, =0xc4000003
     mov x1, #1
     mov x3, #0

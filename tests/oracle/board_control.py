@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The virtual board's filter, control socket, second source, losses and Debug state, with PTM and
-ETMv3: what remains of the trace is what QEMU executed, and all of it that was asked for."""
+"""The virtual board's filter, control socket, second source, losses and Debug state, with PTM,
+ETMv3 and ETMv4: what remains of the trace is what QEMU executed, and all of it that was asked for."""
 
 import struct
 import sys
@@ -63,16 +63,18 @@ def expected_etmv3(truth, selects):
     return kept, pieces
 
 
-def expected_ptm(folder, program, truth, wanted):
-    """A PTM decides for each block up to a waypoint or an exception. The blocks are those of the
-    same run without a filter."""
-    _, trace = common.run_board(folder, program, {"format": "raw", "truth": f"file:{folder}/all"})
-    board.write_snapshot(f"{folder}/all-snapshot", program, trace, {}, "source_data")
+def expected_blocks(folder, program, arguments, truth, wanted):
+    """A PTM and an ETMv4 decide for each block up to a waypoint or an exception. The blocks are
+    those of the same run without a filter."""
+    plain = {name: arguments[name] for name in arguments if name == "protocol"}
+    _, trace = common.run_board(folder, program, {**plain, "format": "raw",
+                                                  "truth": f"file:{folder}/all"})
+    board.write_snapshot(f"{folder}/all-snapshot", program, trace, plain, "source_data")
     if board.Truth(f"{folder}/all").ran != truth.ran:
         raise oracle.Failed("the runs with and without filter differ")
     entered = {index for index, _, _ in truth.exceptions()}
     kept, pieces, before, at = [], 0, False, 0
-    for row in oracle.blocks("PTM_0", f"{folder}/all-snapshot"):
+    for row in oracle.blocks(board.source_name(arguments), f"{folder}/all-snapshot"):
         count = int(row[4])
         cuts = [at, *[i for i in range(at + 1, at + count) if i in entered], at + count]
         for start, end in zip(cuts, cuts[1:]):
@@ -122,7 +124,8 @@ def judge_filtered(program, folder, arguments, truth, kept, pieces):
     """Problems that OpenCSD and our decoder have."""
     ran, events = common.our_run(folder, board.source_name(arguments))
     problems = compare_kept(ran, events, kept, pieces)
-    if oracle.tool("trc_pkt_lister"):
+    # Of an ETMv4 it walks on behind a return that another exception follows: see board_etmv4.py.
+    if oracle.tool("trc_pkt_lister") and not truth.chained():
         theirs, _, _, _, wrong = common.their_run(program, common.lister_elements(folder, []))
         problems += [f"opencsd: {text}" for text in wrong if "TRACE_ON" not in text]
         left = len(theirs) - len(take_back(theirs, kept, cancelled(truth)))
@@ -138,7 +141,7 @@ def test_filter(folder, program, name, arguments, wanted):
     if arguments.get("protocol") == "etmv3":
         kept, pieces = expected_etmv3(truth, lambda address: wanted.selects(address, address))
     else:
-        kept, pieces = expected_ptm(folder, program, truth, wanted)
+        kept, pieces = expected_blocks(folder, program, arguments, truth, wanted)
     board.write_snapshot(f"{folder}/snapshot", program, trace, arguments, "coresight")
     problems, count = judge_filtered(program, f"{folder}/snapshot", arguments, truth, kept, pieces)
     report.check(f"board: {common.title(program, arguments)}, {name}", problems,
@@ -311,35 +314,42 @@ def filter_tests(folder, programs):
                              ("include and exclude",
                               Filter(include=[low], exclude=[handlers, work]))):
             yield test_filter, folder, program, name, arguments, wanted
-        if "protocol" in arguments:
+        if arguments.get("protocol") == "etmv3":
             endless = board.Program(folder, ENDLESS, program.machine)
             yield test_filter_commands, folder, endless, (work, handlers)
 
 
 def tests(folder):
-    m, a, a_etm = (board.Program(folder, 32, machine)
-                   for machine in (board.MPS2, board.VEXPRESS, board.VEXPRESS_ETM))
-    etmv3 = {"protocol": "etmv3"}
+    m, a, a_etm, m7 = (board.Program(folder, 32, machine)
+                       for machine in (board.MPS2, board.VEXPRESS, board.VEXPRESS_ETM,
+                                       board.MPS2_M7))
+    etmv3, etmv4 = {"protocol": "etmv3"}, {"protocol": "etmv4"}
     slow = {"format": "frames", "drop": "on", "rate": 60_000, "fifo": 1024}
 
     def lost(reasons):
         return len(reasons) > 2 and set(reasons[1:]) == {"reason=2"}
-    yield from filter_tests(folder, ((m, etmv3), (a_etm, etmv3), (a, {})))
+    yield from filter_tests(folder, ((m, etmv3), (a_etm, etmv3), (a, {}), (m7, etmv4),
+                                   (board.Program(folder, 32, board.VEXPRESS_V4), etmv4)))
     yield test_itm, folder, m
     for machine in (board.MPS2, board.VEXPRESS_ETM):
         yield common.test_live, folder, board.Program(folder, ENDLESS, machine), etmv3
-    for program in (board.Program(folder, 60, board.MPS2), a_etm):
+    yield common.test_live, folder, board.Program(folder, ENDLESS, board.MPS2_M7), etmv4
+    for program, unit in ((board.Program(folder, 60, board.MPS2), etmv3), (a_etm, etmv3),
+                          (board.Program(folder, 60, board.MPS2_M7), etmv4)):
         yield (common.test_damage, folder, program, "a port that is too slow makes overflows",
-               {**etmv3, **slow}, 200_000, lost)
+               {**unit, **slow}, 200_000, lost)
         yield (common.test_damage, folder, program, "an ETB that wrapped keeps the end",
-               {**etmv3, "format": "etb", "etb": 4096}, 20_000, lambda on: on == ["reason=0"])
+               {**unit, "format": "etb", "etb": 4096}, 20_000, lambda on: on == ["reason=0"])
     for deterministic, how in ((True, "one host thread"), (False, "a host thread each")):
         yield (common.test_cores, folder, board.Program(folder, 48, board.VEXPRESS_ETM),
                f"ETMv3, {how}", etmv3, deterministic)
+        yield (common.test_cores, folder, board.Program(folder, 30, board.VIRT_SMP),
+               f"A64, ETMv4, {how}", etmv4, deterministic)
     if oracle.tool("gdb-multiarch"):
-        for machine, session in ((board.MPS2, M_SESSION),
-                                 (board.VEXPRESS_ETM, common.GDB_SESSION)):
-            yield (common.test_debugger, folder, board.Program(folder, 4, machine), etmv3,
+        for machine, unit, session in ((board.MPS2, etmv3, M_SESSION),
+                                       (board.VEXPRESS_ETM, etmv3, common.GDB_SESSION),
+                                       (board.MPS2_M7, etmv4, M_SESSION)):
+            yield (common.test_debugger, folder, board.Program(folder, 4, machine), unit,
                    session)
     yield test_refusals, folder, board.Program(folder, 1)
 

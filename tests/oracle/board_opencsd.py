@@ -267,7 +267,7 @@ def test_cores(folder, program, name, arguments, deterministic):
     for judge in judges:
         problems = []
         for core in range(2):
-            truth = board.Truth(f"{folder}/truth", core)
+            truth = board.Truth(f"{folder}/truth", core, program.machine.wide)
             if judge == "btraced":
                 ran, events = our_run(f"{folder}/snapshot", board.source_name(arguments, core))
                 counts.append(f"{len(ran)}")
