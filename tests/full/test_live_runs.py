@@ -33,14 +33,15 @@ def also(text, function, name, *arguments):
 for title, (_, _, number, _, _) in SETS.items():
     add(title, number)
 CYCLES = "A9, ETMv3, cycle counts, context ID, timestamps"
-for title in ("A9, PTM, return stack", "M3, ETMv3"):
+A53 = "A53, ETMv4, return stack"
+for title in ("A9, PTM, return stack", "M3, ETMv3", "M7, ETMv4"):
     for how in ("flip", "drop", "double", "insert"):
         also(f"damaged on the way ({how})", check_damage, title, [how], 300000)
-for title in (CYCLES, "M4, ETMv3"):
+for title in (CYCLES, "M4, ETMv3", "M33, ETMv4"):
     also("damaged on the way", check_damage, title, ["flip", "drop", "double", "insert"], 300000)
-for title in ("A9, PTM, return stack", CYCLES, "M3, ETMv3"):
+for title in ("A9, PTM, return stack", CYCLES, "M3, ETMv3", "M7, ETMv4", A53):
     also("overflow", check_overflow, title, 300000)
-for title in ("A9, PTM, return stack", "A9, ETMv3", "M3, ETMv3", "M4, ETMv3"):
+for title in ("A9, PTM, return stack", "A9, ETMv3", "M3, ETMv3", "M4, ETMv3", "M7, ETMv4", A53):
     also("trace buffer", check_etb, title, 300000)
 
 suite.run()

@@ -269,8 +269,8 @@ def check_damage(name, ways, count):
     bytes have no checksum, so what is changed is noticed when something contradicts it. Whole frames
     that are missing, with their sync words, leave the rest aligned, and the frame at the joint with
     the last byte of another one: bits 0 of its bytes are wrong, of an I-sync's address, too."""
-    path, elf, _, relay = damaged(name, ways, 4000, registers={"etmsyncfr": 200},
-                                  plugin=",fullsync=8")
+    syncs = {"trcsyncpr": 8} if "ETMv4" in name else {"etmsyncfr": 200}
+    path, elf, _, relay = damaged(name, ways, 4000, registers=syncs, plugin=",fullsync=8")
     with Live(path) as live:
         recording, _ = run_long(live, elf, count)
         wait_for(lambda: relay.taken > 0, "trace through the relay")
@@ -281,7 +281,11 @@ def check_damage(name, ways, count):
             f"{sorted(found.wrong)}")
     expect(relay.damaged > 2, text)
     expect(any("gap" in event for event in events), f"no gap: {text}")
-    expect(len(found.wrong) <= relay.damaged and sum(found.wrong) < len(truth) // 100, text)
+    # An ETMv4's addresses are relative to the three before them: until the next synchronisation
+    # each may be a wrong one.
+    limit = 4 if "ETMv4" in name else 1
+    expect(len(found.wrong) <= limit * relay.damaged, text)
+    expect(sum(found.wrong) < len(truth) // 100, text)
     expect(found.right > len(truth) * 8 // 10, text)
     return text
 
