@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 # pylint: disable=wrong-import-position
-from replay_gdb import ROOT, Failed, Suite, expect, folder, has, tool
+import certificates
+from chapter import bench_lines, commands
+from replay_gdb import ROOT, Failed, Suite, expect, folder, has, lacks, tool
 
 NO_KERNEL = 3
 HERE = ROOT / "tests/lab/guest"
@@ -19,7 +21,7 @@ suite = Suite()
 
 TARGET = "[Unit]\nRequires=session.service\nAfter=session.service\n"
 SERVICE = ("[Unit]\nRequires=basic.target\nAfter=basic.target\n[Service]\nType=oneshot\n"
-           "ExecStart=/run/out/session.sh\nTimeoutStartSec=400\n")
+           "ExecStart=/run/out/session.sh\nTimeoutStartSec=700\n")
 
 
 def kernel():
@@ -42,14 +44,42 @@ def kernel():
     return place / "vmlinux", initrd
 
 
+SOCKET_EDITOR = """#!/bin/sh
+# What somebody types who was told: %s
+printf '[Socket]\\nListenStream=%s\\n' >"$1"
+"""
+
+
+def write_chapter(out):
+    """The README's commands, the answers of who edits, and the certificates that it asks for."""
+    (out / "readme").write_text("\n".join(bench_lines()) + "\n")
+    edit, connect = (next(line for line in commands(comments=True) if word in line)
+                     for word in ("systemctl edit", "btraced connect"))
+    port = has(edit, r"# \[Socket\], ListenStream=(\d+)$")[1]
+    (out / "socket-editor").write_text(SOCKET_EDITOR % (edit.strip(), port))
+    (out / "socket-editor").chmod(0o755)
+    (out / "connect").write_text(connect.removeprefix("(gdb) ").strip())
+    place = certificates.make()
+    certificates.certificate("lab-7", extensions="subjectAltName = DNS:lab-7\n"
+                                                 "extendedKeyUsage = serverAuth")
+    for where, files in (("certificates", (("ca.pem", "ca.pem"), ("lab-7.pem", "server.pem"),
+                                           ("lab-7.key", "server.key"))),
+                         ("desk/.config/btraced", (("ca.pem", "ca.pem"), ("alice.pem", "cert.pem"),
+                                                   ("alice.key", "key.pem")))):
+        (out / where).mkdir(parents=True)
+        for source, name in files:
+            shutil.copy(place / source, out / where / name)
+
+
 def boot():
     """The folder with what the guest has written."""
     tool("qemu-system-x86_64")
     tool("systemctl")
     image, initrd = kernel()
     out = folder()
-    subprocess.run(["make", "-s", "-C", str(ROOT), "install", f"DESTDIR={out}/root", "PREFIX=/run/bt"],
+    subprocess.run(["make", "-s", "-C", str(ROOT), "install", f"DESTDIR={out}/root", "PREFIX=/usr/local"],
                    check=True, capture_output=True, timeout=300)
+    write_chapter(out)
     (out / "units").mkdir()
     (out / "units/session.target").write_text(TARGET)
     (out / "units/session.service").write_text(SERVICE)
@@ -65,7 +95,7 @@ def boot():
                     "-device", f"virtio-9p-device,fsdev={name},mount_tag={name}"]
     console = out / "console"
     with open(console, "wb") as log:
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=500,
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=800,
                        check=False)
     if not (out / "done").exists():
         raise Failed(f"the guest did not end: {console.read_text(errors='replace')[-1500:]}")
@@ -85,7 +115,23 @@ class Guest:
 said = Guest()
 
 
-@suite.test("service in systemd: the user, and the sockets without the service")
+@suite.test("service in systemd: the README's commands: the user, the board, the sockets")
+def _():
+    has(said("users"), "^done$", "systemd-sysusers, and reloads")
+    has(said("checked"), "^/etc/btraced/btraced.conf: good", "--check-config")
+    has(said("enabled"), "^enabled$", "systemctl enable")
+
+
+@suite.test("service in systemd: the README's commands: over TLS, with a certificate alone")
+def _():
+    has(said("edited"), r"^\[Socket\]\nListenStream=3334$", "systemctl edit")
+    has(said("over-tls"), r"Breakpoint 1, main \(\)")
+    has(said("over-tls"), r"^\* client 1 +alice \(.*127.*\) +in control|^\* client \d+ +alice ")
+    has(said("without-certificate"), "the server wants a certificate|--cert")
+    lacks(said("without-certificate"), "^pc ")
+
+
+@suite.test("service in systemd: the sockets without the service")
 def _():
     has(said("users"), "^Creating user 'btraced'", "systemd-sysusers")
     has(said("socket"), r"^srw-rw---- 1 root btraced .* /run/btraced\.sock$")

@@ -1,26 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What an administrator and two GDBs do. Each step's output is a file in /run/out.
+# What an administrator and GDBs do. Each step's output is a file in /run/out. `readme` has the commands
+# of the README's chapter for the bench PC, one a line, `connect` that of the desk.
 cd /run/out || exit 1
-configs=/run/bt/share/btraced/configs
+configs=/usr/local/share/btraced/configs
+export HOME=/run/out/desk
+
+# readme PATTERN: runs the README's command that begins so.
+readme() {
+    local line
+    line=$(grep "^$1" readme) || echo "the README has no '$1'"
+    case $1 in
+        'systemctl edit') script -qec "$line" /dev/null ;; # it wants a terminal
+        *) eval "$line" ;;
+    esac
+}
 
 show() {
     systemctl show btraced.service -p ActiveState,SubState,ExecMainStatus,Result
     echo "socket: $(systemctl is-active btraced.socket)"
 }
 
-# debug SECONDS COMMAND...: GDB at the service's port.
+# debug SECONDS WHERE COMMAND...: GDB at the service.
 debug() {
-    local seconds=$1 words=()
-    shift
+    local seconds=$1 words=(-ex "$2")
+    shift 2
     for word; do words+=(-ex "$word"); done
     timeout "$seconds" gdb-multiarch -q -nx -batch $configs/virtual/crash-m3.elf \
-        -ex 'set remotetimeout 60' -ex 'target extended-remote :3333' "${words[@]}" 2>&1
+        -ex 'set remotetimeout 60' "${words[@]}" 2>&1
 }
 
 ip link set lo up
-systemd-sysusers /run/bt/lib/sysusers.d/btraced.conf >users 2>&1
-systemctl daemon-reload
+{ readme systemd-sysusers && echo done; } >users 2>&1
 systemctl start btraced.socket
 { ls -l /run/btraced.sock; systemctl show -p ActiveState btraced.service; } >socket 2>&1
 
@@ -41,16 +52,32 @@ exec 3<>/dev/tcp/127.0.0.1/3333
 exec 3>&-
 systemctl stop btraced.socket btraced.service
 
-# A virtual board.
-sed "s/^listen = 127.*/listen = systemd/; s,\$DIR,$configs," $configs/virtual-m3.conf >/etc/btraced/btraced.conf
+# A virtual board: what somebody with an editor writes.
+editor() {
+    sed "s/^listen = 127.*/listen = systemd/; s,\$DIR,$configs," $configs/virtual-m3.conf >"$1"
+}
+readme editor
+readme 'btraced serve' >checked 2>&1
 mkdir -p /run/systemd/system/btraced.service.d
 printf '[Service]\nMemoryDenyWriteExecute=no\n' >/run/systemd/system/btraced.service.d/qemu.conf
 systemctl daemon-reload
-systemctl restart btraced.socket
-debug 60 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
+{ readme 'systemctl enable' && systemctl is-enabled btraced.socket; } >enabled 2>&1
+debug 60 'target extended-remote :3333' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
 { show; ps -o user= -o comm= -C btraced,qemu-system-arm; ls -l /var/lib/btraced; } >running 2>&1
 grep -E 'NoNewPrivs|CapEff|Seccomp:' "/proc/$(systemctl show -p MainPID --value btraced)/status" >rights
 { systemctl reload btraced && systemctl stop btraced.service && show; } >stopped 2>&1
+
+# Certificates, a section [tls], and an address for others.
+cp certificates/*.pem /etc/btraced
+install -g btraced -m 640 certificates/server.key /etc/btraced
+printf '[tls]\nca = ca.pem\ncert = server.pem\nkey = server.key\nallow = alice\n' >>/etc/btraced/btraced.conf
+echo '127.0.0.1 lab-7' >>/etc/hosts
+export SYSTEMD_EDITOR=/run/out/socket-editor
+{ readme 'systemctl edit' && readme 'systemctl restart' && systemctl cat btraced.socket; } >edited 2>&1
+debug 60 "$(cat connect)" 'break main' continue 'monitor clients' >over-tls
+mv desk/.config/btraced/cert.pem desk/alice.pem
+debug 30 "$(cat connect)" 'info registers pc' >without-certificate
+systemctl stop btraced.service
 
 # An error in the board file.
 echo junk >>/etc/btraced/btraced.conf
