@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from live_gdb import PROGRAMS, Live, board_file, symbol  # noqa: E402
+from live_gdb import PROGRAMS, Live, Wire, board_file, symbol  # noqa: E402
 from replay_gdb import (Client, DEMO, Mi, Server, Suite, equal, expect, frame, gdb, has, said,  # noqa: E402
                         wait_for)
 
@@ -221,6 +221,29 @@ def _():
         equal(one.do("p/x $pc").splitlines()[-2][-14:], now, "PC of the one in control")
         one.do("stepi")
         has(two.do("monitor where"), "at the halt, not in the past")
+
+
+@suite.test("clients: each has its own mark in the history: a delta is what ran since it has read")
+def _():
+    with Live(lab("observe")) as live, Wire(live) as one, Observer(live.port) as two:
+        one.run_to_main(ELF)
+        has(two.ask("vCont;c"), "^T05")
+        for client in (one, two):
+            equal(client.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+            expect(len(client.blocks()) > 3, "no history")
+        deltas = []
+        for name in "add_value", "add_value":
+            one.run_to(symbol(ELF, name))
+            deltas.append(one.blocks("delta"))
+            expect(len(deltas[-1]) > 3 and deltas[-1][-1][0] == 0, f"no delta: {deltas[-1]}")
+        has(two.ask("vCont;c"), "^T05")
+        both = two.blocks("delta")
+        # Newest first. Where one delta ends and the next begins is one block of the other's.
+        equal(both[:len(deltas[1]) - 1], deltas[1][:-1], "the later part")
+        equal(both[-len(deltas[0]) + 1:], deltas[0][1:], "the earlier part")
+        equal(len(both), len(deltas[0]) + len(deltas[1]) - 1, "blocks of the one who looks on")
+        for client in (one, two):
+            equal(client.blocks("new"), [], "what is new behind that")
 
 
 @suite.test("clients: [gdb] others = refuse says who is in control")
