@@ -117,7 +117,9 @@ said = Guest()
 
 @suite.test("service in systemd: the README's commands: the user, the board, the sockets")
 def _():
-    has(said("users"), "^done$", "systemd-sysusers, and reloads")
+    has(said("users"), "^btraced:.*nologin$", "systemd-sysusers, and reloads")
+    has(said("users"), r"^uid=\d+\(btraced\) .*\(plugdev\)", "its groups")
+    lacks(said("users"), "Conflict")
     has(said("checked"), "^/etc/btraced/btraced.conf: good", "--check-config")
     has(said("enabled"), "^enabled$", "systemctl enable")
 
@@ -133,7 +135,6 @@ def _():
 
 @suite.test("service in systemd: the sockets without the service")
 def _():
-    has(said("users"), "^Creating user 'btraced'", "systemd-sysusers")
     has(said("socket"), r"^srw-rw---- 1 root btraced .* /run/btraced\.sock$")
     has(said("socket"), "^ActiveState=inactive$")
 

@@ -31,7 +31,7 @@ debug() {
 }
 
 ip link set lo up
-{ readme systemd-sysusers && echo done; } >users 2>&1
+{ readme systemd-sysusers && getent passwd btraced && id btraced; } >users 2>&1
 systemctl start btraced.socket
 { ls -l /run/btraced.sock; systemctl show -p ActiveState btraced.service; } >socket 2>&1
 
