@@ -168,7 +168,9 @@ else
     step tsan build/tsan/unit/test_pipeline
     mapfile -t tests < <(threaded)
     sanitized tsan build/tsan/btraced "${tests[@]}"
-    mapfile -t tests < <(grep -lE 'BTRACED|native_gdb|native_a |live_gdb' tests/usb/test_*.py)
+    # Those of probes that have a long form follow in it.
+    mapfile -t tests < <(grep -lE 'BTRACED|native_gdb|native_a |live_gdb' tests/usb/test_*.py |
+        xargs grep -LE 'BTRACED_FULL|import .*\bFULL\b')
     sanitized asan build/asan/btraced "${tests[@]}"
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
