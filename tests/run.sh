@@ -169,7 +169,7 @@ else
     mapfile -t tests < <(threaded)
     sanitized tsan build/tsan/btraced "${tests[@]}"
     # Those of probes that have a long form follow in it.
-    mapfile -t tests < <(grep -lE 'BTRACED|native_gdb|native_a |live_gdb' tests/usb/test_*.py |
+    mapfile -t tests < <(grep -lE '\bBTRACED\b|native_gdb|native_a |live_gdb' tests/usb/test_*.py |
         xargs grep -LE 'BTRACED_FULL|import .*\bFULL\b')
     sanitized asan build/asan/btraced "${tests[@]}"
     export BTRACED=build/asan/btraced BTRACED_FULL=1
