@@ -163,6 +163,9 @@ static uint32_t config_of(const struct coresight_etm4_options *o, const uint32_t
     uint32_t config = CONFIGR_RES1;
     for (size_t k = 0; k < sizeof list / sizeof *list; k++)
         config |= list[k].there ? o->config & list[k].option : 0;
+    /* With both the unit is unpredictable: coresight-registers, section 20. */
+    if ((config & CORESIGHT_ETM4_BROADCAST) != 0)
+        config &= ~CORESIGHT_ETM4_RETURN_STACK;
     return config;
 }
 
@@ -303,11 +306,14 @@ int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
     return rc;
 }
 
-int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base)
+int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state)
 {
-    struct coresight_etm4_state state = {0};
+    state->failure = CORESIGHT_ETM4_FINE;
     int rc = coresight_unlock(bus, base);
-    return rc == 0 ? stop(bus, base, &state) : rc;
+    rc = rc == 0 ? stop(bus, base, state) : rc;
+    state->enabled = state->enabled && rc != 0;
+    return rc;
 }
 
 bool coresight_etm4_runs(struct coresight_bus *bus, uint64_t base,

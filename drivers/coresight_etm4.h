@@ -19,7 +19,7 @@
 #define CORESIGHT_ETM4_CONTEXT      0x00000040u
 #define CORESIGHT_ETM4_VMID         0x00000080u
 #define CORESIGHT_ETM4_TIMESTAMPS   0x00000800u
-#define CORESIGHT_ETM4_RETURN_STACK 0x00001000u
+#define CORESIGHT_ETM4_RETURN_STACK 0x00001000u /* left out with CORESIGHT_ETM4_BROADCAST */
 /* Those of them that a user may ask for. */
 #define CORESIGHT_ETM4_OPTIONS 0x000018d8u
 
@@ -111,8 +111,9 @@ int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
                          const struct coresight_etm4_options *options,
                          struct coresight_etm4_state *state);
 
-/* Stop; its FIFO is empty behind this. */
-int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base);
+/* Stop; its FIFO is empty behind this. BT_ERR_IO: refused, or state->failure says what. */
+int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state);
 
 /* Does it run as *state says? False also when it cannot be asked. */
 bool coresight_etm4_runs(struct coresight_bus *bus, uint64_t base,

@@ -33,9 +33,7 @@ static void program(struct live *l)
 {
     struct live_units *u = &l->units;
     if (u->off) {
-        u->error = u->setup.programmed ? trace_setup_stop(&u->setup) : BT_OK;
-        if (u->error)
-            message_set(&u->why, "the trace units cannot be stopped: %s", bt_strerror(u->error));
+        u->error = u->setup.programmed ? trace_setup_stop(&u->setup, &u->why) : BT_OK;
     } else if (!trace_setup_runs(&u->setup)) {
         await_listener(l);
         u->error = trace_setup_program(&u->setup, &u->why);

@@ -115,8 +115,10 @@ int native_trace_resume(struct native_trace *t, struct message *why)
     t->attached = false;
     t->ran = false;
     if (t->off)
-        return t->setup.programmed ? trace_setup_stop(&t->setup) : BT_OK;
+        return t->setup.programmed ? trace_setup_stop(&t->setup, why) : BT_OK;
     int error = begin_capture(t, why);
+    if (t->setup.programmed && !trace_setup_runs(&t->setup))
+        native_trace_reset(t); /* it has lost its power, or its settings to somebody else */
     if (!error && !t->setup.programmed)
         error = trace_setup_program(&t->setup, why);
     else if (!error && t->stopped)

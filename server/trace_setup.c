@@ -10,16 +10,6 @@
 #define CHUNK_WORDS  1024u
 #define SYNC_DEFAULT 1024u /* bytes between two synchronisations */
 
-static int failed(const struct trace_setup *t, int error, const char *what, struct message *why)
-{
-    if (error == BT_ERR_IO)
-        message_set(why, "%s: %s at 0x%08" PRIx64, what, debug_failure_text(t->bus->failure),
-                    t->bus->fault_address);
-    else
-        message_set(why, "%s: %s", what, bt_strerror(error));
-    return error;
-}
-
 static bool has_buffer(const struct trace_setup *t)
 {
     return t->words != NULL;
@@ -40,7 +30,7 @@ static int start_swo(struct trace_setup *t, struct message *why)
         return BT_ERR_RANGE;
     }
     int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, true);
-    return error ? failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
+    return error ? trace_setup_failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
 }
 
 static int start_sink(struct trace_setup *t, struct message *why)
@@ -48,18 +38,19 @@ static int start_sink(struct trace_setup *t, struct message *why)
     int error;
     if (has_buffer(t)) {
         error = coresight_buffer_start(&t->buffer);
-        return error ? failed(t, error, "the trace buffer cannot be started", why) : BT_OK;
+        return error ? trace_setup_failed(t, error, "the trace buffer cannot be started", why)
+                     : BT_OK;
     }
     error = t->m_profile && !t->full_tpiu ? trace_setup_enable_syncs(t) : BT_OK;
     if (error)
-        return failed(t, error, "frame syncs cannot be switched on", why);
+        return trace_setup_failed(t, error, "frame syncs cannot be switched on", why);
     if (t->config->sink == CONFIG_SINK_SWO)
         return start_swo(t, why);
     error = coresight_tpiu_parallel(t->bus, t->sink, !t->full_tpiu, t->config->tpiu_width);
     if (error == BT_ERR_UNSUPPORTED)
         message_set(why, "the TPIU has no port of tpiu_width = %u pins", t->config->tpiu_width);
     else if (error)
-        failed(t, error, "the TPIU cannot be set up", why);
+        trace_setup_failed(t, error, "the TPIU cannot be set up", why);
     return error;
 }
 
@@ -82,19 +73,6 @@ static int open_funnels(struct trace_setup *t)
     return error;
 }
 
-static int unit_failed(const struct trace_setup *t, unsigned i, int error, struct message *why)
-{
-    const char *name = t->config->cores[i].name;
-    const char *failure = trace_unit_ops(&t->cores[i])->failure(t, i);
-    char what[128];
-    if (failure) {
-        message_set(why, "the trace unit of core %s %s", name, failure);
-        return error;
-    }
-    snprintf(what, sizeof what, "the trace unit of core %s cannot be started", name);
-    return failed(t, error, what, why);
-}
-
 /* All of them, or those whose next synchronisation would be long in coming: one that is started
  * begins with one. */
 static int start_units(struct trace_setup *t, bool scarce_only, struct message *why)
@@ -106,7 +84,7 @@ static int start_units(struct trace_setup *t, bool scarce_only, struct message *
             continue;
         int error = trace_unit_ops(core)->start(t, i);
         if (error)
-            return unit_failed(t, i, error, why);
+            return trace_setup_unit_failed(t, i, error, "started", why);
         if (core->control != before)
             trace_setup_note(t,
                              "warning: core %s: %s reads 0x%08" PRIx32 ", and 0x%08" PRIx32
@@ -124,7 +102,7 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     t->programmed = false;
     int error = t->m_profile ? trace_setup_enable_trace(t) : BT_OK;
     if (error)
-        return failed(t, error, "trace cannot be enabled in DEMCR", why);
+        return trace_setup_failed(t, error, "trace cannot be enabled in DEMCR", why);
     if (t->tpiu)
         (void)coresight_tpiu_stop(t->bus, t->tpiu); /* without a clock it holds nothing up either */
     error = start_sink(t, why);
@@ -138,7 +116,7 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     if (!error)
         error = open_funnels(t);
     if (error)
-        return failed(t, error, "ETF, funnel or replicator cannot be set up", why);
+        return trace_setup_failed(t, error, "ETF, funnel or replicator cannot be set up", why);
     error = start_units(t, false, why);
     t->programmed = !error;
     return error;
@@ -169,7 +147,7 @@ static int push_out(struct trace_setup *t, struct message *why)
         error = coresight_tpiu_flush(t->bus, t->sink);
     if (!error && t->m_profile)
         error = trace_setup_push_out(t);
-    return error ? failed(t, error, "the last trace stays in the port", why) : BT_OK;
+    return error ? trace_setup_failed(t, error, "the last trace stays in the port", why) : BT_OK;
 }
 
 static void count_run(void *ctx, const struct formatter_run *run)
@@ -212,7 +190,7 @@ int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, st
         error = coresight_buffer_read(&t->buffer, t->words, &content);
     if (error) {
         sink->lost(sink->user, BT_GAP_LOST_BYTES);
-        return failed(t, error, "the trace buffer cannot be read", why);
+        return trace_setup_failed(t, error, "the trace buffer cannot be read", why);
     }
     note_scarce(t, &content);
     if (content.wrapped)
@@ -229,6 +207,6 @@ int trace_setup_rearm(struct trace_setup *t, struct message *why)
         return BT_OK;
     int error = coresight_buffer_start(&t->buffer);
     if (error)
-        return failed(t, error, "the trace buffer cannot be started", why);
+        return trace_setup_failed(t, error, "the trace buffer cannot be started", why);
     return start_units(t, true, why);
 }

@@ -110,8 +110,9 @@ bool trace_setup_runs(const struct trace_setup *t);
  */
 int trace_setup_filter(struct trace_setup *t, const char *text, struct message *why);
 
-/* Stop the trace units; their FIFOs are empty behind this. 0, or the first error. */
-int trace_setup_stop(struct trace_setup *t);
+/* Stop the trace units; their FIFOs are empty behind this. All are tried; 0, or the first error
+ * with *why filled. */
+int trace_setup_stop(struct trace_setup *t, struct message *why);
 
 /*
  * At a halt: flush and stop the ETB or TMC, read it out and hand all of it to `sink`, the oldest

@@ -114,7 +114,7 @@ static int start(struct trace_setup *t, unsigned i)
 
 static int stop(struct trace_setup *t, unsigned i)
 {
-    return coresight_etm4_stop(t->bus, t->cores[i].unit);
+    return coresight_etm4_stop(t->bus, t->cores[i].unit, &t->cores[i].etm4.state);
 }
 
 static bool runs(const struct trace_setup *t, unsigned i)

@@ -12,6 +12,10 @@ void trace_setup_note(struct trace_setup *t, const char *format, ...)
 /* Why the bus refused, in words. */
 const char *trace_setup_reason(const struct trace_setup *t, int error);
 
+/* Fills *why: "WHAT: the reason", of an error of the bus also where. Returns `error`. */
+int trace_setup_failed(const struct trace_setup *t, int error, const char *what,
+                       struct message *why);
+
 /* Cortex-M: without this bit trace components are not there. */
 int trace_setup_enable_trace(struct trace_setup *t);
 
@@ -52,6 +56,10 @@ const struct trace_unit_ops *trace_unit_ops(const struct trace_setup_core *core)
 /* Take the trace unit of a core, and say why if it cannot be used. BT_ERR_NOMEM, or BT_ERR_IO when
  * nothing at all can be asked any more. */
 int trace_setup_take_unit(struct trace_setup *t, unsigned i);
+
+/* The trace unit of a core cannot be "started" or "stopped". Fills *why, returns `error`. */
+int trace_setup_unit_failed(const struct trace_setup *t, unsigned i, int error, const char *what,
+                            struct message *why);
 
 /* The board file's value of a register, which is a wish. */
 uint32_t trace_setup_wish(const struct config_core *core, const char *name, uint32_t otherwise);

@@ -3,6 +3,7 @@
 #include "server/trace_setup_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct trace_unit_ops *trace_unit_ops(const struct trace_setup_core *core)
@@ -57,6 +58,34 @@ int trace_setup_store(struct trace_setup *t, unsigned i, const char *type, const
     return error ? error : config_set_source(t->config, i, type);
 }
 
+/* ---- failures ----------------------------------------------------------------------------------
+ */
+
+int trace_setup_failed(const struct trace_setup *t, int error, const char *what,
+                       struct message *why)
+{
+    if (error == BT_ERR_IO)
+        message_set(why, "%s: %s at 0x%08" PRIx64, what, debug_failure_text(t->bus->failure),
+                    t->bus->fault_address);
+    else
+        message_set(why, "%s: %s", what, bt_strerror(error));
+    return error;
+}
+
+int trace_setup_unit_failed(const struct trace_setup *t, unsigned i, int error, const char *what,
+                            struct message *why)
+{
+    const char *name = t->config->cores[i].name;
+    const char *failure = trace_unit_ops(&t->cores[i])->failure(t, i);
+    char text[128];
+    if (failure) {
+        message_set(why, "the trace unit of core %s %s", name, failure);
+        return error;
+    }
+    snprintf(text, sizeof text, "the trace unit of core %s cannot be %s", name, what);
+    return trace_setup_failed(t, error, text, why);
+}
+
 /* ---- one core ----------------------------------------------------------------------------------
  */
 
@@ -101,14 +130,14 @@ bool trace_setup_runs(const struct trace_setup *t)
     return good;
 }
 
-int trace_setup_stop(struct trace_setup *t)
+int trace_setup_stop(struct trace_setup *t, struct message *why)
 {
     int first = BT_OK;
     t->programmed = false;
     for (unsigned i = 0; i < t->config->core_count; i++) {
         int error = t->cores[i].traced ? trace_unit_ops(&t->cores[i])->stop(t, i) : BT_OK;
-        if (!first)
-            first = error;
+        if (error && !first)
+            first = trace_setup_unit_failed(t, i, error, "stopped", why);
     }
     return first;
 }

@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(&u, &o, &state, coresight_etm4_start(&bus, BASE, &o, &state));
     (void)coresight_etm4_runs(&bus, BASE, &state);
     u.on = false; /* whoever stops it opens the lock first */
-    (void)coresight_etm4_stop(&bus, BASE);
+    (void)coresight_etm4_stop(&bus, BASE, &state);
     if (coresight_etm4_read(&bus, BASE, &state) == 0 && !state.devarch && state.idr[1] == 0)
         abort(); /* taken for an ETMv4 without a word of it */
     return 0;

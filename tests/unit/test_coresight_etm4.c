@@ -35,7 +35,7 @@ START_TEST(m33)
     ck_assert_int_eq(start(&o), 0);
     ck_assert_uint_eq(b.early, 0);
     ck_assert_uint_gt(b.writes, 10);
-    ck_assert_uint_eq(state.config, 0x1819); /* no context, no VMID */
+    ck_assert_uint_eq(state.config, 0x0819); /* no context, no VMID; all branches: no stack */
     ck_assert_uint_eq(state.trace_id, 0x22);
     ck_assert_uint_eq(coresight_etm4_sync_bytes(&state), 1024); /* fixed */
     ck_assert(state.enabled && state.failure == CORESIGHT_ETM4_FINE);
@@ -52,7 +52,7 @@ START_TEST(m33)
     expect_reg(0x208, 0);
     expect_reg(0x20c, 0);
     expect_reg(0x280, 0);
-    ck_assert_int_eq(coresight_etm4_stop(&b.bus, ETM4_UNIT), 0);
+    ck_assert_int_eq(coresight_etm4_stop(&b.bus, ETM4_UNIT, &state), 0);
     expect_reg(0x004, 0);
 }
 END_TEST

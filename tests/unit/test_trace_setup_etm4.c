@@ -76,9 +76,14 @@ START_TEST(discovery)
     ck_assert(trace_setup_runs(&setup));
     ck_assert_uint_eq(*etm4_reg(&b, 0x004), 1);
     ck_assert_uint_eq(setup.cores[0].sync_bytes, 1024);
+    ck_assert_int_eq(trace_setup_stop(&setup, &why), 0);
+    ck_assert_uint_eq(*etm4_reg(&b, 0x004), 0);
+    ck_assert_int_eq(trace_setup_program(&setup, &why), 0);
     *etm4_reg(&b, 0x004) = 0; /* a reset */
     ck_assert(!trace_setup_runs(&setup));
-    ck_assert_int_eq(trace_setup_stop(&setup), 0);
+    b.never_idle = true;
+    ck_assert_int_eq(trace_setup_stop(&setup, &why), BT_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(why.text, "the trace unit of core cpu0 does not become idle"));
     done();
 }
 END_TEST
@@ -88,7 +93,7 @@ START_TEST(wishes)
     etm4_bus_m33(&b);
     discover(M33 "TRCCONFIGR = 0x1859\nTRCTRACEIDR = 0x22\nTRCSTALLCTLR = 0x108\nETMCR = 0x100\n"
                  "source = ETM3.5\n");
-    notes_have("TRCCONFIGR is 0x00001859 in the board file, but 0x00001819 in the trace unit");
+    notes_have("TRCCONFIGR is 0x00001859 in the board file, but 0x00000819 in the trace unit");
     notes_have("ETMCR is of another kind of trace unit than ETM4.2: it is not used; TRCCONFIGR is");
     notes_have("source is ETM3.5 in the board file, but the trace unit is ETM4.2, which is used");
     ck_assert_ptr_null(strstr(setup.notes.text, "TRCSTALLCTLR"));
