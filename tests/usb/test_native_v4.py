@@ -28,7 +28,7 @@ def board(core, *options, wishes="", **keys):
 def check_history(b, s, at_least=300):
     """All that GDB lists is what ran last."""
     rows = history(s["record instruction-history"])
-    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed")
+    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed:\n{s.text}\n{b.stderr}")
     tail_of(rows, b.truth(s[b.mark()]), len(rows))
     lacks(s.text, "corrupted|internal|cannot be read|not traced")
 
