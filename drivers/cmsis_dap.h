@@ -101,6 +101,8 @@ struct cmsis_dap_swo {
     /* Private. */
     bool hole;         /* a loss was told, and nothing came since */
     uint32_t doubtful; /* bytes to come that are thrown away */
+    uint64_t came;     /* bytes on the endpoint */
+    uint64_t due;      /* with those that the probe had then */
     size_t held;
     uint8_t hold[CMSIS_DAP_SWO_HOLD]; /* received; no status has confirmed them yet */
 };

@@ -113,6 +113,7 @@ static void stream_bytes(void *user, const uint8_t *data, size_t length, bool ga
     struct cmsis_dap_swo *swo = user;
     if (gap)
         missing(swo);
+    swo->came += length;
     size_t skipped = skip(swo, length);
     data += skipped;
     length -= skipped;
@@ -177,11 +178,13 @@ static int doubt(struct cmsis_dap_swo *swo)
 static int ask_status(struct cmsis_dap_swo *swo)
 {
     size_t sure = swo->held; /* more may come beside the answer */
+    uint64_t came = swo->came;
     uint8_t status;
     uint32_t buffered;
     int rc = read_status(swo, &status, &buffered);
     if (rc != 0)
         return rc;
+    swo->due = came + buffered;
     if (told_loss(swo, status)) {
         rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
         return rc != 0 ? rc : doubt(swo);
@@ -234,6 +237,7 @@ static int swo_start(void *self, const struct trace_sink *sink)
     swo->sink = *sink;
     swo->held = 0;
     swo->doubtful = 0;
+    swo->came = swo->due = 0;
     swo->hole = false;
     /* A capture that was stopped has given its way up. */
     rc = byte_command(swo->dap, DAP_SWO_TRANSPORT,
@@ -284,10 +288,19 @@ static int swo_stop(void *self)
     return first != 0 ? first : rc;
 }
 
+/* A block that is not full stays in the probe for some time. */
+static void swo_progress(void *self, uint64_t *came, uint64_t *due)
+{
+    const struct cmsis_dap_swo *swo = self;
+    *came = swo->came;
+    *due = swo->due;
+}
+
 static const struct trace_stream_ops SWO_OPS = {
     .start = swo_start,
     .poll = swo_poll,
     .stop = swo_stop,
+    .progress = swo_progress,
 };
 
 struct trace_stream cmsis_dap_swo_stream(struct cmsis_dap_swo *swo)

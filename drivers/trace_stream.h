@@ -26,6 +26,9 @@ struct trace_stream_ops {
     int (*poll)(void *self, unsigned timeout_ms);
     /* Deliver the rest and end. May be called again, and after a failure. */
     int (*stop)(void *self);
+    /* NULL: a poll delivers all that the probe has. Otherwise it may hold some back: bytes that
+     * have come since the start, and that will have come with what it held at the last poll. */
+    void (*progress)(void *self, uint64_t *came, uint64_t *due);
 };
 
 /* Each function returns 0, or BT_ERR_IO (probe gone), BT_ERR_FORMAT (answer without sense),

@@ -58,19 +58,37 @@ static int poll_port(struct native_trace *t, unsigned wait_ms, struct message *w
     return error ? broken(t, error, why) : BT_OK;
 }
 
-/* Until nothing has come for a while. */
+static void progress(const struct native_trace *t, uint64_t *came, uint64_t *due)
+{
+    *came = *due = 0;
+    if (t->probe->swo.ops->progress)
+        t->probe->swo.ops->progress(t->probe->swo.self, came, due);
+}
+
+/* Until nothing has come for a while, and then what the probe holds back. */
 static int drain_port(struct native_trace *t, struct message *why)
 {
     const struct debug_clock *clock = &probe_link_clock;
     uint64_t begin = clock->now_us(clock->user), last = begin, now = begin;
+    uint64_t came = 0, due = 0, goal = 0;
+    bool quiet = false;
     int error = BT_OK;
-    while (!error && t->capturing && now - last < QUIET_MS * 1000u &&
-           now - begin < DRAIN_MAX_MS * 1000u) {
+    while (!error && t->capturing && !(quiet && came >= goal)) {
         uint64_t before = t->received;
         error = poll_port(t, POLL_WAIT_MS, why);
         now = clock->now_us(clock->user);
-        if (t->received != before)
+        progress(t, &came, &due);
+        if (t->received != before) {
             last = now;
+            quiet = false;
+        } else if (!quiet && now - last >= QUIET_MS * 1000u) {
+            quiet = true;
+            goal = due;
+        }
+        if (now - begin >= DRAIN_MAX_MS * 1000u && !(quiet && came >= goal)) {
+            t->sink.lost(t->sink.user, BT_GAP_LOST_BYTES);
+            break;
+        }
     }
     return error;
 }

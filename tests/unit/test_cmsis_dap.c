@@ -432,11 +432,20 @@ START_TEST(test_swo_stream)
     ck_assert_int_eq(t.ops->start(t.self, &sink), 0);
     ck_assert_int_eq(t.ops->start(t.self, &sink), BT_ERR_INVAL);
     ck_assert_int_eq(t.ops->poll(t.self, 1), 0);
+    uint64_t came, due;
+    t.ops->progress(t.self, &came, &due);
+    ck_assert_uint_eq(came, 3);
+    ck_assert_uint_eq(due, 3);
+    b.p->swo_length = 5; /* in its buffer, for a block that is not full */
     fake.gap = true;
     ck_assert_int_eq(t.ops->poll(t.self, 1), 0);
     ck_assert_uint_eq(h->length, 6);
     ck_assert_uint_eq(h->losses, 1);
     ck_assert_uint_eq(h->lost_at, 3);
+    t.ops->progress(t.self, &came, &due);
+    ck_assert_uint_eq(came, 6);
+    ck_assert_uint_eq(due, 11);
+    b.p->swo_length = 0;
     fake.gap = false;
     b.p->swo_status = 0x81;
     ck_assert_int_eq(t.ops->poll(t.self, 1), 0);
