@@ -19,7 +19,7 @@ TESTS = (
     ("test_trace_endpoint.py", "whole", "cable"),
     ("test_native_ftdi.py", "ftdi: SWD by a resistor"),
     ("test_native_board.py", "what ran", "the same over", "pulled"),
-    ("test_native_a.py", "history is what ran: PTM, ETB, SWD"),
+    ("test_native_a.py", "a data abort"),
     ("test_orbtrace.py", "recorded"),
     ("test_ftdi_fifo.py", "three forms", "pulled"),
     ("test_uart.py", "recorded"),
