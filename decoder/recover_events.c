@@ -152,8 +152,10 @@ static void came_back(struct build *b)
         address = (uint32_t)next->address;
     /* It has taken over the frame: nothing was given back, and nothing saved. */
     if (b->w->m_profile && next && next->position == w->first + b->step &&
-        next->kind == BT_EVENT_EXCEPTION && !(next->flags & BT_EVENT_HAS_ADDRESS))
+        next->kind == BT_EVENT_EXCEPTION && !(next->flags & BT_EVENT_HAS_ADDRESS)) {
+        b->jumped = true;
         return;
+    }
     if (b->w->m_profile)
         build_m_return(b);
     else

@@ -14,7 +14,7 @@
 #define CONTROL      20u /* special register */
 #define NUMBER_MASK  0x1ffu
 
-/* EXC_RETURN of a core without a second stack in use. */
+/* EXC_RETURN of a core without a second stack in use; of v8-M in Secure state. */
 #define RETURN_HANDLER       0xfffffff1u
 #define RETURN_HANDLER_FLOAT 0xffffffe1u
 #define RETURN_THREAD        0xfffffff9u
@@ -92,6 +92,8 @@ static void learn_return(struct build *b)
     bool with_floats = was == BUILD_FLOAT_USED;
     if (was == BUILD_FLOAT_MAYBE)
         return;
+    if (b->w->m_nonsecure && b->nesting > 1) /* it depends on what the core implements */
+        return;
     if (b->nesting == 1)
         rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
                     RECOVER_EXCEPTION);
@@ -103,7 +105,7 @@ static void learn_return(struct build *b)
 
 void build_m_halted(struct build *b, uint32_t psr)
 {
-    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0])
+    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !b->w->m_nonsecure)
         rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, RECOVER_EXCEPTION);
 }
 

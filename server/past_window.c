@@ -182,6 +182,7 @@ static int finish(struct past_window *w)
     struct past *p = w->past;
     int error = fill_end(w);
     take_machine(&w->w, p, w->machine, w->to == p->end);
+    w->w.m_nonsecure = w->machine->m_profile && w->key.security == BT_SEC_NONSECURE;
     w->w.insns = w->insns;
     w->w.events = w->events;
     w->w.first = w->from;

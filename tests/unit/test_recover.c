@@ -362,8 +362,9 @@ START_TEST(test_exception_floats)
 }
 END_TEST
 
-/* ARMv7-M: a return that the next exception takes over leaves the frame where it is. */
-START_TEST(test_exception_chained)
+/* ARMv7-M: a return that the next exception takes over leaves the frame where it is. An ETMv4 tells
+ * that return, and the halt behind it all. */
+static void check_chained(bool etmv4)
 {
     struct path p;
     begin(&p, BT_ISA_T32);
@@ -378,8 +379,15 @@ START_TEST(test_exception_chained)
                                     .kind = BT_EVENT_EXCEPTION,
                                     .address = 0x8010,
                                     .flags = BT_EVENT_HAS_ADDRESS};
-    p.events[1] = (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION};
-    p.w.event_count = 2;
+    p.w.event_count = 1;
+    if (etmv4)
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION_RET};
+    p.events[p.w.event_count++] = (struct bt_event){
+        .position = 9, .kind = BT_EVENT_EXCEPTION, .number = 15, .flags = BT_EVENT_M_PROFILE};
+    if (etmv4)
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = 10, .kind = BT_EVENT_EXCEPTION, .number = 1};
     p.w.final[13] = RAM;
     p.w.final[14] = 0xfffffff9;
     p.ram[7] = 0x01000000;
@@ -389,6 +397,42 @@ START_TEST(test_exception_chained)
     ck_assert(is_known(r, 7, 13, RAM + 0x20));
     ck_assert(is_known(r, 8, 14, 0xfffffff9));
     recover_free(r);
+}
+
+START_TEST(test_exception_chained)
+{
+    check_chained(false);
+    check_chained(true);
+}
+END_TEST
+
+/* A handler within a handler: what LR is in Secure state is not taken for that of the other one. */
+START_TEST(test_nonsecure)
+{
+    for (unsigned nonsecure = 0; nonsecure < 2; nonsecure++) {
+        struct path p;
+        struct recover_answer a;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        p.w.m_nonsecure = nonsecure;
+        for (unsigned i = 0; i < 3; i++) {
+            p.next = 0x8000 + 0x100 * i;
+            add(&p, 0xbf00, BT_COND_PASS);
+        }
+        add(&p, 0x2001, BT_COND_PASS); /* movs r0, #1 */
+        add(&p, 0x4686, BT_COND_PASS); /* mov lr, r0 */
+        for (unsigned i = 0; i < 2; i++)
+            p.events[i] = (struct bt_event){.position = i + 1,
+                                            .kind = BT_EVENT_EXCEPTION,
+                                            .number = 15 - i,
+                                            .address = 0x8002 + 0x100 * i,
+                                            .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
+        p.w.event_count = 2;
+        struct recover *r = work(&p);
+        ck_assert_int_eq(is_known(r, 3, 14, 0xfffffff1), !nonsecure);
+        ck_assert_int_eq(recover_register(r, 3, 14, &a), !nonsecure);
+        recover_free(r);
+    }
 }
 END_TEST
 
@@ -547,6 +591,7 @@ Suite *unit_suite(void)
     unit_case(s, "recover: M-profile exception frame", test_exception_frame);
     unit_case(s, "recover: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "recover: M-profile exceptions in a row", test_exception_chained);
+    unit_case(s, "recover: M profile, handlers in Non-secure state", test_nonsecure);
     unit_case(s, "recover: floating-point registers on the stack", test_float_stack);
     unit_case(s, "recover: A-profile exception has its own SP and LR", test_exception_a);
     unit_case(s, "recover: an instruction that aborted", test_aborted);
