@@ -5,6 +5,7 @@
 
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
+#define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
 #define LAR           0xfb0u
 #define LAR_KEY       0xc5acce55u
 
@@ -74,14 +75,14 @@ int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask,
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
     uint64_t begin = bus->clock.now_us(bus->clock.user);
-    for (;;) {
+    for (unsigned looks = 1;; looks++) {
         /* The time is taken first: a pause between reading and looking at the clock is no loss. */
         bool late = bus->clock.now_us(bus->clock.user) - begin > POLL_LIMIT_US;
         uint32_t now;
         int rc = coresight_read(bus, address, &now);
         if (rc != 0 || (now & mask) == value)
             return rc;
-        if (late) {
+        if (late && looks >= POLL_LOOKS) {
             bus->failure = DEBUG_FAIL_TIMEOUT;
             bus->fault_address = address;
             return BT_ERR_IO;

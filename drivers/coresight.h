@@ -43,7 +43,8 @@ int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value)
 /* Read, replace the bits of `mask` by those of `value`, write. */
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
 
-/* Wait at most 100 ms until (register & mask) == value; DEBUG_FAIL_TIMEOUT otherwise. */
+/* Wait until (register & mask) == value, at most 100 ms, or 10 looks on a slow bus;
+ * DEBUG_FAIL_TIMEOUT otherwise. */
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
 
 /* Open the software lock of the component. */
