@@ -21,6 +21,8 @@ def add(name):
 
 add("A9, PTM, return stack")
 add("M3, ETMv3")
+add("M33, ETMv4")
+add("A53, ETMv4, everything")
 
 
 @suite.test("live: damaged on the way")
