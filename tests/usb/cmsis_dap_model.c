@@ -3,6 +3,7 @@
 #include "tests/usb/cmsis_dap_model.h"
 
 #include <string.h>
+#include <time.h>
 
 #define STATUS_OK    0x00
 #define STATUS_ERROR 0xff
@@ -66,6 +67,14 @@ void cmsis_dap_put(struct cmsis_dap_writer *w, uint32_t value, unsigned size)
     }
 }
 
+static uint64_t monotonic(void *ctx)
+{
+    struct timespec t;
+    (void)ctx;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *options,
                    struct dap_model *dap)
 {
@@ -74,6 +83,8 @@ int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *op
         return -1;
     memset(c, 0, sizeof *c);
     c->options = *options;
+    if (!c->options.now)
+        c->options.now = monotonic;
     c->dap = dap;
     c->wait_retries = 100;
     c->turnround = 1;

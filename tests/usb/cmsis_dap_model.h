@@ -13,6 +13,8 @@
 #define CMSIS_DAP_PACKET_MAX 1024
 #define CMSIS_DAP_QUEUE      16
 #define CMSIS_DAP_SWO_BUFFER 4096
+#define CMSIS_DAP_SWO_BLOCK  512   /* bytes of a transfer of the SWO endpoint */
+#define CMSIS_DAP_SWO_HOLD   50000 /* microseconds that a shorter one waits for more */
 
 #define CMSIS_DAP_CAP_SWD        0x01
 #define CMSIS_DAP_CAP_JTAG       0x02
@@ -36,6 +38,7 @@ struct cmsis_dap_options {
     void *ctx;
     void (*nreset)(void *ctx, bool low);                   /* NULL: pin not connected */
     size_t (*swo)(void *ctx, uint8_t *bytes, size_t size); /* NULL: no trace */
+    uint64_t (*now)(void *ctx);                            /* microseconds; NULL: monotonic clock */
 };
 
 /* What a client did wrong. */
@@ -75,6 +78,7 @@ struct cmsis_dap_model_swo {
     uint8_t buffer[CMSIS_DAP_SWO_BUFFER];
     size_t size;
     uint32_t index; /* bytes received since the start */
+    uint64_t since; /* a block that is not full waits since then, microseconds */
 };
 
 /* Public to tests are options, counters, port, clock and connect_led; the rest is private. */
@@ -113,8 +117,12 @@ void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t s
 /* The oldest response: its size, 0 when there is none. `bytes` holds packet_size. */
 size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);
 
-/* Trace for the SWO endpoint: bytes taken, 0 when none waits or streaming is off. */
-size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t *bytes, size_t size);
+/*
+ * The next block for the SWO endpoint (probes digest, section 7.5): its size, 0 when none is due
+ * or streaming is off. A full one is due at once, less after CMSIS_DAP_SWO_HOLD or when capture has
+ * stopped; until then it counts as buffered in SWO_Status.
+ */
+size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_BLOCK]);
 
 /* ---- inside the model --------------------------------------------------------------------------
  */

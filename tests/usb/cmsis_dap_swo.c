@@ -29,7 +29,7 @@ static void fetch(struct cmsis_dap_model *c)
 {
     struct cmsis_dap_model_swo *s = &c->swo;
     uint8_t lost[64];
-    size_t n;
+    size_t n, before = s->size;
     if (!s->active || !c->options.swo)
         return;
     while ((n = c->options.swo(c->options.ctx, s->buffer + s->size, sizeof s->buffer - s->size))) {
@@ -42,6 +42,8 @@ static void fetch(struct cmsis_dap_model *c)
     while (s->size == sizeof s->buffer && s->transport == TRANSPORT_COMMAND &&
            c->options.swo(c->options.ctx, lost, sizeof lost))
         s->overrun = true;
+    if (before == 0 && s->size > 0)
+        s->since = c->options.now(c->options.ctx);
 }
 
 static size_t take(struct cmsis_dap_model_swo *s, uint8_t *bytes, size_t size)
@@ -143,10 +145,20 @@ void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_d
     }
 }
 
-size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t *bytes, size_t size)
+/*
+ * The digest gives the partial block "50 ms (approx.)" and does not say since when. Here: since the
+ * first byte of it came, or since the block before it was sent, whichever was later; and these are
+ * 50 ms to the microsecond.
+ */
+size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_BLOCK])
 {
-    if (c->swo.transport != TRANSPORT_STREAM)
+    struct cmsis_dap_model_swo *s = &c->swo;
+    if (s->transport != TRANSPORT_STREAM)
         return 0;
     fetch(c);
-    return take(&c->swo, bytes, size);
+    uint64_t now = c->options.now(c->options.ctx);
+    if (s->active && s->size < CMSIS_DAP_SWO_BLOCK && now - s->since < CMSIS_DAP_SWO_HOLD)
+        return 0;
+    s->since = now;
+    return take(s, bytes, CMSIS_DAP_SWO_BLOCK);
 }

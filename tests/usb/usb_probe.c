@@ -189,8 +189,11 @@ static int probe_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size
         return usb_probe_response(d, &d->board->probe, probe_of(d)->hid, bytes, size, actual);
     if (endpoint != USB_PROBE_EP_SWO || probe_of(d)->hid)
         return -EPIPE;
-    *actual = cmsis_dap_stream(&d->board->probe, bytes, size < 512 ? size : 512);
-    return *actual ? 0 : USB_DEVICE_WAIT;
+    uint8_t block[CMSIS_DAP_SWO_BLOCK];
+    size_t n = cmsis_dap_stream(&d->board->probe, block);
+    *actual = n < size ? n : size;
+    memcpy(bytes, block, *actual);
+    return n > size ? -EOVERFLOW : n ? 0 : USB_DEVICE_WAIT;
 }
 
 static void probe_replug(struct usb_device *d)
