@@ -14,7 +14,7 @@
 #define CMSIS_DAP_QUEUE      16
 #define CMSIS_DAP_SWO_BUFFER 4096
 #define CMSIS_DAP_SWO_BLOCK  512   /* bytes of a transfer of the SWO endpoint */
-#define CMSIS_DAP_SWO_HOLD   50000 /* microseconds that a shorter one waits for more */
+#define CMSIS_DAP_BLOCK_US   50000 /* microseconds that a shorter one waits for more */
 
 #define CMSIS_DAP_CAP_SWD        0x01
 #define CMSIS_DAP_CAP_JTAG       0x02
@@ -119,8 +119,8 @@ size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);
 
 /*
  * The next block for the SWO endpoint (probes digest, section 7.5): its size, 0 when none is due
- * or streaming is off. A full one is due at once, less after CMSIS_DAP_SWO_HOLD or when capture has
- * stopped; until then it counts as buffered in SWO_Status.
+ * or streaming is off. A full one is due at once, less after CMSIS_DAP_BLOCK_US or when capture
+ * has stopped; until then it counts as buffered in SWO_Status.
  */
 size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_BLOCK]);
 

@@ -157,7 +157,7 @@ size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_B
         return 0;
     fetch(c);
     uint64_t now = c->options.now(c->options.ctx);
-    if (s->active && s->size < CMSIS_DAP_SWO_BLOCK && now - s->since < CMSIS_DAP_SWO_HOLD)
+    if (s->active && s->size < CMSIS_DAP_SWO_BLOCK && now - s->since < CMSIS_DAP_BLOCK_US)
         return 0;
     s->since = now;
     return take(s, bytes, CMSIS_DAP_SWO_BLOCK);

@@ -333,12 +333,12 @@ START_TEST(test_swo_blocks)
 {
     start_stream();
     expect_block(0, 0);
-    now += 3 * CMSIS_DAP_SWO_HOLD; /* nothing came: this does not count */
+    now += 3 * CMSIS_DAP_BLOCK_US; /* nothing came: this does not count */
     send_swo(0, 300);
     expect_block(0, 0);
     exchange("1b", "1b 01 2c 01 00 00");
     exchange("1c 00 01", "1c 01 00 00"); /* that is for the other transport */
-    now += CMSIS_DAP_SWO_HOLD - 1;
+    now += CMSIS_DAP_BLOCK_US - 1;
     send_swo(300, 100); /* what follows does not put it off */
     expect_block(0, 0);
     exchange("1b", "1b 01 90 01 00 00");
@@ -348,10 +348,10 @@ START_TEST(test_swo_blocks)
     /* Full ones leave at once; the rest waits from then on, although it came before. */
     send_swo(400, 1100);
     exchange("1b", "1b 01 4c 04 00 00");
-    now += CMSIS_DAP_SWO_HOLD / 2;
+    now += CMSIS_DAP_BLOCK_US / 2;
     expect_block(400, 512);
     expect_block(912, 512);
-    now += CMSIS_DAP_SWO_HOLD - 1;
+    now += CMSIS_DAP_BLOCK_US - 1;
     expect_block(0, 0);
     exchange("1b", "1b 01 4c 00 00 00");
     send_swo(1500, 436); /* until it is full */
@@ -376,7 +376,7 @@ START_TEST(test_swo_stop)
     expect_block(0, 0);
     exchange("1a 00", "1a 00");
     exchange("1a 01", "1a 00"); /* a new start throws away what nobody took */
-    now += CMSIS_DAP_SWO_HOLD;
+    now += CMSIS_DAP_BLOCK_US;
     expect_block(0, 0);
     teardown();
 }
@@ -493,7 +493,7 @@ START_TEST(test_usb_swo)
     ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), -EOVERFLOW);
     ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n),
                      USB_DEVICE_WAIT);
-    now += CMSIS_DAP_SWO_HOLD;
+    now += CMSIS_DAP_BLOCK_US;
     ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), 0);
     ck_assert_uint_eq(n, 6);
     teardown();
