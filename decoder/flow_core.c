@@ -106,8 +106,11 @@ struct code_view *flow_view(struct flow_core *f)
     if (!f->view_stale && f->view)
         return f->view;
     struct code_key key;
+    const struct code_view *before = f->view;
     flow_core_key(f, &key);
     f->view = code_select(f->code, &key);
+    if (f->view != before) /* a call's link to what is behind it is of the view of the call */
+        f->run_epoch = CODE_EPOCH_NONE;
     f->view_stale = false;
     f->run = NULL;
     return f->view;

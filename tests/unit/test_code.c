@@ -90,6 +90,47 @@ START_TEST(a_context_packet_changes_the_code)
 }
 END_TEST
 
+/* A call of one context and the return of another: links between runs stay in their own view. */
+START_TEST(a_return_is_in_its_own_context)
+{
+    static const uint8_t trace[] = {0,    0,    0,    0,    0,    0x80, 0x08,
+                                    0x00, 0x10, 0x00, 0x00, 0x21, 1,    0x84, /* the call */
+                                    0x6e, 0x02, 0x84, 0x84, /* context 2 returns and branches */
+                                    0x08, 0x00, 0x10, 0x00, 0x00, 0x21, 1,
+                                    0x84, 0x84, 0x84, 0x84};  /* context 1 does all of it */
+    static const uint8_t call[4] = {0x3e, 0x00, 0x00, 0xeb};  /* BL 0x1100 */
+    static const uint8_t back[4] = {0x1e, 0xff, 0x2f, 0xe1};  /* BX LR */
+    static const uint8_t one[4] = {0x7d, 0x00, 0x00, 0xea};   /* B 0x1200 */
+    static const uint8_t two[4] = {0xbd, 0x00, 0x00, 0xea};   /* B 0x1300 */
+    static const uint8_t there[4] = {0xfe, 0xff, 0xff, 0xea}; /* B . */
+    static const uint32_t went[] = {0x1000, 0x1100, 0x1004, 0x1000, 0x1100, 0x1004, 0x1200};
+    static struct decoded d;
+    struct stream_config config = {.protocol = STREAM_PTM};
+    struct code_image image;
+    code_image_init(&image);
+    add(&image, (struct code_region){.address = 0x1000, .size = 4, .bytes = call});
+    add(&image, (struct code_region){.address = 0x1100, .size = 4, .bytes = back});
+    add(&image, (struct code_region){.address = 0x1200, .size = 4, .bytes = there});
+    add(&image, (struct code_region){.address = 0x1300, .size = 4, .bytes = there});
+    for (uint32_t context = 1; context <= 2; context++)
+        add(&image, (struct code_region){.address = 0x1004,
+                                         .size = 4,
+                                         .bytes = context == 1 ? one : two,
+                                         .by = CODE_BY_CONTEXT,
+                                         .context = context});
+    ck_assert_int_eq(ptm_config_from_regs(&config.ptm, 0x20004000, 0x411cf312, 0x34c01ac2, 0x10),
+                     0);
+    ck_assert(config.ptm.return_stack);
+    decoded_init(&d, &config, &image);
+    decoded_feed(&d, trace, sizeof trace, 3);
+    ck_assert_uint_eq(d.block_count, sizeof went / sizeof *went);
+    for (size_t i = 0; i < d.block_count; i++)
+        ck_assert_uint_eq(d.blocks[i].first, went[i]);
+    decoded_release(&d);
+    code_image_release(&image);
+}
+END_TEST
+
 START_TEST(security_vmid_and_core_select)
 {
     struct code_image image;
@@ -291,6 +332,8 @@ Suite *unit_suite(void)
     unit_case(s, "code: the same address under two context IDs", same_address_under_two_contexts);
     unit_case(s, "code: a context ID packet changes the code followed",
               a_context_packet_changes_the_code);
+    unit_case(s, "code: a call of one context and a return of another: links stay in their view",
+              a_return_is_in_its_own_context);
     unit_case(s, "code: security, VMID and core select", security_vmid_and_core_select);
     unit_case(s, "code: an overlay is reloaded", overlay_is_reloaded);
     unit_case(s, "code: overlapping dumps", first_of_two_dumps_wins_and_reads_go_on);
