@@ -1,77 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The firmware's packets, and the probe as a USB device, with the bytes of the probes digest. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/unit/unit_main.h"
-#include "tests/usb/usb_probe.h"
-
-static struct probe_board *board;
-static uint8_t answer[CMSIS_DAP_PACKET_MAX];
-
-static void setup(unsigned packet_count)
-{
-    struct probe_board_options options = {.packet_count = packet_count};
-    board = malloc(sizeof *board);
-    ck_assert_ptr_nonnull(board);
-    ck_assert_int_eq(probe_board_init(board, &options), 0);
-}
-
-static void teardown(void)
-{
-    probe_board_release(board);
-    free(board);
-}
-
-/* Bytes in hexadecimal, blanks between them. */
-static size_t parse(const char *text, uint8_t *out)
-{
-    size_t n = 0;
-    char *end;
-    while (*text) {
-        out[n++] = (uint8_t)strtoul(text, &end, 16);
-        text = end;
-        while (*text == ' ')
-            text++;
-    }
-    return n;
-}
-
-static void submit(const char *text)
-{
-    uint8_t packet[CMSIS_DAP_PACKET_MAX];
-    size_t n = parse(text, packet);
-    cmsis_dap_submit(&board->probe, packet, n);
-}
-
-static void expect_next(const char *text)
-{
-    uint8_t wanted[CMSIS_DAP_PACKET_MAX];
-    size_t n = parse(text, wanted);
-    ck_assert_uint_eq(cmsis_dap_response(&board->probe, answer), n);
-    ck_assert_mem_eq(answer, wanted, n);
-}
-
-static void exchange(const char *command, const char *response)
-{
-    submit(command);
-    expect_next(response);
-}
-
-/* The example of the digest, with power-up; AP 0, bank 0 selected. */
-static void connect(void)
-{
-    exchange("02 01", "02 01");
-    exchange("11 00 09 3d 00", "11 00");
-    exchange("04 00 40 00 00 00", "04 00");
-    exchange("13 00", "13 00");
-    exchange("12 88 ff ff ff ff ff ff ff 9e e7 ff ff ff ff ff ff ff 00", "12 00");
-    exchange("05 00 01 02", "05 01 01 77 14 a0 2b");
-    exchange("05 00 03 00 1e 00 00 00 08 00 00 00 00 04 00 00 00 50", "05 03 01");
-    exchange("05 00 02 06 06", "05 02 01 40 00 00 50 40 00 00 50");
-    exchange("05 00 01 06", "05 01 01 40 00 00 f0");
-}
+#include "tests/usb/unit/cmsis_dap_bench.h"
 
 START_TEST(test_info)
 {
@@ -274,114 +203,6 @@ START_TEST(test_any_bytes)
 }
 END_TEST
 
-START_TEST(test_swo)
-{
-    setup(4);
-    connect();
-    exchange("18 01", "18 00");
-    exchange("17 01", "17 00");
-    exchange("19 80 84 1e 00", "19 80 84 1e 00");
-    exchange("1a 01", "1a 00");
-    exchange("18 02", "18 ff"); /* active */
-    cs_swo_put(&board->system, (const uint8_t *)"\x01\x41\x42", 3);
-    board->system.tpiu.sppr = 2;
-    exchange("1b", "1b 01 03 00 00 00");
-    exchange("1c 02 00", "1c 01 02 00 01 41");
-    exchange("1c 02 00", "1c 01 01 00 42");
-    exchange("1a 00", "1a 00");
-    teardown();
-}
-END_TEST
-
-static uint64_t now;
-
-static uint64_t read_now(void *ctx)
-{
-    (void)ctx;
-    return now;
-}
-
-static void start_stream(void)
-{
-    setup(4);
-    now = 1000000;
-    board->probe.options.now = read_now;
-    connect();
-    exchange("18 01", "18 00");
-    exchange("17 02", "17 00");
-    exchange("19 80 84 1e 00", "19 80 84 1e 00");
-    exchange("1a 01", "1a 00");
-}
-
-/* The pin sends `count` bytes that count from `first`. */
-static void send_swo(unsigned first, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        uint8_t byte = (uint8_t)(first + i);
-        cs_swo_put(&board->system, &byte, 1);
-    }
-}
-
-static void expect_block(unsigned first, size_t size)
-{
-    ck_assert_uint_eq(cmsis_dap_stream(&board->probe, answer), size);
-    for (unsigned i = 0; i < size; i++)
-        ck_assert_uint_eq(answer[i], (uint8_t)(first + i));
-}
-
-START_TEST(test_swo_blocks)
-{
-    start_stream();
-    expect_block(0, 0);
-    now += 3 * CMSIS_DAP_BLOCK_US; /* nothing came: this does not count */
-    send_swo(0, 300);
-    expect_block(0, 0);
-    exchange("1b", "1b 01 2c 01 00 00");
-    exchange("1c 00 01", "1c 01 00 00"); /* that is for the other transport */
-    now += CMSIS_DAP_BLOCK_US - 1;
-    send_swo(300, 100); /* what follows does not put it off */
-    expect_block(0, 0);
-    exchange("1b", "1b 01 90 01 00 00");
-    now++;
-    expect_block(0, 400);
-    exchange("1b", "1b 01 00 00 00 00");
-    /* Full ones leave at once; the rest waits from then on, although it came before. */
-    send_swo(400, 1100);
-    exchange("1b", "1b 01 4c 04 00 00");
-    now += CMSIS_DAP_BLOCK_US / 2;
-    expect_block(400, 512);
-    expect_block(912, 512);
-    now += CMSIS_DAP_BLOCK_US - 1;
-    expect_block(0, 0);
-    exchange("1b", "1b 01 4c 00 00 00");
-    send_swo(1500, 436); /* until it is full */
-    expect_block(1424, 512);
-    expect_block(0, 0);
-    teardown();
-}
-END_TEST
-
-START_TEST(test_swo_stop)
-{
-    start_stream();
-    send_swo(0, 600);
-    expect_block(0, 512);
-    expect_block(0, 0);
-    exchange("1a 00", "1a 00");
-    exchange("1b", "1b 00 58 00 00 00");
-    expect_block(512, 88); /* nothing more will come for it */
-    exchange("1b", "1b 00 00 00 00 00");
-    exchange("1a 01", "1a 00");
-    send_swo(0, 10);
-    expect_block(0, 0);
-    exchange("1a 00", "1a 00");
-    exchange("1a 01", "1a 00"); /* a new start throws away what nobody took */
-    now += CMSIS_DAP_BLOCK_US;
-    expect_block(0, 0);
-    teardown();
-}
-END_TEST
-
 START_TEST(test_nreset)
 {
     setup(4);
@@ -479,27 +300,6 @@ START_TEST(test_usb_faults)
 }
 END_TEST
 
-/* A block is one packet: a transfer that has no room for it fails. */
-START_TEST(test_usb_swo)
-{
-    struct usb_probe u;
-    uint8_t data[512];
-    size_t n;
-    start_stream();
-    usb_probe_init(&u, board, false);
-    send_swo(0, 1030);
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n), 0);
-    ck_assert_uint_eq(n, 512);
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), -EOVERFLOW);
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n),
-                     USB_DEVICE_WAIT);
-    now += CMSIS_DAP_BLOCK_US;
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), 0);
-    ck_assert_uint_eq(n, 6);
-    teardown();
-}
-END_TEST
-
 START_TEST(test_usb_hid)
 {
     uint8_t report[64] = {0x00, 0xfe};
@@ -532,12 +332,8 @@ Suite *unit_suite(void)
     unit_case(s, "cmsis_dap_model: QueueCommands and ExecuteCommands", test_queue);
     unit_case(s, "cmsis_dap_model: packet count and size", test_packet_limits);
     unit_cases(s, "cmsis_dap_model: any bytes", test_any_bytes, 0, 4);
-    unit_case(s, "cmsis_dap_model: SWO", test_swo);
-    unit_case(s, "cmsis_dap_model: SWO in blocks", test_swo_blocks);
-    unit_case(s, "cmsis_dap_model: SWO, the rest of a capture", test_swo_stop);
     unit_case(s, "cmsis_dap_model: nRESET", test_nreset);
     unit_case(s, "probe_board: fault text", test_fault_text);
-    unit_case(s, "usb_probe: SWO packets", test_usb_swo);
     unit_cases(s, "usb_probe: descriptors", test_usb_descriptors, 0, 2);
     unit_case(s, "usb_probe: stall, short, lost, unplugged", test_usb_faults);
     unit_case(s, "usb_probe: HID reports", test_usb_hid);
