@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [setup] of a board file: words written through the target's own GDB server, one by one. */
+/* [setup] of a board file: words written through the GDB server of the target, one by one. */
 #include "server/live.h"
 
 #include "server/log.h"
@@ -16,9 +16,8 @@ static const struct config_setup *line_of(const struct live *l)
 static void complain(const struct live *l, const char *what)
 {
     const struct config_setup *s = line_of(l);
-    log_say(LOG_AT_WARNING,
-            "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s through the target's GDB server\n",
-            l->config->path, s->line, s->address, what);
+    log_say(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n", l->config->path,
+            s->line, s->address, what, l->native ? "" : " through the target's GDB server");
 }
 
 static void on_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)

@@ -74,11 +74,12 @@ def ask_bed(path, line):
 
 
 class Native(Server):
-    """Options of the bed, then the keys of board_file()."""
+    """Options of the bed, then the keys of board_file(). `inside`: words in front of the server's
+    command, below the bed."""
 
-    def __init__(self, *options, path=None, **keys):
+    def __init__(self, *options, path=None, inside=(), **keys):
         self.path = path or board_file(**keys)
-        super().__init__(self.path, "-c", command=("serve",), below=bed(*options))
+        super().__init__(self.path, "-c", command=("serve",), below=[*bed(*options), *inside])
 
     def terminate(self):
         for pid in children(self.process.pid):

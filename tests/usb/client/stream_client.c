@@ -4,6 +4,7 @@
  *
  *   stream_client [options]
  *     -f N    format for an ORBTrace (default 3, four bits); -b N  its baud rate
+ *     -P N    the device at that port of the bus, else the first one
  *     -a N    alternate setting of its trace interface
  *     -n N    transfers in flight (32), -s N  bytes of each (65536)
  *     -B N    ends after so many bytes, -t N  after so many seconds (5),
@@ -35,7 +36,7 @@
 #define RETRIES      100
 
 struct options {
-    unsigned format, baud, alternate, transfers, size, pause_ms, idle_ms, again;
+    unsigned format, baud, port, alternate, transfers, size, pause_ms, idle_ms, again;
     unsigned long long bytes;
     double seconds;
     FILE *out, *lengths;
@@ -100,8 +101,11 @@ static void on_done(struct libusb_transfer *t)
         strip(s, t->buffer, (size_t)t->actual_length);
     else
         keep(s, t->buffer, (size_t)t->actual_length);
-    if (s->got > before)
+    if (s->got > before) {
         s->ended = now_s();
+        if (s->o.out)
+            fflush(s->o.out); /* somebody may wait for it at the other end of a pipe */
+    }
     if (before == 0 && s->got > 0) {
         printf("streaming\n");
         fflush(stdout);
@@ -136,11 +140,28 @@ static int find_trace(struct stream *s)
     return found;
 }
 
+/* A device of that maker, at the port of the options if they name one. */
+static libusb_device_handle *open_one(const struct stream *s, uint16_t vid, uint16_t pid)
+{
+    libusb_device **list = NULL;
+    libusb_device_handle *handle = NULL;
+    ssize_t n = libusb_get_device_list(s->context, &list);
+    for (ssize_t i = 0; i < n && !handle; i++) {
+        struct libusb_device_descriptor d;
+        if (libusb_get_device_descriptor(list[i], &d) == 0 && d.idVendor == vid &&
+            d.idProduct == pid && (!s->o.port || libusb_get_port_number(list[i]) == s->o.port))
+            libusb_open(list[i], &handle);
+    }
+    if (list)
+        libusb_free_device_list(list, 1);
+    return handle;
+}
+
 static int open_device(struct stream *s)
 {
-    s->handle = libusb_open_device_with_vid_pid(s->context, ORBTRACE_VID, ORBTRACE_PID);
+    s->handle = open_one(s, ORBTRACE_VID, ORBTRACE_PID);
     if (!s->handle) {
-        s->handle = libusb_open_device_with_vid_pid(s->context, FTDI_VID, FTDI_PID);
+        s->handle = open_one(s, FTDI_VID, FTDI_PID);
         s->endpoint = FTDI_IN;
         if (!s->handle)
             return -1;
@@ -248,7 +269,7 @@ static int parse(struct options *o, int argc, char **argv)
 {
     int c;
     *o = (struct options){.format = 3, .transfers = 32, .size = 65536, .seconds = 5};
-    while ((c = getopt(argc, argv, "f:b:a:n:s:B:t:i:p:r:o:l:")) != -1) {
+    while ((c = getopt(argc, argv, "f:b:P:a:n:s:B:t:i:p:r:o:l:")) != -1) {
         unsigned value = (unsigned)strtoul(optarg, NULL, 0);
         switch (c) {
         case 'f':
@@ -256,6 +277,9 @@ static int parse(struct options *o, int argc, char **argv)
             break;
         case 'b':
             o->baud = value;
+            break;
+        case 'P':
+            o->port = value;
             break;
         case 'a':
             o->alternate = value;
