@@ -182,6 +182,32 @@ int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool
     return n > size ? -EOVERFLOW : 0;
 }
 
+/* Bulk transfers know no other end: the digest names no packet of no bytes behind a whole block. */
+static void fill_transfer(struct usb_probe *u, size_t size)
+{
+    size_t n = CMSIS_DAP_SWO_BLOCK;
+    while (!u->ready && n == CMSIS_DAP_SWO_BLOCK && sizeof u->transfer - u->size >= n) {
+        n = cmsis_dap_stream(&u->device.board->probe, u->transfer + u->size);
+        u->size += n;
+        u->ready =
+            (n > 0 && n < CMSIS_DAP_SWO_BLOCK) || u->size >= size || u->size == sizeof u->transfer;
+    }
+}
+
+static int swo_in(struct usb_probe *u, uint8_t *bytes, size_t size, size_t *actual)
+{
+    u->ready |= u->size >= size;
+    fill_transfer(u, size);
+    if (!u->ready)
+        return USB_DEVICE_WAIT;
+    bool over = u->size > size;
+    *actual = over ? size : u->size;
+    memcpy(bytes, u->transfer, *actual);
+    u->size = 0;
+    u->ready = false;
+    return over ? -EOVERFLOW : 0;
+}
+
 static int probe_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size,
                     size_t *actual)
 {
@@ -189,16 +215,14 @@ static int probe_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size
         return usb_probe_response(d, &d->board->probe, probe_of(d)->hid, bytes, size, actual);
     if (endpoint != USB_PROBE_EP_SWO || probe_of(d)->hid)
         return -EPIPE;
-    uint8_t block[CMSIS_DAP_SWO_BLOCK];
-    size_t n = cmsis_dap_stream(&d->board->probe, block);
-    *actual = n < size ? n : size;
-    memcpy(bytes, block, *actual);
-    return n > size ? -EOVERFLOW : n ? 0 : USB_DEVICE_WAIT;
+    return swo_in(probe_of(d), bytes, size, actual);
 }
 
 static void probe_replug(struct usb_device *d)
 {
     cmsis_dap_replug(&d->board->probe);
+    probe_of(d)->size = 0;
+    probe_of(d)->ready = false;
 }
 
 void usb_probe_init(struct usb_probe *u, struct probe_board *board, bool hid)
@@ -215,4 +239,6 @@ void usb_probe_init(struct usb_probe *u, struct probe_board *board, bool hid)
     u->device.strings = strings;
     u->device.string_count = sizeof strings / sizeof *strings;
     u->hid = hid;
+    u->size = 0;
+    u->ready = false;
 }

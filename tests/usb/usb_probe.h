@@ -15,10 +15,19 @@
 #define USB_PROBE_EP_IN  0x81
 #define USB_PROBE_EP_SWO 0x82 /* v2 only */
 
-/* Nothing to release. */
+#define USB_PROBE_TRANSFER 32768u /* a longer IN transfer of SWO ends here */
+
+/*
+ * Nothing to release; public are device and hid. A transfer of the SWO endpoint ends when it is
+ * full, or with a block that is no whole packet. Blocks of one that is taken back go with the next;
+ * a host would have them already.
+ */
 struct usb_probe {
     struct usb_device device;
-    bool hid; /* CMSIS-DAP v1 */
+    bool hid;                             /* CMSIS-DAP v1 */
+    uint8_t transfer[USB_PROBE_TRANSFER]; /* blocks of the SWO transfer that goes on */
+    size_t size;
+    bool ready; /* it has ended */
 };
 
 /* `board` must outlive the device. */

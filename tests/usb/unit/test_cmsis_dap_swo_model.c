@@ -110,23 +110,33 @@ START_TEST(test_swo_stop)
 }
 END_TEST
 
-/* A block is one packet: a transfer that has no room for it fails. */
+/* Whole blocks are whole packets: they end no transfer that has room for more. */
 START_TEST(test_usb_swo)
 {
-    struct usb_probe u;
-    uint8_t data[512];
+    static struct usb_probe u;
+    static uint8_t data[4096];
     size_t n;
     start_stream();
     usb_probe_init(&u, board, false);
-    send_swo(0, 1030);
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n), 0);
-    ck_assert_uint_eq(n, 512);
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), -EOVERFLOW);
+    send_swo(0, 1024);
     ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n),
                      USB_DEVICE_WAIT);
+    exchange("1b", "1b 01 00 00 00 00"); /* the host's, but not told yet */
+    now += 2 * CMSIS_DAP_BLOCK_US;
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n),
+                     USB_DEVICE_WAIT);
+    send_swo(1024, 6);
+    exchange("1b", "1b 01 06 00 00 00");
     now += CMSIS_DAP_BLOCK_US;
-    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), 0);
-    ck_assert_uint_eq(n, 6);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, sizeof data, &n), 0);
+    ck_assert_uint_eq(n, 1030);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_uint_eq(data[i], (uint8_t)i);
+    send_swo(0, 1024 + 70);
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 1024, &n), 0);
+    ck_assert_uint_eq(n, 1024); /* full */
+    now += CMSIS_DAP_BLOCK_US;
+    ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_SWO, data, 64, &n), -EOVERFLOW);
     teardown();
 }
 END_TEST
