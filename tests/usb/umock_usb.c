@@ -163,6 +163,9 @@ static bool finish(struct umock_usb *m, struct pending *p, bool blocked)
         return true;
     if (p->discarded) {
         p->status = -ENOENT;
+        if (is_in(p) && !blocked && p->buffer)
+            p->actual = usb_device_take_back(m->device, urb->endpoint, p->buffer->data,
+                                             (size_t)urb->buffer_length);
         return true;
     }
     if (blocked)

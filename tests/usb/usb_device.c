@@ -163,6 +163,11 @@ int usb_device_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t
     return d->unplugged ? -ESHUTDOWN : d->ops->in(d, endpoint, bytes, size, actual);
 }
 
+size_t usb_device_take_back(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size)
+{
+    return d->unplugged || !d->ops->take_back ? 0 : d->ops->take_back(d, endpoint, bytes, size);
+}
+
 void usb_device_hide_serial(struct usb_device *d)
 {
     d->descriptors[AT_SERIAL] = 0;

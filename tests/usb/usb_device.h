@@ -39,6 +39,8 @@ struct usb_device_ops {
     void (*replug)(struct usb_device *d); /* its firmware starts anew */
     /* Another setting of an interface: 0, or -EPIPE. NULL: each has one. */
     int (*set_interface)(struct usb_device *d, unsigned interface, unsigned alternate);
+    /* An IN transfer is taken back: the bytes of it that the host has already; or NULL: none. */
+    size_t (*take_back)(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size);
     /* Called before `queued` of an IN endpoint changes; or NULL. */
     void (*before)(struct usb_device *d, uint8_t endpoint);
     void (*report)(const struct usb_device *d, FILE *out); /* counters of its own, or NULL */
@@ -88,6 +90,9 @@ int usb_device_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes,
 /* One IN transfer. 0 with *actual, USB_DEVICE_WAIT, -EPIPE, -EOVERFLOW, -ESHUTDOWN. */
 int usb_device_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size,
                   size_t *actual);
+
+/* The host takes back its oldest IN transfer of an endpoint: how many bytes are in it. */
+size_t usb_device_take_back(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size);
 
 /*
  * The carrier tells of an IN transfer of `size` bytes that begins to wait, or that waits no longer:

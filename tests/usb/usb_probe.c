@@ -218,6 +218,18 @@ static int probe_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size
     return swo_in(probe_of(d), bytes, size, actual);
 }
 
+static size_t probe_take_back(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, size_t size)
+{
+    struct usb_probe *u = probe_of(d);
+    if (endpoint != USB_PROBE_EP_SWO || u->size > size)
+        return 0;
+    size_t n = u->size;
+    memcpy(bytes, u->transfer, n);
+    u->size = 0;
+    u->ready = false;
+    return n;
+}
+
 static void probe_replug(struct usb_device *d)
 {
     cmsis_dap_replug(&d->board->probe);
@@ -232,6 +244,7 @@ void usb_probe_init(struct usb_probe *u, struct probe_board *board, bool hid)
         .out = probe_out,
         .in = probe_in,
         .replug = probe_replug,
+        .take_back = probe_take_back,
     };
     const uint8_t *interface = hid ? hid_interface : bulk_interface;
     size_t size = hid ? sizeof hid_interface : sizeof bulk_interface;

@@ -19,8 +19,8 @@
 
 /*
  * Nothing to release; public are device and hid. A transfer of the SWO endpoint ends when it is
- * full, or with a block that is no whole packet. Blocks of one that is taken back go with the next;
- * a host would have them already.
+ * full, or with a block that is no whole packet. One that is taken back has the
+ * blocks that came until then.
  */
 struct usb_probe {
     struct usb_device device;
