@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAM_TRANSFERS 16
-#define STREAM_BYTES     16384 /* a multiple of any wMaxPacketSize of bulk endpoints */
+/* Probes send SWO in blocks of 512 bytes: one that is no short packet ends no transfer that has
+ * room for more, so it would stay in it for as long as the others take to come. */
+#define STREAM_BYTES     512
+#define STREAM_TRANSFERS 256 /* 128 KiB: 50 ms of 2.5 MB/s */
 
 #define HID_SET_REPORT    0x09
 #define HID_OUTPUT_REPORT 0x0200
@@ -174,8 +176,9 @@ int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out
         usb_probe_close(p);
         return rc;
     }
+    int most = libusb_get_max_packet_size(libusb_get_device(p->handle), p->choice.swo);
     usb_bulk_stream_init(&p->stream, p->context, p->handle, p->choice.swo, STREAM_TRANSFERS,
-                         STREAM_BYTES);
+                         most > STREAM_BYTES ? (size_t)most : STREAM_BYTES);
     err->text[0] = '\0';
     *out = p;
     return 0;
