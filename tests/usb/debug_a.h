@@ -12,6 +12,7 @@
 #define TESTS_USB_DEBUG_A_H
 
 #include "tests/usb/core_a.h"
+#include "tests/usb/model_bus.h"
 
 #define DEBUG_A_BREAKPOINTS 6
 #define DEBUG_A_WATCHPOINTS 4
@@ -73,11 +74,22 @@ struct debug_a_point {
     uint32_t size;
 };
 
-/* Fields are for tests to look at; counters may be written. */
+/*
+ * Physical addresses of the core behind which is the debug bus, and not memory: for loads and
+ * stores in Debug state. Whole words alone; the bus sees offsets. Programs that run do not reach
+ * it.
+ */
+struct debug_a_window {
+    struct model_bus bus;
+    uint32_t base, size; /* size 0: there is none */
+};
+
+/* Fields are for tests to look at; counters and the window may be written. */
 struct debug_a {
     struct core_a cores;
     unsigned index;
     struct debug_a_counters counters;
+    struct debug_a_window window;
 
     uint32_t dscr; /* the bits that are written, and the sticky ones */
     enum debug_a_entry entry;

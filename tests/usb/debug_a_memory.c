@@ -97,11 +97,39 @@ void debug_a_abort(struct debug_a *d, uint32_t address, bool write, int why)
 /* ---- single accesses --------------------------------------------------------------------------
  */
 
+static bool in_window(const struct debug_a *d, uint32_t address, uint32_t *offset)
+{
+    uint32_t physical;
+    if (!d->window.size || d->cores.ops->translate(d->cores.ctx, d->index, address, &physical))
+        return false;
+    *offset = physical - d->window.base;
+    return *offset < d->window.size;
+}
+
+static int access_window(const struct debug_a *d, bool read, uint32_t offset, uint8_t *bytes,
+                         size_t size)
+{
+    const struct model_bus *bus = &d->window.bus;
+    uint32_t word = 0;
+    int r = -1;
+    memcpy(&word, bytes, size < sizeof word ? size : sizeof word);
+    if (size == sizeof word && offset % sizeof word == 0)
+        r = read ? bus->read(bus->ctx, offset, 4, &word) : bus->write(bus->ctx, offset, 4, word);
+    if (r == 0 && read)
+        memcpy(bytes, &word, sizeof word);
+    return r == 0 ? 0 : CORE_A_REFUSED;
+}
+
 /* False: it aborted. The MMU sees what is banked or dirty, so everything goes back first. */
 static bool access_part(struct debug_a *d, bool read, uint32_t address, uint8_t *bytes, size_t size)
 {
     const struct core_a *c = &d->cores;
-    int r = read ? c->ops->load(c->ctx, d->index, address, bytes, size)
+    uint32_t offset;
+    int r;
+    if (in_window(d, address, &offset))
+        r = access_window(d, read, offset, bytes, size);
+    else
+        r = read ? c->ops->load(c->ctx, d->index, address, bytes, size)
                  : c->ops->store(c->ctx, d->index, address, bytes, size);
     if (r != 0)
         debug_a_abort(d, address, !read, r);

@@ -16,6 +16,7 @@
 #define DEBUG_STEP       0x2000u
 #define UNIT_STEP        0x1000u
 #define CTI_STEP         0x1000u
+#define WINDOW_SIZE      0x100000u
 
 enum kind {
     KIND_ROM,
@@ -292,6 +293,12 @@ static int debug_write(void *ctx, uint32_t address, unsigned size, uint32_t valu
 struct model_bus system_a_debug(struct system_a *s)
 {
     return (struct model_bus){s, debug_read, debug_write};
+}
+
+void system_a_window(struct system_a *s, uint32_t base)
+{
+    for (unsigned i = 0; i < s->cores.count; i++)
+        s->debug[i].window = (struct debug_a_window){system_a_debug(s), base, WINDOW_SIZE};
 }
 
 /* ---- the system's memory ----------------------------------------------------------------------

@@ -46,6 +46,12 @@ void system_a_init(struct system_a *s, const struct core_a *cores,
                    const struct trace_a_options *options);
 void system_a_release(struct system_a *s);
 
+/*
+ * Where the cores themselves have the debug bus, without address bit 31: 0xf8800000 on Zynq-7000
+ * (section 19). To be called after init; without it they do not reach it.
+ */
+void system_a_window(struct system_a *s, uint32_t base);
+
 /* The two buses; valid as long as `s`. */
 struct model_bus system_a_memory(struct system_a *s);
 struct model_bus system_a_debug(struct system_a *s);

@@ -9,16 +9,19 @@ import re
 import shlex
 import signal
 import socket
+import subprocess
 import threading
 
-from native_gdb import ROOT, Board
-from live_gdb import gone, tail_of
-from test_native_a import A9, ENDLESS, KT_LINK, check_history
+from native_gdb import LOADED_MACHINE, ROOT, Board, bed
+from live_gdb import Live, gone, tail_of
+from test_native_a import A9, ENDLESS, KT_LINK, RULES, check_history
 from test_native_a import ELF as ELF_A
-from replay_gdb import Suite, expect, folder, has, history, lacks, said
+from replay_gdb import Suite, equal, expect, folder, gdb, has, history, lacks, said, tool, value
+from streams import free_port
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
+full_test = suite.test if FULL else lambda name: lambda function: function
 PROGRAMS = ROOT / "configs" / "virtual"
 ELF_M4 = PROGRAMS / "crash-m4.elf"
 LIST = ("set record instruction-history-size 400", "record instruction-history")
@@ -61,7 +64,7 @@ def checked(server, least=400):
 
 
 for board, (machine, core, options, changes) in M_BOARDS.items():
-    @(suite.test if FULL or board in QUICK else lambda name: lambda f: f)(f"board files: {board}")
+    @(suite.test if board in QUICK else full_test)(f"board files: {board}")
     def _(board=board, machine=machine, core=core, options=options, changes=changes):
         elf = PROGRAMS / f"crash-{core}.elf"
         with Board(elf, *options, machine=machine, path=adapted(board, elf, *changes)) as server:
@@ -137,6 +140,82 @@ def _():
         s = server.session(ENDLESS, "record btrace", "break checksum", "continue", "stepi 30", *LIST,
                            server.mark())
         check_history(server, s[LIST[1]], s[server.mark()], at_least=20)
+
+
+AM335X = "am335x-openocd.conf"
+# In the place of the files for the chip, whose router in the JTAG chain no model has.
+OPENOCD = """
+adapter driver cmsis-dap
+cmsis_dap_backend usb_bulk
+cmsis_dap_vid_pid 0x1209 0x0001
+transport select swd
+swd newdap am335x tap -irlen 4
+dap create am335x.dap -chain-position am335x.tap
+target create am335x.cpu cortex_a -dap am335x.dap -ap-num 1 -dbgbase 0x80090000
+adapter speed 4000
+tcl_port disabled
+telnet_port disabled
+reset_config srst_only srst_push_pull
+"""
+DUMMY = """
+adapter driver dummy
+transport select jtag
+adapter speed 100
+source [find target/am335x.cfg]
+tcl_port disabled
+telnet_port disabled
+"""
+
+
+def behind_openocd(place, config, words, *changes):
+    """The shipped file in that folder, with other files for OpenOCD, on a free port, in the bed of `words`:
+    its path and the port."""
+    tool("openocd")
+    port = free_port()
+    (place / "openocd.cfg").write_text(config)
+    command = " ".join([*words, "openocd", "-f", str(place / "openocd.cfg")])
+    path = adapted(AM335X, ELF_A, (r"openocd -f board/ti_beaglebone\.cfg", command),
+                   (r"\b3334\b", str(port)), *changes)
+    return path.rename(place / AM335X), port
+
+
+@suite.test("board files: am335x-openocd.conf: its port leads to the Cortex-A8")
+def _():
+    path, port = behind_openocd(folder(), DUMMY, [])
+    command = has(path.read_text(), r"^command = (.*)$")[1]
+    done = subprocess.run([*shlex.split(command), "-c", "init", "-c", "shutdown"], timeout=60,
+                          capture_output=True, text=True)
+    has(done.stderr, rf"^Info : starting gdb server for am335x\.cpu on {port}$")
+    equal(done.stderr.count("starting gdb server"), 1, "GDB servers")
+
+
+# A word takes OpenOCD tens of milliseconds, so the buffer is small, and synchronised more often.
+@full_test("board files: am335x-openocd.conf, at the modelled map")
+def _():
+    """OpenOCD reaches trace unit and buffer as the core has them, by instructions of the halted core:
+    at addresses that the program has mapped."""
+    place = folder()
+    words = bed("--core", f"qemu:vexpress-a9,{ELF_A}", "--plugin", ROOT / "build/virtual-board.so",
+                "--truth", place / "truth", "--report", place / "report", "--etmv3", "--etb-words",
+                256, "--window", "0x1E010000")
+    path, _ = behind_openocd(place, OPENOCD, words, (r"0x4B162000", "0x1E011000"),
+                             (r"0x4B140000", "0x1E0AC000"), (r"0x44E00414", "0x60043000"),
+                             (r"^etb = .*$", r"\g<0>\nfunnel = 0x1E014000"),
+                             (r"^ETMCR = 0$", r"\g<0>\nETMSYNCFR = 200"))
+    with Live(path) as live:
+        said(live, r"^trace clock +not needed: ETB, 1024 bytes at 0x1e011000,")
+        s = gdb(live.port, ["monitor reset halt", "maintenance flush register-cache", ENDLESS,
+                            "p/x *(int *) 0x60043000", "record btrace", "tbreak report_topics",
+                            "continue", *LIST, live.mark(), "stepi 3", LIST[1], live.mark()],
+                elf=ELF_A, connect="target extended-remote", before=[LOADED_MACHINE])
+        equal(value(s["p/x *(int *) 0x60043000"]), 2, "the word of [setup]")
+        has(s["continue"], r"^Temporary breakpoint 1, report_topics")
+        for mark, listed in zip(s.all(live.mark()), s.all(LIST[1])):
+            check_history(live, listed, mark, at_least=100)
+    lines = dict(line.split() for line in (place / "report").read_text().splitlines())
+    broken = {name: lines[name] for name in (*RULES, "a-trace-locked", "a-trace-ignored")
+              if int(lines[name])}
+    expect(not broken, f"rules broken: {broken}")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ const char umock_options_usage[] =
     "  --etm-pairs N    address comparators of an ETMv4: 0 to 4 pairs, else 0\n"
     "  --smp N          cores of vexpress-a9: 1 or 2\n"
     "  --etmv3          their trace units, else PTMs\n"
+    "  --window ADDRESS  where they themselves have the debug bus, in Debug state; else nowhere\n"
     "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
     "nRESET\n"
     "                   resets trace units, funnel, ETB and TPIU, too; of a Cortex-M any reset\n"
@@ -82,6 +83,7 @@ enum {
     RESETS,
     KIND,
     ETM_PAIRS,
+    WINDOW,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -257,6 +259,9 @@ static int parse_stream(struct umock_options *o, int option, char *text)
     case ETMV3:
         o->qemu.etmv3 = o->trace_a.etmv3 = true;
         return 0;
+    case WINDOW:
+        o->window = (uint32_t)strtoul(text, NULL, 0);
+        return o->window ? 0 : -1;
     case RESETS:
         return parse_resets(o, text);
     default:
@@ -395,6 +400,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"buffer", required_argument, NULL, BUFFER},
         {"smp", required_argument, NULL, SMP},
         {"etmv3", no_argument, NULL, ETMV3},
+        {"window", required_argument, NULL, WINDOW},
         {"resets", required_argument, NULL, RESETS},
         {"kind", required_argument, NULL, KIND},
         {"etm-pairs", required_argument, NULL, ETM_PAIRS},

@@ -21,6 +21,7 @@ struct umock_options {
     struct usb_faults usb;
     struct trace_a_options trace_a;
     bool core_resets, trace_resets; /* of the A profile's system */
+    uint32_t window;                /* of its cores on the debug bus; 0: none */
     struct qemu_link_options qemu;  /* machine: NULL for the built-in core */
     char machine[64];
     char plugin[256]; /* the default */

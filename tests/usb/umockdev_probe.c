@@ -290,6 +290,8 @@ static int run_a(struct umock_options *o, char **command)
     } else {
         a->system.hears_cores = o->core_resets;
         a->system.resets_trace = o->trace_resets;
+        if (o->window)
+            system_a_window(&a->system, o->window);
         code = run_board(o, &a->cores.link, command);
     }
     board_a_stop(a);

@@ -169,6 +169,30 @@ START_TEST(test_aborts)
 }
 END_TEST
 
+/* The debug bus in the core's own memory: its software locks hold, and it takes whole words. */
+START_TEST(test_window)
+{
+    const uint32_t lock = 0x1e010000 + SYSTEM_A_ETB + 0xfb0;
+    system_a_window(&sys, 0x1e010000);
+    halt(CPU0);
+    set(CPU0, 0, lock);
+    execute(CPU0, 0xe5901004); /* LDR R1, [R0, #4] */
+    ck_assert_uint_eq(get(CPU0, 1), 3);
+    set(CPU0, 1, 0xc5acce55);
+    execute(CPU0, 0xe5801000); /* STR R1, [R0] */
+    execute(CPU0, 0xe5901004);
+    ck_assert_uint_eq(get(CPU0, 1), 1);
+    ck_assert_uint_eq(R(CPU0 + DSCR) & DSCR_STICKY, 0);
+    execute(CPU0, 0xe5d01004); /* LDRB */
+    ck_assert_uint_eq(R(CPU0 + DSCR) & DSCR_STICKY, DSCR_SDABORT);
+    W(CPU0 + DRCR, 4);
+    set(CPU0, 0, 0x1e010000 + 0x50000); /* where nothing is */
+    execute(CPU0, 0xe5901000);
+    ck_assert_uint_eq(R(CPU0 + DSCR) & DSCR_STICKY, DSCR_SDABORT);
+    ck_assert_uint_eq(sim.core[0].dfar, 0x1e060000);
+}
+END_TEST
+
 START_TEST(test_undefined)
 {
     halt(CPU0);
@@ -347,6 +371,7 @@ Suite *unit_suite(void)
     add(s, "system_a: fast mode, reads", test_fast_read);
     add(s, "system_a: fast mode, writes that abort", test_fast_write);
     add(s, "system_a: data abort, and what follows is ignored", test_aborts);
+    add(s, "system_a: the debug bus as the core has it", test_window);
     add(s, "system_a: undefined instructions and User mode", test_undefined);
     add(s, "system_a: what careless clients do is ignored and counted", test_careless);
     add(s, "system_a: steps by address mismatch", test_step);
