@@ -101,20 +101,24 @@ class Captured(Board):
 
 
 # What arrives is ORBFLOW, as orbuculum passes it on, and the port's bytes. Two probes are on the bus, so
-# one is named; the modelled module has its reset elsewhere. A machine under load drains later.
+# one is named; the modelled module has its reset elsewhere with SWD. A machine under load drains later.
 # Name: options of the bed, and changes beside the place of the capturing program.
+DRAIN = r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 2000"
+PLACE = r"^#usb = 1-2.3$", "usb = 1-2"
+FTDIS = "--probe", "ftdi", "--beside", "ftdi", "--layout"
 TCP_BOARDS = {
     "stm32f4-cmsis-dap-tpiu.conf": (("--probe", "orbtrace", "--beside", "cmsis-dap"),
                                     ((r"^type = cmsis-dap$", "type = cmsis-dap\nserial = MODEL0001"),
-                                     (r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 2000"))),
-    "stm32f4-ftdi.conf": (("--probe", "ftdi", "--beside", "ftdi", "--layout", "minimodule-swd"),
-                          ((r"^#usb = 1-2.3$", "usb = 1-2"), (r"^nsrst = 0x0020$", "nsrst = 0x0010"),
-                           (r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 2000"))),
+                                     DRAIN)),
+    "stm32f4-ftdi.conf": ((*FTDIS, "minimodule-swd"),
+                          (PLACE, (r"^nsrst = 0x0020$", "nsrst = 0x0010"), DRAIN)),
+    "stm32f4-ftdi.conf, JTAG": ((*FTDIS, "minimodule", "--jtag"),
+                                (PLACE, (r"^wire = swd$", "wire = jtag"), DRAIN)),
 }
 
 for board, (options, changes) in TCP_BOARDS.items():
-    @suite.test(f"board files: {board}")
-    def _(board=board, options=options, changes=changes):
+    @(full_test if "JTAG" in board else suite.test)(f"board files: {board}")
+    def _(board=board.partition(",")[0], options=options, changes=changes):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             place = r"^connect = localhost:\d+$", f"connect = localhost:{listener.getsockname()[1]}"
             path = adapted(board, ELF_M4, place, *changes)
