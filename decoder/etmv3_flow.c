@@ -116,7 +116,6 @@ static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 static void take_position(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     f->blind = k->flags & ETMV3_ODD_STATE;
-    f->disputed = false;
     if (k->flags & ETMV3_DATA_ONLY)
         return;
     if (f->blind) {
@@ -176,7 +175,6 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     uint64_t before = f->core.instructions + f->held.count + etmv3_open(f);
     if (known && here == k->value && f->core.cur.isa == isa && !odd) {
         f->core.agreed = before;
-        f->disputed = false;
         return;
     }
     etmv3_rebase(f);
@@ -185,7 +183,6 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     struct flow_out *to = etmv3_events(f, out, &tray);
     take_position(f, k, to);
     etmv3_events_end(f, to, &tray);
-    f->disputed = known; /* which of the two was wrong? */
     if (!odd)
         f->core.agreed = before;
 }
@@ -273,12 +270,8 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
                          struct flow_out *out)
 {
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
-    if (unexplained(f, k, here)) {
+    if (unexplained(f, k, here))
         contradict(f, k, here, out);
-        etmv3_distrust(f);
-        if (f->blind)
-            return;
-    }
     struct code_run *from = f->pending ? f->core.run : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;
@@ -504,7 +497,7 @@ void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cau
 {
     etmv3_flow_finish(f, out);
     flow_core_gap(&f->core, offset, cause, bytes, out);
-    f->synced = f->pending = f->blind = f->disputed = f->count_due = false;
+    f->synced = f->pending = f->blind = f->count_due = false;
     f->due_changes++;
     f->branched = ETMV3_BRANCHED_NOT;
     f->waited = 0;

@@ -75,8 +75,7 @@ struct etmv3_flow {
     bool synced;      /* an I-sync was seen since the last loss */
     bool started;     /* an I-sync was seen at all */
     bool pending;     /* an indirect branch was executed: its branch packet must come */
-    bool blind;       /* damage was seen: nothing is followed until the next I-sync */
-    bool disputed;    /* packets and code contradicted each other, and no I-sync has agreed since */
+    bool blind;       /* reserved state: nothing is followed until the next I-sync */
     bool return_held; /* an exception return of M profile may be cancelled (digest 10) */
     bool count_due;   /* the latest trace-on has no cycle count yet */
     bool has_deferred;

@@ -16,8 +16,6 @@ static void no_code(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
     etmv3_close(f);
     etmv3_release(f, out);
     flow_lose(&f->core, out, offset, BT_GAP_NO_CODE, here);
-    if (f->disputed)
-        etmv3_distrust(f);
     f->begin = f->done = f->joined = 0;
 }
 
@@ -181,7 +179,6 @@ static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct f
     if (f->pending) {
         etmv3_release(f, out);
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last);
-        etmv3_distrust(f);
         f->pending = false;
     }
     f->atoms_dropped += count;

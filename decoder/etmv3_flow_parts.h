@@ -75,19 +75,6 @@ void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const str
 
 /* ---- etmv3_flow.c ---- */
 
-/*
- * Packets and code contradict each other: bytes were lost that nobody told of, and a branch packet
- * among them would have been the base of the next one. The flow goes on at that (digest 16.6). A
- * second contradiction before an I-sync has agreed shows that the base is wrong: from there on each
- * branch packet would make up a stretch, so nothing is followed until the next I-sync. With branch
- * broadcasting the image may be wrong as well, and packets are trusted (digest 16.4).
- */
-static inline void etmv3_distrust(struct etmv3_flow *f)
-{
-    f->blind |= f->disputed && !f->config.branch_broadcast;
-    f->disputed = true;
-}
-
 #define ETMV3_EXC_DEBUG 1u /* A and R profile */
 
 /* Where a branch packet found execution: the preferred return address of an exception. */
