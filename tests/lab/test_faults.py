@@ -207,25 +207,31 @@ class Stub:
 
     def __init__(self, bench):
         self.socket = socket.socket(socket.AF_UNIX)
+        self.data = b""
         self.socket.settimeout(20)
         self.socket.connect(str(bench.path.parent / "gdb"))
 
     def ask(self, packet):
+        """Its answer; a target that ran tells of the stop which the connection has made."""
         self.socket.sendall(frame(packet))
-        return self.answer()
+        answer = self.answer()
+        while answer and re.match(r"[ST][0-9a-f]{2}", answer):
+            answer = self.answer()
+        return answer
 
     def answer(self, seconds=20):
         """The next payload, or None: there is none in this time."""
         self.socket.settimeout(seconds)
-        data = b""
         try:
-            while not re.search(rb"#..", data):
-                data += self.socket.recv(4096)
-                expect(data, "the board's server has closed the connection")
+            while not (found := re.search(rb"\$([^#]*)#..", self.data)):
+                more = self.socket.recv(4096)
+                expect(more, "the board's server has closed the connection")
+                self.data += more
         except socket.timeout:
             return None
+        self.data = self.data[found.end():]
         self.socket.sendall(b"+")
-        return re.search(rb"\$([^#]*)#..", data)[1].decode()
+        return found[1].decode()
 
 
 def runs(bench):
