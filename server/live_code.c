@@ -165,13 +165,21 @@ static void decode_again(struct live *l)
     pipeline_unlock(l->pipeline);
 }
 
+/* Erased or unused memory, or what reads as zero because nothing is there: bytes that are all
+ * alike. It has no end that a walk through it would find, and each page would ask for the next. */
+static bool holds_nothing(const uint8_t *bytes, size_t len)
+{
+    return len > 1 && memcmp(bytes, bytes + 1, len - 1) == 0;
+}
+
 static void next_round(struct live *l);
 
 static void on_page(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
 {
     struct live *l = ctx;
     struct live_code *code = &l->code;
-    struct live_patch *p = len ? new_patch(l, address, bytes, len) : NULL;
+    bool wanted = len && !holds_nothing(bytes, len);
+    struct live_patch *p = wanted ? new_patch(l, address, bytes, len) : NULL;
     if (p) {
         pipeline_lock(l->pipeline);
         add_everywhere(l, p, false);
@@ -188,11 +196,30 @@ static void on_page(void *ctx, uint64_t address, const uint8_t *bytes, size_t le
     next_round(l);
 }
 
+/* The time for this stop is over: what was not asked for yet is left to the next one. */
+static void mind_the_time(struct live *l)
+{
+    struct live_code *code = &l->code;
+    if (uv_hrtime() < code->until)
+        return;
+    if (!code->late)
+        log_say(LOG_AT_WARNING,
+                "btraced: after %u s not all code that the trace went through has been read: "
+                "what is missing is a gap in the history, and the next halt goes on reading\n",
+                LIVE_CODE_MS / 1000);
+    code->late = true;
+    code->rounds = ROUNDS_MAX;
+    size_t begun = code->first_new + (code->piece > 0);
+    if (code->page_count > begun)
+        code->page_count = begun;
+}
+
 /* Asks for the next piece; when there is none, decodes with what was found and looks again. */
 static void next_round(struct live *l)
 {
     struct live_code *code = &l->code;
     for (;;) {
+        mind_the_time(l);
         if (code->first_new < code->page_count &&
             gdb_upstream_read_memory(l->upstream, 0, code->pages[code->first_new] + code->piece,
                                      PIECE, on_page, l) == BT_OK)
@@ -218,6 +245,7 @@ void live_code_complete(struct live *l, void (*done)(struct live *l))
         return;
     }
     l->code.rounds = 0;
+    l->code.until = uv_hrtime() + (uint64_t)LIVE_CODE_MS * 1000000;
     next_round(l);
 }
 

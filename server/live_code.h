@@ -13,6 +13,7 @@ struct live;
 
 #define LIVE_CODE_PAGE  4096u
 #define LIVE_CODE_PAGES 4096u /* read from the target, at most */
+#define LIVE_CODE_MS    3000u /* for that, at one halt */
 
 /* Bytes of memory, newest last. */
 struct live_patch {
@@ -32,6 +33,8 @@ struct live_code {
     size_t piece;     /* of that page, bytes read */
     bool found;       /* a page of this round was readable */
     unsigned rounds;  /* at this stop */
+    uint64_t until;   /* uv_hrtime(): nothing more is asked for at this stop */
+    bool late;        /* that has come, and was told */
     bool full;        /* a limit was reached and told */
 };
 
@@ -46,7 +49,8 @@ void live_code_commit(struct live *l);
 
 /*
  * At a halt, when all trace is decoded: reads code that was missing, and decodes again, until
- * nothing is missing that can be read. Then `done` is called (maybe at once).
+ * nothing is missing that can be read, or for LIVE_CODE_MS: the next halt goes on. Then `done` is
+ * called (maybe at once). Damaged trace leads anywhere: memory that holds nothing is no code.
  */
 void live_code_complete(struct live *l, void (*done)(struct live *l));
 
