@@ -34,7 +34,7 @@ for title, (_, _, number, _, _) in SETS.items():
     add(title, number)
 CYCLES = "A9, ETMv3, cycle counts, context ID, timestamps"
 A53 = "A53, ETMv4, return stack"
-for title in ("A9, PTM, return stack", "M3, ETMv3", "M7, ETMv4"):
+for title in ("A9, PTM, return stack", "M3, ETMv3", "M7, ETMv4", A53):
     for how in ("flip", "drop", "double", "insert"):
         also(f"damaged on the way ({how})", check_damage, title, [how], 300000)
 for title in (CYCLES, "M4, ETMv3", "M33, ETMv4"):
