@@ -498,11 +498,16 @@ static uint8_t pattern(size_t n)
     return (uint8_t)(n * 7 + n / 251);
 }
 
-static void record_for_ever(int pipe_end)
+/* In a process of its own, which must not assert: both would write to the file of the results. */
+static void record_for_ever(const struct config *c, int pipe_end)
 {
+    static const struct code_image *const no_images[CONFIG_MAX_CORES];
     static uint8_t bytes[3000];
-    struct recorder *r = start("raw", folder);
+    struct recorder *r;
     struct recorder_stats stats = {0};
+    struct message why;
+    if (recorder_start(c, folder, no_images, &r, &why) != 0)
+        _exit(1);
     for (size_t at = 0;;) {
         recorder_stats(r, &stats);
         if (stats.waiting > (1u << 20))
@@ -524,12 +529,16 @@ START_TEST(killed)
     struct stat st;
     struct recording rec;
     struct message why;
+    struct config c;
     make_parent();
+    make_config(&c, "raw");
     ck_assert_int_eq(pipe(ends), 0);
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0)
-        record_for_ever(ends[1]);
+        record_for_ever(&c, ends[1]);
+    close(ends[1]);
+    config_release(&c);
     snprintf(path, sizeof path, "%s/buffer_0.bin", folder);
     do
         ck_assert_int_gt(read(ends[0], x, sizeof x), 0);
