@@ -192,8 +192,10 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
     int result = map_file(snap, buffer->files[n].file);
     if (result != 0)
         return result;
-    *data = snap->priv->files[buffer->files[n].file].map;
     *size = buffer->files[n].size;
+    if (*size)
+        *data = (const uint8_t *)snap->priv->files[buffer->files[n].file].map +
+                buffer->files[n].offset;
     return 0;
 }
 

@@ -52,6 +52,9 @@ struct snapshot_dump {
     const char *path;  /* relative to the folder */
     size_t file;       /* for the snapshot's own use */
     unsigned line;     /* of the section's header */
+    uint32_t context;  /* who sees the bytes, if one of the next two is set; otherwise all do */
+    bool by_context;   /* context ID `context` */
+    bool by_vmid;      /* VMID `context` */
 };
 
 struct snapshot_device {
@@ -79,6 +82,9 @@ struct snapshot_buffer_file {
     const char *path; /* relative to the folder */
     uint64_t size;    /* bytes */
     size_t file;      /* for the snapshot's own use */
+    uint64_t offset;  /* likewise: of the first byte in that file */
+    bool anew;        /* frames begin anew here: not a continuation of the piece before */
+    uint8_t before;   /* enum bt_gap_cause: what is missing before the piece */
 };
 
 /* One trace buffer. Its contents are those of its files, one after the other. */

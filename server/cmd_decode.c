@@ -3,6 +3,7 @@
 #include "server/commands.h"
 #include "server/exit_codes.h"
 #include "server/lister.h"
+#include "server/perf_args.h"
 #include "server/recording.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ struct decode_args {
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
+    struct perf_args perf;
 };
 
 enum {
@@ -45,6 +47,7 @@ static const struct option options[] = {
     {"id", required_argument, NULL, OPT_ID},
     {"elf", required_argument, NULL, OPT_ELF},
     {"cycles", no_argument, NULL, OPT_CYCLES},
+    PERF_OPTIONS,
     {"stats", no_argument, NULL, OPT_STATS},
     {"jobs", required_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
@@ -66,11 +69,11 @@ const char decode_help[] =
     "  --id N             one trace source, by CoreSight trace ID\n"
     "  --elf FILE         program file that completes the recording's memory dumps\n"
     "  --stats            with the summary: what decoding cost\n"
-    "  -j, --jobs N       decode with N threads; the output is the same\n"
-    "\n"
+    "  -j, --jobs N       decode with N threads; the output is the same\n" PERF_HELP "\n"
     "examples:\n"
     "  btraced decode recording\n"
     "  btraced decode --instructions --events recording\n"
+    "  btraced decode --perf --blocks perf.data\n"
     "  btraced decode --instructions --format tsv --source PTM_0 recording\n";
 
 static int usage_error(const char *text, const char *value)
@@ -164,7 +167,7 @@ static int parse_args(int argc, char **argv, struct decode_args *args)
     memset(args, 0, sizeof *args);
     args->id = -1;
     for (int option; (option = getopt_long(argc, argv, "hj:", options, NULL)) != -1;) {
-        int code = parse_option(args, option);
+        int code = perf_args_take(&args->perf, option, optarg) ? 0 : parse_option(args, option);
         if (code)
             return code;
     }
@@ -172,6 +175,9 @@ static int parse_args(int argc, char **argv, struct decode_args *args)
         return usage_error(optind == argc ? "no recording given" : "more than one recording given",
                            NULL);
     args->path = argv[optind];
+    const char *wrong = perf_args_complete(&args->perf);
+    if (wrong)
+        return usage_error(wrong, NULL);
     int listings =
         args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
     if (listings == 0)
@@ -242,7 +248,9 @@ int cmd_decode(int argc, char **argv)
     int code = parse_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;
-    int error = recording_open(&r, args.path, args.elf, args.elf_count, &why);
+    int error = args.perf.on ? recording_open_perf(&r, args.path, &args.perf.places, args.elf,
+                                                   args.elf_count, &why)
+                             : recording_open(&r, args.path, args.elf, args.elf_count, &why);
     for (size_t i = 0; i < r.warning_count; i++)
         fprintf(stderr, "btraced decode: warning: %s\n", r.warnings[i]);
     if (error) {

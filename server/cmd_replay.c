@@ -7,6 +7,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/notify.h"
+#include "server/perf_args.h"
 #include "server/replay.h"
 #include "server/stream_connection.h"
 
@@ -28,6 +29,7 @@ struct replay_args {
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
+    struct perf_args perf;
 };
 
 enum {
@@ -49,6 +51,7 @@ static const struct option options[] = {
     {"log", required_argument, NULL, OPT_LOG},
     {"no-record", no_argument, NULL, OPT_NO_RECORD},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
+    PERF_OPTIONS,
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -76,8 +79,8 @@ const char replay_help[] =
     "                         A32 from T32; breakpoints in T32 code are then not hit\n"
     "  --no-record            do not tell GDB that it records already: reverse-step, "
     "reverse-next,\n"
-    "                         reverse-finish, bt in the past are then answered with values\n"
-    "\n"
+    "                         reverse-finish, bt in the past are then answered with "
+    "values\n" PERF_HELP "\n"
     "example:\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
     "  (gdb) target remote :3333\n"
@@ -121,7 +124,9 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
     enum log_level level;
     int code = 0;
     for (int option; !code && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-        if (option == OPT_LISTEN) {
+        if (perf_args_take(&args->perf, option, optarg)) {
+            continue;
+        } else if (option == OPT_LISTEN) {
             if (args->listen_count == CONFIG_MAX_LISTEN)
                 return usage_error("too many --listen options", NULL);
             args->listen[args->listen_count++] = optarg;
@@ -155,6 +160,9 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
         return usage_error(optind == argc ? "no recording given" : "more than one recording given",
                            NULL);
     args->path = argv[argc - 1];
+    const char *wrong = perf_args_complete(&args->perf);
+    if (wrong)
+        return code ? code : usage_error(wrong, NULL);
     return code ? code : complete_access(args);
 }
 
@@ -391,7 +399,8 @@ static int replay(const struct replay_args *args)
     struct replay r;
     struct message why = {"out of memory"};
     int code = EXIT_INPUT;
-    int error = replay_init(&r, args->path, args->elf, args->elf_count, &why);
+    int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
+                            args->elf_count, &why);
     for (size_t i = 0; i < r.recording.warning_count; i++)
         log_say(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
     if (error) {

@@ -273,13 +273,18 @@ static int feed_data(void *ctx, const uint8_t *data, size_t len)
     return BT_OK;
 }
 
-static int feed_loss(void *ctx)
+static int feed_gap(void *ctx, enum bt_gap_cause cause)
 {
     struct lister *l = ctx;
     int error = l->parallel ? parallel_drain(l->parallel) : BT_OK;
     if (!error)
-        stream_gap(&l->stream, BT_GAP_WIRE, 0, &l->sink);
+        stream_gap(&l->stream, cause, 0, &l->sink);
     return error;
+}
+
+static int feed_loss(void *ctx)
+{
+    return feed_gap(ctx, BT_GAP_WIRE);
 }
 
 static void summary_row(struct lister *l, const char *key, uint64_t value)
@@ -407,7 +412,7 @@ static void write_headers(struct lister *l, bool summary)
 int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
                   bool summary)
 {
-    struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .ctx = l};
+    struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .gap = feed_gap, .ctx = l};
     struct recording_pass pass;
     bool m_profile = source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
     l->disasm = disasm_new(m_profile);

@@ -80,6 +80,10 @@ static int add_dumps(struct recording *r, struct recording_core *core, struct me
         else if (*dump->space)
             add_warning(r, "%s:%u: memory space '%s' is not known, dump is used for all",
                         core->device->path, dump->line, dump->space);
+        if (dump->by_context || dump->by_vmid) {
+            region.by |= dump->by_context ? CODE_BY_CONTEXT : CODE_BY_VMID;
+            region.context = region.vmid = dump->context;
+        }
         error = code_image_add(&core->image, &region);
         if (error == BT_ERR_INVAL) {
             message_set(why, "%s:%u: dump reaches over the end of the address space",
@@ -220,24 +224,28 @@ static int add_sources(struct recording *r, struct message *why)
 
 /* ---- open, close, find ----------------------------------------------------------------------- */
 
-int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
-                   struct message *why)
+/* What is wrong with the folder or the file `path`, as one line. */
+static void say_error(const struct snapshot_error *err, const char *path, struct message *why)
 {
-    struct snapshot_error err = {0};
-    memset(r, 0, sizeof *r);
-    int error = snapshot_open(path, &r->snapshot, &err);
-    if (error) {
-        const char *slash = *err.file && strcmp(err.file, path) != 0 ? "/" : "";
-        const char *file = *slash ? err.file : "";
-        if (err.line)
-            message_set(why, "%s%s%s:%u: %s", path, slash, file, err.line, err.text);
-        else
-            message_set(why, "%s%s%s: %s", path, slash, file, err.text);
-        return error;
-    }
+    const char *slash = *err->file && strcmp(err->file, path) != 0 ? "/" : "";
+    const char *file = *slash ? err->file : "";
+    if (err->line)
+        message_set(why, "%s%s%s:%u: %s", path, slash, file, err->line, err->text);
+    else
+        message_set(why, "%s%s%s: %s", path, slash, file, err->text);
+}
+
+/* r->snapshot is open: programs, cores and sources. */
+static int complete(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
+                    struct message *why)
+{
+    int error = BT_OK;
     for (size_t i = 0; i < r->snapshot->warning_count; i++) {
         const struct snapshot_error *w = &r->snapshot->warnings[i];
-        add_warning(r, "%s:%u: %s", w->file, w->line, w->text);
+        if (w->line)
+            add_warning(r, "%s:%u: %s", w->file, w->line, w->text);
+        else
+            add_warning(r, "%s: %s", w->file, w->text);
     }
     message_set(why, "snapshot.ini: out of memory");
     for (size_t i = 0; i < elf_count; i++) {
@@ -252,6 +260,30 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
         struct message inner = *why;
         message_set(why, "%s/%s", path, inner.text);
     }
+    return error;
+}
+
+int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
+                   struct message *why)
+{
+    struct snapshot_error err = {0};
+    memset(r, 0, sizeof *r);
+    int error = snapshot_open(path, &r->snapshot, &err);
+    if (!error)
+        return complete(r, path, elf, elf_count, why);
+    say_error(&err, path, why);
+    return error;
+}
+
+int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
+                        const char *const *elf, size_t elf_count, struct message *why)
+{
+    struct snapshot_error err = {0};
+    memset(r, 0, sizeof *r);
+    int error = perf_snapshot_open(path, places, &r->snapshot, &err);
+    if (!error)
+        return complete(r, path, elf, elf_count, why);
+    say_error(&err, path, why);
     return error;
 }
 

@@ -9,6 +9,7 @@
 #include "decoder/formatter.h"
 #include "decoder/stream.h"
 #include "drivers/elf_image.h"
+#include "drivers/perf_snapshot.h"
 #include "drivers/snapshot.h"
 
 /* A text for people: what failed, where, what to do. */
@@ -57,6 +58,10 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
                    struct message *why);
 void recording_close(struct recording *r);
 
+/* As above, of a perf.data file of Linux; its programs are looked for at `places`. */
+int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
+                        const char *const *elf, size_t elf_count, struct message *why);
+
 /* Source by device name, or by trace ID; NULL if there is none. */
 const struct recording_source *recording_find_name(const struct recording *r, const char *name);
 const struct recording_source *recording_find_id(const struct recording *r, unsigned id);
@@ -65,10 +70,21 @@ const struct recording_source *recording_find_id(const struct recording *r, unsi
 struct recording_sink {
     int (*data)(void *ctx, const uint8_t *data, size_t len);
     int (*loss)(void *ctx); /* frame alignment was lost before the next data */
+    /* Optional: as the recording says, something else lies before the next data. */
+    int (*gap)(void *ctx, enum bt_gap_cause cause);
     /* Optional: called before each piece of raw bytes, with its place in the buffer's files. */
     int (*piece)(void *ctx, size_t file, uint64_t at, const struct formatter *f);
     void *ctx;
 };
+
+/* Frames begin anew; the counts go on. */
+void recording_anew(struct formatter *f);
+
+/* A run of trace ID `id` belongs to the source of ID `wanted`; 0: of all, they are one thread's. */
+static inline bool recording_is_of(unsigned id, unsigned wanted)
+{
+    return id == wanted || (wanted == 0 && id <= FORMATTER_ID_MAX);
+}
 
 /* Statistics of a pass over a buffer. */
 struct recording_pass {

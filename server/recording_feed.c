@@ -8,6 +8,13 @@
 
 #define PIECE (64u << 10) /* raw bytes between two looks at errors and returned memory */
 
+void recording_anew(struct formatter *f)
+{
+    f->id = FORMATTER_ID_UNKNOWN;
+    f->fill = 0;
+    f->half = f->want_sync_tail = false;
+}
+
 struct feed {
     const struct recording_sink *sink;
     unsigned id;
@@ -21,7 +28,7 @@ static void take_run(void *ctx, const struct formatter_run *run)
         return;
     if (run->kind == FORMATTER_LOSS)
         f->error = f->sink->loss(f->sink->ctx);
-    else if (run->kind == FORMATTER_DATA && run->id == f->id)
+    else if (run->kind == FORMATTER_DATA && recording_is_of(run->id, f->id))
         f->error = f->sink->data(f->sink->ctx, run->data, run->len);
 }
 
@@ -33,6 +40,13 @@ static void give_back(const uint8_t *data, size_t len)
     uintptr_t end = ((uintptr_t)data + len) / page * page;
     if (end > begin)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+static int tell_gap(const struct recording_sink *sink, uint8_t cause)
+{
+    if (cause == BT_GAP_NONE)
+        return BT_OK;
+    return sink->gap ? sink->gap(sink->ctx, (enum bt_gap_cause)cause) : sink->loss(sink->ctx);
 }
 
 static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
@@ -66,6 +80,10 @@ int recording_feed(struct recording *r, const struct recording_source *source,
         const uint8_t *data;
         uint64_t size;
         int error = snapshot_map_buffer(r->snapshot, source->buffer, i, &data, &size);
+        if (!error)
+            error = tell_gap(sink, source->buffer->files[i].before);
+        if (source->buffer->files[i].anew)
+            recording_anew(&pass->formatter);
         if (!error)
             error = feed_file(source, i, data, size, &f, pass);
         if (error)

@@ -20,6 +20,12 @@ static int on_loss(void *ctx)
     return history_gap(rh->history, BT_GAP_WIRE, 0);
 }
 
+static int on_gap(void *ctx, enum bt_gap_cause cause)
+{
+    struct recording_history *rh = ctx;
+    return history_gap(rh->history, cause, 0);
+}
+
 static int on_piece(void *ctx, size_t file, uint64_t at, const struct formatter *f)
 {
     struct recording_history *rh = ctx;
@@ -59,7 +65,7 @@ static void take_bytes(struct want *w, const uint8_t *data, size_t len)
 static void take_run(void *ctx, const struct formatter_run *run)
 {
     struct want *w = ctx;
-    if (run->kind == FORMATTER_DATA && run->id == w->id)
+    if (run->kind == FORMATTER_DATA && recording_is_of(run->id, w->id))
         take_bytes(w, run->data, run->len);
 }
 
@@ -98,6 +104,8 @@ static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
         if (a.at == size) {
             a.file++;
             a.at = 0;
+            if (a.file < buffer->file_count && buffer->files[a.file].anew)
+                recording_anew(&a.formatter);
             continue;
         }
         /* The next read begins where this one ends: at the latest inside this slice. */
@@ -125,7 +133,8 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     int error = history_new(&config, &source->config, source->image, &rh->history);
     if (error)
         return error;
-    struct recording_sink sink = {.data = on_data, .loss = on_loss, .piece = on_piece, .ctx = rh};
+    struct recording_sink sink = {
+        .data = on_data, .loss = on_loss, .gap = on_gap, .piece = on_piece, .ctx = rh};
     error = recording_feed(r, source, &sink, &rh->pass);
     if (error)
         return error;

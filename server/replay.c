@@ -158,11 +158,12 @@ static int add_cores(struct replay *r)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int replay_init(struct replay *r, const char *path, const char *const *elf, size_t elf_count,
-                struct message *why)
+int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
+                const char *const *elf, size_t elf_count, struct message *why)
 {
     memset(r, 0, sizeof *r);
-    int error = recording_open(&r->recording, path, elf, elf_count, why);
+    int error = perf ? recording_open_perf(&r->recording, path, perf, elf, elf_count, why)
+                     : recording_open(&r->recording, path, elf, elf_count, why);
     if (error)
         return error;
     if (r->recording.source_count == 0) {

@@ -61,9 +61,10 @@ struct replay_client {
     size_t breakpoint_count;
 };
 
-/* Opens and decodes; r is zeroed first. 0 or a bt_error with *why filled; release in both cases. */
-int replay_init(struct replay *r, const char *path, const char *const *elf, size_t elf_count,
-                struct message *why);
+/* Opens and decodes; with `perf` a perf.data file. r is zeroed first. 0 or a bt_error with *why
+ * filled; release in both cases. */
+int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
+                const char *const *elf, size_t elf_count, struct message *why);
 void replay_release(struct replay *r);
 
 /* Operations with a struct replay_client as ctx. */
