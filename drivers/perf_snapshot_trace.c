@@ -245,7 +245,7 @@ static int take_aux(struct trace *t, const struct perf_aux *aux)
         size = room; /* the file was cut off here */
         whole.flags |= PERF_AUX_TRUNCATED;
     }
-    if (size > room) {
+    if (size == 0 || size > room) {
         t->homeless++;
         for (size_t i = 0; i < q->lane_count; i++)
             q->lanes[i].broken = true;

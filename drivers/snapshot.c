@@ -194,8 +194,8 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
         return result;
     *size = buffer->files[n].size;
     if (*size)
-        *data = (const uint8_t *)snap->priv->files[buffer->files[n].file].map +
-                buffer->files[n].offset;
+        *data =
+            (const uint8_t *)snap->priv->files[buffer->files[n].file].map + buffer->files[n].offset;
     return 0;
 }
 

@@ -10,7 +10,7 @@ import sys
 
 import perf_writer
 from perf_writer import PerfFile, NO_CPU
-from replay_gdb import BTRACED, Failed, Server, Suite, capture, equal, folder, gdb, has, history
+from replay_gdb import BTRACED, Failed, Server, Suite, capture, equal, folder, gdb, has, history, tool
 
 SOME = 64 * 1024  # bytes of the large capture
 BASE = 0x400000   # of the compiler's program
@@ -198,7 +198,7 @@ def programs():
     has(err, "usr/cc1: no code of this program: it is not for ARM or AArch64")
 
 
-@suite.test("perf.data: a shared sink, the kernel's code, programs told apart by context ID")
+@suite.test("perf.data: a shared sink, and the kernel's code where it ran")
 def shared():
     path = capture("juno-etmv4")
     trace, dump = (path / "cstrace.bin").read_bytes(), (path / "kernel_dump.bin").read_bytes()
@@ -209,10 +209,6 @@ def shared():
     kernel = folder() / "vmlinux"
     kernel.write_bytes(perf_writer.elf64([(address - slide, dump, 0x1000)],
                                          symbols=[("_text", address - slide)]))
-    root = folder() / "juno"
-    root.mkdir()
-    (root / "right").write_bytes(perf_writer.elf64([(address, dump, 0x1000)]))
-    (root / "wrong").write_bytes(perf_writer.elf64([(address, bytes(len(dump)), 0x1000)]))
     p = PerfFile()
     p.units([("etmv4", n, JUNO[:1] + (i,) + JUNO[2:]) for n, i in enumerate(ids)])
     p.mmap(0xFFFFFFFF, 0, address, len(dump), address, "[kernel.kallsyms]_text")
@@ -230,6 +226,31 @@ def shared():
     equal(compared > 1, True, "several sources have blocks")
 
 
+@suite.test("perf.data: programs at one address are told apart by context ID")
+def contexts():
+    path = capture("juno-etmv4")
+    trace, dump = (path / "cstrace.bin").read_bytes(), (path / "kernel_dump.bin").read_bytes()
+    address = int(has((path / "cpu_1.ini").read_text(), r"address=(0x[0-9A-Fa-f]+)")[1], 16)
+    root = folder() / "juno"
+    root.mkdir()
+    (root / "right").write_bytes(perf_writer.elf64([(address, dump, 0x1000)]))
+    (root / "wrong").write_bytes(perf_writer.elf64([(address, bytes(len(dump)), 0x1000)]))
+    rows, _ = listing("--blocks", "--id", 0x10, path)
+    events, _ = listing("--events", "--id", 0x10, path)
+    threads = {int(x, 16) for x in re.findall(r"cid=(0x[0-9a-f]+)", "\n".join(events))}
+    p = PerfFile()
+    p.units([("etmv4", 0, JUNO)])
+    p.mmap2(50, 99999, address, len(dump), 0x1000, "/wrong")
+    p.mmap2(100, 100, address, len(dump), 0x1000, "/right")
+    for tid in threads:
+        p.itrace_start(100, tid, 0)
+    p.aux(0, len(trace), 0, 0, 0)
+    p.auxtrace(trace, 0, 0, 0)
+    mine, _ = listing("--perf", "--root", root, "--blocks", write(p))
+    equal(len(threads) > 0 and len(rows) > 100, True, "that the capture has contexts and blocks")
+    equal(mine == rows, True, f"that the {len(rows)} blocks are the same")
+
+
 @suite.test("perf.data: GDB shows the history")
 def in_gdb():
     c = compiler()
@@ -241,11 +262,30 @@ def in_gdb():
     for row in listing("--instructions", "--source", "etm_1", c["path"])[0][1:][-3000:]:
         ran.append(int(has(row, r"0x([0-9a-f]+)")[1], 16))
     with Server(write(p), "--perf", "--root", str(c["root"])) as server:
-        s = gdb(server.port, ["info threads", "set record instruction-history-size 3000",
+        s = gdb(server.port, ["info threads", "info record", "set record instruction-history-size 3000",
                               "record instruction-history"])
     has(s["info threads"], "thread_500")
     rows = history(s["record instruction-history"])
     equal([row.address for row in rows], ran[-len(rows):], "the latest instructions")
+
+
+@suite.test("perf.data: perf itself reads the files of these tests")
+def by_perf():
+    perf = tool("perf")
+    p = PerfFile()
+    p.build_id(500, BUILD_ID, "/usr/cc1")
+    one_process(p)
+    p.aux(0x40, 0x1000, perf_writer.TRUNCATED, 500, 3)
+    p.auxtrace(bytes(0x2000), 0, 0, 3)
+    done = subprocess.run([perf, "report", "-D", "-i", str(write(p))], capture_output=True,
+                          text=True, timeout=60)
+    for wanted in (r"PERF_RECORD_AUXTRACE_INFO type: 3", r"TRCTRACEIDR\s+12\n",
+                   r"PERF_RECORD_COMM exec: cc1:500/500",
+                   r"PERF_RECORD_MMAP2 500/500: \[0x400000\(0x200000\) @ 0 .*: r-xp /usr/cc1",
+                   r"PERF_RECORD_ITRACE_START pid: 500 tid: 500",
+                   r"PERF_RECORD_AUX offset: 0x40 size: 0x1000 flags: 0x1 \[T\]",
+                   r"PERF_RECORD_AUXTRACE size: 0x2000 +offset: 0 .*cpu: 3"):
+        has(done.stdout, wanted, "what perf reads")
 
 
 @suite.test("perf.data: what is wrong is said, with its place")
