@@ -194,11 +194,12 @@ static void on_input(void *ctx, const void *bytes, size_t length)
         deliver(t);
         return;
     }
+    /* Behind its last word the client may have said much already that is none of the handshake. */
     t->handshake_bytes += length;
-    if (t->handshake_bytes > FIRST_BYTES_MAX && tls_context_is_server(t->context))
+    shake_hands(t);
+    if (!t->handshaken && !t->failed && t->handshake_bytes > FIRST_BYTES_MAX &&
+        tls_context_is_server(t->context))
         tell_done(t, "the handshake is too long");
-    else
-        shake_hands(t);
 }
 
 static void on_ended(void *ctx, const char *why)
