@@ -106,6 +106,7 @@ def _():
     s, said, rows, ran = tell("--halt-on-fault", options=["--v1"], crashed="signal handler")
     has(said, r"^armed: ETB, 4096 bytes at 0xe0043000; a HardFault halts the core$")
     has(said, r"^state         halted")
+    expect(rows, f"nothing listed: {s}, {said}")
     equal(value(s["p/x $pc"]), symbol(ELF, "hard_fault_entry"), "PC")
     pc = value(s["p/x $pc"])
     end = ran.index(pc) if pc in ran else len(ran)  # GDB lets it go on when it leaves
