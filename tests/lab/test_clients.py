@@ -44,7 +44,9 @@ class Desk(Mi):
         self.token += 1
         self.process.stdin.write(f"{self.token}{text}\n")
         self.process.stdin.flush()
-        return "\n".join(self._until(rf"{self.token}\^running"))
+        said = "\n".join(self._until(rf"{self.token}\^running"))
+        time.sleep(0.3)  # GDB says so before it tells the server
+        return said
 
     def stopped(self):
         return "\n".join(self._until(r"\*stopped"))
