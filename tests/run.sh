@@ -80,7 +80,7 @@ usb() {
     done
     for t in tests/usb/test_*.py; do
         case $t in
-            *_swo.py | *_endpoint.py) paced+=("$t") ;;
+            *_swo.py | *_endpoint.py | *_uart.py) paced+=("$t") ;;
             *) [ -x "$t" ] && step usb "$t" ;;
         esac
     done
