@@ -16,7 +16,7 @@ ELF = ROOT / "configs/virtual/crash-m4.elf"
 UART = "[trace]\nformat = {}\n[capture]\ntype = ftdi-uart\nbaud = {}\n"
 LIST = ("set record instruction-history-size 2000", "record instruction-history")
 # Slow, and the core waits for it (ETMCR bit 7): nothing is lost however busy this machine is.
-SWO = "sink = swo\nswo_rate = 200k\ntrace_clock = 64M\nformat = tpiu\n"
+SWO = "sink = swo\nswo_rate = {}\ntrace_clock = 64M\nformat = tpiu\n"
 
 
 def report_of(path):
@@ -74,10 +74,10 @@ def _():
 class Core(Board):
     """Debugged over one probe, its SWO pin on a UART that is none of that probe's."""
 
-    def __init__(self, *options, capture, **keys):
+    def __init__(self, *options, capture, rate="200k", **keys):
         self.report = folder() / "report"
         super().__init__(ELF, "--sink", "swo", "--report", self.report, *options,
-                         machine="netduinoplus2", core="Cortex-M4", trace=SWO,
+                         machine="netduinoplus2", core="Cortex-M4", trace=SWO.format(rate),
                          more=f"[capture]\n{capture}", core_keys=f"program = {ELF}\nETMCR = 0x80",
                          **keys)
 
@@ -106,8 +106,9 @@ def _():
 @suite.test("uart: the SWO pin on a serial device, beside a CMSIS-DAP probe")
 def _():
     device = folder() / "serial"
-    with Core("--tty", device, capture=f"type = tty\ndevice = {device}\n") as live:
-        said(live, rf"^trace clock   .*serial device {device} at 200000 bits a second")
+    # The kernel keeps 4 KB of what nobody reads: enough for a busy machine, if they come slowly.
+    with Core("--tty", device, capture=f"type = tty\ndevice = {device}\n", rate="40k") as live:
+        said(live, rf"^trace clock   .*serial device {device} at 40000 bits a second")
         history_is_what_ran(live)
     got = report_of(live.report)
     equal((got["tty-wrong-baud"], got["tty-overruns"]), (0, 0), "bytes lost on the line")
