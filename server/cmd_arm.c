@@ -12,8 +12,11 @@
 
 #define SCS_DHCSR     0xe000edf0u
 #define SCS_DEMCR     0xe000edfcu
+#define SCS_ICSR      0xe000ed04u
 #define DHCSR_DEBUGEN 0xa05f0001u /* with the key */
+#define DHCSR_HALTED  0x00020000u
 #define DEMCR_HARDERR 0x00000400u
+#define ICSR_ACTIVE   0x000001ffu
 
 static const char arm_help[] =
     "usage: btraced arm -c BOARD [OPTION]...\n"
@@ -64,6 +67,11 @@ static int load(struct arm *a)
                 "btraced arm: %s has no buffer to record into: allowed: [trace] sink = etb or "
                 "tmc, if the chip has one\n",
                 a->config.path);
+        return EXIT_USAGE;
+    }
+    if (a->halt_on_fault && config_is_a_profile(&a->config.cores[0])) {
+        fprintf(stderr, "btraced arm: --halt-on-fault is for Cortex-M cores, and %s names a %s\n",
+                a->config.path, a->config.cores[0].type);
         return EXIT_USAGE;
     }
     a->config.probe.connect_under_reset = false;
@@ -117,6 +125,30 @@ static int start_trace(struct arm *a)
     return EXIT_OK;
 }
 
+/* Before the trace began: then the buffer will never hold what led there. */
+static void look_at_core(struct arm *a)
+{
+    static const char *const faults[] = {[3] = "HardFault",
+                                         [4] = "MemManage",
+                                         [5] = "BusFault",
+                                         [6] = "UsageFault",
+                                         [7] = "SecureFault"};
+    struct coresight_bus *bus = &a->probe.bus;
+    uint32_t state = 0, active = 0;
+    if (config_is_a_profile(&a->config.cores[0]) || coresight_read(bus, SCS_DHCSR, &state) ||
+        coresight_read(bus, SCS_ICSR, &active))
+        return;
+    active &= ICSR_ACTIVE;
+    if (state & DHCSR_HALTED)
+        fprintf(stderr, "btraced arm: warning: the core is halted: nothing is recorded before it "
+                        "goes on\n");
+    else if (active < sizeof faults / sizeof *faults && faults[active])
+        fprintf(stderr,
+                "btraced arm: warning: the core is in its %s handler already: what led there is "
+                "not recorded\n",
+                faults[active]);
+}
+
 static int run(struct arm *a)
 {
     struct message why;
@@ -129,6 +161,8 @@ static int run(struct arm *a)
         code = catch_faults(a);
     if (!code)
         code = start_trace(a);
+    if (!code)
+        look_at_core(a);
     if (a->trace.probe)
         native_trace_close(&a->trace);
     probe_link_close(&a->probe);

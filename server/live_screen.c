@@ -122,7 +122,8 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
     }
     pipeline_unlock(l->pipeline);
     if (!any)
-        console_say(c, "nothing yet: the core has not run");
+        console_say(c, l->config->attach ? "nothing yet: the trace buffer held nothing of use"
+                                         : "nothing yet: the core has not run");
     if (s->waiting)
         console_say(c, "; %" PRIu64 " bytes wait", s->waiting);
     console_say(c, "\n");
