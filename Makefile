@@ -27,9 +27,9 @@ MAKEFLAGS += --no-builtin-rules
 DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang lld libclang-rt-14-dev clang-format cppcheck \
-    binutils-arm-none-eabi gcc-arm-none-eabi libopencsd-dev libopencsd-bin g++ python3 \
-    mandoc zlib1g-dev libunicorn-dev umockdev libumockdev-dev libftdi1-dev openocd \
-    qemu-system-x86 busybox-static cpio kmod xz-utils udev systemd socat openssl iproute2 \
+    binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
+    libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
+    umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod xz-utils udev systemd socat openssl iproute2 \
     openssh-client dropbear-bin linux-perf
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 

@@ -175,6 +175,7 @@ else
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=300
     units asan
+    step oracle build/release/oracle/classify_a64
     step oracle tests/oracle/etmv4_opencsd.py
     step oracle tests/oracle/board_etmv4.py
     step cases tests/cases/run.py
