@@ -38,8 +38,9 @@ static const struct option options[] = {
 static const char serve_help[] =
     "usage: btraced serve -c BOARD [OPTION]...\n"
     "Serves a live target to GDB, with the history of what it executed at every halt.\n"
-    "BOARD is a board file, or the name of an installed one: virtual-a9, virtual-a9-smp,\n"
-    "virtual-m3, virtual-m4. Ends at Ctrl-C, and ends what it has started.\n"
+    "BOARD is a board file, or the name of an installed one. Boards that exist in QEMU only:\n"
+    "virtual-m3, virtual-m4, virtual-m7, virtual-m33, virtual-a9, virtual-a9-smp, virtual-a53,\n"
+    "virtual-a53-smp. Ends at Ctrl-C, and ends what it has started.\n"
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --listen ADDRESS:PORT  where GDB connects, instead of the board file's [gdb] listen;\n"

@@ -32,6 +32,15 @@ done
 report "man page names every option" $? "missing:$missing"
 
 missing=""
+for board in configs/virtual-*.conf; do
+    name=$(basename "$board" .conf)
+    build/btraced serve --help | grep -qw -- "$name[,.]" || missing="$missing help:$name"
+    grep -q "^\.Cm $name\( ,\)\?\$" docs/btraced.1 || missing="$missing man:$name"
+done
+[ -z "$missing" ]
+report "help and man page name every virtual board" $? "missing:$missing"
+
+missing=""
 count=0
 while read -r name; do
     count=$((count + 1))
