@@ -5,8 +5,9 @@
  * Trace is its own best compression: the history keeps the source's bytes (or knows where to
  * read them again) and a checkpoint of the decoder every so often. A window, the stretch from one
  * checkpoint to the next, is decoded again when somebody looks at it, always with the same
- * result. Numbers are 0-based, count from the start of the stream, and stay valid while the
- * oldest part is dropped. Memory is bounded by the configuration. For one thread at a time.
+ * result: 8 bytes a block, 24 on a 64-bit core. Numbers are 0-based, count from the start of the
+ * stream, and stay valid while the oldest part is dropped. Memory is bounded by the configuration.
+ * For one thread at a time.
  */
 #ifndef DECODER_HISTORY_H
 #define DECODER_HISTORY_H

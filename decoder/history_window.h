@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the history: decoded windows, packed to 8 bytes a block on 32-bit cores. */
+/*
+ * Private to the history: decoded windows, packed to 8 bytes a block on 32-bit cores. Blocks of A64
+ * cost 24: 8 and the whole block. Counts of cycles that belong to blocks add 4.
+ */
 #ifndef DECODER_HISTORY_WINDOW_H
 #define DECODER_HISTORY_WINDOW_H
 
