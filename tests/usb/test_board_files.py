@@ -71,6 +71,37 @@ for board, (machine, core, options, changes) in M_BOARDS.items():
             checked(server)
 
 
+# Cores with an ETMv4. The models have no funnel and no replicator, no trace components but the ones of the
+# core, and plain memory where [setup] switches clocks on. Name: (machine, core, type, options of the bed,
+# changes, words of [setup] and what they are then).
+FUNNEL = r"^funnel(_port)? = .*\n", ""
+V4_BOARDS = {
+    "stm32h7-cmsis-dap.conf": (
+        "mps2-an500", "m7", "Cortex-M7", ("--etm-pairs", 4, "--sink", "tmc"),
+        ((r"^tmc = .*$", "tmc = 0xE0043000"), FUNNEL, (r"^0x5C001004", "0x20300004")),
+        {0x20300004: 0x00700007}),
+    "nrf5340-cmsis-dap.conf": (
+        "mps2-an505", "m33", "Cortex-M33", (),
+        ((r"^etb = .*$", "etb = 0xE0043000"), (r"^replicator(_port)? = .*\n", ""),
+         (r"^0xE0080", "0x38300"), (r"^0xE005([AB])", r"0x3831\1")),
+        {0x38300500: 1, 0x38300004: 1, 0x38300000: 1, 0x3831AFB0: 0xC5ACCE55, 0x3831A000: 0x303,
+         0x3831B000: 0x308}),
+}
+
+for board, of in V4_BOARDS.items():
+    @suite.test(f"board files: {board}")
+    def _(board=board, of=of):
+        machine, core, kind, options, changes, words = of
+        elf = PROGRAMS / f"crash-{core}.elf"
+        with Board(elf, *options, machine=machine, core=kind,
+                   path=adapted(board, elf, *changes)) as server:
+            s = checked(server)
+            has(s["monitor trace status"], r"traced by ETM4\.\d$")
+            for address, word in words.items():
+                equal(value(server.session(f"p/x *(unsigned *) {address:#x}").text), word,
+                      f"[setup] at {address:#x}")
+
+
 class Captured(Board):
     """The trace comes over TCP: a plain libusb program reads a capture unit on the pins, and what
     comes is passed on to whoever has connected."""
