@@ -52,6 +52,7 @@ class Machine:
         self.flags, self.sources, self.script = flags, sources, script
         self.plugin, self.unit, self.registers = plugin, unit, registers
         self.m_profile = core.startswith("Cortex-M")
+        self.fpu = "-mfloat-abi=hard" in flags  # its registers are in frames
 
 
 COMMON = ("main.c", "calls.c", "data.c")
@@ -74,18 +75,38 @@ M3 = Machine("mps2-an385", "Cortex-M3", 0x20000000, ["-mcpu=cortex-m3", "-mthumb
               "-DINPUT=0xe000e018",
               "-Wl,--defsym=code_base=0"],
              ("board_m.c", *COMMON), "m.ld", M4.plugin, "ETM3.5", M4.registers)
+
+
+def etmv4(qemu, core, flags, ram, minor, extra):
+    """A Cortex-M with an ETMv4: traces no data, has a return stack."""
+    unit = {"TRCCONFIGR": 0x1001, "TRCIDR0": 0x280006E1, "TRCIDR2": 4,
+            "TRCDEVARCH": 0x47704A13 | minor << 16}
+    plugin = {"protocol": "etmv4", "profile": "m", **{n.lower(): v for n, v in unit.items()}}
+    return Machine(qemu, core, ram, [*flags, "-mthumb", "-DINPUT=0xe000e018", *extra],
+                   ("board_m.c", *COMMON), "m.ld", plugin, f"ETM4.{minor}",
+                   ("ETM_0", {**unit, "TRCIDR1": 0x4100F402 | minor << 4, "TRCIDR8": 0}))
+
+
+M7 = etmv4("mps2-an500", "Cortex-M7", ["-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"],
+           0x20000000, 0, ["-DTICK=1237", "-Wl,--defsym=code_base=0"])
+M33 = etmv4("mps2-an505", "Cortex-M33",
+            ["-mcpu=cortex-m33", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"], 0x38000000, 2,
+            ["-DTICK=811", "-Wl,--defsym=code_base=0x10000000",
+             "-Wl,--defsym=data_base=0x38000000"])
 KINDS = {"a32": (A9, ["-marm"]), "t32": (A9, ["-mthumb"]), "mixed": (A9, ["-marm", "-DMIXED"]),
          "m3": (M3, []), "m4": (M4, ["-DHAS_FPU"])}
+# Not among the figures of docs/recovery.md.
+V4_KINDS = {"m7": (M7, ["-DHAS_FPU"]), "m33": (M33, ["-DHAS_FPU"])}
 
 # Exceptions of all kinds: for a debugger, most handlers are where its callers end.
 TRAP_KINDS = {"traps": (TRAPS, ["-marm"]), "traps-mixed": (TRAPS, ["-marm", "-DMIXED"])}
 
 
 class Case:
-    """One build of the program: `kind` of KINDS, optimisation level, number of rounds."""
+    """One build of the program: `kind` of KINDS and those below, optimisation level, number of rounds."""
 
     def __init__(self, folder, kind, level, rounds=1, sources=None):
-        self.machine, extra = (KINDS | TRAP_KINDS)[kind]
+        self.machine, extra = (KINDS | V4_KINDS | TRAP_KINDS)[kind]
         self.kind, self.level = kind, level
         self.name = f"{kind}-{level}"
         self.folder = Path(folder) / f"{self.name}-{rounds}"
@@ -193,7 +214,7 @@ class Case:
         (place / "unit.ini").write_text(
             f"[device]\nname={unit}\nclass=trace_source\ntype={machine.unit}\n\n[regs]\n" +
             "".join(f"{name}={value:#x}\n" for name, value in values.items()) +
-            "ETMTRACEIDR=0x10\n")
+            f"{'TRC' if 'TRCCONFIGR' in values else 'ETM'}TRACEIDR=0x10\n")
         if machine.m_profile:
             (place / "float.bin").write_bytes(FLOAT_CONTROL)
             with open(place / "core.ini", "a", encoding="ascii") as file:

@@ -114,7 +114,7 @@ class FullRecording:
         return "".join(self._hex(i) for i in range(17)) + "x" * (VFP_DIGITS * self._has_fpu())
 
     def _has_fpu(self):
-        return self.case.machine is bed.M4
+        return self.case.machine.fpu
 
     def _register(self, packet):
         number = int(packet[1:], 16)

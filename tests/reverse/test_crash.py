@@ -29,7 +29,8 @@ def board(name, elf):
     """The board file, with all that the core does written down until it has crashed."""
     plugin = f"-plugin {bed.ROOT / 'build' / 'virtual-board.so'}"
     truth = (f"-singlestep -plugin {bed.TRUTH},states=$HERE/states,accesses=$HERE/accesses,"
-             f"ram=$HERE/ram,base=20000000,size=4000,halt={symbol(elf, 'stopped_here'):x}")
+             f"ram=$HERE/ram,base={symbol(elf, 'bss_start') & ~0xffff:x},size=4000,"
+             f"halt={symbol(elf, 'stopped_here'):x}")
     return board_file(name, replace=[(plugin, f"{truth} {plugin}")])
 
 
@@ -91,7 +92,7 @@ def story(kind):
     lacks(done.text, "SIGTRAP|internal-error")
 
 
-for chip in ("m3", "m4"):
+for chip in ("m3", "m4", "m7", "m33"):
     suite.test(f"crash: HardFault of virtual-{chip}, back to the bad pointer")(
         lambda chip=chip: story(chip))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recovered values held against an emulator that wrote down all that the core did: programs of four
+"""Recovered values held against an emulator that wrote down all that the core did: programs of nine
 kinds at four levels of optimisation, recorded and decoded. Every value that is called known at any
 position must be right, and enough must be known.
 
@@ -30,7 +30,7 @@ def ask(case, halts=HALTS):
     """The engine's answers: one dictionary for each way of asking."""
     line = [str(bed.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), str(WINDOW)]
     if case.machine.m_profile:
-        line += ["one-stack", "fpu"] if case.machine is bed.M4 else ["one-stack"]
+        line += ["one-stack", "fpu"] if case.machine.fpu else ["one-stack"]
     text = bed.run(line, timeout=300)
     return [json.loads(line) for line in text.splitlines()]
 
@@ -80,7 +80,7 @@ def main():
         return needed
     totals, failed = {}, False
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
-        for kind in (*bed.KINDS, *bed.TRAP_KINDS):
+        for kind in (*bed.KINDS, *bed.V4_KINDS, *bed.TRAP_KINDS):
             for level in LEVELS:
                 case = bed.Case(folder, kind, level, ROUNDS).execute()
                 bed.Memory(case)

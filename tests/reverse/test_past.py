@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from replay_gdb import Failed, Server  # noqa: E402
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
-QUICK = (("a32", "O1"), ("t32", "O2"), ("mixed", "O0"), ("m3", "Os"), ("m4", "O2"))
+QUICK = (("a32", "O1"), ("t32", "O2"), ("mixed", "O0"), ("m3", "Os"), ("m4", "O2"),
+         ("m33", "O1"))
 MOTION_POSITIONS = 14 if FULL else 8
 POSITIONS = 300 if FULL else 60
 # Percent over all programs. What is missing is only ever not known, or a motion that follows.
@@ -76,7 +77,7 @@ def main():
         print(f"{'FAIL' if needed else 'SKIP'} past: {reason}")
         return needed
     total, failed = past.Score(), False
-    chosen = [(k, level) for k in bed.KINDS for level in bed.LEVELS] if FULL else QUICK
+    chosen = [(k, level) for k in bed.KINDS | bed.V4_KINDS for level in bed.LEVELS] if FULL else QUICK
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
         for kind, level in chosen:
             case = bed.Case(folder, kind, level).execute()
