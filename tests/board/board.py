@@ -67,6 +67,9 @@ class Machine:
         self.flags, self.sources, self.script = flags, sources, script
         self.wide = profile == "a64"  # addresses have 64 bits
 
+    def program(self, folder, rounds):
+        return Program(folder, rounds, self)
+
     def compiler(self):
         return ["clang", "-fno-builtin"] if self.wide else \
             ["arm-none-eabi-gcc", "-fno-tree-loop-distribute-patterns"]
@@ -138,6 +141,8 @@ def segments(elf):
 class Program:
     """The machine's program compiled for a number of rounds: ELF file, image of its code."""
 
+    more = ()  # further arguments of QEMU
+
     def __init__(self, folder, rounds, machine=VEXPRESS):
         self.machine, self.rounds = machine, rounds
         self.elf = Path(folder) / f"{machine.name}{machine.variant}{rounds}.elf"
@@ -163,8 +168,10 @@ class Program:
         """Bytes of the instruction there."""
         if not thumb or self.machine.wide:
             return 4
-        at = address - self.base
-        half = self.code[at] | self.code[at + 1] << 8
+        base, code = next((base, code) for base, code in self.dumps
+                          if base <= address < base + len(code))
+        at = address - base
+        half = code[at] | code[at + 1] << 8
         return 4 if half >> 11 >= 0x1D else 2
 
     def straight(self, first, last, thumb):
@@ -184,7 +191,7 @@ def qemu(program, arguments, extra=(), deterministic=True):
     return [*program.machine.qemu(), "-display", "none", "-monitor", "none",
             "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
             "enable=on,target=native", *timing, *extra, "-kernel", str(program.elf),
-            "-plugin", f"{PLUGIN},{text}"]
+            *program.more, "-plugin", f"{PLUGIN},{text}"]
 
 
 ENVIRONMENT = dict(os.environ, QEMU_AUDIO_DRV="none")

@@ -13,17 +13,19 @@ import oracle
 
 sys.path.insert(0, str(oracle.ROOT / "tests" / "board"))
 import board  # noqa: E402
+import secure  # noqa: E402
 
 AT_LEAST = 200_000
 LONG_AT_LEAST = 2_000_000
 FULL = os.environ.get("BTRACED_FULL") == "1"  # runs of two million instructions, with all options
 ROUNDS = {board.MPS2_M7: (32, 310), board.MPS2_M7_BUSY: (32, 250), board.MPS2_M33: (32, 310),
+          secure.MPS2: (300, 2600), secure.MPS2_BUSY: (230, 2300),
           board.VEXPRESS_V4: (32, 300), board.VIRT: (28, 260), board.VIRT_BUSY: (28, 150)}
 M_INTERRUPT = 0x200  # type of the first interrupt, if it has no number of its own
 # What the programs count, by types of exceptions.
 COUNTED = {"a": {"undefined": [3], "aborts": [11, 12], "interrupts": [14]},
            "a64": {"services": [2], "traps": [3, 6], "faults": [10, 11, 12], "interrupts": [14]},
-           "m": {"services": [11], "faults": [3, 4, 5, 6], "ticks": [15], "nmis": [2],
+           "m": {"services": [11], "faults": [3, 4, 5, 6, 7], "ticks": [15], "nmis": [2],
                  "pends": [14], "interrupts": [*range(16, 24), *range(M_INTERRUPT, 0x400)]}}
 
 ALL = board.V4_CYCLES | board.V4_TIMESTAMP
@@ -47,6 +49,15 @@ SETS = {
                          "trcdevarch": 0x47724A13,
                          "trcconfigr": 1 | board.V4_TIMESTAMP | board.V4_RETURN_STACK},
         "coresight"),
+    "M33 in both security states": (
+        secure.MPS2, {"format": "raw", "trcdevarch": 0x47724A13}, "source_data"),
+    "M33 in both security states, return stack of 2, cycles, timestamps, irregular": (
+        secure.MPS2, {"format": "frames", "returnstack": 2, "irregular": 10,
+                      "trcdevarch": 0x47724A13, "trcconfigr": 1 | ALL | board.V4_RETURN_STACK},
+        "coresight"),
+    "M33 in both security states, many interrupts, frequent sync": (
+        secure.MPS2_BUSY, {"format": "raw", "trcsyncpr": 8, "trcdevarch": 0x47724A13},
+        "source_data"),
     "A32 and T32": (board.VEXPRESS_V4, {"format": "raw"}, "source_data"),
     "A32 and T32, return stack, context, cycles, timestamps": (
         board.VEXPRESS_V4, {"format": "frames",
@@ -87,7 +98,7 @@ CORE_TYPES = {board.MPS2_M7: "Cortex-M4"}
 
 # What OpenCSD reads whole. Of a chained exception it walks from the return to the address that
 # says that there is none (digest 8; 16, 16).
-JUDGED = ("M7", "M7, branch broadcast, ETB", "M33", "A32 and T32",
+JUDGED = ("M7", "M7, branch broadcast, ETB", "M33", "M33 in both security states", "A32 and T32",
           "A32 and T32, branch broadcast, frequent sync", "A32 and T32, 16 speculated elements",
           "A64", "A64, branch broadcast, ETB",
           "A64, 16 speculated elements, cycle counts that commit, irregular")
@@ -163,6 +174,24 @@ def check_times(events):
     return [f"time {value} at instruction {place}" for place, value in times if value != place][:3]
 
 
+def check_states(program, truth, events):
+    """The security state at each instruction is that of its memory; a gate's is the one it leads to."""
+    if not isinstance(program, secure.Program):
+        return []
+    changes = [(int(row[1]) - 1, oracle.details(row[4])["sec"]) for row in events
+               if row[3] == "state"]
+    problems, now, at = [], "S", 0
+    for place, address in enumerate(truth.ran):
+        while at < len(changes) and changes[at][0] <= place:
+            now = changes[at][1]
+            at += 1
+        if now != ("S" if address >= secure.SECURE_CODE else "NS"):
+            problems.append(f"instruction {place} at {address:#x}: in state {now}")
+    if len(changes) < 4000:
+        problems.append(f"only {len(changes)} changes of the security state")
+    return problems[:3]
+
+
 def check_options(program, truth, events, arguments):
     """What the trace tells beside the path."""
     configr, problems = arguments.get("trcconfigr", 1), []
@@ -185,6 +214,7 @@ def test_run(folder, program, name, arguments, source_format, least):
     problems, events, text = judge_ours(program, f"{folder}/snapshot", truth, least)
     problems += counters(program, printed, truth) + etmv3.unexplained(truth)
     problems += check_options(program, truth, events, arguments)
+    problems += check_states(program, truth, events)
     if "many interrupts" in name:
         problems += etmv3.check_rows(truth)
     text += f", {len(truth.exceptions())} exceptions, {len(truth.chained())} of them chained, " \
@@ -276,7 +306,7 @@ def main():
     common.report = report
     with tempfile.TemporaryDirectory() as folder:
         least = LONG_AT_LEAST if FULL else AT_LEAST
-        programs = {machine: board.Program(folder, rounds[FULL], machine)
+        programs = {machine: machine.program(folder, rounds[FULL])
                     for machine, rounds in ROUNDS.items()}
         tests = [(test_run, folder, programs[machine], name, arguments, source_format, least)
                  for name, (machine, arguments, source_format) in SETS.items() if chosen(name)]

@@ -9,9 +9,15 @@
 #define MODE(psr)    ((psr)&0x1f)
 #define LEVEL(mode)  ((uint8_t)((mode) >> 2 & 3)) /* PSTATE */
 #define IPSR(psr)    ((psr)&0x1ff)
+#define HIDDEN       1u /* IPSR */
 #define MODE_USER    0x10
 #define MODE_MONITOR 0x16
 #define MODE_HYP     0x1a
+
+/* SG: as waypoint_classify() takes it, and as a word of memory. */
+#define GATE_OPCODE 0xe97fe97fu
+#define GATE_WORD   0xe97fe97fu
+#define GATE_SIZE   4u
 
 void board_cpu_init(struct board_cpu *c, unsigned index, enum board_profile profile,
                     const struct board_qemu *q)
@@ -51,6 +57,26 @@ struct board_state board_cpu_state(const struct board_cpu *c, uint64_t address, 
     enum bt_security security = board_cpu_security(c, c->mode);
 
     return (struct board_state){address, isa, security, level_of(c, security)};
+}
+
+/* M profile: the state that the core is in now. */
+static bool is_secure_now(const struct board_cpu *c)
+{
+    uint32_t secure = 0;
+
+    return board_qemu_get(c->qemu, c->index, BOARD_QEMU_SECURE, &secure) && secure;
+}
+
+uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr)
+{
+    const struct board_handlers *h = &c->handlers;
+    uint32_t handler = h->current;
+
+    if (!c->has_security || IPSR(psr) != HIDDEN)
+        return IPSR(psr);
+    for (unsigned i = h->depth; handler & BOARD_HANDLER_NS && i > 0; i--)
+        handler = h->below[i - 1].number;
+    return handler & BOARD_HANDLER_NUMBER;
 }
 
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode)
@@ -138,8 +164,13 @@ void board_cpu_commit(struct board_cpu *c, const struct board_insn *insn, struct
     if (insn->flags & BOARD_INSN_SECURE_CONFIG && written_value(c, insn, pass, to, &value))
         c->nonsecure = value & 1;
     c->next = board_cpu_state(c, to.address, to.isa);
-    const struct board_step step = {insn, pass, c->returns, c->preempted, c->next};
-    c->returns = c->preempted = false;
+    const struct board_step step = {.insn = insn,
+                                    .pass = pass,
+                                    .exception_return = c->returns,
+                                    .preempted = c->preempted,
+                                    .function_return = c->function_returns,
+                                    .next = c->next};
+    c->returns = c->preempted = c->function_returns = false;
     board_unit_ran(&c->unit, &step);
     if (c->itm)
         board_itm_pc(c->itm, c->count, (uint32_t)to.address);
@@ -200,7 +231,9 @@ static bool starts_again(struct board_cpu *c, const struct board_insn *insn, str
         return false;
     if (insn->cls != WAYPOINT_INDIRECT || !board_cpu_psr(c, &to))
         return true;
-    return c->m_profile ? IPSR(to.psr) == c->handlers.current : MODE(to.psr) == c->mode;
+    return c->m_profile
+               ? board_cpu_handler(c, to.psr) == (c->handlers.current & BOARD_HANDLER_NUMBER)
+               : MODE(to.psr) == c->mode;
 }
 
 static void begin(struct board_cpu *c, struct board_place to)
@@ -210,6 +243,7 @@ static void begin(struct board_cpu *c, struct board_place to)
         c->mode = MODE(to.psr);
         c->handlers.current = c->m_profile ? IPSR(to.psr) : 0;
     }
+    c->has_security = c->m_profile && is_secure_now(c); /* that is how such a core comes up */
     c->next = board_cpu_state(c, to.address, to.isa);
     if (c->unit.enabled) {
         board_truth_log(&c->truth, c->count, "on 0x%08" PRIx64, to.address);
@@ -220,7 +254,7 @@ static void begin(struct board_cpu *c, struct board_place to)
 /* A reset, or a debugger, has changed the handler that runs. */
 static void forget_handlers(struct board_cpu *c, uint32_t number)
 {
-    if (c->m_profile && c->handlers.current != number)
+    if (c->m_profile && (c->handlers.current & BOARD_HANDLER_NUMBER) != number)
         c->handlers = (struct board_handlers){.current = number};
 }
 
@@ -230,8 +264,9 @@ static void leave_debug(struct board_cpu *c, struct board_place to)
     c->halted = false;
     if (board_cpu_psr(c, &to)) {
         c->mode = MODE(to.psr);
-        forget_handlers(c, IPSR(to.psr));
+        forget_handlers(c, board_cpu_handler(c, to.psr));
     }
+    c->nonsecure = c->has_security ? !is_secure_now(c) : c->nonsecure;
     c->next = board_cpu_state(c, to.address, to.isa);
     if (c->pending && c->pending->address != to.address)
         c->pending = NULL;
@@ -250,6 +285,44 @@ static void jump(struct board_cpu *c, struct board_place to)
     board_unit_jump(&c->unit, &c->next);
 }
 
+bool board_cpu_through_gate(struct board_cpu *c, const struct board_insn *pending,
+                            struct board_place to)
+{
+    struct board_place gate = to;
+    uint32_t word;
+
+    if (!c->nonsecure ||
+        !board_qemu_word_of(c->qemu, c->index, true, (uint32_t)to.address - GATE_SIZE, &word) ||
+        word != GATE_WORD)
+        return false;
+    gate.address -= GATE_SIZE;
+    if (pending ? !board_cpu_follows(pending, gate) : gate.address != c->next.address)
+        return false;
+    if (pending && (pending->cls != WAYPOINT_INDIRECT || !board_exception_take(c, pending, gate)))
+        board_cpu_commit(c, pending, gate);
+    c->gate = (struct board_insn){.address = gate.address,
+                                  .opcode = GATE_OPCODE,
+                                  .size = GATE_SIZE,
+                                  .isa = BT_ISA_T32,
+                                  .cls = WAYPOINT_NONE,
+                                  .condition = BOARD_COND_ALWAYS};
+    c->nonsecure = c->failed = false;
+    board_cpu_commit(c, &c->gate, to);
+    c->pending = NULL;
+    return true;
+}
+
+/* Where no branch changes it the security state is as before. */
+static void look_at_security(struct board_cpu *c)
+{
+    bool was_nonsecure = c->nonsecure;
+
+    if (!c->has_security)
+        return;
+    c->nonsecure = !is_secure_now(c);
+    c->function_returns = was_nonsecure && !c->nonsecure && !c->returns;
+}
+
 void board_cpu_advance(struct board_cpu *c, struct board_place to)
 {
     const struct board_insn *insn;
@@ -258,6 +331,8 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
         begin(c, to);
     if (c->halted)
         leave_debug(c, to);
+    if (c->has_security && c->nonsecure && is_secure_now(c))
+        board_cpu_through_gate(c, c->pending, to);
     insn = c->pending;
     if (!insn) {
         bool expected = to.address == c->next.address && to.isa == c->next.isa;
@@ -270,8 +345,10 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
         return;
     }
     if (insn->cls == WAYPOINT_INDIRECT) {
-        if (!board_exception_take(c, insn, to))
+        if (!board_exception_take(c, insn, to)) {
+            look_at_security(c);
             board_cpu_commit(c, insn, to);
+        }
     } else if (board_cpu_follows(insn, to)) {
         board_cpu_commit(c, insn, to);
     } else if (!board_exception_take(c, insn, to)) {

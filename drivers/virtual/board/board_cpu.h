@@ -21,12 +21,16 @@ struct board_place {
     uint32_t psr;
 };
 
+/* Of a handler's number: it is that of Non-secure state, which has some of the same number. */
+#define BOARD_HANDLER_NS     0x200u
+#define BOARD_HANDLER_NUMBER 0x1ffu
+
 /* Exceptions that can be active at once: one of each number, but nobody nests so deep. */
 #define BOARD_ACTIVE_MAX 16
 
 /* What the M profile needs: there is no mode, but a number (IPSR), and a stack of those. */
 struct board_handlers {
-    uint32_t current; /* IPSR; 0: Thread mode */
+    uint32_t current; /* IPSR, and BOARD_HANDLER_NS; 0: Thread mode */
     uint32_t entry;   /* of the current handler */
     unsigned depth;
     struct {
@@ -43,19 +47,22 @@ struct board_cpu {
 
     const struct board_insn *pending; /* has started, nothing else is known */
     struct board_insn kept;
+    struct board_insn gate;  /* the last SG that ran: no code that QEMU has translated */
     bool failed;             /* the pending one's condition; only looked at for unit.each */
     bool started;            /* something has run */
     bool halted;             /* in Debug state */
     struct board_state next; /* what runs after the last instruction that is known to have run */
     uint32_t mode;           /* CPSR[4:0] there */
-    bool nonsecure;          /* SCR.NS */
+    bool nonsecure;          /* SCR.NS; M profile: in Non-secure state */
+    bool has_security;       /* M profile: with the Security Extension */
     uint32_t came_from[32];  /* preferred return of the exception that entered a mode */
     uint32_t vector_base[3]; /* VBAR of Secure and Non-secure state, MVBAR; 0 after reset */
     enum bt_isa last_isa;    /* for QEMUs that do not tell */
     struct board_handlers handlers;
-    uint32_t entered; /* exception, of which nobody has been told; 0: none */
-    bool returns;     /* the instruction that is being committed is an exception return, */
-    bool preempted;   /* in place of whose target comes a handler */
+    uint32_t entered;      /* exception, of which nobody has been told; 0: none */
+    bool returns;          /* the instruction that is being committed is an exception return, */
+    bool preempted;        /* in place of whose target comes a handler */
+    bool function_returns; /* it is a return from a Non-secure function to its Secure caller */
 
     uint64_t count;     /* instructions that ran */
     uint64_t anomalies; /* steps that no rule explains */
@@ -102,6 +109,19 @@ enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode);
 
 /* Index in vector_base[] of an exception that is taken to `mode` now. */
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode);
+
+/*
+ * M profile: number of the handler in which the core is by its PSR. A Secure one that has called a
+ * Non-secure function is hidden: IPSR is 1 there.
+ */
+uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr);
+
+/*
+ * M profile: `to` is where SG has led the core into Secure state. QEMU does that without telling,
+ * so what was pending is led to the SG, the SG runs, and nothing is pending. False: it is not so.
+ */
+bool board_cpu_through_gate(struct board_cpu *c, const struct board_insn *pending,
+                            struct board_place to);
 
 /* The pending instruction, which an exception has cancelled or will repeat. */
 struct board_step board_cpu_cancelled(const struct board_cpu *c, const struct board_insn *insn);

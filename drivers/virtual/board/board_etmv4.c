@@ -45,19 +45,35 @@ static int stamp(struct unit *u, bool now)
     return u->stamps && now ? etmv4_encoder_request_timestamp(u->encoder) : 0;
 }
 
+static enum etmv4_special special_of(const struct board_step *step)
+{
+    if (step->exception_return)
+        return ETMV4_EXCEPTION_RETURN;
+    return step->function_return ? ETMV4_FUNCTION_RETURN : ETMV4_BRANCH;
+}
+
+/*
+ * SG is no P0 instruction, and what it changes is told before the next one. Taken for so: the
+ * digest says nothing about it.
+ */
+static bool is_gate(const struct unit *u, const struct board_step *step)
+{
+    return step->insn->cls == WAYPOINT_NONE && u->context.ns &&
+           step->next.security == BT_SEC_SECURE;
+}
+
 static int insn(void *model, const struct board_step *step)
 {
     const struct board_insn *i = step->insn;
     const struct etmv4_insn ran = {.at = {i->address, (enum bt_isa)i->isa},
                                    .opcode = i->opcode,
                                    .taken = step->pass,
-                                   .special = step->exception_return ? ETMV4_EXCEPTION_RETURN
-                                                                     : ETMV4_BRANCH,
+                                   .special = special_of(step),
                                    .next = place_of(&step->next)};
     struct unit *u = model;
     int result = etmv4_encoder_insn(u->encoder, &ran);
 
-    if (result == ETMV4_TRACED_P0)
+    if (result == ETMV4_TRACED_P0 || is_gate(u, step))
         set_context(u, &step->next);
     if (result >= 0 && (i->cls == WAYPOINT_ISB || result == ETMV4_TRACED_P0))
         result = stamp(u, i->cls == WAYPOINT_ISB && step->pass);

@@ -14,12 +14,27 @@
 #define RETURN_BASIC      (1u << 4) /* EXC_RETURN: no floating-point registers in it */
 #define BASIC_FRAME       0x20u
 #define EXTENDED_FRAME    0x68u
+
+/* EXC_RETURN of a core with security states. */
+#define RETURN_TO_SECURE (1u << 0) /* ES: the exception was taken to Secure state */
+#define RETURN_THREAD    (1u << 3) /* Mode: Thread mode was interrupted */
+#define RETURN_NO_CALLEE (1u << 5) /* DCRS: by this one alone nobody has stacked r4-r11 */
+#define RETURN_SECURE    (1u << 6) /* S: Secure state was interrupted, whose stack has the frame */
+#define CALLEE_CONTEXT   0x28u     /* signature, a word kept free, r4-r11 */
+
+/* As board_qemu_get() numbers them. */
+#define NUMBER_MSP_NS     0x18u
+#define NUMBER_MSP_S      0x1au
+#define NUMBER_SPECIAL_S  0x22u
+#define NUMBER_SPECIAL_NS 0x23u
+#define SPECIAL_SPSEL     (2u << 24)
 #define ETMV4_INTERRUPTS  0x200
+#define NUMBER(handler)   ((handler)&BOARD_HANDLER_NUMBER)
 #define CHAIN_MAX         4 /* exceptions without an instruction in between */
 
 /* An exception that was taken, and what its frame tells. */
 struct taken {
-    uint32_t number; /* architectural */
+    uint32_t number; /* architectural, and BOARD_HANDLER_NS */
     uint32_t vector; /* address of the handler */
     uint32_t exc_return;
     uint32_t preferred; /* stacked: return address, PSR, LR */
@@ -36,6 +51,7 @@ static unsigned traced_number(const struct board_cpu *c, uint32_t number)
     static const uint8_t system[16] = {0,  17, 10, 19, 13, 21, 9,  22,
                                        16, 20, 18, 11, 12, 23, 14, 15};
 
+    number &= BOARD_HANDLER_NUMBER;
     if (c->unit.model.ops->etmv4)
         return number < 24 ? number : number - 16 + ETMV4_INTERRUPTS;
     if (number < 16)
@@ -50,11 +66,20 @@ static unsigned traced_number(const struct board_cpu *c, uint32_t number)
 
 static bool is_active(const struct board_handlers *h, uint32_t number)
 {
-    bool found = number == 0 || number == h->current;
+    bool found = number == 0 || number == NUMBER(h->current);
 
     for (unsigned i = 0; i < h->depth; i++)
-        found |= h->below[i].number == number;
+        found |= NUMBER(h->below[i].number) == number;
     return found;
+}
+
+/* What the current handler leaves to, by its number. */
+static uint32_t running_below(const struct board_handlers *h, uint32_t number)
+{
+    for (unsigned i = h->depth; i > 0; i--)
+        if (NUMBER(h->below[i - 1].number) == number)
+            return h->below[i - 1].number;
+    return number;
 }
 
 static void enter(struct board_cpu *c, uint32_t number, uint32_t entry)
@@ -67,43 +92,119 @@ static void enter(struct board_cpu *c, uint32_t number, uint32_t entry)
     }
     h->current = number;
     h->entry = entry;
-    c->entered = number;
+    c->entered = NUMBER(number);
     if (c->itm)
-        board_itm_exception(c->itm, number, BOARD_ITM_ENTERED);
+        board_itm_exception(c->itm, NUMBER(number), BOARD_ITM_ENTERED);
 }
 
-static void leave_to(struct board_cpu *c, uint32_t number)
+static void leave_to(struct board_cpu *c, uint32_t handler)
 {
     struct board_handlers *h = &c->handlers;
 
     if (c->itm)
-        board_itm_exception(c->itm, h->current, BOARD_ITM_EXITED);
+        board_itm_exception(c->itm, NUMBER(h->current), BOARD_ITM_EXITED);
     do {
         h->depth -= h->depth > 0;
         h->current = h->below[h->depth].number;
         h->entry = h->below[h->depth].entry;
-    } while (h->depth > 0 && h->current != number);
-    h->current = number;
+    } while (h->depth > 0 && h->current != handler);
+    h->current = handler;
     if (c->itm && !c->preempted)
-        board_itm_exception(c->itm, number, BOARD_ITM_RETURNED);
+        board_itm_exception(c->itm, NUMBER(handler), BOARD_ITM_RETURNED);
 }
 
 /* ---- frames -----------------------------------------------------------------------------------
  */
 
-static bool read_frame(const struct board_cpu *c, uint32_t frame, struct taken *t)
+static bool word(const struct board_cpu *c, const struct taken *t, uint32_t address,
+                 uint32_t *value)
 {
-    return board_qemu_word(c->qemu, c->index, frame + 0x14, &t->lr) &&
-           board_qemu_word(c->qemu, c->index, frame + 0x18, &t->preferred) &&
-           board_qemu_word(c->qemu, c->index, frame + 0x1c, &t->psr);
+    if (c->has_security)
+        return board_qemu_word_of(c->qemu, c->index, t->exc_return & RETURN_SECURE, address, value);
+    return board_qemu_word(c->qemu, c->index, address, value);
 }
 
-/* Where the frame of `t` is; `main_stack`: MSP just after it was pushed. */
-static bool find_frame(const struct board_cpu *c, const struct taken *t, uint32_t main_stack,
-                       uint32_t *frame)
+static bool read_frame(const struct board_cpu *c, uint32_t frame, struct taken *t)
 {
-    *frame = main_stack;
-    return !(t->exc_return & RETURN_PSP) || board_qemu_other_sp(c->qemu, c->index, frame);
+    return word(c, t, frame + 0x14, &t->lr) && word(c, t, frame + 0x18, &t->preferred) &&
+           word(c, t, frame + 0x1c, &t->psr);
+}
+
+/* Of a core with security states: is the frame on a process stack? */
+static bool on_process_stack(const struct board_cpu *c, uint32_t exc_return, bool *process)
+{
+    bool secure = exc_return & RETURN_SECURE, same = secure == (exc_return & RETURN_TO_SECURE);
+    uint32_t special;
+
+    *process = exc_return & RETURN_PSP;
+    if (!same) { /* that bit is the other state's */
+        if (!board_qemu_get(c->qemu, c->index, secure ? NUMBER_SPECIAL_S : NUMBER_SPECIAL_NS,
+                            &special))
+            return false;
+        *process = special & SPECIAL_SPSEL;
+    }
+    *process &= (exc_return & RETURN_THREAD) != 0;
+    return true;
+}
+
+/* Bytes that the core pushed below the frame, when it went on to Non-secure state. */
+static uint32_t callee_context(uint32_t exc_return)
+{
+    bool there = exc_return & RETURN_SECURE &&
+                 (!(exc_return & RETURN_TO_SECURE) || !(exc_return & RETURN_NO_CALLEE));
+
+    return there ? CALLEE_CONTEXT : 0;
+}
+
+/* The tops of the main stacks as an exception in a row of them has left them: [1] that of Secure
+ * state, or of a core that has no states. */
+struct stacks {
+    uint32_t main[2];
+};
+
+static bool read_stacks(const struct board_cpu *c, struct stacks *s)
+{
+    if (c->has_security)
+        return board_qemu_get(c->qemu, c->index, NUMBER_MSP_NS, &s->main[0]) &&
+               board_qemu_get(c->qemu, c->index, NUMBER_MSP_S, &s->main[1]);
+    return board_qemu_register(c->qemu, c->index, BOARD_REG_SP, &s->main[1]);
+}
+
+/* Where the frame of `t` is; takes it from its stack. */
+static bool pop_frame(const struct board_cpu *c, struct stacks *s, struct taken *t)
+{
+    bool secure = !c->has_security || t->exc_return & RETURN_SECURE;
+    bool process = t->exc_return & RETURN_PSP;
+    uint32_t *top = &s->main[secure], frame = *top;
+
+    if (c->has_security && !on_process_stack(c, t->exc_return, &process))
+        return false;
+    if (process && c->has_security)
+        process = board_qemu_get(c->qemu, c->index, secure ? NUMBER_MSP_S + 1 : NUMBER_MSP_NS + 1,
+                                 &frame);
+    else if (process)
+        process = board_qemu_other_sp(c->qemu, c->index, &frame);
+    if (c->has_security)
+        frame += callee_context(t->exc_return);
+    if (!read_frame(c, frame, t))
+        return false;
+    if (!process)
+        *top = frame + (t->exc_return & RETURN_BASIC ? BASIC_FRAME : EXTENDED_FRAME) +
+               (t->psr & PSR_PADDED ? 4 : 0);
+    return true;
+}
+
+/* The handler of an exception with this EXC_RETURN, and what it has interrupted. */
+static uint32_t handler_of(const struct board_cpu *c, uint32_t number, uint32_t exc_return)
+{
+    bool nonsecure = c->has_security && !(exc_return & RETURN_TO_SECURE);
+
+    return number | (nonsecure ? BOARD_HANDLER_NS : 0);
+}
+
+static bool interrupted_nonsecure(const struct board_cpu *c, const struct taken *t)
+{
+    return c->has_security && !(t->exc_return & RETURN_SECURE);
 }
 
 /*
@@ -113,27 +214,24 @@ static bool find_frame(const struct board_cpu *c, const struct taken *t, uint32_
 static unsigned find_chain(struct board_cpu *c, struct board_place to,
                            struct taken chain[CHAIN_MAX])
 {
-    uint32_t stack, frame;
+    struct stacks stacks;
     unsigned n = 0;
 
     chain[0] = (struct taken){.number = IPSR(to.psr), .vector = (uint32_t)to.address};
     if (!board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &chain[0].exc_return) ||
-        !board_qemu_register(c->qemu, c->index, BOARD_REG_SP, &stack))
+        !read_stacks(c, &stacks))
         return 0;
     for (;;) {
         struct taken *t = &chain[n++];
-        if (!IS_EXC_RETURN(t->exc_return) || !find_frame(c, t, stack, &frame) ||
-            !read_frame(c, frame, t))
+        if (!IS_EXC_RETURN(t->exc_return) || !pop_frame(c, &stacks, t))
             return 0;
-        if (is_active(&c->handlers, IPSR(t->psr)))
+        t->number = handler_of(c, t->number, t->exc_return);
+        if (is_active(&c->handlers, board_cpu_handler(c, t->psr)))
             return n;
         if (n == CHAIN_MAX)
             return 0;
         chain[n] =
             (struct taken){.number = IPSR(t->psr), .vector = t->preferred, .exc_return = t->lr};
-        if (frame == stack)
-            stack += (t->exc_return & RETURN_BASIC ? BASIC_FRAME : EXTENDED_FRAME) +
-                     (t->psr & PSR_PADDED ? 4 : 0);
     }
 }
 
@@ -150,8 +248,21 @@ static void return_and_preempt(struct board_cpu *c, const struct board_insn *pen
 {
     c->returns = true;
     c->preempted = c->count & 1;
-    leave_to(c, IPSR(back.psr));
+    leave_to(c, running_below(&c->handlers, board_cpu_handler(c, back.psr)));
     board_cpu_commit(c, pending, back);
+}
+
+/* Has the first of the exceptions interrupted the handler that was running last? */
+static bool interrupts_current(const struct board_cpu *c, const struct taken *first)
+{
+    uint32_t current = c->handlers.current;
+
+    if (board_cpu_handler(c, first->psr) != NUMBER(current) || first->number == current)
+        return false;
+    /* A Secure handler is hidden in Non-secure state: else it is that state's of the same number.
+     */
+    return current == 0 || current & BOARD_HANDLER_NS || !interrupted_nonsecure(c, first) ||
+           IPSR(first->psr) != NUMBER(current) || !c->has_security;
 }
 
 /* False: the frame does not fit what was running. */
@@ -160,14 +271,19 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
 {
     const struct board_place back = {
         .address = first->preferred, .isa = BT_ISA_T32, .has_psr = true, .psr = first->psr};
-    bool indirect = pending && pending->cls == WAYPOINT_INDIRECT;
+    bool indirect;
 
+    if (c->has_security && c->nonsecure && !interrupted_nonsecure(c, first) &&
+        board_cpu_through_gate(c, pending, back))
+        pending = NULL;
+    indirect = pending && pending->cls == WAYPOINT_INDIRECT;
     *cancelled = NULL;
     *preempts = false;
-    if (IPSR(first->psr) != c->handlers.current || first->number == c->handlers.current) {
+    if (!interrupts_current(c, first)) {
         if (!indirect)
             return false;
         *preempts = c->count & 1;
+        c->nonsecure = interrupted_nonsecure(c, first);
         return_and_preempt(c, pending, back);
         return true;
     }
@@ -178,6 +294,8 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
     } else if (back.address == pending->address) {
         *cancelled = pending; /* a fault, or it will start again */
     } else if (indirect) {
+        c->function_returns = c->nonsecure && !interrupted_nonsecure(c, first);
+        c->nonsecure = interrupted_nonsecure(c, first);
         board_cpu_commit(c, pending, back);
     } else {
         return false;
@@ -196,11 +314,13 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
         return false;
     while (n-- > 0) {
         const struct taken *t = &chain[n];
+        c->nonsecure = interrupted_nonsecure(c, t);
         const struct board_exception x = {.number = traced_number(c, t->number),
                                           .chained = preempts,
                                           .preferred =
                                               board_cpu_state(c, t->preferred, BT_ISA_T32)};
         enter(c, t->number, t->vector);
+        c->nonsecure = (t->number & BOARD_HANDLER_NS) != 0;
         c->next = board_cpu_state(c, t->vector, BT_ISA_T32);
         board_exception_tell(c, &x, cancelled);
         cancelled = NULL;
@@ -219,21 +339,53 @@ static bool entered_again(const struct board_cpu *c, const struct board_insn *pe
            board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &lr) && IS_EXC_RETURN(lr);
 }
 
+static bool is_running(const struct board_handlers *h, uint32_t handler)
+{
+    bool found = handler == 0 || handler == h->current;
+
+    for (unsigned i = 0; i < h->depth; i++)
+        found |= h->below[i].number == handler;
+    return found;
+}
+
+/*
+ * The handler in which the core is. Both security states have some exceptions of their
+ * own: then LR tells of a new one, and the state of one that goes on. A Secure handler that calls a
+ * Non-secure function is hidden there, so that in that state a number is always of its own.
+ */
+static uint32_t handler_at(const struct board_cpu *c, uint32_t psr, bool nonsecure)
+{
+    const struct board_handlers *h = &c->handlers;
+    uint32_t lr, current = h->current, number = board_cpu_handler(c, psr);
+
+    if (!c->has_security || number == 0)
+        return number;
+    if (IPSR(psr) != number) /* hidden: a Secure one */
+        return number;
+    if (board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &lr) && IS_EXC_RETURN(lr))
+        return handler_of(c, number, lr);
+    if (number == NUMBER(current) && !(nonsecure && is_running(h, number | BOARD_HANDLER_NS)))
+        return current;
+    return is_running(h, number | BOARD_HANDLER_NS) ? number | BOARD_HANDLER_NS : number;
+}
+
 bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pending,
                             struct board_place to)
 {
-    uint32_t number;
+    uint32_t handler, secure;
+    bool nonsecure =
+        c->has_security && board_qemu_get(c->qemu, c->index, BOARD_QEMU_SECURE, &secure) && !secure;
 
     if (!board_cpu_psr(c, &to))
         return false;
-    number = IPSR(to.psr);
-    if (number == c->handlers.current)
-        return number != 0 && entered_again(c, pending, to) && take(c, pending, to);
-    if (!is_active(&c->handlers, number))
+    handler = handler_at(c, to.psr, nonsecure);
+    if (handler == c->handlers.current)
+        return handler != 0 && entered_again(c, pending, to) && take(c, pending, to);
+    if (!is_running(&c->handlers, handler))
         return take(c, pending, to);
     if (pending && pending->cls == WAYPOINT_INDIRECT) {
         c->returns = true;
-        leave_to(c, number);
+        leave_to(c, handler);
     }
     return false;
 }

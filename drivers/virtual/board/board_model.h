@@ -16,6 +16,7 @@ struct board_step {
     bool pass;               /* condition passed; CBZ and CBNZ: branch taken */
     bool exception_return;   /* M profile: a value EXC_RETURN went to the PC */
     bool preempted;          /* and an exception follows in place of the target */
+    bool function_return;    /* M profile: a value FNC_RETURN went to the PC */
     struct board_state next; /* what follows, exceptions apart */
 };
 

@@ -122,6 +122,10 @@ bool board_qemu_other_sp(const struct board_qemu *q, unsigned vcpu, uint32_t *va
 /* A word of memory, not of a device, as the vCPU sees it (little-endian). */
 bool board_qemu_word(const struct board_qemu *q, unsigned vcpu, uint32_t address, uint32_t *value);
 
+/* M profile with the Security Extension: the same, as an access of one of the states. */
+bool board_qemu_word_of(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t address,
+                        uint32_t *value);
+
 /* Is the vCPU of the M profile? False if that cannot be found out: `known` says. */
 bool board_qemu_is_m(const struct board_qemu *q, unsigned vcpu, bool *known);
 

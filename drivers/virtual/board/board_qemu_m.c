@@ -223,15 +223,32 @@ bool board_qemu_set(const struct board_qemu *q, unsigned vcpu, uint32_t number, 
     }
 }
 
-bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,
-                    size_t size, bool write)
+static bool access_as(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t address,
+                      void *bytes, size_t size, bool write)
 {
     struct CPUState *cpu = vcpu_of(q, vcpu);
-    bool secure = is_secure(q, vcpu);
 
     return cpu && q->get_space && q->access_space &&
            q->access_space(q->get_space(cpu, secure), address, secure ? ATTRIBUTE_SECURE : 0, bytes,
                            size, write) == 0;
+}
+
+bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address, void *bytes,
+                    size_t size, bool write)
+{
+    return access_as(q, vcpu, is_secure(q, vcpu), address, bytes, size, write);
+}
+
+bool board_qemu_word_of(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t address,
+                        uint32_t *value)
+{
+    uint8_t bytes[4];
+
+    if (!access_as(q, vcpu, secure, address, bytes, sizeof bytes, false))
+        return false;
+    *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+             (uint32_t)bytes[3] << 24;
+    return true;
 }
 
 static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, uint32_t address,

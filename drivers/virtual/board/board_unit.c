@@ -191,6 +191,7 @@ static void run(struct board_unit *u, const struct board_step *step)
 {
     const struct board_insn *insn = step->insn;
     bool boundary = insn->cls != WAYPOINT_NONE && insn->cls != WAYPOINT_BARRIER;
+    bool gate = u->block.security != step->next.security; /* SG */
 
     u->cycles++;
     if (u->failed)
@@ -203,7 +204,7 @@ static void run(struct board_unit *u, const struct board_step *step)
         u->newest = NULL; /* covered by the waypoint's own packet */
     catch_up(u);
     tell(u, step);
-    if (boundary || u->each)
+    if (boundary || gate || u->each)
         u->block = step->next;
 }
 
