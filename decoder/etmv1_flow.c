@@ -113,7 +113,7 @@ static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct
         if (lost)
             trail_warn(t, out, offset, BT_GAP_DESYNC, step.address);
     } else {
-        f->dropped++;
+        f->trail.core.dropped++;
     }
     f->earliest = f->next + 1;
     etmv1_move(f);

@@ -39,14 +39,12 @@ struct etmv1_cursor {
 struct etmv1_flow {
     struct trail trail;
     struct etmv1_config config;
-    uint64_t dropped; /* instructions on an unknown position */
-    bool synced;      /* branches and addresses are paired */
-    bool started;     /* were so at all */
-    bool ended;       /* no more cycles will come */
-    bool aligned;     /* `data` is where the next status's data is, at the earliest */
-    bool data_known;  /* data_base is a full address */
-    bool told;        /* a branch packet gave the position, and no instruction ran since */
-    bool start_held;  /* `start` was abandoned: the next branch says whether it counts */
+    bool synced;     /* branches and addresses are paired */
+    bool ended;      /* no more cycles will come */
+    bool aligned;    /* `data` is where the next status's data is, at the earliest */
+    bool data_known; /* data_base is a full address */
+    bool told;       /* a branch packet gave the position, and no instruction ran since */
+    bool start_held; /* `start` was abandoned: the next branch says whether it counts */
     uint32_t data_base;
     struct etmv1_target start;
     struct etmv1_cursor data;

@@ -102,7 +102,7 @@ static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned r
     f->told = false;
     f->data_known = false;
     go_to(f, t, out);
-    f->synced = f->started = true;
+    f->synced = f->trail.core.started = true;
 }
 
 void etmv1_settle(struct etmv1_flow *f, struct flow_out *out)
@@ -155,7 +155,7 @@ static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
     if (data && known)
         read = etmv1_read_data(f, &step, &d);
     if (!known)
-        f->dropped++;
+        f->trail.core.dropped++;
     if (number && !(known && plain_branch(&step, t))) {
         exception(f, t, number, known ? &step : NULL, out);
         return;

@@ -95,7 +95,7 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
     if (f->waiting)
         unknown_target(f, out, offset);
     if (!core->cur.known || !trail_fetch(&f->trail, out, offset, &f->step)) {
-        f->dropped++;
+        core->dropped++;
         return;
     }
     f->held = true;
@@ -163,7 +163,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
     } else {
         check_position(f, k, out);
     }
-    f->synced = f->started = true;
+    f->synced = f->trail.core.started = true;
     if (k->flags & ETMV2_HAS_CONTEXT) {
         trail_close(&f->trail, out);
         flow_set_context(&f->trail.core, out, k->offset, k->context);

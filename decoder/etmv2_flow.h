@@ -53,9 +53,7 @@ enum etmv2_arrival {
 struct etmv2_flow {
     struct trail trail;
     struct etmv2_config config;
-    uint64_t dropped;  /* instructions on an unknown position */
     bool synced;       /* a TFO was seen since the last loss */
-    bool started;      /* a TFO was seen at all */
     bool waiting;      /* an indirect branch was executed: its packet must come */
     bool held;         /* `step` is the latest instruction, not put out yet */
     bool held_data;    /* which transfers data */

@@ -75,7 +75,7 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
-    if (!f->started || !f->synced)
+    if (!f->core.started || !f->synced)
         return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
     return (enum bt_gap_cause)causes[reason & 3];
 }
@@ -150,7 +150,7 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     flow_set_security(&f->core, out, k->offset, (enum bt_security)security, false);
     set_context(f, k, false, out);
     take_position(f, k, out);
-    f->synced = f->started = true;
+    f->synced = f->core.started = true;
 }
 
 /* With the run rebased: what is held stays, since nothing behind this can cancel it. */

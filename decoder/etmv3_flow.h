@@ -63,17 +63,15 @@ struct etmv3_waiting {
 struct etmv3_flow {
     struct flow_core core;
     struct etmv3_config config;
-    uint64_t atoms_dropped; /* atoms on an unknown position */
-    uint64_t first;         /* where the open block begins, or will begin */
-    uint64_t last;          /* address of the last instruction put out, or joined */
-    uint64_t waited;        /* W atoms since the last instruction */
-    uint32_t gap_waited;    /* those that the latest trace-on found */
-    uint32_t due_changes;   /* how often `count_due` was set anew */
+    uint64_t first;       /* where the open block begins, or will begin */
+    uint64_t last;        /* address of the last instruction put out, or joined */
+    uint64_t waited;      /* W atoms since the last instruction */
+    uint32_t gap_waited;  /* those that the latest trace-on found */
+    uint32_t due_changes; /* how often `count_due` was set anew */
     uint32_t begin, done, joined;
     uint32_t near_index, near_offset; /* place of an instruction of the run, to go on from */
     uint8_t last_isa;
     bool synced;      /* an I-sync was seen since the last loss */
-    bool started;     /* an I-sync was seen at all */
     bool pending;     /* an indirect branch was executed: its branch packet must come */
     bool blind;       /* reserved state: nothing is followed until the next I-sync */
     bool return_held; /* an exception return of M profile may be cancelled (digest 10) */

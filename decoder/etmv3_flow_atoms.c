@@ -181,7 +181,7 @@ static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct f
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last);
         f->pending = false;
     }
-    f->atoms_dropped += count;
+    f->core.dropped += count;
 }
 
 static void plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)

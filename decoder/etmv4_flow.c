@@ -82,7 +82,7 @@ static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struc
     f->marked = false;
     f->announce = true;
     f->on_cause = BT_GAP_NONE;
-    f->synced = f->started = true;
+    f->synced = f->core.started = true;
 }
 
 static void trace_on(struct etmv4_flow *f, struct flow_out *out)

@@ -30,7 +30,6 @@ enum etmv4_wait {
 struct etmv4_flow {
     struct flow_core core;
     struct etmv4_config config;
-    uint64_t atoms_dropped;    /* atoms on an unknown position */
     uint64_t last_p0;          /* address of the last P0 instruction put out */
     struct bt_event exception; /* while `wait` says so */
     struct etmv4_packet q;
@@ -44,7 +43,6 @@ struct etmv4_flow {
     uint8_t isa_bit; /* of the latest address */
     bool announce;   /* the next address makes a trace-on event */
     bool synced;     /* a Trace Info was seen since the last loss */
-    bool started;    /* a Trace Info was seen at all */
     bool aarch64;
     bool informed; /* context is known: addresses can be followed (digest 4) */
     bool has_early;

@@ -134,7 +134,7 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
             f->due = false;
         }
         etmv4_flow_no_vector(f, out);
-        f->atoms_dropped++;
+        f->core.dropped++;
     }
 }
 

@@ -33,8 +33,10 @@ struct flow_core {
     uint64_t cycles; /* sum of all counts since the stream began */
     uint64_t
         agreed; /* instructions up to the latest synchronisation: what follows may be in doubt */
+    uint64_t dropped; /* atoms (ETMv1, ETMv2: instructions) on an unknown position */
     uint32_t generation;
     uint16_t core;
+    bool started;       /* a synchronising packet that gives the position was seen at all */
     bool view_stale;    /* what selects the view has changed */
     uint32_t run_epoch; /* of `code`, when a flow stage last kept pointers to runs */
     struct code_cache *code;

@@ -204,7 +204,7 @@ static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i
     if (f->core.cur.known)
         one_atom(f, k, !(k->value >> i & 1), out);
     else
-        f->atoms_dropped++;
+        f->core.dropped++;
 }
 
 void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
@@ -370,7 +370,7 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
 
 static enum bt_gap_cause isync_gap(const struct ptm_flow *f, unsigned reason)
 {
-    if (!f->started || !f->synced)
+    if (!f->core.started || !f->synced)
         return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
     switch (reason) {
     case ISYNC_TRACE_ON:
@@ -412,7 +412,7 @@ static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct
         flow_set_context(&f->core, out, k->offset, k->context);
     flow_go_to(&f->core, k->value, isa);
     f->rs_count = 0; /* every I-sync empties it, a periodic one too (digest 11) */
-    f->synced = f->started = true;
+    f->synced = f->core.started = true;
 }
 
 static void analyze_cid(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)

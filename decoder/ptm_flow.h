@@ -22,10 +22,8 @@ struct ptm_return {
 struct ptm_flow {
     struct flow_core core;
     struct ptm_config config;
-    uint64_t atoms_dropped; /* atoms on an unknown position */
     uint64_t last_waypoint; /* address of the last waypoint output */
     bool synced;            /* an I-sync was seen since the last loss */
-    bool started;           /* an I-sync was seen at all */
     uint8_t rs_count;
     uint8_t rs_top; /* index of the next free entry */
     struct ptm_return rs[PTM_RETURN_STACK];

@@ -298,40 +298,6 @@ uint64_t stream_offset(const struct stream *s)
     return 0;
 }
 
-uint64_t stream_atoms_dropped(const struct stream *s)
-{
-    switch ((enum stream_protocol)s->protocol) {
-    case STREAM_PTM:
-        return s->u.ptm.flow.atoms_dropped;
-    case STREAM_ETMV3:
-        return s->u.etmv3.flow.atoms_dropped;
-    case STREAM_ETMV2:
-        return s->u.etmv2.flow.dropped;
-    case STREAM_ETMV1:
-        return s->u.etmv1.flow.dropped;
-    case STREAM_ETMV4:
-        return s->u.etmv4.flow.atoms_dropped;
-    }
-    return 0;
-}
-
-bool stream_started(const struct stream *s)
-{
-    switch ((enum stream_protocol)s->protocol) {
-    case STREAM_PTM:
-        return s->u.ptm.flow.started;
-    case STREAM_ETMV3:
-        return s->u.etmv3.flow.started;
-    case STREAM_ETMV2:
-        return s->u.etmv2.flow.started;
-    case STREAM_ETMV1:
-        return s->u.etmv1.flow.started;
-    case STREAM_ETMV4:
-        return s->u.etmv4.flow.started;
-    }
-    return false;
-}
-
 /* What the flow stage holds back. False: there is more than room for it. */
 static bool put_out(struct stream *s, struct flow_out *out)
 {
@@ -521,6 +487,16 @@ uint64_t stream_blocks(const struct stream *s)
 uint64_t stream_cycles(const struct stream *s)
 {
     return const_core(s)->cycles;
+}
+
+uint64_t stream_atoms_dropped(const struct stream *s)
+{
+    return const_core(s)->dropped;
+}
+
+bool stream_started(const struct stream *s)
+{
+    return const_core(s)->started;
 }
 
 void stream_code_key(const struct stream *s, struct code_key *key)

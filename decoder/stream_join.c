@@ -45,13 +45,12 @@ static void add_counts(struct stream *s, const struct counts *to, const struct c
 {
     bool etmv3 = s->protocol == STREAM_ETMV3;
     struct flow_core *core = etmv3 ? &s->u.etmv3.flow.core : &s->u.ptm.flow.core;
-    uint64_t *dropped = etmv3 ? &s->u.etmv3.flow.atoms_dropped : &s->u.ptm.flow.atoms_dropped;
     core->instructions += to->instructions - from->instructions;
     core->blocks += to->blocks - from->blocks;
     core->cycles += to->cycles - from->cycles;
     s->packets += to->packets - from->packets;
     s->skipped += to->skipped - from->skipped;
-    *dropped += to->atoms_dropped - from->atoms_dropped;
+    core->dropped += to->atoms_dropped - from->atoms_dropped;
 }
 
 static bool same_position(const struct flow_position *a, const struct flow_position *b)
@@ -99,7 +98,7 @@ static bool same_ptm(const struct stream_ptm *a, const struct stream_ptm *b)
 {
     const struct ptm_flow *f = &a->flow, *g = &b->flow;
     return same_ptm_parser(&a->parser, &b->parser) && f->synced == g->synced &&
-           f->started == g->started && f->last_waypoint == g->last_waypoint &&
+           f->core.started == g->core.started && f->last_waypoint == g->last_waypoint &&
            same_position(&f->core.cur, &g->core.cur) && same_returns(f, g);
 }
 
@@ -148,7 +147,7 @@ static bool same_etmv3(const struct stream_etmv3 *a, const struct stream_etmv3 *
 {
     const struct etmv3_flow *f = &a->flow, *g = &b->flow;
     return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
-           f->waited == g->waited && f->synced == g->synced && f->started == g->started &&
+           f->waited == g->waited && f->synced == g->synced && f->core.started == g->core.started &&
            f->pending == g->pending && f->blind == g->blind && f->return_held == g->return_held &&
            f->branched == g->branched && f->since == g->since;
 }
