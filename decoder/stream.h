@@ -5,8 +5,8 @@
  *
  * A protocol is a parser (bytes -> packets) and a flow stage (packets -> blocks and events) with
  * the shape of ptm.h and ptm_flow.h. It joins with an enumerator, a configuration in struct
- * stream_config, a pair of states in the union of struct stream, an array in the union of struct
- * batch, and a case in each switch of stream.c.
+ * stream_config, a pair of states in the union of struct stream, and the table of operations that
+ * stream_ops.h describes.
  */
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
@@ -86,7 +86,8 @@ struct stream_etmv4 {
 };
 
 struct stream {
-    uint8_t protocol;
+    uint8_t protocol; /* enum stream_protocol */
+    uint32_t size;    /* stream_state_size() */
     uint64_t skipped; /* bytes thrown away while looking for synchronisation */
     uint64_t packets;
     union {
