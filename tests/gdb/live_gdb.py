@@ -9,8 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from replay_gdb import (BTRACED, GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skipped,
-                        environment, equal, expect, folder, frame, gdb, has, history, tool)
+from replay_gdb import (GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skipped,
+                        environment, equal, expect, folder, frame, has, history, tool)
 
 CONFIGS = ROOT / "configs"
 PROGRAMS = CONFIGS / "virtual"

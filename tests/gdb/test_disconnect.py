@@ -10,7 +10,7 @@ import socket
 import threading
 
 from replay_gdb import (BTRACED, DEMO, Client, Server, Suite, equal, expect, frame, gdb, has,
-                        history, lacks, wait_for)
+                        history, wait_for)
 
 CUTS = 300
 # Kilobytes of resident memory that may come and go; a sanitizer keeps some for itself.

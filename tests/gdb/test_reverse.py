@@ -8,8 +8,8 @@ import signal
 import threading
 
 from live_gdb import PROGRAMS, Live, Wire, board_file
-from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, demo_code, Client, frame, Mi, Server, Suite, copy_recording, demo_run, equal,
-                        expect, folder, gdb, has, lacks, same_list, value)
+from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, Client, Mi, Server, Suite, demo_code, demo_run,
+                        equal, expect, folder, frame, gdb, has, lacks, same_list, value)
 
 ELF = DEMO / "crash.elf"
 RUN = [address for address, _ in demo_run()]

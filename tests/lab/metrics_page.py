@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of metrics, taken apart by the rules of its format."""
+"""The page of metrics: fetched, and taken apart by the rules of its format."""
 
 import re
 import sys
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import expect  # noqa: E402
+from replay_gdb import expect, said  # noqa: E402
+
+
+def page(server, path="/metrics", **options):
+    """What a server answers at the address that it has said. urllib.error.HTTPError: a refusal."""
+    port = said(server, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return answer.read().decode()
 
 
 def numbers(text):

@@ -3,17 +3,15 @@
 """Limits: who meets one is told, and so is the log. The numbers of `monitor status` and of the page
 of metrics. A board file that is read again."""
 
-import re
 import signal
 import sys
 import time
 import urllib.error
-import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, never_ending  # noqa: E402
-from metrics_page import numbers  # noqa: E402
+from metrics_page import numbers, page  # noqa: E402
 from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, said,  # noqa: E402
                         wait_for)
 
@@ -26,13 +24,6 @@ def lab(*lines, others="observe"):
     text = path.read_text().replace("[gdb]\n", f"[gdb]\nothers = {others}\n")
     path.write_text(text + "\n" + "\n".join(lines) + "\n")
     return path
-
-
-def page(live, path="/metrics", **options):
-    port = said(live, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return answer.read().decode()
 
 
 @suite.test("limits: one client too many is told so, and the others go on")

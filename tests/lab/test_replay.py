@@ -7,10 +7,8 @@ import re
 import signal
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
-from metrics_page import numbers
+from metrics_page import numbers, page
 from replay_gdb import (BTRACED, Client, DEMO, PATIENCE, Server, Suite, environment, equal, expect,
                         folder, frame, gdb, has, lacks, said, wait_for)
 
@@ -26,12 +24,6 @@ def conf(text):
 
 def served(path, *options):
     return Server(RECORDING, "-c", str(path), "--no-record", *options)
-
-
-def page(server):
-    port = said(server, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as answer:
-        return answer.read().decode()
 
 
 class Looker(Client):

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 import certificates
 from live_gdb import board_file
 from replay_gdb import (BTRACED, Client, DEMO, Failed, PATIENCE, ROOT, Server, Suite, environment,
-                        equal, expect, folder, frame, gdb, has, lacks, said, tool, wait_for)
+                        equal, expect, folder, frame, gdb, has, lacks, said, tool)
 
 RECORDING = DEMO / "recording"
 suite = Suite()

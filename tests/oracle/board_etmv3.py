@@ -4,10 +4,8 @@
 decoder: what they make of its trace must be what QEMU executed."""
 
 import re
-import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import board_opencsd as common
 import oracle

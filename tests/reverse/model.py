@@ -2,8 +2,6 @@
 """The calls of a run, from its truth alone: which instructions called, where each came back by PC and
 SP. No debug information, no unwinder."""
 
-import bed
-
 
 class Frame:
     """A call or an exception that has not come back: where it returns to, and who called it."""

@@ -19,7 +19,6 @@ PLUGIN = ROOT / "build/virtual-board.so"
 sys.path[:0] = [str(ROOT / "tests/oracle"), str(ROOT / "tests/board")]
 import board  # noqa: E402
 import board_opencsd  # noqa: E402
-import oracle  # noqa: E402
 import test_ftdi  # noqa: E402
 import test_openocd  # noqa: E402
 

@@ -9,7 +9,7 @@ import time
 from native_gdb import ROOT, Board, whole_session
 from live_gdb import Wire, split_at_gap, symbol, tail_of
 from replay_gdb import (Suite, equal, expect, folder, frame, gdb, has, history, lacks,
-                        record_counts, value)
+                        record_counts)
 
 suite = Suite()
 PROGRAMS = ROOT / "configs" / "virtual"

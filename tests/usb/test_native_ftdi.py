@@ -5,7 +5,7 @@
 import subprocess
 
 from native_gdb import Board, Native, bed, refused, whole_session
-from replay_gdb import BTRACED, Suite, environment, equal, expect, has, said, value
+from replay_gdb import BTRACED, Suite, environment, equal, has, said, value
 from test_native_board import LIST, M3, check_history
 from test_native_gdb import ADDS, STR, pulled_and_back, session
 

@@ -142,15 +142,3 @@ int board_etmv3_init(struct board_model *m, const struct board_options *o, struc
     *m = (struct board_model){.ops = &ops, .model = etmv3_encoder_new(&options, out)};
     return m->model ? 0 : -1;
 }
-
-int board_model_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
-{
-    switch (o->protocol) {
-    case BOARD_PROTOCOL_PTM:
-        return board_ptm_init(m, o, out);
-    case BOARD_PROTOCOL_ETMV3:
-        return board_etmv3_init(m, o, out);
-    default:
-        return board_etmv4_init(m, o, out);
-    }
-}
