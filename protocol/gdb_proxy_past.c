@@ -117,28 +117,48 @@ static void put_reg(const struct gdb_proxy *p, const struct gdb_regs *regs, unsi
     }
 }
 
-/*
- * GDB asks for both stack pointers of an M-profile core when it unwinds. The one in use is SP: as
- * now, but that handlers have the main stack. The other one is shown as it is.
- */
+/* Is there such a stack pointer in a g packet of `len` digits? */
+static bool has_stack(const struct gdb_upstream *u, enum gdb_stack stack, size_t len)
+{
+    return u->at_stack[stack] != 0 && u->at_stack[stack] + DIGITS <= len;
+}
+
+static bool same_stack(const struct gdb_upstream *u, enum gdb_stack a, enum gdb_stack b,
+                       const char *now, size_t len)
+{
+    return has_stack(u, a, len) && has_stack(u, b, len) &&
+           memcmp(now + u->at_stack[a], now + u->at_stack[b], DIGITS) == 0;
+}
+
 static bool uses_psp(const struct gdb_upstream *u, const struct gdb_regs *regs, const char *now,
                      size_t len)
 {
     bool handler = (regs->value[GDB_REG_PSR] & 0x1ff) != 0;
-    return !handler && u->at_psp != 0 && u->at_psp + DIGITS <= len &&
-           memcmp(now + u->at_psp, now + (size_t)GDB_REG_SP * DIGITS, DIGITS) == 0;
+    return !handler && has_stack(u, GDB_STACK_PSP, len) &&
+           memcmp(now + u->at_stack[GDB_STACK_PSP], now + (size_t)GDB_REG_SP * DIGITS, DIGITS) == 0;
 }
 
+/*
+ * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
+ * The one in use is SP: as now, but that handlers have the main stack. Of two security states it is
+ * the one that the core is halted in. The others are shown as they are.
+ */
 static void put_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now,
                        size_t len, char *to)
 {
     const struct gdb_upstream *u = p->upstream;
-    bool psp = uses_psp(u, regs, now, len);
-    size_t used = psp ? u->at_psp : u->at_msp, other = psp ? u->at_msp : u->at_psp;
-    if (other != 0 && other + DIGITS <= len)
-        memcpy(to + other, now + other, DIGITS);
-    if (used != 0 && used + DIGITS <= len)
-        put_reg(p, regs, GDB_REG_SP, to + used);
+    enum gdb_stack used = uses_psp(u, regs, now, len) ? GDB_STACK_PSP : GDB_STACK_MSP;
+    bool non_secure = same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_NS, now, len) &&
+                      !same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_S, now, len);
+    enum gdb_stack banked = used + (non_secure ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S);
+    for (unsigned i = 0; i < GDB_STACKS; i++) {
+        if (!has_stack(u, i, len))
+            continue;
+        if (i == used || i == banked)
+            put_reg(p, regs, GDB_REG_SP, to + u->at_stack[i]);
+        else
+            memcpy(to + u->at_stack[i], now + u->at_stack[i], DIGITS);
+    }
 }
 
 /* As long as the other server's, for GDB remembers the length; other registers are not known. */
@@ -159,6 +179,15 @@ static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, const char
     put_stacks(p, regs, now, len, out->data);
 }
 
+static enum gdb_stack stack_of(const struct gdb_upstream *u, uint64_t number)
+{
+    unsigned i = 0;
+    while (i < GDB_STACKS && (u->at_stack[i] == 0 || number != u->number_stack[i]))
+        i++;
+    return i;
+}
+
+/* A server that has its registers one by one is asked so: Secure state, where there are two. */
 static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
     const struct gdb_upstream *u = p->upstream;
@@ -166,9 +195,10 @@ static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char
     unsigned reg = p->past_at < CORE_REGS ? (unsigned)p->past_at : GDB_REG_COUNT;
     if (p->past_at == u->number_psr)
         reg = GDB_REG_PSR;
-    if (u->at_msp != 0 && p->past_at == u->number_msp)
+    enum gdb_stack stack = stack_of(u, p->past_at);
+    if (stack == GDB_STACK_MSP || stack == GDB_STACK_MSP_S)
         reg = GDB_REG_SP;
-    if (u->at_psp != 0 && p->past_at == u->number_psp) {
+    if (reg == GDB_REG_COUNT && stack != GDB_STACKS) {
         text_buf_add(&p->session->reply, now, len);
     } else if (reg < GDB_REG_COUNT) {
         put_reg(p, regs, reg, digits);

@@ -68,6 +68,8 @@ struct place {
     bool ordered; /* registers came with rising numbers: the digits are right */
 };
 
+static const char *const stacks[GDB_STACKS] = {"msp", "psp", "msp_s", "psp_s", "msp_ns", "psp_ns"};
+
 static void name_register(struct gdb_upstream *u, const char *name, const struct place *at)
 {
     size_t digits = at->ordered ? at->digits : 0;
@@ -76,12 +78,12 @@ static void name_register(struct gdb_upstream *u, const char *name, const struct
     } else if (strcasecmp(name, "cpsr") == 0 || strcasecmp(name, "xpsr") == 0) {
         u->number_psr = at->number;
         u->at_psr = digits;
-    } else if (strcasecmp(name, "msp") == 0) {
-        u->number_msp = at->number;
-        u->at_msp = digits;
-    } else if (strcasecmp(name, "psp") == 0) {
-        u->number_psp = at->number;
-        u->at_psp = digits;
+    }
+    for (unsigned i = 0; i < GDB_STACKS; i++) {
+        if (strcasecmp(name, stacks[i]) == 0) {
+            u->number_stack[i] = at->number;
+            u->at_stack[i] = digits;
+        }
     }
 }
 
@@ -105,7 +107,8 @@ static void take_registers(struct gdb_upstream *u)
 {
     struct place at = {.ordered = true};
     struct tag tag;
-    u->at_psr = u->at_msp = u->at_psp = 0;
+    u->at_psr = 0;
+    memset(u->at_stack, 0, sizeof(u->at_stack));
     for (const char *from = u->description.data; find_tag(from, REGISTER_START, &tag);
          from = tag.end)
         take_register(u, &tag, &at);

@@ -83,6 +83,17 @@ struct gdb_upstream_guest {
     bool linked;
 };
 
+/* Stack pointers of the M profile: those of the present security state, then those of each. */
+enum gdb_stack {
+    GDB_STACK_MSP,
+    GDB_STACK_PSP,
+    GDB_STACK_MSP_S,
+    GDB_STACK_PSP_S,
+    GDB_STACK_MSP_NS,
+    GDB_STACK_PSP_NS,
+    GDB_STACKS,
+};
+
 struct gdb_known; /* private to gdb_upstream_guests.c */
 
 struct gdb_upstream {
@@ -119,8 +130,8 @@ struct gdb_upstream {
     unsigned number_pc;
     unsigned number_psr;
     /* Digits before them in a g packet, from the description; 0: not known. */
-    size_t at_psr, at_msp, at_psp;
-    unsigned number_msp, number_psp;
+    size_t at_psr, at_stack[GDB_STACKS];
+    unsigned number_stack[GDB_STACKS];
 
     bool has_description;
     struct text_buf description; /* with what it includes, while it is read */

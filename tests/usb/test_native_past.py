@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reverse execution in stock GDB behind the modelled probe, on a Cortex-M3 whose program has the process
-stack while interrupts have the main stack: positions and frames against what was executed."""
+"""Reverse execution in stock GDB behind the modelled probe, on a Cortex-M3, M7 and M33 whose program has
+the process stack while interrupts have the main stack: positions and frames against what was executed.
 
+BTRACED_FULL=1: the Cortex-M7, too."""
+
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,25 +15,41 @@ from replay_gdb import Suite, equal, expect, folder, has, tool
 
 suite = Suite()
 SOURCE = Path(__file__).resolve().parent / "target" / "two_stacks.c"
-BUILT = []
+# QEMU's machine, where code and data begin
+CORES = {"Cortex-M3": ("mps2-an385", 0, 0x20000000), "Cortex-M7": ("mps2-an500", 0, 0x20000000),
+         "Cortex-M33": ("mps2-an505", 0x10000000, 0x38000000)}
+TRIED = [core for core in CORES if core != "Cortex-M7" or os.environ.get("BTRACED_FULL")]
+BUILT = {}
 HANDLER = "<signal handler called>"
 
 
-def program():
+def program(core):
     """(ELF file, {function: (first address, one past the last)})"""
-    if not BUILT:
+    if core not in BUILT:
+        _, code, data = CORES[core]
         elf = folder() / "two_stacks.elf"
-        subprocess.run([tool("arm-none-eabi-gcc"), "-mcpu=cortex-m3", "-mthumb", "-O1", "-gdwarf-4",
-                        "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
-                        "-Wl,--section-start=.vectors=0,-Ttext=0x100,-Tbss=0x20000000,-e,reset",
-                        "-o", str(elf), str(SOURCE)], check=True)
+        subprocess.run([tool("arm-none-eabi-gcc"), f"-mcpu={core.lower()}", "-mthumb", "-O1",
+                        "-gdwarf-4", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Werror",
+                        f"-Wl,--section-start=.vectors={code:#x},-Ttext={code + 0x100:#x},"
+                        f"-Tbss={data:#x},-e,reset", "-o", str(elf), str(SOURCE)], check=True)
         names = subprocess.run([tool("arm-none-eabi-nm"), "-S", str(elf)], check=True,
                                capture_output=True, text=True).stdout
         found = [line.split() for line in names.splitlines()]
-        BUILT.append((elf, {words[3]: (int(words[0], 16) & ~1,
-                                       (int(words[0], 16) & ~1) + int(words[1], 16))
-                            for words in found if len(words) == 4 and words[2] in "tT"}))
-    return BUILT[0]
+        BUILT[core] = (elf, {words[3]: (int(words[0], 16) & ~1,
+                                        (int(words[0], 16) & ~1) + int(words[1], 16))
+                             for words in found if len(words) == 4 and words[2] in "tT"})
+    return BUILT[core]
+
+
+def board(core):
+    return Board(program(core)[0], machine=CORES[core][0], core=core)
+
+
+def each(name):
+    def add(function):
+        for core in TRIED:
+            suite.test(f"native past, {core}: {name}")(lambda core=core: function(core))
+    return add
 
 
 def frames_along(ran, functions):
@@ -69,21 +88,20 @@ def go(*distances):
                       "monitor explain sp")]
 
 
-def path_of(board, s):
-    ran = [address & ~1 for address in board.truth(s[board.mark()])]
-    functions = program()[1]
+def path_of(core, b, s):
+    ran = [address & ~1 for address in b.truth(s[b.mark()])]
+    functions = program(core)[1]
     reset = len(ran) - 1 - ran[::-1].index(functions["reset"][0])  # the session begins with one
     return ran[reset:], frames_along(ran[reset:], functions)
 
 
-@suite.test("native past: halted in the program: its frames, before and behind interrupts")
-def _():
-    elf, _ = program()
+@each("halted in the program: its frames, before and behind interrupts")
+def _(core):
     distances = [1, 2, 3, 5, 8, 13, 21, 34, 90, 145, 234, 378, 611, 988, 1600, 2588, 4181]
-    with Board(elf) as board:
-        s = board.session(*run_to("finish", "finish", "tbreak leaf", "continue"), board.mark(),
-                          *go(*distances))
-        ran, frames = path_of(board, s)
+    with board(core) as b:
+        s = b.session(*run_to("finish", "finish", "tbreak leaf", "continue"), b.mark(),
+                      *go(*distances))
+        ran, frames = path_of(core, b, s)
     pcs = [int(has(o, r"0x\w+")[0], 16) for o in s.all("p/x $pc")]
     equal(pcs, [ran[-n] for n in distances], "PCs")
     handlers = 0
@@ -95,19 +113,18 @@ def _():
             has(sp, "NOT known")
             wanted = wanted[:wanted.index(HANDLER)]
         else:
-            has(sp, r"^sp = 0x200003\w\w: known")
+            has(sp, rf"^sp = {CORES[core][2] + 0x300 >> 8:#x}\w\w: known")
             equal(shown(output), wanted, f"frames {n} before the halt")
         equal(shown(output)[:len(wanted)], wanted, f"newest frames {n} before the halt")
     expect(handlers < len(distances) / 3, f"{handlers} of the places are in handlers")
 
 
-@suite.test("native past: halted in a handler: its frames, through the exception to the program")
-def _():
-    elf, _ = program()
-    with Board(elf) as board:
-        s = board.session(*run_to(), board.mark(), "bt", "reverse-stepi", "bt", "reverse-stepi",
-                          "bt", "reverse-finish", "p/x $pc")
-        ran, frames = path_of(board, s)
+@each("halted in a handler: its frames, through the exception to the program")
+def _(core):
+    with board(core) as b:
+        s = b.session(*run_to(), b.mark(), "bt", "reverse-stepi", "bt", "reverse-stepi",
+                      "bt", "reverse-finish", "p/x $pc")
+        ran, frames = path_of(core, b, s)
     for n, output in zip((1, 2), s.all("bt")[1:]):
         inner = frames[-n].index(HANDLER) + 1
         equal(shown(output)[:inner], frames[-n][:inner], f"frames {n} before the halt")

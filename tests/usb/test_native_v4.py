@@ -117,6 +117,36 @@ def _(core):
         equal(numbers[0], numbers[1], "r0 at the halt")
 
 
+def values_of(output):
+    """{register: number} of those that `info registers` knows."""
+    return {name: int(number, 16) for name, number in
+            re.findall(r"^(r\d+|sp|lr|pc) +(0x[0-9a-f]+)\b", output, re.MULTILINE)}
+
+
+@each("values of the past are what they were")
+def _(core):
+    stops, steps = 10, 16
+    look = ("info registers",)
+    ask = (*look, "monitor explain sp", "monitor explain lr")
+    with board(core) as b:
+        s = b.session("break compare", "break add_value", "break read_number", "break copy_name",
+                      *(("continue", *look) * stops), *(("stepi", *look) * steps),
+                      *(("reverse-stepi", *ask) * steps), *(("reverse-continue", *ask) * (stops - 1)))
+    halts = [values_of(text) for text in s.all("info registers")]
+    was, now = halts[:stops + steps], halts[stops + steps:]
+    known = 0
+    for then, again, sp, lr in zip(was[-2::-1], now, s.all("monitor explain sp"),
+                                   s.all("monitor explain lr"), strict=True):
+        for name, text in (("sp", sp), ("lr", lr)):
+            if "NOT known" in text:
+                del again[name]
+        for name, number in again.items():
+            equal(number, then[name], f"{name}, PC {then['pc']:#x}")
+        expect("pc" in again, "no PC")
+        known += len(again) - 1
+    expect(known >= len(now) * 15 * 9 // 10, f"only {known} of {len(now) * 15} registers known")
+
+
 @suite.test("native Cortex-M7: an excluded function is not in the history, an included one alone is")
 def _():
     elf = CORES["Cortex-M7"][0]
