@@ -45,6 +45,14 @@ define install_packages
 	    $$missing >/dev/null
 endef
 
+# GDB's ":3333" is a port of "localhost", which a machine fresh from debootstrap does not know.
+define know_localhost
+	$(Q)getent ahosts localhost >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO="sudo -n"; fi; \
+	echo "adding localhost to /etc/hosts"; \
+	echo "127.0.0.1 localhost" | $$SUDO tee -a /etc/hosts >/dev/null
+endef
+
 .PHONY: deps deps-check deps-demo
 deps-check:
 	$(Q)$(call missing,$(DEPS)); \
@@ -52,9 +60,11 @@ deps-check:
 
 deps:
 	$(call install_packages,$(DEPS))
+	$(know_localhost)
 
 deps-demo: # what the demo alone needs: less to fetch
 	$(call install_packages,$(DEPS_BUILD) $(DEPS_DEMO))
+	$(know_localhost)
 
 # ---- sources --------------------------------------------------------------------------------
 DECODER_SRC := $(wildcard decoder/*.c)
