@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv4.h"
 
-#include "decoder/etmv4_internal.h"
+#include "decoder/etmv4_forms.h"
 
 #include <string.h>
 
 #define ASYNC_ZEROS 11
 #define ASYNC_END   0x80
-
-#define HDR_SHORT 0x95
-#define HDR_ATOM  0xc0
 
 #define EXT_DISCARD      0x03
 #define EXT_OVERFLOW     0x05
@@ -219,57 +216,6 @@ static inline size_t parse_one(struct etmv4 *p, const uint8_t *data, size_t len,
     return k->size;
 }
 
-static inline struct etmv4_packet *frequent(struct etmv4_packet *k, uint64_t offset, uint8_t header,
-                                            enum etmv4_kind kind, unsigned size)
-{
-    *k = (struct etmv4_packet){
-        .offset = offset, .header = header, .kind = (uint8_t)kind, .size = (uint16_t)size};
-    return k;
-}
-
-static inline void new_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value,
-                               uint8_t isa_bit)
-{
-    etmv4_push_address(p->last, value, isa_bit);
-    k->value = value;
-    k->isa_bit = isa_bit;
-}
-
-/*
- * Atoms and short addresses (digest 6.14, 6.15), as many as there are whole, up to out[max - 1].
- * Stops at the first other packet. Adds to *count; returns bytes consumed.
- */
-static size_t parse_frequent(struct etmv4 *p, const uint8_t *data, size_t len,
-                             struct etmv4_packet *out, size_t max, size_t *count)
-{
-    size_t i = 0, n = *count;
-    for (; n < max && i < len; n++) {
-        uint8_t h = data[i];
-        if (h >= HDR_ATOM) {
-            struct etmv4_packet *k = frequent(&out[n], p->offset + i, h, ETMV4_ATOM, 1);
-            k->value = etmv4_atom_headers[h].value;
-            k->n = etmv4_atom_headers[h].n;
-            i++;
-            continue;
-        }
-        if ((h != HDR_SHORT && h != HDR_SHORT + 1) || len - i < 3)
-            break;
-        unsigned isa_bit = h - HDR_SHORT, shift = 2 - isa_bit, size = 2 + (data[i + 1] >> 7);
-        uint64_t mask = ((uint64_t)1 << (7 + shift)) - 1;
-        uint64_t value = (uint64_t)(data[i + 1] & 0x7f) << shift;
-        if (size == 3) {
-            mask = ((uint64_t)1 << (15 + shift)) - 1;
-            value |= (uint64_t)data[i + 2] << (7 + shift);
-        }
-        new_address(p, frequent(&out[n], p->offset + i, h, ETMV4_ADDRESS, size),
-                    (p->last[0].value & ~mask) | value, (uint8_t)isa_bit);
-        i += size;
-    }
-    p->offset += i;
-    *count = n;
-    return i;
-}
-
 size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
                    size_t max, size_t *count)
 {
@@ -281,7 +227,7 @@ size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv
             i += scan_zeros(p, data + i, len - i, out, &n);
             continue;
         }
-        i += parse_frequent(p, data + i, len - i, out, max - 1, &n);
+        i += etmv4_parse_frequent(p, data + i, len - i, out, max - 1, &n);
         if (i == len || n + 2 > max)
             break;
         if (data[i] == 0) {

@@ -106,21 +106,31 @@ enum etmv4_exception_address {
 #define ETMV4_INFO_VMID    0x40u
 #define ETMV4_INFO_CONTEXT 0x80u
 
+/* Half a cache line. No kind has both members of a union: addresses and contexts have the first
+ * ones of the numbers, and addresses, contexts, sources and Q have info and isa_bit. */
 struct etmv4_packet {
     uint64_t offset; /* of the header in the source's stream */
     uint64_t value;
-    uint32_t context;
-    uint32_t vmid;
-    uint32_t cycles;
-    uint32_t commit;
+    union {
+        uint32_t context;
+        uint32_t cycles;
+    };
+    union {
+        uint32_t vmid;
+        uint32_t commit;
+    };
     uint16_t size; /* bytes; 0xffff: more, see value */
-    uint16_t number;
+    union {
+        uint16_t number;
+        struct {
+            uint8_t info;    /* ETMV4_INFO_* */
+            uint8_t isa_bit; /* IS of an address: 1 = T32 where the core is in AArch32 */
+        };
+    };
     uint8_t kind; /* enum etmv4_kind */
     uint8_t flags;
     uint8_t header;
     uint8_t n;
-    uint8_t info;    /* ETMV4_INFO_* */
-    uint8_t isa_bit; /* IS of an address: 1 = T32 where the core is in AArch32 */
 };
 
 #define ETMV4_CARRY 32 /* longer than any packet but A-sync */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv4 packets that carry counts: times, cycles, commits, conditions (digest etmv4.md, 6). */
-#include "decoder/etmv4_internal.h"
+#include "decoder/etmv4_forms.h"
 
 /* ---- times and counts (6.4, 6.8) ------------------------------------------------------------- */
 
@@ -89,15 +89,14 @@ int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pac
 
 int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
-    static const struct etmv4_atom_header atoms[4] = {{0, 0}, {1, 1}, {3, 2}, {0, 1}};
-    uint8_t h = k->header;
+    const struct etmv4_packet *known = &etmv4_packets[k->header];
     (void)p;
     c->p++;
-    k->kind = h < 0x34 ? ETMV4_MISPREDICT : ETMV4_CANCEL;
-    k->flags |= ETMV4_MISPREDICTS;
-    k->commit = h < 0x38 ? 1 : (h >> 1 & 3u) + 2;
-    k->value = h < 0x38 ? atoms[h & 3].value : h & 1;
-    k->n = h < 0x38 ? atoms[h & 3].n : h & 1;
+    k->kind = known->kind;
+    k->flags |= known->flags;
+    k->commit = known->commit;
+    k->value = known->value;
+    k->n = known->n;
     return 1;
 }
 

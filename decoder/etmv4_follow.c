@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define HDR_ATOM 0xc0 /* this one and all above */
-
 /* ---- atoms -------------------------------------------------------------------------------------
  */
 
@@ -109,8 +107,8 @@ static inline unsigned trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsign
 /* An atom header. False: not all of it goes along cached runs. */
 static inline bool trail_header(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
 {
-    const struct etmv4_atom_header *h = &etmv4_atom_headers[*in->at];
-    in->left = trail_atoms(t, h->value, h->n, wide);
+    const struct etmv4_packet *h = &etmv4_packets[*in->at];
+    in->left = trail_atoms(t, (uint32_t)h->value, h->n, wide);
     in->at++;
     return in->left == 0;
 }
@@ -132,7 +130,7 @@ static inline void trail_run(struct etmv4_trail *now, struct etmv4_bytes *bytes,
     struct etmv4_trail t = *now;
     struct etmv4_bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
-        if (*in.at >= HDR_ATOM ? trail_header(&t, &in, wide) : trail_address(&t, &in, wide))
+        if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, wide) : trail_address(&t, &in, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */
         *bytes = in;
@@ -218,8 +216,9 @@ static bool follow_other(struct etmv4_flow *f, struct etmv4_bytes *in, struct fl
     struct etmv4_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
     if (in->left) {
-        const struct etmv4_atom_header *h = &etmv4_atom_headers[in->at[-1]];
-        etmv4_flow_atoms(f, in->p->offset - 1, h->value >> (h->n - in->left), in->left, out);
+        const struct etmv4_packet *h = &etmv4_packets[in->at[-1]];
+        etmv4_flow_atoms(f, in->p->offset - 1, (uint32_t)h->value >> (h->n - in->left), in->left,
+                         out);
         in->left = 0;
         return true;
     }

@@ -4,7 +4,7 @@
 #define DECODER_ETMV4_FOLLOW_PARTS_H
 
 #include "decoder/etmv4_flow_parts.h"
-#include "decoder/etmv4_internal.h"
+#include "decoder/etmv4_forms.h"
 
 #define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf; digest 6.14 */
 

@@ -31,13 +31,6 @@ static inline void etmv4_push_address(struct etmv4_address last[3], uint64_t val
     last[0] = (struct etmv4_address){value, isa_bit};
 }
 
-/* Digest 6.15: atoms and their number for each header; n = 0: not an atom header. */
-struct etmv4_atom_header {
-    uint32_t value;
-    uint8_t n;
-};
-extern const struct etmv4_atom_header etmv4_atom_headers[256];
-
 static inline bool etmv4_has(const struct etmv4_cursor *c, size_t n)
 {
     return (size_t)(c->end - c->p) >= n;

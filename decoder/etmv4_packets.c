@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv4 and ETE packets byte by byte: digest etmv4.md, sections 5 and 6. */
-#include "decoder/etmv4_internal.h"
+#include "decoder/etmv4_forms.h"
 
 #include <string.h>
 
@@ -346,10 +346,10 @@ static int parse_high(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pack
 int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     uint8_t h = k->header;
-    if (h >= 0xc0) {
+    if (h >= ETMV4_HDR_ATOM) {
         k->kind = ETMV4_ATOM;
-        k->value = etmv4_atom_headers[h].value;
-        k->n = etmv4_atom_headers[h].n;
+        k->value = etmv4_packets[h].value;
+        k->n = etmv4_packets[h].n;
         c->p++;
         return 1;
     }
@@ -357,45 +357,3 @@ int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pac
         return parse_low(p, c, k);
     return h < 0x80 ? parse_middle(p, c, k) : parse_high(p, c, k);
 }
-
-/* ---- atoms (6.15) ---------------------------------------------------------------------------- */
-
-#define E_RUN(h)                                                                                   \
-    {                                                                                              \
-        (1u << (((h)&0x1f) + 4)) - 1, ((h)&0x1f) + 4                                               \
-    }
-#define N_RUN(h)                                                                                   \
-    {                                                                                              \
-        (1u << (((h)&0x1f) + 3)) - 1, ((h)&0x1f) + 4                                               \
-    }
-#define FOUR(f, h) f(h), f((h) + 1), f((h) + 2), f((h) + 3)
-#define RUNS(f, h)                                                                                 \
-    FOUR(f, h), FOUR(f, (h) + 4), FOUR(f, (h) + 8), FOUR(f, (h) + 12), FOUR(f, (h) + 16),          \
-        f((h) + 20)
-
-const struct etmv4_atom_header etmv4_atom_headers[256] = {
-    [0xc0] = RUNS(E_RUN, 0xc0),
-    [0xd5] = {0x00, 5},
-    {0x0a, 5},
-    {0x15, 5}, /* NNNNN NENEN ENENE */
-    [0xd8] = {0, 2},
-    {1, 2},
-    {2, 2},
-    {3, 2}, /* NN EN NE EE */
-    [0xdc] = {0xe, 4},
-    {0x0, 4},
-    {0xa, 4},
-    {0x5, 4}, /* NEEE NNNN NENE ENEN */
-    [0xe0] = RUNS(N_RUN, 0xe0),
-    [0xf5] = {0x1e, 5}, /* NEEEE */
-    [0xf6] = {0, 1},
-    {1, 1},
-    [0xf8] = {0, 3},
-    {1, 3},
-    {2, 3},
-    {3, 3},
-    {4, 3},
-    {5, 3},
-    {6, 3},
-    {7, 3},
-};
