@@ -198,7 +198,7 @@ check: deps
 
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
-	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline virtual-board \
+	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline $(B)/tsan/unit/test_parallel virtual-board \
 	    usb-tests reverse
 	$(Q)tests/run.sh full
 

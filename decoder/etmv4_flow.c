@@ -72,11 +72,24 @@ bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
 
 /* ---- synchronisation ------------------------------------------------------------------------- */
 
+/* A Trace Info that is the first one here and a periodic one of the stream leaves the return stack
+ * as it was: any number of entries. */
+static void keep_foreign_returns(struct etmv4_flow *f)
+{
+    if (!f->cut)
+        return;
+    for (unsigned i = 0; i < ETMV4_RETURN_STACK; i++)
+        f->rs[i] = (struct etmv4_return){.isa = ETMV4_RETURN_FOREIGN};
+    f->rs_count = ETMV4_RETURN_STACK;
+    f->cut = false;
+}
+
 static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     if (f->synced) /* the parser lost what the flow did not hear of */
         lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
     forget(f);
+    keep_foreign_returns(f);
     etmv4_queue_reset(&f->queue, k->commit);
     f->aarch64 = f->informed = false;
     f->marked = false;

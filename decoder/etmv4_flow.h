@@ -15,8 +15,11 @@
 struct etmv4_return {
     uint64_t address;
     struct code_run *from; /* the call, while flow_runs_valid(): not in a copy */
-    uint8_t isa;
+    uint8_t isa;           /* or ETMV4_RETURN_FOREIGN */
 };
+
+/* From before the place where decoding began (stream_join.h): its address is not known here. */
+#define ETMV4_RETURN_FOREIGN 0xff
 
 /* What the next address element is for. */
 enum etmv4_wait {
@@ -54,8 +57,10 @@ struct etmv4_flow {
     bool marked;       /* a timestamp marker was seen (digest 6.17) */
     bool accepted;     /* the packet at hand is in the queue, its output is not complete */
     bool miscounted;   /* and it cannot be right */
+    bool cut; /* decoding begins in the middle: the first Trace Info finds a return stack */
     uint8_t rs_count;
-    uint8_t rs_top; /* index of the next free entry */
+    uint8_t rs_top;        /* index of the next free entry */
+    uint32_t foreign_pops; /* entries that were wanted and are not known here */
     struct etmv4_return rs[ETMV4_RETURN_STACK];
     struct etmv4_queue queue; /* must be last: copies are kept without its unused end */
 };

@@ -15,18 +15,29 @@ void etmv4_flow_keep_pointers(struct etmv4_flow *f)
     f->core.run_epoch = f->core.code->epoch;
 }
 
+/* The entry to return by; NULL: it is not known. */
+static const struct etmv4_return *pop(struct etmv4_flow *f)
+{
+    if (f->rs_count == 0)
+        return NULL;
+    f->rs_count--;
+    f->rs_top = (f->rs_top + ETMV4_RETURN_STACK - 1) % ETMV4_RETURN_STACK;
+    if (f->rs[f->rs_top].isa != ETMV4_RETURN_FOREIGN)
+        return &f->rs[f->rs_top];
+    f->foreign_pops++;
+    return NULL;
+}
+
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
 {
     if (!f->pending_pop)
         return;
     f->pending_pop = f->due = false;
-    if (f->rs_count == 0) {
+    const struct etmv4_return *r = pop(f);
+    if (!r) {
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
         return;
     }
-    f->rs_count--;
-    f->rs_top = (f->rs_top + ETMV4_RETURN_STACK - 1) % ETMV4_RETURN_STACK;
-    const struct etmv4_return *r = &f->rs[f->rs_top];
     struct code_run *from = flow_runs_valid(&f->core) ? r->from : NULL;
     flow_go_to(&f->core, r->address, r->isa);
     if (from && !f->core.view_stale)

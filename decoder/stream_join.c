@@ -7,15 +7,35 @@ bool stream_can_join(const struct stream_config *config)
 {
     if (config->protocol == STREAM_ETMV3) /* data accesses are told by instruction number */
         return !config->etmv3.data_value && !config->etmv3.data_address;
-    return config->protocol == STREAM_PTM;
+    return config->protocol == STREAM_PTM || config->protocol == STREAM_ETMV4;
 }
 
 void stream_start_at(struct stream *s, uint64_t offset)
 {
-    if (s->protocol == STREAM_ETMV3)
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_ETMV3:
         s->u.etmv3.parser.offset = s->u.etmv3.parser.hunt_start = offset;
-    else
+        break;
+    case STREAM_ETMV4:
+        s->u.etmv4.parser.offset = s->u.etmv4.parser.hunt_start = offset;
+        s->u.etmv4.flow.cut = offset > 0;
+        break;
+    default:
         s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
+        break;
+    }
+}
+
+static struct flow_core *core_of(struct stream *s)
+{
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_ETMV3:
+        return &s->u.etmv3.flow.core;
+    case STREAM_ETMV4:
+        return &s->u.etmv4.flow.core;
+    default:
+        return &s->u.ptm.flow.core;
+    }
 }
 
 /* ---- numbers that a stream has counted --------------------------------------------------------
@@ -43,9 +63,9 @@ static void get_counts(const struct stream *s, struct counts *c)
 /* Adds (to - from). */
 static void add_counts(struct stream *s, const struct counts *to, const struct counts *from)
 {
-    bool etmv3 = s->protocol == STREAM_ETMV3;
-    struct flow_core *core = etmv3 ? &s->u.etmv3.flow.core : &s->u.ptm.flow.core;
+    struct flow_core *core = core_of(s);
     core->instructions += to->instructions - from->instructions;
+    core->agreed += to->instructions - from->instructions; /* a place between instructions, too */
     core->blocks += to->blocks - from->blocks;
     core->cycles += to->cycles - from->cycles;
     s->packets += to->packets - from->packets;
@@ -158,36 +178,155 @@ static bool due_untouched(const struct etmv3_flow *mark, const struct etmv3_flow
     return mark->due_changes == end->due_changes;
 }
 
+static void keep_due(struct etmv3_flow *f, const struct etmv3_flow *old)
+{
+    f->count_due = old->count_due;
+    f->reason = old->reason;
+    f->gap_waited = old->gap_waited;
+}
+
+/* ---- ETMv4 -------------------------------------------------------------------------------------
+ */
+
+static bool same_etmv4_parser(const struct etmv4 *a, const struct etmv4 *b)
+{
+    for (unsigned i = 0; i < 3; i++)
+        if (a->last[i].value != b->last[i].value || a->last[i].isa_bit != b->last[i].isa_bit)
+            return false;
+    return a->offset == b->offset && a->synced && b->synced && a->lost == b->lost &&
+           a->in_zeros == b->in_zeros && (!a->in_zeros || a->zeros == b->zeros) &&
+           a->timestamp == b->timestamp && a->threshold == b->threshold &&
+           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+}
+
+static bool same_item(const struct etmv4_packet *a, const struct etmv4_packet *b)
+{
+    return a->offset == b->offset && a->value == b->value && a->context == b->context &&
+           a->vmid == b->vmid && a->cycles == b->cycles && a->commit == b->commit &&
+           a->number == b->number && a->kind == b->kind && a->flags == b->flags && a->n == b->n &&
+           a->info == b->info && a->isa_bit == b->isa_bit;
+}
+
+/* Elements that are not certain yet: one that nobody here has seen is another state. */
+static bool same_queue(const struct etmv4_queue *a, const struct etmv4_queue *b)
+{
+    if (a->depth != b->depth || a->unseen != b->unseen || a->release != b->release ||
+        a->open != b->open || a->count - a->first != b->count - b->first)
+        return false;
+    for (unsigned i = 0; i < (unsigned)(a->count - a->first); i++)
+        if (!same_item(&a->items[a->first + i], &b->items[b->first + i]))
+            return false;
+    return true;
+}
+
+/* Index of entry number i of the return stack, 0 = the one to be popped next. */
+static unsigned return_at(const struct etmv4_flow *f, unsigned i)
+{
+    return (f->rs_top + 2u * ETMV4_RETURN_STACK - 1 - i) % ETMV4_RETURN_STACK;
+}
+
+/* Entries that lie on top of those from before the cut. */
+static unsigned own_returns(const struct etmv4_flow *f)
+{
+    unsigned own = 0;
+    while (own < f->rs_count && f->rs[return_at(f, own)].isa != ETMV4_RETURN_FOREIGN)
+        own++;
+    return own;
+}
+
+/*
+ * A Trace Info leaves the return stack (digest 4), so that those who came from the beginning have
+ * entries below that nobody else can know. They make no difference as long as none is popped.
+ */
+static bool same_returns4(const struct etmv4_flow *f, const struct etmv4_flow *mark,
+                          const struct etmv4_flow *end)
+{
+    unsigned own = own_returns(mark);
+    if (f->rs_count < own || f->rs_count > mark->rs_count ||
+        mark->foreign_pops != end->foreign_pops)
+        return false;
+    for (unsigned i = 0; i < own; i++) {
+        const struct etmv4_return *x = &f->rs[return_at(f, i)], *y = &mark->rs[return_at(mark, i)];
+        if (x->address != y->address || x->isa != y->isa)
+            return false;
+    }
+    return true;
+}
+
+/* `f` is at the end, and gets those entries from before that are left. */
+static void keep_returns(struct etmv4_flow *f, const struct etmv4_flow *old,
+                         const struct etmv4_flow *mark)
+{
+    unsigned own = own_returns(f), below = own_returns(mark);
+    unsigned left = f->rs_count - own, had = old->rs_count - below;
+    left = had < left ? had : left;
+    for (unsigned i = 0; i < left; i++)
+        f->rs[return_at(f, own + i)] = old->rs[return_at(old, below + i)];
+    f->rs_count = (uint8_t)(own + left);
+    f->foreign_pops = old->foreign_pops;
+}
+
+/* The address of an unknown position is told, too, where it got lost. */
+static bool same_place4(const struct flow_core *a, const struct flow_core *b)
+{
+    return same_position(&a->cur, &b->cur) && a->cur.address == b->cur.address &&
+           a->cur.isa == b->cur.isa;
+}
+
+/* Between the packets of an exception or a Q there is much state for a short time: no join. */
+static bool same_etmv4(const struct stream_etmv4 *a, const struct stream_etmv4 *b)
+{
+    const struct etmv4_flow *f = &a->flow, *g = &b->flow;
+    return same_etmv4_parser(&a->parser, &b->parser) && same_place4(&f->core, &g->core) &&
+           same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
+           g->wait == ETMV4_WAIT_NONE && !f->has_early && !g->has_early && !f->has_handler &&
+           !g->has_handler && f->last_p0 == g->last_p0 && f->on_reason == g->on_reason &&
+           f->on_cause == g->on_cause && f->isa_bit == g->isa_bit && f->announce == g->announce &&
+           f->synced == g->synced && f->core.started == g->core.started &&
+           f->aarch64 == g->aarch64 && f->informed == g->informed && f->due == g->due &&
+           f->pending_pop == g->pending_pop && f->push_blocked == g->push_blocked &&
+           f->jumps == g->jumps && (!f->config.marked_times || f->marked == g->marked) &&
+           !f->accepted && !g->accepted;
+}
+
 /* ---- joining -----------------------------------------------------------------------------------
  */
 
-bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end)
+/* Instructions that a contradiction would put in doubt. */
+static uint64_t in_doubt(const struct stream *s)
 {
-    if (s->protocol != STREAM_ETMV3)
-        return same_ptm(&s->u.ptm, &mark->u.ptm);
-    const struct etmv3_flow *m = &mark->u.etmv3.flow;
-    return same_etmv3(&s->u.etmv3, &mark->u.etmv3) &&
-           (same_due(&s->u.etmv3.flow, m) || due_untouched(m, &end->u.etmv3.flow));
+    const struct flow_core *core = core_of((struct stream *)s);
+    return core->instructions - core->agreed;
 }
 
-static struct code_cache *code_of(const struct stream *s)
+bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end)
 {
-    return s->protocol == STREAM_ETMV3 ? s->u.etmv3.flow.core.code : s->u.ptm.flow.core.code;
+    const struct etmv3_flow *m3 = &mark->u.etmv3.flow;
+    if (in_doubt(s) != in_doubt(mark))
+        return false;
+    switch ((enum stream_protocol)s->protocol) {
+    case STREAM_ETMV3:
+        return same_etmv3(&s->u.etmv3, &mark->u.etmv3) &&
+               (same_due(&s->u.etmv3.flow, m3) || due_untouched(m3, &end->u.etmv3.flow));
+    case STREAM_ETMV4:
+        return same_etmv4(&s->u.etmv4, &mark->u.etmv4) &&
+               same_returns4(&s->u.etmv4.flow, &mark->u.etmv4.flow, &end->u.etmv4.flow);
+    default:
+        return same_ptm(&s->u.ptm, &mark->u.ptm);
+    }
 }
 
 void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end)
 {
     struct counts here, there;
-    struct stream before = *s;
+    struct stream before;
+    stream_save(s, &before);
     get_counts(s, &here);
     get_counts(mark, &there);
-    stream_resume(s, end, code_of(&before));
+    stream_resume(s, end, core_of(s)->code);
     add_counts(s, &here, &there);
-    const struct etmv3_flow *old = &before.u.etmv3.flow;
-    struct etmv3_flow *f = &s->u.etmv3.flow;
-    if (s->protocol == STREAM_ETMV3 && due_untouched(&mark->u.etmv3.flow, f)) {
-        f->count_due = old->count_due;
-        f->reason = old->reason;
-        f->gap_waited = old->gap_waited;
-    }
+    if (s->protocol == STREAM_ETMV3 && due_untouched(&mark->u.etmv3.flow, &s->u.etmv3.flow))
+        keep_due(&s->u.etmv3.flow, &before.u.etmv3.flow);
+    else if (s->protocol == STREAM_ETMV4)
+        keep_returns(&s->u.etmv4.flow, &before.u.etmv4.flow, &mark->u.etmv4.flow);
 }

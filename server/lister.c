@@ -420,11 +420,11 @@ int lister_source(struct lister *l, struct recording *r, const struct recording_
         return BT_ERR_NOMEM;
     set_up(l, source);
     write_headers(l, summary);
-    /* A packet listing needs the bytes at hand, and other protocols go on one thread. */
-    bool blocks = l->options.blocks || l->options.instructions;
-    if (l->options.jobs > 1 && !l->options.packets)
-        l->parallel = parallel_new(l->options.jobs, &source->config, source->image, &l->stream,
-                                   &l->sink, blocks);
+    /* A packet listing needs the bytes at hand, and what cannot be joined goes on one thread. */
+    struct parallel_options jobs = {.threads = l->options.jobs,
+                                    .want_blocks = l->options.blocks || l->options.instructions};
+    if (jobs.threads > 1 && !l->options.packets)
+        l->parallel = parallel_new(&jobs, &source->config, source->image, &l->stream, &l->sink);
     int error = recording_feed(r, source, &sink, &pass);
     if (!error && l->parallel)
         error = parallel_drain(l->parallel);

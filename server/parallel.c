@@ -6,8 +6,7 @@
 #include <uv.h>
 
 #define PIECE_BYTES (1u << 20)
-#define MARKS       10 /* places where states are compared: 1 KiB, 2 KiB, 4 KiB ... */
-#define FIRST_MARK  1024u
+#define MARKS       10 /* places where states are compared: 1/1024 of a piece, 1/512, 1/256 ... */
 #define OUT_BLOCKS  4096
 #define OUT_EVENTS  1024
 
@@ -32,7 +31,7 @@ struct piece {
     size_t block_count, block_max;
     size_t event_count, event_max;
     struct piece_mark marks[MARKS];
-    uint8_t bytes[PIECE_BYTES];
+    uint8_t bytes[];
 };
 
 struct parallel {
@@ -42,6 +41,8 @@ struct parallel {
     struct stream_sink *sink;
     bool want_blocks;
     bool stop;
+    size_t piece_bytes;
+    uint64_t joined; /* pieces whose end was taken over */
     unsigned thread_count;
     unsigned started;
     uv_thread_t *threads;
@@ -98,23 +99,34 @@ static bool reserve_events(struct piece *p, size_t more)
     return true;
 }
 
+static void keep_blocks(struct piece *p, const struct flow_out *out)
+{
+    if (!reserve_blocks(p, out->block_count)) {
+        p->error = BT_ERR_NOMEM;
+        return;
+    }
+    memcpy(p->blocks + p->block_count, out->blocks, out->block_count * sizeof *out->blocks);
+    memcpy(p->cycles + p->block_count, out->cycles, out->block_count * sizeof *out->cycles);
+    p->block_count += out->block_count;
+}
+
+static void keep_events(struct piece *p, const struct flow_out *out)
+{
+    if (!reserve_events(p, out->event_count)) {
+        p->error = BT_ERR_NOMEM;
+        return;
+    }
+    memcpy(p->events + p->event_count, out->events, out->event_count * sizeof *out->events);
+    p->event_count += out->event_count;
+}
+
 static void keep_output(void *ctx, struct flow_out *out)
 {
     struct worker_out *w = ctx;
-    struct piece *p = w->piece;
-    if (w->want_blocks && reserve_blocks(p, out->block_count)) {
-        memcpy(p->blocks + p->block_count, out->blocks, out->block_count * sizeof *out->blocks);
-        memcpy(p->cycles + p->block_count, out->cycles, out->block_count * sizeof *out->cycles);
-        p->block_count += out->block_count;
-    } else if (w->want_blocks) {
-        p->error = BT_ERR_NOMEM;
-    }
-    if (out->event_count && reserve_events(p, out->event_count)) {
-        memcpy(p->events + p->event_count, out->events, out->event_count * sizeof *out->events);
-        p->event_count += out->event_count;
-    } else if (out->event_count) {
-        p->error = BT_ERR_NOMEM;
-    }
+    if (w->want_blocks && out->block_count)
+        keep_blocks(w->piece, out);
+    if (out->event_count)
+        keep_events(w->piece, out);
     out->block_count = 0;
     out->event_count = 0;
 }
@@ -146,7 +158,8 @@ static void decode_piece(const struct parallel *par, struct piece *p, struct wor
     stream_init(&s, &par->config, code);
     stream_start_at(&s, p->offset);
     size_t at = 0;
-    for (size_t mark = FIRST_MARK; mark < p->len && p->mark_count < MARKS; mark *= 2) {
+    for (size_t mark = par->piece_bytes >> MARKS; mark < p->len && p->mark_count < MARKS;
+         mark *= 2) {
         stream_feed(&s, p->bytes + at, mark - at, &sink);
         keep_output(w, &sink.out);
         at = mark;
@@ -234,6 +247,7 @@ static int join_piece(struct parallel *par, struct piece *p)
     const struct piece_mark *m = find_join(par, p, &at);
     if (m) {
         take_over(par, p, m);
+        par->joined++;
         return BT_OK;
     }
     stream_feed(par->exact, p->bytes + at, p->len - at, par->sink);
@@ -267,7 +281,7 @@ int parallel_feed(struct parallel *par, const uint8_t *data, size_t len)
 {
     while (len > 0) {
         struct piece *p = par->ring[par->head % par->ring_size];
-        size_t n = PIECE_BYTES - p->len < len ? PIECE_BYTES - p->len : len;
+        size_t room = par->piece_bytes - p->len, n = room < len ? room : len;
         if (p->len == 0) {
             bool before = par->head > par->tail;
             const struct piece *last = par->ring[(par->head - 1) % par->ring_size];
@@ -277,7 +291,7 @@ int parallel_feed(struct parallel *par, const uint8_t *data, size_t len)
         p->len += n;
         data += n;
         len -= n;
-        if (p->len < PIECE_BYTES)
+        if (p->len < par->piece_bytes)
             continue;
         submit(par);
         if (par->head - par->tail == par->ring_size) { /* the slot to be filled next is in use */
@@ -314,7 +328,7 @@ static bool make_ring(struct parallel *par)
     if (!par->ring || !par->threads)
         return false;
     for (unsigned i = 0; i < par->ring_size; i++) {
-        par->ring[i] = malloc(sizeof *par->ring[i]);
+        par->ring[i] = malloc(sizeof *par->ring[i] + par->piece_bytes);
         if (!par->ring[i])
             return false;
         memset(par->ring[i], 0, offsetof(struct piece, marks));
@@ -322,9 +336,9 @@ static bool make_ring(struct parallel *par)
     return true;
 }
 
-struct parallel *parallel_new(unsigned threads, const struct stream_config *config,
-                              const struct code_image *image, struct stream *exact,
-                              struct stream_sink *sink, bool want_blocks)
+struct parallel *parallel_new(const struct parallel_options *options,
+                              const struct stream_config *config, const struct code_image *image,
+                              struct stream *exact, struct stream_sink *sink)
 {
     struct parallel *par = stream_can_join(config) ? calloc(1, sizeof *par) : NULL;
     if (!par)
@@ -333,13 +347,14 @@ struct parallel *parallel_new(unsigned threads, const struct stream_config *conf
     par->image = image;
     par->exact = exact;
     par->sink = sink;
-    par->want_blocks = want_blocks;
-    par->thread_count = threads;
+    par->want_blocks = options->want_blocks;
+    par->thread_count = options->threads;
+    par->piece_bytes = options->piece_bytes ? options->piece_bytes : PIECE_BYTES;
     uv_mutex_init(&par->lock);
     uv_cond_init(&par->work);
     uv_cond_init(&par->done);
     bool ok = make_ring(par);
-    for (unsigned i = 0; ok && i < threads; i++) {
+    for (unsigned i = 0; ok && i < par->thread_count; i++) {
         ok = uv_thread_create(&par->threads[i], work, par) == 0;
         par->started += ok;
     }
@@ -347,6 +362,11 @@ struct parallel *parallel_new(unsigned threads, const struct stream_config *conf
         return par;
     parallel_free(par);
     return NULL;
+}
+
+uint64_t parallel_joined(const struct parallel *par)
+{
+    return par->joined;
 }
 
 void parallel_free(struct parallel *par)

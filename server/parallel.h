@@ -15,15 +15,19 @@
 
 struct parallel; /* private */
 
+struct parallel_options {
+    unsigned threads;   /* workers beside the caller's thread */
+    size_t piece_bytes; /* 0: 1 MiB; else 1024 or more */
+    bool want_blocks;   /* false: only events are handed over, blocks are counted alone */
+};
+
 /*
- * `threads` workers beside the caller's thread; `exact` is the caller's stream, at the beginning,
- * and `sink` where all output goes, in order (its flush gets larger arrays than its own). With
- * `want_blocks` false only events are handed over, blocks are counted alone. NULL: no memory, or
- * the protocol cannot be joined.
+ * `exact` is the caller's stream, at the beginning, and `sink` where all output goes, in order (its
+ * flush gets larger arrays than its own). NULL: no memory, or the stream cannot be joined.
  */
-struct parallel *parallel_new(unsigned threads, const struct stream_config *config,
-                              const struct code_image *image, struct stream *exact,
-                              struct stream_sink *sink, bool want_blocks);
+struct parallel *parallel_new(const struct parallel_options *options,
+                              const struct stream_config *config, const struct code_image *image,
+                              struct stream *exact, struct stream_sink *sink);
 
 /* The next bytes. 0 or a bt_error. */
 int parallel_feed(struct parallel *p, const uint8_t *data, size_t len);
@@ -31,6 +35,9 @@ int parallel_feed(struct parallel *p, const uint8_t *data, size_t len);
 /* Everything fed so far is decoded and put out when this returns: the caller may go on with
  * `exact` itself (a gap, the end of the stream), and then feed more. */
 int parallel_drain(struct parallel *p);
+
+/* Pieces so far whose end was taken from a worker; the others were decoded again. */
+uint64_t parallel_joined(const struct parallel *p);
 
 void parallel_free(struct parallel *p);
 

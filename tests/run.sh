@@ -166,6 +166,7 @@ if [ "$mode" = quick ]; then
 else
     units release
     step tsan build/tsan/unit/test_pipeline
+    step tsan build/tsan/unit/test_parallel
     mapfile -t tests < <(threaded)
     sanitized tsan build/tsan/btraced "${tests[@]}"
     # Those of probes that have a long form follow in it.

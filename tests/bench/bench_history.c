@@ -3,7 +3,7 @@
  * A recording of any length as a history: time to decode, memory, time to reach any position.
  * Prints a line a size for report.py: fields are NAME=VALUE.
  *
- * usage: bench_history --write FOLDER MEGABYTES   makes a recording, prints nothing
+ * usage: bench_history --write FOLDER MEGABYTES [ptm|etmv4]   makes a recording, prints nothing
  *        bench_history --read FOLDER              measures it; a process of its own, since the
  *                                                 peak of memory is the process's
  *        bench_history MEGABYTES...               both, for each size, in a temporary folder
@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "drivers/virtual/etmv4_encoder.h"
 #include "drivers/virtual/ptm_encoder.h"
 #include "server/recording_history.h"
 #include "tests/support/bench_clock.h"
@@ -35,20 +36,20 @@ static void check(int error, const char *what)
 /* ---- making a recording -----------------------------------------------------------------------
  */
 
-static void write_recording(const char *folder, double megabytes)
+static void write_recording(const char *folder, double megabytes, bool etmv4)
 {
     static struct bench_stream s;
     const struct bench_recipe recipe = {"history",
                                         {.name = "mixed",
-                                         .isa = BT_ISA_T32,
+                                         .isa = etmv4 ? BT_ISA_A64 : BT_ISA_T32,
                                          .code_bytes = 64u << 10,
                                          .loops = 20,
                                          .calls = 30,
                                          .indirect = 10,
                                          .straight = 8,
                                          .interrupts = 5},
-                                        STREAM_PTM,
-                                        PTM_CR_RETURN_STACK,
+                                        etmv4 ? STREAM_ETMV4 : STREAM_PTM,
+                                        etmv4 ? ETMV4_CONFIG_RETURN_STACK : PTM_CR_RETURN_STACK,
                                         UNIT,
                                         0};
     check(bench_stream_generate(&s, &recipe, UNIT), "generated stream");
@@ -178,8 +179,9 @@ static void measure_size(const char *size)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], "--write") == 0) {
-        write_recording(argv[2], strtod(argv[3], NULL));
+    bool with_protocol = argc == 5 && (!strcmp(argv[4], "ptm") || !strcmp(argv[4], "etmv4"));
+    if ((argc == 4 || with_protocol) && strcmp(argv[1], "--write") == 0) {
+        write_recording(argv[2], strtod(argv[3], NULL), argc == 5 && argv[4][0] == 'e');
     } else if (argc == 3 && strcmp(argv[1], "--read") == 0) {
         read_recording(argv[2]);
     } else if (argc > 1 && argv[1][0] != '-') {

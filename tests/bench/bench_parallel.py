@@ -3,7 +3,7 @@
 """How much sooner `decode -j 2` is done with a long recording than one thread, which takes turns with
 it. Prints a line for report.py, fields are NAME=VALUE.
 
-usage: bench_parallel.py BENCH_HISTORY MEGABYTES   the program that makes the recording
+usage: bench_parallel.py BENCH_HISTORY MEGABYTES PROTOCOL   the program that makes the recording
 
 Wall time says something only where two cores were free: `others` is how many cores other processes
 had meanwhile, and the bar counts where that is little."""
@@ -49,7 +49,7 @@ def main():
     place = Path(tempfile.mkdtemp(prefix="btraced-bench."))
     try:
         recording = place / "recording"
-        subprocess.run([sys.argv[1], "--write", str(recording), sys.argv[2]], check=True)
+        subprocess.run([sys.argv[1], "--write", str(recording), *sys.argv[2:]], check=True)
         turns = [(Run(recording, 1), Run(recording, JOBS)) for _ in range(TURNS)]
     finally:
         shutil.rmtree(place)
@@ -58,7 +58,7 @@ def main():
             sys.exit(f"bench_parallel: {JOBS} threads print something else than one")
     one = min((t[0] for t in turns), key=lambda r: r.wall)
     many = min((t[1] for t in turns), key=lambda r: r.wall)
-    print("parallel", f"megabytes={sys.argv[2]}", f"jobs={JOBS}", f"cores={os.cpu_count()}",
+    print("parallel", f"protocol={sys.argv[3]}", f"megabytes={sys.argv[2]}", f"jobs={JOBS}", f"cores={os.cpu_count()}",
           f"one_wall={one.wall:.3f}", f"one_cpu={one.cpu:.3f}", f"wall={many.wall:.3f}",
           f"cpu={many.cpu:.3f}", f"others={max(one.others, many.others):.2f}", sep="\t")
 

@@ -146,13 +146,13 @@ def history(rows, bars):
 def parallel(rows, bars):
     print("decode -j N: best of several turns, wall time; * no bar: other processes had more than "
           f"{PARALLEL_OTHERS:g} cores")
-    print("     MB  threads   1 thread, s   (CPU)     N, s   (CPU)   sooner   cores of others")
+    print("           MB  threads   1 thread, s   (CPU)     N, s   (CPU)   sooner   cores of others")
     for r in rows:
         times, mark = ratio(r["one_wall"], r["wall"]), "*"
         if r["others"] <= PARALLEL_OTHERS and r["cores"] >= r["jobs"]:
-            mark = bars.least(f"decode -j {r['jobs']:.0f}, {r['megabytes']:.0f} MB", "sooner", times,
-                              PARALLEL, " x")
-        print(f"{r['megabytes']:7.0f} {r['jobs']:8.0f} {r['one_wall']:13.2f} {r['one_cpu']:7.2f}"
+            mark = bars.least(f"decode -j {r['jobs']:.0f}, {r['protocol']}, {r['megabytes']:.0f} MB",
+                              "sooner", times, PARALLEL, " x")
+        print(f"{r['protocol']:5} {r['megabytes']:7.0f} {r['jobs']:8.0f} {r['one_wall']:13.2f} {r['one_cpu']:7.2f}"
               f" {r['wall']:8.2f} {r['cpu']:7.2f} {times:7.2f}x{mark} {r['others']:16.2f}")
 
 

@@ -48,7 +48,10 @@ if [ -z "${BENCH_ONLY:-}" ]; then
         bench "$programs"/bench_past "33 million, generated" "$long"/recording
     bench "$programs"/bench_past "recorded demo" tests/demo/recording tests/demo/crash.elf
     bench "$programs"/bench_history 1 10 100 ${BENCH_FULL:+1000}
-    bench tests/bench/bench_parallel.py "$programs"/bench_history $([ -n "${BENCH_FULL:-}" ] && echo 1000 || echo 100)
+    for protocol in ptm etmv4; do
+        bench tests/bench/bench_parallel.py "$programs"/bench_history "$([ -n "${BENCH_FULL:-}" ] &&
+            echo 1000 || echo 100)" "$protocol"
+    done
     bench tests/bench/bench_gdb.py "$programs"/bench_history
     bench tests/bench/bench_live.py
     bench tests/bench/bench_capture.py

@@ -114,6 +114,10 @@ def main():
                   (['--events', '--blocks'], ['--instructions', '--format', 'tsv']))
         ok &= run('m3-etmv3-swo', 'ETM_0', 'trace_example.tpiu.bin', 32 << 20, damage,
                   (['--events', '--blocks'], ['--events', '--format', 'tsv']))
+        ok &= run('cc1-etmv4', 'etm_1', 'cstrace.bin', 3 << 19, damage,
+                  (['--events', '--blocks'],))
+        ok &= run('juno-etmv4', 'ETM_0', 'cstrace.bin', 3 << 19, damage,
+                  (['--events', '--instructions'],))
     ok &= threads_are_clean()
     return not ok
 

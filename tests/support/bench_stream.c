@@ -346,35 +346,62 @@ void bench_stream_release(struct bench_stream *s)
 /* ---- recordings -------------------------------------------------------------------------------
  */
 
-static int describe(struct snapshot_writer *w, const struct bench_stream *s)
+struct unit_reg {
+    const char *name;
+    uint32_t index, value;
+};
+
+static int add_regs(struct snapshot_writer *w, int device, const struct unit_reg *regs,
+                    size_t count)
 {
-    static const uint8_t before[64] = {0};
-    const char *type = s->config.protocol == STREAM_PTM ? "PTM1.1" : "ETM3.5";
-    const char *core_type = s->config.protocol == STREAM_PTM ? "Cortex-A15" : "Cortex-A7";
-    const struct snapshot_writer_device core = {"cpu_0", "core", core_type};
-    const struct snapshot_writer_device unit = {"SOURCE_0", "trace_source", type};
-    const struct {
-        const char *name;
-        uint32_t index, value;
-    } regs[] = {
+    int error = 0;
+    for (size_t i = 0; !error && i < count; i++)
+        error = snapshot_writer_set_reg(w, device, regs[i].name, regs[i].index, 32, regs[i].value);
+    return error;
+}
+
+static int describe_unit(struct snapshot_writer *w, int device, const struct bench_stream *s)
+{
+    const struct unit_reg old[] = {
         {"ETMCR", 0x000, s->etmcr},
         {"ETMIDR", 0x079, s->etmidr},
         {"ETMCCER", 0x07a, s->etmccer},
         {"ETMTRACEIDR", 0x080, s->etmtraceidr},
     };
+    const struct unit_reg v4[] = {
+        {"TRCCONFIGR", 0x004, s->etmv4.configr}, {"TRCTRACEIDR", 0x010, s->etmv4.traceidr},
+        {"TRCIDR8", 0x060, s->etmv4.idr[8]},     {"TRCIDR0", 0x078, s->etmv4.idr[0]},
+        {"TRCIDR1", 0x079, s->etmv4.idr[1]},     {"TRCIDR2", 0x07a, s->etmv4.idr[2]},
+        {"TRCDEVARCH", 0x3ef, s->etmv4.devarch},
+    };
+    if (s->config.protocol == STREAM_ETMV4)
+        return add_regs(w, device, v4, sizeof v4 / sizeof *v4);
+    return add_regs(w, device, old, sizeof old / sizeof *old);
+}
+
+static int describe(struct snapshot_writer *w, const struct bench_stream *s)
+{
+    static const uint8_t before[64] = {0};
+    enum stream_protocol p = s->config.protocol;
+    const char *type = p == STREAM_PTM ? "PTM1.1" : p == STREAM_ETMV4 ? "ETM4.0" : "ETM3.5";
+    const char *core_type = p == STREAM_PTM     ? "Cortex-A15"
+                            : p == STREAM_ETMV4 ? "Cortex-A53"
+                                                : "Cortex-A7";
+    const struct snapshot_writer_device core = {"cpu_0", "core", core_type};
+    const struct snapshot_writer_device unit = {"SOURCE_0", "trace_source", type};
     int cpu = snapshot_writer_add_device(w, &core);
     int source = snapshot_writer_add_device(w, &unit);
     int buffer = snapshot_writer_add_buffer(w, "ETB_0", "coresight");
     if (cpu < 0 || source < 0 || buffer < 0)
         return BT_ERR_NOMEM;
     int error = snapshot_writer_add_source(w, source, buffer, cpu);
-    for (size_t i = 0; !error && i < sizeof regs / sizeof *regs; i++)
-        error = snapshot_writer_set_reg(w, source, regs[i].name, regs[i].index, 32, regs[i].value);
     if (!error)
-        error = snapshot_writer_add_dump(w, cpu, BENCH_CODE_ADDRESS, NULL, s->program.code,
+        error = describe_unit(w, source, s);
+    if (!error)
+        error = snapshot_writer_add_dump(w, cpu, s->program.address, NULL, s->program.code,
                                          s->program.code_size);
     if (!error) /* GDB looks before a function, where a chip has other code */
-        error = snapshot_writer_add_dump(w, cpu, BENCH_CODE_ADDRESS - sizeof before, NULL, before,
+        error = snapshot_writer_add_dump(w, cpu, s->program.address - sizeof before, NULL, before,
                                          sizeof before);
     return error ? error : snapshot_writer_commit(w);
 }

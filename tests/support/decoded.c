@@ -16,28 +16,34 @@ static void *grown(void *array, size_t count, size_t *max, size_t more, size_t i
     return array;
 }
 
-void decoded_take(struct decoded *d)
+static void take(struct decoded *d, struct flow_out *out)
 {
-    struct flow_out *out = &d->sink.out;
     size_t max = d->block_max;
     d->blocks =
         grown(d->blocks, d->block_count, &d->block_max, out->block_count, sizeof *d->blocks);
     d->cycles = grown(d->cycles, d->block_count, &max, out->block_count, sizeof *d->cycles);
     d->events =
         grown(d->events, d->event_count, &d->event_max, out->event_count, sizeof *d->events);
-    memcpy(d->blocks + d->block_count, out->blocks, out->block_count * sizeof *d->blocks);
-    memcpy(d->cycles + d->block_count, out->cycles, out->block_count * sizeof *d->cycles);
-    memcpy(d->events + d->event_count, out->events, out->event_count * sizeof *d->events);
+    if (out->block_count) {
+        memcpy(d->blocks + d->block_count, out->blocks, out->block_count * sizeof *d->blocks);
+        memcpy(d->cycles + d->block_count, out->cycles, out->block_count * sizeof *d->cycles);
+    }
+    if (out->event_count)
+        memcpy(d->events + d->event_count, out->events, out->event_count * sizeof *d->events);
     d->block_count += out->block_count;
     d->event_count += out->event_count;
     out->block_count = 0;
     out->event_count = 0;
 }
 
+void decoded_take(struct decoded *d)
+{
+    take(d, &d->sink.out);
+}
+
 static void flush(void *ctx, struct flow_out *out)
 {
-    (void)out;
-    decoded_take(ctx);
+    take(ctx, out);
 }
 
 void decoded_init(struct decoded *d, const struct stream_config *config,
