@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recorder.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static char folder[96];
 /* Each recording is synced many times: in memory, if there is such a folder, that costs nothing. */
 static void make_parent(void)
 {
-    bool fast = access("/dev/shm", W_OK) == 0;
+    bool fast = faccessat(AT_FDCWD, "/dev/shm", W_OK, AT_EACCESS) == 0;
     snprintf(parent, sizeof parent, "%s/test_recorder.XXXXXX", fast ? "/dev/shm" : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(parent));
     snprintf(folder, sizeof folder, "%s/rec", parent);
