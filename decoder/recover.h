@@ -61,7 +61,9 @@ struct recover_window {
     bool
         m_one_stack; /* M-profile: PSP is not in use, and without m_fpu no frame has FP registers */
     bool m_fpu;      /* M-profile: the core may stack floating-point registers */
-    bool m_nonsecure; /* M-profile: it ran in Non-secure state, where LR of a handler is another */
+    bool m_nonsecure;  /* M-profile: it ran in Non-secure state, where LR of a handler is another */
+    bool m_two_states; /* M-profile: code of the other security state runs, too: exceptions may take
+                          r4-r11 away and give them back. So, too, if an event says so */
     bool a_banks; /* A and R profile: registers of each mode are followed; see docs/recovery.md */
     bool big_endian; /* of data */
     bool v4t;        /* loads into the PC do not change the instruction set */

@@ -260,6 +260,12 @@ static bool aborted(const struct recover_insn *i, const struct insn_effect *e,
     return (uint32_t)exception->address == i->address && (told || e->kind != EFFECT_BRANCH);
 }
 
+/* Did the instruction lead to the other security state of an M-profile core? */
+static bool changes_state(const struct build *b, const struct bt_event *behind)
+{
+    return b->w->m_profile && behind && behind->kind == BT_EVENT_STATE;
+}
+
 static void instruction(struct build *b)
 {
     const struct recover_insn *i = &b->w->insns[b->step];
@@ -282,7 +288,8 @@ static void instruction(struct build *b)
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
-    b->jumped = runs && plain && indirect && !e.link && (leaves(b) || interrupted);
+    b->jumped = runs && plain && indirect && !e.link &&
+                (leaves(b) || interrupted || changes_state(b, behind));
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
     if (leaves(b) && b->it) /* a taken branch ends the block */
@@ -325,6 +332,7 @@ int recover_build_begin(struct recover *r, const struct recover_window *w)
     b->it_left = 4;
     for (unsigned i = 0; i < BUILD_SAVED; i++)
         b->saved[i].it = BUILD_IT_UNKNOWN;
+    build_m_states(b);
     build_m_lost(b);
     build_clobber(b, EFFECT_ALL_REGS);
     build_a_lost(b);

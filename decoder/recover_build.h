@@ -81,6 +81,11 @@ struct build {
     bool jumped;   /* the instruction before went by an indirect branch without link */
     bool returned; /* it was an exception return, whether or not the trace says so */
     bool canceled; /* the instruction does not complete */
+    bool back;     /* a handler has returned to `back_to`, in the other security state */
+    uint32_t back_to;
+    bool one_stack; /* as the window has them, and the security state stays the same */
+    bool nonsecure;
+    bool two_states;
 };
 
 /* A new value for a register, depending on the instruction's condition. */
@@ -114,6 +119,7 @@ void build_m_entry(struct build *b, const struct bt_event *event);
 void build_m_return(struct build *b);
 void build_m_chained(struct build *b, const struct bt_event *event);
 void build_m_lost(struct build *b);
+void build_m_states(struct build *b); /* first: does the window change the security state? */
 void build_m_executed(struct build *b);
 
 /* recover_a.c: the mode as far as it is known already. */

@@ -140,6 +140,26 @@ static void entry(struct build *b, const struct bt_event *event)
                              : EFFECT_BANKED);
 }
 
+/* Does an event at this position say that the security state is another one? */
+static bool state_changes(const struct build *b)
+{
+    const struct recover_window *w = b->w;
+    for (size_t i = b->event; i < w->event_count; i++) {
+        if (w->events[i].position != w->first + b->step || w->events[i].kind == BT_EVENT_EXCEPTION)
+            break;
+        if (w->events[i].kind == BT_EVENT_STATE)
+            return true;
+    }
+    return false;
+}
+
+/* A handler has returned to `address`. */
+static void given_back(struct build *b, uint32_t address)
+{
+    build_pair(b, address, true);
+    build_restore_it(b, address);
+}
+
 static void came_back(struct build *b)
 {
     const struct recover_window *w = b->w;
@@ -156,16 +176,31 @@ static void came_back(struct build *b)
         b->jumped = true;
         return;
     }
-    if (b->w->m_profile)
+    if (w->m_profile)
         build_m_return(b);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
     if (w->a_banks)
         build_a_lost(b);
-    build_pair(b, address, true);
     b->jumped = false;
     b->returned = false;
-    build_restore_it(b, address);
+    b->back_to = address;
+    b->back = w->m_profile && state_changes(b);
+    if (!b->back)
+        given_back(b, address);
+}
+
+/* What ran before is another state's, with stacks of its own; r4-r11 may have been taken away. */
+static void other_state(struct build *b)
+{
+    build_clobber_memory(b);
+    build_clobber(b, EFFECT_ALL_REGS);
+    build_a_lost(b);
+    if (b->w->m_profile)
+        build_m_lost(b);
+    if (b->back)
+        given_back(b, b->back_to);
+    b->back = false;
 }
 
 void build_events(struct build *b)
@@ -193,9 +228,7 @@ void build_events(struct build *b)
             build_clobber_memory(b);
             break;
         case BT_EVENT_STATE:
-            build_clobber_memory(b);
-            build_clobber(b, EFFECT_ALL_REGS);
-            build_a_lost(b);
+            other_state(b);
             break;
         default:
             break;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define FRAME_REGS   0x500fu /* r0-r3, r12, LR */
+#define KEPT_REGS    0x0ff0u /* r4-r11 */
 #define FLOAT_OFFSET 0x20u
 #define FLOAT_WORDS  17u /* s0-s15, FPSCR */
 #define CONTROL      20u /* special register */
@@ -92,7 +93,7 @@ static void learn_return(struct build *b)
     bool with_floats = was == BUILD_FLOAT_USED;
     if (was == BUILD_FLOAT_MAYBE)
         return;
-    if (b->w->m_nonsecure && b->nesting > 1) /* it depends on what the core implements */
+    if (b->nonsecure && b->nesting > 1) /* it depends on what the core implements */
         return;
     if (b->nesting == 1)
         rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
@@ -105,7 +106,7 @@ static void learn_return(struct build *b)
 
 void build_m_halted(struct build *b, uint32_t psr)
 {
-    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !b->w->m_nonsecure)
+    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !b->nonsecure)
         rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, RECOVER_EXCEPTION);
 }
 
@@ -142,6 +143,13 @@ static void leave_frame(struct build *b)
     b->number = (uint16_t)b->r->stacked[number - 1].number;
 }
 
+/* On the way to Non-secure state the core takes r4-r11 away, even if it never gets there. */
+static void kept_taken(struct build *b)
+{
+    if (b->two_states)
+        build_clobber(b, KEPT_REGS);
+}
+
 void build_m_entry(struct build *b, const struct bt_event *event)
 {
     struct recover_rules *rules = &b->r->rules;
@@ -149,7 +157,8 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     enter_context(b);
     uint16_t number = b->number;
     b->number = event->number & NUMBER_MASK;
-    if (!b->w->m_one_stack || was == BUILD_FLOAT_MAYBE) {
+    kept_taken(b);
+    if (!b->one_stack || was == BUILD_FLOAT_MAYBE) {
         b->pending_anywhere = b->w->m_fpu;
         build_clobber_memory(b);
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
@@ -184,7 +193,8 @@ void build_m_return(struct build *b)
     } else {
         build_m_lost(b);
     }
-    if (!b->w->m_one_stack || b->floats == BUILD_FLOAT_MAYBE) {
+    kept_taken(b);
+    if (!b->one_stack || b->floats == BUILD_FLOAT_MAYBE) {
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
         return;
     }
@@ -209,12 +219,27 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     b->it = 0;
     b->jumped = false;
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
-    if (b->w->m_one_stack)
+    kept_taken(b);
+    if (b->one_stack)
         learn_return(b);
+}
+
+void build_m_states(struct build *b)
+{
+    const struct recover_window *w = b->w;
+    bool changes = false;
+    for (size_t i = 0; i < w->event_count && !changes; i++)
+        changes = w->events[i].kind == BT_EVENT_STATE;
+    b->two_states = w->m_two_states || changes;
+    b->one_stack = w->m_one_stack && !b->two_states;
+    b->nonsecure = w->m_nonsecure || b->two_states;
 }
 
 void build_m_lost(struct build *b)
 {
+    for (unsigned i = 0; i < b->nesting && i < BUILD_NESTING; i++)
+        if (b->stacked[i])
+            b->r->stacked[b->stacked[i] - 1].until = b->step;
     b->nesting = 0;
     b->number = 0;
     memset(b->base_lr, 0, sizeof b->base_lr);

@@ -108,11 +108,11 @@ static void high_registers(uint16_t op, struct insn_effect *e)
         arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
         e->rm = (uint8_t)rm;
         break;
-    default:
+    default: /* BXNS and BLXNS, too: where the state changes an event says so */
         e->kind = EFFECT_BRANCH;
         e->rn = (uint8_t)rm;
         e->link = field(op, 7, 1);
-        if (op & 7) /* BXNS, BLXNS */
+        if (op & 3)
             effect_unknown(e);
     }
 }

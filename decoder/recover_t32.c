@@ -351,10 +351,18 @@ static void by_group(uint32_t op, uint32_t address, struct insn_effect *e)
     }
 }
 
+/* SG from Non-secure state: another SP, and LR says where BXNS goes back to. Else it does nothing.
+ */
+#define SECURE_GATE     0xe97fe97fu
+#define CHANGED_BY_GATE (1u << 13 | 1u << 14)
+
 void effect_t32(uint32_t op, uint32_t address, struct insn_effect *e)
 {
     effect_init(e);
-    if (op == 0xe97fe97f) /* SG */
+    if (op == SECURE_GATE) {
+        e->kind = EFFECT_OTHER;
+        e->clobber = CHANGED_BY_GATE;
         return;
+    }
     by_group(op, address, e);
 }

@@ -32,8 +32,8 @@ struct live_past_core {
     struct gdb_regs regs;
     bool asked; /* for the registers, at this halt */
     bool told;
-    bool program_known;                     /* the two below are valid */
-    bool one_stack, has_float, plain_modes; /* see past_machine.h */
+    bool program_known;                                 /* the two below are valid */
+    bool one_stack, two_states, has_float, plain_modes; /* see past_machine.h */
 };
 
 struct live_past_misses {

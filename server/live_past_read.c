@@ -101,6 +101,7 @@ static void look_at_program(struct live_past_core *pc, const struct live_core *c
         return;
     pc->program_known = true;
     pc->one_stack = past_one_stack(&c->elf, c->elf != NULL);
+    pc->two_states = past_two_states(&c->elf, c->elf != NULL);
     pc->plain_modes = past_plain_modes(&c->elf, c->elf != NULL);
     pc->has_float = past_has_float(&c->elf, c->elf != NULL);
 }
@@ -125,6 +126,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
                                .m_profile = is_m,
                                .a_banks = !is_m && pc->plain_modes,
                                .m_one_stack = is_m && pc->one_stack,
+                               .m_two_states = is_m && pc->two_states,
                                .m_fpu = is_m && pc->has_float,
                                .v4t = past_is_v4t(c->config->type),
                                .big_endian = c->elf && c->elf->big_endian,

@@ -10,6 +10,13 @@
 #define SYSM_PSP     9
 #define SYSM_CONTROL 20
 
+/* BXNS or BLXNS. */
+static bool leaves_state(uint16_t h1, uint16_t h2)
+{
+    (void)h2;
+    return (h1 & 0xff07) == 0x4704;
+}
+
 /* MSR PSP or CONTROL. */
 static bool sets_stack(uint16_t h1, uint16_t h2)
 {
@@ -62,6 +69,11 @@ static bool any_has(struct elf_image *const *elf, size_t elf_count,
 bool past_one_stack(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
+}
+
+bool past_two_states(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count == 0 || any_has(elf, elf_count, leaves_state);
 }
 
 bool past_plain_modes(struct elf_image *const *elf, size_t elf_count)

@@ -7,6 +7,12 @@
 #include "server/past_values.h"
 
 /*
+ * M profile: the programs' code goes to the other security state (BXNS, BLXNS). True without a
+ * program: nobody can tell.
+ */
+bool past_two_states(struct elf_image *const *elf, size_t elf_count);
+
+/*
  * M profile: nothing in the programs' code writes PSP or CONTROL, so there is one stack. False
  * without a program: nobody can tell.
  */

@@ -22,7 +22,7 @@ struct past_machine {
     struct gdb_regs regs;
     bool m_profile;
     bool a_banks;
-    bool m_one_stack, m_fpu; /* see decoder/recover.h */
+    bool m_one_stack, m_fpu, m_two_states; /* see decoder/recover.h */
     bool v4t;
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: they tell nothing of the past */

@@ -152,6 +152,7 @@ static void take_machine(struct recover_window *w, const struct past *p,
 {
     w->m_profile = m->m_profile;
     w->m_one_stack = m->m_one_stack;
+    w->m_two_states = m->m_two_states;
     w->a_banks = m->a_banks;
     w->m_fpu = m->m_fpu;
     w->big_endian = m->big_endian;

@@ -84,6 +84,7 @@ static int host_machine(void *ctx, int core, struct past_machine *m)
         .m_profile = is_m,
         .a_banks = !is_m && past_plain_modes(r->recording.elf, r->recording.elf_count),
         .m_one_stack = is_m && past_one_stack(r->recording.elf, r->recording.elf_count),
+        .m_two_states = is_m && past_two_states(r->recording.elf, r->recording.elf_count),
         .m_fpu = is_m && past_has_float(r->recording.elf, r->recording.elf_count),
         .v4t = c->device && past_is_v4t(c->device->type),
         .big_endian = c->big_endian,

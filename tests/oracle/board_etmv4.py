@@ -187,6 +187,9 @@ def check_states(program, truth, events):
             at += 1
         if now != ("S" if address >= secure.SECURE_CODE else "NS"):
             problems.append(f"instruction {place} at {address:#x}: in state {now}")
+    returns, taken = sum(row[3] == "exception-return" for row in events), len(truth.exceptions())
+    if returns != taken:
+        problems.append(f"{taken} exceptions and {returns} returns")
     if len(changes) < 4000:
         problems.append(f"only {len(changes)} changes of the security state")
     return problems[:3]

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "board"))
+import secure  # noqa: E402
 HERE = Path(__file__).resolve().parent
 BOARD = Path(os.environ.get("BTRACED_BOARD", ROOT / "build" / "virtual-board.so"))
 TRUTH = ROOT / "build" / "reverse-truth.so"
@@ -105,6 +107,9 @@ TRAP_KINDS = {"traps": (TRAPS, ["-marm"]), "traps-mixed": (TRAPS, ["-marm", "-DM
 class Case:
     """One build of the program: `kind` of KINDS and those below, optimisation level, number of rounds."""
 
+    more, more_truth = (), {}  # arguments of QEMU, of the plugin that knows the truth
+    more_code = ()             # (address, bytes)
+
     def __init__(self, folder, kind, level, rounds=1, sources=None):
         self.machine, extra = (KINDS | V4_KINDS | TRAP_KINDS)[kind]
         self.kind, self.level = kind, level
@@ -135,7 +140,7 @@ class Case:
                  **machine.plugin}
         truth = {"states": out / "states", "accesses": out / "accesses", "ram": out / "ram.bin",
                  "base": f"{machine.ram:x}", "size": f"{RAM_SIZE:x}",
-                 "halt": f"{self.symbols['halt_here']:x}"}
+                 "halt": f"{self.symbols['halt_here']:x}", **self.more_truth}
         plugins = []
         for path, options in ((BOARD, board), (TRUTH, truth)):
             text = ",".join(f"{name}={value}" for name, value in options.items())
@@ -143,7 +148,7 @@ class Case:
         run(["qemu-system-arm", "-M", machine.qemu, "-display", "none", "-monitor", "none",
              "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
              "enable=on,target=native", "-icount", "shift=5,sleep=off", "-singlestep", "-kernel",
-             str(self.elf), *plugins])
+             str(self.elf), *self.more, *plugins])
         self.load()
         self.write_recording()
         return self
@@ -219,6 +224,11 @@ class Case:
             (place / "float.bin").write_bytes(FLOAT_CONTROL)
             with open(place / "core.ini", "a", encoding="ascii") as file:
                 file.write(f"\n[dump3]\nfile=float.bin\naddress={FPCCR:#x}\nlength=8\n")
+        for number, (address, code) in enumerate(self.more_code, 4):
+            (place / f"code{number}.bin").write_bytes(code)
+            with open(place / "core.ini", "a", encoding="ascii") as file:
+                file.write(f"\n[dump{number}]\nfile=code{number}.bin\naddress={address:#x}\n"
+                           f"length={len(code):#x}\n")
         (place / "snapshot.ini").write_text(
             "[snapshot]\nversion=1.0\n\n[device_list]\ndevice0=core.ini\ndevice1=unit.ini\n\n"
             "[trace]\nmetadata=trace.ini\n")
@@ -226,6 +236,29 @@ class Case:
             "[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=buffer\nfile=trace.bin\n"
             f"format=source_data\n\n[source_buffers]\n{unit}=buffer\n\n"
             f"[core_trace_sources]\ncpu_0={unit}\n")
+
+
+TWO_STATES = (0x38000000, 0x28200000)  # memory of Secure and of Non-secure state
+
+
+class TwoStates(Case):
+    """The virtual board's program with a Secure and a Non-secure part. `ram`: the memory that is
+    written down, of either."""
+
+    kind = "two-states"
+
+    def __init__(self, folder, level, rounds, ram):
+        self.machine = Machine(M33.qemu, M33.core, ram, [], (), "", M33.plugin, M33.unit,
+                               M33.registers)
+        self.level = level
+        self.name = f"{self.kind}-{level}-{ram:x}"
+        self.folder = Path(folder) / f"{self.name}-{rounds}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        program = secure.Program(self.folder, rounds, secure.MPS2_BUSY, level)
+        self.elf, self.nonsecure, self.more = program.elf, program.nonsecure, program.more
+        self.symbols = {name: value & ~1 for name, value in program.symbols.items()}
+        (self.base, self.code), *self.more_code = program.dumps
+        self.more_truth = {"twostates": 1}
 
 
 class Memory:

@@ -83,7 +83,7 @@ static void add_history(struct path *p, size_t max)
         }
         for (size_t k = 0; k < w.event_count; k++)
             if (w.events[k].kind == BT_EVENT_EXCEPTION ||
-                w.events[k].kind == BT_EVENT_EXCEPTION_RET ||
+                w.events[k].kind == BT_EVENT_EXCEPTION_RET || w.events[k].kind == BT_EVENT_STATE ||
                 (w.events[k].kind == BT_EVENT_GAP && w.events[k].position))
                 add_event(p, &w.events[k]);
     }

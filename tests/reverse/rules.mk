@@ -6,7 +6,8 @@
 REVERSE_SRC := $(wildcard tests/reverse/engine*.c)
 
 $(B)/reverse-truth.so: $(B)/board/tests/reverse/truth_plugin.o \
-    $(B)/board/drivers/virtual/board/board_qemu.o $(B)/board/drivers/virtual/board/board_qemu_a.o
+    $(B)/board/drivers/virtual/board/board_qemu.o $(B)/board/drivers/virtual/board/board_qemu_a.o \
+    $(B)/board/drivers/virtual/board/board_qemu_m.o
 	$(Q)$(CC) -shared -o $@ $^ -ldl
 
 $(B)/reverse-engine: $(REVERSE_SRC:%.c=$(B)/release/%.o) $(B)/release/libbtraced.a

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recovered values held against an emulator that wrote down all that the core did: programs of nine
+"""Recovered values held against an emulator that wrote down all that the core did: programs of ten
 kinds at four levels of optimisation, recorded and decoded. Every value that is called known at any
 position must be right, and enough must be known.
 
@@ -16,12 +16,14 @@ import bed
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 ROUNDS, HALTS, WINDOW = (24, 3, 100000) if FULL else (3, 6, 100000)
+STATES_ROUNDS = 300 if FULL else 40
 LEVELS = bed.LEVELS if FULL else ("O0", "O2")
 CHECKS = 10_000_000
 NEAR = 3  # bands of the last 1,000 instructions
 # Percent known of the last 1,000 instructions, with assumptions and without data trace.
 LEAST = {"sp": 97, "lr": 97, "r4-r11": 80}
 # The stacks of other modes are often known only where the trace shows how they were set.
+LEAST_STATES = {"sp": 10, "lr": 45, "r4-r11": 10}  # two stacks each, an interrupt every 97 clocks
 LEAST_TRAPS = {"sp": 85, "lr": 90, "r4-r11": 85}
 GROUPS = {"sp": [13], "lr": [14], "r4-r11": range(4, 12), "r0-r3, r12": [0, 1, 2, 3, 12]}
 
@@ -29,7 +31,7 @@ GROUPS = {"sp": [13], "lr": [14], "r4-r11": range(4, 12), "r0-r3, r12": [0, 1, 2
 def ask(case, halts=HALTS):
     """The engine's answers: one dictionary for each way of asking."""
     line = [str(bed.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), str(WINDOW)]
-    if case.machine.m_profile:
+    if case.machine.m_profile and not isinstance(case, bed.TwoStates):
         line += ["one-stack", "fpu"] if case.machine.fpu else ["one-stack"]
     text = bed.run(line, timeout=300)
     return [json.loads(line) for line in text.splitlines()]
@@ -80,13 +82,16 @@ def main():
         return needed
     totals, failed = {}, False
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
-        for kind in (*bed.KINDS, *bed.V4_KINDS, *bed.TRAP_KINDS):
+        for kind in (*bed.KINDS, *bed.V4_KINDS, *bed.TRAP_KINDS, *bed.TWO_STATES):
             for level in LEVELS:
-                case = bed.Case(folder, kind, level, ROUNDS).execute()
-                bed.Memory(case)
+                if kind in bed.TWO_STATES:
+                    case = bed.TwoStates(folder, level, STATES_ROUNDS, kind).execute()
+                else:
+                    case = bed.Case(folder, kind, level, ROUNDS).execute()
+                    bed.Memory(case)
                 answers = ask(case)
                 for answer in answers:
-                    key = f"{kind},{answer['infer']},{answer['data']}"
+                    key = f"{case.kind},{answer['infer']},{answer['data']}"
                     add(totals.setdefault(key, {}), answer)
                 why = verdict(answers)
                 failed |= why is not None
@@ -96,7 +101,9 @@ def main():
     checks = sum(total["checks"] for total in totals.values())
     print(f"{'PASS' if checks >= CHECKS else 'FAIL'} recovered values: {checks} compared")
     for key, total in totals.items():
-        least = LEAST_TRAPS if key.split(",")[0] in bed.TRAP_KINDS else LEAST
+        kind = key.split(",")[0]
+        least = (LEAST_TRAPS if kind in bed.TRAP_KINDS else
+                 LEAST_STATES if kind == bed.TwoStates.kind else LEAST)
         why = little(total, least) if key.endswith(",1,0") else None
         if why:
             failed = True

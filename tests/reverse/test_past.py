@@ -26,6 +26,7 @@ MOTION_POSITIONS = 14 if FULL else 8
 POSITIONS = 300 if FULL else 60
 # Percent over all programs. What is missing is only ever not known, or a motion that follows.
 BT_LEAST, MOTIONS_LEAST = 99, 98
+STATES_LEAST = 10  # percent of registers
 
 
 def spread(count, wanted):
@@ -47,6 +48,21 @@ def examine(case):
         rows_many = past.gdb_at(case, server.port, many, explain=True, before=before)
     score = past.score_rows(case, calls, rows_few, full_few)
     score.merge(past.score_rows(case, calls, rows_many, full_many))
+    return score
+
+
+def examine_states(case):
+    """Of a program with a Secure and a Non-secure part: its registers."""
+    score = past.Score()
+    with Server(case.recording, "--elf", str(case.elf), "--elf", str(case.nonsecure)) as server:
+        rows = past.gdb_at(case, server.port, spread(case.count, 4 * POSITIONS), explain=True,
+                           before=["record stop"])
+    for row in rows:
+        if row["at"] != row["position"]:
+            score.fault(f"{case.name}: goto {row['position']} goes to {row['at']}")
+        past.check_registers(score, case, row)
+    if score.share("known", "registers") < STATES_LEAST:
+        score.fault(f"{case.name}: {score.share('known', 'registers'):.1f} % of registers known")
     return score
 
 
@@ -79,6 +95,9 @@ def main():
     total, failed = past.Score(), False
     chosen = [(k, level) for k in bed.KINDS | bed.V4_KINDS for level in bed.LEVELS] if FULL else QUICK
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
+        for level in ("O0", "O1", "O2") if FULL else ("O1",):
+            case = bed.TwoStates(folder, level, 40, bed.TWO_STATES[0]).execute()
+            failed |= tell(case.name, examine_states(case))
         for kind, level in chosen:
             case = bed.Case(folder, kind, level).execute()
             try:

@@ -3,7 +3,8 @@
  * All that a core did, as a TCG plugin of qemu-system-arm 7.2, for the tests of recovered values.
  * QEMU must run with -singlestep: only then every register is exact before every instruction.
  *
- *     -plugin reverse-truth.so,states=FILE,accesses=FILE,ram=FILE,base=HEX,size=HEX,halt=HEX
+ *     -plugin
+ * reverse-truth.so,states=FILE,accesses=FILE,ram=FILE,base=HEX,size=HEX,halt=HEX[,twostates=1]
  *
  * states: for each instruction that begins, r0 to r15 and the PSR before it, 17 words.
  * accesses: struct truth_access. ram: `size` bytes from `base` on, when the instruction at `halt`
@@ -22,6 +23,16 @@
 #define STATE_WORDS 17
 #define FRAME_WORDS 27u /* r0-r3, r12, LR, PC, PSR, s0-s15, FPSCR, one kept free, alignment */
 #define FRAMES      16u
+#define FRAME_SIZE  0x20u
+#define SEVERAL_FRAMES                                                                             \
+    72u /* of as many words: exceptions in a row, with r4-r11 of another state                     \
+         */
+
+#define SECURE_ALIAS             0x10000000u /* address bit of mps2-an505 */
+#define SECURE_GATE              0xe97fe97fu /* SG */
+#define NUMBER_STACK             0x18u       /* of board_qemu_get(): MSP and PSP of either state */
+#define NUMBER_NONSECURE_CONTROL 0x23u
+#define CONTROL_SPSEL            (2u << 24)
 
 #define ACCESS_STORE 1u
 #define ACCESS_FRAME 2u /* by the core itself, before instruction `index` */
@@ -48,12 +59,18 @@ static struct {
     unsigned frame_count;
     uint8_t *shadow; /* RAM as it was last seen, where frames are */
     bool m_profile, done;
+    bool two_states;    /* a Cortex-M33, */
+    bool nonsecure;     /* which is in Non-secure state */
+    uint32_t stacks[4]; /* its stack pointers */
 } truth;
 
 static uint32_t word_at(uint32_t address)
 {
     uint32_t value = 0;
-    board_qemu_word(&truth.qemu, 0, address, &value);
+    if (truth.two_states)
+        board_qemu_word_of(&truth.qemu, 0, address & SECURE_ALIAS, address, &value);
+    else
+        board_qemu_word(&truth.qemu, 0, address, &value);
     return value;
 }
 
@@ -75,7 +92,8 @@ static void note(uint32_t index, uint32_t address, unsigned size, unsigned flags
 /* Words of a frame that are not as they were. */
 static void note_frame(uint32_t address)
 {
-    for (uint32_t at = address & ~3u; at < address + 4 * FRAME_WORDS; at += 4) {
+    uint32_t words = truth.two_states ? SEVERAL_FRAMES : FRAME_WORDS;
+    for (uint32_t at = address & ~3u; at < address + 4 * words; at += 4) {
         uint32_t now, before;
         if (at - truth.base > truth.size - 4)
             continue;
@@ -96,6 +114,59 @@ static void note_exception(const uint32_t *state)
     if (state[14] >> 8 != 0xffffffu || state[14] & 0x10 || truth.frame_count == FRAMES)
         return;
     truth.frames[truth.frame_count++] = state[14] & 4 ? other : state[13];
+}
+
+/*
+ * With two states frames are on four stacks, and calls of the other one's functions leave words,
+ * too: looked for where a stack pointer has moved as far.
+ */
+static void note_stacks(bool changes, bool popped[2])
+{
+    uint32_t sp[4];
+    popped[0] = popped[1] = false;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        if (!board_qemu_get(&truth.qemu, 0, NUMBER_STACK + i, &sp[i]))
+            return;
+        changes |= truth.stacks[i] - sp[i] >= FRAME_SIZE && truth.stacks[i] != sp[i];
+        popped[i / 2] |= sp[i] - truth.stacks[i] - FRAME_SIZE < SEVERAL_FRAMES;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        if (changes)
+            note_frame(sp[i]);
+        truth.stacks[i] = sp[i];
+    }
+}
+
+/* QEMU does not tell of an SG: the state in front of it, which is that behind it but for SP and LR.
+ */
+static void note_gate(const uint32_t *after)
+{
+    uint32_t state[STATE_WORDS], control = 0;
+    bool process;
+
+    memcpy(state, after, sizeof state);
+    board_qemu_get(&truth.qemu, 0, NUMBER_NONSECURE_CONTROL, &control);
+    process = control & CONTROL_SPSEL && !(after[16] & 0x1ff);
+    board_qemu_get(&truth.qemu, 0, NUMBER_STACK + process, &state[13]);
+    state[14] |= 1;
+    state[15] -= 4;
+    fwrite(state, sizeof state, 1, truth.states);
+    truth.count++;
+}
+
+static void look_at_states(const uint32_t *state)
+{
+    uint32_t secure = 1;
+    bool popped[2];
+
+    board_qemu_get(&truth.qemu, 0, BOARD_QEMU_SECURE, &secure);
+    note_stacks(secure == truth.nonsecure || (state[16] & 0x1ff) != truth.ipsr, popped);
+    /* A return may lead to in front of it or behind it: the frame was on that state's stack. */
+    if (secure && (truth.nonsecure ? !popped[1] : popped[0]) &&
+        word_at(state[15] - 4) == SECURE_GATE)
+        note_gate(state);
+    truth.nonsecure = !secure;
 }
 
 static void save_ram(void)
@@ -120,7 +191,10 @@ static void on_insn(unsigned vcpu, void *data)
     for (int i = 0; i < 16; i++)
         board_qemu_register(&truth.qemu, 0, i, &state[i]);
     board_qemu_register(&truth.qemu, 0, BOARD_REG_CPSR, &state[16]);
-    if (truth.m_profile) {
+    if (truth.two_states) {
+        look_at_states(state);
+        truth.ipsr = state[16] & 0x1ff;
+    } else if (truth.m_profile) {
         if ((state[16] & 0x1ff) != truth.ipsr)
             note_exception(state);
         truth.ipsr = state[16] & 0x1ff;
@@ -186,6 +260,8 @@ static bool option(const char *text)
         truth.size = number;
     else if (strncmp(text, "halt=", 5) == 0)
         truth.halt = number;
+    else if (strncmp(text, "twostates=", 10) == 0)
+        truth.two_states = number;
     else
         return false;
     return true;

@@ -436,6 +436,108 @@ START_TEST(test_nonsecure)
 }
 END_TEST
 
+/* The first instructions may be of an IT block. */
+#define SETTLED 5
+
+static void begin_settled(struct path *p)
+{
+    begin(p, BT_ISA_T32);
+    p->w.m_profile = true;
+    for (unsigned i = 0; i < SETTLED; i++)
+        add(p, 0xbf00, BT_COND_PASS);
+}
+
+static void add_state(struct path *p, uint64_t position, enum bt_security security)
+{
+    p->events[p->w.event_count++] =
+        (struct bt_event){.position = position, .kind = BT_EVENT_STATE, .value = security};
+}
+
+/* An exception to the other state and back: the frame is on a stack that nobody knows. */
+START_TEST(test_two_states)
+{
+    for (unsigned infer = 0; infer < 2; infer++) {
+        struct path p;
+        struct recover_answer a;
+        begin_settled(&p);
+        p.w.m_one_stack = true;
+        p.w.infer = infer ? RECOVER_INFER_ALL : 0;
+        uint32_t back = p.next;
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = SETTLED,
+                              .kind = BT_EVENT_EXCEPTION,
+                              .number = 15,
+                              .address = back,
+                              .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
+        add_state(&p, SETTLED, BT_SEC_NONSECURE);
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = SETTLED + 2, .kind = BT_EVENT_EXCEPTION_RET};
+        add_state(&p, SETTLED + 2, BT_SEC_SECURE);
+        p.next = back;
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.w.final[13] = RAM + 0x20;
+        p.w.final[7] = 7;
+        struct recover *r = work(&p);
+        for (size_t at = SETTLED; at < SETTLED + 2; at++) {
+            ck_assert(!recover_register(r, at, 13, &a)); /* not SP - 0x20 */
+            ck_assert(!recover_register(r, at, 7, &a));  /* the core took it away */
+            ck_assert(!recover_register(r, at, 14, &a)); /* not 0xfffffff9 */
+        }
+        ck_assert_int_eq(is_known(r, SETTLED - 1, 13, RAM + 0x20), infer);
+        ck_assert_int_eq(is_known(r, SETTLED - 1, 7, 7), infer);
+        recover_free(r);
+    }
+}
+END_TEST
+
+/* A Non-secure function gives back what it was called with, but has another SP, and FNC_RETURN. */
+START_TEST(test_nonsecure_call)
+{
+    struct path p;
+    struct recover_answer a;
+    begin_settled(&p);
+    p.w.infer = RECOVER_INFER_ALL;
+    add(&p, 0x47a4, BT_COND_PASS); /* blxns r4 */
+    add_state(&p, SETTLED + 1, BT_SEC_NONSECURE);
+    uint32_t back = p.next;
+    p.next = 0x8200;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    add_state(&p, SETTLED + 2, BT_SEC_SECURE);
+    p.next = back;
+    add(&p, 0xbf00, BT_COND_PASS);
+    p.w.final[13] = RAM;
+    p.w.final[5] = 5;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, SETTLED, 13, RAM) && is_known(r, SETTLED, 5, 5));
+    ck_assert(!recover_register(r, SETTLED + 1, 13, &a));
+    ck_assert(!recover_register(r, SETTLED + 1, 14, &a));
+    recover_free(r);
+}
+END_TEST
+
+/* In front of it SP and LR are others. */
+START_TEST(test_gate)
+{
+    struct path p;
+    struct recover_answer a;
+    begin_settled(&p);
+    add(&p, 0xe97fe97f, BT_COND_PASS); /* sg */
+    add(&p, 0xbf00, BT_COND_PASS);
+    p.w.final[13] = RAM;
+    p.w.final[14] = 0x100;
+    p.w.final[5] = 5;
+    struct recover *r = work(&p);
+    ck_assert(is_known(r, SETTLED + 1, 13, RAM) && is_known(r, SETTLED + 1, 14, 0x100));
+    ck_assert(is_known(r, SETTLED, 5, 5));
+    ck_assert(!recover_register(r, SETTLED, 13, &a));
+    ck_assert(!recover_register(r, SETTLED, 14, &a));
+    recover_free(r);
+}
+END_TEST
+
 /* VPUSH and VPOP move SP and write what nobody knows. */
 START_TEST(test_float_stack)
 {
@@ -592,6 +694,9 @@ Suite *unit_suite(void)
     unit_case(s, "recover: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "recover: M-profile exceptions in a row", test_exception_chained);
     unit_case(s, "recover: M profile, handlers in Non-secure state", test_nonsecure);
+    unit_case(s, "recover: v8-M, a handler in the other security state", test_two_states);
+    unit_case(s, "recover: v8-M, BLXNS and FNC_RETURN", test_nonsecure_call);
+    unit_case(s, "recover: v8-M, SG", test_gate);
     unit_case(s, "recover: floating-point registers on the stack", test_float_stack);
     unit_case(s, "recover: A-profile exception has its own SP and LR", test_exception_a);
     unit_case(s, "recover: an instruction that aborted", test_aborted);

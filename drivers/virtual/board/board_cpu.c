@@ -67,16 +67,16 @@ static bool is_secure_now(const struct board_cpu *c)
     return board_qemu_get(c->qemu, c->index, BOARD_QEMU_SECURE, &secure) && secure;
 }
 
-uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr)
+uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr, bool call)
 {
     const struct board_handlers *h = &c->handlers;
-    uint32_t handler = h->current;
 
     if (!c->has_security || IPSR(psr) != HIDDEN)
         return IPSR(psr);
-    for (unsigned i = h->depth; handler & BOARD_HANDLER_NS && i > 0; i--)
-        handler = h->below[i - 1].number;
-    return handler & BOARD_HANDLER_NUMBER;
+    for (unsigned i = h->depth; !h->hidden && !call && i > 0; i--)
+        if (h->below[i - 1].hidden)
+            return h->below[i - 1].number & BOARD_HANDLER_NUMBER;
+    return h->current & BOARD_HANDLER_NUMBER;
 }
 
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode)
@@ -232,7 +232,7 @@ static bool starts_again(struct board_cpu *c, const struct board_insn *insn, str
     if (insn->cls != WAYPOINT_INDIRECT || !board_cpu_psr(c, &to))
         return true;
     return c->m_profile
-               ? board_cpu_handler(c, to.psr) == (c->handlers.current & BOARD_HANDLER_NUMBER)
+               ? board_cpu_handler(c, to.psr, false) == (c->handlers.current & BOARD_HANDLER_NUMBER)
                : MODE(to.psr) == c->mode;
 }
 
@@ -264,7 +264,7 @@ static void leave_debug(struct board_cpu *c, struct board_place to)
     c->halted = false;
     if (board_cpu_psr(c, &to)) {
         c->mode = MODE(to.psr);
-        forget_handlers(c, board_cpu_handler(c, to.psr));
+        forget_handlers(c, board_cpu_handler(c, to.psr, false));
     }
     c->nonsecure = c->has_security ? !is_secure_now(c) : c->nonsecure;
     c->next = board_cpu_state(c, to.address, to.isa);
@@ -289,15 +289,18 @@ bool board_cpu_through_gate(struct board_cpu *c, const struct board_insn *pendin
                             struct board_place to)
 {
     struct board_place gate = to;
-    uint32_t word;
+    uint32_t word, back = pending && pending->cls == WAYPOINT_INDIRECT ? c->handlers.back : 0;
+    bool in_front = back == (uint32_t)to.address - GATE_SIZE + 1, behind = back == to.address;
 
-    if (!c->nonsecure ||
+    /* A handler may have interrupted what it goes back to in front of the SG or behind it. */
+    if (!c->has_security || (!c->nonsecure && !in_front) || (c->nonsecure && behind) ||
         !board_qemu_word_of(c->qemu, c->index, true, (uint32_t)to.address - GATE_SIZE, &word) ||
         word != GATE_WORD)
         return false;
     gate.address -= GATE_SIZE;
     if (pending ? !board_cpu_follows(pending, gate) : gate.address != c->next.address)
         return false;
+    c->nonsecure = true;
     if (pending && (pending->cls != WAYPOINT_INDIRECT || !board_exception_take(c, pending, gate)))
         board_cpu_commit(c, pending, gate);
     c->gate = (struct board_insn){.address = gate.address,
@@ -331,7 +334,7 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
         begin(c, to);
     if (c->halted)
         leave_debug(c, to);
-    if (c->has_security && c->nonsecure && is_secure_now(c))
+    if (c->has_security && is_secure_now(c))
         board_cpu_through_gate(c, c->pending, to);
     insn = c->pending;
     if (!insn) {

@@ -32,10 +32,14 @@ struct board_place {
 struct board_handlers {
     uint32_t current; /* IPSR, and BOARD_HANDLER_NS; 0: Thread mode */
     uint32_t entry;   /* of the current handler */
+    uint32_t back;    /* where it goes back to, as its frame says; bit 0: in Non-secure state */
+    bool hidden;      /* it is a Secure one that has called a Non-secure function: IPSR is 1 */
     unsigned depth;
     struct {
         uint32_t number;
         uint32_t entry;
+        uint32_t back;
+        bool hidden;
     } below[BOARD_ACTIVE_MAX]; /* what the current one has interrupted, newest last */
 };
 
@@ -111,10 +115,10 @@ enum bt_security board_cpu_security(const struct board_cpu *c, uint32_t mode);
 unsigned board_cpu_vectors(const struct board_cpu *c, uint32_t mode);
 
 /*
- * M profile: number of the handler in which the core is by its PSR. A Secure one that has called a
- * Non-secure function is hidden: IPSR is 1 there.
+ * M profile: number of the handler in which the core is by its PSR. One that is hidden is looked
+ * for; `call`: the last instruction may have been what hides it, BLXNS.
  */
-uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr);
+uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr, bool call);
 
 /*
  * M profile: `to` is where SG has led the core into Secure state. QEMU does that without telling,

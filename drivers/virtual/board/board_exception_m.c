@@ -8,6 +8,7 @@
 #include "drivers/virtual/waypoint.h"
 
 #define IPSR(psr)         ((psr)&0x1ff)
+#define HIDDEN            1u        /* IPSR */
 #define PSR_PADDED        (1u << 9) /* of a frame: a word more was pushed to align it */
 #define IS_EXC_RETURN(lr) (((lr)&0xffffff00u) == 0xffffff00u)
 #define RETURN_PSP        (1u << 2) /* EXC_RETURN: the frame is on the process stack */
@@ -82,16 +83,20 @@ static uint32_t running_below(const struct board_handlers *h, uint32_t number)
     return number;
 }
 
-static void enter(struct board_cpu *c, uint32_t number, uint32_t entry)
+static void enter(struct board_cpu *c, uint32_t number, uint32_t entry, uint32_t back)
 {
     struct board_handlers *h = &c->handlers;
 
     if (h->depth < BOARD_ACTIVE_MAX) {
         h->below[h->depth].number = h->current;
+        h->below[h->depth].hidden = h->hidden;
+        h->below[h->depth].back = h->back;
         h->below[h->depth++].entry = h->entry;
     }
+    h->hidden = false;
     h->current = number;
     h->entry = entry;
+    h->back = back;
     c->entered = NUMBER(number);
     if (c->itm)
         board_itm_exception(c->itm, NUMBER(number), BOARD_ITM_ENTERED);
@@ -107,6 +112,8 @@ static void leave_to(struct board_cpu *c, uint32_t handler)
         h->depth -= h->depth > 0;
         h->current = h->below[h->depth].number;
         h->entry = h->below[h->depth].entry;
+        h->hidden = h->below[h->depth].hidden;
+        h->back = h->below[h->depth].back;
     } while (h->depth > 0 && h->current != handler);
     h->current = handler;
     if (c->itm && !c->preempted)
@@ -226,13 +233,19 @@ static unsigned find_chain(struct board_cpu *c, struct board_place to,
         if (!IS_EXC_RETURN(t->exc_return) || !pop_frame(c, &stacks, t))
             return 0;
         t->number = handler_of(c, t->number, t->exc_return);
-        if (is_active(&c->handlers, board_cpu_handler(c, t->psr)))
+        if (is_active(&c->handlers, board_cpu_handler(c, t->psr, true)))
             return n;
         if (n == CHAIN_MAX)
             return 0;
         chain[n] =
             (struct taken){.number = IPSR(t->psr), .vector = t->preferred, .exc_return = t->lr};
     }
+}
+
+/* BLXNS: in a handler it makes IPSR 1. */
+static bool hides(const struct board_insn *insn)
+{
+    return insn && insn->size == 2 && (insn->opcode & 0xff87) == 0x4784;
 }
 
 /* ---- what became of the instruction that had started ------------------------------------------
@@ -248,16 +261,18 @@ static void return_and_preempt(struct board_cpu *c, const struct board_insn *pen
 {
     c->returns = true;
     c->preempted = c->count & 1;
-    leave_to(c, running_below(&c->handlers, board_cpu_handler(c, back.psr)));
+    leave_to(c, running_below(&c->handlers, board_cpu_handler(c, back.psr, false)));
     board_cpu_commit(c, pending, back);
 }
 
 /* Has the first of the exceptions interrupted the handler that was running last? */
-static bool interrupts_current(const struct board_cpu *c, const struct taken *first)
+static bool interrupts_current(const struct board_cpu *c, const struct board_insn *pending,
+                               const struct taken *first)
 {
     uint32_t current = c->handlers.current;
 
-    if (board_cpu_handler(c, first->psr) != NUMBER(current) || first->number == current)
+    if (board_cpu_handler(c, first->psr, hides(pending)) != NUMBER(current) ||
+        first->number == current)
         return false;
     /* A Secure handler is hidden in Non-secure state: else it is that state's of the same number.
      */
@@ -273,13 +288,12 @@ static bool settle(struct board_cpu *c, const struct board_insn *pending, const 
         .address = first->preferred, .isa = BT_ISA_T32, .has_psr = true, .psr = first->psr};
     bool indirect;
 
-    if (c->has_security && c->nonsecure && !interrupted_nonsecure(c, first) &&
-        board_cpu_through_gate(c, pending, back))
+    if (!interrupted_nonsecure(c, first) && board_cpu_through_gate(c, pending, back))
         pending = NULL;
     indirect = pending && pending->cls == WAYPOINT_INDIRECT;
     *cancelled = NULL;
     *preempts = false;
-    if (!interrupts_current(c, first)) {
+    if (!interrupts_current(c, pending, first)) {
         if (!indirect)
             return false;
         *preempts = c->count & 1;
@@ -319,7 +333,8 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
                                           .chained = preempts,
                                           .preferred =
                                               board_cpu_state(c, t->preferred, BT_ISA_T32)};
-        enter(c, t->number, t->vector);
+        c->handlers.hidden = c->has_security && IPSR(t->psr) == HIDDEN;
+        enter(c, t->number, t->vector, (t->preferred & ~1u) | interrupted_nonsecure(c, t));
         c->nonsecure = (t->number & BOARD_HANDLER_NS) != 0;
         c->next = board_cpu_state(c, t->vector, BT_ISA_T32);
         board_exception_tell(c, &x, cancelled);
@@ -349,38 +364,42 @@ static bool is_running(const struct board_handlers *h, uint32_t handler)
 }
 
 /*
- * The handler in which the core is. Both security states have some exceptions of their
- * own: then LR tells of a new one, and the state of one that goes on. A Secure handler that calls a
- * Non-secure function is hidden there, so that in that state a number is always of its own.
+ * The handler in which the core is. Both security states have some exceptions of their own: then LR
+ * tells of a new one, and of one that goes on the state or where its interruption has to end. (A
+ * Secure handler that calls a Non-secure function is hidden there.)
  */
-static uint32_t handler_at(const struct board_cpu *c, uint32_t psr, bool nonsecure)
+static uint32_t handler_at(const struct board_cpu *c, const struct board_place *to, bool call)
 {
     const struct board_handlers *h = &c->handlers;
-    uint32_t lr, current = h->current, number = board_cpu_handler(c, psr);
+    uint32_t current = h->current, number = board_cpu_handler(c, to->psr, call), lr, other, secure;
 
-    if (!c->has_security || number == 0)
-        return number;
-    if (IPSR(psr) != number) /* hidden: a Secure one */
+    if (!c->has_security || number == 0 || IPSR(to->psr) != number)
         return number;
     if (board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &lr) && IS_EXC_RETURN(lr))
         return handler_of(c, number, lr);
-    if (number == NUMBER(current) && !(nonsecure && is_running(h, number | BOARD_HANDLER_NS)))
+    if (number != NUMBER(current))
+        return running_below(h, number);
+    other = current ^ BOARD_HANDLER_NS;
+    if (!is_running(h, other) || !board_qemu_get(c->qemu, c->index, BOARD_QEMU_SECURE, &secure))
         return current;
-    return is_running(h, number | BOARD_HANDLER_NS) ? number | BOARD_HANDLER_NS : number;
+    return (!secure && !(current & BOARD_HANDLER_NS)) || to->address == (h->back & ~1u) ? other
+                                                                                        : current;
 }
 
 bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pending,
                             struct board_place to)
 {
-    uint32_t handler, secure;
-    bool nonsecure =
-        c->has_security && board_qemu_get(c->qemu, c->index, BOARD_QEMU_SECURE, &secure) && !secure;
+    uint32_t handler;
 
     if (!board_cpu_psr(c, &to))
         return false;
-    handler = handler_at(c, to.psr, nonsecure);
-    if (handler == c->handlers.current)
-        return handler != 0 && entered_again(c, pending, to) && take(c, pending, to);
+    handler = handler_at(c, &to, hides(pending));
+    if (handler == c->handlers.current) {
+        if (handler != 0 && entered_again(c, pending, to))
+            return take(c, pending, to);
+        c->handlers.hidden = c->has_security && IPSR(to.psr) == HIDDEN;
+        return false;
+    }
     if (!is_running(&c->handlers, handler))
         return take(c, pending, to);
     if (pending && pending->cls == WAYPOINT_INDIRECT) {
