@@ -3,9 +3,9 @@
 #ifndef TESTS_USB_UNIT_SYSTEM_A_BENCH_H
 #define TESTS_USB_UNIT_SYSTEM_A_BENCH_H
 
-#include "tests/unit/unit_main.h"
 #include "tests/usb/core_a_sim.h"
 #include "tests/usb/system_a.h"
+#include "tests/usb/unit/bus_bench.h"
 
 #define CPU0 0x80090000u
 #define CPU1 0x80092000u
@@ -29,7 +29,6 @@
 
 static struct core_a_sim sim;
 static struct system_a sys;
-static struct model_bus bus;
 
 static inline void setup(void)
 {
@@ -43,26 +42,6 @@ static inline void setup(void)
 static inline void teardown(void)
 {
     system_a_release(&sys);
-}
-
-static inline uint32_t R(uint32_t address)
-{
-    uint32_t value = 0;
-    ck_assert_int_eq(bus.read(bus.ctx, address, 4, &value), 0);
-    return value;
-}
-
-static inline void W(uint32_t address, uint32_t value)
-{
-    ck_assert_int_eq(bus.write(bus.ctx, address, 4, value), 0);
-}
-
-static inline void P(uint32_t address, uint32_t mask, uint32_t value)
-{
-    for (unsigned i = 0; i < 20; i++)
-        if ((R(address) & mask) == value)
-            return;
-    ck_abort_msg("0x%08x never becomes 0x%08x", address, value);
 }
 
 static inline void attach(uint32_t cpu)

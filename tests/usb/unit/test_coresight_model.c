@@ -2,70 +2,9 @@
 /* The Cortex-M4 system, by the sequences of the CoreSight and ADIv5 digests. */
 #include <string.h>
 
-#include "tests/unit/unit_main.h"
-#include "tests/usb/core_sim.h"
-#include "tests/usb/coresight_model.h"
+#include "tests/usb/unit/coresight_bench.h"
 
-#define DHCSR (CS_SCS + 0xdf0)
-#define DCRSR (CS_SCS + 0xdf4)
-#define DCRDR (CS_SCS + 0xdf8)
-#define DEMCR (CS_SCS + 0xdfc)
-#define DFSR  (CS_SCS + 0xd30)
 #define AIRCR (CS_SCS + 0xd0c)
-#define KEY   0xa05f0000u
-
-static struct core_sim sim;
-static struct coresight_model sys;
-static struct model_bus bus;
-
-static void setup(void)
-{
-    core_sim_init(&sim);
-    struct core_model core = core_sim_model(&sim);
-    coresight_model_init(&sys, &core);
-    bus = coresight_model_bus(&sys);
-}
-
-static void teardown(void)
-{
-    coresight_model_release(&sys);
-}
-
-static uint32_t R(uint32_t address)
-{
-    uint32_t value = 0;
-    ck_assert_int_eq(bus.read(bus.ctx, address, 4, &value), 0);
-    return value;
-}
-
-static void W(uint32_t address, uint32_t value)
-{
-    ck_assert_int_eq(bus.write(bus.ctx, address, 4, value), 0);
-}
-
-/* Polls (read & mask) == value; fails after a few reads. */
-static void P(uint32_t address, uint32_t mask, uint32_t value)
-{
-    for (unsigned i = 0; i < 10; i++) {
-        if ((R(address) & mask) == value)
-            return;
-    }
-    ck_abort_msg("0x%08x never becomes 0x%08x", address, value);
-}
-
-static void halt(void)
-{
-    W(DHCSR, KEY | 1);
-    W(DHCSR, KEY | 3);
-    P(DHCSR, 1u << 17, 1u << 17);
-}
-
-static uint32_t get_register(unsigned n)
-{
-    W(DCRSR, n);
-    P(DHCSR, 1u << 16, 1u << 16);
-    return R(DCRDR);
-}
 
 static void set_register(unsigned n, uint32_t value)
 {
@@ -77,7 +16,7 @@ static void set_register(unsigned n, uint32_t value)
 START_TEST(test_rom)
 {
     static const uint32_t parts[] = {0x00c, 0x002, 0x003, 0x001, 0x9a1, 0x925, 0x907};
-    setup();
+    setup(CS_M4);
     for (unsigned i = 0; i < 7; i++) {
         uint32_t entry = R(CS_ROM + 4 * i);
         uint32_t base = CS_ROM + (entry & ~0xfffu);
@@ -95,7 +34,7 @@ END_TEST
 
 START_TEST(test_halt_and_registers)
 {
-    setup();
+    setup(CS_M4);
     W(DHCSR, 3);
     ck_assert_uint_eq(sys.counters.bad_key, 1);
     W(DHCSR, KEY | 2); /* without C_DEBUGEN */
@@ -120,7 +59,7 @@ END_TEST
 
 START_TEST(test_step)
 {
-    setup();
+    setup(CS_M4);
     halt();
     set_register(15, 0x08000044);
     W(DHCSR, KEY | 0xb);
@@ -136,7 +75,7 @@ END_TEST
 
 START_TEST(test_breakpoint)
 {
-    setup();
+    setup(CS_M4);
     halt();
     W(CS_FPB, 1); /* no key */
     ck_assert_uint_eq(R(CS_FPB), 0x260);
@@ -161,7 +100,7 @@ END_TEST
 
 START_TEST(test_watchpoint)
 {
-    setup();
+    setup(CS_M4);
     halt();
     ck_assert_uint_eq(R(CS_DWT), 0); /* TRCENA */
     ck_assert_uint_eq(sys.counters.untraced, 1);
@@ -187,7 +126,7 @@ END_TEST
 
 START_TEST(test_vector_catch)
 {
-    setup();
+    setup(CS_M4);
     W(DHCSR, KEY | 1);
     R(DHCSR);
     W(DEMCR, 1);
@@ -210,7 +149,7 @@ END_TEST
 START_TEST(test_bus_errors)
 {
     uint32_t value;
-    setup();
+    setup(CS_M4);
     ck_assert_int_lt(bus.read(bus.ctx, 0x60000000, 4, &value), 0);
     ck_assert_int_lt(bus.read(bus.ctx, 0xe0050000, 4, &value), 0);
     ck_assert_int_lt(bus.read(bus.ctx, DHCSR, 1, &value), 0);
@@ -239,7 +178,7 @@ static void start_etm(uint32_t id)
 
 START_TEST(test_etm_rules)
 {
-    setup();
+    setup(CS_M4);
     W(DEMCR, 1u << 24);
     ck_assert_uint_eq(R(CS_ETM), 0x411);
     ck_assert_uint_eq(R(CS_ETM + 0xfb4), 3);
@@ -264,7 +203,7 @@ END_TEST
 
 START_TEST(test_tpiu)
 {
-    setup();
+    setup(CS_M4);
     W(DEMCR, 1u << 24);
     W(CS_TPIU + 0xfb0, 0xc5acce55); /* harmless: there is no lock */
     ck_assert_uint_eq(R(CS_TPIU + 0xfb4), 0);
@@ -338,7 +277,7 @@ static size_t read_frames(uint32_t start, uint32_t count, unsigned current, uint
 START_TEST(test_etb_capture)
 {
     static uint8_t trace[500], got[8192];
-    setup();
+    setup(CS_M4);
     for (unsigned i = 0; i < sizeof trace; i++)
         trace[i] = (uint8_t)(i * 7);
     arm_etb();
@@ -360,7 +299,7 @@ END_TEST
 START_TEST(test_etb_wrap)
 {
     static uint8_t trace[6000], got[8192];
-    setup();
+    setup(CS_M4);
     for (unsigned i = 0; i < sizeof trace; i++)
         trace[i] = (uint8_t)(i * 13 >> 3);
     arm_etb();
@@ -381,7 +320,7 @@ END_TEST
 
 START_TEST(test_etb_stop_order)
 {
-    setup();
+    setup(CS_M4);
     arm_etb();
     W(CS_ETB + 0x304, 0x1041); /* StopFl together with FOnMan: too late */
     P(CS_ETB + 0x304, 0x40, 0);
@@ -395,7 +334,7 @@ END_TEST
 START_TEST(test_swo)
 {
     uint8_t got[64];
-    setup();
+    setup(CS_M4);
     W(DEMCR, 1u << 24);
     W(CS_TPIU + 0xfb0, 0xc5acce55);
     W(CS_TPIU + 0xf0, 2);

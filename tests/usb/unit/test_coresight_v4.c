@@ -2,67 +2,13 @@
 /* The systems of a Cortex-M7 and of a Cortex-M33, by the digests: what differs from the M4's. */
 #include <string.h>
 
-#include "tests/unit/unit_main.h"
-#include "tests/usb/core_sim.h"
-#include "tests/usb/coresight_model.h"
+#include "tests/usb/unit/coresight_bench.h"
 
-#define DHCSR  (CS_SCS + 0xdf0)
-#define DCRSR  (CS_SCS + 0xdf4)
-#define DCRDR  (CS_SCS + 0xdf8)
-#define DEMCR  (CS_SCS + 0xdfc)
-#define DFSR   (CS_SCS + 0xd30)
-#define KEY    0xa05f0000u
 #define TRCENA (1u << 24)
 #define LOOP   0x08000048u /* an instruction of core_sim's program */
 #define STORED 0x20000100u /* where it stores */
 
 static const enum cs_kind kinds[] = {CS_M7, CS_M33};
-static struct core_sim sim;
-static struct coresight_model sys;
-static struct model_bus bus;
-
-static void setup(enum cs_kind kind)
-{
-    core_sim_init(&sim);
-    struct core_model core = core_sim_model(&sim);
-    coresight_model_init(&sys, &core);
-    coresight_model_become(&sys, kind, 0);
-    bus = coresight_model_bus(&sys);
-}
-
-static uint32_t R(uint32_t address)
-{
-    uint32_t value = 0;
-    ck_assert_int_eq(bus.read(bus.ctx, address, 4, &value), 0);
-    return value;
-}
-
-static void W(uint32_t address, uint32_t value)
-{
-    ck_assert_int_eq(bus.write(bus.ctx, address, 4, value), 0);
-}
-
-static void P(uint32_t address, uint32_t mask, uint32_t value)
-{
-    for (unsigned i = 0; i < 10; i++)
-        if ((R(address) & mask) == value)
-            return;
-    ck_abort_msg("0x%08x never becomes 0x%08x", address, value);
-}
-
-static void halt(void)
-{
-    W(DHCSR, KEY | 1);
-    W(DHCSR, KEY | 3);
-    P(DHCSR, 1u << 17, 1u << 17);
-}
-
-static uint32_t pc(void)
-{
-    W(DCRSR, 15);
-    P(DHCSR, 1u << 16, 1u << 16);
-    return R(DCRDR);
-}
 
 /* Until a point halts it, for this reason. */
 static void run_into(uint32_t reason)
@@ -107,7 +53,7 @@ START_TEST(test_rom)
     ck_assert_uint_eq(R(CS_SCS + 0xd00), 0x411fc271);
     ck_assert_int_eq(coresight_model_set_etb(&sys, 0, false), 0);
     ck_assert_uint_eq(walk(coresight_model_base(&sys) & ~3u, parts), 8);
-    coresight_model_release(&sys);
+    teardown();
     setup(CS_M33);
     ck_assert_uint_eq(walk(coresight_model_base(&sys) & ~3u, parts), 8);
     ck_assert_mem_eq(parts, m33, sizeof m33);
@@ -121,7 +67,7 @@ START_TEST(test_rom)
     ck_assert_int_lt(bus.read(bus.ctx, CS_TOP, 4, &value), 0);
     ck_assert_int_eq(coresight_model_set_etb(&sys, 64, true), 0);
     ck_assert_uint_eq(part(CS_ETB), 0x961);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -133,16 +79,16 @@ START_TEST(test_breakpoints)
     W(CS_FPB, 3);
     W(CS_FPB + 8 + 4 * 7, LOOP | 1); /* the eighth breaks, too */
     run_into(2);
-    ck_assert_uint_eq(pc(), LOOP);
+    ck_assert_uint_eq(get_register(15), LOOP);
     W(CS_FPB + 8 + 4 * 7, (LOOP + 2) | 1);
     run_into(2);
-    ck_assert_uint_eq(pc(), LOOP + 2);
+    ck_assert_uint_eq(get_register(15), LOOP + 2);
     W(CS_FPB + 8 + 4 * 7, 0);
     W(CS_FPB + 8, (LOOP & 0x1ffffffc) | 1u << 30 | 1); /* as in v1: another address */
     W(DHCSR, KEY | 1);
     for (unsigned i = 0; i < 10; i++)
         ck_assert_uint_eq(R(DHCSR) & 1u << 17, 0);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -156,7 +102,7 @@ START_TEST(test_watchpoints_m7)
     W(CS_DWT + 0x28, 6);
     run_into(4);
     ck_assert_uint_eq(R(CS_DWT + 0x28), 6 | 1u << 24);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -186,8 +132,8 @@ START_TEST(test_watchpoints_m33)
     W(CS_DWT + 0x20, LOOP);
     W(CS_DWT + 0x28, 1u << 10 | 1u << 4 | 2); /* an instruction */
     run_into(2);
-    ck_assert_uint_eq(pc(), LOOP);
-    coresight_model_release(&sys);
+    ck_assert_uint_eq(get_register(15), LOOP);
+    teardown();
 }
 END_TEST
 
@@ -197,13 +143,13 @@ START_TEST(test_debug_registers)
     W(DEMCR, TRCENA | 1u << 11);
     ck_assert_uint_eq(R(DEMCR), TRCENA);
     ck_assert_uint_eq(R(DHCSR) & 1u << 20, 0);
-    coresight_model_release(&sys);
+    teardown();
     setup(CS_M33);
     W(DEMCR, TRCENA | 1u << 11);
     ck_assert_uint_eq(R(DEMCR), TRCENA | 1u << 20 | 1u << 11);
     ck_assert_uint_eq(R(DHCSR) & 1u << 20, 1u << 20);
     ck_assert_uint_eq(R(CS_SCS + 0xe08), 1u << 16);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -281,7 +227,7 @@ START_TEST(test_trace_into_tmc)
     stop_sink();
     ck_assert_uint_eq(count_words(), 40); /* 140 bytes and an ID in frames of 15 */
     ck_assert_uint_eq(sys.counters.ignored_writes + sys.counters.locked_writes, 0);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -300,7 +246,7 @@ START_TEST(test_impatient)
     W(CS_ETB + 0x020, 0);
     ck_assert_uint_eq(R(CS_ETB + 0x018), 0);
     ck_assert_uint_eq(sim.trace_size, 0);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -312,7 +258,7 @@ START_TEST(test_needs_trcena)
     enable_etm();
     W(DEMCR, 0);
     ck_assert(!cs_etm_tracing(&sys));
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -325,7 +271,7 @@ START_TEST(test_refused)
     ck_assert_int_lt(bus.write(bus.ctx, CS_ETM + 0x040, 4, 2), 0);
     ck_assert_uint_eq(sys.etm4_unit.counters.unpowered, 2);
     ck_assert_uint_eq(R(CS_ETM + 0xfbc), 0x47704a13);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -339,7 +285,7 @@ START_TEST(test_reset)
         W(CS_SCS + 0xd0c, 0x05fa0004);
         ck_assert_uint_eq(cs_etm_tracing(&sys), !i);
         ck_assert_uint_eq(R(CS_ETM + 0xfb4), i ? 3 : 1);
-        coresight_model_release(&sys);
+        teardown();
     }
 }
 END_TEST
@@ -357,7 +303,7 @@ START_TEST(test_power_of_the_chip)
     ck_assert_uint_eq(R(CS_ETM + 0xfb8), 0x08); /* wired so */
     ck_assert_uint_eq(sys.etm4_unit.counters.early, 3);
     ck_assert_uint_eq(R(CS_FPB), 0x10000080);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
@@ -381,10 +327,10 @@ START_TEST(test_faults)
     for (unsigned i = 0; i < 20; i++)
         ck_assert_uint_eq(R(CS_ETM + 0x00c) & 1, 0);
     ck_assert_int_eq(coresight_model_fault(&sys, "etm-cold", 8, 1), -1);
-    coresight_model_release(&sys);
+    teardown();
     setup(CS_M4);
     ck_assert_int_eq(coresight_model_fault(&sys, "etm-busy", 8, 1), -1);
-    coresight_model_release(&sys);
+    teardown();
 }
 END_TEST
 
