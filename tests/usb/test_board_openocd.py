@@ -6,90 +6,28 @@ out of the ETB and the SWO pin is decoded by OpenCSD and compared with what QEMU
 import os
 import pathlib
 import re
-import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BED = ROOT / "build/release/umockdev_probe"
-PLUGIN = ROOT / "build/virtual-board.so"
-sys.path[:0] = [str(ROOT / "tests/oracle"), str(ROOT / "tests/board")]
-import board  # noqa: E402
-import board_opencsd  # noqa: E402
-import test_ftdi  # noqa: E402
-import test_openocd  # noqa: E402
+import openocd_board
+from openocd_bed import BED, FTDI, MINIMODULE, MINIMODULE_SWD, check, clean, expect, passed
+from openocd_board import (LOSSLESS, M_LIBRARY, Program, TRACE_ID, board, cannot_run, check_end,
+                           in_order, read_words, since_reset, without_half_syncs)
 
-TOOLS = ("openocd", "gdb-multiarch", "umockdev-wrapper", "qemu-system-arm", "trc_pkt_lister",
-         "arm-none-eabi-objcopy", "arm-none-eabi-nm")
 # The crash programs: name, machine, and what differs between the cores.
 M3 = ("crash-m3", board.MPS2)
 M4 = ("crash-m4", board.NETDUINO)
-TRACE_ID = 0x10
-
-# Section 5 and 13 of the digest of CoreSight's registers, as OpenOCD's Tcl.
-LIBRARY = """
-proc w {a v} { mww $a $v }
-proc r {a} { return [read_memory $a 32 1] }
-proc until {a mask want} {
-    for {set i 0} {$i < 50} {incr i} { if {([r $a] & $mask) == $want} { return } }
-    error [format "0x%08x does not become %x" $a $want]
-}
-proc etb_arm {} {
-    w 0xe0043fb0 0xc5acce55; w 0xe0043020 0; until 0xe0043300 2 2
-    w 0xe0043018 0; w 0xe0043014 0; w 0xe004301c 0; w 0xe0043304 1; w 0xe0043020 1
-}
-proc etm_on {options id} {
-    w 0xe0041fb0 0xc5acce55; w 0xe0041000 0x400; until 0xe0041010 2 2
-    w 0xe0041200 $id; w 0xe0041008 0x406f; w 0xe0041020 0x6f; w 0xe0041024 0x01000000
-    w 0xe00411f0 0; w 0xe0041000 [expr {$options | 0xc00}]
-    w 0xe0041000 [expr {$options | 0x800}]; until 0xe0041010 2 0
-}
-proc etm_off {} { w 0xe0041000 [expr {[r 0xe0041000] | 0x400}]; until 0xe0041010 2 2 }
-proc etb_read {path} {
-    w 0xe0043304 [expr {[r 0xe0043304] | 0x1000}]; w 0xe0043304 [expr {[r 0xe0043304] | 0x40}]
-    until 0xe0043304 0x40 0; w 0xe0043020 0; until 0xe0043300 2 2
-    set full [expr {[r 0xe004300c] & 1}]
-    set count [r 0xe0043018]
-    w 0xe0043014 [expr {$full ? $count : 0}]
-    if {$full} { set count [r 0xe0043004] }
-    set out [open $path w]
-    for {set i 0} {$i < $count} {incr i} { puts $out [format %08x [r 0xe0043010]] }
-    close $out
-    echo "etb full $full words $count"
-}
-"""
-
-check = test_openocd.check
-expect = test_openocd.expect
-
-
-class Program:
-    """A program of configs/virtual, as the comparisons want it."""
-
-    straight = board.Program.straight
-    size_at = board.Program.size_at
-    dumps = property(lambda self: [(self.base, self.code)])
-
-    def __init__(self, folder, name, machine):
-        self.machine = machine
-        self.elf = ROOT / "configs/virtual" / f"{name}.elf"
-        code = folder / f"{name}.bin"
-        board.run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", self.elf, code])
-        self.code = code.read_bytes()
-        self.code += bytes(-len(self.code) % 4)
-        table = board.run(["arm-none-eabi-nm", self.elf])
-        self.symbols = {symbol: int(value, 16) & ~1 if kind in "Tt" else int(value, 16)
-                        for value, kind, symbol in re.findall(r"^(\w+) (\w) (\w+)$", table, re.M)}
-        self.base = 0x08000000 if machine is board.NETDUINO else 0
 
 
 def run(folder, program, script, *options, **more):
-    return test_openocd.run(LIBRARY + script, "--core",
-                            f"qemu:{program.machine.name},{program.elf}", "--plugin", PLUGIN,
-                            *options, folder=folder, **more)
+    return openocd_board.run(folder, program, M_LIBRARY + script, *options, **more)
+
+
+def decode(folder, program, trace, options):
+    return openocd_board.decode(folder, program, trace, {"protocol": "etmv3"}, options=options)
 
 
 # --- run control ----------------------------------------------------------------------------
@@ -187,50 +125,11 @@ def memory(folder, program):
         "catch {mww 0x100 0x12345678}\ncatch {mdw 0x60000000}\n", "--flash", "0+0x100000")
     same = back.exists() and back.read_bytes() == image.read_bytes()
     check("board: 64 KiB out, verified and back, flash refuses",
-          code == 0 and same and test_openocd.clean(got) and got["bus-errors"] == 2,
+          code == 0 and same and clean(got) and got["bus-errors"] == 2,
           f"exit code {code}, same {same}, {got}, {output[-800:]!r}")
 
 
 # --- trace ----------------------------------------------------------------------------------
-
-
-def decode(folder, program, trace, options):
-    """(runs of addresses between two losses, problems)"""
-    snapshot = folder / "snapshot"
-    board.write_snapshot(snapshot, program, trace,
-                         {"protocol": "etmv3", "etmtraceidr": TRACE_ID}, "coresight")
-    runs, problems = [[]], []
-    for name, text in board_opencsd.lister_elements(snapshot, options, TRACE_ID):
-        if name in ("TRACE_ON", "NO_SYNC"):
-            runs.append([])
-        elif name == "INSTR_RANGE":
-            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
-            runs[-1] += ran
-            problems += wrong
-        elif name == "ADDR_NACC":
-            problems.append(f"no code: {text}")
-    return [one for one in runs if one], problems
-
-
-def without_half_syncs(data):
-    """An idle port sends half syncs, also inside a frame: OpenCSD loses step among thousands of
-    them. Halfwords are counted from the first frame sync, which ends with one that stays."""
-    start = data.find(bytes.fromhex("ffffff7f"))
-    if start < 0:
-        return b""
-    halves = [data[at:at + 2] for at in range(start, len(data) - 1, 2)]
-    return b"".join(half for before, half in zip([b""] + halves, halves)
-                    if half != b"\xff\x7f" or before == b"\xff\xff")
-
-
-def read_words(path):
-    return b"".join(struct.pack("<I", int(line, 16)) for line in path.read_text().split())
-
-
-def since_reset(truth):
-    """What ran after the last reset, from which the test traces on."""
-    starts = [index for index, name, _ in truth.log if name == "on"]
-    return list(truth.ran[starts[-1]:]) if starts else []
 
 
 ETB = """
@@ -257,16 +156,11 @@ def etb(folder, program, words, place, least, options=0, probe=(), **more):
     code, output, got = run(folder, program,
                             ETB.format(program.symbols[place], options, TRACE_ID, words_file),
                             "--etb-words", str(words), "--truth", truth_file, *probe, **more)
-    if code != 0 or f"etb full {int(full)}" not in output or not test_openocd.clean(got):
+    if code != 0 or f"etb full {int(full)}" not in output or not clean(got):
         check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
         return
     ran = since_reset(board.Truth(truth_file))
-    runs, problems = decode(folder, program, read_words(words_file), [])
-    found = runs[-1] if runs else []
-    ok = len(runs) == 1 and not problems and len(found) >= least and ran[-len(found):] == found and \
-        (full or len(found) == len(ran))
-    check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, last "
-          f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+    check_end(name, ran, decode(folder, program, read_words(words_file), ()), least, not full)
 
 
 SWO = """
@@ -286,12 +180,6 @@ chip.tpiu disable
 """
 
 
-# OpenOCD reads SWO while it sleeps, not while it waits for a halt.
-LOSSLESS = """
-bp {0:#x} 2 hw
-resume
-for {{set i 0}} {{$i < 4000 && [chip.cpu curstate] ne "halted"}} {{incr i}} {{ poll; sleep 1 }}
-"""
 # The program goes on without its crash.
 LOSSY = """
 w {1:#x} 0
@@ -299,16 +187,6 @@ resume
 sleep 400
 halt
 """
-
-
-def in_order(runs, ran):
-    """Each run is a stretch of what ran, behind the one before. How many are not."""
-    text, at, wrong = struct.pack(f"<{len(ran)}I", *ran), 0, 0
-    for one in runs:
-        found = text.find(struct.pack(f"<{len(one)}I", *one), at)
-        wrong += found < 0
-        at = found + 4 * len(one) if found >= 0 else at
-    return wrong
 
 
 def swo(folder, program, baud, least, lossless):
@@ -321,7 +199,7 @@ def swo(folder, program, baud, least, lossless):
                                        (LOSSLESS if lossless else LOSSY).format(
                                            symbols["report_topics"], symbols["crash_after"])),
                             "--sink", "swo", "--truth", truth_file)
-    if code != 0 or not raw.exists() or not test_openocd.clean(got):
+    if code != 0 or not raw.exists() or not clean(got):
         check(name, False, f"exit code {code}, {got}, {output[-800:]!r}")
         return
     ran = since_reset(board.Truth(truth_file))
@@ -380,7 +258,7 @@ def itm_alone(folder, program):
         "--truth", truth_file)
     samples, exceptions, other = itm_packets(raw.read_bytes() if raw.exists() else b"")
     known = {address & ~1 for address in board.Truth(truth_file).ran}
-    ok = code == 0 and test_openocd.clean(got) and len(samples) > 20 and set(samples) <= known \
+    ok = code == 0 and clean(got) and len(samples) > 20 and set(samples) <= known \
         and {(15, 1), (15, 2)} <= set(exceptions) and (3, 1) in exceptions and other == 0
     check("board: DWT packets on SWO", ok, f"exit code {code}, {got}, {len(samples)} samples, "
           f"{exceptions[-4:]}, {other} other bytes, {output[-500:]!r}")
@@ -430,15 +308,9 @@ def daemon(folder, program):
 
 
 def main():
-    missing = next((name for name in TOOLS if not shutil.which(name)), None)
-    if missing:
-        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-        print(f"{'FAIL' if required else 'SKIP'} board: '{missing}' is not installed")
-        return int(required)
-    for path, goal in ((BED, "usb-tests"), (PLUGIN, "virtual-board")):
-        if not path.exists():
-            print(f"FAIL board: no {path.relative_to(ROOT)}, make {goal}")
-            return 1
+    lacking = cannot_run("board")
+    if lacking is not None:
+        return lacking
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         m3, m4 = Program(folder, *M3), Program(folder, *M4)
@@ -451,17 +323,17 @@ def main():
         etb(folder, m3, 256, "hard_fault_handler", 1000)
         etb(folder, m4, 256, "report_topics", 200, 0x10000100)
         etb(folder, m4, 8192, "report_topics", 1000)
-        etb(folder, m3, 256, "hard_fault_handler", 1000, 0, test_ftdi.FTDI + ("--jtag",),
-            transport="jtag", adapter=test_ftdi.MINIMODULE)
+        etb(folder, m3, 256, "hard_fault_handler", 1000, 0, FTDI + ("--jtag",),
+            transport="jtag", adapter=MINIMODULE)
         etb(folder, m4, 256, "report_topics", 200, 0x10000100,
-            test_ftdi.FTDI + ("--layout", "minimodule-swd"), transport="swd",
-            adapter=test_ftdi.MINIMODULE_SWD)
+            FTDI + ("--layout", "minimodule-swd"), transport="swd",
+            adapter=MINIMODULE_SWD)
         daemon(folder, m4)
         itm_alone(folder, m3)
         both(folder, m4)
         swo(folder, m4, 500000, 1000, True)
         swo(folder, m4, 115200, 1000, False)
-    return int(test_openocd.failed > 0)
+    return passed()
 
 
 if __name__ == "__main__":

@@ -4,19 +4,14 @@
 
 import os
 import pathlib
-import shutil
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import test_board_openocd as bed  # noqa: E402
-import test_ftdi  # noqa: E402
-import test_openocd  # noqa: E402
-import test_trace_endpoint as endpoint  # noqa: E402
-
-board, board_opencsd, since_on = bed.board, bed.board_opencsd, bed.since_reset
-TRACE_ID = 0x10
-check, expect = test_openocd.check, test_openocd.expect
+import openocd_board
+from openocd_bed import (FTDI, MINIMODULE, ORBTRACE, STREAM_CLIENT, check, clean, expect, orbflow,
+                         passed)
+from openocd_board import (TRACE_ID, board, cannot_run, check_end, decode, read_words, since_reset,
+                           without_half_syncs)
 
 BASE = """
 dap create chip.dap -chain-position chip.cpu
@@ -40,24 +35,24 @@ proc reset_halt {{{{}}}} {{{{
 """
 SECOND = "target create chip.a1 cortex_a -dap chip.dap -ap-num 1 -dbgbase 0x80092000 -coreid 1"
 DEBUG = "0x80090000 0x80092000"
-# What a correct client leaves at zero, beside test_openocd.CLEAN.
+# What a correct client leaves at zero, beside openocd_bed.CLEAN.
 CLEAN = ("undefined", "itr-ignored", "dtr-misused", "bad-restarts", "locked-writes", "refused",
          "sub-word")
 TRACE_CLEAN = ("trace-locked", "trace-ignored", "unselected")
 A9 = {"etmidr": 0x411CF301, "etmccer": 0x000008EA}
 
 
-class Program(bed.Program):
+class Program(openocd_board.Program):
     def __init__(self, folder):
-        super().__init__(folder, "crash-a9", bed.board.VEXPRESS)
+        super().__init__(folder, "crash-a9", board.VEXPRESS)
         self.base = self.symbols["code_start"]
 
 
 def run(folder, program, script, *options, second="", **more):
     cores = ("--smp", "2") if second else ()
-    return test_openocd.run(script, "--core", f"qemu:{program.machine.name},{program.elf}",
-                            "--plugin", bed.PLUGIN, *cores, *options, folder=folder,
-                            base=BASE.format(second=second, cores=DEBUG[:12 * 2 if second else 10]), **more)
+    return openocd_board.run(folder, program, script, *cores, *options,
+                             base=BASE.format(second=second, cores=DEBUG[:12 * 2 if second else 10]),
+                             **more)
 
 
 def expect_a(name, result, *wanted):
@@ -148,7 +143,7 @@ def memory(folder, program):
         "catch {mdw 0xa0000000}\necho [mdw 0x60042000]\n")
     same = all(p.exists() and p.read_bytes() == image.read_bytes() for p in (back, bus))
     check("a9: 4 KiB out, back through the core and through the bus; aborts",
-          code == 0 and same and test_openocd.clean(got) and got["a-aborts"] >= 2
+          code == 0 and same and clean(got) and got["a-aborts"] >= 2
           and "ok 0x60000000: ea" in output and output.count("0x60042000: cafeab") == 2,
           f"exit code {code}, same {same}, {got}, {output[-1500:]!r}")
 
@@ -333,24 +328,6 @@ def smp(folder, program):
              r"reasons 7 13", r"asked 13 13")
 
 
-def decode(folder, program, trace, arguments, core, cores, form="coresight", options=()):
-    """(runs of addresses between two losses, exceptions, problems) of one core"""
-    snapshot = folder / "snapshot"
-    first = arguments.get("etmtraceidr", TRACE_ID)
-    board.write_snapshot(snapshot, program, trace, {**arguments, "etmtraceidr": first}, form, cores)
-    runs, problems = [[]], []
-    for name, text in board_opencsd.lister_elements(snapshot, options, first + core):
-        if name in ("TRACE_ON", "NO_SYNC"):
-            runs.append([])
-        elif name == "INSTR_RANGE":
-            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
-            runs[-1] += ran
-            problems += wrong
-        elif name == "ADDR_NACC":
-            problems.append(f"no code: {text}")
-    return [one for one in runs if one], problems
-
-
 def trace(folder, program, name, arguments, words, place, least, *options, tmc=False, cores=1,
           probe=(), **more):
     """From reset to `place`: the end of what ran is what the buffer holds, for each core."""
@@ -364,19 +341,15 @@ def trace(folder, program, name, arguments, words, place, least, *options, tmc=F
                             truth_file, *options, *probe, second=SECOND if cores > 1 else "",
                             **more)
     bad = {k: v for k, v in got.items() if v and k[:2] == "a-" and k[2:] in CLEAN + TRACE_CLEAN}
-    if code != 0 or bad or "etb full" not in output or not test_openocd.clean(got):
+    if code != 0 or bad or "etb full" not in output or not clean(got):
         check(name, False, f"exit code {code}, {bad}, {got}, {output[-1200:]!r}")
         return
     full = "etb full 1" in output
     for core in range(cores):
-        ran = since_on(board.Truth(truth_file, core))
-        runs, problems = decode(folder, program, bed.read_words(words_file), arguments, core, cores)
-        found = runs[-1] if runs else []
-        ok = len(runs) == 1 and not problems and len(found) >= least and \
-            ran[-len(found):] == found and (full or len(found) == len(ran))
-        check(f"a9: {name}" + (f", core {core}" if cores > 1 else ""), ok,
-              f"{len(ran)} ran, runs of {[len(r) for r in runs]}, full {full}, {problems[:2]}, last "
-              f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+        ran = since_reset(board.Truth(truth_file, core))
+        check_end(f"a9: {name}" + (f", core {core}" if cores > 1 else ""), ran,
+                  decode(folder, program, read_words(words_file), arguments, core, cores), least,
+                  not full)
 
 
 # {0}: width, {1}: options, {2}: cores, {3}: place, {4}: targets to resume, {5}: second core wakes
@@ -394,7 +367,7 @@ port_stop
 echo "port [r 0x80003004]"
 """
 UNITS = {
-    "ORBTrace": (("--probe", "orbtrace"), {"adapter": endpoint.ORBTRACE}),
+    "ORBTrace": (("--probe", "orbtrace"), {"adapter": ORBTRACE}),
     "FTDI FIFO": (("--probe", "ftdi", "--beside", "cmsis-dap"), {}),
 }
 
@@ -409,23 +382,23 @@ def pins(folder, program, unit, width, arguments, place, least, *options, cores=
     probe, more = UNITS[unit]
     code, output, got = run(folder, program, script, "--sink", "tpiu", "--truth", truth_file, *probe,
                             *options, second=SECOND if cores > 1 else "",
-                            beside=(endpoint.CLIENT, "-f", {1: 1, 2: 2, 4: 3}.get(width, 3), "-i",
+                            beside=(STREAM_CLIENT, "-f", {1: 1, 2: 2, 4: 3}.get(width, 3), "-i",
                                     3000, "-t", 60, "-o", wire), **more)
     name = f"a9: {width} pins of the TPIU on {unit}" + (", two cores" if cores > 1 else "")
     bad = {k: v for k, v in got.items() if v and k[:2] == "a-" and k[2:] in CLEAN + TRACE_CLEAN +
            ("tpiu-unsent", "tpiu-holes")}
-    if code != 0 or bad or not test_openocd.clean(got) or got["a-tpiu-width"] != width:
+    if code != 0 or bad or not clean(got) or got["a-tpiu-width"] != width:
         check(name, False, f"exit code {code}, {bad}, {got}, {output[-1200:]!r}")
         return
     for core in range(cores):
-        ran = since_on(board.Truth(truth_file, core))
+        ran = since_reset(board.Truth(truth_file, core))
         if unit == "ORBTrace":
-            streams, damaged = endpoint.orbflow(wire.read_bytes())
+            streams, damaged = orbflow(wire.read_bytes())
             wanted = (bytes(streams.get(TRACE_ID + core, b"")),
                       {**arguments, "etmtraceidr": TRACE_ID + core}, 0, 1, "source_data")
         else:
             damaged = 0
-            wanted = (bed.without_half_syncs(wire.read_bytes()), arguments, core, cores, "coresight",
+            wanted = (without_half_syncs(wire.read_bytes()), arguments, core, cores, "coresight",
                       ["-tpiu"])
         runs, problems = decode(folder, program, *wanted)
         ok = runs == [ran] and len(ran) >= least and not problems and not damaged
@@ -435,22 +408,16 @@ def pins(folder, program, unit, width, arguments, place, least, *options, cores=
 
 
 def main():
-    missing = next((name for name in bed.TOOLS if not shutil.which(name)), None)
-    if missing:
-        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-        print(f"{'FAIL' if required else 'SKIP'} a9: '{missing}' is not installed")
-        return int(required)
-    for path, goal in ((bed.BED, "usb-tests"), (bed.PLUGIN, "virtual-board")):
-        if not path.exists():
-            print(f"FAIL a9: no {path.relative_to(bed.ROOT)}, make {goal}")
-            return 1
+    lacking = cannot_run("a9")
+    if lacking is not None:
+        return lacking
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         program = Program(folder)
         tables(folder, program)
         run_control(folder, program, "SWD")
-        run_control(folder, program, "JTAG of an FTDI", *test_ftdi.FTDI, "--jtag",
-                    transport="jtag", adapter=test_ftdi.MINIMODULE)
+        run_control(folder, program, "JTAG of an FTDI", *FTDI, "--jtag",
+                    transport="jtag", adapter=MINIMODULE)
         memory(folder, program)
         locks(folder, program)
         resets(folder, program)
@@ -460,8 +427,8 @@ def main():
               {**A9, "etmcr": 0x1100}, 512, "report_topics", 200)
         trace(folder, program, "wrapped TMC of an ETMv3 over JTAG of an FTDI",
               {**board.A7, "protocol": "etmv3", "etmcr": 0x940}, 256, "report_topics", 200,
-              "--etmv3", "--sink", "tmc", tmc=True, probe=test_ftdi.FTDI + ("--jtag",),
-              transport="jtag", adapter=test_ftdi.MINIMODULE)
+              "--etmv3", "--sink", "tmc", tmc=True, probe=FTDI + ("--jtag",),
+              transport="jtag", adapter=MINIMODULE)
         trace(folder, program, "ETB of two PTMs", A9, 2048, "start_timer", 40, cores=2)
         pins(folder, program, "ORBTrace", 4, A9, "report_topics", 1000)
         pins(folder, program, "FTDI FIFO", 16, A9, "start_timer", 40, cores=2)
@@ -471,7 +438,7 @@ def main():
             pins(folder, program, "FTDI FIFO", 8, {**A9, "etmcr": 0x1100}, "report_topics", 1000)
             pins(folder, program, "FTDI FIFO", 16, {**board.A7, "protocol": "etmv3", "etmcr": 0x940},
                  "report_topics", 200, "--etmv3")
-    return int(test_openocd.failed > 0)
+    return passed()
 
 
 if __name__ == "__main__":

@@ -4,18 +4,16 @@
 the digest (etmv4.md, section 15) and against it. What comes out is decoded by OpenCSD and compared
 with what QEMU executed."""
 
-import os
 import re
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-import test_board_openocd as base
-import test_openocd
-from test_openocd import check, clean, expect
-
-board, board_opencsd = base.board, base.board_opencsd
+import openocd_bed
+import openocd_board
+from openocd_bed import check, clean, expect, passed
+from openocd_board import (LOSSLESS, M_LIBRARY, Program, TRACE_ID, board, cannot_run, check_end,
+                           in_order, read_words, since_reset, without_half_syncs)
 
 # Program, QEMU's machine, --kind of the same system around the built-in core.
 M7 = ("crash-m7", board.Machine("mps2-an500", "Cortex-M7", [], (), "", "m"), "m7")
@@ -23,7 +21,7 @@ M33 = ("crash-m33", board.Machine("mps2-an505", "Cortex-M33", [], (), "", "m"), 
 RULES = ("locked-writes", "os-locked", "unpowered", "busy-writes", "early", "unprogrammed",
          "forbidden", "unmodelled")
 
-LIBRARY = base.LIBRARY + """
+LIBRARY = M_LIBRARY + """
 proc e {offset} { return [expr {0xe0041000 + $offset}] }
 proc etm4_unlock {} {
     w 0xe000edfc [expr {[r 0xe000edfc] | 0x01000000}]
@@ -59,8 +57,7 @@ proc tmc_read {path} {
 
 
 def run(folder, program, script, *options, **more):
-    core = ("--core", f"qemu:{program.machine.name},{program.elf}", "--plugin", base.PLUGIN)
-    return test_openocd.run(LIBRARY + script, *core, *options, folder=folder, **more)
+    return openocd_board.run(folder, program, LIBRARY + script, *options, **more)
 
 
 def broken_rules(counters):
@@ -72,7 +69,7 @@ def broken_rules(counters):
 
 def built_in_core(folder, kind):
     expect(f"openocd: halt, step, points, registers and memory, {kind}",
-           test_openocd.run("echo [chip.dap info 0]\n" + test_openocd.RUN_CONTROL, "--kind", kind,
+           openocd_bed.run("echo [chip.dap info 0]\n" + openocd_bed.RUN_CONTROL, "--kind", kind,
                             folder=folder),
            rf"Cortex-{kind.upper()} r\dp\d processor detected", r"8 breakpoints, 4 watchpoints",
            *([r"Type is MEM-AP AHB3", r"0xe00fe003", r"Cortex-M7 ROM", r"Cortex-M7 PPB ROM",
@@ -220,23 +217,10 @@ def registers(folder, program, locked):
 
 
 def decode(folder, program, trace, config, options=()):
-    """(runs of addresses between two losses, problems)"""
-    snapshot = folder / "snapshot"
     devarch = 0x47704A13 if program.machine.core == "Cortex-M7" else 0x47724A13
-    board.write_snapshot(snapshot, program, trace,
-                         {"protocol": "etmv4", "trctraceidr": base.TRACE_ID, "trcconfigr": config,
-                          "trcdevarch": devarch}, "coresight", core_type="Cortex-M33")
-    runs, problems = [[]], []
-    for name, text in board_opencsd.lister_elements(snapshot, list(options), base.TRACE_ID):
-        if name in ("TRACE_ON", "NO_SYNC"):
-            runs.append([])
-        elif name == "INSTR_RANGE":
-            ran, _, _, _, wrong = board_opencsd.their_run(program, [(name, text)])
-            runs[-1] += ran
-            problems += wrong
-        elif name == "ADDR_NACC":
-            problems.append(f"no code: {text}")
-    return [one for one in runs if one], problems
+    return openocd_board.decode(folder, program, trace, {"protocol": "etmv4", "trcconfigr": config,
+                                                         "trcdevarch": devarch},
+                                options=options, core_type="Cortex-M33")
 
 
 BUFFER = """
@@ -259,10 +243,10 @@ def capture(folder, program, place, config, *options, sink="etb", more=""):
     words_file, truth_file = folder / "words", folder / "truth"
     words_file.unlink(missing_ok=True)
     code, output, got = run(folder, program, BUFFER.format(
-        program.symbols[place], config, base.TRACE_ID, words_file, more, sink),
+        program.symbols[place], config, TRACE_ID, words_file, more, sink),
         "--truth", truth_file, "--sink", sink, *options)
-    data = base.read_words(words_file) if words_file.exists() else b""
-    return code, output, got, data, base.since_reset(board.Truth(truth_file))
+    data = read_words(words_file) if words_file.exists() else b""
+    return code, output, got, data, since_reset(board.Truth(truth_file))
 
 
 def buffer(folder, program, words, place, least, config, sink="etb"):
@@ -275,12 +259,7 @@ def buffer(folder, program, words, place, least, config, sink="etb"):
     if code != 0 or f"etb full {int(full)}" not in output or not clean(got) or broken_rules(got):
         check(name, False, f"exit code {code}, {broken_rules(got)}, {output[-800:]!r}")
         return
-    runs, problems = decode(folder, program, data, config)
-    found = runs[-1] if runs else []
-    ok = len(runs) == 1 and not problems and len(found) >= least and ran[-len(found):] == found and \
-        (full or len(found) == len(ran))
-    check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, {problems[:2]}, last "
-          f"{[hex(a) for a in ran[-3:]]} and {[hex(a) for a in found[-3:]]}")
+    check_end(name, ran, decode(folder, program, data, config), least, not full)
 
 
 def silent(folder, program, what, more, rules, *options):
@@ -315,7 +294,7 @@ def ranges(folder, program, exclude):
     wanted = sum(on != exclude for on in inside)
     total = sum(len(one) for one in runs)
     strange = sum((first <= address & ~1 <= last) == exclude for one in runs for address in one)
-    wrong = base.in_order(runs, ran)
+    wrong = in_order(runs, ran)
     check(f"board: {program.machine.core} traces {'all but' if exclude else 'only'} a range",
           code == 0 and not problems and not broken_rules(got) and not wrong and not strange and
           len(runs) > 2 and 0 < wanted / 2 < total <= wanted,
@@ -362,7 +341,7 @@ echo "busy: $why"
 def faults(folder, program):
     """The target takes the trace unit away; told by the bed's control socket."""
     control = folder / "control"
-    result = run(folder, program, FAULTS.format(program.symbols["main"], base.TRACE_ID,
+    result = run(folder, program, FAULTS.format(program.symbols["main"], TRACE_ID,
                                                 sys.executable, control), "--control", control)
     expect(f"board: {program.machine.core} locks its ETMv4, cuts its power, never is idle", result,
            r"bed ok", r"locked 0000000a refused", r"goes on 00000001 00000010", r"bed ok",
@@ -399,10 +378,10 @@ def swo(folder, program):
     raw, truth_file, symbols = folder / "swo", folder / "truth", program.symbols
     raw.unlink(missing_ok=True)
     code, output, got = run(folder, program, SWO.format(
-        raw, symbols["main"], base.TRACE_ID, base.LOSSLESS.format(symbols["report_topics"])),
+        raw, symbols["main"], TRACE_ID, LOSSLESS.format(symbols["report_topics"])),
         "--sink", "swo", "--truth", truth_file)
-    ran = base.since_reset(board.Truth(truth_file))
-    data = base.without_half_syncs(raw.read_bytes()) if raw.exists() else b""
+    ran = since_reset(board.Truth(truth_file))
+    data = without_half_syncs(raw.read_bytes()) if raw.exists() else b""
     runs, problems = decode(folder, program, data, 1, ["-tpiu"]) if data else ([], [])
     total = sum(len(one) for one in runs)
     # The port's last frame is not complete, and waits.
@@ -414,18 +393,12 @@ def swo(folder, program):
 
 
 def main():
-    missing = next((name for name in base.TOOLS if not shutil.which(name)), None)
-    if missing:
-        required = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-        print(f"{'FAIL' if required else 'SKIP'} board: '{missing}' is not installed")
-        return int(required)
-    for path, goal in ((base.BED, "usb-tests"), (base.PLUGIN, "virtual-board")):
-        if not path.exists():
-            print(f"FAIL board: no {path.relative_to(base.ROOT)}, make {goal}")
-            return 1
+    lacking = cannot_run("board")
+    if lacking is not None:
+        return lacking
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        m7, m33 = base.Program(folder, *M7[:2]), base.Program(folder, *M33[:2])
+        m7, m33 = Program(folder, *M7[:2]), Program(folder, *M33[:2])
         m33.base = 0x10000000
         built_in_core(folder, "m7")
         built_in_core(folder, "m33")
@@ -448,7 +421,7 @@ def main():
         faults(folder, m7)
         swo(folder, m7)
         swo(folder, m33)
-    return int(test_openocd.failed > 0)
+    return passed()
 
 
 if __name__ == "__main__":

@@ -5,22 +5,16 @@ FT2232H: its chip's ways, and a target over JTAG and SWD behind several boards' 
 
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import test_openocd  # noqa: E402
+import openocd_bed
+from openocd_bed import (BED, FTDI, MINIMODULE, MINIMODULE_SWD, ROOT, STREAM_CLIENT, cannot_run, check,
+                         expect, passed)
 
-CLIENT = test_openocd.ROOT / "build/release/ftdi_client"
-STREAM_CLIENT = test_openocd.ROOT / "build/release/stream_client"
-check, expect = test_openocd.check, test_openocd.expect
-FTDI = ("--probe", "ftdi")
+CLIENT = ROOT / "build/release/ftdi_client"
 
-# OpenOCD's own descriptions of these boards. That of the SWD board selects the transport.
-MINIMODULE = "source [find interface/ftdi/minimodule.cfg]\ntransport select {transport}\n{tap}\n"
-MINIMODULE_SWD = "source [find interface/ftdi/minimodule-swd.cfg]\n{tap}\n"
 KT_LINK = ("source [find interface/ftdi/kt-link.cfg]\nftdi device_desc KT-LINK\n"
            "transport select {transport}\n{tap}\n")
 FLYSWATTER2 = ("source [find interface/ftdi/flyswatter2.cfg]\ntransport select {transport}\n{tap}\n"
@@ -45,7 +39,7 @@ CLIENT_SAYS = [
 
 
 def client(name, arguments, wanted, *options):
-    done = subprocess.run([test_openocd.BED, *FTDI, *options, "--", CLIENT, *arguments],
+    done = subprocess.run([BED, *FTDI, *options, "--", CLIENT, *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     got = done.stdout.splitlines()
     check(f"libftdi1: {name}", got == wanted, f"exit code {done.returncode}, {got}")
@@ -56,7 +50,7 @@ def stream(folder):
     wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
     for size, rate in ((4000000, ""), (500000, ",2000000")):
         wanted.write_bytes(os.urandom(size))
-        done = subprocess.run([test_openocd.BED, *FTDI, "--fifo", f"{wanted}{rate}", "--", CLIENT,
+        done = subprocess.run([BED, *FTDI, "--fifo", f"{wanted}{rate}", "--", CLIENT,
                                "stream", str(size), got], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         same = got.exists() and got.read_bytes() == wanted.read_bytes()
@@ -73,7 +67,7 @@ def read_stream(folder):
             ("full speed, plain libusb", [STREAM_CLIENT, "-B", "4000000", "-o", got],
              ("--full-speed",))):
         got.unlink(missing_ok=True)
-        done = subprocess.run([test_openocd.BED, *FTDI, *options, "--paced", f"{wanted},0,0", "--",
+        done = subprocess.run([BED, *FTDI, *options, "--paced", f"{wanted},0,0", "--",
                                *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=60)
         bytes_got = got.read_bytes() if got.exists() else b""
@@ -87,7 +81,7 @@ def overflow(folder):
     wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
     report = pathlib.Path(folder) / "report"
     wanted.write_bytes(b"".join(n.to_bytes(4, "little") for n in range(1000000)))
-    done = subprocess.run([test_openocd.BED, *FTDI, "--report", report, "--buffer", "65536",
+    done = subprocess.run([BED, *FTDI, "--report", report, "--buffer", "65536",
                            "--paced", f"{wanted},2000000,0", "--", STREAM_CLIENT, "-s", "4096",
                            "-n", "4", "-p", "200", "-B", "800000", "-t", "30", "-o", got],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
@@ -101,7 +95,7 @@ def overflow(folder):
 
 def run(script, folder, adapter, *options, transport="jtag", **more):
     options = FTDI + (("--jtag",) if transport == "jtag" else ()) + options
-    return test_openocd.run(script, *options, transport=transport, folder=folder, adapter=adapter,
+    return openocd_bed.run(script, *options, transport=transport, folder=folder, adapter=adapter,
                             **more)
 
 
@@ -112,9 +106,9 @@ def jtag(folder):
            run("echo [chip.dap info 0]", folder, MINIMODULE),
            r"tap/device found: 0x4ba00477", r"AP ID register 0x24770011", r"Cortex-M4 SCS",
            r"CoreSight ETB", r"End of ROM table")
-    test_openocd.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
-    test_openocd.etb(folder, *options, who="ftdi over jtag", **more)
-    test_openocd.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
+    openocd_bed.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
+    openocd_bed.etb(folder, *options, who="ftdi over jtag", **more)
+    openocd_bed.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
                           "--fault", "skip=600,wait=40", more=more, **{"jtag-waits": 40})
     expect("ftdi: the DAP between two other devices",
            run("halt\necho [reg pc]\necho [mdw 0x08000000]", folder, CHAIN, "--chain",
@@ -128,9 +122,9 @@ def jtag(folder):
 def swd(folder):
     options = FTDI + ("--layout", "minimodule-swd")
     more = {"transport": "swd", "adapter": MINIMODULE_SWD}
-    test_openocd.run_control(folder, "swd", *options, who="ftdi", adapter=MINIMODULE_SWD)
-    test_openocd.etb(folder, *options, who="ftdi over swd", **more)
-    test_openocd.transfer(folder, "ftdi: 32 KiB out and back over swd", *options, more=more)
+    openocd_bed.run_control(folder, "swd", *options, who="ftdi", adapter=MINIMODULE_SWD)
+    openocd_bed.etb(folder, *options, who="ftdi over swd", **more)
+    openocd_bed.transfer(folder, "ftdi: 32 KiB out and back over swd", *options, more=more)
     expect("ftdi: a DPv2 that starts dormant",
            run("halt\necho [reg pc]", folder, MINIMODULE_SWD, "--layout", "minimodule-swd",
                "--dpv2", transport="swd"),
@@ -169,16 +163,10 @@ def faults(folder):
 
 
 def main():
-    for program in ("openocd",) + (() if "BTRACED_USB_BED" in os.environ
-                                   else ("umockdev-wrapper",)):
-        if not shutil.which(program):
-            missing = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-            print(f"{'FAIL' if missing else 'SKIP'} ftdi: '{program}' is not installed")
-            return int(missing)
-    for program in (test_openocd.BED, CLIENT, STREAM_CLIENT):
-        if not program.exists():
-            print(f"FAIL ftdi: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
-            return 1
+    lacking = cannot_run("ftdi", ("openocd", "umockdev-wrapper"),
+                         [(path, "usb-tests") for path in (BED, CLIENT, STREAM_CLIENT)])
+    if lacking is not None:
+        return lacking
     client("both channels, EEPROM, settings, MPSSE, loopback", [], CLIENT_SAYS)
     client("who does not read comes to a stop", ["stuck"],
            [CLIENT_SAYS[0], "stuck: timed out", "behind it: what fits"])
@@ -190,7 +178,7 @@ def main():
         swd(folder)
         boards(folder)
         faults(folder)
-    return int(test_openocd.failed > 0)
+    return passed()
 
 
 if __name__ == "__main__":

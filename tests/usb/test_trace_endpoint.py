@@ -4,23 +4,17 @@
 judged by decoders of ORBFLOW and of frames that know nothing of the model. OpenOCD uses its debug
 side. Arguments: names of the parts to run."""
 
-import os
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import test_openocd  # noqa: E402
+import openocd_bed
+from openocd_bed import BED, ORBTRACE, STREAM_CLIENT, cannot_run, check, expect, orbflow, passed
 
-CLIENT = test_openocd.ROOT / "build/release/stream_client"
-check, expect = test_openocd.check, test_openocd.expect
 FULL, HALF = b"\xff\xff\xff\x7f", b"\xff\x7f"
-ORBTRACE = ("adapter driver cmsis-dap\ncmsis_dap_backend usb_bulk\ncmsis_dap_vid_pid 0x1209 0x3443\n"
-            "transport select {transport}\n{tap}\n")
 
 
 def frame(source, payload):
@@ -50,31 +44,6 @@ def port(count, sources):
     return bytes(out), bytes(frames), streams
 
 
-def uncobs(packet):
-    out, at = bytearray(), 0
-    while at < len(packet):
-        code = packet[at]
-        if at + code > len(packet):
-            return b""
-        out += packet[at + 1:at + code]
-        at += code
-        if code < 255 and at < len(packet):
-            out.append(0)
-    return bytes(out)
-
-
-def orbflow(wire):
-    """Each tag's bytes, and how many packets were damaged."""
-    streams, bad = {}, 0
-    for packet in wire.split(b"\0")[:-1]:
-        plain = uncobs(packet)
-        if 3 <= len(plain) <= 1026 and sum(plain) % 256 == 0:
-            streams.setdefault(plain[0], bytearray()).extend(plain[1:-1])
-        else:
-            bad += 1
-    return streams, bad
-
-
 def units(wire):
     """Frames, and the lost and total counters of the last keep-alive unit."""
     frames, lost, total = bytearray(), None, None
@@ -94,8 +63,8 @@ class Run:
         base = pathlib.Path(folder)
         wire, lengths, report = base / "wire", base / "lengths", base / "report"
         (base / "port").write_bytes(stream)
-        done = subprocess.run([test_openocd.BED, "--probe", probe, "--report", report, *options,
-                               "--", CLIENT, *client, "-o", wire, "-l", lengths],
+        done = subprocess.run([BED, "--probe", probe, "--report", report, *options,
+                               "--", STREAM_CLIENT, *client, "-o", wire, "-l", lengths],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=120)
         self.text = done.stdout
@@ -204,9 +173,9 @@ def cable(folder):
     path, control = pathlib.Path(folder) / "port", pathlib.Path(folder) / "control"
     path.write_bytes(stream)
     for probe in ("orbtrace", "ftdi"):
-        done = subprocess.run([test_openocd.BED, "--probe", probe, "--control", control,
+        done = subprocess.run([BED, "--probe", probe, "--control", control,
                                "--paced", f"{path},1000000,0", "--", sys.executable, "-c", CABLE,
-                               CLIENT, control], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               STREAM_CLIENT, control], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=60)
         rounds = re.findall(r"^(\d+) bytes.* error (\d+)$", done.stdout, re.M)
         sizes, errors = [int(n) for n, _ in rounds], [e for _, e in rounds]
@@ -224,28 +193,22 @@ def refused(folder):
 
 def debug(folder):
     for name, probe in (("", "orbtrace"), (", interfaces in another order", "orbtrace,reversed")):
-        result = test_openocd.run("halt\necho [reg pc]\necho [mdw 0x08000000]", "--probe", probe,
+        result = openocd_bed.run("halt\necho [reg pc]\necho [mdw 0x08000000]", "--probe", probe,
                                   folder=folder, adapter=ORBTRACE)
         expect(f"orbtrace: OpenOCD{name}", result, r"SWD DPIDR 0x2ba01477", r"pc \(/32\): 0x0800004",
                r"0x08000000: 20008000")
 
 
 def main():
-    for program in ("openocd",) + (() if "BTRACED_USB_BED" in os.environ
-                                   else ("umockdev-wrapper",)):
-        if not shutil.which(program):
-            missing = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-            print(f"{'FAIL' if missing else 'SKIP'} orbtrace: '{program}' is not installed")
-            return int(missing)
-    for program in (test_openocd.BED, CLIENT):
-        if not program.exists():
-            print(f"FAIL orbtrace: no {program.relative_to(test_openocd.ROOT)}, make usb-tests")
-            return 1
+    lacking = cannot_run("orbtrace", ("openocd", "umockdev-wrapper"),
+                         [(path, "usb-tests") for path in (BED, STREAM_CLIENT)])
+    if lacking is not None:
+        return lacking
     with tempfile.TemporaryDirectory() as folder:
         for part in (whole, slow, overflow, refused, cable, debug):
             if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
                 part(folder)
-    return int(test_openocd.failed > 0)
+    return passed()
 
 
 if __name__ == "__main__":
