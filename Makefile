@@ -175,7 +175,7 @@ include tests/reverse/rules.mk
 
 # ---- static checks --------------------------------------------------------------------------
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
-    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.c tests/demo/*.c \
+    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.[ch] tests/demo/*.c \
     docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/recover/*.[ch] tests/recover/target/*.c \
     tests/reverse/*.[ch] tests/reverse/target/*.[ch])
 .PHONY: format format-check lint

@@ -4,12 +4,18 @@
  * sets, and every exception that QEMU has. The compiler is given ROUNDS, and may be given TIMER,
  * the period of the timer in steps of 10 ns.
  */
+#include "print.h"
+
 #ifndef TIMER
 #define TIMER 1237
 #endif
 
 #define A32 __attribute__((target("arm"), noinline))
 #define T32 __attribute__((target("thumb"), noinline))
+
+#define WORK_ONE   A32
+#define WORK_OTHER T32
+#include "work.h"
 
 #define SCU_CONFIGURATION 0x1e000004u
 #define GIC_CPU           0x1e000100u
@@ -39,8 +45,6 @@ void next_branches(unsigned value);
 unsigned long_block(unsigned value);
 void set_exceptions(const void *base, unsigned te);
 extern char vectors[], vectors_twice[], vectors_thumb[], vectors_monitor[];
-
-void print(const char *text);
 
 int main(void);
 void second(void);
@@ -126,41 +130,6 @@ T32 static unsigned fibonacci_t32(unsigned n)
     return n < 2 ? n : fibonacci(n - 1) + fibonacci_t32(n - 2);
 }
 
-A32 static unsigned checksum(const unsigned char *bytes, unsigned size)
-{
-    unsigned crc = ~0u;
-
-    while (size--) {
-        crc ^= *bytes++;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-T32 static void sort(unsigned *values, int count, int (*before)(unsigned, unsigned))
-{
-    for (int i = 1; i < count; i++) {
-        unsigned value = values[i];
-        int j = i;
-        while (j > 0 && before(value, values[j - 1])) {
-            values[j] = values[j - 1];
-            j--;
-        }
-        values[j] = value;
-    }
-}
-
-A32 static int lower(unsigned a, unsigned b)
-{
-    return a < b;
-}
-
-T32 static int higher(unsigned a, unsigned b)
-{
-    return a > b;
-}
-
 T32 static unsigned choose(unsigned value)
 {
     switch (value % 7) {
@@ -226,21 +195,6 @@ A32 static void start_timer(unsigned period)
     write_word(PRIVATE_TIMER, period);
     write_word(PRIVATE_TIMER + 8, 7); /* interrupt, reload, on */
     __asm__ volatile("cpsie i");
-}
-
-/* What the handlers counted, for a test to compare with what the trace says. */
-T32 static void print_count(const char *name, unsigned value)
-{
-    char digits[12];
-    char *p = digits + sizeof digits;
-
-    *--p = 0;
-    *--p = '\n';
-    do
-        *--p = '0' + value % 10;
-    while (value /= 10);
-    print(name);
-    print(p);
 }
 
 A32 void second(void)

@@ -4,6 +4,9 @@
  * two exception levels, and every exception that QEMU has. The compiler is given ROUNDS and TIMER,
  * the period of the timer in steps of 16 ns.
  */
+#include "print.h"
+#include "work.h"
+
 #define DEVICES         0xffffff8000000000ul
 #define GIC_DISTRIBUTOR 0x08000000u
 #define GIC_CPU         0x08010000u
@@ -37,7 +40,6 @@ void set_context_id(unsigned long value);
 unsigned long long_block(unsigned long value);
 void run_user(unsigned long count);
 void wake_second(void);
-void print(const char *text);
 extern char user_done[];
 
 int main(void);
@@ -127,42 +129,6 @@ static __attribute__((noinline)) unsigned fibonacci(unsigned n)
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-static __attribute__((noinline)) unsigned checksum(const unsigned char *bytes, unsigned size)
-{
-    unsigned crc = ~0u;
-
-    while (size--) {
-        crc ^= *bytes++;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-static __attribute__((noinline)) void sort(unsigned *values, int count,
-                                           int (*before)(unsigned, unsigned))
-{
-    for (int i = 1; i < count; i++) {
-        unsigned value = values[i];
-        int j = i;
-        while (j > 0 && before(value, values[j - 1])) {
-            values[j] = values[j - 1];
-            j--;
-        }
-        values[j] = value;
-    }
-}
-
-static int lower(unsigned a, unsigned b)
-{
-    return a < b;
-}
-
-static int higher(unsigned a, unsigned b)
-{
-    return a > b;
-}
-
 static unsigned numbers[24];
 
 static __attribute__((noinline)) unsigned work(unsigned round)
@@ -208,20 +174,6 @@ static void start_interrupts(void)
         "msr cntv_tval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb\n\tmsr daifclr, #2" ::"r"(
             (unsigned long)period()),
         "r"(1ul));
-}
-
-static void print_count(const char *name, unsigned value)
-{
-    char digits[12];
-    char *p = digits + sizeof digits;
-
-    *--p = 0;
-    *--p = '\n';
-    do
-        *--p = (char)('0' + value % 10);
-    while (value /= 10);
-    print(name);
-    print(p);
 }
 
 void second(void)

@@ -4,6 +4,9 @@
  * exception that QEMU has, nested, tail-chained and late. The compiler is given ROUNDS and TICK,
  * the processor clocks between two SysTicks.
  */
+#include "print.h"
+#include "work.h"
+
 #define NVIC_ISER    0xe000e100u
 #define NVIC_IPR     0xe000e400u
 #define SYSTICK      0xe000e010u
@@ -32,7 +35,6 @@ void pend_together(unsigned bits);
 unsigned tables(unsigned value);
 void next_branches(unsigned value);
 unsigned long_block(unsigned value);
-void print(const char *text);
 
 int main(void);
 void service(void);
@@ -93,42 +95,6 @@ void nmi(void)
 static __attribute__((noinline)) unsigned fibonacci(unsigned n)
 {
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
-}
-
-static __attribute__((noinline)) unsigned checksum(const unsigned char *bytes, unsigned size)
-{
-    unsigned crc = ~0u;
-
-    while (size--) {
-        crc ^= *bytes++;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
-    }
-    return ~crc;
-}
-
-static __attribute__((noinline)) void sort(unsigned *values, int count,
-                                           int (*before)(unsigned, unsigned))
-{
-    for (int i = 1; i < count; i++) {
-        unsigned value = values[i];
-        int j = i;
-        while (j > 0 && before(value, values[j - 1])) {
-            values[j] = values[j - 1];
-            j--;
-        }
-        values[j] = value;
-    }
-}
-
-static int lower(unsigned a, unsigned b)
-{
-    return a < b;
-}
-
-static int higher(unsigned a, unsigned b)
-{
-    return a > b;
 }
 
 static unsigned numbers[24];
@@ -193,20 +159,6 @@ static void start_interrupts(void)
     write_word(SYSTICK + 4, TICK - 1);
     write_word(SYSTICK + 8, 0);
     write_word(SYSTICK, 7);
-}
-
-static void print_count(const char *name, unsigned value)
-{
-    char digits[12];
-    char *p = digits + sizeof digits;
-
-    *--p = 0;
-    *--p = '\n';
-    do
-        *--p = (char)('0' + value % 10);
-    while (value /= 10);
-    print(name);
-    print(p);
 }
 
 int main(void)

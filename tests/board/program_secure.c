@@ -6,6 +6,7 @@
  */
 #include <arm_cmse.h>
 
+#include "print.h"
 #include "secure.h"
 
 #define ENTRY __attribute__((cmse_nonsecure_entry))
@@ -35,7 +36,6 @@ typedef unsigned __attribute__((cmse_nonsecure_call)) (*nonsecure_function)(unsi
 /* start_secure.S, link_secure.ld */
 void set_nonsecure_stack(unsigned top);
 void service_call(void);
-void print(const char *text);
 
 int main(void);
 void secure_interrupt(void);
@@ -180,20 +180,6 @@ static void start_interrupts(void)
     write_word(SYSTICK + 4, TICK - 1);
     write_word(SYSTICK + 8, 0);
     write_word(SYSTICK, 7);
-}
-
-static void print_count(const char *name, unsigned value)
-{
-    char digits[12];
-    char *p = digits + sizeof digits;
-
-    *--p = 0;
-    *--p = '\n';
-    do
-        *--p = (char)('0' + value % 10);
-    while (value /= 10);
-    print(name);
-    print(p);
 }
 
 int main(void)
