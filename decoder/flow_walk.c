@@ -9,11 +9,15 @@ struct stretch {
     uint8_t isa;
 };
 
+/* An address as trace told it, or behind the end of them all, may have more bits than there are. */
+static uint64_t address_of(uint64_t address, uint8_t isa)
+{
+    return isa == BT_ISA_A64 ? address : (uint32_t)address;
+}
+
 static void begin(const struct flow_core *f, struct stretch *s)
 {
-    uint64_t address = f->cur.address; /* as trace told it: it may have more bits than there are */
-    *s = (struct stretch){.first = f->cur.isa == BT_ISA_A64 ? address : (uint32_t)address,
-                          .isa = f->cur.isa};
+    *s = (struct stretch){.first = address_of(f->cur.address, f->cur.isa), .isa = f->cur.isa};
 }
 
 static void extend(struct stretch *s, uint64_t last, uint32_t count)
@@ -121,6 +125,51 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);
     return FLOW_WALK_THERE;
+}
+
+/* Instructions of a run up to the one that holds `wanted`: adds them to `s`, and goes behind them.
+ */
+static bool walk_inside(struct flow_core *f, const struct code_run *run, uint64_t wanted,
+                        struct stretch *s)
+{
+    struct stretch passed = *s;
+    uint64_t address = part_of_run(f, run, wanted, UINT32_MAX, &passed);
+    uint32_t index = passed.count - s->count;
+    unsigned size = index < code_run_count(run) ? insn_size(f, run, index, address) : 0;
+    if (size == 0)
+        return false;
+    extend(&passed, address, 1);
+    *s = passed;
+    flow_go_to(f, address_of(address + size, s->isa), s->isa);
+    return true;
+}
+
+void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offset, uint64_t wanted)
+{
+    struct stretch s;
+    bool warned = false;
+    begin(f, &s);
+    struct code_run *run = flow_run_here(f, out, offset);
+    if (!run)
+        return;
+    while (run && wanted - code_run_first64(run) >= code_run_length(run) &&
+           run->end != CODE_END_NO_CODE && s.count < FLOW_WALK_LIMIT) {
+        extend(&s, code_run_last64(run), code_run_count(run));
+        if (run->end != CODE_END_PAGE && !warned) {
+            flow_warn(f, out, offset, BT_GAP_DESYNC, code_run_last64(run));
+            warned = true;
+        }
+        run = code_onward(f->code, f->view, run);
+    }
+    bool found = run && wanted - code_run_first64(run) < code_run_length(run) &&
+                 walk_inside(f, run, wanted, &s);
+    bool no_code = run && run->end == CODE_END_NO_CODE;
+    if (!found && no_code && code_run_count(run))
+        extend(&s, code_run_last64(run), code_run_count(run));
+    put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
+    if (!found)
+        flow_lose(f, out, offset, no_code ? BT_GAP_NO_CODE : BT_GAP_DESYNC,
+                  run ? code_run_behind64(run) : wanted);
 }
 
 /* Execution came from behind the last instruction of a stretch, in `run`, to `to`. */

@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/ptm_flow.h"
 
+#include "decoder/flow_walk.h"
 #include "decoder/ptm_flow_internal.h"
 
 #include <string.h>
-
-#define WALK_LIMIT (1u << 20) /* instructions between two packets: more is a runaway */
 
 enum isync_reason {
     ISYNC_PERIODIC,
     ISYNC_TRACE_ON,
     ISYNC_OVERFLOW,
     ISYNC_DEBUG_EXIT,
-};
-
-/* What a walk along the code found. */
-enum walk {
-    WALK_FAILED,   /* no code, or a runaway: the position is unknown now */
-    WALK_WAYPOINT, /* stopped at a waypoint; *last is its run */
-    WALK_ADDRESS,  /* stopped behind the wanted address */
 };
 
 void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
@@ -56,76 +48,13 @@ static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run
     return true;
 }
 
-/* ---- walking the code (decode_instr and the loops around it) -------------------------------- */
-
-/* Runs passed on the way to a waypoint, joined to one block. */
-struct stretch {
-    uint64_t first;
-    uint64_t offset; /* of the packet that asked for it */
-    uint32_t extent;
-    uint32_t count;
-    uint8_t isa;
-};
-
-static void flush_stretch(struct ptm_flow *f, struct flow_out *out, const struct stretch *s,
-                          enum bt_cond cond, uint64_t cycles)
-{
-    if (s->count)
-        flow_block(&f->core, out, s->first, s->extent,
-                   bt_block_info(s->count, (enum bt_isa)s->isa, cond), cycles);
-}
-
-static void extend_stretch(struct stretch *s, uint64_t last, uint32_t count)
-{
-    s->extent = (uint32_t)(last - s->first);
-    s->count += count;
-}
-
-/*
- * Goes on through page-end runs to the next waypoint. On success *run is the run that ends with
- * it, not yet added to `s`; otherwise what was passed is output and the position is lost.
- */
-static bool walk_to_waypoint(struct ptm_flow *f, struct flow_out *out, struct stretch *s,
-                             struct code_run **run)
-{
-    struct code_run *r = flow_run_here(&f->core, out, s->offset);
-    if (!r)
-        return false;
-    while (r->end == CODE_END_PAGE && s->count < WALK_LIMIT) {
-        extend_stretch(s, code_run_last(r), code_run_count(r));
-        r = code_onward(f->core.code, f->core.view, r);
-        if (!r)
-            break;
-    }
-    *run = r;
-    if (r && r->end < CODE_END_PAGE)
-        return true;
-    if (r && r->end == CODE_END_NO_CODE && code_run_count(r))
-        extend_stretch(s, code_run_last(r), code_run_count(r));
-    flush_stretch(f, out, s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
-    uint64_t wanted = r ? code_run_behind(r) : f->core.cur.address;
-    flow_lose(&f->core, out, s->offset,
-              r && r->end == CODE_END_PAGE ? BT_GAP_DESYNC : BT_GAP_NO_CODE, wanted);
-    return false;
-}
-
-static void begin_stretch(const struct ptm_flow *f, struct stretch *s, uint64_t offset)
-{
-    *s = (struct stretch){.first = f->core.cur.address, .offset = offset, .isa = f->core.cur.isa};
-}
-
 /* Walks to the next waypoint and outputs it with its condition. The position stays. */
 static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
                                       enum bt_cond cond, uint64_t cycles)
 {
-    struct stretch s;
-    struct code_run *run;
-    begin_stretch(f, &s, offset);
-    if (!walk_to_waypoint(f, out, &s, &run))
-        return NULL;
-    extend_stretch(&s, code_run_last(run), code_run_count(run));
-    flush_stretch(f, out, &s, cond, cycles);
-    f->last_waypoint = code_run_last(run);
+    struct code_run *run = flow_walk_to_waypoint(&f->core, out, offset, cond, cycles);
+    if (run)
+        f->last_waypoint = code_run_last(run);
     return run;
 }
 
@@ -284,75 +213,6 @@ static void analyze_branch(struct ptm_flow *f, const struct ptm_packet *k, struc
 
 /* ---- analyze_waypoint_update() -------------------------------------------------------------- */
 
-/* Size of instruction `index` of a run, at `address`; 0: it cannot be read any more. */
-static unsigned insn_size(const struct ptm_flow *f, const struct code_run *run, uint32_t index,
-                          uint64_t address)
-{
-    struct insn insn;
-    uint32_t opcode;
-    if (index < CODE_WIDE_BITS)
-        return run->wide >> index & 1 ? 4 : 2;
-    if (code_insn(f->core.code, f->core.view, address, code_run_isa(run), &insn, &opcode))
-        return 0;
-    return insn.size;
-}
-
-/* Instructions of a run up to the one that holds `wanted`: adds them to `s`. */
-static bool walk_inside(struct ptm_flow *f, const struct code_run *run, uint64_t wanted,
-                        struct stretch *s)
-{
-    uint64_t address = run->start;
-    uint32_t index = 0;
-    unsigned size = 4;
-    if (code_run_isa(run) == BT_ISA_A32) {
-        index = (uint32_t)(wanted - address) / 4;
-        address += 4 * index;
-    } else {
-        for (size = insn_size(f, run, 0, address); size && wanted - address >= size;
-             size = insn_size(f, run, index, address)) {
-            address += size;
-            if (++index == code_run_count(run))
-                return false;
-        }
-    }
-    if (size == 0)
-        return false;
-    extend_stretch(s, address, index + 1);
-    flow_go_to(&f->core, (uint32_t)(address + size), code_run_isa(run));
-    return true;
-}
-
-/* From the position through `wanted`, over waypoints if need be (reported once). */
-static void walk_to_address(struct ptm_flow *f, uint64_t wanted, uint64_t offset,
-                            struct flow_out *out)
-{
-    struct stretch s;
-    bool warned = false;
-    begin_stretch(f, &s, offset);
-    struct code_run *run = flow_run_here(&f->core, out, offset);
-    if (!run)
-        return;
-    while (run && wanted - run->start >= code_run_length(run) && run->end != CODE_END_NO_CODE &&
-           s.count < WALK_LIMIT) {
-        extend_stretch(&s, code_run_last(run), code_run_count(run));
-        if (run->end != CODE_END_PAGE && !warned) {
-            flow_warn(&f->core, out, offset, BT_GAP_DESYNC, code_run_last(run));
-            warned = true;
-        }
-        run = code_onward(f->core.code, f->core.view, run);
-    }
-    bool found =
-        run && wanted - run->start < code_run_length(run) && walk_inside(f, run, wanted, &s);
-    if (!found && run && run->end == CODE_END_NO_CODE && code_run_count(run))
-        extend_stretch(&s, code_run_last(run), code_run_count(run));
-    flush_stretch(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
-    if (!found) {
-        bool no_code = run && run->end == CODE_END_NO_CODE;
-        flow_lose(&f->core, out, offset, no_code ? BT_GAP_NO_CODE : BT_GAP_DESYNC,
-                  run ? code_run_behind(run) : wanted);
-    }
-}
-
 static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet *k,
                                     struct flow_out *out)
 {
@@ -362,7 +222,7 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
         flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
         return;
     }
-    walk_to_address(f, k->value, k->offset, out);
+    flow_walk_through(&f->core, out, k->offset, k->value);
 }
 
 /* ---- I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest ------------------------
