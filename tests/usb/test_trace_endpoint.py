@@ -119,8 +119,12 @@ def overflow(folder):
     stream, frames, streams = port(20000, (0x10,))
     client = ("-s", "4096", "-n", "4", "-p", "200", "-B", "800000", "-t", "30")
     path = ("--paced", f"{folder}/port,2000000,0")
-    run = Run(folder, "orbtrace,frames,pending", stream, *path, client=client)
-    got, lost, total = units(run.wire)
+    # On a busy machine the client may have had enough before the unit that tells of the loss.
+    for _ in range(3):
+        run = Run(folder, "orbtrace,frames,pending", stream, *path, client=client)
+        got, lost, total = units(run.wire)
+        if lost:
+            break
     endless = frames * (len(got) // len(frames) + 1)
     at = next(i for i in range(0, len(got) + 16, 16) if got[i:i + 16] != endless[i:i + 16])
     # The lost frames are counted in 16 bits.
