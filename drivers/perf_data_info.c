@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* perf's record of the trace units: 64-bit numbers, a few for all, then a block a CPU. */
+/*
+ * perf's record of the trace units: 64-bit numbers, a few for all, then a block a CPU. As Linux has
+ * them in tools/perf/util/cs-etm.h: version; PMU type and number of CPUs (each 32 bits); snapshot
+ * mode. A block: kind, CPU, since version 1 the number of registers, the registers. ETE is there
+ * since version 1; version 2 leaves trace IDs to PERF_RECORD_AUX_OUTPUT_HW_ID, and marks those that
+ * it would have given by bit 31. Registers are only ever added at the end (TS_SOURCE was).
+ */
 #include <inttypes.h>
 
 #include "drivers/perf_data_internal.h"

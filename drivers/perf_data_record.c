@@ -260,7 +260,13 @@ static int take_stretch(struct perf_reader *r, const struct perf_record *k, uint
     return BT_OK;
 }
 
-/* Since the header's version 2 trace IDs are given while it records. */
+/*
+ * Since the header's version 2 trace IDs are given while it records. The number, as Linux has it in
+ * tools/include/linux/coresight-pmu.h: trace ID in bits 7:0, since the minor version 1 the number
+ * of the sink in bits 39:8, minor version in bits 59:56, major version in bits 63:60. What is there
+ * keeps its meaning in all minor versions. The sink is not needed: a CPU's own buffer is looked at
+ * with its own ID first.
+ */
 static int take_hw_id(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;

@@ -59,6 +59,9 @@ class PerfFile:
     def fork(self, pid, ppid, tid, ptid):
         self.add(7, self.pack("IIIIQ", pid, ppid, tid, ptid, 1000) + self.end(pid, tid, 0))
 
+    def leave(self, pid, ppid, tid, ptid):
+        self.add(4, self.pack("IIIIQ", pid, ppid, tid, ptid, 1000) + self.end(pid, tid, 0))
+
     def itrace_start(self, pid, tid, cpu):
         self.add(12, self.pack("II", pid, tid) + self.end(pid, tid, cpu))
 
