@@ -17,14 +17,14 @@ static const struct stream_ops *ops_of(const struct stream *s)
     return protocols[s->protocol];
 }
 
-static struct flow_core *core_of(struct stream *s)
+struct flow_core *stream_core(struct stream *s)
 {
     return ops_of(s)->core(s);
 }
 
 static const struct flow_core *const_core(const struct stream *s)
 {
-    return core_of((struct stream *)s);
+    return stream_core((struct stream *)s);
 }
 
 void stream_code_options(const struct stream_config *config, struct code_options *options)
@@ -51,18 +51,18 @@ size_t stream_state_size(const struct stream_config *config)
 void stream_save(const struct stream *s, struct stream *copy)
 {
     memcpy(copy, s, s->size);
-    flow_core_link(core_of(copy), NULL);
+    flow_core_link(stream_core(copy), NULL);
 }
 
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code)
 {
     memcpy(s, copy, copy->size);
-    flow_core_link(core_of(s), code);
+    flow_core_link(stream_core(s), code);
 }
 
 void stream_unlink(struct stream *s)
 {
-    struct flow_core *core = core_of(s);
+    struct flow_core *core = stream_core(s);
     core->run = NULL;
     core->view_stale = true;
 }
@@ -178,7 +178,7 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
 
 void stream_set_generation(struct stream *s, uint32_t generation)
 {
-    struct flow_core *core = core_of(s);
+    struct flow_core *core = stream_core(s);
     core->generation = generation;
     flow_core_link(core, core->code);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/stream_join.h"
 
+#include "decoder/stream_ops.h"
+
 #include <string.h>
 
 bool stream_can_join(const struct stream_config *config)
@@ -23,18 +25,6 @@ void stream_start_at(struct stream *s, uint64_t offset)
     default:
         s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
         break;
-    }
-}
-
-static struct flow_core *core_of(struct stream *s)
-{
-    switch ((enum stream_protocol)s->protocol) {
-    case STREAM_ETMV3:
-        return &s->u.etmv3.flow.core;
-    case STREAM_ETMV4:
-        return &s->u.etmv4.flow.core;
-    default:
-        return &s->u.ptm.flow.core;
     }
 }
 
@@ -63,7 +53,7 @@ static void get_counts(const struct stream *s, struct counts *c)
 /* Adds (to - from). */
 static void add_counts(struct stream *s, const struct counts *to, const struct counts *from)
 {
-    struct flow_core *core = core_of(s);
+    struct flow_core *core = stream_core(s);
     core->instructions += to->instructions - from->instructions;
     core->agreed += to->instructions - from->instructions; /* a place between instructions, too */
     core->blocks += to->blocks - from->blocks;
@@ -295,7 +285,7 @@ static bool same_etmv4(const struct stream_etmv4 *a, const struct stream_etmv4 *
 /* Instructions that a contradiction would put in doubt. */
 static uint64_t in_doubt(const struct stream *s)
 {
-    const struct flow_core *core = core_of((struct stream *)s);
+    const struct flow_core *core = stream_core((struct stream *)s);
     return core->instructions - core->agreed;
 }
 
@@ -323,7 +313,7 @@ void stream_take_over(struct stream *s, const struct stream *mark, const struct 
     stream_save(s, &before);
     get_counts(s, &here);
     get_counts(mark, &there);
-    stream_resume(s, end, core_of(s)->code);
+    stream_resume(s, end, stream_core(s)->code);
     add_counts(s, &here, &there);
     if (s->protocol == STREAM_ETMV3 && due_untouched(&mark->u.etmv3.flow, &s->u.etmv3.flow))
         keep_due(&s->u.etmv3.flow, &before.u.etmv3.flow);

@@ -73,6 +73,9 @@ struct stream_ops {
                  struct stream_packet *out);
 };
 
+/* The part of the flow stage that all protocols have. */
+struct flow_core *stream_core(struct stream *s);
+
 extern const struct stream_ops stream_ops_ptm;
 extern const struct stream_ops stream_ops_etmv3;
 extern const struct stream_ops stream_ops_etmv2;

@@ -14,7 +14,6 @@ struct orbflow_frames {
     struct frame_packer packer;
     const struct trace_sink *sink; /* during a feed */
     bool hole;                     /* a loss was told, and nothing since */
-    uint64_t reserved;
     size_t used, size;
     uint8_t out[];
 };
@@ -27,7 +26,6 @@ struct orbflow_frames *orbflow_frames_new(size_t most)
     if (!f)
         return NULL;
     f->size = size;
-    f->reserved = 0;
     orbflow_frames_restart(f);
     return f;
 }
@@ -63,10 +61,8 @@ static void deliver(struct orbflow_frames *f)
 static void on_packet(void *user, uint8_t tag, const uint8_t *payload, size_t length)
 {
     struct orbflow_frames *f = user;
-    if (tag > SOURCE_MAX && tag != TAG_TRIGGER) {
-        f->reserved++;
+    if (tag > SOURCE_MAX && tag != TAG_TRIGGER)
         return;
-    }
     if (f->size - f->used < FRAME_PACKER_ROOM(length) + FRAME_PACKER_ROOM(0))
         deliver(f);
     f->used += frame_packer_put(&f->packer, tag, payload, length, f->out + f->used);
@@ -95,14 +91,4 @@ void orbflow_frames_lost(struct orbflow_frames *f, const struct trace_sink *sink
     f->sink = sink;
     orbflow_discontinuity(&f->orbflow);
     on_damage(f);
-}
-
-uint64_t orbflow_frames_errors(const struct orbflow_frames *f)
-{
-    return f->orbflow.errors;
-}
-
-uint64_t orbflow_frames_reserved(const struct orbflow_frames *f)
-{
-    return f->reserved;
 }

@@ -28,8 +28,4 @@ void orbflow_frames_feed(struct orbflow_frames *f, const uint8_t *data, size_t l
 /* Bytes are missing before the next feed; tells the sink. */
 void orbflow_frames_lost(struct orbflow_frames *f, const struct trace_sink *sink);
 
-/* Packets that were damaged, and packets of tags that are no trace source. */
-uint64_t orbflow_frames_errors(const struct orbflow_frames *f);
-uint64_t orbflow_frames_reserved(const struct orbflow_frames *f);
-
 #endif

@@ -77,12 +77,6 @@ static size_t trimmed(const char **text)
     return len;
 }
 
-bool console_is(const char *text, const char *name)
-{
-    size_t len = trimmed(&text);
-    return strlen(name) == len && strncmp(text, name, len) == 0;
-}
-
 const char *console_rest(const char *text, const char *name, char *out, size_t size)
 {
     size_t len = trimmed(&text), n = strlen(name);

@@ -24,9 +24,6 @@ void console_gaps(const struct console *c, const struct history *h);
 /* The lines that say what was decoded: trace, history, gaps. */
 void console_history(const struct console *c, const struct history *h);
 
-/* A command's words: `text` without blanks at either end equals `name`. */
-bool console_is(const char *text, const char *name);
-
 /* The rest of `text` behind the words `name`, without blanks around it (into `out`); NULL if it
  * does not begin with them. */
 const char *console_rest(const char *text, const char *name, char *out, size_t size);

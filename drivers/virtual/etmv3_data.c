@@ -136,11 +136,6 @@ void etmv3_encoder_suppress_data(struct etmv3_encoder *e, bool on)
     e->suppress = on;
 }
 
-bool etmv3_encoder_data_suppressed(const struct etmv3_encoder *e)
-{
-    return e->suppressed;
-}
-
 bool etmv3_encoder_tag_out(const struct etmv3_encoder *e, unsigned tag)
 {
     return tag < ETMV3_TAGS && e->tags[tag] == ETMV3_TAG_OUT;

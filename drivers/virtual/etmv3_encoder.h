@@ -177,9 +177,6 @@ void etmv3_encoder_data_done(struct etmv3_encoder *e);
  */
 void etmv3_encoder_suppress_data(struct etmv3_encoder *e, bool suppress);
 
-/* Whether the last etmv3_encoder_data() was suppressed. */
-bool etmv3_encoder_data_suppressed(const struct etmv3_encoder *e);
-
 /*
  * An exception is taken; execution goes on at `vector`. BT_ERR_INVAL: a number out of range, or
  * one that versions before v3.2 cannot tell (they know A32 vectors only).

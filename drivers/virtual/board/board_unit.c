@@ -34,14 +34,6 @@ int board_unit_reprogram(struct board_unit *u, const struct board_options *o)
     return 0;
 }
 
-void board_unit_release(struct board_unit *u)
-{
-    if (u->model.model)
-        u->model.ops->release(u->model.model);
-    trace_bytes_release(&u->bytes);
-    u->model.model = NULL;
-}
-
 /* After each call of the model: errors, and bytes to the port. */
 static void done(struct board_unit *u, int result, size_t limit)
 {

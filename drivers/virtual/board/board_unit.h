@@ -50,7 +50,6 @@ struct board_unit {
 /* `clock` and `port` are shared by all cores. 0, or -1: options contradict each other. */
 int board_unit_init(struct board_unit *u, const struct board_options *o, unsigned core,
                     struct board_port *port, atomic_uint_fast64_t *clock);
-void board_unit_release(struct board_unit *u);
 
 /* Trace on, off. `next`: what runs next. */
 void board_unit_on(struct board_unit *u, const struct board_state *next);
