@@ -25,18 +25,6 @@ int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_
     return 1;
 }
 
-static void set_count(const struct etmv4 *p, struct etmv4_packet *k, uint32_t commit,
-                      uint32_t count)
-{
-    k->kind = ETMV4_CYCLES;
-    k->flags |= ETMV4_COUNTED;
-    k->cycles = count + p->threshold;
-    if (!p->config.counts_commit)
-        return;
-    k->commit = commit;
-    k->flags |= ETMV4_COMMITS;
-}
-
 int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     uint32_t commit = 0, count = 0;
@@ -47,7 +35,7 @@ int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
         result = etmv4_number32(c, 3, &count);
     if (result != 1)
         return result;
-    set_count(p, k, commit, count);
+    etmv4_set_count(p, k, commit, count);
     if (unknown) {
         k->flags &= (uint8_t)~ETMV4_COUNTED;
         k->cycles = 0;
@@ -65,13 +53,13 @@ int etmv4_parse_cycles2(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     c->p++;
     if (p->config.counts_commit && from_the_end && max + a < 15)
         return ETMV4_BAD;
-    set_count(p, k, from_the_end ? max + a - 15 : a + 1, b);
+    etmv4_set_count(p, k, from_the_end ? max + a - 15 : a + 1, b);
     return 1;
 }
 
 int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
-    set_count(p, k, (k->header >> 2 & 3u) + 1, k->header & 3);
+    etmv4_set_count(p, k, (k->header >> 2 & 3u) + 1, k->header & 3);
     c->p++;
     return 1;
 }

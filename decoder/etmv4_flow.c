@@ -26,8 +26,6 @@ static void forget(struct etmv4_flow *f)
     f->core.run = NULL;
 }
 
-static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
-
 /* Times and events happened, whatever becomes of the elements between them. False: no room for
  * all of them; the rest comes when this is called again. */
 static bool drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
@@ -35,7 +33,7 @@ static bool drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
     struct etmv4_packet k;
     while (flow_room(out)) {
         if (etmv4_queue_rest(&f->queue, &k)) {
-            element(f, &k, out);
+            etmv4_flow_element(f, &k, out);
             continue;
         }
         etmv4_queue_reset(&f->queue, 0);
@@ -157,8 +155,7 @@ static void note(struct etmv4_flow *f, const struct etmv4_packet *k, enum bt_eve
     e->value = k->value;
 }
 
-/* What the program did, committed. */
-static void element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     switch (k->kind) {
     case ETMV4_ATOM:
@@ -250,12 +247,7 @@ static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
         return etmv4_queue_add(q, &f->config, k);
     case ETMV4_CANCEL:
     case ETMV4_MISPREDICT:
-        item.kind = ETMV4_ATOM;
-        if (k->n && !etmv4_queue_add(q, &f->config, &item))
-            return false;
-        if (k->kind == ETMV4_CANCEL && !etmv4_queue_cancel(q, k->commit))
-            return false;
-        return !(k->flags & ETMV4_MISPREDICTS) || etmv4_queue_mispredict(q);
+        return etmv4_queue_undo(q, &f->config, k);
     default:
         return etmv4_queue_add(q, &f->config, k);
     }
@@ -273,12 +265,12 @@ static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         return miscounted(f, k, out);
     while (flow_room(out)) {
         if (etmv4_queue_next(&f->queue, &next)) {
-            element(f, &next, out);
+            etmv4_flow_element(f, &next, out);
             continue;
         }
         f->accepted = false;
         if (k->kind == ETMV4_CYCLES && (k->flags & ETMV4_COMMITS))
-            element(f, k, out);
+            etmv4_flow_element(f, k, out);
         return true;
     }
     return false;
@@ -290,7 +282,7 @@ static void certain(struct etmv4_flow *f, const struct etmv4_packet *k, struct f
     if (k->kind == ETMV4_CANCEL || k->kind == ETMV4_MISPREDICT)
         miscounted(f, k, out);
     else
-        element(f, k, out);
+        etmv4_flow_element(f, k, out);
 }
 
 /* Packets that mean something without synchronisation, too, or take it away. */

@@ -6,6 +6,9 @@
 
 #include "decoder/etmv4_flow.h"
 
+/* What the program did, committed. */
+void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
+
 /* n atoms, oldest in bit 0; bit set: E. */
 void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, unsigned n,
                       struct flow_out *out);

@@ -5,110 +5,11 @@
 
 #include <string.h>
 
-/* ---- atoms -------------------------------------------------------------------------------------
- */
-
-/* `wide`, here and below: all code is A64; else none is. */
-static inline void trail_block(struct etmv4_trail *t, const struct code_run *run, unsigned fail,
-                               bool wide)
-{
-    uint32_t info = run->info, extent = run->extent;
-    t->b->first = wide ? (uint64_t)run->wide << 32 | run->start : run->start;
-    t->b->extent = extent;
-    t->b->info = info + ((BT_COND_PASS + fail) << 4);
-    t->b++;
-    t->instructions += info >> 8;
-}
-
-/* The branch that ends `run` was taken. */
-static inline void trail_push(struct etmv4_trail *t, struct code_run *run)
-{
-    if (!t->stack)
-        code_note_call(t->calls, run);
-    else if (run->last & INSN_LINK)
-        etmv4_flow_push(t->f, run);
-}
-
-/* An indirect branch went where the return stack says, if that is at hand. */
-static inline bool trail_pop(struct etmv4_trail *t, bool wide)
-{
-    struct etmv4_flow *f = t->f;
-    unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
-    if (!t->pops || f->rs_count == 0 || !f->rs[top].from)
-        return false;
-    struct code_run *next = f->rs[top].from->next[CODE_ONWARD];
-    if (!next || (code_run_isa(next) == BT_ISA_A64) != wide)
-        return false;
-    f->rs_count--;
-    f->rs_top = (uint8_t)top;
-    t->run = next;
-    t->due = false;
-    return true;
-}
-
-/* `e` times E, along cached runs: returns how many are left. */
-static inline unsigned trail_passed(struct etmv4_trail *t, unsigned e, bool wide)
-{
-    for (; e > 0; e--) {
-        struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
-        if (run->end >= CODE_END_INDIRECT || !next)
-            break;
-        trail_block(t, run, 0, wide);
-        trail_push(t, run);
-        t->run = next;
-    }
-    return e;
-}
-
-/* An E on an indirect branch. False: it is none. */
-static inline bool trail_indirect(struct etmv4_trail *t, bool wide)
-{
-    struct code_run *run = t->run;
-    if (run->end != CODE_END_INDIRECT)
-        return false;
-    trail_block(t, run, 0, wide);
-    trail_push(t, run);
-    t->due = true;
-    t->pops = t->stack;
-    return true;
-}
-
-/* An N. False: it has yet to be taken, the long way. */
-static inline bool trail_failed(struct etmv4_trail *t, bool wide)
-{
-    struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
-    if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
-        return false;
-    trail_block(t, run, 1, wide);
-    t->run = next;
-    return true;
-}
-
-/* Atoms along cached runs, oldest in bit 0: returns how many are left. */
-static inline unsigned trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n, bool wide)
-{
-    while (n > 0) {
-        unsigned e = (unsigned)__builtin_ctz(~atoms);
-        if (t->due && !trail_pop(t, wide))
-            return n;
-        unsigned left = trail_passed(t, e, wide);
-        n -= e - left;
-        atoms >>= e - left;
-        if (n == 0)
-            return 0;
-        if (!(left ? trail_indirect(t, wide) : trail_failed(t, wide)))
-            return n;
-        n--;
-        atoms >>= 1;
-    }
-    return 0;
-}
-
 /* An atom header. False: not all of it goes along cached runs. */
 static inline bool trail_header(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
-    in->left = trail_atoms(t, (uint32_t)h->value, h->n, wide);
+    in->left = etmv4_trail_atoms(t, (uint32_t)h->value, h->n, wide);
     in->at++;
     return in->left == 0;
 }
@@ -143,7 +44,23 @@ static inline void trail_run(struct etmv4_trail *now, struct etmv4_bytes *bytes,
     *bytes = in;
 }
 
-static void trail_end(struct etmv4_trail *t, struct flow_out *out)
+void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out)
+{
+    struct bt_block *b = out->blocks + out->block_count;
+    code_calls_of(f->core.code, f->core.view);
+    *t = (struct etmv4_trail){.f = f,
+                              .calls = &f->core.code->calls,
+                              .run = f->due ? f->went : f->core.run,
+                              .b = b,
+                              .base = b,
+                              .instructions = f->core.instructions,
+                              .agreed = f->core.agreed,
+                              .due = f->due,
+                              .pops = f->pending_pop,
+                              .stack = f->config.return_stack};
+}
+
+void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out)
 {
     struct etmv4_flow *f = t->f;
     size_t count = (size_t)(t->b - (out->blocks + out->block_count));
@@ -163,36 +80,7 @@ static void trail_end(struct etmv4_trail *t, struct flow_out *out)
     f->core.cur.isa = (uint8_t)code_run_isa(t->run);
 }
 
-/* Whose addresses come: those of A64. Nothing but a context packet changes that. */
-static bool is_wide(const struct etmv4_flow *f)
-{
-    return f->aarch64 && !f->config.m_profile;
-}
-
-static void follow_common(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
-{
-    struct bt_block *b = out->blocks + out->block_count;
-    struct etmv4_trail t = {.f = f,
-                            .calls = &f->core.code->calls,
-                            .run = f->due ? f->went : f->core.run,
-                            .b = b,
-                            .base = b,
-                            .instructions = f->core.instructions,
-                            .agreed = f->core.agreed,
-                            .due = f->due,
-                            .pops = f->pending_pop,
-                            .stack = f->config.return_stack};
-    in->start = in->at;
-    if (is_wide(f))
-        trail_run(&t, in, out, true);
-    else
-        trail_run(&t, in, out, false);
-    in->p->offset += (size_t)(in->at - in->start);
-    trail_end(&t, out);
-}
-
-/* Whether the loop can begin, at the run that execution is in front of or that it left. */
-static bool may_follow(struct etmv4_flow *f)
+bool etmv4_trail_may_begin(struct etmv4_flow *f)
 {
     struct flow_core *c = &f->core;
     if (f->wait != ETMV4_WAIT_NONE || f->announce || f->has_early || f->jumps || f->push_blocked)
@@ -207,7 +95,20 @@ static bool may_follow(struct etmv4_flow *f)
         c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
     etmv4_flow_keep_pointers(f);
     return c->run && code_run_first64(c->run) == c->cur.address &&
-           (code_run_isa(c->run) == BT_ISA_A64) == is_wide(f);
+           (code_run_isa(c->run) == BT_ISA_A64) == etmv4_trail_is_wide(f);
+}
+
+static void follow_common(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
+{
+    struct etmv4_trail t;
+    etmv4_trail_begin(&t, f, out);
+    in->start = in->at;
+    if (etmv4_trail_is_wide(f))
+        trail_run(&t, in, out, true);
+    else
+        trail_run(&t, in, out, false);
+    in->p->offset += (size_t)(in->at - in->start);
+    etmv4_trail_end(&t, out);
 }
 
 /* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */
@@ -244,12 +145,10 @@ size_t etmv4_follow(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, 
 {
     struct etmv4_bytes in = {.p = p, .at = data, .end = data + len};
     if (f->config.max_speculated)
-        return 0;
+        return etmv4_follow_queue(p, f, data, len, out, packets);
     while (is_on_the_way(p, f) && flow_room(out)) {
-        if (may_follow(f)) {
-            code_calls_of(f->core.code, f->core.view);
+        if (etmv4_trail_may_begin(f))
             follow_common(f, &in, out);
-        }
         if (!follow_other(f, &in, out))
             break;
     }

@@ -13,9 +13,7 @@
 #define PLACE_MOST 8 /* bytes of a place that is looked at here, and of an exception's type */
 #define TYPE_MOST  3
 
-/* A context that is told again: security, AArch64, and no numbers. The exception level may be
- * another one. */
-static bool same_context(const struct etmv4_trail *t, uint8_t info)
+bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info)
 {
     const struct etmv4_flow *f = t->f;
     return !(info & (ETMV4_INFO_VMID | ETMV4_INFO_CONTEXT)) &&
@@ -35,78 +33,44 @@ static bool parse_place(const struct etmv4_trail *t, const struct etmv4_address 
         if (!etmv4_near_address(last, (uint8_t)(HDR_FULL + h), at + 1, end, a))
             return false;
         a->size++;
-        return same_context(t, at[a->size - 1]);
+        return etmv4_trail_same_context(t, at[a->size - 1]);
     }
     if (*at != HDR_CONTEXT)
         return etmv4_near_address(last, *at, at + 1, end, a);
-    if (!same_context(t, at[1]) || !etmv4_near_address(last, at[2], at + 3, end, a))
+    if (!etmv4_trail_same_context(t, at[1]) || !etmv4_near_address(last, at[2], at + 3, end, a))
         return false;
     a->size += 2;
     a->packets++;
     return true;
 }
 
-static struct bt_event *trail_event(struct etmv4_trail *t, const struct etmv4_bytes *in,
-                                    enum bt_event_kind kind, struct flow_out *out)
+bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *out)
 {
-    uint64_t offset = in->p->offset + (size_t)(in->at - in->start);
-    struct bt_event *e = flow_event(&t->f->core, out, kind, offset);
-    e->position = t->instructions;
-    return e;
-}
-
-/* Digest 6.7: the last P0 instruction was the return. */
-static bool trail_return(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out)
-{
-    if (in->p->config.ete || out->event_max - out->event_count < FLOW_SLACK)
+    if (out->event_max - out->event_count < FLOW_SLACK)
         return false;
     etmv4_trail_note(t);
-    struct bt_event *e = trail_event(t, in, BT_EVENT_EXCEPTION_RET, out);
+    struct bt_event *e = flow_event(&t->f->core, out, BT_EVENT_EXCEPTION_RET, offset);
+    e->position = t->instructions;
     flow_event_address(e, t->f->last_p0, (uint8_t)code_run_isa(t->run));
     t->pops = false;
+    return true;
+}
+
+static uint64_t offset_of(const struct etmv4_bytes *in)
+{
+    return in->p->offset + (size_t)(in->at - in->start);
+}
+
+static bool trail_return(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out)
+{
+    if (in->p->config.ete || !etmv4_trail_leave(t, offset_of(in), out))
+        return false;
     in->at++;
     return true;
 }
 
-/* An exception with a return address, and its vector. */
-struct entry {
-    struct code_run *run;         /* at the vector */
-    struct etmv4_address last[3]; /* address registers behind it */
-    struct etmv4_target from, to;
-    unsigned type;
-    unsigned size;
-    unsigned packets;
-};
-
-/* Digest 6.6. False: it is something else, or leads to unknown code. */
-static bool parse_entry(const struct etmv4_trail *t, const struct etmv4_bytes *in, struct entry *e,
-                        bool wide)
-{
-    const struct flow_core *core = &t->f->core;
-    const uint8_t *at = in->at;
-    if (in->end - at < TYPE_MOST)
-        return false;
-    uint8_t b1 = at[1], two = b1 >> 7;
-    e->type = (b1 >> 1 & 0x1fu) | (two ? (at[2] & 0x1fu) << 5 : 0);
-    if ((b1 & 0x41) != ETMV4_RETURN || (in->p->config.ete && !two))
-        return false;
-    at += 2 + two;
-    memcpy(e->last, in->p->last, sizeof e->last);
-    if (in->end - at < PLACE_MOST || !etmv4_near_address(e->last, *at, at + 1, in->end, &e->from))
-        return false;
-    at += e->from.size;
-    etmv4_push_address(e->last, e->from.value, e->from.isa_bit);
-    if (!parse_place(t, e->last, at, in->end, &e->to))
-        return false;
-    at += e->to.size;
-    etmv4_push_address(e->last, e->to.value, e->to.isa_bit);
-    e->size = (unsigned)(at - in->at);
-    e->packets = 2u + e->to.packets;
-    e->run = !wide && e->to.value > UINT32_MAX
-                 ? NULL
-                 : code_find(core->code, core->view, e->to.value, etmv4_trail_isa(t, &e->to, wide));
-    return e->run;
-}
+/* ---- exceptions --------------------------------------------------------------------------------
+ */
 
 /* The whole instructions of the run in front of `address`, which stands in it: *count, and the
  * offset of the last of them. False: it does not, or not so near. */
@@ -132,38 +96,77 @@ static bool find_inside(const struct code_run *run, uint64_t address, uint32_t *
     return false;
 }
 
-static bool trail_exception(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
-                            bool wide)
+/* What ran between the last P0 instruction and the exception: a part of the run that is ahead. */
+static void put_part(struct etmv4_trail *t, enum bt_isa isa, uint32_t count, uint32_t offset)
 {
-    const struct code_run *run = t->run;
-    uint32_t count = 0, offset = 0;
-    struct bt_event event;
-    struct entry entry;
-    if (t->due || out->event_max - out->event_count < FLOW_SLACK ||
-        !parse_entry(t, in, &entry, wide))
-        return false;
-    enum bt_isa isa = etmv4_trail_isa(t, &entry.from, wide);
-    if (isa != code_run_isa(run) || !find_inside(run, entry.from.value, &count, &offset) ||
-        etmv4_flow_exception_event(t->f, &event, entry.type))
-        return false;
     etmv4_trail_note(t);
     if (count)
-        *t->b++ = (struct bt_block){code_run_first64(run), offset,
+        *t->b++ = (struct bt_block){code_run_first64(t->run), offset,
                                     bt_block_info(count, isa, BT_COND_UNKNOWN)};
     t->base = t->b;
     t->instructions += count;
-    flow_event_address(&event, entry.from.value, (uint8_t)isa);
+}
+
+bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struct flow_out *out,
+                       bool wide)
+{
+    const struct flow_core *core = &t->f->core;
+    enum bt_isa isa = etmv4_trail_isa(t, e->from_isa, wide);
+    enum bt_isa to_isa = etmv4_trail_isa(t, e->to_isa, wide);
+    uint32_t count = 0, offset = 0;
+    struct bt_event event;
+    if (t->due || out->event_max - out->event_count < FLOW_SLACK || (!wide && e->to > UINT32_MAX))
+        return false;
+    struct code_run *run = code_find(core->code, core->view, e->to, to_isa);
+    if (!run || isa != code_run_isa(t->run) || !find_inside(t->run, e->from, &count, &offset) ||
+        etmv4_flow_exception_event(t->f, &event, e->type))
+        return false;
+    put_part(t, isa, count, offset);
+    flow_event_address(&event, e->from, (uint8_t)isa);
     event.flags &= (uint8_t)~BT_EVENT_NO_VECTOR;
-    event.value = entry.to.value;
-    event.target_isa = (uint8_t)code_run_isa(entry.run);
-    event.offset = in->p->offset + (size_t)(in->at - in->start);
+    event.value = e->to;
+    event.target_isa = (uint8_t)to_isa;
+    event.offset = e->offset;
     event.position = t->instructions;
     out->events[out->event_count++] = event;
-    t->run = entry.run;
-    t->f->isa_bit = entry.to.isa_bit;
-    memcpy(in->p->last, entry.last, sizeof entry.last);
-    in->at += entry.size;
-    in->inner += entry.size - entry.packets;
+    t->run = run;
+    t->f->isa_bit = e->to_isa;
+    return true;
+}
+
+/* Digest 6.6: the packets of an exception with a return address, up to the vector. */
+static bool trail_exception(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
+                            bool wide)
+{
+    const uint8_t *at = in->at;
+    struct etmv4_address last[3]; /* address registers behind it */
+    struct etmv4_target from, to;
+    if (in->end - at < TYPE_MOST)
+        return false;
+    uint8_t b1 = at[1], two = b1 >> 7;
+    struct etmv4_entry e = {.offset = offset_of(in),
+                            .type = (uint16_t)((b1 >> 1 & 0x1f) | (two ? (at[2] & 0x1f) << 5 : 0))};
+    if ((b1 & 0x41) != ETMV4_RETURN || (in->p->config.ete && !two))
+        return false;
+    at += 2 + two;
+    memcpy(last, in->p->last, sizeof last);
+    if (in->end - at < PLACE_MOST || !etmv4_near_address(last, *at, at + 1, in->end, &from))
+        return false;
+    at += from.size;
+    etmv4_push_address(last, from.value, from.isa_bit);
+    if (!parse_place(t, last, at, in->end, &to))
+        return false;
+    at += to.size;
+    etmv4_push_address(last, to.value, to.isa_bit);
+    e.from = from.value;
+    e.from_isa = from.isa_bit;
+    e.to = to.value;
+    e.to_isa = to.isa_bit;
+    if (!etmv4_trail_enter(t, &e, out, wide))
+        return false;
+    memcpy(in->p->last, last, sizeof last);
+    in->inner += (size_t)(at - in->at) - 2 - to.packets;
+    in->at = at;
     return true;
 }
 

@@ -40,6 +40,18 @@ static inline void etmv4_trail_note(struct etmv4_trail *t)
     t->base = t->b;
 }
 
+/* Whose addresses come: those of A64. Nothing but a context packet changes that. */
+static inline bool etmv4_trail_is_wide(const struct etmv4_flow *f)
+{
+    return f->aarch64 && !f->config.m_profile;
+}
+
+/* Whether the loop can begin, at the run that execution is in front of or that it left. Then begin,
+ * and what ends it. */
+bool etmv4_trail_may_begin(struct etmv4_flow *f);
+void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out);
+void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out);
+
 /* ---- addresses ---------------------------------------------------------------------------------
  */
 
@@ -97,33 +109,40 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     return true;
 }
 
-static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, const struct etmv4_target *a,
-                                          bool wide)
+static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t isa_bit, bool wide)
 {
     if (wide)
         return BT_ISA_A64;
-    return a->isa_bit || t->f->config.m_profile ? BT_ISA_T32 : BT_ISA_A32;
+    return isa_bit || t->f->config.m_profile ? BT_ISA_T32 : BT_ISA_A32;
 }
 
 /* Execution is told to be there: where the indirect branch went, or what is known already. */
-static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *in,
-                                     const struct etmv4_target *a, bool wide)
+static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, enum bt_isa isa,
+                                     bool wide)
 {
     const struct flow_core *core = &t->f->core;
-    enum bt_isa isa = etmv4_trail_isa(t, a, wide);
-    if (!wide && a->value > UINT32_MAX)
+    if (!wide && address > UINT32_MAX)
         return false;
     if (t->due) {
-        struct code_run *next = code_went(core->code, core->view, t->run, a->value, isa, wide);
+        struct code_run *next = code_went(core->code, core->view, t->run, address, isa, wide);
         if (!next)
             return false;
         t->run = next;
         t->due = false;
-    } else if (code_run_at(t->run, a->value, isa, wide)) {
-        t->agreed = t->instructions;
-    } else {
-        return false;
+        return true;
     }
+    if (!code_run_at(t->run, address, isa, wide))
+        return false;
+    t->agreed = t->instructions;
+    return true;
+}
+
+/* The same of a packet. */
+static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *in,
+                                     const struct etmv4_target *a, bool wide)
+{
+    if (!etmv4_trail_reach(t, a->value, etmv4_trail_isa(t, a->isa_bit, wide), wide))
+        return false;
     t->f->isa_bit = a->isa_bit;
     etmv4_push_address(in->p->last, a->value, a->isa_bit);
     in->at += a->size;
@@ -131,9 +150,132 @@ static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *
     return true;
 }
 
-/* etmv4_follow_exception.c: what interrupts are made of. False: it is something else, and nothing
- * was taken. */
+/* ---- atoms -------------------------------------------------------------------------------------
+ */
+
+/* `wide`, here and below: all code is A64; else none is. */
+static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_run *run,
+                                     unsigned fail, bool wide)
+{
+    uint32_t info = run->info, extent = run->extent;
+    t->b->first = wide ? (uint64_t)run->wide << 32 | run->start : run->start;
+    t->b->extent = extent;
+    t->b->info = info + ((BT_COND_PASS + fail) << 4);
+    t->b++;
+    t->instructions += info >> 8;
+}
+
+/* The branch that ends `run` was taken. */
+static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_run *run)
+{
+    if (!t->stack)
+        code_note_call(t->calls, run);
+    else if (run->last & INSN_LINK)
+        etmv4_flow_push(t->f, run);
+}
+
+/* An indirect branch went where the return stack says, if that is at hand. */
+static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
+{
+    struct etmv4_flow *f = t->f;
+    unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
+    if (!t->pops || f->rs_count == 0 || !f->rs[top].from)
+        return false;
+    struct code_run *next = f->rs[top].from->next[CODE_ONWARD];
+    if (!next || (code_run_isa(next) == BT_ISA_A64) != wide)
+        return false;
+    f->rs_count--;
+    f->rs_top = (uint8_t)top;
+    t->run = next;
+    t->due = false;
+    return true;
+}
+
+/* `e` times E, along cached runs: returns how many are left. */
+static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e, bool wide)
+{
+    for (; e > 0; e--) {
+        struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
+        if (run->end >= CODE_END_INDIRECT || !next)
+            break;
+        etmv4_trail_block(t, run, 0, wide);
+        etmv4_trail_push(t, run);
+        t->run = next;
+    }
+    return e;
+}
+
+/* An E on an indirect branch. False: it is none. */
+static inline bool etmv4_trail_indirect(struct etmv4_trail *t, bool wide)
+{
+    struct code_run *run = t->run;
+    if (run->end != CODE_END_INDIRECT)
+        return false;
+    etmv4_trail_block(t, run, 0, wide);
+    etmv4_trail_push(t, run);
+    t->due = true;
+    t->pops = t->stack;
+    return true;
+}
+
+/* An N. False: it has yet to be taken, the long way. */
+static inline bool etmv4_trail_failed(struct etmv4_trail *t, bool wide)
+{
+    struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
+    if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
+        return false;
+    etmv4_trail_block(t, run, 1, wide);
+    t->run = next;
+    return true;
+}
+
+/* Atoms along cached runs, oldest in bit 0: returns how many are left. */
+static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n,
+                                         bool wide)
+{
+    while (n > 0) {
+        unsigned e = (unsigned)__builtin_ctz(~atoms);
+        if (t->due && !etmv4_trail_pop(t, wide))
+            return n;
+        unsigned left = etmv4_trail_passed(t, e, wide);
+        n -= e - left;
+        atoms >>= e - left;
+        if (n == 0)
+            return 0;
+        if (!(left ? etmv4_trail_indirect(t, wide) : etmv4_trail_failed(t, wide)))
+            return n;
+        n--;
+        atoms >>= 1;
+    }
+    return 0;
+}
+
+/* ---- etmv4_follow_exception.c ------------------------------------------------------------------
+ */
+
+/* What interrupts are made of. False: it is something else, and nothing was taken. */
 bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
                       bool wide);
+
+/* A context that is told again: security, AArch64, and no numbers. The exception level may be
+ * another one. */
+bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info);
+
+/* An exception of that type, and the packet of it at `offset`. */
+struct etmv4_entry {
+    uint64_t from;
+    uint64_t to;
+    uint64_t offset;
+    uint16_t type;
+    uint8_t from_isa; /* IS */
+    uint8_t to_isa;
+};
+
+/* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
+bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struct flow_out *out,
+                       bool wide);
+
+/* Digest 6.7: the last P0 instruction was the return. */
+bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *out);
 
 #endif

@@ -17,6 +17,7 @@
 #define TURN(h, k, atoms, count, cancelled)                                                        \
     PACKET(h, k, 1, .flags = ETMV4_MISPREDICTS, .value = (atoms), .n = (count),                    \
            .commit = (cancelled))
+#define COUNT(h)               PACKET(h, ETMV4_CYCLES, 1)
 #define ADDRESS(h, bytes)      PACKET(h, ETMV4_ADDRESS, bytes)
 #define WITH_CONTEXT(h, bytes) PACKET(h, ETMV4_ADDRESS, bytes, .flags = ETMV4_HAS_CONTEXT)
 #define CANCEL_MORE(h, n)      TURN(h, ETMV4_CANCEL, 0, 0, n), TURN((h) + 1, ETMV4_CANCEL, 1, 1, n)
@@ -24,6 +25,13 @@
 const struct etmv4_packet etmv4_packets[256] = {
     PACKET(0x06, ETMV4_EXCEPTION, 2),
     PACKET(0x07, ETMV4_EXC_RETURN, 1),
+    PACKET(0x0c, ETMV4_CYCLES, 2),
+    PACKET(0x0d, ETMV4_CYCLES, 2),
+    PACKET(0x0e, ETMV4_CYCLES, 3),
+    FOUR(COUNT, 0x10),
+    FOUR(COUNT, 0x14),
+    FOUR(COUNT, 0x18),
+    FOUR(COUNT, 0x1c),
     PACKET(0x2d, ETMV4_COMMIT, 2),
     PACKET(0x2e, ETMV4_CANCEL, 2),
     PACKET(0x2f, ETMV4_CANCEL, 2, .flags = ETMV4_MISPREDICTS),
@@ -83,19 +91,20 @@ const struct etmv4_packet etmv4_packets[256] = {
            .isa_bit = (is),                                                                        \
            .second = (is) ? 0xff00 : 0x7f00,                                                       \
            .mask = (bits)}
-#define SHORT(h, is)                                                                               \
-    [h] = {.class = ETMV4_PLACE,                                                                   \
-           .shift = 2 - (is),                                                                      \
-           .isa_bit = (is),                                                                        \
-           .second = 0xff00,                                                                       \
-           .grows = 1,                                                                             \
-           .mask = (is) ? 0xff : 0x1ff}
 #define CLASS(h, c) [h] = {.class = (c)}
+#define COUNTS(h)   CLASS(h, ETMV4_COUNT_3)
 #define TURNS(h)    CLASS(h, ETMV4_TURN)
 
 const struct etmv4_form etmv4_forms[ETMV4_HDR_ATOM] = {
     CLASS(0x06, ETMV4_ENTRY),
     CLASS(0x07, ETMV4_LEAVE),
+    CLASS(0x0c, ETMV4_COUNT_2),
+    CLASS(0x0d, ETMV4_COUNT_2),
+    CLASS(0x0e, ETMV4_COUNT_1),
+    FOUR(COUNTS, 0x10),
+    FOUR(COUNTS, 0x14),
+    FOUR(COUNTS, 0x18),
+    FOUR(COUNTS, 0x1c),
     CLASS(0x2d, ETMV4_NUMBER),
     CLASS(0x2e, ETMV4_NUMBER),
     CLASS(0x2f, ETMV4_NUMBER),
@@ -111,8 +120,6 @@ const struct etmv4_form etmv4_forms[ETMV4_HDR_ATOM] = {
     EXACT(0x90, 0),
     EXACT(0x91, 1),
     EXACT(0x92, 2),
-    SHORT(0x95, 0),
-    SHORT(0x96, 1),
     FORM(0x9a, ETMV4_PLACE, 0, UINT32_MAX),
     FORM(0x9b, ETMV4_PLACE, 1, UINT32_MAX),
     FORM(0x9d, ETMV4_PLACE, 0, UINT64_MAX),

@@ -18,22 +18,25 @@ enum etmv4_class {
     ETMV4_OTHER, /* not here */
     ETMV4_PLACE, /* an address */
     ETMV4_PLACE_WHO,
-    ETMV4_WHO,    /* a context */
-    ETMV4_NUMBER, /* commits, cancels */
-    ETMV4_TURN,   /* mispredicts of one byte */
-    ETMV4_ENTRY,  /* an exception */
-    ETMV4_LEAVE,  /* an exception return */
+    ETMV4_WHO,     /* a context */
+    ETMV4_NUMBER,  /* commits, cancels */
+    ETMV4_TURN,    /* mispredicts of one byte */
+    ETMV4_ENTRY,   /* an exception */
+    ETMV4_LEAVE,   /* an exception return */
+    ETMV4_COUNT_1, /* cycles: digest 6.8 */
+    ETMV4_COUNT_2,
+    ETMV4_COUNT_3,
 };
 
+/* An address that is not short is a shift and masks away from its bytes. */
 struct etmv4_form {
-    uint64_t mask;   /* bits of the address that it brings; a short one: with one byte */
+    uint64_t mask;   /* bits of the address that it brings */
     uint16_t second; /* bits of its second byte that it uses, where they are */
     uint8_t class;   /* enum etmv4_class */
     uint8_t shift;   /* of its first byte */
     uint8_t isa_bit;
     uint8_t which; /* register that the other bits are of */
     uint8_t exact; /* 1: IS is that of the register, too */
-    uint8_t grows; /* 1: bit 7 of the first byte tells whether there is a second one */
 };
 extern const struct etmv4_form etmv4_forms[ETMV4_HDR_ATOM];
 
@@ -48,20 +51,17 @@ static inline uint64_t etmv4_bytes8(const uint8_t *b)
 }
 
 /* Digest 6.14: the address whose payload is at `at`, 8 bytes being there. Nothing depends on its
- * form but data: which one comes cannot be predicted. Returns its further bytes. */
-static inline unsigned etmv4_take_place(const struct etmv4_form *form, struct etmv4_address last[3],
-                                        const uint8_t *at, struct etmv4_packet *k)
+ * form but data: which one comes cannot be predicted. */
+static inline void etmv4_take_place(const struct etmv4_form *form, struct etmv4_address last[3],
+                                    const uint8_t *at, struct etmv4_packet *k)
 {
     uint64_t w = etmv4_bytes8(at);
-    unsigned more = (unsigned)(w >> 7) & form->grows;
     const struct etmv4_address *base = &last[form->which];
-    uint64_t mask = ((form->mask + 1) << 8 * more) - 1;
     uint64_t bits = (w & 0x7f) << form->shift | (w & form->second) << (form->shift - 1) |
-                    (w & form->mask & ~(uint64_t)0xffff);
-    k->value = (base->value & ~mask) | (bits & mask);
+                    (w & ~(uint64_t)0xffff);
+    k->value = (base->value & ~form->mask) | (bits & form->mask);
     k->isa_bit = form->isa_bit | (base->isa_bit & form->exact);
     etmv4_push_address(last, k->value, k->isa_bit);
-    return more;
 }
 
 /* The same of a short one, which most are where the code is small: these can be predicted. */
@@ -101,11 +101,36 @@ static inline unsigned etmv4_take_entry(const uint8_t *at, struct etmv4_packet *
     return k->n == ETMV4_RETURN || k->n == ETMV4_TARGET ? k->size : 0;
 }
 
+/* Digest 6.8, format 1: a commit below 128 and a count below 16384. */
+static inline unsigned etmv4_take_count1(const struct etmv4 *p, const uint8_t *at,
+                                         struct etmv4_packet *k)
+{
+    unsigned size = 1u + p->config.counts_commit;
+    uint32_t commit = at[1], low = at[size], high = at[size + 1];
+    if ((p->config.counts_commit && commit > 0x7f) || (low & high & 0x80))
+        return 0;
+    unsigned more = low >> 7;
+    etmv4_set_count(p, k, commit, (low & 0x7f) | (high & (0u - more)) << 7);
+    k->size = (uint16_t)(size + 1 + more);
+    return k->size;
+}
+
+/* Format 2. */
+static inline unsigned etmv4_take_count2(const struct etmv4 *p, const uint8_t *at,
+                                         struct etmv4_packet *k)
+{
+    uint32_t a = at[1] >> 4, b = at[1] & 0xf, max = p->config.max_speculated;
+    if ((at[0] & 1) && max + a < 15)
+        return 0;
+    etmv4_set_count(p, k, at[0] & 1 ? max + a - 15 : a + 1, b);
+    return 2;
+}
+
 /*
  * The packet at `at`, where ETMV4_CARRY bytes are there; it begins at `offset` of the stream.
  * Returns its size; 0: it is none of these, or one that is rare, and only *k has changed.
  */
-static inline unsigned etmv4_take_frequent(bool ete, struct etmv4_address last[3],
+static inline unsigned etmv4_take_frequent(const struct etmv4 *p, struct etmv4_address last[3],
                                            const uint8_t *at, uint64_t offset,
                                            struct etmv4_packet *k)
 {
@@ -137,9 +162,16 @@ static inline unsigned etmv4_take_frequent(bool ete, struct etmv4_address last[3
     case ETMV4_TURN:
         return 1;
     case ETMV4_ENTRY:
-        return ete ? 0 : etmv4_take_entry(at, k);
+        return p->config.ete ? 0 : etmv4_take_entry(at, k);
     case ETMV4_LEAVE:
-        return ete ? 0 : 1;
+        return p->config.ete ? 0 : 1;
+    case ETMV4_COUNT_1:
+        return etmv4_take_count1(p, at, k);
+    case ETMV4_COUNT_2:
+        return etmv4_take_count2(p, at, k);
+    case ETMV4_COUNT_3:
+        etmv4_set_count(p, k, (h >> 2 & 3) + 1, h & 3);
+        return 1;
     case ETMV4_OTHER:
         break;
     }

@@ -70,6 +70,19 @@ static inline int etmv4_number32(struct etmv4_cursor *c, unsigned max, uint32_t 
     return result;
 }
 
+/* Digest 6.8: commits only where the unit's cycle counts carry them. */
+static inline void etmv4_set_count(const struct etmv4 *p, struct etmv4_packet *k, uint32_t commit,
+                                   uint32_t count)
+{
+    k->kind = ETMV4_CYCLES;
+    k->flags |= ETMV4_COUNTED;
+    k->cycles = count + p->threshold;
+    if (!p->config.counts_commit)
+        return;
+    k->commit = commit;
+    k->flags |= ETMV4_COMMITS;
+}
+
 /* Packets of etmv4_counts.c, at their headers. */
 int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
 int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);

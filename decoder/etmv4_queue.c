@@ -37,6 +37,13 @@ static unsigned elements(const struct etmv4_config *config, const struct etmv4_p
     }
 }
 
+void etmv4_queue_pull(struct etmv4_queue *q)
+{
+    memmove(q->items, q->items + q->first, (size_t)(q->count - q->first) * sizeof q->items[0]);
+    q->count = (uint16_t)(q->count - q->first);
+    q->first = 0;
+}
+
 /* Room at the newest end: the items move to the begin when they have come to the end. */
 static bool make_room(struct etmv4_queue *q, uint16_t items)
 {
@@ -44,9 +51,7 @@ static bool make_room(struct etmv4_queue *q, uint16_t items)
         return true;
     if (q->first == 0)
         return false;
-    memmove(q->items, q->items + q->first, (size_t)(q->count - q->first) * sizeof q->items[0]);
-    q->count = (uint16_t)(q->count - q->first);
-    q->first = 0;
+    etmv4_queue_pull(q);
     return true;
 }
 
@@ -102,7 +107,8 @@ static uint32_t take_from(struct etmv4_packet *item, uint32_t n)
     return taken;
 }
 
-bool etmv4_queue_cancel(struct etmv4_queue *q, uint32_t n)
+/* The newest `n` never ran. False: there are fewer, or they are committed. */
+static bool cancel(struct etmv4_queue *q, uint32_t n)
 {
     uint16_t at = q->count, kept = 0;
     bool with_exception = false;
@@ -124,8 +130,8 @@ bool etmv4_queue_cancel(struct etmv4_queue *q, uint32_t n)
             with_exception = true;
         if (item->kind == ETMV4_EXCEPTION)
             with_exception = false;
-        /* Those that stay are behind it: they close the hole. */
-        memmove(item, item + 1, kept * sizeof *item);
+        if (kept) /* those that stay are behind it: they close the hole */
+            memmove(item, item + 1, kept * sizeof *item);
         q->count--;
         at--;
     }
@@ -134,13 +140,16 @@ bool etmv4_queue_cancel(struct etmv4_queue *q, uint32_t n)
     return true;
 }
 
-bool etmv4_queue_mispredict(struct etmv4_queue *q)
+/* The newest atom went the other way. False: there is none. */
+static bool mispredict(struct etmv4_queue *q)
 {
+    if (q->depth == q->release)
+        return false;
     for (uint16_t at = q->count, behind = 0; at > q->first; at--) {
         struct etmv4_packet *item = &q->items[at - 1];
         if (item->kind == ETMV4_ATOM) {
             item->value ^= (uint64_t)1 << (item->n - 1);
-            return q->depth > q->release;
+            return true;
         }
         if (item->flags & ETMV4_P0)
             return false;
@@ -154,18 +163,37 @@ bool etmv4_queue_mispredict(struct etmv4_queue *q)
     return false;
 }
 
+bool etmv4_queue_undo(struct etmv4_queue *q, const struct etmv4_config *config,
+                      const struct etmv4_packet *k)
+{
+    struct etmv4_packet atoms = *k;
+    uint32_t release = q->release;
+    atoms.kind = ETMV4_ATOM;
+    if ((!k->n || etmv4_queue_add(q, config, &atoms)) &&
+        (k->kind != ETMV4_CANCEL || cancel(q, k->commit)) &&
+        (!(k->flags & ETMV4_MISPREDICTS) || mispredict(q)))
+        return true;
+    q->release = release; /* what its atoms may have pushed out is in doubt, too */
+    return false;
+}
+
 static void drop_first(struct etmv4_queue *q)
 {
     if (++q->first == q->count)
         q->first = q->count = 0;
 }
 
-bool etmv4_queue_next(struct etmv4_queue *q, struct etmv4_packet *k)
+void etmv4_queue_pass_unseen(struct etmv4_queue *q)
 {
     uint32_t unseen = q->unseen < q->release ? q->unseen : q->release;
     q->unseen -= unseen;
     q->release -= unseen;
     q->depth -= unseen;
+}
+
+bool etmv4_queue_next(struct etmv4_queue *q, struct etmv4_packet *k)
+{
+    etmv4_queue_pass_unseen(q);
     if (q->release == 0 || q->first == q->count)
         return false;
     struct etmv4_packet *item = &q->items[q->first];

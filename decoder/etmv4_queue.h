@@ -32,11 +32,15 @@ bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
 /* The oldest `n` are real. False: there are fewer. */
 bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n);
 
-/* The newest `n` never ran. False: there are fewer, or they are committed. */
-bool etmv4_queue_cancel(struct etmv4_queue *q, uint32_t n);
+/* A cancel or mispredict: its atoms are added; the newest elements vanish; the newest atom then
+ * went the other way. False: there are fewer, or they are committed. */
+bool etmv4_queue_undo(struct etmv4_queue *q, const struct etmv4_config *config,
+                      const struct etmv4_packet *k);
 
-/* The newest atom went the other way. False: there is none. */
-bool etmv4_queue_mispredict(struct etmv4_queue *q);
+/* For who takes items by himself: committed ones that no packet told of are gone; the items stand
+ * at the begin. */
+void etmv4_queue_pass_unseen(struct etmv4_queue *q);
+void etmv4_queue_pull(struct etmv4_queue *q);
 
 /*
  * Next committed item, oldest first; a packet with fewer atoms than it had is the rest of it. An
