@@ -174,17 +174,11 @@ static bool drain_exception(struct etmv4_trail *t, struct taker *d, struct flow_
     return true;
 }
 
-/* Anything but atoms and plain addresses. */
+/* Anything but atoms and addresses. */
 static bool drain_rare(struct etmv4_trail *t, struct taker *d, struct flow_out *out, bool wide)
 {
     const struct etmv4_packet *k = d->item;
     switch (k->kind) {
-    case ETMV4_ADDRESS:
-        if ((k->flags & ETMV4_P0) || !etmv4_trail_same_context(t, k->info) ||
-            !etmv4_trail_reach(t, k->value, etmv4_trail_isa(t, k->isa_bit, wide), wide))
-            return false;
-        t->f->isa_bit = k->isa_bit;
-        break;
     case ETMV4_CONTEXT:
         if ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, k->info))
             return false;
@@ -225,7 +219,9 @@ static inline bool drain_atoms(struct etmv4_trail *t, struct taker *d, bool wide
 static inline bool drain_address(struct etmv4_trail *t, struct taker *d, bool wide)
 {
     const struct etmv4_packet *k = d->item;
-    if (k->flags || !etmv4_trail_reach(t, k->value, etmv4_trail_isa(t, k->isa_bit, wide), wide))
+    if (k->flags & ETMV4_P0 ||
+        ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, k->info)) ||
+        !etmv4_trail_reach(t, k->value, etmv4_trail_isa(t, k->isa_bit, wide), wide))
         return false;
     t->f->isa_bit = k->isa_bit;
     d->item++;
@@ -291,15 +287,15 @@ static bool drain(struct etmv4_flow *f, struct flow_out *out)
 }
 
 /* The packet that is accepted and whose commits are out: a cycle count, as fill() left it. */
-static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data,
+static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
                            struct flow_out *out, uint64_t *packets)
 {
     struct etmv4_packet k;
-    unsigned size = etmv4_take_frequent(p, p->last, data, p->offset, &k);
-    etmv4_flow_element(f, &k, out);
+    size_t count = 0, size = etmv4_parse_frequent(p, data, len, &k, 1, &count);
+    if (count)
+        etmv4_flow_element(f, &k, out);
     f->accepted = false;
-    p->offset += size;
-    ++*packets;
+    *packets += count;
     return size;
 }
 
@@ -312,7 +308,7 @@ size_t etmv4_follow_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *
         if (!p->synced || p->in_zeros || p->carry_len || !f->synced || f->miscounted)
             break;
         if (f->accepted)
-            used += finish_count(p, f, data + used, out, packets);
+            used += finish_count(p, f, data + used, len - used, out, packets);
         if (f->queue.first)
             etmv4_queue_pull(&f->queue);
         step = fill(p, f, data + used, len - used, packets);
