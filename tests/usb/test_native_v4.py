@@ -3,6 +3,7 @@
 """Stock GDB on a Cortex-M7 and a Cortex-M33 behind the modelled probe, their ETMv4 found and programmed by
 the drivers: the history equals what was executed."""
 
+import os
 import re
 
 from native_gdb import ROOT, Board
@@ -11,6 +12,7 @@ from replay_gdb import (Suite, equal, expect, folder, has, history, lacks, recor
                         value)
 
 suite = Suite()
+FULL = os.environ.get("BTRACED_FULL") == "1"
 PROGRAMS = ROOT / "configs" / "virtual"
 CORES = {"Cortex-M7": (PROGRAMS / "crash-m7.elf", "mps2-an500", ("--etm-pairs", 4)),
          "Cortex-M33": (PROGRAMS / "crash-m33.elf", "mps2-an505", ())}
@@ -217,6 +219,49 @@ def _():
         s = b.session("monitor trace filter include 0-0xfff")
         has(s["monitor trace filter include 0-0xfff"],
             "^the trace unit of core m has no address comparators: it traces all addresses$")
+
+
+# Slow, and the core waits for it (TRCSTALLCTLR): nothing is lost however busy this machine is.
+SWO = "sink = swo\nswo_rate = 200k\ntrace_clock = 64M"
+STALL = "TRCSTALLCTLR = 0x10c\nTRCTRACEIDR = 0x2a"
+
+
+def over_pins(core, *options, **keys):
+    """Two stretches of a core whose trace goes through its TPIU: what is listed is what ran, and
+    nothing is lost."""
+    with board(core, *options, wishes=STALL, **keys) as b:
+        s = b.session("record btrace", "tbreak add_value", "continue", *LIST, b.mark(), "stepi 7",
+                      "tbreak report_topics", "continue", "info record", "monitor trace status",
+                      "set record instruction-history-size 2000", LIST[-1], b.mark(),
+                      "monitor trace gaps")
+        for rows, mark in zip(s.all(LIST[-1]), s.all(b.mark()), strict=True):
+            found = history(rows)
+            expect(len(found) >= 300, f"only {len(found)} instructions listed")
+            tail_of(found, b.truth(mark), len(found))
+        equal(record_counts(s["info record"])[2], 0, "gaps")
+        status = s["monitor trace status"]
+        for line in (r"lost +nothing", r"last stretch +complete up to the halt",
+                     r"trace IDs +0x2a m\b", r"core +m, traced by ETM4\.\d"):
+            has(status, f"^{line}")
+        lacks(s["monitor trace gaps"], r"wire|lost|overflow|bad|desync|unknown")
+        return status
+
+
+@each("its ETMv4 over SWO, streamed and polled: the history is what ran")
+def _(core):
+    for options, rate in (((), "200k"), (("--v1",), "20k"))[:2 if FULL else 1]:
+        over_pins(core, "--sink", "swo", *options, trace=SWO.replace("200k", rate),
+                  probe="at_exit = halt\nclock = 4M")
+
+
+@each("its ETMv4 over the pins of the TPIU, by an ORBTrace: the history is what ran")
+def _(core):
+    for unit, width in (("orbtrace", 4), ("orbtrace,frames", 1))[:2 if FULL else 1]:
+        status = over_pins(core, "--probe", unit, "--sink", "tpiu",
+                           probe="usb = 1209:3443\nclock = 4M",
+                           trace=f"sink = tpiu\ntpiu_width = {width}",
+                           more="[capture]\ntype = orbtrace\n")
+        has(status, "^trace clock +running: Model ORBTrace mini")
 
 
 if __name__ == "__main__":
