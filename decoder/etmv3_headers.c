@@ -8,17 +8,18 @@
 /* E atoms of a header that has two atoms, the oldest in bit 3, before the first N. */
 #define TWO_PASSED(h) ((h)&8 ? 0 : (h)&4 ? 1 : 2)
 
-#define TWO_HEAD(h) ((h)&8 ? 1 : 2)
+/* Which of them are N, the oldest in bit 0; and of those that end with an N behind `e` E atoms. */
+#define TWO_FAILED(h)     (((h) >> 3 & 1) | ((h) >> 1 & 2))
+#define LAST_FAILED(h, e) (((h) >> 6 & 1) << (e))
 
 /* Format 1: E atoms, then perhaps an N. Format 2: two of any kind. */
 #define PLAIN_1(h)                                                                                 \
     {                                                                                              \
-        ALL_VERSIONS, ((h) >> 2 & 15) + ((h) >> 6 & 1), (h) >> 6 & 1, 0, 0, (h) >> 2 & 15,         \
-            ((h) >> 2 & 15) + ((h) >> 6 & 1), 0                                                    \
+        ALL_VERSIONS, ((h) >> 2 & 15) + ((h) >> 6 & 1), (h) >> 6 & 1, 0, 0, (h) >> 2 & 15, 0, 0    \
     }
 #define PLAIN_2(h)                                                                                 \
     {                                                                                              \
-        ALL_VERSIONS, 2, (h) >> 2 & 3, 0, 0, TWO_PASSED(h), TWO_HEAD(h), 0                         \
+        ALL_VERSIONS, 2, (h) >> 2 & 3, 0, 0, TWO_PASSED(h), 0, 0                                   \
     }
 
 /* Format 0: a W alone. Format 1: a W before each atom. Format 2: W atoms, then perhaps an E.
@@ -30,20 +31,19 @@
 #define CYCLE_1(h)                                                                                 \
     {                                                                                              \
         ALL_VERSIONS, ((h) >> 2 & 7) + ((h) >> 6 & 1), (h) >> 6 & 1,                               \
-            ((h) >> 2 & 7) + ((h) >> 6 & 1), 1, (h) >> 2 & 7, ((h) >> 2 & 7) + ((h) >> 6 & 1), 1   \
+            ((h) >> 2 & 7) + ((h) >> 6 & 1), 1, (h) >> 2 & 7, 1, LAST_FAILED(h, (h) >> 2 & 7)      \
     }
 #define CYCLE_2(h)                                                                                 \
     {                                                                                              \
-        ALL_VERSIONS, (h) >> 6 & 1, 0, ((h) >> 2 & 7) + 1, ((h) >> 2 & 7) + 1, (h) >> 6 & 1,       \
-            (h) >> 6 & 1, 0                                                                        \
+        ALL_VERSIONS, (h) >> 6 & 1, 0, ((h) >> 2 & 7) + 1, ((h) >> 2 & 7) + 1, (h) >> 6 & 1, 0, 0  \
     }
 #define CYCLE_3(h)                                                                                 \
     {                                                                                              \
-        ALL_VERSIONS, 2, (h) >> 2 & 3, 1, 1, TWO_PASSED(h), TWO_HEAD(h), 0                         \
+        ALL_VERSIONS, 2, (h) >> 2 & 3, 1, 1, TWO_PASSED(h), 0, TWO_FAILED(h)                       \
     }
 #define CYCLE_4(h)                                                                                 \
     {                                                                                              \
-        FROM_3, 1, (h) >> 2 & 1, 0, 0, (h)&4 ? 0 : 1, 1, 0                                         \
+        FROM_3, 1, (h) >> 2 & 1, 0, 0, (h)&4 ? 0 : 1, 0, (h) >> 2 & 1                              \
     }
 
 #define AT(m, h)    [((h)-0x80) / 2] = m(h)

@@ -12,8 +12,8 @@ struct etmv3_header {
     uint8_t cycles;   /* W atoms */
     uint8_t before;   /* those that stand before the first atom */
     uint8_t passed;   /* E atoms before the first N */
-    uint8_t head;     /* atoms up to the first N, with it */
     uint8_t each;     /* 1: a W before each atom */
+    uint8_t failed;   /* with cycles: bit i: atom i is N, the oldest is number 0 */
 };
 
 /* Index: (header - 0x80) / 2. */
