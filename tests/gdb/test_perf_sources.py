@@ -10,7 +10,7 @@ import sys
 
 import perf_writer
 from perf_writer import PerfFile, NO_CPU
-from replay_gdb import (BTRACED, ROOT, Failed, Skipped, Suite, capture, equal, expect, folder, has,
+from replay_gdb import (BTRACED, ROOT, Skipped, Suite, capture, equal, expect, folder, has,
                         same_list, tool)
 
 sys.path.insert(0, str(ROOT / "tests" / "board"))
