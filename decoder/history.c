@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/history.h"
-
-#include "decoder/history_window.h"
+#include "decoder/history_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,52 +9,6 @@
 #define DEFAULT_MAX_BYTES        (64u << 20)
 #define DEFAULT_MAX_GAPS         4096
 #define RING_MIN                 (64u << 10)
-#define SCRATCH_BLOCKS           1024
-#define SCRATCH_EVENTS           256
-#define READ_PIECE               (16u << 10)
-
-/* State of the decoder before the byte at `offset`. */
-struct checkpoint {
-    uint64_t offset;
-    uint64_t marks; /* marks applied so far */
-    uint64_t instructions;
-};
-
-/* Before the byte at `offset` bytes are missing, or another generation of the image begins. */
-struct mark {
-    uint64_t offset;
-    uint64_t bytes; /* MARK_GENERATION: its number */
-    unsigned cause; /* enum bt_gap_cause */
-};
-
-#define MARK_GENERATION BT_GAP_CAUSES
-
-struct history {
-    struct history_config config;
-    struct code_cache code;
-    struct stream live;
-    struct stream_sink sink; /* of the live decode: blocks are counted and dropped */
-    struct bt_block scratch_blocks[SCRATCH_BLOCKS];
-    struct bt_event scratch_events[SCRATCH_EVENTS];
-    uint8_t *ring; /* power of two, holds [ring_tail, offset) */
-    size_t ring_size;
-    uint64_t ring_tail;
-    struct checkpoint *checkpoints; /* [0, checkpoint_count): oldest first */
-    uint8_t *states;                /* of the decoder, state_size bytes a checkpoint */
-    size_t state_size;
-    size_t checkpoint_count;
-    size_t checkpoint_max;
-    uint64_t checkpoint_base; /* number of checkpoints[0] since the stream began */
-    struct mark *marks;
-    size_t mark_count;
-    size_t mark_max;
-    uint64_t mark_base;
-    struct gap_ledger gaps;
-    bool finished;
-    uint64_t clock; /* for the window cache */
-    struct window_slot windows[WINDOW_CACHE];
-    struct window_scratch scratch;
-};
 
 /* ---- the gap ledger ------------------------------------------------------------------------ */
 
@@ -182,22 +134,6 @@ static void ring_write(struct history *h, uint64_t offset, const uint8_t *data, 
     memcpy(h->ring, data + first, len - first);
 }
 
-/* A contiguous piece of stored bytes at `offset`, at most `len` long; in `buffer` or in the ring.
- */
-static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,
-                        const uint8_t **out, size_t *got)
-{
-    if (h->config.read) {
-        *got = len < READ_PIECE ? len : READ_PIECE;
-        *out = buffer;
-        return h->config.read(h->config.read_ctx, offset, buffer, *got);
-    }
-    size_t at = offset & (h->ring_size - 1);
-    *got = len < h->ring_size - at ? len : h->ring_size - at;
-    *out = h->ring + at;
-    return BT_OK;
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static size_t or_default(size_t value, size_t otherwise)
@@ -289,14 +225,6 @@ int history_append(struct history *h, const uint8_t *data, size_t len)
     return BT_OK;
 }
 
-static void apply_mark(struct stream *s, const struct mark *mark, struct stream_sink *sink)
-{
-    if (mark->cause == MARK_GENERATION)
-        stream_set_generation(s, (uint32_t)mark->bytes);
-    else
-        stream_gap(s, (enum bt_gap_cause)mark->cause, mark->bytes, sink);
-}
-
 static int add_mark(struct history *h, const struct mark *mark)
 {
     if (h->checkpoint_count == 0) {
@@ -327,7 +255,7 @@ int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes)
         if (error)
             return error;
     }
-    apply_mark(&h->live, &mark, &h->sink);
+    history_apply_mark(&h->live, &mark, &h->sink);
     flush_live(h, &h->sink.out);
     return BT_OK;
 }
@@ -337,7 +265,7 @@ int history_set_generation(struct history *h, uint32_t generation)
     const struct mark mark = {stream_offset(&h->live), generation, MARK_GENERATION};
     int error = add_mark(h, &mark);
     if (!error)
-        apply_mark(&h->live, &mark, &h->sink);
+        history_apply_mark(&h->live, &mark, &h->sink);
     return error;
 }
 
@@ -440,47 +368,8 @@ size_t history_memory(const struct history *h)
     return n;
 }
 
-/* ---- windows --------------------------------------------------------------------------------- */
-
-static int decode_bytes(struct history *h, struct stream *s, uint64_t end, struct stream_sink *sink)
-{
-    uint8_t buffer[READ_PIECE];
-    while (stream_offset(s) < end) {
-        uint64_t offset = stream_offset(s);
-        const uint8_t *data;
-        size_t got;
-        int error = stored_bytes(h, offset, (size_t)(end - offset), buffer, &data, &got);
-        if (error)
-            return error;
-        stream_feed(s, data, got, sink);
-    }
-    return BT_OK;
-}
-
-static int decode_window(struct history *h, const struct checkpoint *c, struct window_slot *slot)
-{
-    struct stream s;
-    int error;
-    window_slot_begin(slot, &h->scratch, c->instructions);
-    struct stream saved;
-    memset(&saved, 0, sizeof saved);
-    memcpy(&saved, h->states + (size_t)(c - h->checkpoints) * h->state_size, h->state_size);
-    stream_resume(&s, &saved, &h->code);
-    stream_code_key(&s, &slot->window.key);
-    for (uint64_t m = c->marks; m < slot->end_marks; m++) {
-        const struct mark *mark = &h->marks[m - h->mark_base];
-        error = decode_bytes(h, &s, mark->offset, &slot->sink);
-        if (error)
-            return error;
-        apply_mark(&s, mark, &slot->sink);
-    }
-    error = decode_bytes(h, &s, slot->end_offset, &slot->sink);
-    if (error)
-        return error;
-    if (h->finished && slot->id + 1 == h->checkpoint_base + h->checkpoint_count)
-        stream_finish(&s, &slot->sink); /* what was held back has been put out then, too */
-    return window_slot_end(slot);
-}
+/* ---- once more, with other code ---------------------------------------------------------------
+ */
 
 /* Stored bytes up to `end` through the live decoder, with checkpoints as on the first way. */
 static int append_stored(struct history *h, uint64_t end)
@@ -492,7 +381,7 @@ static int append_stored(struct history *h, uint64_t end)
                 return error;
         }
         uint64_t to = next_checkpoint(h) < end ? next_checkpoint(h) : end;
-        int error = decode_bytes(h, &h->live, to, &h->sink);
+        int error = history_decode_stored(h, &h->live, to, &h->sink);
         flush_live(h, &h->sink.out);
         if (error)
             return error;
@@ -524,74 +413,8 @@ int history_again(struct history *h)
             error = append_stored(h, mark->offset);
         h->mark_count++;
         if (!before && !error)
-            apply_mark(&h->live, mark, &h->sink);
+            history_apply_mark(&h->live, mark, &h->sink);
     }
     h->mark_count = mark_count;
     return error ? error : append_stored(h, end);
-}
-
-/* The slot of checkpoint number `id` decoded to the given end, or the one to be used for it. */
-static struct window_slot *choose_slot(struct history *h, uint64_t id, uint64_t end_offset,
-                                       uint64_t end_marks)
-{
-    struct window_slot *oldest = &h->windows[0];
-    for (size_t i = 0; i < WINDOW_CACHE; i++) {
-        struct window_slot *slot = &h->windows[i];
-        if (slot->valid && slot->id == id && slot->end_offset == end_offset &&
-            slot->end_marks == end_marks)
-            return slot;
-        if (slot->used < oldest->used)
-            oldest = slot;
-    }
-    oldest->valid = false;
-    oldest->id = id;
-    oldest->end_offset = end_offset;
-    oldest->end_marks = end_marks;
-    return oldest;
-}
-
-size_t history_window_count(const struct history *h)
-{
-    return h->checkpoint_count;
-}
-
-int history_window_index(struct history *h, size_t index, struct history_window *out)
-{
-    if (index >= h->checkpoint_count)
-        return BT_ERR_RANGE;
-    const struct checkpoint *c = &h->checkpoints[index];
-    bool last = index + 1 == h->checkpoint_count;
-    uint64_t end_offset = last ? stream_offset(&h->live) : c[1].offset;
-    uint64_t end_marks = last ? h->mark_base + h->mark_count : c[1].marks;
-    struct window_slot *slot = choose_slot(h, h->checkpoint_base + index, end_offset, end_marks);
-    slot->used = ++h->clock;
-    if (!slot->valid) {
-        /* The live decode keeps pointers into the cache that a window's decode may refill. */
-        stream_unlink(&h->live);
-        int error = decode_window(h, c, slot);
-        if (error)
-            return error;
-    }
-    *out = slot->window;
-    return BT_OK;
-}
-
-size_t history_window_find(const struct history *h, uint64_t number)
-{
-    size_t low = 0, high = h->checkpoint_count;
-    while (high - low > 1) { /* the last checkpoint at or before the instruction */
-        size_t mid = low + (high - low) / 2;
-        if (h->checkpoints[mid].instructions <= number)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-int history_window(struct history *h, uint64_t number, struct history_window *out)
-{
-    if (number < history_first(h) || number > history_end(h) || h->checkpoint_count == 0)
-        return BT_ERR_RANGE;
-    return history_window_index(h, history_window_find(h, number), out);
 }
