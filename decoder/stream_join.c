@@ -5,28 +5,14 @@
 
 #include <string.h>
 
-bool stream_can_join(const struct stream_config *config)
-{
-    if (config->protocol == STREAM_ETMV3) /* data accesses are told by instruction number */
-        return !config->etmv3.data_value && !config->etmv3.data_address;
-    return config->protocol == STREAM_PTM || config->protocol == STREAM_ETMV4;
-}
-
-void stream_start_at(struct stream *s, uint64_t offset)
-{
-    switch ((enum stream_protocol)s->protocol) {
-    case STREAM_ETMV3:
-        s->u.etmv3.parser.offset = s->u.etmv3.parser.hunt_start = offset;
-        break;
-    case STREAM_ETMV4:
-        s->u.etmv4.parser.offset = s->u.etmv4.parser.hunt_start = offset;
-        s->u.etmv4.flow.cut = offset > 0;
-        break;
-    default:
-        s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
-        break;
-    }
-}
+/* What a protocol has to say; one table each, below. */
+struct join {
+    bool (*possible)(const struct stream_config *config); /* NULL: always */
+    void (*start_at)(struct stream *s, uint64_t offset);
+    bool (*same)(const struct stream *s, const struct stream *mark, const struct stream *end);
+    /* `s` is at the end, `before` is what it was. NULL: nothing of that is left. */
+    void (*keep)(struct stream *s, const struct stream *before, const struct stream *mark);
+};
 
 /* ---- numbers that a stream has counted --------------------------------------------------------
  */
@@ -104,13 +90,21 @@ static bool same_returns(const struct ptm_flow *a, const struct ptm_flow *b)
 }
 
 /* The address of the last waypoint matters to an exception return packet alone, but it matters. */
-static bool same_ptm(const struct stream_ptm *a, const struct stream_ptm *b)
+static bool same_ptm(const struct stream *a, const struct stream *b, const struct stream *end)
 {
-    const struct ptm_flow *f = &a->flow, *g = &b->flow;
-    return same_ptm_parser(&a->parser, &b->parser) && f->synced == g->synced &&
+    const struct ptm_flow *f = &a->u.ptm.flow, *g = &b->u.ptm.flow;
+    (void)end;
+    return same_ptm_parser(&a->u.ptm.parser, &b->u.ptm.parser) && f->synced == g->synced &&
            f->core.started == g->core.started && f->last_waypoint == g->last_waypoint &&
            same_position(&f->core.cur, &g->core.cur) && same_returns(f, g);
 }
+
+static void start_ptm(struct stream *s, uint64_t offset)
+{
+    s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
+}
+
+static const struct join join_ptm = {.start_at = start_ptm, .same = same_ptm};
 
 /* ---- ETMv3 -------------------------------------------------------------------------------------
  */
@@ -153,7 +147,7 @@ static bool same_due(const struct etmv3_flow *a, const struct etmv3_flow *b)
            (!a->count_due || (a->reason == b->reason && a->gap_waited == b->gap_waited));
 }
 
-static bool same_etmv3(const struct stream_etmv3 *a, const struct stream_etmv3 *b)
+static bool same_state3(const struct stream_etmv3 *a, const struct stream_etmv3 *b)
 {
     const struct etmv3_flow *f = &a->flow, *g = &b->flow;
     return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
@@ -168,12 +162,37 @@ static bool due_untouched(const struct etmv3_flow *mark, const struct etmv3_flow
     return mark->due_changes == end->due_changes;
 }
 
-static void keep_due(struct etmv3_flow *f, const struct etmv3_flow *old)
+static bool same_etmv3(const struct stream *s, const struct stream *mark, const struct stream *end)
 {
+    const struct etmv3_flow *m = &mark->u.etmv3.flow;
+    return same_state3(&s->u.etmv3, &mark->u.etmv3) &&
+           (same_due(&s->u.etmv3.flow, m) || due_untouched(m, &end->u.etmv3.flow));
+}
+
+static void keep_due(struct stream *s, const struct stream *before, const struct stream *mark)
+{
+    struct etmv3_flow *f = &s->u.etmv3.flow;
+    const struct etmv3_flow *old = &before->u.etmv3.flow;
+    if (!due_untouched(&mark->u.etmv3.flow, f))
+        return;
     f->count_due = old->count_due;
     f->reason = old->reason;
     f->gap_waited = old->gap_waited;
 }
+
+/* Data accesses are told by instruction number. */
+static bool no_data(const struct stream_config *config)
+{
+    return !config->etmv3.data_value && !config->etmv3.data_address;
+}
+
+static void start_etmv3(struct stream *s, uint64_t offset)
+{
+    s->u.etmv3.parser.offset = s->u.etmv3.parser.hunt_start = offset;
+}
+
+static const struct join join_etmv3 = {
+    .possible = no_data, .start_at = start_etmv3, .same = same_etmv3, .keep = keep_due};
 
 /* ---- ETMv4 -------------------------------------------------------------------------------------
  */
@@ -244,10 +263,11 @@ static bool same_returns4(const struct etmv4_flow *f, const struct etmv4_flow *m
 }
 
 /* `f` is at the end, and gets those entries from before that are left. */
-static void keep_returns(struct etmv4_flow *f, const struct etmv4_flow *old,
-                         const struct etmv4_flow *mark)
+static void keep_returns(struct stream *s, const struct stream *before, const struct stream *mark)
 {
-    unsigned own = own_returns(f), below = own_returns(mark);
+    struct etmv4_flow *f = &s->u.etmv4.flow;
+    const struct etmv4_flow *old = &before->u.etmv4.flow;
+    unsigned own = own_returns(f), below = own_returns(&mark->u.etmv4.flow);
     unsigned left = f->rs_count - own, had = old->rs_count - below;
     left = had < left ? had : left;
     for (unsigned i = 0; i < left; i++)
@@ -264,7 +284,7 @@ static bool same_place4(const struct flow_core *a, const struct flow_core *b)
 }
 
 /* Between the packets of an exception or a Q there is much state for a short time: no join. */
-static bool same_etmv4(const struct stream_etmv4 *a, const struct stream_etmv4 *b)
+static bool same_state4(const struct stream_etmv4 *a, const struct stream_etmv4 *b)
 {
     const struct etmv4_flow *f = &a->flow, *g = &b->flow;
     return same_etmv4_parser(&a->parser, &b->parser) && same_place4(&f->core, &g->core) &&
@@ -279,8 +299,41 @@ static bool same_etmv4(const struct stream_etmv4 *a, const struct stream_etmv4 *
            !f->accepted && !g->accepted;
 }
 
+static bool same_etmv4(const struct stream *s, const struct stream *mark, const struct stream *end)
+{
+    return same_state4(&s->u.etmv4, &mark->u.etmv4) &&
+           same_returns4(&s->u.etmv4.flow, &mark->u.etmv4.flow, &end->u.etmv4.flow);
+}
+
+static void start_etmv4(struct stream *s, uint64_t offset)
+{
+    s->u.etmv4.parser.offset = s->u.etmv4.parser.hunt_start = offset;
+    s->u.etmv4.flow.cut = offset > 0;
+}
+
+static const struct join join_etmv4 = {
+    .start_at = start_etmv4, .same = same_etmv4, .keep = keep_returns};
+
 /* ---- joining -----------------------------------------------------------------------------------
  */
+
+static const struct join *join_of(unsigned protocol)
+{
+    static const struct join *const joins[] = {
+        [STREAM_PTM] = &join_ptm, [STREAM_ETMV3] = &join_etmv3, [STREAM_ETMV4] = &join_etmv4};
+    return protocol < sizeof joins / sizeof *joins ? joins[protocol] : NULL;
+}
+
+bool stream_can_join(const struct stream_config *config)
+{
+    const struct join *join = join_of(config->protocol);
+    return join && (!join->possible || join->possible(config));
+}
+
+void stream_start_at(struct stream *s, uint64_t offset)
+{
+    join_of(s->protocol)->start_at(s, offset);
+}
 
 /* Instructions that a contradiction would put in doubt. */
 static uint64_t in_doubt(const struct stream *s)
@@ -291,19 +344,7 @@ static uint64_t in_doubt(const struct stream *s)
 
 bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end)
 {
-    const struct etmv3_flow *m3 = &mark->u.etmv3.flow;
-    if (in_doubt(s) != in_doubt(mark))
-        return false;
-    switch ((enum stream_protocol)s->protocol) {
-    case STREAM_ETMV3:
-        return same_etmv3(&s->u.etmv3, &mark->u.etmv3) &&
-               (same_due(&s->u.etmv3.flow, m3) || due_untouched(m3, &end->u.etmv3.flow));
-    case STREAM_ETMV4:
-        return same_etmv4(&s->u.etmv4, &mark->u.etmv4) &&
-               same_returns4(&s->u.etmv4.flow, &mark->u.etmv4.flow, &end->u.etmv4.flow);
-    default:
-        return same_ptm(&s->u.ptm, &mark->u.ptm);
-    }
+    return in_doubt(s) == in_doubt(mark) && join_of(s->protocol)->same(s, mark, end);
 }
 
 void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end)
@@ -315,8 +356,7 @@ void stream_take_over(struct stream *s, const struct stream *mark, const struct 
     get_counts(mark, &there);
     stream_resume(s, end, stream_core(s)->code);
     add_counts(s, &here, &there);
-    if (s->protocol == STREAM_ETMV3 && due_untouched(&mark->u.etmv3.flow, &s->u.etmv3.flow))
-        keep_due(&s->u.etmv3.flow, &before.u.etmv3.flow);
-    else if (s->protocol == STREAM_ETMV4)
-        keep_returns(&s->u.etmv4.flow, &before.u.etmv4.flow, &mark->u.etmv4.flow);
+    const struct join *join = join_of(s->protocol);
+    if (join->keep)
+        join->keep(s, &before, mark);
 }
