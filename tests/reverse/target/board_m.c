@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cortex-M3 of mps2-an385, M4 of netduinoplus2, M7 of mps2-an500 and M33 of mps2-an505 (in Secure
- * state all along): interrupts that interrupt each other and a supervisor call. HAS_FPU: there are floating-point registers in the frames.
+ * state all along): interrupts that interrupt each other and a supervisor call. HAS_FPU: there are
+ * floating-point registers in the frames.
  */
 #include "work.h"
 
