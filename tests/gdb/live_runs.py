@@ -202,13 +202,14 @@ def equal_run(live, recording, histories, cores):
     return total
 
 
-WINDOW = 3000      # instructions that are enough to know a place in the run again
+WINDOW = 3000     # instructions that are enough to know a place in the run again
 WRONG_MAX = 6000  # instructions after which no such place is looked for
 
 
 class Alignment:
     """Runs of instructions between gaps, laid along what ran, in order. `right` instructions ran
-    so; `wrong` are the lengths of the stretches that did not."""
+    so; `wrong` are the lengths of the stretches that did not, or that had run before: bytes that
+    come twice, in a loop, are packets of a legal stream, and only who knows the truth sees it."""
 
     def __init__(self, runs, truth, reach):
         self.names = {}  # one character an address: Python searches text well
@@ -222,9 +223,17 @@ class Alignment:
         names = self.names
         return "".join([names.setdefault(a, chr(0x100 + len(names))) for a in addresses])
 
-    def find(self, wanted):
-        """Where the instructions ran next; -1: nowhere near."""
-        return self.truth.find(wanted, self.at, self.at + self.reach)
+    def find(self, run):
+        """Where the instructions ran, and how many of them: of all places near, that where most of
+        them did, and then the nearest, since in loops a window alone fits more than one. (-1, 0):
+        nowhere near."""
+        best, count, wanted = -1, 0, run[:WINDOW]
+        low, high = max(0, self.at - self.reach), self.at + self.reach
+        while (place := self.truth.find(wanted, low, high)) >= 0:
+            same, low = self.same(run, place), place + 1
+            if same > count or (same == count and abs(place - self.at) < abs(best - self.at)):
+                best, count = place, same
+        return best, count
 
     def same(self, run, place):
         """How many of them ran from there on."""
@@ -241,19 +250,22 @@ class Alignment:
         begin = 0
         while begin < len(run):
             first = begin
-            while begin < len(run) and (place := self.find(run[begin:begin + WINDOW])) < 0:
+            while begin < len(run) and (found := self.find(run[begin:]))[0] < 0:
                 begin += 1 + (begin - first) // 8
                 if begin - first > WRONG_MAX:
                     begin = len(run)
             begin = min(begin, len(run))
-            if begin > first:
-                self.wrong.append(begin - first)
+            wrong = begin - first
             if begin < len(run):
-                count = self.same(run[begin:], place)
+                place, count = found
                 # A short stretch may have run anywhere: it tells no place.
                 if count >= WINDOW:
-                    self.at = place + count
+                    again = max(0, min(count, self.at - place))
+                    wrong, self.at = wrong + again, max(self.at, place + count)
+                    self.right -= again
                 begin, self.right = begin + count, self.right + count
+            if wrong:
+                self.wrong.append(wrong)
 
 
 def damaged(name, ways, each, **more):
