@@ -170,7 +170,7 @@ void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct fl
 {
     enum flow_walk_end end = FLOW_WALK_LOST;
     f->wait = ETMV4_WAIT_NONE;
-    f->due = false;
+    f->due = f->pending_pop = false; /* atoms may have come before the address */
     if (f->core.cur.known && (f->q.flags & ETMV4_COUNTED))
         end = flow_walk_count(&f->core, out, f->q.commit, address);
     if (end != FLOW_WALK_THERE)
