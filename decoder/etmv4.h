@@ -19,7 +19,9 @@ struct etmv4_config {
     uint8_t vmid_bytes;    /* 0, 1, 2 or 4 */
     bool ete;
     bool m_profile;
-    bool counts_commit; /* cycle count packets carry commits: TRCIDR0.COMMOPT is 0 */
+    bool counts_commit;  /* cycle count packets carry commits: TRCIDR0.COMMOPT is 0 */
+    bool traces_context; /* context IDs are traced: TRCCONFIGR */
+    bool traces_vmid;
     bool cycle_accurate;
     bool return_stack;
     bool conditional;     /* conditional tracing is on: its packets are legal */
@@ -51,7 +53,8 @@ int etmv4_config_from_regs(struct etmv4_config *config, const struct etmv4_regis
 enum etmv4_kind {
     ETMV4_ATOM,       /* n atoms, oldest in bit 0 of value; bit set: E */
     ETMV4_ADDRESS,    /* value, isa_bit; CONTEXT: with what a context packet says */
-    ETMV4_CONTEXT,    /* CONTEXT: something was said, else "as before" */
+    ETMV4_CONTEXT,    /* CONTEXT: something was said, else "as before". Here and in addresses n:
+                         ETMV4_INFO_VMID, _CONTEXT: left out behind a Trace Info, so it is 0 */
     ETMV4_EXCEPTION,  /* number = type; n: enum etmv4_exception_address; PENDING */
     ETMV4_EXC_RETURN, /* M-profile: a P0 element */
     ETMV4_FUNC_RETURN,
@@ -152,6 +155,7 @@ struct etmv4 {
     bool synced;                  /* an A-sync was seen */
     bool lost;                    /* synchronisation was lost since the latest Trace Info */
     bool in_zeros;                /* inside an A-sync (or what may become one) */
+    bool numbers_due;             /* what the next context leaves out of its numbers is 0 */
     uint8_t carry_len;
     uint8_t carry[ETMV4_CARRY]; /* begin of a packet whose end has not come yet */
 };

@@ -6,6 +6,8 @@
 
 #define CONFIGR_INSTP0 (3u << 1)
 #define CONFIGR_CCI    (1u << 4)
+#define CONFIGR_CID    (1u << 6)
+#define CONFIGR_VMID   (1u << 7)
 #define CONFIGR_COND   (7u << 8)
 #define CONFIGR_RS     (1u << 12)
 #define CONFIGR_DATA   (3u << 16)
@@ -61,6 +63,8 @@ int etmv4_config_from_regs(struct etmv4_config *config, const struct etmv4_regis
     config->m_profile = m_profile;
     config->trace_id = r->traceidr & 0x7f;
     config->max_speculated = (uint16_t)r->idr[8];
+    config->traces_context = config->context_bytes && (r->configr & CONFIGR_CID);
+    config->traces_vmid = config->vmid_bytes && (r->configr & CONFIGR_VMID);
     config->cycle_accurate = r->configr & CONFIGR_CCI;
     config->counts_commit = (r->idr[0] & IDR0_CCI) && !(r->idr[0] & IDR0_COMMOPT);
     config->return_stack = r->configr & CONFIGR_RS;

@@ -34,6 +34,10 @@ static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
     if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
         etmv4_flow_warn(f, k->offset, out); /* by the registers the unit has none */
+    /* What is left out is unchanged, and has been 0 since a Trace Info: then k->vmid, k->context
+     * are. */
+    vmid |= (k->n & ETMV4_INFO_VMID) != 0;
+    context |= (k->n & ETMV4_INFO_CONTEXT) != 0;
     if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
         flow_set_vmid(&f->core, out, k->offset, k->vmid);
     if (context && f->config.context_bytes)

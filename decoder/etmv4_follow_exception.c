@@ -182,7 +182,7 @@ static bool trail_place(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide
 bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
                       bool wide)
 {
-    if (in->left)
+    if (in->left || in->p->numbers_due)
         return false;
     switch (*in->at) {
     case HDR_EXCEPTION:

@@ -38,6 +38,7 @@ static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv
     k->cycles = values[3];
     p->threshold = values[3] & 0xfff;
     p->timestamp = 0;
+    p->numbers_due = p->config.traces_context || p->config.traces_vmid;
     memset(p->last, 0, sizeof p->last);
     return 1;
 }
@@ -121,8 +122,8 @@ static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
     return true;
 }
 
-/* Information byte and what it announces. */
-static bool context_bytes(const struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+/* Information byte and what it announces. Changes the parser only when the packet is complete. */
+static bool context_bytes(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     if (!etmv4_has(c, 1))
         return false;
@@ -130,7 +131,13 @@ static bool context_bytes(const struct etmv4 *p, struct etmv4_cursor *c, struct 
     k->flags |= ETMV4_HAS_CONTEXT;
     if ((k->info & ETMV4_INFO_VMID) && !number_bytes(c, p->config.vmid_bytes, &k->vmid))
         return false;
-    return !(k->info & ETMV4_INFO_CONTEXT) || number_bytes(c, p->config.context_bytes, &k->context);
+    if ((k->info & ETMV4_INFO_CONTEXT) && !number_bytes(c, p->config.context_bytes, &k->context))
+        return false;
+    if (p->numbers_due)
+        k->n = (uint8_t)(~k->info & ((p->config.traces_vmid ? ETMV4_INFO_VMID : 0) |
+                                     (p->config.traces_context ? ETMV4_INFO_CONTEXT : 0)));
+    p->numbers_due = false;
+    return true;
 }
 
 static int parse_context(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)

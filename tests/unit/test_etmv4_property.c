@@ -54,10 +54,6 @@ static void random_unit(uint64_t seed, enum kind kind, struct etmv4_encoder_opti
         e->idr2 |= ETMV4_IDR2_WAIT_P0;
 }
 
-/*
- * Left out: e->zero_percent. That a context packet behind a periodic Trace Info says zero by
- * leaving an ID out (digest 6.13) is not read so: the ID stays as it was.
- */
 static void random_encoder(uint64_t seed, enum kind kind, struct etmv4_encoder_options *e)
 {
     unsigned way = pick(seed, 10, 4);
@@ -81,7 +77,7 @@ static void random_encoder(uint64_t seed, enum kind kind, struct etmv4_encoder_o
     e->repeat_percent = pick(seed, 24, 2) * 20;
     e->ignore_percent = pick(seed, 25, 3) * 5;
     e->source_percent = pick(seed, 26, 2) * 10;
-    e->zero_percent = 0;
+    e->zero_percent = pick(seed, 28, 2) * 60;
     e->count_known_percent = pick(seed, 27, 2) * 100;
 }
 

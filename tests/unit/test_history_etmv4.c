@@ -43,7 +43,7 @@ static void set_up(struct fixture *x, enum unit unit, uint64_t seed, unsigned in
     e->idr2 = unit == UNIT_M ? 4 : 8 | 4u << 5 | 1u << 10;
     e->idr8 = unit == UNIT_MIXED ? 40 : 0;
     e->wrong_percent = e->mispredict_percent = unit == UNIT_MIXED ? 10 : 0;
-    e->zero_percent = e->source_percent = 0;
+    e->source_percent = 0;
     e->sync_period = 400;
     e->configr =
         1 | ETMV4_CONFIG_TIMESTAMP | ETMV4_CONFIG_RETURN_STACK | (cycles ? ETMV4_CONFIG_CYCLES : 0);
