@@ -227,8 +227,7 @@ size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv
             i += scan_zeros(p, data + i, len - i, out, &n);
             continue;
         }
-        if (!p->numbers_due) /* only parse_one() looks at that */
-            i += etmv4_parse_frequent(p, data + i, len - i, out, max - 1, &n);
+        i += etmv4_parse_frequent(p, data + i, len - i, out, max - 1, &n);
         if (i == len || n + 2 > max)
             break;
         if (data[i] == 0) {

@@ -149,13 +149,13 @@ static inline unsigned etmv4_take_frequent(const struct etmv4 *p, struct etmv4_a
         return size;
     case ETMV4_PLACE_WHO:
         k->info = at[size - 1];
-        if (k->info & ETMV4_INFO_MORE)
+        if ((k->info & ETMV4_INFO_MORE) || p->numbers_due)
             return 0;
         etmv4_take_place(form, last, at + 1, k);
         return size;
     case ETMV4_WHO:
         k->info = at[1];
-        return k->info & ETMV4_INFO_MORE ? 0 : 2;
+        return (k->info & ETMV4_INFO_MORE) || p->numbers_due ? 0 : 2;
     case ETMV4_NUMBER:
         k->commit = at[1];
         return at[1] & 0x80 ? 0 : 2;
