@@ -41,6 +41,12 @@ static void line_lock(const struct live *l, const struct console *c, const struc
                     s->losses);
 }
 
+static const char *other_id(unsigned id)
+{
+    return id == TRACE_SETUP_PUSH_ID ? "(what pushes the last trace out at a halt)"
+                                     : "(no core of the board file)";
+}
+
 static const char *core_of_id(const struct live *l, unsigned id)
 {
     for (unsigned i = 0; i < l->config->core_count; i++) {
@@ -61,7 +67,7 @@ static void line_ids(const struct live *l, const struct console *c, const struct
         if (!s->seen[id] && !(core && l->config->formatted))
             continue;
         console_say(c, "%s0x%02x %s%s", any ? ", " : "", id,
-                    core ? core : "(no core of the board file)",
+                    core ? core : other_id(id),
                     s->seen[id] ? "" : " (silent so far)");
         any = true;
     }
