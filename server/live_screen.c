@@ -66,8 +66,7 @@ static void line_ids(const struct live *l, const struct console *c, const struct
         const char *core = core_of_id(l, id);
         if (!s->seen[id] && !(core && l->config->formatted))
             continue;
-        console_say(c, "%s0x%02x %s%s", any ? ", " : "", id,
-                    core ? core : other_id(id),
+        console_say(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id(id),
                     s->seen[id] ? "" : " (silent so far)");
         any = true;
     }

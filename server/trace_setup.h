@@ -19,8 +19,8 @@
 
 #define TRACE_SETUP_FUNNELS 8
 
-/* Trace ID of a Cortex-M's ITM while words of it push the last trace out of the port at a halt, where
- * the program does not use it itself. No trace unit of ours has it. */
+/* Trace ID of a Cortex-M's ITM while words of it push the last trace out of the port at a halt,
+ * where the program does not use it itself. No trace unit of ours has it. */
 #define TRACE_SETUP_PUSH_ID 0x6eu
 
 struct trace_setup_core {

@@ -17,7 +17,7 @@
 #define ITM_ENABLE    0x00000001u
 #define ITM_BUSY      0x00800000u
 #define ITM_OWN       (TRACE_SETUP_PUSH_ID << 16 | ITM_ENABLE)
-#define PUSH_WORDS    4u          /* of 5 bytes each: more than any frame holds */
+#define PUSH_WORDS    4u /* of 5 bytes each: more than any frame holds */
 
 bool trace_setup_is_m_profile(const struct config_core *core)
 {

@@ -73,7 +73,8 @@ def stretches(*options, rate="200k"):
     words = truth.read_bytes()
     ran = [w & ~1 for w, in struct.iter_unpack("<I", words[:len(words) // 4 * 4])]
     has(s["monitor trace status"], r"^frame lock    yes, lost 0 times$")
-    has(s["monitor trace status"], r"^trace IDs     0x2a m")
+    has(s["monitor trace status"],
+        r"^trace IDs     0x2a m, 0x6e \(what pushes the last trace out at a halt\)$")
     has(s["monitor trace status"], r"^lost          nothing$")
     lacks(s["monitor trace gaps"], r"wire|lost|overflow|bad|desync|unknown")
     for number, (rows, size) in enumerate(zip(s.all(show), s.all(mark), strict=True)):
