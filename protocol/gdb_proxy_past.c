@@ -138,19 +138,28 @@ static bool uses_psp(const struct gdb_upstream *u, const struct gdb_regs *regs, 
            memcmp(now + u->at_stack[GDB_STACK_PSP], now + (size_t)GDB_REG_SP * DIGITS, DIGITS) == 0;
 }
 
+/* Which of two security states the core was in then, else the one that it is halted in. */
+static bool was_nonsecure(const struct gdb_upstream *u, const struct gdb_regs *regs,
+                          const char *now, size_t len)
+{
+    if (regs->security != GDB_SECURITY_UNKNOWN)
+        return regs->security == GDB_SECURITY_NONSECURE;
+    return same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_NS, now, len) &&
+           !same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_S, now, len);
+}
+
 /*
  * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
- * The one in use is SP: as now, but that handlers have the main stack. Of two security states it is
- * the one that the core is halted in. The others are shown as they are.
+ * The one in use is SP: as now, but that handlers have the main stack. The others are shown as they
+ * are.
  */
 static void put_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now,
                        size_t len, char *to)
 {
     const struct gdb_upstream *u = p->upstream;
     enum gdb_stack used = uses_psp(u, regs, now, len) ? GDB_STACK_PSP : GDB_STACK_MSP;
-    bool non_secure = same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_NS, now, len) &&
-                      !same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_S, now, len);
-    enum gdb_stack banked = used + (non_secure ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S);
+    enum gdb_stack banked =
+        used + (was_nonsecure(u, regs, now, len) ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S);
     for (unsigned i = 0; i < GDB_STACKS; i++) {
         if (!has_stack(u, i, len))
             continue;
@@ -187,7 +196,7 @@ static enum gdb_stack stack_of(const struct gdb_upstream *u, uint64_t number)
     return i;
 }
 
-/* A server that has its registers one by one is asked so: Secure state, where there are two. */
+/* A server that has its registers one by one is asked so: Secure state, if it is not known. */
 static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
     const struct gdb_upstream *u = p->upstream;
@@ -196,7 +205,8 @@ static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char
     if (p->past_at == u->number_psr)
         reg = GDB_REG_PSR;
     enum gdb_stack stack = stack_of(u, p->past_at);
-    if (stack == GDB_STACK_MSP || stack == GDB_STACK_MSP_S)
+    bool non_secure = regs->security == GDB_SECURITY_NONSECURE;
+    if (stack == GDB_STACK_MSP || stack == (non_secure ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S))
         reg = GDB_REG_SP;
     if (reg == GDB_REG_COUNT && stack != GDB_STACKS) {
         text_buf_add(&p->session->reply, now, len);

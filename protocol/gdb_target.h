@@ -47,10 +47,14 @@ enum gdb_reg {
     GDB_REG_COUNT
 };
 
+/* Of an M-profile core: which of the banked stack pointers SP is. */
+enum gdb_security { GDB_SECURITY_UNKNOWN, GDB_SECURITY_SECURE, GDB_SECURITY_NONSECURE };
+
 /* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known (5.4). */
 struct gdb_regs {
     uint64_t value[GDB_REG_COUNT];
     uint32_t known; /* bit i: value[i] is valid */
+    enum gdb_security security;
 };
 
 /* Further registers of a core are numbered from here on; at most so many. */

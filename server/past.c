@@ -146,6 +146,15 @@ int past_address(struct past *p, const struct code_key *key, const struct bt_blo
     return BT_OK;
 }
 
+/* Who reads code at `position` of the stretch. */
+static struct code_key key_at(const struct past_stretch *s, uint64_t position)
+{
+    struct code_key key = s->extra ? s->key : s->window.key;
+    for (size_t i = 0; i < s->window.event_count && s->window.events[i].position <= position; i++)
+        flow_track_key(&key, &s->window.events[i]);
+    return key;
+}
+
 int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
 {
     struct past_stretch s;
@@ -163,8 +172,21 @@ int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
         return error;
     uint64_t number = past_block_find(&s, position, &index);
     past_block(&s, index, &block);
+    struct code_key key = key_at(&s, position);
     *isa = bt_block_isa(&block);
-    return past_address(p, &s.key, &block, position - number, pc);
+    return past_address(p, &key, &block, position - number, pc);
+}
+
+int past_security(struct past *p, uint64_t position, enum bt_security *security)
+{
+    struct past_stretch s;
+    size_t index;
+    int error = past_stretch_find(p, position, &index);
+    if (!error)
+        error = past_stretch(p, index, &s);
+    if (!error)
+        *security = (enum bt_security)key_at(&s, position).security;
+    return error;
 }
 
 /* ---- gaps -------------------------------------------------------------------------------------

@@ -52,6 +52,10 @@ bool past_active(const struct past *p);
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
 int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 
+/* The security state that the instruction at a position less than p->end was executed in. BT_OK,
+ * BT_ERR_RANGE, or what reading the history returned. */
+int past_security(struct past *p, uint64_t position, enum bt_security *security);
+
 /* Number of stretches, and each of them, oldest first. As history_window_index(). */
 size_t past_stretch_count(const struct past *p);
 int past_stretch(struct past *p, size_t index, struct past_stretch *out);

@@ -178,6 +178,14 @@ static uint32_t psr_at(struct past_values *v, struct past *p, const struct past_
     return (psr & ~XPSR_NUMBER) | (number == PAST_HANDLER_ANY ? 0 : number);
 }
 
+static enum gdb_security security_at(struct past *p, uint64_t position)
+{
+    enum bt_security state;
+    if (past_security(p, position, &state) != BT_OK)
+        return GDB_SECURITY_UNKNOWN;
+    return state == BT_SEC_SECURE ? GDB_SECURITY_SECURE : GDB_SECURITY_NONSECURE;
+}
+
 int past_values_regs(struct past_values *v, struct past *p, const struct past_machine *m,
                      uint64_t position, struct gdb_regs *regs, uint32_t *estimated)
 {
@@ -190,6 +198,8 @@ int past_values_regs(struct past_values *v, struct past *p, const struct past_ma
     *regs = (struct gdb_regs){.known = 1u << GDB_REG_PC | 1u << GDB_REG_PSR};
     regs->value[GDB_REG_PC] = (uint32_t)pc;
     regs->value[GDB_REG_PSR] = psr_at(v, p, m, position, isa);
+    if (m->m_profile)
+        regs->security = security_at(p, position);
     for (unsigned reg = 0; reg <= LR; reg++) {
         struct recover_answer answer;
         bool known = past_values_explain(v, position, reg, &answer);
