@@ -131,10 +131,11 @@ int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester
     if (divider == 0 || divider > DIVIDER_MAX)
         return BT_ERR_INVAL;
     int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
+    /* The rate first: a pin that never rests would send at the clock's own until it is written. */
     if (rc == 0)
         rc = coresight_write(bus, base + ACPR, divider - 1);
+    if (rc == 0)
+        rc = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
     if (rc == 0)
         rc = coresight_write(bus, base + FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS);
     return rc;
