@@ -14,9 +14,10 @@
 
 #include "decoder/types.h"
 
-#define PERF_NO_CPU   UINT32_MAX
-#define PERF_PARAMS   9  /* registers that perf keeps of a trace unit */
-#define PERF_BUILD_ID 20 /* bytes, at most */
+#define PERF_NO_CPU    UINT32_MAX
+#define PERF_TRACE_IDS 0x70 /* from here on an ID is none of a trace unit */
+#define PERF_PARAMS    9    /* registers that perf keeps of a trace unit */
+#define PERF_BUILD_ID  20   /* bytes, at most */
 
 enum perf_unit_kind {
     PERF_UNIT_ETMV3, /* ETMv3 or PTM: ETMCR, ETMTRACEIDR, ETMCCER, ETMIDR */
@@ -30,7 +31,7 @@ struct perf_unit {
     uint32_t count; /* of params */
     uint64_t params[PERF_PARAMS];
     uint8_t kind;     /* enum perf_unit_kind */
-    uint8_t trace_id; /* 0: not known */
+    uint8_t trace_id; /* 0: not known; less than PERF_TRACE_IDS */
 };
 
 /* Trace as perf wrote it: a stretch of one buffer, which is a CPU's or a thread's. */

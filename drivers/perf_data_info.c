@@ -80,7 +80,7 @@ static int take_unit(struct perf_reader *r, uint64_t version, uint64_t *at, uint
     for (uint32_t i = 0; i < wanted; i++)
         u->params[i] = perf_u64(p, begin + head + 8 * (uint64_t)i);
     uint64_t id = u->params[1];
-    u->trace_id = id & ID_UNUSED || (id & 0x7f) >= 0x70 ? 0 : id & 0x7f;
+    u->trace_id = id & ID_UNUSED || (id & 0x7f) >= PERF_TRACE_IDS ? 0 : id & 0x7f;
     *at = begin + head + 8 * count;
     return BT_OK;
 }

@@ -278,9 +278,10 @@ static int take_hw_id(struct perf_reader *r, const struct perf_record *k)
         return perf_fail(r, BT_ERR_UNSUPPORTED, k->at,
                          "a trace ID of version %" PRIu64 ", which is not known", value >> 60);
     uint32_t cpu = origin_of(p, k, 16).cpu;
+    uint8_t id = (uint8_t)value;
     for (size_t i = 0; i < p->unit_count; i++)
         if (p->units[i].cpu == cpu)
-            p->units[i].trace_id = value & 0x7f;
+            p->units[i].trace_id = id < PERF_TRACE_IDS ? id : 0;
     return BT_OK;
 }
 
