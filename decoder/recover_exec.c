@@ -216,7 +216,7 @@ static void transfer(struct build *b, const struct insn_effect *e, unsigned reg,
     if (e->load)
         a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15;
     else
-        a->saved = a->stack && e->writeback && SAVED_REGS >> reg & 1;
+        a->saved = a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1;
 }
 
 static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)

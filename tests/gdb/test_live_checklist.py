@@ -525,8 +525,9 @@ def _(board):
     address = symbol(ELVES[board], "checksum")
     s = session(board, "set arm fallback-mode arm", f"tbreak *{address:#x}", "continue",
                 "record btrace", "stepi 8", "record instruction-history", live.mark(), elf=None)
+    # GDB can make nothing of the T32 code before.
     rows = [line for line in s["record instruction-history"].splitlines()
-            if not line.startswith("warning:")]  # of the T32 code before
+            if not re.match(r"warning:|\d+\t\[decode error", line)]
     tail_of(history("\n".join(rows)), live.truth(s[live.mark()]), 8)
 
 
