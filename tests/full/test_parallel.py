@@ -29,11 +29,10 @@ def decode(program, folder, source, *args):
 
 def same(folder, source, what, listings):
     ok = True
-    for listing in listings:
+    for number, listing in enumerate(listings):
         code, want, _ = decode(PROGRAM, folder, source, *listing)
-        for jobs in ('2', '3'):
-            code2, got, _ = decode(PROGRAM, folder, source, '-j', jobs, *listing)
-            ok &= code == code2 == 0 and want == got and len(want) > 0
+        code2, got, _ = decode(PROGRAM, folder, source, '-j', str(3 - number % 2), *listing)
+        ok &= code == code2 == 0 and want == got and len(want) > 0
     return result(ok, what, 'the output depends on the number of threads')
 
 
