@@ -25,7 +25,7 @@ run_step() {
     local piece=$1 name=$2 code started=$SECONDS
     shift 2
     timeout --kill-after=10 "$limit" bash -c '"$@"' step "$@" </dev/null 2>&1 |
-        sed "s/^\(PASS\|FAIL\|SKIP\) /&[$name] /" >"$piece"
+        sed "s/^\(PASS\|FAIL\|SKIP\|AGAIN\) /&[$name] /" >"$piece"
     code=${PIPESTATUS[0]}
     case $code in
         124 | 137) echo "FAIL [$name] did not end within $limit s: $*" >>"$piece" ;;
@@ -140,6 +140,8 @@ oracles() {
 # Nothing is measured against them: a unit test that hangs ends, one on a busy machine does not.
 export CK_TIMEOUT_MULTIPLIER=30
 export BTRACED=build/btraced
+export BTRACED_ATTEMPTS=2
+again_max=3
 export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bed comes in front
 if [ "$mode" = quick ]; then
     step static quiet "clang-format" make -s format-check
@@ -201,6 +203,10 @@ fi
 wait
 echo "slowest:"
 sort -rn "$pieces/times" | head -n 12
+grep '^AGAIN' "$log"
+again=$(grep -c '^AGAIN' "$log")
+[ "$again" -le "$again_max" ] ||
+    echo "FAIL [run] $again tests were tried again, at most $again_max may" >>"$log"
 passed=$(grep -c '^PASS' "$log")
 failed=$(grep -c '^FAIL' "$log")
 skipped=$(grep -c '^SKIP' "$log")

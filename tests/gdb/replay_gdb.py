@@ -23,6 +23,9 @@ BTRACED = os.path.abspath(os.environ.get("BTRACED", str(ROOT / "build" / "btrace
 GDB = os.environ.get("GDB", "gdb-multiarch")
 # Seconds after which something hangs; nothing is measured against it.
 PATIENCE = int(os.environ.get("BTRACED_PATIENCE", "60"))
+# Boards, probes and GDB are processes of their own that share a busy machine: what fails may be tried
+# once more. tests/run.sh counts these and fails when they are many.
+ATTEMPTS = int(os.environ.get("BTRACED_ATTEMPTS", "1"))
 
 
 class Failed(Exception):
@@ -45,32 +48,36 @@ class Suite:
             return function
         return add
 
+    @staticmethod
+    def verdict(function):
+        """PASS, FAIL or SKIP, and why; further lines of the reason begin with #."""
+        Server.seen.clear()
+        try:
+            function()
+            return "PASS", ""
+        except Skipped as why:
+            if os.environ.get("BTRACED_REQUIRE_DATA") != "1":
+                return "SKIP", str(why)
+            text = str(why)
+        except Failed as why:
+            text = str(why)
+        except (OSError, EOFError, ValueError, KeyError, IndexError,
+                subprocess.SubprocessError) as why:
+            text = f"{type(why).__name__}: {why}"
+        return "FAIL", "\n#   ".join((text.splitlines() or ["no reason"])[:40])
+
     def run(self):
         chosen = sys.argv[1:]  # parts of names, to run some only
         failed = 0
         for name, function in self.tests:
             if chosen and not any(part in name for part in chosen):
                 continue
-            try:
-                function()
-                print(f"PASS {name}", flush=True)
-                continue
-            except Skipped as why:
-                if os.environ.get("BTRACED_REQUIRE_DATA") != "1":
-                    print(f"SKIP {name}: {why}", flush=True)
-                    continue
-                text = str(why)
-            except Failed as why:
-                text = str(why)
-            except (OSError, EOFError, ValueError, KeyError, IndexError,
-                    subprocess.SubprocessError) as why:
-                text = f"{type(why).__name__}: {why}"
-            failed += 1
-            lines = text.splitlines() or ["no reason"]
-            print(f"FAIL {name}: {lines[0]}")
-            for line in lines[1:40]:
-                print(f"#   {line}")
-            sys.stdout.flush()
+            word, text = self.verdict(function)
+            if word == "FAIL" and ATTEMPTS > 1 and not Server.crashed():
+                print(f"AGAIN {name}: {text}", flush=True)
+                word, text = self.verdict(function)
+            failed += word == "FAIL"
+            print(f"{word} {name}{text and ': '}{text}", flush=True)
         for server in Server.running:
             server.kill()
         sys.exit(1 if failed else 0)
@@ -167,6 +174,7 @@ class Server:
     prints nothing to stdout is part of every test."""
 
     running = []
+    seen = []  # by the test that runs
 
     def __init__(self, recording, *options, listen="127.0.0.1:0", command=("replay",),
                  environ=(), below=()):
@@ -179,6 +187,7 @@ class Server:
             env=dict(environment(), **dict(environ)), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         Server.running.append(self)
+        Server.seen.append(self)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self.ready.wait(PATIENCE)
@@ -202,6 +211,12 @@ class Server:
         """Resident kilobytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)[1])
+
+    @classmethod
+    def crashed(cls):
+        """Whether one ended by itself badly, or a sanitizer complained: no second attempt for that."""
+        return any(server.process.poll() not in (None, 0, -signal.SIGKILL)
+                   or re.search("Sanitizer|runtime error", server.stderr) for server in cls.seen)
 
     def kill(self):
         self.process.kill()
