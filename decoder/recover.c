@@ -63,6 +63,7 @@ int recover_begin(struct recover **out, const struct recover_window *window)
     r->count = window->count;
     r->read = window->read;
     r->context = window->context;
+    r->earlier = window->earlier;
     r->big_endian = window->big_endian;
     r->infer = window->infer;
     r->align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;

@@ -56,6 +56,7 @@ struct recover_window {
     uint8_t final_isa;
     recover_read_fn *read; /* NULL: no memory is known */
     void *context;
+    bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
     uint32_t infer; /* RECOVER_INFER_*: 0 leaves only what is proved */
     bool m_profile;
     bool

@@ -73,6 +73,12 @@ static void refresh(struct recover *r, struct recover_cell *c)
     c->from = m->clobbers[m->clobber_count - 1];
 }
 
+static enum recover_memory look(const struct recover *r, uint32_t address, uint32_t *word)
+{
+    enum recover_memory kind = r->read ? r->read(r->context, address, word) : RECOVER_MEMORY_OTHER;
+    return kind == RECOVER_MEMORY_RAM && r->earlier ? RECOVER_MEMORY_UNREAD : kind;
+}
+
 static struct recover_cell *cell(struct recover *r, uint32_t address)
 {
     struct recover_memory_state *m = &r->memory;
@@ -81,8 +87,7 @@ static struct recover_cell *cell(struct recover *r, uint32_t address)
     struct recover_cell *c = &m->cells[slot_of(m, address)];
     if (!c->used) {
         *c = (struct recover_cell){.address = address, .used = true};
-        c->kind =
-            (uint8_t)(r->read ? r->read(r->context, address, &c->present) : RECOVER_MEMORY_OTHER);
+        c->kind = (uint8_t)look(r, address, &c->present);
         m->cell_count++;
     }
     refresh(r, c);
@@ -301,7 +306,7 @@ bool recover_memory_find(const struct recover *r, const struct recover_memory_st
                          uint32_t position, uint32_t address, uint32_t *value, uint32_t *present)
 {
     uint32_t word;
-    enum recover_memory kind = r->read ? r->read(r->context, address, &word) : RECOVER_MEMORY_OTHER;
+    enum recover_memory kind = look(r, address, &word);
     size_t low = 0, high = m->record_count;
     *value = 0;
     if (kind == RECOVER_MEMORY_OTHER)

@@ -135,6 +135,7 @@ struct recover {
     size_t stacked_count, stacked_max;
     recover_read_fn *read;
     void *context;
+    bool earlier; /* than the halt: see struct recover_window */
     size_t count;
     unsigned rounds;
     enum recover_stage stage;

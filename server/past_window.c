@@ -187,7 +187,8 @@ static int finish(struct past_window *w)
     w->w.insns = w->insns;
     w->w.events = w->events;
     w->w.first = w->from;
-    if (!(w->to == p->end)) {
+    w->w.earlier = w->to != p->end;
+    if (w->w.earlier) {
         uint64_t pc = 0;
         enum bt_isa isa = BT_ISA_A32;
         if (!error && past_pc(p, w->to, &pc, &isa) == BT_OK) {

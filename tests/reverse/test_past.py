@@ -27,6 +27,9 @@ POSITIONS = 300 if FULL else 60
 # Percent over all programs. What is missing is only ever not known, or a motion that follows.
 BT_LEAST, MOTIONS_LEAST = 99, 98
 STATES_LEAST = 10  # percent of registers
+FAR = (("t32", "O0"), ("mixed", "O0"), ("m3", "O1"), ("m33", "O0"))[:4 if FULL else 2]
+FAR_ROUNDS, FAR_POSITIONS, FAR_WINDOW, FAR_LEAST = 30, 120, 1024, 10  # percent of registers
+FAR_SPAN = 24000  # instructions from the begin on, all farther from the halt than a window is long
 
 
 def spread(count, wanted):
@@ -66,6 +69,23 @@ def examine_states(case):
     return score
 
 
+def examine_far(case):
+    """Far from the halt, where a window around the position is all there is: present memory is no
+    evidence there."""
+    score = past.Score()
+    if case.count < 2 * FAR_SPAN:
+        score.fault(f"{case.name}: only {case.count} instructions")
+    with Server(case.recording, "--elf", str(case.elf)) as server:
+        rows = past.gdb_at(case, server.port, spread(FAR_SPAN, FAR_POSITIONS),
+                           explain=True,
+                           before=["record stop", f"monitor past window {FAR_WINDOW}"])
+    for row in rows:
+        past.check_registers(score, case, row)
+    if score.share("known", "registers") < FAR_LEAST:
+        score.fault(f"{case.name}: {score.share('known', 'registers'):.1f} % of registers known")
+    return score
+
+
 def words(score):
     return (f"bt {score['bt_right']} of {score['bt']}, motions {score['motions_right']} of "
             f"{score['motions']}, registers known {score.share('known', 'registers'):.1f} %, "
@@ -98,6 +118,9 @@ def main():
         for level in ("O0", "O1", "O2") if FULL else ("O1",):
             case = bed.TwoStates(folder, level, 40, bed.TWO_STATES[0]).execute()
             failed |= tell(case.name, examine_states(case))
+        for kind, level in FAR:
+            case = bed.Case(folder, kind, level, FAR_ROUNDS).execute()
+            failed |= tell(f"{case.name}, far from the halt", examine_far(case))
         for kind, level in chosen:
             case = bed.Case(folder, kind, level).execute()
             try:

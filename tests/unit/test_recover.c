@@ -666,6 +666,31 @@ START_TEST(test_data_trace)
 }
 END_TEST
 
+/* Words of RAM at the end of a window are the present ones only where it ends at the halt. */
+START_TEST(test_earlier)
+{
+    for (int earlier = 0; earlier < 2; earlier++) {
+        struct path p;
+        begin(&p, BT_ISA_A32);
+        add(&p, 0xe5910000, BT_COND_PASS); /* ldr r0, [r1] */
+        add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
+        add(&p, 0xe59f2000, BT_COND_PASS); /* ldr r2, [pc]: the word at 0x8010 */
+        add(&p, 0xe3a02000, BT_COND_PASS); /* mov r2, #0 */
+        p.w.earlier = earlier;
+        p.w.final[1] = RAM + 8;
+        p.ram[2] = 0x1234;
+        struct recover *r = work(&p);
+        struct recover_answer a;
+        ck_assert_int_eq(is_known(r, 1, 0, 0x1234), !earlier);
+        ck_assert_int_eq(recover_word(r, 0, RAM + 8, &a), !earlier);
+        ck_assert_int_eq(recover_word(r, 4, RAM + 8, &a), !earlier);
+        ck_assert(is_known(r, 3, 2, 0xc0de8010)); /* constant at any time */
+        ck_assert(recover_word(r, 0, 0x8010, &a) && a.value == 0xc0de8010);
+        recover_free(r);
+    }
+}
+END_TEST
+
 START_TEST(test_refused)
 {
     struct path p;
@@ -703,6 +728,7 @@ Suite *unit_suite(void)
     unit_case(s, "recover: Debug state", test_debug_entry);
     unit_case(s, "recover: bytes in both orders", test_bytes);
     unit_case(s, "recover: data trace", test_data_trace);
+    unit_case(s, "recover: a window that ends before the halt", test_earlier);
     unit_case(s, "recover: windows that are refused", test_refused);
     return s;
 }
