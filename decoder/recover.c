@@ -56,7 +56,7 @@ int recover_begin(struct recover **out, const struct recover_window *window)
     if (error)
         return error;
     struct recover *r = calloc(1, sizeof *r);
-    if (!r || !rules_init(&r->rules)) {
+    if (!r || !rules_init(&r->rules, window->count)) {
         free(r);
         return BT_ERR_NOMEM;
     }
@@ -138,7 +138,7 @@ static bool answer_of(const struct recover *r, uint32_t id, struct recover_answe
     answer->value = v->number;
     answer->how = v->how;
     answer->inferred = v->inferred;
-    answer->step = r->rules.rules[v->rule].step;
+    answer->step = v->step == RULES_NO_STEP ? UINT32_MAX : v->step;
     return true;
 }
 
@@ -263,7 +263,7 @@ void recover_counts(const struct recover *r, struct recover_counts *counts)
                                       .rounds = r->rounds,
                                       .conflicts = u->conflicts,
                                       .inferred_conflicts = u->inferred_conflicts};
-    counts->memory_bytes = u->value_max * sizeof *u->values + u->rule_max * sizeof *u->rules +
+    counts->memory_bytes = u->value_max * sizeof *u->values + u->pool_max * sizeof *u->pool +
                            u->work_max * sizeof *u->work + m->access_max * sizeof *m->accesses +
                            m->record_max * sizeof *m->records + m->cell_max * sizeof *m->cells +
                            r->pair_max * sizeof *r->pairs;

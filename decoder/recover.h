@@ -109,7 +109,7 @@ struct recover; /* private */
 
 /*
  * Works the window out; nothing of it is borrowed afterwards but `read` and `context`, which
- * recover_memory() may ask. Memory: about 300 bytes an instruction. 0, BT_ERR_INVAL (too long,
+ * recover_memory() may ask. Memory: about 200 bytes an instruction. 0, BT_ERR_INVAL (too long,
  * empty or unordered), BT_ERR_UNSUPPORTED (instruction set), BT_ERR_NOMEM.
  */
 int recover_new(struct recover **out, const struct recover_window *window);

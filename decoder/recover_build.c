@@ -144,6 +144,13 @@ static bool writes_pc(const struct insn_effect *e)
            (e->kind == EFFECT_MEMORY && e->load && (e->list >> 15 || e->rt == 15));
 }
 
+/* By a condition: NZ is bit 0, C bit 1, V bit 2. */
+static unsigned flags_tested(unsigned cond)
+{
+    static const uint8_t tested[8] = {1, 2, 1, 4, 3, 5, 5, 0};
+    return tested[cond >> 1 & 7];
+}
+
 /* Sets b->pred; false: the instruction is known not to do anything. */
 static bool condition(struct build *b, const struct insn_effect *e)
 {
@@ -158,14 +165,17 @@ static bool condition(struct build *b, const struct insn_effect *e)
         rules_add(rules, &(struct recover_rule){
                              .op = RULE_NZ, .slot = {nz, b->cur[e->rn]}, .step = b->step});
     }
-    rules_add(rules, &(struct recover_rule){.op = RULE_COND,
-                                            .slot = {p, nz, b->cur[EFFECT_C], b->cur[EFFECT_V]},
-                                            .k = e->cond,
-                                            .step = b->step});
     if (cond == BT_COND_UNKNOWN && writes_pc(e) && leaves(b))
         cond = BT_COND_PASS;
     if (cond != BT_COND_UNKNOWN)
         rules_learn_at(rules, p, cond == BT_COND_PASS, RECOVER_CONDITION, b->step);
+    unsigned tests = flags_tested(e->cond);
+    rules_add(rules, &(struct recover_rule){.op = RULE_COND,
+                                            .slot = {p, tests & 1 ? nz : 0,
+                                                     tests & 2 ? b->cur[EFFECT_C] : 0,
+                                                     tests & 4 ? b->cur[EFFECT_V] : 0},
+                                            .k = e->cond,
+                                            .step = b->step});
     rules_run(rules);
     if (rules_known(rules, p))
         return rules->values[p].number;

@@ -248,7 +248,7 @@ static void visit(struct recover *r, struct recover_access *a)
 void recover_memory_begin(struct recover *r)
 {
     struct recover_memory_state *m = &r->memory;
-    r->rules_before = r->rules.rule_count;
+    r->news_before = r->rules.news;
     m->round++;
     m->record_count = 0;
     m->clobber_count = 0;
@@ -280,7 +280,7 @@ bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget)
 
 bool recover_memory_changed(const struct recover *r)
 {
-    return r->rules.rule_count != r->rules_before || r->rules.work_count;
+    return r->rules.news != r->news_before;
 }
 
 void recover_memory_keep(struct recover *r)

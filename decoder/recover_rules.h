@@ -47,15 +47,16 @@ enum rule_op {
 
 struct recover_value {
     uint32_t number;
-    uint32_t uses; /* rule * 4 + slot, linked through next[] */
-    uint32_t rule; /* that gave it; 0: none */
-    uint8_t how;   /* enum recover_how; 0: not known */
-    bool inferred;
+    uint32_t uses;      /* rule * 4 + slot, the latest rule first */
+    uint32_t step : 20; /* instruction that gave it, or RULES_NO_STEP */
+    uint32_t how : 4;   /* enum recover_how; 0: not known */
+    uint32_t inferred : 1;
 };
+
+#define RULES_NO_STEP 0xfffffu
 
 struct recover_rule {
     uint32_t slot[4]; /* d, a, b, c */
-    uint32_t next[4];
     uint32_t k;
     uint32_t step; /* instruction */
     uint8_t op;
@@ -64,30 +65,37 @@ struct recover_rule {
 
 struct recover_rules {
     struct recover_value *values;
-    struct recover_rule *rules;
+    uint32_t *pool; /* rules, each as long as it has operands */
     uint32_t *work; /* values learnt and not passed on */
     size_t value_count, value_max;
-    size_t rule_count, rule_max;
+    size_t pool_count, pool_max; /* words */
+    size_t rule_count;           /* kept in the pool */
     size_t work_count, work_max;
+    size_t news; /* how often something was learnt, or a rule was added */
     size_t conflicts, inferred_conflicts;
     bool inferring; /* what is learnt from now on rests on assumptions */
     bool nomem;
 };
 
-/* False: no memory. */
-bool rules_init(struct recover_rules *r);
+/* `insns`: of the window; no more than a guess at the room. False: no memory. */
+bool rules_init(struct recover_rules *r, size_t insns);
 void rules_release(struct recover_rules *r);
 
 uint32_t rules_value(struct recover_rules *r);
 uint32_t rules_constant(struct recover_rules *r, uint32_t number, uint32_t step);
 
-/* `how` for values that are given; `step` is that of the rule which rules_add() made last. */
+/* `how` for values that are given. */
 void rules_learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how);
 void rules_learn_at(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
                     uint32_t step);
 
-/* Adds and applies. Returns the rule; 0: no memory. */
-uint32_t rules_add(struct recover_rules *r, const struct recover_rule *rule);
+/* Applies, and adds if there is more to come of it. */
+void rules_add(struct recover_rules *r, const struct recover_rule *rule);
+
+/* The rule that has the value as d, if it is among so many latest uses of the value and was kept.
+ */
+bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
+                   struct recover_rule *rule);
 
 /* The two are equal; `how` explains what that gives. */
 void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,

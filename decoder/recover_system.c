@@ -6,7 +6,7 @@
 #define LR           14
 #define MASK_CONTROL 1u
 #define MASK_FLAGS   8u
-#define RULES_BACK   64u /* how far back an operand is looked for */
+#define USES_BACK    64u /* of an operand: so many are looked through */
 #define MODE_BITS    0x1fu
 
 static uint32_t fresh(struct build *b)
@@ -80,15 +80,10 @@ static uint32_t operand(struct build *b, const struct insn_effect *e)
 static bool keeps_mode(const struct build *b, uint32_t value)
 {
     const struct recover_rules *rules = &b->r->rules;
-    size_t first = rules->rule_count > RULES_BACK ? rules->rule_count - RULES_BACK : 1;
-    for (size_t i = rules->rule_count; i-- > first;) {
-        const struct recover_rule *r = &rules->rules[i];
-        if (r->slot[0] != value)
-            continue;
-        return (r->op == RULE_ORR || r->op == RULE_BIC) && r->slot[1] == b->status_read.word &&
-               rules_known(rules, r->slot[2]) && !(rules->values[r->slot[2]].number & MODE_BITS);
-    }
-    return false;
+    struct recover_rule r;
+    return rules_defines(rules, value, USES_BACK, &r) && (r.op == RULE_ORR || r.op == RULE_BIC) &&
+           r.slot[1] == b->status_read.word && rules_known(rules, r.slot[2]) &&
+           !(rules->values[r.slot[2]].number & MODE_BITS);
 }
 
 static void write_status(struct build *b, const struct insn_effect *e)

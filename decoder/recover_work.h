@@ -141,7 +141,7 @@ struct recover {
     enum recover_stage stage;
     size_t at;           /* how far the stage is */
     size_t pair;         /* those from here on are done */
-    size_t rules_before; /* the pass over memory */
+    size_t news_before;  /* the pass over memory */
     unsigned passes;     /* since the last assumption */
     struct build *build; /* until all instructions are rules */
     struct recover_sort sort;
