@@ -151,6 +151,7 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             fputs(replay_help, stdout);
             return -1;
         } else {
+            fprintf(stderr, "btraced replay: see 'btraced replay --help'\n");
             return EXIT_USAGE;
         }
     }
@@ -159,6 +160,8 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
     if (!code && optind != argc - 1)
         return usage_error(optind == argc ? "no recording given" : "more than one recording given",
                            NULL);
+    if (args->stdio && args->listen_count > 0)
+        return usage_error("--stdio serves one GDB through pipes, and takes no --listen", NULL);
     args->path = argv[argc - 1];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)

@@ -2,9 +2,11 @@
 #include "server/commands.h"
 #include "server/exit_codes.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char main_help[] =
     "usage: btraced COMMAND [OPTION]...\n"
@@ -43,8 +45,20 @@ static const struct {
     {"serve", cmd_serve},
 };
 
+/* Who starts us may have closed them, and a socket in their place would get messages that are meant
+ * for a person. */
+static void fill_standard_files(void)
+{
+    int fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDWR);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_files();
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error of that one write */
     if (argc < 2) {
         fputs(main_help, stderr);

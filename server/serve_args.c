@@ -124,6 +124,9 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
         } else if (option == 'h') {
             fputs(a->recording_only ? record_help : serve_help, stdout);
             return -1;
+        } else if (option == '?') { /* getopt has told what is wrong */
+            fprintf(stderr, "%s: see '%s --help'\n", a->command, a->command);
+            return EXIT_USAGE;
         } else {
             return usage_error(a, "an option that is not known here");
         }
@@ -132,6 +135,8 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
         return usage_error(a, LOG_VARIABLE " is none of " LOG_LEVELS);
     if (optind != argc)
         return usage_error(a, "a board file is named with -c");
+    if (a->stdio && a->listen_count > 0)
+        return usage_error(a, "--stdio serves one GDB through pipes, and takes no --listen");
     if (!a->path)
         return usage_error(a, "no board file: -c BOARD, for example -c virtual-a9");
     return 0;

@@ -11,7 +11,7 @@ import subprocess
 from live_gdb import CONFIGS, PROGRAMS, Live, board_file, tail_of
 from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, Client, Server, Suite, capture,
                         copy_recording, demo_run, environment, equal, expect, folder, gdb, has,
-                        history, lacks, same_list)
+                        history, lacks, same_list, wait_for)
 
 RECORDING = str(DEMO / "recording")
 COLUMNS = {
@@ -91,7 +91,10 @@ def _():
     refused(2, "not known here", "serve", "-c", "virtual-a9", "--seconds", "1")
     refused(2, "not known here", "record", "-c", "virtual-a9", "--listen", ":0")
     refused(2, "^btraced replay: unrecognized option '--bogus'", "replay", "--bogus", RECORDING)
-    refused(2, "requires an argument", "replay", "--listen")
+    for command in ("replay", "serve"):
+        lacks(refused(2, "requires an argument", command, "--listen"), "not known")
+        refused(2, "--stdio .* takes no --listen", command, "-c", "virtual-a9", "--stdio",
+                "--listen", ":0", *([RECORDING] if command == "replay" else []))
     for command in ("replay", "decode"):
         refused(2, f"^btraced {command}: no recording given", command)
         refused(2, f"^btraced {command}: more than one recording given", command, "a", "b")
@@ -188,6 +191,24 @@ def _():
 
 
 # ---- listening ----
+
+@suite.test("cli: who starts it may have closed the standard files")
+def _():
+    path = folder() / "gdb"
+    process = subprocess.Popen(
+        ["bash", "-c", 'exec "$@" <&- >&- 2>&-', "closed", BTRACED, "replay", "--listen",
+         f"unix:{path}", RECORDING], env=environment())
+    try:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(PATIENCE)
+            wait_for(lambda: client.connect_ex(str(path)) == 0, "the server")
+            client.sendall(b"$?#3f")
+            has(client.recv(1).decode(), r"^\+$")
+        process.terminate()
+        equal(process.wait(PATIENCE), 0, "exit code")
+    finally:
+        process.kill()
+
 
 @suite.test("cli: port 0 takes a free port and says which")
 def _():
