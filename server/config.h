@@ -287,7 +287,8 @@ int config_parse_address(const char *text, struct config_address *address);
  */
 int config_access_listen(struct config_access *access, const char *text, struct message *why);
 
-/* Whether addresses that other machines reach are guarded. BT_ERR_FORMAT with *why filled. */
+/* Whether addresses that other machines reach are guarded, and none comes twice. BT_ERR_FORMAT with
+ * *why filled. */
 int config_access_check(struct config_access *access, struct message *why);
 
 /* There is a [tls]. */

@@ -239,10 +239,50 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
     return BT_ERR_FORMAT;
 }
 
+/* The address as bytes, and their number: 0 of what is no number. */
+static size_t address_bytes(const struct config_address *a, unsigned char *bytes)
+{
+    if (inet_pton(AF_INET, a->host, bytes) == 1)
+        return sizeof(struct in_addr);
+    return inet_pton(AF_INET6, a->host, bytes) == 1 ? sizeof(struct in6_addr) : 0;
+}
+
+/* Whether who listens at `a` takes `b`, too. Of IPv6 and IPv4 only the system knows. */
+static bool takes_also(const struct config_address *a, const struct config_address *b)
+{
+    static const unsigned char all[sizeof(struct in6_addr)];
+    unsigned char one[sizeof all], other[sizeof all];
+    if (a->kind != b->kind || a->kind == CONFIG_UNIX)
+        return a->kind == b->kind && strcmp(a->host, b->host) == 0;
+    size_t size = a->port && a->port == b->port ? address_bytes(a, one) : 0;
+    return size && size == address_bytes(b, other) &&
+           (memcmp(one, other, size) == 0 || memcmp(one, all, size) == 0);
+}
+
+static int check_twice(const struct config_access *a, unsigned i, struct message *why)
+{
+    char first[300], second[300];
+    for (unsigned j = 0; j < i; j++) {
+        const struct config_address *x = &a->listen[j].address, *y = &a->listen[i].address;
+        config_format_address(x, first, sizeof first);
+        config_format_address(y, second, sizeof second);
+        if (takes_also(x, y) && takes_also(y, x))
+            message_set(why, "'%s' comes twice", second);
+        else if (takes_also(x, y) || takes_also(y, x))
+            message_set(why, "'%s' and '%s' are one port twice: all addresses, and one of them",
+                        first, second);
+        else
+            continue;
+        return BT_ERR_FORMAT;
+    }
+    return BT_OK;
+}
+
 int config_access_check(struct config_access *a, struct message *why)
 {
     for (unsigned i = 0; i < a->listen_count; i++)
-        if (!a->listen[i].systemd && config_access_guarded(a, &a->listen[i], why) != BT_OK)
+        if ((!a->listen[i].systemd && config_access_guarded(a, &a->listen[i], why) != BT_OK) ||
+            check_twice(a, i, why) != BT_OK)
             return BT_ERR_FORMAT;
     return BT_OK;
 }

@@ -21,8 +21,11 @@
 /* What a person may try. */
 static const char *advice(int error, const struct config_address *a)
 {
+    struct stat st;
     if (error == EADDRINUSE && a->kind == CONFIG_UNIX)
-        return ": another program listens there";
+        return lstat(a->host, &st) == 0 && !S_ISSOCK(st.st_mode)
+                   ? ": what is there is no socket, and is left alone"
+                   : ": another program listens there";
     if (error == EADDRINUSE)
         return ": another program listens there; another port, or port 0 for a free one, would do";
     if (error == EADDRNOTAVAIL)
