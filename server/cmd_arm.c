@@ -55,10 +55,11 @@ static int complain(const struct message *why, int code)
 static int load(struct arm *a)
 {
     struct message why;
-    if (config_load(&a->config, a->path, NULL, &why))
+    const struct config_names names = {.run = "$RUN"}; /* nothing here is used that has it */
+    if (config_load(&a->config, a->path, &names, &why))
         return complain(&why, EXIT_USAGE);
     if (!config_has_probe(&a->config)) {
-        fprintf(stderr, "btraced arm: %s has no [probe]: the trace units are reached by none\n",
+        fprintf(stderr, "btraced arm: %s has no [probe], through which trace units are reached\n",
                 a->config.path);
         return EXIT_USAGE;
     }

@@ -182,6 +182,16 @@ static int unknown_key(struct config_parser *p, const struct ini_entry *e, const
                        allowed);
 }
 
+/* What a recording is served with. */
+static bool is_of_access(const char *section)
+{
+    static const char *const sections[] = {"gdb", "tls", "limits", "metrics"};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (strcmp(section, sections[i]) == 0)
+            return true;
+    return false;
+}
+
 static int take_key(struct config_parser *p, const struct ini_entry *e)
 {
     bool core = core_name(e->section) != NULL;
@@ -201,6 +211,8 @@ static int take_key(struct config_parser *p, const struct ini_entry *e)
     if (*line)
         return config_fail(p, e->line, e->key, "comes twice (first in line %u)", *line);
     *line = e->line;
+    if (p->access_only && !is_of_access(section))
+        return BT_OK; /* $RUN has no value there, and the plugin need not be installed */
     void *base = core ? (void *)&p->config->cores[i] : p->config;
     return config_store(p, e->line, key, base, e->value);
 }
@@ -228,16 +240,6 @@ static int complete(struct config_parser *p, const struct config_key *key, size_
         return config_fail(p, lines->section, label, "is missing; allowed: %s", key->allowed);
     }
     return key->initial ? config_store(p, 0, key, base, key->initial) : BT_OK;
-}
-
-/* What a recording is served with. */
-static bool is_of_access(const char *section)
-{
-    static const char *const sections[] = {"gdb", "tls", "limits", "metrics"};
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (strcmp(section, sections[i]) == 0)
-            return true;
-    return false;
 }
 
 static int complete_all(struct config_parser *p)

@@ -105,6 +105,18 @@ def _():
             has(done.stderr, pattern)
 
 
+@suite.test("replay: of a whole board file what is meant for the board is left alone")
+def _():
+    for name in ("virtual-a9", "zynq-7000"):
+        with Server(RECORDING, "-c", name, "--no-record") as server, Looker(server) as one:
+            has(one.monitor("clients"), r"^\* client 1 ")
+    done = subprocess.run([BTRACED, "replay", "-c", str(conf("[trace]\nfromat = tpiu\n")),
+                           str(RECORDING)], capture_output=True, text=True, timeout=PATIENCE,
+                          env=environment())
+    equal(done.returncode, 2, "exit code of a key that is none")
+    has(done.stderr, r"replay\.conf:2: fromat: .* did you mean 'format'")
+
+
 @suite.test("replay: the file is read again with clients there: limits, networks, errors")
 def _():
     path = conf("[limits]\nclients = 1\n")

@@ -96,7 +96,8 @@ def refusals(folder):
         "no probe with serial number 'X9', 1 others")
     arm("other USB numbers", PROBE + "usb = 0d28:0204\n" + ETB + CORE, 5,
         "no probe 0d28:0204, 1 others")
-    arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE, 0, "armed")
+    arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE
+        + "[gdb]\nlisten = unix:$RUN/gdb\n", 0, "armed")
     for kind, noun in (("cmsis-dap", "CMSIS-DAP probes"), ("ftdi", "FTDI adapters")):
         two = ["--probe", kind, "--beside", kind]
         probe = f"[probe]\ntype = {kind}\n"
