@@ -19,12 +19,14 @@
 #include <string.h>
 
 #define PATIENCE_MS 15000 /* until the target's GDB server answers */
+#define SILENCE_MS  1000  /* until a person is told what is waited for */
 
 struct serve {
     struct serve_args args;
     uv_loop_t loop;
     uv_signal_t interrupt, terminate, hangup;
     uv_timer_t patience;
+    bool told; /* that we wait */
     struct run_folder folder;
     struct config config;
     struct config *file; /* as it was read last: without options, and what hardware told */
@@ -159,6 +161,14 @@ static void on_impatient(uv_timer_t *timer)
     struct serve *s = timer->data;
     char where[300];
     config_format_address(&s->config.target, where, sizeof where);
+    if (!s->told) {
+        s->told = true;
+        if (!s->live.native && !s->config.command)
+            log_say(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
+                    where, s->config.path);
+        uv_timer_start(timer, on_impatient, PATIENCE_MS - SILENCE_MS, 0);
+        return;
+    }
     if (s->live.native)
         fprintf(stderr, "%s: the target does not answer in %d s\n", s->args.command,
                 PATIENCE_MS / 1000);
@@ -388,7 +398,7 @@ static int start(struct serve *s)
         live_use_native(&s->live, &s->native);
     if (live_connect(&s->live))
         return EXIT_INTERNAL;
-    uv_timer_start(&s->patience, on_impatient, PATIENCE_MS, 0);
+    uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
     return EXIT_OK;
 }
 

@@ -57,8 +57,13 @@ void status_say_client(const struct gdb_client *k, bool me, const char *role, ui
 
 void status_say_core(const struct status_core *s, const struct console *c)
 {
-    console_say(c, "history       %s: instructions %" PRIu64 " to %" PRIu64 ", %" PRIu64 " kB\n",
-                s->name, s->first + 1, s->end, s->memory >> 10);
+    if (s->end > s->first)
+        console_say(c,
+                    "history       %s: instructions %" PRIu64 " to %" PRIu64 ", %" PRIu64 " kB\n",
+                    s->name, s->first + 1, s->end, s->memory >> 10);
+    else
+        console_say(c, "history       %s: no instruction, %" PRIu64 " kB\n", s->name,
+                    s->memory >> 10);
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++)
         if (s->gaps[cause])
             console_say(c, "gaps          %s: %" PRIu64 " %s\n", s->name, s->gaps[cause],
