@@ -61,8 +61,9 @@ WAYS = {
     "an ORBTrace, ETMv3, two pins": ("orbtrace", ("--etmv3",), {"width": 2}),
     "an ORBTrace, cycle counts and all branches": ("orbtrace", (), {"keys": "ETMCR = 0x1100"}),
     "an ORBTrace, debugged by an FTDI, SWD": ("orbtrace beside an ftdi", (), {"kind": "ftdi"}),
-    "a FIFO, two cores": ("fifo", (), {"smp": 2}),
-    "a FIFO, ETMv3, JTAG": ("fifo", ("--etmv3", "--jtag"), {"wire": "wire = jtag\n"}),
+    "a FIFO, two cores, 16 pins": ("fifo", (), {"smp": 2, "width": 16}),
+    "a FIFO, ETMv3, JTAG, eight pins": ("fifo", ("--etmv3", "--jtag"),
+                                        {"wire": "wire = jtag\n", "width": 8}),
 }
 
 
