@@ -51,29 +51,30 @@ static bool read_flash_write(struct gdb_packet *p, struct gdb_args *a)
     return p->length > 0;
 }
 
-/*
- * Commands that only show something, as those servers have them that boards are used with. False:
- * so this is one, and no other command is hidden in it.
- */
-static bool read_command(struct gdb_packet *p, struct gdb_args *a)
+/* No other command is hidden in it either. */
+bool gdb_packet_only_shows(const char *command)
 {
     static const char *const harmless[] = {"info", "help", "version", "usage", "mdw", "mdh", "mdb"};
-    char word[12] = "";
-    size_t n = 0, first = 0;
+    size_t word = strcspn(command, " \t");
+    if (command[strcspn(command, ";[\n|")])
+        return false;
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (word == strlen(harmless[i]) && memcmp(command, harmless[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* False: it has no effect. */
+static bool read_command(struct gdb_packet *p, struct gdb_args *a)
+{
+    char command[200];
+    size_t n = 0;
     uint8_t c;
     (void)p;
-    for (; gdb_args_bytes(a, &c, 1); n++) {
-        if (c == ';' || c == '[' || c == '\n' || c == '|')
-            return true;
-        if (c <= ' ' && !first)
-            first = n;
-        if (!first && n + 1 < sizeof word)
-            word[n] = (char)c;
-    }
-    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (strcmp(word, harmless[i]) == 0)
-            return false;
-    return true;
+    while (n + 1 < sizeof command && gdb_args_bytes(a, &c, 1) && c)
+        command[n++] = (char)c;
+    command[n] = '\0';
+    return gdb_args_left(a) > 0 || !gdb_packet_only_shows(command);
 }
 
 static bool read_signal(struct gdb_packet *p, struct gdb_args *a)

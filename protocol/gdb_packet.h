@@ -42,6 +42,10 @@ struct gdb_packet {
 /* Packets that it does not know have one reply and no effect. */
 struct gdb_packet gdb_packet_read(const char *payload, size_t len);
 
+/* Of a text for `monitor` it is known that it changes nothing at those servers that boards are used
+ * with. */
+bool gdb_packet_only_shows(const char *command);
+
 /* The reply tells that the packet was done. */
 bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len);
 

@@ -361,6 +361,10 @@ void call_history_when(const struct call_query *q, const char *what, const struc
     size_t found = 0;
     history_tail(q->history, &tail);
     uint64_t end = q->end ? q->end : history_end(q->history) + tail.instructions;
+    if (!*what) {
+        console_say(c, "monitor when FUNCTION, or an address (0x...)\n");
+        return;
+    }
     if (!address_of(q, what, &address)) {
         console_say(c,
                     "no function '%s' in the program file: monitor when FUNCTION, or an address "

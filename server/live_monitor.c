@@ -398,5 +398,13 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return run_command(k, i, core, rest, &c);
-    return past_monitor(&k->motion, core, text, print, to);
+    int error = past_monitor(&k->motion, core, text, print, to);
+    if (error != BT_ERR_UNSUPPORTED || k->live->native || !past_motion_any(&k->motion) ||
+        gdb_upstream_only_shows(text))
+        return error;
+    /* It may change anything, and GDB would go on as if it were still in the past. */
+    console_say(&c,
+                "no command of btraced ('monitor help' lists them), and for the target's own GDB "
+                "server not while the past is shown: 'monitor goto end' and 'stepi' first\n");
+    return BT_OK;
 }

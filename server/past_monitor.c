@@ -174,15 +174,19 @@ static void cmd_explain(struct past_motion *m, int core, const char *rest, const
     unsigned reg = find_register(rest);
     uint32_t told = k->told;
     struct gdb_regs regs;
-    if (reg == GDB_REG_COUNT)
+    if (*rest && reg == GDB_REG_COUNT)
         console_say(c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n",
                     rest);
     else if (!past_motion_active(m, core))
         console_say(c, "the core is shown as it is, all its registers are read\n");
-    else if (past_motion_regs(m, core, &regs) == BT_OK)
+    else if (past_motion_regs(m, core, &regs) != BT_OK)
+        console_say(c, "the history cannot be read\n");
+    else if (*rest)
         explain(m, k, reg, told, &regs, c);
     else
-        console_say(c, "the history cannot be read\n");
+        for (reg = 0; reg <= GDB_REG_PSR; reg++)
+            if (reg <= GDB_REG_PC || reg == GDB_REG_PSR)
+                explain(m, k, reg, told, &regs, c);
     k->told = told; /* the question was not GDB's */
 }
 
@@ -240,6 +244,18 @@ static void cmd_assume(struct past_motion *m, int core, const char *rest, const 
                             : "only what is proved is shown\n");
 }
 
+/* How all of them stand. */
+static void cmd_past(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    if (*rest) {
+        console_say(c, "monitor past memory|window|assume, not '%s'\n", rest);
+        return;
+    }
+    cmd_memory(m, core, "", c);
+    cmd_window(m, core, "", c);
+    cmd_assume(m, core, "", c);
+}
+
 static const struct {
     const char *name;
     void (*run)(struct past_motion *m, int core, const char *rest, const struct console *c);
@@ -247,10 +263,11 @@ static const struct {
 } commands[] = {
     {"goto", cmd_goto, "N|begin|end|-N|+N: the next stepi goes to that instruction"},
     {"where", cmd_where, "the position in the history"},
-    {"explain", cmd_explain, "REGISTER: whether it is known here, and from what"},
+    {"explain", cmd_explain, "[REGISTER]: whether it is known here, and from what"},
     {"past memory", cmd_memory, "known|present: what stack words show that are not known"},
     {"past window", cmd_window, "N: instructions before the halt whose values are worked out"},
     {"past assume", cmd_assume, "on|off: calls keep the registers that the standard says"},
+    {"past", cmd_past, "how these three stand"},
 };
 
 int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn print, void *to)

@@ -179,12 +179,15 @@ def _():
 def _():
     s = session("break read_number", "reverse-continue", "info registers", "monitor explain sp",
                 "monitor explain r3", "monitor explain pc", "monitor explain nothing",
-                "monitor past assume off", "monitor explain sp")
+                "monitor past assume off", "monitor explain sp", "monitor explain")
     for name in ("sp", "lr", "pc", "cpsr"):
         has(s["info registers"], rf"^{name} +0x[0-9a-f]+ ")
     has(s["monitor explain sp"], r"^sp = 0x8001[0-9a-f]{4}: known")
     has(s["monitor explain pc"], "known, it is the traced path")
     has(s["monitor explain nothing"], "^monitor explain REGISTER")
+    every = s["monitor explain"].splitlines()
+    equal([re.match(r"\w+", line)[0] for line in every if not line.startswith("GDB has")],
+          [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "psr"], "all registers")
 
 
 WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "reverse-stepi", "reverse-stepi", "p/x $pc",
@@ -475,12 +478,17 @@ def _(board):
     with Live(board_file(board)) as live:
         s = board_session(live, board, "tbreak add_value", "continue", live.mark(),
                           *[c for show in shows for c in (show, "reverse-stepi")], "p/x $pc",
-                          "monitor explain sp", "monitor stop", "monitor where")
+                          "monitor explain sp", "monitor stop", "monitor past", "monitor where",
+                          "set var $r4 = 1", "monitor past stack")
     truth = [address & ~1 for address in live.truth(s[live.mark()])]
     equal(pcs(s), [truth[-len(shows)]], "PC")
     has(s["monitor explain sp"], r"^sp = 0x\w+: known")
-    # Another one of the board's own may have changed anything.
-    has(s["monitor where"], "^at the halt")
+    # Another one of the board's own might change anything, and what is mistyped is one of those.
+    has(s["monitor stop"], "no command of btraced .* not while the past is shown")
+    has(s["monitor past"], "^stack words .*\n^values are worked out .*\n^calls are taken")
+    has(s["monitor where"], r"^instruction \d+, \d+ before the halt")
+    has(s["set var $r4 = 1"], "the past cannot be changed")
+    has(s["monitor past stack"], r"memory\|window\|assume, not 'stack'")
 
 
 @suite.test("reverse: virtual-a9-smp: only the selected core moves, and none runs meanwhile")
