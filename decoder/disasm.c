@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/disasm.h"
 
+#include "decoder/disasm_a64.h"
+
 #include <capstone/capstone.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +99,9 @@ static char *make_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint
                        unsigned size, uint8_t it_cond)
 {
     uint8_t bytes[8];
+    char younger[80];
+    if (isa == BT_ISA_A64 && disasm_a64_text(opcode, address, younger, sizeof younger))
+        return strdup(younger);
     bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
     size_t len = encode(bytes, isa, opcode, size, thumb ? it_cond : DISASM_NO_IT);
     csh handle = thumb ? d->t32 : isa == BT_ISA_A64 ? d->a64 : d->a32;
