@@ -201,10 +201,10 @@ static bool put_atomic(struct text *t, uint32_t op)
     return true;
 }
 
-/* A register, or two that follow each other. */
-static void put_operands(struct text *t, uint32_t op, unsigned low, char size, bool pair)
+/* Registers that follow each other. */
+static void put_operands(struct text *t, uint32_t op, unsigned low, char size, unsigned count)
 {
-    for (unsigned i = 0; i <= pair; i++) {
+    for (unsigned i = 0; i < count; i++) {
         put_register(t, op | i << low, low, size, false);
         put(t, ", ");
     }
@@ -221,8 +221,8 @@ static bool put_compare_and_swap(struct text *t, uint32_t op)
     put(t, pair ? "casp" : "cas");
     put_suffix(t, pair ? UINT32_MAX : op, acquire, release);
     put(t, " ");
-    put_operands(t, op, 16, size, pair);
-    put_operands(t, op, 0, size, pair);
+    put_operands(t, op, 16, size, pair ? 2 : 1);
+    put_operands(t, op, 0, size, pair ? 2 : 1);
     put_base(t, op);
     return true;
 }
