@@ -270,7 +270,10 @@ static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
         return;
     }
     if (packet.answer == GDB_ANSWER_NONE) {
-        try_pass(p, &any, payload, len);
+        const struct gdb_target *t = p->session->target;
+        struct gdb_why why = {""};
+        if (p->observes || !t->restart || t->restart(p->session->target_ctx, &why) < 0)
+            try_pass(p, &any, payload, len);
         return;
     }
     if (packet.effect == GDB_EFFECT_SELECT)

@@ -79,6 +79,7 @@ static void on_child(uv_signal_t *handle, int number)
     (void)number;
     if (!b->pid || waitpid(b->pid, &b->status, WNOHANG) != b->pid)
         return;
+    kill(-b->pid, SIGTERM); /* what it has left behind */
     b->pid = 0;
     read_rest(b);
     if (b->ended)
@@ -183,10 +184,13 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
     return BT_OK;
 }
 
+/* It, and what it has started: a command may be a script around the real one. */
 static bool ended_within(struct board_process *b, unsigned ms)
 {
+    bool reaped = false;
     for (unsigned waited = 0; waited <= ms; waited += 10) {
-        if (waitpid(b->pid, &b->status, WNOHANG) != 0)
+        reaped = reaped || waitpid(b->pid, &b->status, WNOHANG) != 0;
+        if (reaped && kill(-b->pid, 0) != 0)
             return true;
         uv_sleep(10);
     }
@@ -197,9 +201,9 @@ void board_process_stop(struct board_process *b)
 {
     b->ended = NULL;
     if (b->pid > 0) {
-        kill(b->pid, SIGTERM);
+        kill(-b->pid, SIGTERM); /* the group of run_child() */
         if (!ended_within(b, GRACE_MS)) {
-            kill(b->pid, SIGKILL);
+            kill(-b->pid, SIGKILL);
             waitpid(b->pid, &b->status, 0);
         }
         b->pid = 0;

@@ -258,7 +258,7 @@ static void start_listening(struct serve *s)
         return;
     }
     if (log_shows(LOG_AT_INFO))
-        live_screen(&s->live, print_line, stderr);
+        live_screen(&s->live, true, print_line, stderr);
     entrance_announce(&s->entrance, true);
     notify_ready(s->config.name);
 }

@@ -40,6 +40,7 @@ static void stop_done(struct live *l)
             recorder_halted(l->recorder, i, l->cores[i].regs.value[GDB_REG_PC],
                             l->cores[i].regs.value[GDB_REG_PSR]);
     uv_mutex_unlock(&l->lock);
+    live_look_for_strays(l);
     if (l->told_ready)
         l->halted(l->ctx, l);
     tell_ready(l, BT_OK);

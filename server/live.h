@@ -89,7 +89,7 @@ struct live {
     uint64_t started;             /* uv_hrtime() */
     uint64_t losses;              /* of the target's GDB server */
     uint64_t ring_told;           /* bytes dropped, that the log knows of */
-    bool ring_full, recording_told;
+    bool ring_full, recording_told, strays_told;
     uint64_t owed; /* gdb_upstream_owed(), and for how many seconds it has been that */
     unsigned owed_s;
     bool lost; /* the target's GDB server, since it was ready */
@@ -168,7 +168,10 @@ int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
 /* server/live_monitor.c: "monitor" commands. */
 int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to);
 
-/* server/live_screen.c: the first screen. */
-void live_screen(struct live *l, gdb_print_fn print, void *to);
+/* server/live_screen.c: the first screen; `first` false: what of it changes. */
+void live_screen(struct live *l, bool first, gdb_print_fn print, void *to);
+
+/* server/live_screen.c: at a halt; trace that no core gets is told, once. */
+void live_look_for_strays(struct live *l);
 
 #endif

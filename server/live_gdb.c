@@ -180,6 +180,13 @@ static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print,
     return live_monitor(ctx, core, text, print, to);
 }
 
+/* GDB's `run`: many GDB servers cannot start over by a packet of the protocol. */
+static int op_restart(void *ctx, struct gdb_why *why)
+{
+    (void)why;
+    return live_restart(((struct live_client *)ctx)->live);
+}
+
 static void op_leave(void *ctx)
 {
     past_motion_forget(&((struct live_client *)ctx)->motion);
@@ -201,6 +208,7 @@ const struct gdb_target live_target = {
     .in_past = live_past_in,
     .past_memory = live_past_memory,
     .interrupt = live_past_interrupt,
+    .restart = op_restart,
     .detach = op_leave,
     .kill = op_leave,
 };

@@ -30,6 +30,10 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
 /* live.c: the same, with a source for each core that has one. After an error there is no trace. */
 int live_start_sources(struct live *l, struct message *why);
 
+/* live_monitor.c: resets the target with the words of the board file; BT_ERR_UNSUPPORTED: it has
+ * none, or the native target does it. */
+int live_restart(struct live *l);
+
 /* live.c: what is known of the halted cores, and what was programmed for them, may be otherwise. */
 void live_look_again(struct live *l);
 

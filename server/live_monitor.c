@@ -23,7 +23,7 @@ static int cmd_status(struct live_client *k, int core, const char *rest, const s
 {
     struct live *l = k->live;
     (void)rest;
-    live_screen(l, c->print, c->to);
+    live_screen(l, false, c->print, c->to);
     if (!l->pipeline)
         return BT_OK;
     say_drain(l, c);
@@ -169,10 +169,18 @@ static int cmd_filter(struct live_client *k, int core, const char *rest, const s
         if (live_units_filter(l, rest, &why) == BT_OK)
             live_look_again(l);
         console_say(c, "%s\n", why.text);
-    } else if (strncmp(rest, "include ", 8) == 0 || strncmp(rest, "exclude ", 8) == 0) {
-        ask(l, rest, c, "the filter is set");
+    } else if (!trace_setup_filter_is_good(rest)) {
+        console_say(c,
+                    "monitor trace filter include|exclude START-END, or none, such as include "
+                    "0x8000-0x8fff; not '%s'\n",
+                    rest);
+    } else if (strcmp(rest, "none") == 0) {
+        if (ask(l, "include none", c, "all addresses are traced"))
+            ask(l, "exclude none", c, "none is left out");
+    } else if (strstr(rest, "none")) {
+        ask(l, rest, c, "these ranges are taken away");
     } else {
-        console_say(c, "trace filter include|exclude START-END (or none), not '%s'\n", rest);
+        ask(l, rest, c, "the filter is set");
     }
     return BT_OK;
 }
@@ -256,6 +264,17 @@ static void on_reset(void *ctx, const char *reply, size_t len)
     live_was_reset(l);
 }
 
+int live_restart(struct live *l)
+{
+    if (!l->config->reset[0] || l->native)
+        return BT_ERR_UNSUPPORTED;
+    gdb_upstream_settle(l->upstream, true);
+    int error = ask_server(l, l->config->reset, on_reset);
+    if (error)
+        gdb_upstream_settle(l->upstream, false);
+    return error;
+}
+
 static int cmd_reset(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     struct live *l = k->live;
@@ -272,10 +291,8 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
         l->run_after = run && !gdb_upstream_is_running(l->upstream);
         return BT_ERR_UNSUPPORTED;
     }
-    gdb_upstream_settle(l->upstream, true);
-    if (ask_server(l, l->config->reset, on_reset) != BT_OK) {
+    if (live_restart(l) != BT_OK) {
         console_say(c, "the target's GDB server cannot be asked now\n");
-        gdb_upstream_settle(l->upstream, false);
         return BT_OK;
     }
     l->run_after = run;
@@ -391,6 +408,28 @@ static int run_command(struct live_client *k, size_t i, int core, const char *re
     return BT_OK;
 }
 
+/* "monitor trace" alone, or with a word that is none of ours. Another GDB server may have commands
+ * that begin so; QEMU and the native target have none. */
+static bool help_group(const struct live *l, const char *text, const struct console *c)
+{
+    static const char *const groups[] = {"trace", "record"};
+    char rest[300];
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        size_t n = strlen(groups[i]);
+        if (!console_rest(text, groups[i], rest, sizeof rest))
+            continue;
+        if (*rest && !l->native && l->config->control.kind == CONFIG_NOWHERE)
+            return false;
+        if (*rest)
+            console_say(c, "no command '%s %s'; there is:\n", groups[i], rest);
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
+            if (strncmp(commands[k].name, groups[i], n) == 0)
+                console_say(c, "monitor %-14s %s\n", commands[k].name, commands[k].help);
+        return true;
+    }
+    return false;
+}
+
 int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
@@ -398,6 +437,10 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return run_command(k, i, core, rest, &c);
+    if (help_group(k->live, text, &c))
+        return BT_OK;
+    if (text[strspn(text, " ")] == '\0')
+        return cmd_help(k, core, "", &c);
     int error = past_monitor(&k->motion, core, text, print, to);
     if (error != BT_ERR_UNSUPPORTED || k->live->native || !past_motion_any(&k->motion) ||
         gdb_upstream_only_shows(text))

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first screen of a live target. */
 #include "server/live_internal.h"
+#include "server/log.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 static void say_bytes(const struct console *c, uint64_t n, const char *after)
 {
@@ -134,12 +137,27 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
     console_say(c, "\n");
 }
 
-void live_screen(struct live *l, gdb_print_fn print, void *to)
+/* The state is that of the moment when the probe was opened: later it is not told again. */
+static void say_native(const struct live *l, bool first, gdb_print_fn print, void *to)
+{
+    char line[NATIVE_SCREEN];
+    for (const char *at = l->native->screen; *at;) {
+        size_t len = strcspn(at, "\n");
+        len += at[len] == '\n';
+        snprintf(line, sizeof line, "%.*s", (int)len, at);
+        bool state = strncmp(line, "state ", 6) == 0 || strncmp(line, "exception ", 10) == 0;
+        if (first || !state)
+            print(to, line);
+        at += len;
+    }
+}
+
+void live_screen(struct live *l, bool first, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
     if (l->native)
-        print(to, l->native->screen);
+        say_native(l, first, print, to);
     live_units_say(l, print, to);
     if (!l->pipeline) {
         console_say(&c, "%s\n",
@@ -156,4 +174,69 @@ void live_screen(struct live *l, gdb_print_fn print, void *to)
     line_rate(l, &c);
     line_loss(l, &c, &stats);
     line_decoded(l, &c, &stats);
+}
+
+/* ---- trace that no core gets ------------------------------------------------------------------
+ */
+
+#define FRAMES_SEEN 4096 /* bytes among which a frame synchronisation would be */
+
+/* An ID that arrives and is nobody's; 0: none, or some core has its trace. */
+static unsigned stray_id(const struct live *l, const struct pipeline_stats *s)
+{
+    unsigned stray = 0;
+    for (unsigned id = 1; id < 0x70; id++) {
+        if (!s->seen[id] || id == TRACE_SETUP_PUSH_ID)
+            continue;
+        if (core_of_id(l, id))
+            return 0;
+        stray = stray ? stray : id;
+    }
+    return stray;
+}
+
+static bool any_id(const struct pipeline_stats *s)
+{
+    for (unsigned id = 1; id < 0x70; id++)
+        if (s->seen[id])
+            return true;
+    return false;
+}
+
+/* The first core whose trace is waited for, with its ID. */
+static const char *silent_core(const struct live *l, unsigned *expected)
+{
+    for (unsigned id = 1; id < 0x70; id++) {
+        const char *core = core_of_id(l, id);
+        *expected = id;
+        if (core)
+            return core;
+    }
+    return NULL;
+}
+
+void live_look_for_strays(struct live *l)
+{
+    struct pipeline_stats s;
+    char text[400] = "";
+    unsigned expected;
+    if (l->strays_told || !l->pipeline || !l->config->formatted)
+        return;
+    pipeline_stats(l->pipeline, &s);
+    unsigned stray = stray_id(l, &s);
+    const char *core = silent_core(l, &expected);
+    if (stray && core)
+        snprintf(text, sizeof text,
+                 "no history: the trace has ID 0x%02x, which no core of the board file has; core "
+                 "%s has 0x%02x\n",
+                 stray, core, expected);
+    else if (s.decoded >= FRAMES_SEEN && !any_id(&s))
+        snprintf(text, sizeof text,
+                 "no history: trace arrives, but no frames are found in it; is [trace] format what "
+                 "the source sends?\n");
+    if (!text[0])
+        return;
+    l->strays_told = true;
+    log_say(LOG_AT_WARNING, "btraced: %s", text);
+    live_clients_say(l, text);
 }

@@ -114,6 +114,9 @@ bool trace_setup_runs(const struct trace_setup *t);
  */
 int trace_setup_filter(struct trace_setup *t, const char *text, struct message *why);
 
+/* Is it such a text, whatever the trace units can do? */
+bool trace_setup_filter_is_good(const char *text);
+
 /* Stop the trace units; their FIFOs are empty behind this. All are tried; 0, or the first error
  * with *why filled. */
 int trace_setup_stop(struct trace_setup *t, struct message *why);

@@ -345,6 +345,34 @@ def _(board):
         lacks(s.text, "delta trace")
 
 
+@each(["virtual-a9", "virtual-m3"], "GDB's run begins anew, with the history of before")
+def _(board):
+    with Live(board_file(board)) as live:
+        s = session(live, board, "tbreak stopped_here", "continue", "tbreak main", "run",
+                    "record btrace", "info record", "record instruction-history", live.mark(),
+                    "tbreak stopped_here", "continue", "p $pc == stopped_here")
+        has(s["run"], r"^Temporary breakpoint \d+, main \(\)")
+        expect(record_counts(s["info record"])[0] > 1000, "the first run is not there")
+        tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
+        lacks(s.text, "internal|not responding|warning: Error")
+
+
+@each(["virtual-m3"], "monitor: commands that are no commands are answered with those that are")
+def _(board):
+    bad = ("trace", "trace stat", "record", "trace filter include 5",
+           "trace filter exclude 0x20-0x10", "trace filter none")
+    with Live(board_file(board)) as live:
+        s = session(live, board, "monitor", *(f"monitor {text}" for text in bad))
+        for text in ("", "trace", "trace stat"):
+            has(s[f"monitor {text}".rstrip()], r"^monitor trace status +what arrives")
+        lacks(s["monitor trace"], "monitor reset")
+        has(s["monitor trace stat"], r"^no command 'trace stat'; there is:$")
+        has(s["monitor record"], r"^monitor record start ")
+        for text in bad[3:5]:
+            has(s[f"monitor {text}"], rf"such as include 0x8000-0x8fff; not '{text[13:]}'$")
+        has(s["monitor trace filter none"], "^all addresses are traced$")
+
+
 @each(["virtual-a9", "virtual-m3"], "monitor trace filter: an excluded function is not in the history")
 def _(board):
     with Live(board_file(board)) as live:
@@ -434,7 +462,8 @@ def _():
     said(live, r"the board's program 'qemu-system-arm' has ended: signal 9")
     Live.running.remove(live)
     live.process.stdout.close()
-    expect(s.text, "nothing printed")
+    has(s.text, r"^(Remote connection closed|Remote communication error|Remote failure reply: E\.)",
+        "what GDB says")
 
 
 suite.run()

@@ -77,9 +77,24 @@ def _():
         has(s["monitor trace status"],
             r"^trace IDs +0x10 \(no core of the board file\), 0x22 cpu0 \(silent so far\)$")
         has(s["info record"], r"^Recorded 0 instructions")
+        why = (r"no history: the trace has ID 0x10, which no core of the board file has; core cpu0 "
+               r"has 0x22$")
+        has(s["continue"], f"^{why}", "told to GDB")
+        said(live, f"^btraced: {why}", "the log")
         wire = Wire(live)
         equal(wire.pc(), symbol(ELF, "add_value"), "PC: run control works nevertheless")
         wire.close()
+
+
+@suite.test("live: a stream that is not in the format of the board file is told in words")
+def _():
+    path = board_file("virtual-a9")
+    path.write_text(path.read_text().replace("format=tpiu", "format=etb,etb=65536"))
+    with Live(path) as live:
+        s = gdb(live.port, ["break stopped_here", "continue", "kill"], elf=ELF,
+                connect="target extended-remote")
+        has(s["continue"], r"^no history: trace arrives, but no frames are found in it; ")
+        said(live, r"^btraced: no history: trace arrives, but no frames are found in it; ")
 
 
 @suite.test("live: no QEMU: which package has it")
@@ -181,6 +196,17 @@ def _():
         with Wire(other) as wire:
             wire.step()
         equal(other.children(), others, "programs of the other server")
+        # So does that of one whose command is a script around the board.
+        path = board_file("virtual-a9")
+        script = path.parent / "board.sh"
+        script.write_text('#!/bin/sh\nqemu-system-arm "$@"\nexit $?\n')
+        script.chmod(0o755)
+        path.write_text(path.read_text().replace("command = qemu-system-arm", f"command = {script}"))
+        live = Live(path)
+        equal(len(users_of(path.parent)), 3, "the server, the script and the board")
+        live.stop()
+        live.process.stdout.close()
+        wait_for(lambda: not users_of(path.parent), "the end of what the script has started")
         # Killed outright, it takes its board along as well.
         live = Live(board_file("virtual-a9"))
         mine = live.children()

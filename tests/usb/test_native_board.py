@@ -89,13 +89,16 @@ def _():
 @suite.test("native board: a fault is told in words")
 def _():
     with Board(M3) as board:
-        s = board.session("record btrace", "continue", "bt 3", "monitor fault", *LIST, board.mark(),
-                          "stepi", "info threads")
+        s = board.session("record btrace", "continue", "bt 3", "monitor fault", "monitor trace status",
+                          "monitor probe", *LIST, board.mark(), "stepi", "info threads")
         has(s["continue"], r"^HardFault: an access was not allowed by the memory protection "
                            r"\(0x\w+\); at 0x\w+$")
         has(s["continue"], r"^Program received signal SIGSEGV")
         has(s["bt 3"], r"^#1  <signal handler called>\n#2  report_topics")
         has(s["monitor fault"], r"^CFSR 0x00000082, HFSR 0x40000000")
+        lacks(s["monitor trace status"], "^state ", "how the core was when the probe was opened:")
+        has(s["monitor trace status"], "^probe ")
+        has(s["monitor probe"], r"^state +halted at 0x\w+$")
         lacks(s["stepi"], "HardFault", "told twice:")
         has(s["info threads"], r"\(HardFault\)")
         check_history(board, s, 300)
