@@ -326,81 +326,6 @@ size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_
     return k->size;
 }
 
-/* Exceptions are rarer than what they interrupt: away from the loop, but without leaving it. */
-static __attribute__((noinline)) size_t take_exception(struct etmv3 *p, struct etmv3_form *form,
-                                                       const uint8_t *at, const uint8_t *end,
-                                                       uint64_t offset, struct etmv3_packet *k)
-{
-    p->base.address = form->address;
-    clear_packet(k, offset);
-    size_t size = etmv3_exception_packet(p, at, end, k);
-    *form = etmv3_form(p);
-    return size;
-}
-
-/* Synced: P-headers and short branches, which most of a stream is, and exceptions, as many as there
- * are. Adds packets; returns bytes consumed. What the loop needs at each step is in copies: so that
- * compilers keep it in registers. */
-static size_t parse_common_run(struct etmv3 *p, const uint8_t *data, size_t len,
-                               struct etmv3_packet *out, size_t max, size_t *count)
-{
-    const struct etmv3_header *table = etmv3_header_table(&p->config);
-    const uint8_t *at = data, *end = data + len;
-    const struct etmv3_packet *last = out + max;
-    uint8_t version = (uint8_t)(1u << p->config.version_minor);
-    uint16_t partial = p->base.known ? 0 : ETMV3_PARTIAL;
-    uint8_t state = etmv3_state(p, &p->base);
-    uint64_t base = p->offset - (uintptr_t)at;
-    struct etmv3_form form = etmv3_form(p);
-    struct etmv3_packet *k = out;
-    for (; at < end && k < last; k++) {
-        struct etmv3_short branch;
-        uint64_t offset = base + (uintptr_t)at;
-        if (etmv3_is_pheader(*at)) {
-            const struct etmv3_header *h = &table[*at >> 1 & 63];
-            if (!(h->versions & version))
-                break;
-            *k = (struct etmv3_packet){.offset = offset,
-                                       .value = h->value,
-                                       .cycles = h->cycles,
-                                       .size = 1,
-                                       .flags = etmv3_header_flags(h),
-                                       .kind = ETMV3_ATOM,
-                                       .n = h->n};
-            at++;
-            continue;
-        }
-        if (etmv3_short_branch(&form, at, end, &branch)) {
-            form.address = branch.address;
-            *k = (struct etmv3_packet){.offset = offset,
-                                       .value = branch.address,
-                                       .size = branch.size,
-                                       .flags = partial,
-                                       .kind = ETMV3_BRANCH,
-                                       .isa_state = state};
-            at += branch.size;
-            continue;
-        }
-        if (*at == ETMV3_EXC_EXIT) {
-            *k = (struct etmv3_packet){.offset = offset, .size = 1, .kind = ETMV3_EXC_RETURN};
-            at++;
-            continue;
-        }
-        struct etmv3_form now = form;
-        size_t size = take_exception(p, &now, at, end, offset, k);
-        if (size == 0)
-            break;
-        form = now;
-        partial = p->base.known ? 0 : ETMV3_PARTIAL;
-        state = etmv3_state(p, &p->base);
-        at += size;
-    }
-    p->base.address = form.address;
-    p->offset = base + (uintptr_t)at;
-    *count += (size_t)(k - out);
-    return (size_t)(at - data);
-}
-
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
                    size_t max, size_t *count)
 {
@@ -410,7 +335,7 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
     while (i < len && n + PER_STEP <= max) {
         if (p->synced && !p->in_zeros && data[i] && !p->config.data_only) {
             size_t got =
-                parse_common_run(p, data + i, len - i, out + n, max - n - (PER_STEP - 1), &n);
+                etmv3_parse_frequent(p, data + i, len - i, out + n, max - n - (PER_STEP - 1), &n);
             i += got;
             if (got)
                 continue;

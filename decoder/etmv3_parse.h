@@ -4,8 +4,7 @@
 #define DECODER_ETMV3_PARSE_H
 
 #include "decoder/etmv3.h"
-
-#define ETMV3_EXC_EXIT 0x76 /* header */
+#include "decoder/etmv3_headers.h"
 
 /* Results of a function that takes one packet apart. */
 #define PARSED    1
@@ -103,6 +102,14 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
  */
 size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
                               struct etmv3_packet *k);
+
+/*
+ * etmv3_frequent.c: synced, not in data-only mode, at a header: branches and packets of one byte,
+ * which most of a stream is, as many as there are. Adds packets, `max` at most, to *count; returns
+ * bytes consumed: up to a packet of another kind, or one that is not whole.
+ */
+size_t etmv3_parse_frequent(struct etmv3 *p, const uint8_t *data, size_t len,
+                            struct etmv3_packet *out, size_t max, size_t *count);
 
 /* Instruction set and security state as packets carry them. */
 static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base)
