@@ -125,13 +125,15 @@ static int none(const struct usb_probe_filter *filter, struct usb_open_error *er
     if (err->candidates == 0)
         snprintf(err->text, size, "no CMSIS-DAP probe found on USB");
     else if (filter->serial && filter->serial[0])
-        snprintf(err->text, size, "no probe with serial number '%.60s', %u others", filter->serial,
-                 err->candidates);
+        snprintf(err->text, size,
+                 "no probe with serial number '%.60s', but %u attached: see 'btraced probes'",
+                 filter->serial, err->candidates);
     else if (filter->path && filter->path[0])
-        snprintf(err->text, size, "no probe at %s, %u others", filter->path, err->candidates);
+        snprintf(err->text, size, "no probe at %s, but %u attached: see 'btraced probes'",
+                 filter->path, err->candidates);
     else
-        snprintf(err->text, size, "no probe %04x:%04x, %u others", filter->vendor, filter->product,
-                 err->candidates);
+        snprintf(err->text, size, "no probe %04x:%04x, but %u attached: see 'btraced probes'",
+                 filter->vendor, filter->product, err->candidates);
     return BT_ERR_RANGE;
 }
 

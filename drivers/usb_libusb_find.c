@@ -64,7 +64,8 @@ static int none(const struct usb_wanted *wanted, const struct usb_probe_filter *
     bool at = filter->path && filter->path[0] != '\0';
     const char *path = at ? filter->path : "";
     if (err->candidates > 0)
-        snprintf(err->text, sizeof err->text, "no %s with serial number '%.60s'%s%s, %u others",
+        snprintf(err->text, sizeof err->text,
+                 "no %s with serial number '%.60s'%s%s, but %u attached: see 'btraced probes'",
                  wanted->noun, filter->serial ? filter->serial : "", at ? " at " : "", path,
                  err->candidates);
     else if (filter->vendor || filter->product)

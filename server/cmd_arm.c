@@ -188,8 +188,10 @@ static int parse_args(int argc, char **argv, struct arm *a)
             a->path = optarg;
         else if (option == 'f')
             a->halt_on_fault = true;
-        else
-            return EXIT_USAGE; /* getopt has said why */
+        else {
+            fprintf(stderr, "btraced arm: see 'btraced arm --help'\n");
+            return EXIT_USAGE;
+        }
     }
     if (optind == argc && a->path)
         return EXIT_OK;

@@ -159,6 +159,7 @@ static int parse_option(struct decode_args *args, int option)
         fputs(decode_help, stdout);
         return -1;
     default: /* getopt has said what is wrong */
+        fprintf(stderr, "btraced decode: see 'btraced decode --help'\n");
         return EXIT_USAGE;
     }
 }

@@ -58,8 +58,10 @@ static int list(void)
         }
     }
     if (count.usable + count.others == 0)
-        fprintf(stderr, "btraced probes: no probe is attached; known are CMSIS-DAP probes and "
-                        "FTDI adapters\n");
+        fprintf(stderr,
+                "btraced probes: no probe is attached; known are CMSIS-DAP probes (ORBTrace is "
+                "one) and FTDI adapters. Others, such as ST-Link and J-Link, are used "
+                "through their own GDB server: [target] connect\n");
     return count.usable ? EXIT_OK : EXIT_PROBE;
 }
 

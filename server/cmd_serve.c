@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "server/commands.h"
+#include "server/config_notes.h"
 #include "server/config_reload.h"
 #include "server/entrance.h"
 #include "server/exit_codes.h"
@@ -372,6 +373,7 @@ static int check_files(const struct serve *s)
     }
     printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
            s->config.core_count == 1 ? "" : "s");
+    config_notes(&s->config);
     return EXIT_OK;
 }
 

@@ -101,6 +101,18 @@ static unsigned key_line(const struct config_parser *p, unsigned i, const char *
     return line ? line : p->cores[i].section;
 }
 
+/* "Cortex-M0, -M0+, -M1": they are many. */
+static void list_types(const char *const *types, size_t count, char *text, size_t size)
+{
+    static const char cortex[] = "Cortex-";
+    size_t n = sizeof cortex - 1;
+    for (size_t k = 0; k < count; k++) {
+        bool next = k && strncmp(types[k], cortex, n) == 0 && strncmp(types[k - 1], cortex, n) == 0;
+        bool same = next && types[k][n] == types[k - 1][n];
+        config_list(text, size, types[k] + (same ? n - 1 : 0));
+    }
+}
+
 static int check_type(struct config_parser *p, unsigned i)
 {
     struct config_nearest nearest = {.word = p->config->cores[i].type};
@@ -111,13 +123,12 @@ static int check_type(struct config_parser *p, unsigned i)
             return BT_OK;
         config_nearest_offer(&nearest, types[k]);
     }
-    char allowed[CONFIG_LIST_SIZE] = "";
-    for (size_t k = 0; k < count; k++)
-        config_list(allowed, sizeof allowed, types[k]);
     if (nearest.best)
         return config_fail(p, key_line(p, i, "type"), "type",
                            "core '%s' is not known; did you mean '%s'?", nearest.word,
                            nearest.best);
+    char allowed[CONFIG_LIST_SIZE] = "";
+    list_types(types, count, allowed, sizeof allowed);
     return config_fail(p, key_line(p, i, "type"), "type", "core '%s' is not known; allowed: %s",
                        nearest.word, allowed);
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,31 +59,38 @@ static bool is_there(char *path, size_t size, const char *folder, const char *re
     return n > 0 && (size_t)n < size && access(path, R_OK) == 0;
 }
 
-/* Offers the boards of a folder. */
-static void offer_boards(const char *folder, struct config_nearest *nearest, char *best,
-                         size_t size)
+static int is_board(const struct dirent *e)
 {
-    DIR *d = opendir(folder);
-    if (!d)
-        return;
-    for (const struct dirent *e; (e = readdir(d));) {
+    size_t n = strlen(e->d_name);
+    return n >= 6 && strcmp(e->d_name + n - 5, ".conf") == 0;
+}
+
+/* Offers the boards of a folder, and lists them. */
+static void offer_boards(const char *folder, struct config_nearest *nearest, char *best,
+                         size_t size, char *list, size_t list_size)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_board, alphasort);
+    for (int i = 0; i < count; i++) {
         char name[NAME_MAX + 1];
-        size_t n = strlen(e->d_name);
-        if (n < 6 || strcmp(e->d_name + n - 5, ".conf") != 0)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(n - 5), e->d_name);
+        const char *file = entries[i]->d_name;
+        snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 5), file);
         config_nearest_offer(nearest, name);
+        config_list(list, list_size, name);
         if (nearest->best == name) {
             snprintf(best, size, "%s", name);
             nearest->best = best;
         }
+        free(entries[i]);
     }
-    closedir(d);
+    if (count >= 0)
+        free(entries);
 }
 
 int config_find_board(const char *name, char *path, size_t size, struct message *why)
 {
     char folders[2][PATH_MAX], rest[NAME_MAX + 1], best[NAME_MAX + 1];
+    char list[CONFIG_LIST_SIZE] = "";
     struct config_nearest nearest = {.word = name};
     bool found[2] = {source_tree(folders[0], PATH_MAX), prefix(folders[1], PATH_MAX)};
     static const char *const below[2] = {"configs", "share/btraced/configs"};
@@ -94,7 +102,7 @@ int config_find_board(const char *name, char *path, size_t size, struct message 
         int length = snprintf(rest, sizeof rest, "%s.conf", name);
         if ((size_t)length < sizeof rest && is_there(path, size, folders[i], rest))
             return BT_OK;
-        offer_boards(folders[i], &nearest, best, sizeof best);
+        offer_boards(folders[i], &nearest, best, sizeof best, list, sizeof list);
     }
     const char *folder = found[0] ? folders[0] : found[1] ? folders[1] : below[1];
     if (nearest.best)
@@ -102,9 +110,9 @@ int config_find_board(const char *name, char *path, size_t size, struct message 
                     nearest.best);
     else
         message_set(why,
-                    "%.64s: no such board in '%.300s'; a file is named with its path or its "
-                    "ending .conf",
-                    name, folder);
+                    "%.64s: no such board in '%.100s'; a file is named with its path or its "
+                    "ending .conf. There is: %s",
+                    name, folder, *list ? list : "none");
     return BT_ERR_IO;
 }
 

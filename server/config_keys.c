@@ -209,17 +209,17 @@ const struct config_register *config_find_register(const char *name)
 }
 
 static const char *const core_types[] = {
-    "Cortex-A5",   "Cortex-A7",   "Cortex-A8",    "Cortex-A9",   "Cortex-A12",   "Cortex-A15",
-    "Cortex-A17",  "Cortex-R4",   "Cortex-R5",    "Cortex-R7",   "Cortex-R8",    "Cortex-M3",
-    "Cortex-M4",   "Cortex-M7",   "ARM7TDMI",     "ARM7TDMI-S",  "ARM720T",      "ARM7EJ-S",
-    "ARM9TDMI",    "ARM920T",     "ARM922T",      "ARM940T",     "ARM926EJ-S",   "ARM946E-S",
-    "ARM966E-S",   "ARM968E-S",   "ARM1020E",     "ARM1022E",    "ARM1026EJ-S",  "ARM1136J-S",
-    "ARM1136JF-S", "ARM1156T2-S", "ARM1156T2F-S", "ARM1176JZ-S", "ARM1176JZF-S", "ARM11MPCore",
-    "SC300",       "Cortex-M0",   "Cortex-M0+",   "Cortex-M1",   "Cortex-M23",   "Cortex-M33",
-    "Cortex-M35P", "Cortex-M52",  "Cortex-M55",   "Cortex-M85",  "Cortex-A32",   "Cortex-A34",
-    "Cortex-A35",  "Cortex-A53",  "Cortex-A55",   "Cortex-A57",  "Cortex-A65",   "Cortex-A72",
-    "Cortex-A73",  "Cortex-A75",  "Cortex-A76",   "Cortex-A77",  "Cortex-A78",   "Cortex-A510",
-    "Cortex-A710", "Cortex-R52",
+    "Cortex-M0",   "Cortex-M0+",  "Cortex-M1",   "Cortex-M3",    "Cortex-M4",   "Cortex-M7",
+    "Cortex-M23",  "Cortex-M33",  "Cortex-M35P", "Cortex-M52",   "Cortex-M55",  "Cortex-M85",
+    "Cortex-A5",   "Cortex-A7",   "Cortex-A8",   "Cortex-A9",    "Cortex-A12",  "Cortex-A15",
+    "Cortex-A17",  "Cortex-A32",  "Cortex-A34",  "Cortex-A35",   "Cortex-A53",  "Cortex-A55",
+    "Cortex-A57",  "Cortex-A65",  "Cortex-A72",  "Cortex-A73",   "Cortex-A75",  "Cortex-A76",
+    "Cortex-A77",  "Cortex-A78",  "Cortex-A510", "Cortex-A710",  "Cortex-R4",   "Cortex-R5",
+    "Cortex-R7",   "Cortex-R8",   "Cortex-R52",  "ARM7TDMI",     "ARM7TDMI-S",  "ARM720T",
+    "ARM7EJ-S",    "ARM9TDMI",    "ARM920T",     "ARM922T",      "ARM940T",     "ARM926EJ-S",
+    "ARM946E-S",   "ARM966E-S",   "ARM968E-S",   "ARM1020E",     "ARM1022E",    "ARM1026EJ-S",
+    "ARM1136J-S",  "ARM1136JF-S", "ARM1156T2-S", "ARM1156T2F-S", "ARM1176JZ-S", "ARM1176JZF-S",
+    "ARM11MPCore", "SC300",
 };
 
 const char *const *config_core_types(size_t *count)

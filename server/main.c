@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static const char main_help[] =
     "  probes             list the debug probes that are attached\n"
     "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
     "\n"
-    "  --help, --version\n"
+    "  help [COMMAND], --help, --version\n"
     "\n"
     "examples:\n"
     "  btraced serve -c virtual-a9\n"
@@ -64,9 +65,16 @@ int main(int argc, char **argv)
         fputs(main_help, stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    static char help[] = "--help";
+    char *asked[] = {argv[0], argv[argc - 1], help, NULL};
+    bool wants_help = strcmp(argv[1], "help") == 0;
+    if ((wants_help && argc == 2) || strcmp(argv[1], help) == 0 || strcmp(argv[1], "-h") == 0) {
         fputs(main_help, stdout);
         return EXIT_OK;
+    }
+    if (wants_help && argc == 3) { /* btraced help COMMAND */
+        argv = asked;
+        argc = 3;
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("btraced " BTRACED_VERSION);

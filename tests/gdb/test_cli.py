@@ -83,9 +83,14 @@ def _():
     refused(2, "no command 'bogus'", "bogus")
     refused(2, "no command '--bogus'", "--bogus")
     refused(2, "no command ''", "")
+    refused(2, "no command 'bogus'", "help", "bogus")
+    for command in ("serve", "decode", "probes"):
+        equal(btraced("help", command), btraced(command, "--help"), f"help {command}")
+    equal(btraced("help"), btraced("--help"), "help")
     for command in ("serve", "record"):
         refused(2, f"^btraced {command}: unrecognized option '--bogus'", command, "--bogus")
-        refused(2, f"^btraced {command}: option requires an argument -- 'c'", command, "-c")
+        lacks(refused(2, f"^btraced {command}: option requires an argument -- 'c'", command, "-c"),
+              "not known")
         refused(2, f"^btraced {command}: no board file: -c BOARD", command)
         refused(2, f"^btraced {command}: a board file is named with -c", command, "virtual-a9")
     refused(2, "not known here", "serve", "-c", "virtual-a9", "--seconds", "1")
@@ -146,6 +151,24 @@ def _():
     refused(2, "virtal-a9: no such board in '.*'; did you mean 'virtual-a9'", "serve", "-c",
             "virtal-a9", "--check-config")
     refused(2, "no-such.conf", "record", "-c", "./no-such.conf", "--record", "x")
+    refused(2, r"bogus: no such board in .* There is: .*, cortex-m-etb, .*, virtual-a9, ", "serve",
+            "-c", "bogus")
+
+
+@suite.test("cli: a good board file, and what it names is not there")
+def _():
+    path = board_file("virtual-m3")
+    text = path.read_text()
+    elf = str(PROGRAMS / "crash-m3.elf")
+    path.write_text(text.replace("= qemu-system-arm", "= no-such-program").replace(elf, "no-such.elf"))
+    code, out, err = btraced("serve", "-c", str(path), "--check-config")
+    equal((code, err), (0, ""), "exit code and messages")
+    has(out, r"^note: the program 'no-such.elf' of core cpu0 cannot be used yet: No such file ")
+    has(out, r"^note: the program 'no-such-program' of \[target\] command is not there yet$")
+    path.write_text(text.replace("= qemu-system-arm", "= sh").replace(elf, __file__))
+    out = btraced("serve", "-c", str(path), "--check-config")[1]
+    has(out, r"cannot be used yet: not an ELF file$")
+    lacks(out, "command")
 
 
 @suite.test("cli: a board whose target and trace come over TCP, without a control socket")

@@ -346,7 +346,7 @@ START_TEST(types)
     refuse(TARGET TRACE "[core a]\ntype = Cortex-A99\n",
            "dir/b.conf:7: type: core 'Cortex-A99' is not known; did you mean 'Cortex-A9'?");
     refuse(TARGET TRACE "[core a]\ntype = 8051\n",
-           "dir/b.conf:7: type: core '8051' is not known; allowed: Cortex-A5, Cortex-A7...");
+           "dir/b.conf:7: type: core '8051' is not known; allowed: Cortex-M0, -M0+, -M1...");
     refuse(
         TARGET TRACE "[core a]\ntype = Cortex-A9\nsource = ETM9\n",
         "dir/b.conf:8: source: the protocol of 'ETM9' is not known; allowed: the trace unit's...");

@@ -77,7 +77,7 @@ def _():
     with Target() as target:
         path = board(target.port, FIFO.format("tpiu") + "\nserial = X", place)
         has(refused("--probe", "ftdi", path=path)[1],
-            "^btraced serve: no FTDI adapter with serial number 'X', 1 others$")
+            "^btraced serve: no FTDI adapter with serial number 'X', but 1 attached: see 'btraced probes'$")
         path = board(target.port, "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-uart\n"
                      "baud = 2M\nchannel = C", place)
         has(refused("--probe", "ftdi", path=path)[1], r"\(FT2232H\) has no channel C$")

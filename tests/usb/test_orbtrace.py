@@ -136,7 +136,7 @@ def _():
 
     has(text(), "^btraced serve: no ORBTrace found on USB$")
     has(text("--probe", "orbtrace", more=ORBTRACE + "serial = X"),
-        "^btraced serve: no ORBTrace with serial number 'X', 1 others$")
+        "^btraced serve: no ORBTrace with serial number 'X', but 1 attached: see 'btraced probes'$")
 
 
 if __name__ == "__main__":

@@ -93,9 +93,9 @@ def refusals(folder):
         check(name, bed(f"{before}{BTRACED} arm -c {board}", options), code, *parts)
 
     arm("another serial number", PROBE + "serial = X9\n" + ETB + CORE, 5,
-        "no probe with serial number 'X9', 1 others")
+        "no probe with serial number 'X9', but 1 attached: see 'btraced probes'")
     arm("other USB numbers", PROBE + "usb = 0d28:0204\n" + ETB + CORE, 5,
-        "no probe 0d28:0204, 1 others")
+        "no probe 0d28:0204, but 1 attached: see 'btraced probes'")
     arm("the right ones", PROBE + "usb = 1209:0001\nserial = MODEL0001\n" + ETB + CORE
         + "[gdb]\nlisten = unix:$RUN/gdb\n", 0, "armed")
     for kind, noun in (("cmsis-dap", "CMSIS-DAP probes"), ("ftdi", "FTDI adapters")):

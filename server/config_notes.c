@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a good board file names and this machine does not have. */
+#include "server/config_notes.h"
+
+#include "drivers/elf_image.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void note_program(const struct config_core *core)
+{
+    struct elf_image *elf = NULL;
+    char why[256];
+    if (core->program[0] && elf_image_open(core->program, &elf, why, sizeof why))
+        printf("note: the program '%s' of core %s cannot be used yet: %s\n", core->program,
+               core->name, why);
+    elf_image_close(elf);
+}
+
+/* As execvp() looks for it. */
+static bool is_program(const char *name)
+{
+    char path[PATH_MAX];
+    const char *at = getenv("PATH");
+    if (strchr(name, '/') || !at)
+        return access(name, X_OK) == 0;
+    for (size_t n; *at; at += n + (at[n] == ':')) {
+        n = strcspn(at, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, at, name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A good board file may come before what it names. */
+void config_notes(const struct config *c)
+{
+    for (unsigned i = 0; i < c->core_count; i++)
+        note_program(&c->cores[i]);
+    if (c->command && !is_program(c->command[0]))
+        printf("note: the program '%s' of [target] command is not there yet\n", c->command[0]);
+    if (c->flash.algorithm[0] && access(c->flash.algorithm, R_OK) != 0)
+        printf("note: the algorithm '%s' of [flash] cannot be read yet: %s\n", c->flash.algorithm,
+               strerror(errno));
+}
