@@ -15,9 +15,13 @@ static void note_program(const struct config_core *core)
 {
     struct elf_image *elf = NULL;
     char why[256];
-    if (core->program[0] && elf_image_open(core->program, &elf, why, sizeof why))
-        printf("note: the program '%s' of core %s cannot be used yet: %s\n", core->program,
-               core->name, why);
+    if (!core->program[0])
+        return;
+    if (access(core->program, F_OK) != 0)
+        printf("note: the program '%s' of core %s is not there yet\n", core->program, core->name);
+    else if (elf_image_open(core->program, &elf, why, sizeof why))
+        printf("note: the program '%s' of core %s cannot be used: %s\n", core->program, core->name,
+               why);
     elf_image_close(elf);
 }
 

@@ -163,11 +163,11 @@ def _():
     path.write_text(text.replace("= qemu-system-arm", "= no-such-program").replace(elf, "no-such.elf"))
     code, out, err = btraced("serve", "-c", str(path), "--check-config")
     equal((code, err), (0, ""), "exit code and messages")
-    has(out, r"^note: the program 'no-such.elf' of core cpu0 cannot be used yet: No such file ")
+    has(out, r"^note: the program 'no-such.elf' of core cpu0 is not there yet$")
     has(out, r"^note: the program 'no-such-program' of \[target\] command is not there yet$")
     path.write_text(text.replace("= qemu-system-arm", "= sh").replace(elf, __file__))
     out = btraced("serve", "-c", str(path), "--check-config")[1]
-    has(out, r"cannot be used yet: not an ELF file$")
+    has(out, r"cannot be used: not an ELF file$")
     lacks(out, "command")
 
 
