@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from native_gdb import LOADED_MACHINE, ROOT, Native, bed
+from native_gdb import BED, LOADED_MACHINE, ROOT, Native, bed
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
                         lacks, tool)
 
@@ -59,7 +59,7 @@ def _():
     here = place()
     for (kind, text), (next_kind, shown) in zip(BLOCKS, BLOCKS[1:]):
         line = text.strip()
-        if kind != "sh" or line.startswith("gdb-multiarch"):
+        if kind != "sh" or not line.startswith("btraced "):
             continue
         if line == "btraced serve -c ./board.conf":
             with board(here) as server:
@@ -99,6 +99,31 @@ def _():
         s = gdb(server.port, [f"monitor {line}" for line in typed], elf=here / "firmware.elf",
                 connect="target extended-remote", before=[LOADED_MACHINE])
         lacks(s.text, "unknown command")
+
+
+@suite.test("guide: the emulated probe by hand")
+def _():
+    os.chdir(ROOT)
+    lines = [text.strip() for kind, text in BLOCKS if kind == "bash"]
+    probes, serve = (line.split() for line in lines if " -- " in line)
+    equal((probes[0], serve[0]), (str(BED.relative_to(ROOT)),) * 2, "the bed's program")
+    printed = subprocess.run([*probes[:-2], str(BTRACED), probes[-1]], stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, timeout=PATIENCE, env=environment())
+    has(printed.stdout, "^btraced Model CMSIS-DAP$")
+    tool("qemu-system-arm")
+    before, after = serve[1:serve.index("--")], serve[serve.index("--") + 1:]
+    equal(after[:3], ["build/btraced", "serve", "-c"], "the server's command")
+    session = [text for kind, text in BLOCKS if kind == "gdb"][-1]
+    shown = re.split(r"^\(gdb\) (.*)\n", session, flags=re.MULTILINE)[1:]
+    with Native(*before, path=ROOT / after[3]) as server:
+        compare([text for kind, text in BLOCKS if kind == "text"][-1].replace(
+            ":3333", f":{server.port}"), server.stderr)
+        s = gdb(server.port, shown[2::2], elf=lines[-1].split()[-1],
+                connect=shown[0].rsplit(" ", 1)[0], before=[LOADED_MACHINE])
+    for command, text in zip(shown[2::2], shown[3::2]):
+        for line in text.splitlines():
+            if line != "...":
+                has(s[command], f"^{re.escape(line)}$", command)
 
 
 @suite.test("guide: files that it names are there")
