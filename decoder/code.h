@@ -171,11 +171,17 @@ static inline void code_calls_of(struct code_cache *cache, const struct code_vie
     cache->calls.view = view;
 }
 
-/* The branch that ends `run` was taken: remembered if it is a call. */
-static inline void code_note_call(struct code_calls *c, struct code_run *run)
+/* The branch that ends `run` was taken if `taken` is 1, not if it is 0: remembered if it is a call.
+ */
+static inline void code_note_call_if(struct code_calls *c, struct code_run *run, unsigned taken)
 {
     c->from[c->count % CODE_CALLS] = run;
-    c->count += run->last & INSN_LINK;
+    c->count += run->last & INSN_LINK & taken;
+}
+
+static inline void code_note_call(struct code_calls *c, struct code_run *run)
+{
+    code_note_call_if(c, run, 1);
 }
 
 /* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */

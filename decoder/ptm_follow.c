@@ -4,6 +4,9 @@
 #include "decoder/ptm_flow_internal.h"
 #include "decoder/ptm_internal.h"
 
+/* The loop is one function: its state stays in registers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* Bytes that are being followed. */
 struct bytes {
     struct ptm *p;
@@ -25,11 +28,16 @@ struct trail {
     uint64_t cycles;
     uint64_t instructions; /* number of the next one */
     enum bt_isa isa;       /* of addresses */
+};
+
+/* What of a stream never changes: known where the loop is compiled, once for each. */
+struct kind {
+    bool counted;
     bool stack;
 };
 
-static inline void trail_block(struct trail *t, const struct code_run *run, unsigned fail,
-                               bool counted, uint32_t cycles)
+static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_run *run, unsigned fail,
+                                      struct kind kind, uint32_t cycles)
 {
     uint32_t info = run->info, extent = run->extent;
     t->b->first = run->start;
@@ -37,16 +45,18 @@ static inline void trail_block(struct trail *t, const struct code_run *run, unsi
     t->b->info = info + ((BT_COND_PASS + fail) << 4);
     t->b++;
     t->instructions += info >> 8;
-    if (counted && t->counts)
+    if (kind.counted && t->counts)
         *t->counts++ = cycles;
 }
 
-/* The branch that ends `run` was taken. */
-static inline void trail_push(struct trail *t, struct code_run *run)
+/* The branch that ends `run` was taken, unless it failed. Nobody could predict that: so it is no
+ * branch of ours, or one that mostly depends on the run. */
+static ALWAYS_INLINE void trail_push(struct trail *t, struct code_run *run, unsigned fail,
+                                     struct kind kind)
 {
-    if (!t->stack)
-        code_note_call(t->calls, run);
-    else if (run->last & INSN_LINK)
+    if (!kind.stack)
+        code_note_call_if(t->calls, run, fail ^ 1);
+    else if (run->last & INSN_LINK & (fail ^ 1))
         ptm_flow_push(t->f, code_run_behind(run), code_run_isa(run), t->f->core.cur.security, run);
 }
 
@@ -55,7 +65,7 @@ static inline struct code_run *trail_pop(struct trail *t)
 {
     struct ptm_flow *f = t->f;
     unsigned top = (f->rs_top + PTM_RETURN_STACK - 1u) % PTM_RETURN_STACK;
-    if (!t->stack || f->rs_count == 0 || !flow_runs_valid(&f->core) || !f->rs_from[top] ||
+    if (f->rs_count == 0 || !flow_runs_valid(&f->core) || !f->rs_from[top] ||
         f->rs[top].security != f->core.cur.security)
         return NULL;
     struct code_run *next = f->rs_from[top]->next[CODE_ONWARD];
@@ -67,21 +77,20 @@ static inline struct code_run *trail_pop(struct trail *t)
 }
 
 /* Atoms along cached runs, oldest in bit n - 1: returns how many are left. */
-static inline unsigned trail_atoms(struct trail *t, unsigned value, unsigned n, bool counted,
-                                   uint32_t cycles)
+static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsigned n,
+                                          struct kind kind, uint32_t cycles)
 {
     while (n > 0) {
         struct code_run *run = t->run, *next = NULL;
         unsigned fail = value >> (n - 1) & 1;
         if (run->end + !fail <= CODE_END_INDIRECT)
             next = run->next[fail];
-        else if (run->end == CODE_END_INDIRECT)
+        else if (kind.stack && run->end == CODE_END_INDIRECT)
             next = trail_pop(t);
         if (!next)
             break;
-        trail_block(t, run, fail, counted, cycles);
-        if (!fail)
-            trail_push(t, run);
+        trail_block(t, run, fail, kind, cycles);
+        trail_push(t, run, fail, kind);
         t->run = next;
         n--;
     }
@@ -89,15 +98,15 @@ static inline unsigned trail_atoms(struct trail *t, unsigned value, unsigned n, 
 }
 
 /* An atom header. False: it is another one, not all there, or not all along cached runs. */
-static inline bool trail_header(struct trail *t, struct bytes *in, bool counted)
+static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct kind kind)
 {
     uint8_t header = *in->at;
-    if (counted) { /* digest 6.5 */
+    if (kind.counted) { /* digest 6.5 */
         uint32_t cycles = header >> 2 & 0xf;
         unsigned n = 1;
         if (header < 0x80 ||
             !ptm_more_count(in->at, (size_t)(in->end - in->at), &n, header & 0x40, &cycles) ||
-            trail_atoms(t, header >> 1 & 1, 1, true, cycles))
+            trail_atoms(t, header >> 1 & 1, 1, kind, cycles))
             return false;
         t->cycles += cycles;
         in->at += n;
@@ -107,13 +116,13 @@ static inline bool trail_header(struct trail *t, struct bytes *in, bool counted)
     if (header < 0x84)
         return false;
     const struct ptm_atom_header *h = &ptm_atom_headers[header >> 1 & 63];
-    in->left = trail_atoms(t, h->value, h->n, false, 0);
+    in->left = trail_atoms(t, h->value, h->n, kind, 0);
     in->at++;
     return in->left == 0;
 }
 
 /* A branch packet that only says where an indirect branch went. */
-static inline bool trail_branch(struct trail *t, struct bytes *in, bool counted)
+static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct kind kind)
 {
     struct code_run *run = t->run, *next;
     const struct flow_core *core = &t->f->core;
@@ -124,7 +133,7 @@ static inline bool trail_branch(struct trail *t, struct bytes *in, bool counted)
         !ptm_short_address(in->p->last_address, ptm_shift(in->p), in->at, len, &k) || k.e)
         return false;
     unsigned n = k.bytes;
-    if (counted) {
+    if (kind.counted) {
         if (n == len)
             return false;
         uint8_t byte = in->at[n++];
@@ -135,8 +144,8 @@ static inline bool trail_branch(struct trail *t, struct bytes *in, bool counted)
     next = code_went(core->code, core->view, run, k.address, t->isa, false);
     if (!next)
         return false;
-    trail_block(t, run, 0, counted, cycles);
-    trail_push(t, run);
+    trail_block(t, run, 0, kind, cycles);
+    trail_push(t, run, 0, kind);
     t->run = next;
     t->cycles += cycles;
     in->p->last_address = k.address;
@@ -286,21 +295,22 @@ static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out
  */
 
 /* What interrupts are made of. False: it is something else. */
-static bool trail_rare(struct trail *t, struct bytes *in, struct flow_out *out)
+static __attribute__((noinline)) bool trail_rare(struct trail *t, struct bytes *in,
+                                                 struct flow_out *out)
 {
     if (in->left)
         return false;
     return *in->at == PTM_HDR_EXC_RETURN ? trail_return(t, in, out) : trail_exception(t, in, out);
 }
 
-static inline void trail_run(struct trail *now, struct bytes *bytes, struct flow_out *out,
-                             bool counted)
+static ALWAYS_INLINE void trail_run(struct trail *now, struct bytes *bytes, struct flow_out *out,
+                                    struct kind kind)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct trail t = *now;
     struct bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
-        if (*in.at & 1 ? trail_branch(&t, &in, counted) : trail_header(&t, &in, counted))
+        if (*in.at & 1 ? trail_branch(&t, &in, kind) : trail_header(&t, &in, kind))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */
         *bytes = in;
@@ -312,6 +322,18 @@ static inline void trail_run(struct trail *now, struct bytes *bytes, struct flow
     *now = t;
     *bytes = in;
 }
+
+/* Four functions, or compilers make one loop of them all. */
+#define TRAIL_RUN(name, is_counted, has_stack)                                                     \
+    static __attribute__((noinline)) void name(struct trail *t, struct bytes *in,                  \
+                                               struct flow_out *out)                               \
+    {                                                                                              \
+        trail_run(t, in, out, (struct kind){.counted = (is_counted), .stack = (has_stack)});       \
+    }
+TRAIL_RUN(trail_run_plain, false, false)
+TRAIL_RUN(trail_run_stack, false, true)
+TRAIL_RUN(trail_run_counted, true, false)
+TRAIL_RUN(trail_run_counted_stack, true, true)
 
 static void trail_end(struct trail *t, struct flow_out *out)
 {
@@ -340,13 +362,12 @@ static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out 
                       .base = b,
                       .counts = out->cycles && counted ? out->cycles + out->block_count : NULL,
                       .instructions = f->core.instructions,
-                      .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf),
-                      .stack = f->config.return_stack};
+                      .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
     in->start = in->at;
     if (counted)
-        trail_run(&t, in, out, true);
+        (f->config.return_stack ? trail_run_counted_stack : trail_run_counted)(&t, in, out);
     else
-        trail_run(&t, in, out, false);
+        (f->config.return_stack ? trail_run_stack : trail_run_plain)(&t, in, out);
     in->p->offset += (size_t)(in->at - in->start);
     trail_end(&t, out);
 }

@@ -81,9 +81,9 @@ static inline bool ptm_short_address(uint32_t base, unsigned shift, const uint8_
     if (!stop)
         return false;
     unsigned place = (unsigned)__builtin_ctz(stop);
-    bool several = place > 7;
+    unsigned several = place > 7;
     a->bytes = place / 8 + 1;
-    a->e = several && (w >> (place - 1) & 1);
+    a->e = several & w >> (place - 1);
     uint32_t mask = (1u << (7 * a->bytes - 1 - several + shift)) - 1;
     uint32_t value =
         (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
