@@ -87,8 +87,8 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;
     unsigned place = (unsigned)__builtin_ctz(stop);
-    bool short_byte = f->alternative && place > 7;
-    if (short_byte && (w >> (place - 1) & 1))
+    unsigned short_byte = f->alternative & (place > 7);
+    if (short_byte & w >> (place - 1))
         return false;
     uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + f->shift)) - 1;
     k->address = (f->address & ~mask) | (etmv3_address_bits(w) << f->shift & mask);
