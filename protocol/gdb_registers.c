@@ -139,19 +139,29 @@ static int add_extra(struct gdb_session *s, unsigned index, unsigned size)
     return BT_OK;
 }
 
+/* A GDB that connects gives up when it cannot have the registers: here it must learn why. */
+static int finish_read(struct gdb_session *s, int rc)
+{
+    struct gdb_why why = {""};
+    if (rc >= 0)
+        return rc;
+    text_buf_clear(&s->reply);
+    if (s->target->read_refused != NULL)
+        s->target->read_refused(s->target_ctx, &why);
+    return why.text[0] != '\0' ? gdb_reply_result(s, rc, &why) : rc;
+}
+
 static int read_all(struct gdb_session *s, struct gdb_args *a)
 {
     const struct gdb_register *list = NULL;
     unsigned count = gdb_extra_registers(s, s->general, &list);
     (void)a;
     if (is_a64(s))
-        return read_a64(s, 0, A64_COUNT);
+        return finish_read(s, read_a64(s, 0, A64_COUNT));
     int rc = add_core(s, 0, GDB_REG_COUNT);
     for (unsigned i = 0; i < count && rc >= 0; i++)
         rc = add_extra(s, i, size_of(&list[i]));
-    if (rc < 0)
-        text_buf_clear(&s->reply);
-    return rc;
+    return finish_read(s, rc);
 }
 
 static int read_one(struct gdb_session *s, struct gdb_args *a)
@@ -160,11 +170,12 @@ static int read_one(struct gdb_session *s, struct gdb_args *a)
     uint64_t number;
     if (is_a64(s))
         return gdb_args_hex(a, &number) && number < A64_COUNT && gdb_args_empty(a)
-                   ? read_a64(s, (unsigned)number, (unsigned)number + 1)
+                   ? finish_read(s, read_a64(s, (unsigned)number, (unsigned)number + 1))
                    : BT_ERR_INVAL;
     if (!take_which(s, a, &w) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
-    return w.is_extra ? add_extra(s, w.index, w.size) : add_core(s, w.reg, w.reg + 1u);
+    return finish_read(s,
+                       w.is_extra ? add_extra(s, w.index, w.size) : add_core(s, w.reg, w.reg + 1u));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------

@@ -202,6 +202,8 @@ struct gdb_target {
     int (*halt_reason)(void *ctx, struct gdb_stop *stop);
 
     int (*read_regs)(void *ctx, int core, struct gdb_regs *regs);
+    /* Optional. Why the registers could not be read just now, in words; else GDB shows a number. */
+    void (*read_refused)(void *ctx, struct gdb_why *why);
     /* Optional: registers are read-only without it. */
     int (*write_reg)(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
 

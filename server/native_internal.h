@@ -52,6 +52,7 @@ void native_give_up(struct native_target *t, const char *reason);
 
 /* ---- native_registers.c */
 int native_op_read_regs(void *ctx, int core, struct gdb_regs *regs);
+void native_op_read_refused(void *ctx, struct gdb_why *why);
 int native_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
 int native_op_extra_registers(void *ctx, int core, const struct gdb_register **list);
 int native_op_read_extra(void *ctx, int core, unsigned index, uint64_t *value);

@@ -2,11 +2,19 @@
 /* Registers as GDB counts them: seventeen that each core has, and what this one has more. */
 #include "server/native_internal.h"
 
+#include <string.h>
+
 int native_op_read_regs(void *ctx, int core, struct gdb_regs *regs)
 {
     struct native_target *t = ctx;
     int rc = native_ready(t);
-    return rc ? rc : native_result(t, t->ops->read_regs(t, (unsigned)core, regs), NULL);
+    return native_result(t, rc ? rc : t->ops->read_regs(t, (unsigned)core, regs), NULL);
+}
+
+void native_op_read_refused(void *ctx, struct gdb_why *why)
+{
+    const struct native_target *t = ctx;
+    memcpy(why->text, t->said, sizeof why->text);
 }
 
 int native_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
@@ -30,7 +38,7 @@ int native_op_read_extra(void *ctx, int core, unsigned index, uint64_t *value)
 {
     struct native_target *t = ctx;
     int rc = native_ready(t);
-    return rc ? rc : native_result(t, t->ops->read_extra(t, (unsigned)core, index, value), NULL);
+    return native_result(t, rc ? rc : t->ops->read_extra(t, (unsigned)core, index, value), NULL);
 }
 
 int native_op_write_extra(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why)

@@ -285,6 +285,7 @@ const struct gdb_target native_target_ops = {
     .core_status = op_core_status,
     .halt_reason = native_op_halt_reason,
     .read_regs = native_op_read_regs,
+    .read_refused = native_op_read_refused,
     .write_reg = native_op_write_reg,
     .read_memory = native_op_read_memory,
     .write_memory = native_op_write_memory,

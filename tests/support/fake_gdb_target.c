@@ -54,6 +54,13 @@ static int read_regs(void *ctx, int core, struct gdb_regs *regs)
     return answer(t, NULL);
 }
 
+static void read_refused(void *ctx, struct gdb_why *why)
+{
+    const struct fake_target *t = ctx;
+    if (t->why != NULL)
+        snprintf(why->text, sizeof(why->text), "%s", t->why);
+}
+
 static int write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
 {
     struct fake_target *t = ctx;
@@ -270,12 +277,37 @@ void fake_target_init(struct fake_target *t)
     *t = (struct fake_target){
         .cores = 2, .btrace_size = 0x4000, .extra = {0x11223344, 1, 0x0123456789abcdef}};
     t->ops = (struct gdb_target){
-        core_count,     core_info,       core_status,       halt_reason,       read_regs,
-        write_reg,      read_memory,     write_memory,      memory_map,        resume,
-        reverse,        interrupt,       insert_breakpoint, remove_breakpoint, btrace_enable,
-        btrace_disable, btrace_set_size, btrace_conf,       btrace_read,       btrace_delivered,
-        monitor,        detach,          kill_target,       restart,           extra_registers,
-        read_extra,     write_extra,     flash_erase,       flash_write,       flash_done,
+        core_count,
+        core_info,
+        core_status,
+        halt_reason,
+        read_regs,
+        read_refused,
+        write_reg,
+        read_memory,
+        write_memory,
+        memory_map,
+        resume,
+        reverse,
+        interrupt,
+        insert_breakpoint,
+        remove_breakpoint,
+        btrace_enable,
+        btrace_disable,
+        btrace_set_size,
+        btrace_conf,
+        btrace_read,
+        btrace_delivered,
+        monitor,
+        detach,
+        kill_target,
+        restart,
+        extra_registers,
+        read_extra,
+        write_extra,
+        flash_erase,
+        flash_write,
+        flash_done,
         NULL, /* past: see tests of the server */
         NULL,
     };

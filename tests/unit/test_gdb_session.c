@@ -258,6 +258,10 @@ START_TEST(registers_read)
     w.target.result = BT_ERR_IO;
     ASK("g", "E05");
     ASK("p0", "E05");
+    w.target.why = "the cable is out";
+    ASK("g", "E.the cable is out");
+    ASK("p0", "E.the cable is out");
+    ASK("p11", "E01");
 }
 END_TEST
 
@@ -309,6 +313,9 @@ START_TEST(further_registers_read)
     w.target.extra_result = BT_ERR_IO;
     ASK("g", "E05");
     ASK("p1b", "E05");
+    w.target.why = "no FPU";
+    ASK("g", "E.no FPU");
+    ASK("p1b", "E.no FPU");
     w.target.extra_result = BT_OK;
     w.target.big_endian = true;
     ASK("p1a", "11223344");

@@ -218,11 +218,13 @@ def _():
         text = whole_session(server, "continue", "stepi", "continue", "monitor probe",
                              "info threads", "echo still here\\n")
         has(text, r"^the probe does not answer: is it unplugged\?")
-        has(text, "Could not read registers")
+        has(text, "Could not read registers.*: is it unplugged")
         has(text, r"^state         not known: the probe does not answer")
         has(text, r"\(the probe does not answer\)")
         has(text, r"^still here")
         said(server, r"^btraced: the probe does not answer any more")
+        # Who comes now is not let in by GDB itself, and learns why.
+        has(whole_session(server), "Could not read registers.*the probe does not answer: is it unplugged")
 
 
 @suite.test("native: every packet is answered while the probe is away")
