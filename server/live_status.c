@@ -22,9 +22,13 @@ struct status {
 /* ---- gathered ---------------------------------------------------------------------------------
  */
 
-static const char *target_state(const struct live *l)
+/* Between us and the target is another GDB server, or a probe. */
+static const char *target_state(const struct live *l, uint64_t *losses)
 {
-    if (!gdb_upstream_is_ready(l->upstream))
+    unsigned of_probe = 0;
+    bool lost = l->native && native_server_is_lost(l->native, &of_probe);
+    *losses = l->losses + of_probe;
+    if (lost || !gdb_upstream_is_ready(l->upstream))
         return "lost";
     return gdb_upstream_is_running(l->upstream) ? "running" : "halted";
 }
@@ -52,10 +56,9 @@ static void gather_cores(const struct live *l, struct status *s)
 static void gather(const struct live *l, struct status *s)
 {
     memset(s, 0, sizeof *s);
-    s->target = target_state(l);
+    s->target = target_state(l, &s->target_losses);
     s->up_s = (uv_hrtime() - l->started) / 1000000000;
     s->halts = l->stretch;
-    s->target_losses = l->losses;
     gather_clients(l, s);
     s->traced = l->pipeline != NULL;
     if (l->pipeline) {
@@ -110,7 +113,7 @@ static void target_page(const struct status *s, struct text_buf *out)
                         strcmp(states[i], s->target) == 0);
     status_number(out, "halts_total", "counter", "Halts of the target.", s->halts);
     status_number(out, "target_losses_total", "counter",
-                  "Times that the target's GDB server was lost.", s->target_losses);
+                  "Times that the probe, the target or its GDB server was lost.", s->target_losses);
     status_page_clients(&s->clients, out);
 }
 

@@ -121,3 +121,9 @@ unsigned native_server_resets(const struct native_server *n)
 {
     return atomic_load(&n->target.resets);
 }
+
+bool native_server_is_lost(const struct native_server *n, unsigned *losses)
+{
+    *losses = atomic_load(&n->target.losses);
+    return atomic_load(&n->target.gone);
+}

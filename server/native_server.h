@@ -16,7 +16,7 @@
 #define NATIVE_SCREEN 2048
 
 struct native_server {
-    struct native_target target; /* of the thread once it runs, but for `resets` */
+    struct native_target target; /* of the thread once it runs, but for what is atomic */
     struct gdb_session session;
     bool opened, started;
     uv_thread_t thread;
@@ -44,5 +44,8 @@ void native_server_stop(struct native_server *n);
 
 /* Resets of the target so far, those by others too. Any thread. */
 unsigned native_server_resets(const struct native_server *n);
+
+/* Whether the probe or the target does not answer now, and how often that began. Any thread. */
+bool native_server_is_lost(const struct native_server *n, unsigned *losses);
 
 #endif

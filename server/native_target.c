@@ -71,6 +71,7 @@ static void lose(struct native_target *t)
         return;
     t->dark = !probe_link_is_gone(&t->link);
     t->gone = true;
+    t->losses++;
     t->looked = now_us();
     native_forget(t);
     log_say(LOG_AT_WARNING, "btraced: the %s does not answer any more; it is looked for\n",
@@ -107,10 +108,8 @@ static int look_for_probe(struct native_target *t)
         return BT_ERR_IO;
     bool dark = t->dark;
     int rc = probe_link_reopen(&t->link, &why);
-    if (!rc) {
-        t->gone = false;
+    if (!rc)
         rc = take_back(t);
-    }
     t->gone = rc != BT_OK;
     t->dark = rc && t->link.dp.failure != DEBUG_FAIL_PROBE;
     t->looked = now_us();

@@ -61,11 +61,12 @@ struct native_target {
     bool let_go[CONFIG_MAX_CORES];
     struct native_pending pending[CONFIG_MAX_CORES];
     unsigned resumes;
-    unsigned last;        /* the core that was told of last */
-    unsigned selected;    /* the one that a `monitor` command is about */
-    bool interrupted;     /* a halt was asked for */
-    bool halted_once;     /* since it was opened: the first halt is ours */
-    bool gone;            /* the probe; is_open of the link tells of the moment */
+    unsigned last;     /* the core that was told of last */
+    unsigned selected; /* the one that a `monitor` command is about */
+    bool interrupted;  /* a halt was asked for */
+    bool halted_once;  /* since it was opened: the first halt is ours */
+    _Atomic bool gone; /* the probe; is_open of the link tells of the moment */
+    _Atomic unsigned losses;
     bool dark;            /* gone, but the probe is there: it is the target that is silent */
     bool mask_interrupts; /* single steps enter no handler */
     bool step_all;        /* while one core steps the others run */

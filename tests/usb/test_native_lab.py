@@ -115,10 +115,13 @@ def _():
         with Client(board.port, acks=False) as three:
             has(three.ask("qSupported"), "PacketSize")
             three.ask("?")
+            has(three.ask("g"), "^E[.]the probe does not answer: is it unplugged[?]$")
             has(three.ask(f"m{RAM:x},4"), "^E")
             has(one.monitor("probe"), "state +not known: the probe does not answer")
+            has(one.monitor("status"), r"^target +lost, \d+ halts, lost 1 times")
         board.bed("replug")
         answers_again(one)
+        has(one.monitor("status"), r"^target +halted, \d+ halts, lost 1 times")
         same_view(one, two)
         has(one.resume("vCont;s"), "^T05")
 
