@@ -30,7 +30,8 @@ DEPS_TEST := check libsubunit-dev clang lld libclang-rt-14-dev clang-format cppc
     binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
-    xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf
+    xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
+    python3-pyocd
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -131,7 +132,7 @@ $(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
 all: $(B)/btraced
 
 $(B)/btraced: $(B)/release/btraced
-	$(Q)cp $< $@
+	$(Q)cp --remove-destination $< $@
 
 $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o $(B)/release/libsupport.a \
     $(B)/release/libbtraced.a

@@ -19,7 +19,8 @@ static const char no_write[] = "E.the past cannot be changed: continue to the ha
 bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core)
 {
     for (int i = 0; p->upstream != NULL && i < p->upstream->core_count; i++) {
-        if (thread < 0 || p->upstream->threads[i].thread != (uint64_t)thread)
+        const struct gdb_thread *t = &p->upstream->threads[i];
+        if (thread < 0 || (t->single && t->thread != (uint64_t)thread))
             continue;
         *core = i;
         return i < p->session->core_count;
@@ -33,6 +34,10 @@ void gdb_proxy_add_thread(struct gdb_proxy *p, int core, struct text_buf *out)
     if (p->upstream == NULL || core >= p->upstream->core_count)
         return;
     p->general = p->upstream->threads[core];
+    if (!p->general.single) /* it listed none, and its stop replies may name one all the same */
+        p->general = p->upstream->stopped;
+    if (!p->general.single)
+        return;
     gdb_thread_text(&p->general, text);
     text_buf_printf(out, "thread:%s;", text);
 }

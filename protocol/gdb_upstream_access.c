@@ -90,26 +90,35 @@ static void got_psr(void *ctx, const char *reply, size_t len)
 }
 
 /*
- * A g reply: without a description the layout has 16 registers, then eight of 12 bytes and one of
- * 4 that no core has any more, then CPSR; with one the PSR comes 17th as a rule.
+ * The PSR in a g reply: where the description has it. Without one the layout has 16 registers, then
+ * eight of 12 bytes and one of 4 that no core has any more, then CPSR.
  */
+static void take_psr(struct regs_read *r, const char *reply, size_t len)
+{
+    size_t at = len >= G_PSR_OLD + REG_DIGITS ? G_PSR_OLD : G_PSR;
+    if (r->u->has_description && r->u->at_psr != 0)
+        at = r->u->at_psr;
+    if (len >= at + REG_DIGITS)
+        take_reg(r->u, &r->regs, GDB_REG_PSR, reply + at, REG_DIGITS);
+}
+
 static void got_all(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
-    size_t psr = len >= G_PSR_OLD + REG_DIGITS ? G_PSR_OLD : G_PSR;
-    if (reply != NULL && len >= G_PC + REG_DIGITS)
+    if (reply != NULL && len >= G_PC + REG_DIGITS) {
         take_reg(r->u, &r->regs, GDB_REG_PC, reply + G_PC, REG_DIGITS);
-    if (reply != NULL && len >= psr + REG_DIGITS)
-        take_reg(r->u, &r->regs, GDB_REG_PSR, reply + psr, REG_DIGITS);
+        take_psr(r, reply, len);
+        r->u->only_g = r->u->only_g || r->regs.known != 0;
+    }
     finish_regs(r);
 }
 
-static int ask_all(struct regs_read *r)
+static int ask_all(struct regs_read *r, bool next)
 {
-    return ask_about(r->u, r->core, true, "g", 1, got_all, r);
+    return ask_about(r->u, r->core, next, "g", 1, got_all, r);
 }
 
-/* An empty reply: the other side has no p. */
+/* An empty reply: the other side has no p. There are servers whose p fails, and GDB never asks. */
 static void got_pc(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
@@ -118,8 +127,8 @@ static void got_pc(void *ctx, const char *reply, size_t len)
         take_reg(r->u, &r->regs, GDB_REG_PC, reply, len);
     if (r->regs.known != 0)
         rc = ask_reg(r, true, r->u->number_psr, got_psr);
-    else if (reply != NULL && len == 0)
-        rc = ask_all(r);
+    else if (reply != NULL && r->u->number_pc == GDB_NUMBER_PC && (len == 0 || reply[0] == 'E'))
+        rc = ask_all(r, true);
     if (rc < 0)
         finish_regs(r);
 }
@@ -133,7 +142,7 @@ int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn 
     if (r == NULL)
         return BT_ERR_NOMEM;
     *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
-    rc = ask_reg(r, false, u->number_pc, got_pc);
+    rc = u->only_g ? ask_all(r, false) : ask_reg(r, false, u->number_pc, got_pc);
     if (rc < 0)
         free(r);
     return rc;
@@ -144,8 +153,11 @@ static void got_core(void *ctx, const char *reply, size_t len)
     struct regs_read *r = ctx;
     for (unsigned i = 0; reply != NULL && i <= GDB_REG_PC && (i + 1) * REG_DIGITS <= len; i++)
         take_reg(r->u, &r->regs, (enum gdb_reg)i, reply + (size_t)i * REG_DIGITS, REG_DIGITS);
-    if (r->regs.known == 0 || ask_reg(r, true, r->u->number_psr, got_psr) < 0)
-        finish_regs(r);
+    if (r->regs.known != 0 && r->u->only_g)
+        take_psr(r, reply, len);
+    else if (r->regs.known != 0 && ask_reg(r, true, r->u->number_psr, got_psr) == BT_OK)
+        return;
+    finish_regs(r);
 }
 
 int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx)

@@ -128,7 +128,9 @@ void gdb_upstream_greet(struct gdb_upstream *u)
     u->packet_size = GDB_UPSTREAM_PACKET_SIZE;
     u->can_vcont = false;
     u->has_description = false;
+    u->only_g = false;
     u->number_pc = GDB_NUMBER_PC;
     u->number_psr = GDB_NUMBER_PSR;
-    gdb_upstream_greet_with(u, "qSupported", got_features);
+    /* There are servers (pyOCD) that answer nothing to a question without features. */
+    gdb_upstream_greet_with(u, "qSupported:xmlRegisters=arm", got_features);
 }

@@ -127,6 +127,7 @@ struct gdb_upstream {
     size_t packet_size;
     bool can_vcont;
     bool big_endian;
+    bool only_g; /* its p does not work: registers are taken from g */
     unsigned number_pc;
     unsigned number_psr;
     /* Digits before them in a g packet, from the description; 0: not known. */

@@ -216,7 +216,8 @@ static void answer(struct fake_upstream *f, const char *question, const char *re
 void fake_upstream_connect(struct fake_upstream *f)
 {
     gdb_upstream_connected(f->u);
-    answer(f, "qSupported", "PacketSize=1000;qXfer:features:read-;vContSupported+");
+    answer(f, "qSupported:xmlRegisters=arm",
+           "PacketSize=1000;qXfer:features:read-;vContSupported+");
     answer(f, "?", "T05thread:01;");
     answer(f, "qfThreadInfo", "m01");
     answer(f, "qsThreadInfo", "m02");

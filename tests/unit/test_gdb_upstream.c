@@ -79,7 +79,8 @@ START_TEST(greeting)
     ck_assert(!gdb_upstream_is_ready(f.u));
     ck_assert_int_eq(ask("m0,4"), BT_ERR_IO);
     gdb_upstream_connected(f.u);
-    EXCHANGE("qSupported", "PacketSize=4000;QStartNoAckMode+;QNonStop+;qXfer:features:read+");
+    EXCHANGE("qSupported:xmlRegisters=arm",
+             "PacketSize=4000;QStartNoAckMode+;QNonStop+;qXfer:features:read+");
     EXCHANGE("QStartNoAckMode", "OK");
     f.server_no_ack = true;
     EXCHANGE("?", "T05thread:p1.2;");
@@ -110,7 +111,7 @@ START_TEST(greeting_of_a_plain_server)
 {
     char regs[17 * 8 + 1];
     gdb_upstream_connected(f.u);
-    EXCHANGE("qSupported", "");
+    EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "");
     EXCHANGE("vCont?", "");
@@ -143,7 +144,7 @@ START_TEST(no_gdb_server)
     gdb_upstream_disconnected(f.u);
     LOG("ready -7;");
     gdb_upstream_connected(f.u);
-    EXCHANGE("qSupported", "");
+    EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "E01");
     LOG("ready -6;");
 }
@@ -154,7 +155,7 @@ START_TEST(stop_before_the_first_answer)
 {
     gdb_upstream_connected(f.u);
     fake_server_says(&f, "T02thread:02;");
-    EXCHANGE("qSupported", "PacketSize=1000");
+    EXCHANGE("qSupported:xmlRegisters=arm", "PacketSize=1000");
     EXCHANGE("?", "T05thread:01;");
 }
 END_TEST
@@ -163,7 +164,7 @@ START_TEST(endless_threads)
 {
     int asked = 0;
     gdb_upstream_connected(f.u);
-    EXCHANGE("qSupported", "");
+    EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "S05");
     SERVER_GOT("qfThreadInfo");
     for (int i = 1; asked == 0 && i < 5000; i++) {
@@ -185,7 +186,7 @@ START_TEST(endless_description)
 {
     int documents = 0;
     gdb_upstream_connected(f.u);
-    EXCHANGE("qSupported", "qXfer:features:read+;PacketSize=1000");
+    EXCHANGE("qSupported:xmlRegisters=arm", "qXfer:features:read+;PacketSize=1000");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
     while (strncmp(fake_server_got(&f), "qXfer:", 6) == 0 && documents < 1000) {
@@ -197,7 +198,7 @@ START_TEST(endless_description)
     LOG("ready 0;");
     gdb_upstream_connected(f.u);
     LOG("lost;");
-    EXCHANGE("qSupported", "qXfer:features:read+;PacketSize=1000");
+    EXCHANGE("qSupported:xmlRegisters=arm", "qXfer:features:read+;PacketSize=1000");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
     char chunk[0x1000];
@@ -235,6 +236,7 @@ START_TEST(registers)
     EXCHANGE("p19", "xxxxxxxx");
     EXCHANGE("Hg2", "OK");
     EXCHANGE("pf", "E01");
+    EXCHANGE("g", "E01");
     LOG("core 0 pc 1000 psr 0 known 8000;core 1 none;");
     gdb_upstream_set_big_endian(f.u, true);
     ck_assert_int_eq(gdb_upstream_read_pc(f.u, 1, got_regs, NULL), BT_OK);
@@ -244,14 +246,41 @@ START_TEST(registers)
 }
 END_TEST
 
+/* It has g alone: that is found out once. */
+START_TEST(registers_of_a_server_whose_p_fails)
+{
+    char regs[17 * 8 + 1];
+    memset(regs, '0', sizeof(regs) - 1);
+    regs[sizeof(regs) - 1] = '\0';
+    regs[15 * 8 + 1] = '4';
+    regs[16 * 8 + 1] = '9';
+    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    EXCHANGE("Hg1", "OK");
+    EXCHANGE("pf", "E01");
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 4 psr 9 known 18000;");
+    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 4 psr 9 known 18000;");
+    ck_assert_int_eq(gdb_upstream_read_regs(f.u, 0, got_regs, NULL), BT_OK);
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 4 psr 9 known 1ffff;");
+    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    EXCHANGE("g", "E01");
+    LOG("core 0 none;");
+}
+END_TEST
+
 /* Another core's registers are worse than none. */
 START_TEST(core_that_cannot_be_selected)
 {
     gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
-    EXCHANGE("Hg2", "E22");
+    EXCHANGE("Hg2", "E22"); /* for p */
+    EXCHANGE("Hg2", "E22"); /* for g */
     SERVER_GOT("(none)");
     LOG("core 1 none;");
     gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    EXCHANGE("Hg2", "");
     EXCHANGE("Hg2", "");
     LOG("core 1 none;");
 }
@@ -317,7 +346,7 @@ START_TEST(memory_in_small_packets)
     memset(bytes, 0xab, sizeof(bytes));
     gdb_upstream_connected(f.u);
     LOG("lost;");
-    EXCHANGE("qSupported", "PacketSize=90");
+    EXCHANGE("qSupported:xmlRegisters=arm", "PacketSize=90");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
     EXCHANGE("vCont?", "");
@@ -555,6 +584,8 @@ Suite *unit_suite(void)
     add(suite, "gdb_upstream: endless description", endless_description, setup);
     add(suite, "gdb_upstream: questions one at a time", questions_one_at_a_time, setup_connected);
     add(suite, "gdb_upstream: PC and PSR", registers, setup_connected);
+    add(suite, "gdb_upstream: PC and PSR of a server whose p fails",
+        registers_of_a_server_whose_p_fails, setup_connected);
     add(suite, "gdb_upstream: core that cannot be selected", core_that_cannot_be_selected,
         setup_connected);
     add(suite, "gdb_upstream: memory", memory, setup_connected);

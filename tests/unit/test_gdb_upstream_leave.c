@@ -298,7 +298,7 @@ START_TEST(client_before_the_greeting_is_over)
     gdb_upstream_connected(f.u);
     LOG("ready -7;");
     CLIENT_SAYS("qC");
-    SERVER_GOT("qSupported");
+    SERVER_GOT("qSupported:xmlRegisters=arm");
     SERVER_SAYS("");
     SERVER_GOT("?");
     SERVER_SAYS("T05thread:01;");

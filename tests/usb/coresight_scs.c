@@ -152,7 +152,7 @@ static void write_dcrsr(struct coresight_model *m, uint32_t value)
         m->counters.running_accesses++;
         return;
     }
-    s->regrdy_reads = 1;
+    s->regrdy_reads = !m->registers_at_once;
     if (value & DCRSR_WRITE)
         m->core.ops->write_register(m->core.ctx, value & 0x7f, s->dcrdr);
     else if (m->core.ops->read_register(m->core.ctx, value & 0x7f, &s->dcrdr) < 0)

@@ -110,6 +110,7 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
     ap.base = coresight_model_base(&b->system);
     if (o->wrap_1k)
         ap.increment_span = 0x400;
+    b->system.registers_at_once = o->registers_at_once;
     b->system.cpuid = o->cpuid;
     b->system.etm4 = o->etm4;
     b->system.resets_trace = o->resets_trace;

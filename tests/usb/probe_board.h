@@ -40,9 +40,10 @@ struct probe_target {
 struct probe_board_options {
     unsigned packet_size;
     unsigned packet_count;
-    bool dpv2;    /* DPIDR of version 2, starts dormant */
-    bool jtag;    /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
-    bool wrap_1k; /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
+    bool dpv2;              /* DPIDR of version 2, starts dormant */
+    bool jtag;              /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
+    bool registers_at_once; /* see coresight_model.registers_at_once */
+    bool wrap_1k;           /* TAR wraps at 1 KiB, not at 4 as on a Cortex-M4 */
     bool no_etb;
     bool parallel;                     /* the parallel trace port is wired */
     bool swo_quiet;                    /* see coresight_model.swo_quiet */

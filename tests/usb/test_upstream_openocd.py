@@ -4,21 +4,19 @@
 probe. The trace units are programmed through OpenOCD's memory packets; the trace is read out of the
 ETB the same way, or comes over TCP from OpenOCD's capture of the SWO pin."""
 
-import shutil
-import socket
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
-from live_gdb import Live, Wire, follow, symbol, split_at_gap, tail_of  # noqa: E402
-from replay_gdb import (GAP, Skipped, Suite, equal, expect, folder, frame, gdb, has, history,  # noqa: E402
-                        lacks, record_counts, said, value, wait_for)
+import upstream_board  # noqa: E402
+from live_gdb import Live, Wire, follow, symbol, split_at_gap  # noqa: E402
+from replay_gdb import (GAP, Suite, equal, expect, folder, frame, has, record_counts,  # noqa: E402
+                        said, value, wait_for)
+from upstream_board import ELF, compared, free_port, session  # noqa: E402
 
 suite = Suite()
-BED = ROOT / "build/release/umockdev_probe"
-ELF = ROOT / "configs/virtual/crash-m4.elf"
 SWO = 2000000
 
 # Breakpoints by hand would be written to the flash, and unreadable memory would read as zeros.
@@ -41,53 +39,14 @@ init
 {then}
 """
 
-BOARD = """[target]
-connect = 127.0.0.1:{port}
-command = {command}
-reset = reset halt
-[trace]
-{trace}
-drain_ms = 2000
-[gdb]
-listen = 127.0.0.1:0
-[core cpu]
-type = Cortex-M4
-program = {elf}
-ETMTRACEIDR = 0x10
-{core}
-"""
 
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def board_file(trace, *options, core="", more="", then="", machine=True):
+def board_file(trace, *options, more="", then=""):
     """Options of the bed, keys of [trace], lines for OpenOCD."""
-    for program in ("openocd", "umockdev-wrapper", "qemu-system-arm"):
-        if not shutil.which(program):
-            raise Skipped(f"'{program}' is not installed")
-    if not BED.exists():
-        raise Skipped("no modelled probe: make usb-tests")
+    upstream_board.need("openocd")
     place, port = folder(), free_port()
     (place / "openocd.cfg").write_text(OPENOCD.format(port=port, more=more, then=then))
-    words = [BED, "--truth", place / "truth", *options]
-    if machine:
-        words[1:1] = ["--core", f"qemu:netduinoplus2,{ELF}", "--plugin",
-                      ROOT / "build/virtual-board.so"]
-    words += ["--", "openocd", "-f", place / "openocd.cfg"]
-    path = place / "openocd.conf"
-    path.write_text(BOARD.format(port=port, command=" ".join(map(str, words)), elf=ELF, core=core,
-                                 trace=trace))
-    return path
-
-
-def session(live, *commands):
-    s = gdb(live.port, commands, elf=ELF, connect="target extended-remote")
-    lacks(s.text, "Remote failure|internal-error|Error while trying to read")
-    return s
+    return upstream_board.board_file(place, port, ["openocd", "-f", place / "openocd.cfg"], trace,
+                                     options)
 
 
 @suite.test("openocd behind us: halt, registers, memory, steps, breakpoints, watchpoints, reset")
@@ -135,13 +94,6 @@ class OpenOcdWire(Wire):
         has(answer, "^T0[25]$", "stop reply")
 
 
-def compared(live, s, mark, listed, least):
-    """The end of what GDB lists is what ran; how many instructions."""
-    rows = history(listed)
-    expect(len(rows) >= least, f"only {len(rows)} instructions listed")
-    tail_of(rows, live.truth(mark), len(rows))
-
-
 @suite.test("openocd behind us: the history of each halt, read out of the ETB")
 def _():
     with Live(board_file("sink = etb")) as live:
@@ -158,7 +110,7 @@ def _():
         first, last = (record_counts(text) for text in s.all("info record"))
         equal(first[2], 0, "gaps before the buffer runs over")
         for mark, listed, least in zip(marks, lists, (2000, 2000, 2000)):
-            compared(live, s, mark, listed, least)
+            compared(live, mark, listed, least)
         expect(last[0] > first[0], "no more instructions than before")
         has(s["monitor trace gaps"], "overwritten")
         has(s["record function-call-history"], r"\thard_fault_handler$")
@@ -179,7 +131,7 @@ def _():
         before, after = (has(text, r"^0xe0041000: ([0-9a-f]{8})")[1]
                          for text in s.all("monitor mdw 0xe0041000"))
         equal((int(before, 16) & 0xc00, int(after, 16) & 0xc00), (0x800, 0x800), "ETMCR")
-        compared(live, s, s[live.mark()], s["record instruction-history"], 500)
+        compared(live, s[live.mark()], s["record instruction-history"], 500)
 
 
 @suite.test("openocd behind us: tracing off and on: one gap, and history on both sides of it")
@@ -221,7 +173,7 @@ def _():
                     live.mark(), "stepi", "stepi", "record instruction-history", live.mark(),
                     "monitor trace status")
         for mark, listed in zip(s.all(live.mark()), s.all("record instruction-history")):
-            compared(live, s, mark, listed, 1000)
+            compared(live, mark, listed, 1000)
         has(s["monitor trace status"], r"^frame lock +yes")
 
 

@@ -28,6 +28,7 @@ const char umock_options_usage[] =
     "                   lost; 0: all. ORBTrace has 8192 for a file and 0 for a core, a FIFO 0\n"
     "  --v1             HID probe, else v2 with bulk endpoints\n"
     "  --jtag, --dpv2   the target's DP: JTAG at first; version 2, dormant at first\n"
+    "  --quick-registers  S_REGRDY is set at the first look, else at the second\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
     "  --core qemu:BOARD,ELF  the core is QEMU's, running ELF. BOARD: mps2-an385, netduinoplus2,\n"
@@ -334,6 +335,9 @@ static int parse_probe(struct umock_options *o, int option, char *text)
     case 'w':
         o->board.wrap_1k = true;
         break;
+    case 'q':
+        o->board.registers_at_once = true;
+        break;
     case 's':
         o->board.packet_size = number;
         break;
@@ -408,6 +412,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"jtag", no_argument, NULL, 'j'},
         {"dpv2", no_argument, NULL, '2'},
         {"wrap-1k", no_argument, NULL, 'w'},
+        {"quick-registers", no_argument, NULL, 'q'},
         {"packet-size", required_argument, NULL, 's'},
         {"packet-count", required_argument, NULL, 'c'},
         {"core", required_argument, NULL, CORE},

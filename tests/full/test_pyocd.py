@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debug by pyOCD, history by us: stock GDB on a server whose target is pyOCD's GDB server on the
+modelled probe, a CMSIS-DAP of version 1. The trace unit is programmed, and the ETB read out, through
+pyOCD's memory packets: a word costs it some HID reports each way, 50 ms here, so they end before the
+buffer is full."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "gdb"), str(ROOT / "tests" / "usb")]
+
+import upstream_board  # noqa: E402
+from live_gdb import Live, symbol  # noqa: E402
+from replay_gdb import Suite, equal, expect, folder, has, lacks, record_counts, said, value  # noqa: E402
+from upstream_board import ELF, compared, free_port, session  # noqa: E402
+
+suite = Suite()
+SERVER = ROOT / "tests/usb/pyocd_server.py"
+
+
+def board_file():
+    upstream_board.need("pyocd-gdbserver")
+    port = free_port()
+    server = ["env", "PYOCD_USB_BACKEND=pyusb", "/usr/bin/python3", SERVER, "-t", "cortex_m",
+              "--port", port, "--telnet-port", free_port(), "--soft-bkpt-as-hard", "--vector-catch",
+              "none"]
+    # It takes a register for ready at its first look, as it is on most boards.
+    return upstream_board.board_file(folder(), port, server, "sink = etb",
+                                     ("--v1", "--quick-registers"))
+
+
+@suite.test("pyocd behind us: halt, registers, memory, steps, breakpoints, watchpoints, reset")
+def _():
+    with Live(board_file()) as live:
+        s = session(live, "info threads", "monitor reset halt", "tbreak main", "continue", "p/x $pc",
+                    "stepi", "stepi", "stepi", "p/x $pc", "set var crash_after = 0x1234",
+                    "p/x crash_after", "x/2xw 0x60000000", "monitor nosuch",
+                    "p/x *(unsigned *) 0xe000ed00", "watch wait_when_idle", "break add_value",
+                    "continue", "delete", "set $r7 = 0x5a5a", "p/x $r7", "set $pc = main", "stepi",
+                    "p/x $pc")
+        has(s["info threads"], r"^\* 1 ")
+        pcs = [value(text) for text in s.all("p/x $pc")]
+        equal(pcs[0], symbol(ELF, "main"), "PC at main")
+        ran = [address & ~1 for address in live.truth()]
+        expect(pcs[:2] in [[ran[n], ran[n + 3]] for n in range(len(ran) - 3)],
+               f"three steps from {pcs[0]:#x} to {pcs[1]:#x}")
+        equal(value(s["p/x crash_after"]), 0x1234, "memory")
+        has(s["x/2xw 0x60000000"], "Cannot access memory")
+        has(s["monitor nosuch"], "Invalid Command")
+        equal(value(s["p/x *(unsigned *) 0xe000ed00"]), 0x410fc240, "CPUID")
+        has(s["continue"], "add_value|main")
+        equal(value(s["p/x $r7"]), 0x5a5a, "r7")
+        expect(0 < pcs[2] - symbol(ELF, "main") <= 4, f"PC {pcs[2]:#x} behind main's start")
+
+
+@suite.test("pyocd behind us: the history of each halt, read out of the ETB")
+def _():
+    with Live(board_file()) as live:
+        said(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
+        said(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
+        show = "record instruction-history"
+        s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
+                    "set record instruction-history-size 2000", "info record", show, live.mark(),
+                    "stepi", "stepi", "tbreak keep_average", "continue", "info record", show,
+                    live.mark(), "record function-call-history", "monitor trace status",
+                    "monitor trace gaps", "reverse-stepi", "p/x $pc")
+        marks, lists = s.all(live.mark()), s.all(show)
+        first, last = (record_counts(text) for text in s.all("info record"))
+        equal((first[2], last[2]), (0, 0), "gaps")
+        expect(last[0] > first[0], "no more instructions than before")
+        for mark, listed in zip(marks, lists):
+            compared(live, mark, listed, 2000)
+        has(s["record function-call-history"], r"\tadd_value$")
+        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace gaps"], "no gap|none")
+        equal(value(s["p/x $pc"]), live.truth(marks[1])[-1] & ~1, "PC one step back")
+
+
+@suite.test("pyocd behind us: values of the past, bt and reverse-finish")
+def _():
+    with Live(board_file()) as live:
+        s = session(live, "monitor reset halt", "tbreak add_value", "continue", "tbreak read_number",
+                    "reverse-continue", "bt", "monitor explain lr", "reverse-finish", "info threads",
+                    "monitor where")
+        has(s["bt"], r"^#0  read_number ")
+        has(s["bt"], r"^#1 .* file_message ")
+        has(s["monitor explain lr"], "^lr = 0x[0-9a-f]{8}: known")
+        lacks(s["reverse-finish"], "New|Switching")
+        has(s["info threads"], r"^\* 1 .*file_message")
+        has(s["monitor where"], "before the halt")
+
+
+suite.run()
