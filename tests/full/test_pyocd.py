@@ -74,7 +74,7 @@ def _():
             compared(live, mark, listed, 2000)
         has(s["record function-call-history"], r"\tadd_value$")
         has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
-        has(s["monitor trace gaps"], "no gap|none")
+        lacks(s["monitor trace gaps"], "overwritten|overflow")
         equal(value(s["p/x $pc"]), live.truth(marks[1])[-1] & ~1, "PC one step back")
 
 
