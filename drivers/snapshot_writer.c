@@ -330,6 +330,25 @@ int snapshot_writer_add_dump(struct snapshot_writer *w, int device, uint64_t add
     return name_dump(w, device, &dump);
 }
 
+int snapshot_writer_replace_dump(struct snapshot_writer *w, int device, uint64_t address,
+                                 const void *data, size_t length)
+{
+    if (!valid_device(w, device) || length == 0 || length - 1 > UINT64_MAX - address)
+        return BT_ERR_INVAL;
+    struct writer_device *dev = &w->devices[device];
+    struct writer_dump *dump = dev->dump_count ? &dev->dumps[dev->dump_count - 1] : NULL;
+    if (!dump)
+        return BT_ERR_INVAL;
+    char name[32];
+    snprintf(name, sizeof name, "dump_%u.bin", dump->file);
+    if (replace_file(w->dir, name, data, length) != 0)
+        return BT_ERR_IO;
+    dump->address = address;
+    dump->length = length;
+    dev->dirty = true;
+    return 0;
+}
+
 int snapshot_writer_share_dump(struct snapshot_writer *w, int device)
 {
     if (!valid_device(w, device) || w->dump_files == 0)

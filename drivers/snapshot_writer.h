@@ -78,7 +78,15 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
 int snapshot_writer_add_dump(struct snapshot_writer *w, int device, uint64_t address,
                              const char *space, const void *data, size_t length);
 
-/* As above, but of a device that shares another one's memory: refers to the newest dump file. */
+/*
+ * The newest of the device's dumps, whose file must be no other device's, has other bytes, at
+ * another address maybe. As above; BT_ERR_INVAL, too, if there is none.
+ */
+int snapshot_writer_replace_dump(struct snapshot_writer *w, int device, uint64_t address,
+                                 const void *data, size_t length);
+
+/* As snapshot_writer_add_dump(), but of a device that shares another one's memory: refers to the
+ * newest dump file. */
 int snapshot_writer_share_dump(struct snapshot_writer *w, int device);
 
 /*

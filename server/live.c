@@ -34,12 +34,6 @@ static void stop_done(struct live *l)
         return;
     }
     l->stretch++;
-    uv_mutex_lock(&l->lock);
-    for (unsigned i = 0; l->recorder && i < l->config->core_count; i++)
-        if (l->cores[i].regs.known >> GDB_REG_PC & 1)
-            recorder_halted(l->recorder, i, l->cores[i].regs.value[GDB_REG_PC],
-                            l->cores[i].regs.value[GDB_REG_PSR]);
-    uv_mutex_unlock(&l->lock);
     live_look_for_strays(l);
     if (l->told_ready)
         l->halted(l->ctx, l);
@@ -49,6 +43,11 @@ static void stop_done(struct live *l)
     if (l->run_after)
         gdb_upstream_resume(l->upstream);
     l->run_after = false;
+}
+
+static void stop_decoded(struct live *l)
+{
+    live_record_halt(l, stop_done);
 }
 
 static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
@@ -79,7 +78,7 @@ static void read_next_core(struct live *l)
         l->reading++;
     }
     l->reading = -1;
-    live_code_complete(l, stop_done);
+    live_code_complete(l, stop_decoded);
 }
 
 static void read_first_core(struct live *l)
@@ -220,6 +219,7 @@ static void on_lost(void *ctx)
     struct live *l = ctx;
     l->reading = -1;
     l->looking = l->look_again = l->run_after = false;
+    l->record.active = false;
     l->losses++;
     l->lost = true;
     live_clients_forget(l);

@@ -79,6 +79,12 @@ struct live {
     bool untraced;    /* they did so up to this stop */
     uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
+    struct {
+        bool active;
+        unsigned core, piece; /* what is asked for now */
+        struct recorder_state state;
+        void (*done)(struct live *l);
+    } record;       /* of the halted cores */
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     struct live_units units;

@@ -37,6 +37,10 @@ int live_restart(struct live *l);
 /* live.c: what is known of the halted cores, and what was programmed for them, may be otherwise. */
 void live_look_again(struct live *l);
 
+/* live_record.c: a recording gets the cores as they are halted. Then `done` is called (maybe at
+ * once), unless the connection is lost meanwhile. */
+void live_record_halt(struct live *l, void (*done)(struct live *l));
+
 /* live_trace.c: bytes from whoever captures, in its thread. */
 void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
 void live_take_loss(struct live *l, enum bt_gap_cause cause);

@@ -25,7 +25,8 @@ struct halt {
     bool changed;
     uint64_t pc;
     uint32_t psr;
-    uint64_t bytes; /* of the trace up to it, as they are on disk in the end */
+    uint64_t bytes;               /* of the trace up to it, as they are on disk in the end */
+    struct recorder_state *state; /* NULL: nothing more is known */
 };
 
 /* Who may touch what, between recorder_start()'s end and recorder_stop()'s join. */
@@ -100,10 +101,22 @@ static int write_block(struct recorder *r, const struct block *b)
 static int write_halts(struct recorder *r, const struct halt *halts)
 {
     int error = BT_OK;
-    for (unsigned i = 0; i < r->board.core_count && !error; i++)
-        if (halts[i].changed)
-            error = recorder_board_halted(&r->board, i, halts[i].pc, halts[i].psr, halts[i].bytes);
+    for (unsigned i = 0; i < r->board.core_count && !error; i++) {
+        const struct halt *h = &halts[i];
+        if (h->state)
+            error = recorder_board_state(&r->board, i, h->state, h->bytes);
+        if (h->changed && !error)
+            error = recorder_board_halted(&r->board, i, h->pc, h->psr, h->bytes);
+    }
     return error ? error : snapshot_writer_commit(r->board.writer);
+}
+
+static void free_states(struct halt *halts)
+{
+    for (unsigned i = 0; i < CONFIG_MAX_CORES; i++) {
+        free(halts[i].state);
+        halts[i].state = NULL;
+    }
 }
 
 static int64_t now_ms(void)
@@ -143,7 +156,8 @@ static void *recorder_thread(void *arg)
         if (b && !(r->first = b->next))
             r->last = NULL;
         memcpy(halts, r->halts, sizeof halts);
-        if (commit || r->stats.error) {
+        bool taken = commit || r->stats.error;
+        if (taken) {
             r->halted = false;
             memset(r->halts, 0, sizeof r->halts);
         }
@@ -156,6 +170,8 @@ static void *recorder_thread(void *arg)
             commit_at = now_ms() + COMMIT_MS;
         }
         int reason = errno;
+        if (taken)
+            free_states(halts);
         uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer);
 
         pthread_mutex_lock(&r->mutex);
@@ -332,16 +348,35 @@ void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
         set_tail(r, hold);
 }
 
-void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr)
+/* Takes `state`. */
+static void note_halt(struct recorder *r, unsigned core, const struct halt *halt)
 {
+    struct recorder_state *old = halt->state;
     pthread_mutex_lock(&r->mutex);
     if (core < r->board.core_count) {
-        r->halts[core] =
-            (struct halt){.changed = true, .pc = pc, .psr = psr, .bytes = r->queued + r->held};
+        old = r->halts[core].state;
+        r->halts[core] = *halt;
+        r->halts[core].changed = true;
+        r->halts[core].bytes = r->queued + r->held;
         r->halted = true;
     }
     pthread_cond_signal(&r->wake);
     pthread_mutex_unlock(&r->mutex);
+    free(old);
+}
+
+void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr)
+{
+    note_halt(r, core, &(struct halt){.pc = pc, .psr = psr});
+}
+
+void recorder_halted_state(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
+                           const struct recorder_state *state)
+{
+    struct recorder_state *copy = malloc(sizeof *copy);
+    if (copy)
+        *copy = *state;
+    note_halt(r, core, &(struct halt){.pc = pc, .psr = psr, .state = copy});
 }
 
 void recorder_stats(struct recorder *r, struct recorder_stats *stats)
@@ -408,6 +443,7 @@ int recorder_stop(struct recorder *r)
     pthread_join(r->thread, NULL);
     int error = r->stats.error;
     int closed = snapshot_writer_close(r->board.writer);
+    free_states(r->halts);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->mutex);
     free(r);

@@ -61,6 +61,19 @@ void recorder_lost(struct recorder *r);
  */
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr);
 
+/* More of a core at a halt. */
+#define RECORDER_STACK_MAX 4096u
+struct recorder_state {
+    uint32_t regs[15]; /* r0 to r14 */
+    uint32_t stack;    /* address of the first byte of `memory` */
+    uint32_t length;
+    uint8_t memory[RECORDER_STACK_MAX]; /* around SP */
+};
+
+/* As recorder_halted(); the state is copied. */
+void recorder_halted_state(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
+                           const struct recorder_state *state);
+
 void recorder_stats(struct recorder *r, struct recorder_stats *stats);
 
 #endif

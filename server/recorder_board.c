@@ -194,3 +194,35 @@ int recorder_board_halted(struct recorder_board *b, unsigned core, uint64_t pc, 
                                         SNAPSHOT_WRITER_NO_INDEX, regs[i].bits, regs[i].value);
     return error;
 }
+
+static int add_stack(struct recorder_board *b, unsigned core, const struct recorder_state *s)
+{
+    int device = b->core_devices[core];
+    if (!s->length)
+        return BT_OK;
+    if (b->has_stack[core])
+        return snapshot_writer_replace_dump(b->writer, device, s->stack, s->memory, s->length);
+    b->has_stack[core] = true;
+    return snapshot_writer_add_dump(b->writer, device, s->stack, "", s->memory, s->length);
+}
+
+int recorder_board_state(struct recorder_board *b, unsigned core, const struct recorder_state *s,
+                         uint64_t bytes)
+{
+    static const char *const names[] = {"R0", "R1", "R2",  "R3",  "R4",  "R5", "R6", "R7",
+                                        "R8", "R9", "R10", "R11", "R12", "SP", "LR"};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } about[] = {{RECORDER_STATE_BYTES, bytes},
+                 {RECORDER_STACK, s->stack},
+                 {RECORDER_STACK_BYTES, s->length}};
+    int device = b->core_devices[core], error = add_stack(b, core, s);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, device, names[i], SNAPSHOT_WRITER_NO_INDEX, 32,
+                                        s->regs[i]);
+    for (size_t i = 0; i < sizeof about / sizeof *about && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, device, about[i].name, SNAPSHOT_WRITER_NO_INDEX,
+                                        64, about[i].value);
+    return error;
+}

@@ -45,6 +45,20 @@ static void read_recorded_regs(const struct snapshot_device *device, struct gdb_
             set_reg(regs, names[i].reg, value);
 }
 
+/* Of our own recordings: which of it is of the halt that they end with. */
+static void read_recorded_state(const struct snapshot_device *device, struct replay_core *core)
+{
+    uint64_t bytes, state;
+    core->ours = snapshot_reg(device, RECORDER_BYTES, &bytes) == BT_OK;
+    if (!core->ours || !core->regs.known)
+        return;
+    if (snapshot_reg(device, RECORDER_STATE_BYTES, &state) != BT_OK || state != bytes)
+        core->regs.known &= 1u << GDB_REG_PC | 1u << GDB_REG_PSR;
+    else if (snapshot_reg(device, RECORDER_STACK, &core->stack) != BT_OK ||
+             snapshot_reg(device, RECORDER_STACK_BYTES, &core->stack_bytes) != BT_OK)
+        core->stack_bytes = 0;
+}
+
 /*
  * A recording of ours that was cut off while the core ran has the PC of the halt before: more trace
  * follows that, or some of it is missing.
@@ -109,6 +123,8 @@ static void add_core(struct replay *r, const char *name, const struct snapshot_d
     core->profile = profile_of(device);
     if (device && !is_cut(r, device, trace))
         read_recorded_regs(device, &core->regs);
+    if (device)
+        read_recorded_state(device, core);
     for (size_t i = 0; i < r->recording.elf_count; i++)
         core->big_endian |= r->recording.elf[i]->big_endian;
     core->recorded = core->regs.known;

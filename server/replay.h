@@ -22,7 +22,9 @@ struct replay_core {
     enum gdb_profile profile;
     bool big_endian;
     struct gdb_regs regs;
-    uint32_t recorded;   /* bit n: register n is that of the recording, not a stand-in */
+    uint32_t recorded; /* bit n: register n is that of the recording, not a stand-in */
+    bool ours;         /* the recording tells which memory is that of its end: this */
+    uint64_t stack, stack_bytes;
     struct code_key key; /* who reads memory: the state at the end of the history */
 };
 

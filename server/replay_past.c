@@ -48,6 +48,16 @@ static bool in_dump(const struct replay_core *c, uint32_t address)
     return false;
 }
 
+/* Dumps of other programs were made at the halt whose PC is told; in ours the program stands as it
+ * was at first. */
+static bool is_present(const struct replay_core *c, uint32_t address)
+{
+    uint64_t in = address - c->stack;
+    if (!c->ours)
+        return c->recorded >> GDB_REG_PC & 1;
+    return address >= c->stack && c->stack_bytes >= 4 && in <= c->stack_bytes - 4;
+}
+
 /* Memory that no program file speaks of, but that somebody dumped, is memory. */
 static enum recover_memory kind_of(const struct replay *r, const struct replay_core *c,
                                    uint32_t address, bool dumped)
@@ -67,7 +77,7 @@ static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *valu
     enum recover_memory kind = kind_of(r, c, address, dumped);
     bool there = (dumped || kind == RECOVER_MEMORY_CONST) &&
                  code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
-    if (!there)
+    if (!there || (kind == RECOVER_MEMORY_RAM && !is_present(c, address)))
         return kind == RECOVER_MEMORY_RAM ? RECOVER_MEMORY_UNREAD : RECOVER_MEMORY_OTHER;
     *value = c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
                            : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];

@@ -393,6 +393,42 @@ def _(board):
     equal(frames(s.all("bt")[5])[0], now[1], "frame behind a real step and two back")
 
 
+PAST = ["bt", "tbreak new_topic", "reverse-continue", "bt", "reverse-finish",
+        "info registers r0 r1 r4 r5 r6 r7 r8 sp lr pc", "monitor explain", "reverse-next", "bt",
+        "monitor goto -2000", "stepi", "bt", "monitor explain"]
+
+
+def record_and_replay(board):
+    run = folder() / "run"
+    with Live(board_file(board)) as live:
+        told = board_session(live, board, f"monitor record start {run}", "break stopped_here",
+                             "continue", "monitor record stop", *PAST)
+    with Server(run, "--elf", str(ELVES[board])) as other:
+        again = gdb(other.port, ["record stop", *PAST], elf=ELVES[board],
+                    before=[f"directory {PROGRAMS}"])
+    expect(len(frames(told["bt"])) > 3, "no frames")
+    for command in dict.fromkeys(PAST):
+        for live_text, text in zip(told.all(command), again.all(command), strict=True):
+            number = r"breakpoint \d" # one less has been set
+            equal(re.sub(number, "", text), re.sub(number, "", live_text), command)
+    return run
+
+
+@suite.test("reverse: a recording tells of its past what the live target has told")
+def _():
+    for board in ("virtual-a9", "virtual-m3"):
+        run = record_and_replay(board)
+    # Registers of a halt that the recording does not end with.
+    device = run / "device_0.ini"
+    text = device.read_text()
+    equal(text.count("STATE_BYTES(size:64)=0x0"), 1, "states")
+    device.write_text(text.replace("STATE_BYTES(size:64)=0x0", "STATE_BYTES(size:64)=0x1"))
+    with Server(run, "--elf", str(ELVES["virtual-m3"])) as other:
+        old = gdb(other.port, ["record stop", "reverse-stepi", "monitor explain"],
+                  elf=ELVES["virtual-m3"])
+    lacks(old["monitor explain"], "halted|present")
+
+
 @each("backtraces of the past lead to main")
 def _(board):
     commands = []

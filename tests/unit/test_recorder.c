@@ -230,6 +230,56 @@ START_TEST(halts)
 }
 END_TEST
 
+static void make_state(struct recorder_state *s, uint32_t first, uint32_t stack, uint32_t length)
+{
+    *s = (struct recorder_state){.stack = stack, .length = length};
+    for (unsigned i = 0; i < 15; i++)
+        s->regs[i] = first + i;
+    memset(s->memory, (int)first, length);
+}
+
+/* Of each core the state at its last halt, if it has one. */
+START_TEST(states_of_halts)
+{
+    static struct recorder_state s;
+    const uint8_t *bytes;
+    make_parent();
+    struct recorder *r = start("tpiu", folder);
+    make_state(&s, 0x10, 0x1000, 64);
+    recorder_halted_state(r, 0, 0x8000, 0x1d3, &s);
+    recorder_halted_state(r, CONFIG_MAX_CORES, 1, 1, &s); /* no such core */
+    make_state(&s, 0x30, 0x3000, 16);
+    recorder_halted_state(r, 1, 0x4000, 0x01000000, &s);
+    make_state(&s, 0x20, 0x2000, RECORDER_STACK_MAX);
+    recorder_bytes(r, (const uint8_t *)"0123456789abcdef", 16);
+    recorder_halted_state(r, 0, 0x8010, 0x1f3, &s);
+    recorder_bytes(r, (const uint8_t *)"0123456789abcdef", 16);
+    recorder_halted(r, 1, 0x4010, 0x01000000);
+    ck_assert_int_eq(recorder_stop(r), 0);
+    struct snapshot *snap = open_folder(folder);
+    ck_assert_uint_eq(reg(snap, "cpu0", "PC"), 0x8010);
+    ck_assert_uint_eq(reg(snap, "cpu0", "R0"), 0x20);
+    ck_assert_uint_eq(reg(snap, "cpu0", "R12"), 0x2c);
+    ck_assert_uint_eq(reg(snap, "cpu0", "SP"), 0x2d);
+    ck_assert_uint_eq(reg(snap, "cpu0", "LR"), 0x2e);
+    ck_assert_uint_eq(reg(snap, "cpu0", "STATE_BYTES"), reg(snap, "cpu0", "TRACE_BYTES"));
+    ck_assert_uint_eq(reg(snap, "cpu0", "STACK_ADDRESS"), 0x2000);
+    ck_assert_uint_eq(reg(snap, "cpu0", "STACK_BYTES"), RECORDER_STACK_MAX);
+    const struct snapshot_device *cpu0 = snapshot_device(snap, "cpu0");
+    ck_assert_uint_eq(cpu0->dump_count, 1);
+    ck_assert_uint_eq(cpu0->dumps[0].address, 0x2000);
+    ck_assert_uint_eq(cpu0->dumps[0].length, RECORDER_STACK_MAX);
+    ck_assert_int_eq(snapshot_map_dump(snap, &cpu0->dumps[0], &bytes), 0);
+    ck_assert(bytes[0] == 0x20 && bytes[RECORDER_STACK_MAX - 1] == 0x20);
+    /* What an earlier halt has left, if it was committed, is of no halt that counts. */
+    uint64_t state = 0;
+    snapshot_reg(snapshot_device(snap, "cpu2"), "STATE_BYTES", &state);
+    ck_assert_uint_ne(state, reg(snap, "cpu2", "TRACE_BYTES"));
+    snapshot_close(snap);
+    remove_parent();
+}
+END_TEST
+
 /* Each of many halts is on disk in the end, and the first one long before. */
 START_TEST(halts_while_running)
 {
@@ -700,6 +750,7 @@ Suite *unit_suite(void)
     unit_cases(s, "recorder: dropped transfers are a loss", dropped_transfers, 0, 2);
     unit_case(s, "recorder: raw bytes that do not fit", raw_bytes_dropped);
     unit_case(s, "recorder: memory is bounded", memory_is_bounded);
+    unit_case(s, "recorder: states of halts", states_of_halts);
     unit_cases(s, "recorder: killed at any time", killed, 0, 10);
     unit_case(s, "recorder: a full disk", disk_full);
     unit_cases(s, "recorder: read by btraced decode", read_by_decode, 0, 3);
