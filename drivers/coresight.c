@@ -6,6 +6,7 @@
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
+#define RETRIES       2u  /* of what was damaged on the wire */
 #define LAR           0xfb0u
 #define LAR_KEY       0xc5acce55u
 
@@ -21,17 +22,32 @@ static int note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
     return rc;
 }
 
+bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries)
+{
+    return rc == BT_ERR_IO && bus->failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+}
+
 static int ap_read(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
 {
     struct mem_ap *ap = bus->self;
-    return note(bus, ap, mem_ap_read_words(ap, address, words, count));
+    unsigned tries = 0;
+    int rc;
+    do {
+        rc = note(bus, ap, mem_ap_read_words(ap, address, words, count));
+    } while (coresight_again(bus, rc, &tries));
+    return rc;
 }
 
 static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t *words,
                     size_t count)
 {
     struct mem_ap *ap = bus->self;
-    return note(bus, ap, mem_ap_write_words(ap, address, words, count));
+    unsigned tries = 0;
+    int rc;
+    do {
+        rc = note(bus, ap, mem_ap_write_words(ap, address, words, count));
+    } while (coresight_again(bus, rc, &tries));
+    return rc;
 }
 
 static int ap_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)

@@ -191,9 +191,12 @@ static int read_etb(struct coresight_buffer *b, uint32_t *words,
     if (end >= b->words)
         end = content->wrapped ? 0 : b->words;
     size_t count = content->wrapped ? b->words : end;
-    rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
-    if (rc == 0 && count > 0)
-        rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
+    unsigned tries = 0;
+    do {
+        rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
+        if (rc == 0 && count > 0)
+            rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
+    } while (coresight_again(b->bus, rc, &tries));
     if (rc == 0)
         content->words = count;
     return rc;

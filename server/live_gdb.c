@@ -71,8 +71,9 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
     struct live_core *c = traced_core(l, core);
     if (!c) {
         snprintf(why->text, sizeof why->text, "%s",
-                 l->units.wanted ? "this core has no trace: 'monitor trace status' says why"
-                                 : "the board file names no trace unit for this core");
+                 config_programs_trace(l->config)
+                     ? "this core has no trace: 'monitor trace status' says why"
+                     : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
     if (past_motion_active(&k->motion, core)) {

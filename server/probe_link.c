@@ -11,6 +11,7 @@
 #define RESET_POLL_US   5000u
 #define IDLE_CLOCKS     8
 #define WAIT_RETRIES    1000
+#define RETRIES         2 /* of what was damaged on the wire */
 #define BASE_LEGACY     0xffffffffu
 #define BASE_ADDRESS    0xfffff000u
 #define SCS_DHCSR       0xe000edf0u
@@ -62,6 +63,12 @@ static int refused(struct probe_link *p, int error, const char *what, struct mes
     return error;
 }
 
+/* A single damaged bit is no reason to give up. */
+static bool again(const struct probe_link *p, int error, unsigned *tries)
+{
+    return error == BT_ERR_IO && p->dp.failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+}
+
 /* ---- the wire -------------------------------------------------------------------------------- */
 
 static int hold_reset(struct probe_link *p, bool low)
@@ -82,7 +89,11 @@ static int connect_port(struct probe_link *p, struct message *why)
         .chain_count = o->jtag_chain.count,
         .chain_dap = o->jtag_device,
     };
-    int error = adiv5_connect(&p->dp, &p->connect);
+    unsigned tries = 0;
+    int error;
+    do {
+        error = adiv5_connect(&p->dp, &p->connect);
+    } while (again(p, error, &tries));
     snprintf(p->wire, sizeof p->wire, "%s at %u.%03u MHz",
              o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", o->clock / 1000000,
              o->clock / 1000 % 1000);
@@ -106,9 +117,13 @@ static int find_memory(struct probe_link *p, struct message *why)
 {
     uint32_t base = 0;
     char what[64];
-    int error = mem_ap_init(&p->ap, &p->dp, (uint8_t)p->config->probe.ap);
-    if (!error)
-        error = adiv5_ap_read(&p->dp, (uint8_t)p->config->probe.ap, ADIV5_AP_BASE, &base);
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_init(&p->ap, &p->dp, (uint8_t)p->config->probe.ap);
+        if (!error)
+            error = adiv5_ap_read(&p->dp, (uint8_t)p->config->probe.ap, ADIV5_AP_BASE, &base);
+    } while (again(p, error, &tries));
     if (error) {
         bool absent = p->dp.failure == DEBUG_FAIL_NO_MEM_AP;
         snprintf(what, sizeof what, "access port %u", p->config->probe.ap);

@@ -312,7 +312,7 @@ def _():
     code, text = refused("--jtag", "--unplug-after", "40")
     equal(code, 4, "exit code of a probe that goes at once")
     has(text, r"^btraced serve: ")
-    code, text = refused("--fault", "skip=1,noack=1")
+    code, text = refused("--fault", "skip=1,noack=100000")
     equal(code, 4, "exit code of a silent wire")
     has(text, r"^btraced serve: .*(no answer|does not answer)")
 

@@ -394,6 +394,38 @@ END_TEST
 /* ---- the port ----------------------------------------------------------------------------------
  */
 
+/* A whole session; the line is damaged once, at the transfer `skip`. False: it ended before that.
+ */
+static bool damaged_session(const char *fault, unsigned skip)
+{
+    char text[64];
+    open_board(ETB CPU);
+    snprintf(text, sizeof text, "%s=1,skip=%u", fault, skip);
+    ck_assert_int_eq(probe_board_faults(&board, text), 0);
+    ck_assert_msg(open_trace() == 0, "%s: %s", text, why.text);
+    ck_assert_msg(trace.setup.history, "%s: %s", text, trace.setup.notes.text);
+    resume();
+    make_trace(1, 200);
+    halted();
+    ck_assert_msg(got.length == 200 && got.lost == 0, "%s: %zu bytes, lost %u", text, got.length,
+                  got.lost);
+    for (unsigned i = 0; i < 200; i++)
+        ck_assert_msg(got.bytes[i] == i + 1, "%s: byte %u is 0x%02x", text, i, got.bytes[i]);
+    bool happened = probe.dp.line_errors > 0;
+    close_all();
+    return happened;
+}
+
+START_TEST(damaged_once)
+{
+    static const char *const faults[] = {"parity", "noack"};
+    unsigned skip = 0;
+    while (damaged_session(faults[_i], skip))
+        skip++;
+    ck_assert_uint_gt(skip, 300); /* all of them were met */
+}
+END_TEST
+
 START_TEST(swo_stream)
 {
     open_all(SWO CPU);
@@ -471,6 +503,7 @@ Suite *unit_suite(void)
     unit_case(s, "native_trace: a flight recorder", flight_recorder);
     unit_case(s, "native_trace: attached, and nothing was armed", attached_without_capture);
     unit_case(s, "native_trace: unplugged", unplugged);
+    unit_cases(s, "native_trace: damaged on the wire once, wherever that is", damaged_once, 0, 2);
     unit_case(s, "native_trace: SWO", swo_stream);
     unit_case(s, "native_trace: SWO overruns", swo_overrun);
     unit_case(s, "native_trace: a rate that the clock does not give", swo_rate_must_fit);
