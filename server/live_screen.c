@@ -232,8 +232,12 @@ void live_look_for_strays(struct live *l)
                  stray, core, expected);
     else if (s.decoded >= FRAMES_SEEN && !any_id(&s))
         snprintf(text, sizeof text,
-                 "no history: trace arrives, but no frames are found in it; is [trace] format what "
-                 "the source sends?\n");
+                 "no history: trace arrives, but no frames are found in it; %s\n",
+                 l->config->sink == CONFIG_SINK_SWO
+                     ? "are [trace] swo_rate and trace_clock those of the port?"
+                 : l->config->sink == CONFIG_SINK_TPIU
+                     ? "has the port as many pins as [trace] tpiu_width says?"
+                     : "is [trace] format what the source sends?");
     if (!text[0])
         return;
     l->strays_told = true;
