@@ -141,6 +141,7 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 static void say_native(const struct live *l, bool first, gdb_print_fn print, void *to)
 {
     char line[NATIVE_SCREEN];
+    unsigned losses;
     for (const char *at = l->native->screen; *at;) {
         size_t len = strcspn(at, "\n");
         len += at[len] == '\n';
@@ -150,6 +151,8 @@ static void say_native(const struct live *l, bool first, gdb_print_fn print, voi
             print(to, line);
         at += len;
     }
+    if (!first && native_server_is_lost(l->native, &losses))
+        print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
 void live_screen(struct live *l, bool first, gdb_print_fn print, void *to)

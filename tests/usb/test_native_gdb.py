@@ -238,6 +238,7 @@ def _():
             has(wire.ask(packet), r"^E", f"reply to {packet}")
         has(wire.monitor("fault"), r"^not known: the probe does not answer")
         has(wire.monitor("why"), r"^the probe does not answer")
+        has(wire.monitor("trace status"), r"^state +the probe or the target does not answer")
         has(wire.monitor("probe"), r"^state         not known")
         has(wire.ask("?"), r"^T05")
 
