@@ -4,20 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct ftdi_kind ft2232h = {0x0700, 2, 2, 4096, true, true};
+static const struct ftdi_kind ft4232h = {0x0800, 4, 2, 2048, false, false};
+static const struct ftdi_kind ft232h = {0x0900, 1, 1, 1024, true, true};
+
 static const struct ftdi_layout layouts[] = {
     {.name = "minimodule",
+     .kind = &ft2232h,
      .vid = 0x0403,
      .pid = 0x6010,
      .product = "FT2232H MiniModule",
      .rtck = true,
      .nsrst = {.data = 0x0020, .data_low = true}},
     {.name = "minimodule-swd",
+     .kind = &ft2232h,
      .vid = 0x0403,
      .pid = 0x6010,
      .product = "FT2232H MiniModule",
      .swd = FTDI_SWD_RESISTOR,
      .nsrst = {.data = 0x0010, .data_low = true}},
     {.name = "kt-link",
+     .kind = &ft2232h,
      .vid = 0x0403,
      .pid = 0xbbe2,
      .product = "KT-LINK",
@@ -27,11 +34,32 @@ static const struct ftdi_layout layouts[] = {
      .swd_en = {.data = 0x0020, .data_low = true, .enable = 0x2000},
      .swdio_oe = {.data = 0x1000, .data_low = true}},
     {.name = "flyswatter2",
+     .kind = &ft2232h,
      .vid = 0x0403,
      .pid = 0x6010,
      .product = "Flyswatter2",
      .nsrst = {.data = 0x0020, .data_low = true, .enable = 0x0100, .enable_low = true},
      .ntrst = {.data = 0x0010, .data_low = true}},
+    {.name = "ft4232h",
+     .kind = &ft4232h,
+     .vid = 0x0403,
+     .pid = 0x6011,
+     .product = "FT4232H MiniModule",
+     .nsrst = {.data = 0x0020, .data_low = true}},
+    {.name = "ft232h-swd",
+     .kind = &ft232h,
+     .vid = 0x0403,
+     .pid = 0x6014,
+     .product = "FT232H module",
+     .swd = FTDI_SWD_RESISTOR,
+     .nsrst = {.data = 0x0010, .data_low = true},
+     .ntrst = {.data = 0x0020, .data_low = true}},
+    {.name = "smt2",
+     .kind = &ft232h,
+     .vid = 0x0403,
+     .pid = 0x6014,
+     .product = "Digilent USB Device",
+     .nsrst = {.data = 0x2000, .data_low = true}},
 };
 
 const struct ftdi_layout *ftdi_layout_find(const char *name)

@@ -27,8 +27,17 @@ enum ftdi_swd {
     FTDI_SWD_BUFFER,   /* JTAG, and SWD while SWD_EN is active; SWDIO_OE drives it from TDI */
 };
 
+/* What differs between the chips (probes digest, sections 3 and 4). */
+struct ftdi_kind {
+    uint16_t release;           /* bcdDevice */
+    unsigned channels, engines; /* from channel A on, these have an MPSSE */
+    size_t buffer;              /* of a channel, each way: bytes */
+    bool high_byte, sync_fifo;
+};
+
 struct ftdi_layout {
     const char *name;
+    const struct ftdi_kind *kind;
     uint16_t vid, pid;
     const char *product;
     enum ftdi_swd swd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control requests of an FT2232H (probes digest, section 3). */
+/* Control requests of an FTDI chip (probes digest, section 3). */
 #include <errno.h>
 #include <string.h>
 
@@ -174,7 +174,7 @@ int usb_ftdi_control(struct usb_device *d, const uint8_t setup[8], uint8_t *data
     if (setup[0] == VENDOR_IN && request == SIO_READ_EEPROM && index < FTDI_EEPROM_WORDS) {
         bytes[0] = (uint8_t)u->eeprom[index];
         bytes[1] = (uint8_t)(u->eeprom[index] >> 8);
-    } else if (number < 1 || number > FTDI_CHANNELS) {
+    } else if (number < 1 || number > u->kind->channels) {
         return -EPIPE;
     } else if (setup[0] == VENDOR_OUT) {
         return set(u, &u->channel[number - 1], request, value, index);

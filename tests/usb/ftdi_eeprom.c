@@ -6,7 +6,6 @@
 #define EEPROM_BYTES   (2 * FTDI_EEPROM_WORDS)
 #define CHANNEL_TYPE   0x07u /* of channel A, in the first byte */
 #define CHANNEL_FIFO   0x01u
-#define RELEASE        0x0700u
 #define BUS_POWERED    0x80u
 #define POWER_2MA      50u
 #define USE_SERIAL     0x08u
@@ -44,7 +43,7 @@ static uint16_t checksum(const uint16_t *words)
 }
 
 void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t pid,
-                      const char *const strings[3], bool fifo)
+                      uint16_t release, const char *const strings[3], bool fifo)
 {
     uint8_t bytes[EEPROM_BYTES] = {
         [0] = fifo ? CHANNEL_FIFO : 0,
@@ -52,7 +51,7 @@ void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t 
         [3] = (uint8_t)(vid >> 8),
         [4] = (uint8_t)pid,
         [5] = (uint8_t)(pid >> 8),
-        [7] = RELEASE >> 8,
+        [7] = (uint8_t)(release >> 8),
         [8] = BUS_POWERED,
         [9] = POWER_2MA,
         [0x0a] = USE_SERIAL,

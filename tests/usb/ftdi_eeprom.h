@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The EEPROM beside an FT2232H: 128 words that the requests 0x90 to 0x92 read, write and erase
+ * The EEPROM beside an FTDI chip: 128 words that the requests 0x90 to 0x92 read, write and erase
  * (probes digest, section 3). What is in the words is not in the digest: ids, power, strings and a
  * checksum, as libftdi1 decodes them; the tests let it judge.
  */
@@ -17,7 +17,7 @@
  * number, up to 20 characters each.
  */
 void ftdi_eeprom_fill(uint16_t words[FTDI_EEPROM_WORDS], uint16_t vid, uint16_t pid,
-                      const char *const strings[3], bool fifo);
+                      uint16_t release, const char *const strings[3], bool fifo);
 
 /* Channel A is a 245 FIFO. */
 bool ftdi_eeprom_fifo(const uint16_t words[FTDI_EEPROM_WORDS]);

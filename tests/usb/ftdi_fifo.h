@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One of the buffers of an FTDI channel: 4 KiB on an FT2232H (probes digest, section 3). */
+/* One of the buffers of an FTDI channel (probes digest, section 3). */
 #ifndef TESTS_USB_FTDI_FIFO_H
 #define TESTS_USB_FTDI_FIFO_H
 
@@ -7,17 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FTDI_FIFO_SIZE 4096u
+#define FTDI_FIFO_SIZE 4096u /* of an FT2232H, which has the largest */
 
 /* All zero: empty. */
 struct ftdi_fifo {
     uint8_t bytes[FTDI_FIFO_SIZE];
     size_t first, count;
+    size_t missing; /* bytes of a smaller chip's that there are not */
 };
 
 static inline size_t ftdi_fifo_room(const struct ftdi_fifo *f)
 {
-    return FTDI_FIFO_SIZE - f->count;
+    return FTDI_FIFO_SIZE - f->missing - f->count;
 }
 
 /* There must be room. */

@@ -270,11 +270,16 @@ static void start(struct mpsse_model *m, const struct ftdi_fifo *in)
     }
     switch (e->op) {
     case 0x80:
+        set_byte(m, 0);
+        break;
     case 0x82:
-        set_byte(m, e->op == 0x80 ? 0 : 8);
+        m->counters.no_pins += m->no_high_byte;
+        if (!m->no_high_byte)
+            set_byte(m, 8);
         break;
     case 0x81:
     case 0x83:
+        m->counters.no_pins += e->op == 0x83 && m->no_high_byte;
         answer(m, (uint8_t)(mpsse_get_pins(m) >> (e->op == 0x81 ? 0 : 8)));
         break;
     case 0x86:

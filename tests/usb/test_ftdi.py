@@ -19,6 +19,11 @@ KT_LINK = ("source [find interface/ftdi/kt-link.cfg]\nftdi device_desc KT-LINK\n
            "transport select {transport}\n{tap}\n")
 FLYSWATTER2 = ("source [find interface/ftdi/flyswatter2.cfg]\ntransport select {transport}\n{tap}\n"
                "reset_config trst_and_srst\n")
+SMT2 = ("source [find interface/ftdi/digilent_jtag_smt2.cfg]\ntransport select {transport}\n{tap}\n"
+        "reset_config srst_only srst_push_pull\n")
+FT232H_SWD = "source [find interface/ftdi/ft232h-module-swd.cfg]\n{tap}\nreset_config srst_only\n"
+FT4232H = MINIMODULE.replace("transport", "ftdi device_desc {{FT4232H MiniModule}}\n"
+                             "ftdi vid_pid 0x0403 0x6011\ntransport", 1)
 # From TDO to TDI, the way OpenOCD wants it.
 CHAIN = ("source [find interface/ftdi/minimodule.cfg]\ntransport select jtag\n"
          "jtag newtap last tap -irlen 3\n{tap}\n"
@@ -143,7 +148,10 @@ echo "after {{[get_reg pc]}}"
 def boards(folder):
     for name, adapter, transport, lines in (("kt-link", KT_LINK, "swd", "srst_only"),
                                             ("kt-link", KT_LINK, "jtag", "trst_and_srst"),
-                                            ("flyswatter2", FLYSWATTER2, "jtag", "trst_and_srst")):
+                                            ("flyswatter2", FLYSWATTER2, "jtag", "trst_and_srst"),
+                                            ("smt2", SMT2, "jtag", "srst_only srst_push_pull"),
+                                            ("ft232h-swd", FT232H_SWD, "swd", "srst_only"),
+                                            ("ft4232h", FT4232H, "jtag", "srst_only")):
         result = run(RESET.format(lines), folder, adapter, "--layout", name, transport=transport)
         code, output, got = result
         resets = got.get("target-resets", 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trace through the modelled FT2232H as a synchronous FIFO, decoded live: the history is that of the
+"""Trace through the modelled FT2232H or FT232H as a synchronous FIFO, decoded live: the history is that of the
 recording whose bytes are put in."""
 
 import re
@@ -18,13 +18,16 @@ FIFO = "[trace]\nformat = {}\n[capture]\ntype = ftdi-fifo"
 def _():
     place, wanted = folder(), wanted_blocks()
     data = frames()
-    for name, stream in (("tpiu", port(data)), ("frames", data), ("orbflow", b"\0" + orbflow(data))):
+    module = ["--layout", "ft232h-swd"]
+    for name, stream, chip in (("tpiu", port(data), []), ("frames", data, []),
+                               ("orbflow", b"\0" + orbflow(data), []), ("tpiu", port(data), module)):
         (place / name).write_bytes(stream)
         with Target() as target:
             path = board(target.port, FIFO.format(name), place)
-            with Native("--probe", "ftdi", "--fifo", f"{place}/{name},1000000", path=path) as live, \
+            with Native("--probe", "ftdi", *chip, "--fifo", f"{place}/{name},1000000", path=path) as live, \
                     Wire(live) as wire:
-                said(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002$")
+                said(live, rf"^trace clock   running: FT{'232H m' if chip else '2232H MiniM'}odule, "
+                           "serial MODEL0002$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(settled(wire), wanted, f"the live history, {name}")
 
@@ -78,6 +81,9 @@ def _():
         path = board(target.port, FIFO.format("tpiu") + "\nserial = X", place)
         has(refused("--probe", "ftdi", path=path)[1],
             "^btraced serve: no FTDI adapter with serial number 'X', but 1 attached: see 'btraced probes'$")
+        path = board(target.port, FIFO.format("tpiu"), place)
+        has(refused("--probe", "ftdi", "--layout", "ft4232h", path=path)[1],
+            r"\(FT4232H\) has no synchronous FIFO: an FT2232H or FT232H has$")
         path = board(target.port, "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-uart\n"
                      "baud = 2M\nchannel = C", place)
         has(refused("--probe", "ftdi", path=path)[1], r"\(FT2232H\) has no channel C$")

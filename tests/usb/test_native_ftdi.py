@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stock GDB debugs a Cortex-M through an FTDI adapter: modelled FT2232H, adapter, target and core."""
+"""Stock GDB debugs a Cortex-M through an FTDI adapter: modelled FT2232H, FT4232H and FT232H,
+adapter, target and core."""
 
 import subprocess
 
 from native_gdb import Board, Native, bed, refused, whole_session
-from replay_gdb import BTRACED, Suite, environment, equal, has, said, value
+from replay_gdb import BTRACED, Suite, environment, equal, folder, has, said, value
 from test_native_board import LIST, M3, check_history
 from test_native_gdb import ADDS, STR, pulled_and_back, session
 
@@ -24,6 +25,9 @@ ADAPTERS = {
     "JTAG under reset": (["--layout", "flyswatter2", "--jtag"],
                          "wire = jtag\nlayout = 0x0538/0x057B\nnsrst = 0x0020 enable !0x0100\n"
                          "ntrst = 0x0010\nconnect_under_reset = yes\n"),
+    "an FT4232H, JTAG": (["--layout", "ft4232h", "--jtag"], JTAG + "clock = 10M\n"),
+    "an FT232H, SWD": (["--layout", "ft232h-swd"],
+                       "layout = 0x0030/0x003B\nnsrst = 0x0010\nntrst = 0x0020\nclock = 10M\n"),
 }
 
 
@@ -33,21 +37,26 @@ def native(options, probe, *more):
 
 @suite.test("ftdi: the list of probes")
 def _():
-    for layout, usb, product in (("minimodule", "0403:6010", "FT2232H MiniModule"),
-                                 ("kt-link", "0403:bbe2", "KT-LINK")):
+    for layout, usb, product, wires, capture in (
+            ("minimodule", "0403:6010", "FT2232H MiniModule", "FT2232H, channel A or B", "ftdi-fifo"),
+            ("kt-link", "0403:bbe2", "KT-LINK", "FT2232H, channel A or B", "ftdi-fifo"),
+            ("ft4232h", "0403:6011", "FT4232H MiniModule", "FT4232H, channel A or B", "ftdi-uart"),
+            ("ft232h-swd", "0403:6014", "FT232H module", "FT232H, channel A", "ftdi-fifo")):
         done = subprocess.run([*bed("--probe", "ftdi", "--layout", layout), BTRACED, "probes"],
                               capture_output=True, text=True, timeout=60, env=environment())
         equal(done.returncode, 0, "exit code")
         has(done.stdout, rf"{product}$")
         has(done.stdout, r"^  type +ftdi$")
         has(done.stdout, rf"^  usb +{usb} 1-1$")
-        has(done.stdout, r"^  wires +SWD JTAG \(FT2232H, channel A or B\)$")
+        has(done.stdout, rf"^  wires +SWD JTAG \({wires}\)$")
+        has(done.stdout, rf"^  capture .*{capture}")
 
 
 for name, (options, probe) in ADAPTERS.items():
     @suite.test(f"ftdi: {name}")
     def _(options=options, probe=probe):
-        with native(options, probe) as server:
+        report = folder() / "report"
+        with native(options, probe, "--report", report) as server:
             said(server, r"^wire          (SWD|JTAG) at ")
             s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc",
                         "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200", "x/xw 0x60000000",
@@ -58,6 +67,10 @@ for name, (options, probe) in ADAPTERS.items():
             has(s["x/xw 0x20000200"], "0x12345678")
             has(s["x/xw 0x60000000"], "Cannot access memory")
             has(s["monitor probe"], r"^line errors   0 ")
+        lines = dict(line.split() for line in report.read_text().splitlines())
+        for rule in ("mpsse-unlisted", "mpsse-wrong-edge", "mpsse-no-pins", "mpsse-long-tms", "fights",
+                     "dropped", "eeprom-writes"):
+            equal(lines[rule], "0", rule)
 
 
 @suite.test("ftdi: a busy port and damaged bits cost time only")

@@ -10,9 +10,12 @@
 #define BULK(address) 7, USB_DT_ENDPOINT, (address), 2, 0x00, 0x02, 0
 #define PACKET_LOW    4 /* in an endpoint's descriptor */
 
-static const uint8_t interfaces[] = {
+#define INTERFACE_SIZE (9u + 2 * 7)
+static const uint8_t interfaces[FTDI_CHANNELS * INTERFACE_SIZE] = {
     9, USB_DT_INTERFACE, 0, 0, 2, 0xff, 0xff, 0xff, 2, BULK(FTDI_EP_A_IN), BULK(FTDI_EP_A_OUT),
     9, USB_DT_INTERFACE, 1, 0, 2, 0xff, 0xff, 0xff, 2, BULK(FTDI_EP_B_IN), BULK(FTDI_EP_B_OUT),
+    9, USB_DT_INTERFACE, 2, 0, 2, 0xff, 0xff, 0xff, 2, BULK(0x85),         BULK(0x06),
+    9, USB_DT_INTERFACE, 3, 0, 2, 0xff, 0xff, 0xff, 2, BULK(0x87),         BULK(0x08),
 };
 
 struct usb_ftdi *usb_ftdi_of(struct usb_device *d)
@@ -30,16 +33,15 @@ static uint64_t monotonic(void *ctx)
 
 static struct ftdi_channel *channel_of(struct usb_ftdi *u, uint8_t endpoint)
 {
-    switch (endpoint) {
-    case FTDI_EP_A_IN:
-    case FTDI_EP_A_OUT:
-        return &u->channel[0];
-    case FTDI_EP_B_IN:
-    case FTDI_EP_B_OUT:
-        return &u->channel[1];
-    default:
+    unsigned number = endpoint & 0x7f;
+    if (number < 1 || number > 2 * u->kind->channels || number % 2 != endpoint >> 7)
         return NULL;
-    }
+    return &u->channel[(number - 1) / 2];
+}
+
+static unsigned number_of(const struct usb_ftdi *u, const struct ftdi_channel *c)
+{
+    return (unsigned)(c - u->channel);
 }
 
 /* ---- what a channel does with its buffers -------------------------------------------------------
@@ -63,14 +65,17 @@ static void bang(struct ftdi_channel *c)
 
 static size_t queued(const struct usb_ftdi *u, const struct ftdi_channel *c)
 {
-    uint8_t endpoint = c == &u->channel[0] ? FTDI_EP_A_IN : FTDI_EP_B_IN;
-    return u->device.queued[endpoint % USB_DEVICE_ENDPOINTS];
+    return u->device.queued[(2 * number_of(u, c) + 1) % USB_DEVICE_ENDPOINTS];
 }
 
 static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
 {
     switch (c->mode) {
     case FTDI_MODE_MPSSE:
+        if (number_of(u, c) >= u->kind->engines) {
+            drop(u, c);
+            break;
+        }
         mpsse_run(&c->mpsse, &c->out, &c->in);
         break;
     case FTDI_MODE_BITBANG:
@@ -84,7 +89,7 @@ static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
         break;
     case FTDI_MODE_SYNC_FIFO:
         drop(u, c);
-        if (c == &u->channel[0])
+        if (c == &u->channel[0] && u->kind->sync_fifo)
             usb_ftdi_receive_fifo(u, c, queued(u, c));
         break;
     default:
@@ -213,7 +218,7 @@ static void ftdi_replug(struct usb_device *d)
 {
     struct usb_ftdi *u = usb_ftdi_of(d);
     u->fifo = ftdi_eeprom_fifo(u->eeprom);
-    for (unsigned i = 0; i < FTDI_CHANNELS; i++) {
+    for (unsigned i = 0; i < u->kind->channels; i++) {
         usb_ftdi_start_channel(&u->channel[i]);
         u->channel[i].sent = u->options.now(u->options.ctx);
     }
@@ -232,6 +237,7 @@ static void ftdi_report(const struct usb_device *d, FILE *out)
         {"mpsse-bad-commands", m->bad_commands},
         {"mpsse-unlisted", m->unlisted},
         {"mpsse-wrong-edge", m->wrong_edge},
+        {"mpsse-no-pins", m->no_pins},
         {"mpsse-long-tms", m->long_tms},
         {"mpsse-full", m->full},
         {"mpsse-rate", mpsse_rate(&u->channel[0].mpsse)},
@@ -274,29 +280,31 @@ static void init_device(struct usb_ftdi *u, struct probe_board *board)
         (uint8_t)(l->vid >> 8),
         (uint8_t)l->pid,
         (uint8_t)(l->pid >> 8),
-        0x00,
-        0x07,
+        (uint8_t)u->kind->release,
+        (uint8_t)(u->kind->release >> 8),
         1,
         2,
         3,
         1,
     };
+    size_t size = u->kind->channels * INTERFACE_SIZE;
     uint8_t ends[sizeof interfaces];
     memcpy(ends, interfaces, sizeof ends);
-    for (size_t at = 0; at < sizeof ends; at += ends[at]) {
+    for (size_t at = 0; at < size; at += ends[at]) {
         if (ends[at + 1] == USB_DT_ENDPOINT) {
             ends[at + PACKET_LOW] = (uint8_t)u->packet;
             ends[at + PACKET_LOW + 1] = (uint8_t)(u->packet >> 8);
         }
     }
-    usb_device_init(&u->device, &ops, board, device, ends, sizeof ends, FTDI_CHANNELS);
+    usb_device_init(&u->device, &ops, board, device, ends, size, u->kind->channels);
     u->device.full_speed = u->options.full_speed;
     u->strings[1] = "btraced";
     u->strings[2] = l->product;
     u->strings[3] = "MODEL0002";
     u->device.strings = u->strings;
     u->device.string_count = sizeof u->strings / sizeof *u->strings;
-    ftdi_eeprom_fill(u->eeprom, l->vid, l->pid, u->strings + 1, u->options.fifo != NULL);
+    ftdi_eeprom_fill(u->eeprom, l->vid, l->pid, u->kind->release, u->strings + 1,
+                     u->options.fifo != NULL);
 }
 
 int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
@@ -309,12 +317,19 @@ int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
         u->options.layout = ftdi_layout_find("minimodule");
     if (!u->options.now)
         u->options.now = monotonic;
+    u->kind = u->options.layout->kind;
     u->packet = options->full_speed ? FTDI_PACKET_FULL : FTDI_PACKET;
     init_device(u, board);
     ftdi_board_init(&u->board, board, u->options.layout);
     struct mpsse_pins pins = ftdi_board_pins(&u->board);
     mpsse_init(&u->channel[0].mpsse, &pins);
-    mpsse_init(&u->channel[1].mpsse, &nothing);
+    for (unsigned i = 1; i < FTDI_CHANNELS; i++)
+        mpsse_init(&u->channel[i].mpsse, &nothing);
+    for (unsigned i = 0; i < FTDI_CHANNELS; i++) {
+        struct ftdi_channel *c = &u->channel[i];
+        c->in.missing = c->out.missing = FTDI_FIFO_SIZE - u->kind->buffer;
+        c->mpsse.no_high_byte = !u->kind->high_byte;
+    }
     ftdi_replug(&u->device);
     return options->chain ? ftdi_board_chain(&u->board, options->chain) : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An FT2232H as a USB device (probes digest, section 3): two channels, each with its buffers,
- * latency timer and bit modes. An MPSSE of channel A works on the board's debug port; channel B as
- * a UART receives its SWO pin, or what `uart` sends; channel A as a synchronous FIFO, which its
- * EEPROM must allow, carries what `fifo` sends, and then channel B rests.
+ * An FT2232H, FT4232H or FT232H as a USB device (probes digest, section 3): channels, each with its
+ * buffers, latency timer and bit modes. An MPSSE of channel A works on the board's debug port;
+ * channel B as a UART receives its SWO pin, or what `uart` sends; channel A as a synchronous FIFO,
+ * which its EEPROM must allow, carries what `fifo` sends, and then channel B rests.
  *
  * A UART's sender and the logic beside a FIFO do not wait for the host. What comes while the
  * transfers that wait and the chip's buffer are full is lost: the UART says so in a status byte;
@@ -23,7 +23,7 @@
 #include "tests/usb/trace_feed.h"
 #include "tests/usb/usb_device.h"
 
-#define FTDI_CHANNELS     2u
+#define FTDI_CHANNELS     4u /* at most */
 #define FTDI_EP_A_OUT     0x02
 #define FTDI_EP_A_IN      0x81
 #define FTDI_EP_B_OUT     0x04
@@ -91,6 +91,7 @@ struct usb_ftdi {
     struct usb_ftdi_options options;
     struct ftdi_counters counters;
     struct ftdi_board board;
+    const struct ftdi_kind *kind;
     struct ftdi_channel channel[FTDI_CHANNELS];
     const char *strings[4];
     uint16_t eeprom[FTDI_EEPROM_WORDS];

@@ -41,6 +41,41 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
+/* What the digest, section 3, tells of the chips: bcdDevice, channels, those with an MPSSE,
+ * buffers. */
+START_TEST(test_chips)
+{
+    static const struct {
+        const char *layout;
+        unsigned release, channels, engines;
+        size_t buffer;
+        bool high_byte;
+    } chips[] = {{"minimodule", 0x0700, 2, 2, 4096, true},
+                 {"ft4232h", 0x0800, 4, 2, 2048, false},
+                 {"ft232h-swd", 0x0900, 1, 1, 1024, true}};
+    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++) {
+        setup_with((struct usb_ftdi_options){.layout = ftdi_layout_find(chips[i].layout)});
+        ck_assert_int_eq(control(0x80, 6, 0x0100, 0, 64), 0);
+        ck_assert_uint_eq(data[12] | data[13] << 8, chips[i].release);
+        ck_assert_int_eq(control(0x80, 6, 0x0200, 0, 255), 0);
+        ck_assert_uint_eq(data[4], chips[i].channels);
+        for (unsigned c = 0; c < FTDI_CHANNELS; c++) {
+            bool is_there = c < chips[i].channels;
+            ck_assert_int_eq(set(0x00, 0, c + 1), is_there ? 0 : -EPIPE);
+            ck_assert_int_eq(set(0x0b, 0x0200, c + 1), is_there ? 0 : -EPIPE);
+            /* A command that is none is answered where there is an engine. */
+            ck_assert_int_eq(send_bytes((uint8_t)(2 * c + 2), "\xaa\x87", 2),
+                             is_there ? 0 : -EPIPE);
+            ck_assert_uint_eq(ftdi->channel[c].in.count, c < chips[i].engines ? 2 : 0);
+        }
+        ck_assert_uint_eq(ftdi_fifo_room(&ftdi->channel[0].in) + 2, chips[i].buffer);
+        ck_assert_int_eq(send_bytes(0x02, "\x82\xff\xff", 3), 0);
+        ck_assert_uint_eq(ftdi->channel[0].mpsse.output >> 8, chips[i].high_byte ? 0xff : 0);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(test_requests)
 {
     setup();
@@ -397,6 +432,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("usb_ftdi");
     unit_case(s, "usb_ftdi: descriptors", test_descriptors);
+    unit_case(s, "usb_ftdi: what differs between the chips", test_chips);
     unit_case(s, "usb_ftdi: control requests", test_requests);
     unit_case(s, "usb_ftdi: EEPROM", test_eeprom);
     unit_case(s, "usb_ftdi: latency timer", test_latency);
