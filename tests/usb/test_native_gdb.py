@@ -205,11 +205,14 @@ def _():
 
 @suite.test("native: a bad line costs time only")
 def _():
-    with Native("--fault", "wait=40") as server:
-        s = session(server, "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200",
-                    f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc", "monitor probe")
-        has(s["x/xw 0x20000200"], "0x12345678")
-        equal(value(s["p/x $pc"]), STR, "PC")
+    for fault, errors in (("wait=40", 0), ("parity=2,skip=20", 1), ("noack=2,skip=20", 1)):
+        with Native("--fault", fault) as server:
+            s = session(server, "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200",
+                        f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc", "monitor probe")
+            has(s["x/xw 0x20000200"], "0x12345678")
+            equal(value(s["p/x $pc"]), STR, "PC")
+            told = int(has(s["monitor probe"], r"^line errors +(\d+) since")[1])
+            expect(told >= errors, f"{fault}: {told} line errors are told")
 
 
 @suite.test("native: a probe that is pulled makes errors, never silence")
