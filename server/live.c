@@ -34,7 +34,7 @@ static void stop_done(struct live *l)
         return;
     }
     l->stretch++;
-    live_look_for_strays(l);
+    live_look_for_strays(l, true);
     if (l->told_ready)
         l->halted(l->ctx, l);
     tell_ready(l, BT_OK);
@@ -376,6 +376,7 @@ static void on_timer(uv_timer_t *timer)
     l->rate_time = now;
     look_at_limits(l);
     look_at_server(l);
+    live_look_for_strays(l, false);
 }
 
 int live_start(struct live *l, uv_loop_t *loop, struct config *config,

@@ -177,7 +177,8 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
 /* server/live_screen.c: the first screen; `first` false: what of it changes. */
 void live_screen(struct live *l, bool first, gdb_print_fn print, void *to);
 
-/* server/live_screen.c: at a halt; trace that no core gets is told, once. */
-void live_look_for_strays(struct live *l);
+/* server/live_screen.c: trace that no core gets is told, once. While cores run another one's trace
+ * may still come first: then only what is no trace at all counts. */
+void live_look_for_strays(struct live *l, bool halted);
 
 #endif

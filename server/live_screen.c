@@ -218,7 +218,7 @@ static const char *silent_core(const struct live *l, unsigned *expected)
     return NULL;
 }
 
-void live_look_for_strays(struct live *l)
+void live_look_for_strays(struct live *l, bool halted)
 {
     struct pipeline_stats s;
     char text[400] = "";
@@ -226,17 +226,20 @@ void live_look_for_strays(struct live *l)
     if (l->strays_told || !l->pipeline || !l->config->formatted)
         return;
     pipeline_stats(l->pipeline, &s);
-    unsigned stray = stray_id(l, &s);
+    unsigned stray = halted ? stray_id(l, &s) : 0;
     const char *core = silent_core(l, &expected);
     if (stray && core)
         snprintf(text, sizeof text,
                  "no history: the trace has ID 0x%02x, which no core of the board file has; core "
                  "%s has 0x%02x\n",
                  stray, core, expected);
-    else if (s.decoded >= FRAMES_SEEN && !any_id(&s))
+    else if (s.decoded >= FRAMES_SEEN && !s.aligned && !any_id(&s))
         snprintf(text, sizeof text,
                  "no history: trace arrives, but no frames are found in it; %s\n",
-                 l->config->sink == CONFIG_SINK_SWO
+                 l->config->capture.baud
+                     ? "is [capture] baud (or swo_rate) the rate of the pin, and [trace] format "
+                       "what it sends?"
+                 : l->config->sink == CONFIG_SINK_SWO
                      ? "are [trace] swo_rate and trace_clock those of the port?"
                  : l->config->sink == CONFIG_SINK_TPIU
                      ? "has the port as many pins as [trace] tpiu_width says?"
