@@ -98,7 +98,8 @@ static int build(struct perf_build *b, const char *path)
         return error;
     error = perf_add_file(b, file, &index);
     if (error)
-        return snapshot_fail(err, error, path, 0, "cannot open: %s",
+        return snapshot_fail(err, error, strcmp(file, path) == 0 ? path : "data", 0,
+                             "cannot open: %s",
                              errno == ENODATA ? "the file is empty" : strerror(errno));
     const struct snapshot_file *f = &b->ld.snap->priv->files[index];
     struct perf_error why;

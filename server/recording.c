@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 void message_set(struct message *m, const char *format, ...)
 {
@@ -263,6 +264,25 @@ static int complete(struct recording *r, const char *path, const char *const *el
     return error;
 }
 
+/* What else `path` may be, for somebody whose recording does not open. */
+static const char *other_kind(const char *path)
+{
+    static const char perf[] = "PERFILE2", swapped[] = "2ELIFREP";
+    char inside[4096], begin[sizeof perf] = "";
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return "";
+    bool folder = S_ISDIR(st.st_mode);
+    snprintf(inside, sizeof inside, folder ? "%s/data" : "%s", path);
+    FILE *f = folder || S_ISREG(st.st_mode) ? fopen(inside, "rb") : NULL;
+    size_t n = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
+    if (f)
+        fclose(f);
+    if (n == sizeof begin - 1 && (strcmp(begin, perf) == 0 || strcmp(begin, swapped) == 0))
+        return " (a perf.data file of Linux is opened with --perf)";
+    return folder ? "" : " (a recording is a folder)";
+}
+
 int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
                    struct message *why)
 {
@@ -272,6 +292,8 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
     if (!error)
         return complete(r, path, elf, elf_count, why);
     say_error(&err, path, why);
+    struct message plain = *why;
+    message_set(why, "%s%s", plain.text, other_kind(path));
     return error;
 }
 

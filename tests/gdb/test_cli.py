@@ -299,7 +299,8 @@ def _():
     for command in ("replay", "decode"):
         refused(4, r"/nonexistent: cannot open: No such file or directory", command,
                 "/nonexistent")
-        refused(4, r"crash\.elf: cannot open: Not a directory", command, str(DEMO / "crash.elf"))
+        refused(4, r"crash\.elf: cannot open: Not a directory \(a recording is a folder\)$", command,
+                str(DEMO / "crash.elf"))
         refused(4, r"cannot read 'snapshot\.ini'", command, str(folder()))
         refused(4, r"cannot use '/nonexistent'", command, "--elf", "/nonexistent", RECORDING)
         refused(4, r"not an ELF file", command, "--elf", str(DEMO / "crash.c"), RECORDING)

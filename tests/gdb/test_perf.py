@@ -323,6 +323,15 @@ def wrong():
     p = start()
     p.records += p.pack("IHH", 1, 0, 4)
     expect(p.bytes(), r"byte 0x[0-9a-f]+: a record of 4 bytes", 4)
+    path = folder() / "data"
+    path.write_bytes(whole)
+    for place in (path, path.parent):
+        code, _, err = decode(place)
+        has(err, r"\(a perf\.data file of Linux is opened with --perf\)$")
+        equal(code, 4, "exit")
+    path.unlink()
+    code, _, err = decode("--perf", path.parent)
+    has(err, f"{path}: cannot open: No such file or directory$")
     code, _, err = decode("--root", "/", "x")
     has(err, "go with --perf")
 
