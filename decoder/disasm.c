@@ -2,6 +2,7 @@
 #include "decoder/disasm.h"
 
 #include "decoder/disasm_a64.h"
+#include "decoder/disasm_m.h"
 
 #include <capstone/capstone.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ struct disasm {
     csh t32;
     csh a64;
     bool open;
+    bool m_profile;
     struct entry *table; /* open addressing; a hit needs the same address, opcode, condition */
     size_t size;
     size_t used;
@@ -47,6 +49,7 @@ struct disasm *disasm_new(bool m_profile)
         return NULL;
     d->table = calloc(FIRST_SIZE, sizeof *d->table);
     d->size = d->table ? FIRST_SIZE : 0;
+    d->m_profile = m_profile;
     int m_class = m_profile ? CS_MODE_MCLASS : 0;
     cs_mode arm = (cs_mode)(CS_MODE_ARM | CS_MODE_V8);
     cs_mode thumb = (cs_mode)(CS_MODE_THUMB | CS_MODE_V8 | m_class);
@@ -101,6 +104,10 @@ static char *make_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint
     uint8_t bytes[8];
     char younger[80];
     if (isa == BT_ISA_A64 && disasm_a64_text(opcode, address, younger, sizeof younger))
+        return strdup(younger);
+    unsigned cond = it_cond == DISASM_NO_IT ? 14 : it_cond;
+    if (isa == BT_ISA_T32 && d->m_profile &&
+        disasm_m_text(opcode, size, address, cond, younger, sizeof younger))
         return strdup(younger);
     bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
     size_t len = encode(bytes, isa, opcode, size, thumb ? it_cond : DISASM_NO_IT);

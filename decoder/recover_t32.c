@@ -43,6 +43,15 @@ static void data_processing(uint32_t op, struct insn_effect *e, bool immediate)
         EFFECT_AND, EFFECT_BIC, EFFECT_ORR, EFFECT_ORN, EFFECT_EOR, 0xff,       0xff,       0xff,
         EFFECT_ADD, 0xff,       EFFECT_ADC, EFFECT_SBC, 0xff,       EFFECT_SUB, EFFECT_RSB, 0xff};
     unsigned code = field(op, 21, 4);
+    if (!immediate && (op & 0x8000)) { /* v8.1-M: CSEL and its like */
+        clobber(e, 1u << field(op, 8, 4));
+        return;
+    }
+    if (!immediate && code == 2 &&
+        (field(op, 0, 4) & 13) == 13) { /* v8.1-M: shifts of one or two */
+        clobber(e, 3u << (field(op, 8, 4) & 14) | 3u << (field(op, 16, 4) & 14));
+        return;
+    }
     if (ops[code] == 0xff) { /* PKH and unused */
         clobber(e, 1u << field(op, 8, 4));
         return;
@@ -172,6 +181,10 @@ static void multiple(uint32_t op, struct insn_effect *e)
     e->writeback = field(op, 21, 1);
     e->delta = mode == 1 ? bytes : -bytes;
     e->start = mode == 1 ? 0 : -bytes;
+    if (mode == 1 && e->load && e->rn == 15) { /* v8.1-M: CLRM */
+        effect_unknown(e);
+        return;
+    }
     if (mode == 1 || mode == 2) {
         if (!e->list)
             effect_unknown(e);

@@ -312,6 +312,47 @@ START_TEST(text_of_instructions)
 }
 END_TEST
 
+/* As binutils lists them; on other cores such words are something else, or nothing. */
+START_TEST(text_of_m_profile)
+{
+    static const struct {
+        uint32_t opcode;
+        const char *text;
+    } rows[] = {
+        {0xe97fe97f, "sg"},
+        {0xe842f100, "tt r1, r2"},
+        {0xe842f140, "ttt r1, r2"},
+        {0xe842f180, "tta r1, r2"},
+        {0xe842f1c0, "ttat r1, r2"},
+        {0xf000e001, "dlstp.8 lr, r0"},
+        {0xf035e001, "dlstp.64 lr, r5"},
+        {0xf040e001, "dls lr, r0"},
+        {0xf000c807, "wlstp.8 lr, r0, #0x8012"},
+        {0xf040c003, "wls lr, r0, #0x8008"},
+        {0xf01fc003, "letp lr, #0x8000"},
+        {0xf02fc005, "le #0x7ffc"},
+        {0xf00fc007, "le lr, #0x7ff8"},
+        {0xf00fe001, "lctp"},
+        {0xea518012, "csel r0, r1, r2, ne"},
+        {0xea519011, "csinc r0, r1, r1, ne"},
+        {0xe89f0003, "clrm {r0, r1}"},
+        {0xe89f9001, "clrm {r0, ip, apsr}"},
+        {0xe8412300, "strex r3, r2, [r1]"},
+        {0xea510012, "orrs.w r0, r1, r2, lsr #32"},
+    };
+    struct disasm *m = disasm_new(true), *a = disasm_new(false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_str_eq(text(m, rows[i].opcode, 4, BT_ISA_T32, DISASM_NO_IT), rows[i].text);
+    ck_assert_str_eq(text(m, 0x4774, 2, BT_ISA_T32, DISASM_NO_IT), "bxns lr");
+    ck_assert_str_eq(text(m, 0x4774, 2, BT_ISA_T32, 1), "bxnsne lr");
+    ck_assert_str_eq(text(m, 0x479c, 2, BT_ISA_T32, DISASM_NO_IT), "blxns r3");
+    ck_assert_str_eq(text(m, 0x4798, 2, BT_ISA_T32, DISASM_NO_IT), "blx r3");
+    ck_assert_str_ne(text(a, 0xe97fe97f, 4, BT_ISA_T32, DISASM_NO_IT), "sg");
+    disasm_free(m);
+    disasm_free(a);
+}
+END_TEST
+
 /* ITTE EQ over three instructions; an exception in the middle and the return to it. */
 START_TEST(it_blocks_are_tracked)
 {
@@ -341,6 +382,7 @@ Suite *unit_suite(void)
     unit_case(s, "code: end of known code", end_of_known_code);
     unit_case(s, "code: the cache starts over at its bound", cache_starts_over_at_its_bound);
     unit_case(s, "disasm: text", text_of_instructions);
+    unit_case(s, "disasm: text of the M profile", text_of_m_profile);
     unit_case(s, "disasm: IT blocks are tracked", it_blocks_are_tracked);
     return s;
 }

@@ -666,6 +666,46 @@ START_TEST(test_data_trace)
 }
 END_TEST
 
+/* v8.1-M: what older cores have in the place of these is not what they do. */
+START_TEST(test_v81m)
+{
+    static const struct {
+        uint32_t opcode;
+        uint32_t r0, r3; /* behind it */
+    } rows[] = {
+        {0xea518012, 2, 8},    /* csel r0, r1, r2, ne */
+        {0xea51901f, 1, 8},    /* csinc r0, r1, zr, ne */
+        {0xea50132f, 0x10, 0}, /* asrl r0, r3, #4 */
+        {0xea530fbf, 7, 32},   /* sqshl r3, #2 */
+        {0xe89f0009, 0, 0},    /* clrm {r0, r3} */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct path p;
+        struct recover_counts counts;
+        begin(&p, BT_ISA_T32);
+        add(&p, 0x2007, BT_COND_PASS); /* movs r0, #7 */
+        add(&p, 0x2101, BT_COND_PASS); /* movs r1, #1 */
+        add(&p, 0x2202, BT_COND_PASS); /* movs r2, #2 */
+        add(&p, 0x2308, BT_COND_PASS); /* movs r3, #8 */
+        add(&p, 0x2404, BT_COND_PASS); /* movs r4, #4 */
+        add(&p, rows[i].opcode, BT_COND_PASS);
+        add(&p, 0xbf00, BT_COND_PASS); /* nop */
+        p.w.m_profile = true;
+        p.w.final[0] = rows[i].r0;
+        p.w.final[1] = 1;
+        p.w.final[2] = 2;
+        p.w.final[3] = rows[i].r3;
+        p.w.final[4] = 4;
+        struct recover *r = work(&p);
+        recover_counts(r, &counts);
+        ck_assert_uint_eq(counts.conflicts, 0);
+        ck_assert(is_known(r, 6, 0, rows[i].r0));
+        ck_assert(is_known(r, 6, 3, rows[i].r3));
+        recover_free(r);
+    }
+}
+END_TEST
+
 /* Words of RAM at the end of a window are the present ones only where it ends at the halt. */
 START_TEST(test_earlier)
 {
@@ -728,6 +768,7 @@ Suite *unit_suite(void)
     unit_case(s, "recover: Debug state", test_debug_entry);
     unit_case(s, "recover: bytes in both orders", test_bytes);
     unit_case(s, "recover: data trace", test_data_trace);
+    unit_case(s, "recover: instructions of v8.1-M", test_v81m);
     unit_case(s, "recover: a window that ends before the halt", test_earlier);
     unit_case(s, "recover: windows that are refused", test_refused);
     return s;
