@@ -34,13 +34,14 @@ enum code_way {
  */
 struct code_run {
     struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
+    /* from here on as in struct bt_block, but for what `wide`, `end` and `last` add */
     uint32_t start;
-    uint32_t info;   /* bt_block_info() with condition unknown */
     uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes; A64:
                         upper half of `start` */
     uint16_t extent; /* bytes from start to the last instruction's first byte */
     uint8_t end;     /* enum code_end */
-    uint8_t last; /* INSN_* of the last instruction, CODE_SURE, its size / 2 << CODE_SIZE_SHIFT */
+    uint8_t last;  /* INSN_* of the last instruction, CODE_SURE, its size / 2 << CODE_SIZE_SHIFT */
+    uint32_t info; /* bt_block_info() with condition unknown */
 };
 
 #define CODE_WIDE_BITS  32u

@@ -49,7 +49,10 @@ void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct
     struct bt_block *b = out->blocks + out->block_count;
     code_calls_of(f->core.code, f->core.view);
     *t = (struct etmv4_trail){.f = f,
-                              .calls = &f->core.code->calls,
+                              .mask = {etmv4_trail_is_wide(f) ? UINT64_MAX : UINT32_MAX,
+                                       (uint64_t)UINT32_MAX << 32 | UINT16_MAX},
+                              .calls = f->core.code->calls.from,
+                              .call_count = f->core.code->calls.count,
                               .run = f->due ? f->went : f->core.run,
                               .b = b,
                               .base = b,
@@ -65,6 +68,7 @@ void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out)
     struct etmv4_flow *f = t->f;
     size_t count = (size_t)(t->b - (out->blocks + out->block_count));
     etmv4_trail_note(t);
+    f->core.code->calls.count = t->call_count;
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     out->block_count += count;

@@ -6,6 +6,8 @@
 #include "decoder/etmv4_flow_parts.h"
 #include "decoder/etmv4_forms.h"
 
+#include <string.h>
+
 #define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf; digest 6.14 */
 
 /* Bytes that are being followed. */
@@ -18,15 +20,20 @@ struct etmv4_bytes {
     unsigned left; /* atoms of the header before `at` that have yet to be taken, the long way */
 };
 
+/* A block as a whole: its address, and the rest. */
+typedef uint64_t etmv4_bits __attribute__((vector_size(16)));
+
 /* What a stretch of packets works on; written back when it ends. */
 struct etmv4_trail {
     struct etmv4_flow *f;
-    struct code_calls *calls;
+    etmv4_bits mask;         /* what of a run's second half is its block */
+    struct code_run **calls; /* those of the cache: the next one's place is call_count */
     struct code_run *run; /* that execution is in front of, or `due`: the branch that was taken */
     struct bt_block *b;
     const struct bt_block *base; /* no block before it ends with a P0 instruction not yet noted */
     uint64_t instructions;       /* number of the next one */
     uint64_t agreed;
+    uint32_t call_count;
     bool due;   /* an address must come */
     bool pops;  /* or the return stack has it */
     bool stack; /* the unit has one */
@@ -116,15 +123,31 @@ static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t i
     return isa_bit || t->f->config.m_profile ? BT_ISA_T32 : BT_ISA_A32;
 }
 
+/* As code_went(), with the count of calls that is at hand. */
+static inline struct code_run *etmv4_trail_went(struct etmv4_trail *t, uint64_t address,
+                                                enum bt_isa isa, bool wide)
+{
+    const struct flow_core *core = &t->f->core;
+    const struct code_run *call = t->calls[(t->call_count - 1) % CODE_CALLS];
+    struct code_run **guess = &t->run->next[CODE_TAKEN];
+    if (!(t->run->last & INSN_LINK) && call && code_run_isa(call) == isa &&
+        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
+        t->call_count--;
+        guess = &t->calls[t->call_count % CODE_CALLS]->next[CODE_ONWARD];
+    }
+    if (!*guess || !code_run_at(*guess, address, isa, wide))
+        *guess = code_find(core->code, core->view, address, isa);
+    return *guess;
+}
+
 /* Execution is told to be there: where the indirect branch went, or what is known already. */
 static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, enum bt_isa isa,
                                      bool wide)
 {
-    const struct flow_core *core = &t->f->core;
     if (!wide && address > UINT32_MAX)
         return false;
     if (t->due) {
-        struct code_run *next = code_went(core->code, core->view, t->run, address, isa, wide);
+        struct code_run *next = etmv4_trail_went(t, address, isa, wide);
         if (!next)
             return false;
         t->run = next;
@@ -155,23 +178,25 @@ static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *
 
 /* `wide`, here and below: all code is A64; else none is. */
 static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_run *run,
-                                     unsigned fail, bool wide)
+                                     unsigned fail)
 {
-    uint32_t info = run->info, extent = run->extent;
-    t->b->first = wide ? (uint64_t)run->wide << 32 | run->start : run->start;
-    t->b->extent = extent;
-    t->b->info = info + ((BT_COND_PASS + fail) << 4);
+    etmv4_bits block;
+    memcpy(&block, &run->start, sizeof block);
+    block = (block & t->mask) + (etmv4_bits){0, (uint64_t)(BT_COND_PASS + fail) << 36};
+    memcpy(t->b, &block, sizeof block);
     t->b++;
-    t->instructions += info >> 8;
+    t->instructions += run->info >> 8;
 }
 
 /* The branch that ends `run` was taken. */
 static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_run *run)
 {
-    if (!t->stack)
-        code_note_call(t->calls, run);
-    else if (run->last & INSN_LINK)
+    if (!t->stack) {
+        t->calls[t->call_count % CODE_CALLS] = run;
+        t->call_count += run->last & INSN_LINK;
+    } else if (run->last & INSN_LINK) {
         etmv4_flow_push(t->f, run);
+    }
 }
 
 /* An indirect branch went where the return stack says, if that is at hand. */
@@ -192,13 +217,13 @@ static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
 }
 
 /* `e` times E, along cached runs: returns how many are left. */
-static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e, bool wide)
+static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e)
 {
     for (; e > 0; e--) {
         struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
         if (run->end >= CODE_END_INDIRECT || !next)
             break;
-        etmv4_trail_block(t, run, 0, wide);
+        etmv4_trail_block(t, run, 0);
         etmv4_trail_push(t, run);
         t->run = next;
     }
@@ -206,12 +231,12 @@ static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e, boo
 }
 
 /* An E on an indirect branch. False: it is none. */
-static inline bool etmv4_trail_indirect(struct etmv4_trail *t, bool wide)
+static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
 {
     struct code_run *run = t->run;
     if (run->end != CODE_END_INDIRECT)
         return false;
-    etmv4_trail_block(t, run, 0, wide);
+    etmv4_trail_block(t, run, 0);
     etmv4_trail_push(t, run);
     t->due = true;
     t->pops = t->stack;
@@ -219,12 +244,12 @@ static inline bool etmv4_trail_indirect(struct etmv4_trail *t, bool wide)
 }
 
 /* An N. False: it has yet to be taken, the long way. */
-static inline bool etmv4_trail_failed(struct etmv4_trail *t, bool wide)
+static inline bool etmv4_trail_failed(struct etmv4_trail *t)
 {
     struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
     if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
         return false;
-    etmv4_trail_block(t, run, 1, wide);
+    etmv4_trail_block(t, run, 1);
     t->run = next;
     return true;
 }
@@ -237,12 +262,12 @@ static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, 
         unsigned e = (unsigned)__builtin_ctz(~atoms);
         if (t->due && !etmv4_trail_pop(t, wide))
             return n;
-        unsigned left = etmv4_trail_passed(t, e, wide);
+        unsigned left = etmv4_trail_passed(t, e);
         n -= e - left;
         atoms >>= e - left;
         if (n == 0)
             return 0;
-        if (!(left ? etmv4_trail_indirect(t, wide) : etmv4_trail_failed(t, wide)))
+        if (!(left ? etmv4_trail_indirect(t) : etmv4_trail_failed(t)))
             return n;
         n--;
         atoms >>= 1;

@@ -68,6 +68,9 @@ static const struct {
     {a32_loads + 2, 2}, {a32_branches, 2}, {0, 0},         {a32_cp15, 3},
 };
 
+/* By h[15:12]: whether a rule has it. */
+#define T16_RULED (1u << 0x4 | 1u << 0xb | 1u << 0xd | 1u << 0xe)
+
 static const struct rule t16_rules[] = {
     {0xf000, 0xd000, 0x0e00, 0x0e00, INSN_DIRECT, INSN_CONDITIONAL}, /* B<c>; not UDF, SVC */
     {0xf800, 0xe000, NO_SKIP, INSN_DIRECT, 0},                       /* B */
@@ -217,7 +220,8 @@ static void t32_target(uint16_t h1, uint16_t h2, uint64_t address, struct insn *
 void insn_decode_t32(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out)
 {
     if (insn_t32_size(h1) == 2) {
-        fill(out, match(t16_rules, sizeof t16_rules / sizeof *t16_rules, h1), 2, BT_ISA_T32);
+        size_t count = T16_RULED >> (h1 >> 12) & 1 ? sizeof t16_rules / sizeof *t16_rules : 0;
+        fill(out, match(t16_rules, count, h1), 2, BT_ISA_T32);
         if (out->cls == INSN_DIRECT)
             out->target = (uint32_t)(address + 4 + t16_offset(h1));
         return;

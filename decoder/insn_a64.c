@@ -18,6 +18,9 @@ struct rule {
     uint8_t target; /* enum a64_target */
 };
 
+/* Bits 28 to 26 of all instructions that have a rule; most others have other ones. */
+#define RULED(op) (((op) >> 26 & 7) == 5)
+
 /* First match wins. */
 static const struct rule rules[] = {
     {0xfc000000, 0x14000000, INSN_DIRECT, 0, TARGET_IMM26},                /* B */
@@ -74,6 +77,8 @@ static uint64_t target(uint32_t op, uint64_t address, enum a64_target kind)
 void insn_decode_a64(uint32_t op, uint64_t address, struct insn *out)
 {
     *out = (struct insn){.size = 4, .cls = INSN_OTHER, .target_isa = BT_ISA_A64};
+    if (!RULED(op))
+        return;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *r = &rules[i];
         if ((op & r->mask) != r->value)
