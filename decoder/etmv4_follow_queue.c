@@ -8,6 +8,8 @@
 
 #include "decoder/etmv4_follow_parts.h"
 
+#define HDR_COMMIT 0x2d /* the number behind it */
+
 /* ---- into the queue ----------------------------------------------------------------------------
  */
 
@@ -109,6 +111,33 @@ static inline bool fill_one(struct filler *w, uint32_t most, bool m_profile)
     }
 }
 
+/* What most bytes of such a stream are: atoms, commits and short addresses. Returns the size of the
+ * packet at `at`; 0: it is another one, or cannot be right. */
+static inline unsigned fill_common(struct filler *w, struct etmv4_address last[3],
+                                   const uint8_t *at, uint64_t offset, uint32_t most)
+{
+    unsigned h = *at, size = 1, n;
+    if (h >= ETMV4_HDR_ATOM) {
+        *w->item = etmv4_packets[h];
+        n = w->item->n;
+    } else if (h == HDR_COMMIT) {
+        if (at[1] > 0x7f || at[1] > w->depth - w->release)
+            return 0;
+        w->release += at[1];
+        return 2;
+    } else if (h - ETMV4_HDR_SHORT < 2) {
+        *w->item = etmv4_packets[h];
+        size = etmv4_take_short(h - ETMV4_HDR_SHORT, last, at, w->item);
+        n = w->open;
+        w->open = false;
+    } else {
+        return 0;
+    }
+    w->item->offset = offset;
+    keep(w, n, most);
+    return size;
+}
+
 /* Frequent packets, as many as there is room for. Never the last ones of the data: what has been
  * committed can then be put out before all bytes are taken. */
 static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
@@ -123,9 +152,13 @@ static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, s
     struct filler w = {.f = f};
     take_queue(&w);
     for (; w.item < limit && end - at >= ETMV4_CARRY; count++) {
-        unsigned size = etmv4_take_frequent(p, last, at, base + (uintptr_t)at, w.item);
-        if (!size || !fill_one(&w, most, m_profile))
-            break;
+        uint64_t offset = base + (uintptr_t)at;
+        unsigned size = fill_common(&w, last, at, offset, most);
+        if (!size) {
+            size = etmv4_take_frequent(p, last, at, offset, w.item);
+            if (!size || !fill_one(&w, most, m_profile))
+                break;
+        }
         at += size;
     }
     give_queue(&w);
