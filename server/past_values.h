@@ -54,12 +54,12 @@ struct past_window {
     struct past *past;
     const struct past_machine *machine;
     uint64_t from, to; /* it begins later behind code that is not known */
-    uint64_t next;     /* position that is filled next */
     /* Where the filling is. */
     size_t stretch, block, event;
     uint64_t number; /* of the block's first instruction */
     bool opened;     /* the stretch is begun */
     struct code_key key;
+    struct past_code *code; /* while it is filled */
 };
 
 /*

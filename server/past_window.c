@@ -35,20 +35,87 @@ static int add_event(struct past_window *w, const struct bt_event *e)
     return BT_OK;
 }
 
+/* ---- code -------------------------------------------------------------------------------------
+ */
+
+#define SEEN 256u /* a power of two */
+
+/*
+ * Blocks come again and again: what one was made of is copied then. It and the view are of the
+ * present key, and last for one call of past_window_fill(): nobody else chooses views meanwhile.
+ */
+struct past_code {
+    struct code_view *view; /* NULL: not chosen yet */
+    struct {
+        uint64_t first;
+        uint32_t extent;
+        uint32_t info; /* of the block, without its condition; 0: none */
+        size_t at;     /* in the window */
+    } seen[SEEN];
+};
+
+static void forget_code(struct past_window *f)
+{
+    memset(f->code, 0, sizeof *f->code);
+}
+
+static struct code_view *view_of(struct past_window *f)
+{
+    if (!f->code->view)
+        f->code->view = code_select(&f->past->code, &f->key);
+    return f->code->view;
+}
+
+static size_t place_of(const struct bt_block *block)
+{
+    return (size_t)(block->first >> 1 ^ block->first >> 9 ^ block->extent >> 1) & (SEEN - 1);
+}
+
+static uint32_t shape_of(const struct bt_block *block)
+{
+    return bt_block_info(bt_block_count(block), bt_block_isa(block), BT_COND_UNKNOWN);
+}
+
+/* A whole block that is in the window already. */
+static bool fill_again(struct past_window *f, const struct bt_block *block)
+{
+    size_t i = place_of(block), count = bt_block_count(block);
+    if (f->code->seen[i].first != block->first || f->code->seen[i].extent != block->extent ||
+        f->code->seen[i].info != shape_of(block))
+        return false;
+    memcpy(&f->insns[f->w.count], &f->insns[f->code->seen[i].at], count * sizeof *f->insns);
+    f->w.count += count;
+    f->insns[f->w.count - 1].cond = (uint8_t)bt_block_cond(block);
+    return true;
+}
+
+static void note_seen(struct past_window *f, const struct bt_block *block)
+{
+    size_t i = place_of(block);
+    f->code->seen[i].first = block->first;
+    f->code->seen[i].extent = block->extent;
+    f->code->seen[i].info = shape_of(block);
+    f->code->seen[i].at = f->w.count - bt_block_count(block);
+}
+
 /* What lies before is of no use: the window begins behind `position`. */
 static void begin_at(struct past_window *f, uint64_t position)
 {
-    f->from = f->next = position;
+    f->from = position;
     f->w.count = 0;
     f->w.event_count = 0;
+    forget_code(f);
 }
 
 /* Instructions of a block from number `number` on, as far as they are wanted. */
 static int fill_block(struct past_window *f, const struct bt_block *block, uint64_t number)
 {
-    struct code_view *view = code_select(&f->past->code, &f->key);
     uint64_t address = block->first, end = number + bt_block_count(block);
     enum bt_isa isa = bt_block_isa(block);
+    bool whole = number >= f->from && end <= f->to && end > number;
+    if (whole && fill_again(f, block))
+        return BT_OK;
+    struct code_view *view = view_of(f);
     if (!view)
         return BT_ERR_NOMEM;
     for (; number < end && number < f->to; number++) {
@@ -69,9 +136,22 @@ static int fill_block(struct past_window *f, const struct bt_block *block, uint6
                 .cond = number + 1 == end ? (uint8_t)bt_block_cond(block) : BT_COND_UNKNOWN};
         address += insn.size;
     }
-    f->next = number;
+    if (whole)
+        note_seen(f, block);
     return BT_OK;
 }
+
+/* Who reads code from now on. */
+static void track_key(struct past_window *f, const struct bt_event *event)
+{
+    struct code_key before = f->key;
+    flow_track_key(&f->key, event);
+    if (memcmp(&before, &f->key, sizeof before) != 0)
+        forget_code(f);
+}
+
+/* ---- positions --------------------------------------------------------------------------------
+ */
 
 /* Events up to `position`, which is that of the next instruction. */
 static int take_events(struct past_window *f, const struct past_stretch *s, size_t *e,
@@ -81,7 +161,7 @@ static int take_events(struct past_window *f, const struct past_stretch *s, size
     for (; *e < s->window.event_count && s->window.events[*e].position <= position && !error;
          ++*e) {
         const struct bt_event *event = &s->window.events[*e];
-        flow_track_key(&f->key, event);
+        track_key(f, event);
         if (event->position > f->from && event->position <= f->to && !is_quiet_halt(f, event))
             error = add_event(f, event);
     }
@@ -92,6 +172,7 @@ static int take_events(struct past_window *f, const struct past_stretch *s, size
 static void open_stretch(struct past_window *f, const struct past_stretch *s)
 {
     f->key = s->extra ? s->key : s->window.key;
+    forget_code(f);
     f->number = s->first;
     f->block = f->event = 0;
     if (f->number < f->from && s->block_count)
@@ -172,7 +253,7 @@ static void take_machine(struct recover_window *w, const struct past *p,
 int past_window_begin(struct past_window *w, struct past *p, const struct past_machine *m,
                       uint64_t from, uint64_t to)
 {
-    *w = (struct past_window){.past = p, .machine = m, .from = from, .to = to, .next = from};
+    *w = (struct past_window){.past = p, .machine = m, .from = from, .to = to};
     w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
     return w->insns ? past_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
 }
@@ -200,7 +281,7 @@ static int finish(struct past_window *w)
     return error;
 }
 
-int past_window_fill(struct past_window *w, size_t wanted, bool *done)
+static int fill(struct past_window *w, size_t wanted, bool *done)
 {
     struct past_stretch s;
     bool over;
@@ -220,6 +301,16 @@ int past_window_fill(struct past_window *w, size_t wanted, bool *done)
     }
     *done = true;
     return finish(w);
+}
+
+int past_window_fill(struct past_window *w, size_t wanted, bool *done)
+{
+    struct past_code code;
+    w->code = &code;
+    forget_code(w);
+    int error = fill(w, wanted, done);
+    w->code = NULL;
+    return error;
 }
 
 void past_window_release(struct past_window *w)
