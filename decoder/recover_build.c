@@ -33,9 +33,9 @@ void build_assign(struct build *b, unsigned reg, uint32_t value)
 
 void build_clobber(struct build *b, uint32_t regs)
 {
-    for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++)
-        if (reg != 15 && regs >> reg & 1)
-            build_assign(b, reg, rules_value(&b->r->rules));
+    regs &= ((1u << RECOVER_STATE_REGS) - 1) & ~(1u << 15);
+    for (; regs; regs &= regs - 1)
+        build_assign(b, (unsigned)__builtin_ctz(regs), rules_value(&b->r->rules));
 }
 
 struct recover_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
@@ -105,36 +105,23 @@ static const struct bt_event *event_behind(const struct build *b)
     return NULL;
 }
 
-static bool next_address(const struct build *b, uint32_t *address, unsigned *isa)
+/* What follows on the instruction; events do, if there are any. */
+static void look_on(struct build *b)
 {
-    if (event_behind(b))
-        return false;
-    if (b->step + 1 < b->r->count) {
-        *address = b->w->insns[b->step + 1].address;
-        *isa = b->w->insns[b->step + 1].isa;
-        return true;
-    }
-    *address = b->w->final[15];
-    *isa = b->w->final_isa;
-    return b->w->final_known >> 15 & 1;
+    const struct recover_window *w = b->w;
+    const struct recover_insn *i = &w->insns[b->step];
+    bool last = b->step + 1 == b->r->count;
+    b->behind = event_behind(b);
+    b->next = last ? w->final[15] : i[1].address;
+    b->next_isa = last ? w->final_isa : i[1].isa;
+    b->next_known = !b->behind && (!last || w->final_known >> 15 & 1);
+    b->leaves = b->next_known && (b->next != i->address + i->size || b->next_isa != i->isa);
 }
 
 bool build_target(const struct build *b, uint32_t *target)
 {
-    unsigned isa;
-    if (b->pred || !next_address(b, target, &isa))
-        return false;
-    *target |= isa == BT_ISA_T32;
-    return isa == BT_ISA_T32 || isa == BT_ISA_A32;
-}
-
-/* Does the path leave the sequence behind the instruction? */
-static bool leaves(const struct build *b)
-{
-    const struct recover_insn *i = &b->w->insns[b->step];
-    uint32_t address;
-    unsigned isa;
-    return next_address(b, &address, &isa) && (address != i->address + i->size || isa != i->isa);
+    *target = b->next | (b->next_isa == BT_ISA_T32);
+    return !b->pred && b->next_known && (b->next_isa == BT_ISA_T32 || b->next_isa == BT_ISA_A32);
 }
 
 static bool writes_pc(const struct insn_effect *e)
@@ -165,7 +152,7 @@ static bool condition(struct build *b, const struct insn_effect *e)
         rules_add(rules, &(struct recover_rule){
                              .op = RULE_NZ, .slot = {nz, b->cur[e->rn]}, .step = b->step});
     }
-    if (cond == BT_COND_UNKNOWN && writes_pc(e) && leaves(b))
+    if (cond == BT_COND_UNKNOWN && writes_pc(e) && b->leaves)
         cond = BT_COND_PASS;
     if (cond != BT_COND_UNKNOWN)
         rules_learn_at(rules, p, cond == BT_COND_PASS, RECOVER_CONDITION, b->step);
@@ -279,9 +266,10 @@ static bool changes_state(const struct build *b, const struct bt_event *behind)
 static void instruction(struct build *b)
 {
     const struct recover_insn *i = &b->w->insns[b->step];
-    const struct bt_event *behind = event_behind(b);
     struct insn_effect e;
     size_t first_access = b->r->memory.access_count;
+    look_on(b);
+    const struct bt_event *behind = b->behind;
     if (b->jumped)
         build_pair(b, i->address, false);
     if (b->returned)
@@ -299,12 +287,12 @@ static void instruction(struct build *b)
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
     b->jumped = runs && plain && indirect && !e.link &&
-                (leaves(b) || interrupted || changes_state(b, behind));
+                (b->leaves || interrupted || changes_state(b, behind));
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
-    if (leaves(b) && b->it) /* a taken branch ends the block */
+    if (b->leaves && b->it) /* a taken branch ends the block */
         b->it = 0;
-    b->returned = runs && ((e.kind == EFFECT_OTHER && leaves(b)) ||
+    b->returned = runs && ((e.kind == EFFECT_OTHER && b->leaves) ||
                            (is_exception_return(&e) && !b->canceled && !b->pred));
     if (b->returned)
         build_restore_it(b, b->step + 1 < b->r->count ? i[1].address : b->w->final[15]);

@@ -55,6 +55,11 @@ struct build {
     uint32_t from;                    /* first state that sees what is defined */
     uint32_t pred;                    /* value: the instruction runs if it is 1; 0: it runs */
     size_t event;                     /* next one */
+    const struct bt_event *behind;    /* the first behind the instruction that is not passive */
+    uint32_t next;                    /* where the path goes on, if it is known */
+    uint8_t next_isa;
+    bool next_known;
+    bool leaves; /* the path leaves the sequence behind the instruction */
     struct recover_frame frames[BUILD_FRAMES];
     size_t frame_count;
     uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
