@@ -104,6 +104,7 @@ static const struct rule t32_rules[] = {
     {0xffc0f001, 0xf000c001, NO_SKIP, INSN_DIRECT, INSN_CONDITIONAL},                /* WLSTP */
     {0xffd00000, 0xe8100000, NO_SKIP, INSN_INDIRECT, INSN_EXC_RETURN},               /* RFEDB */
     {0xffd00000, 0xe9900000, NO_SKIP, INSN_INDIRECT, INSN_EXC_RETURN},               /* RFEIA */
+    {0xffffa000, 0xe89f8000, NO_SKIP, INSN_OTHER, 0},    /* CLRM with APSR of v8.1-M */
     {0xffd08000, 0xe8908000, NO_SKIP, INSN_INDIRECT, 0}, /* LDMIA, POP.W with PC */
     {0xffd08000, 0xe9108000, NO_SKIP, INSN_INDIRECT, 0}, /* LDMDB with PC */
     {0xfff0ffe0, 0xe8d0f000, NO_SKIP, INSN_INDIRECT, 0}, /* TBB, TBH */

@@ -93,6 +93,9 @@ static reason reasons[] = {
                 matches(op, 0xffc0f001, 0xf000c001);
      },
      DIFF_CLASS, INSN_DIRECT, INSN_OTHER, 30165, 0},
+    {"T32 CLRM of v8.1-M: LDMIA from the PC in its ARMv7", SET_T32,
+     [](uint32_t op) { return matches(op, 0xffffa000, 0xe89f8000); }, DIFF_CLASS, INSN_OTHER,
+     INSN_INDIRECT, 934, 0},
     {"T32 ENTERX, LEAVEX: no ThumbEE in it", SET_T32,
      [](uint32_t op) { return matches(op, 0xffffd0e0, 0xf3bf8000); }, DIFF_CLASS, INSN_DIRECT,
      INSN_OTHER, 3255, 0},

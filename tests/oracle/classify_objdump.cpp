@@ -119,9 +119,6 @@ static reason reasons[] = {
     {"T32 CP15 DMB, DSB from the PC", SET_T32,
      [](uint32_t op) { return op == 0xee07ff9a || op == 0xee07ffba; }, DIFF_CLASS, INSN_BARRIER,
      INSN_OTHER, 2858, 0},
-    {"T32 LDMIA of the PC with the PC as base: ARMv8.1-M's CLRM", SET_T32,
-     [](uint32_t op) { return matches(op, 0xffffa000, 0xe89f8000); }, DIFF_CLASS, INSN_INDIRECT,
-     INSN_OTHER, 939, 0},
     {"T32 ISB with a wrong should-be field", SET_T32,
      [](uint32_t op) {
          return matches(op, 0xffffd0f0, 0xf3bf8060) && !matches(op, 0x2f00, 0x0f00);
