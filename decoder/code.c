@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define PAGE       4096u
+#define LONGEST    4096u /* bytes of a run, or a little more */
 #define MOST_RUNS  (1u << 20)
 #define VIEWS_MAX  64
 #define HASH_MIN   1024
@@ -202,6 +202,32 @@ size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, s
     return code_regions_read(view->regions, view->region_count, address, out, len, &big_endian);
 }
 
+/* Bytes that lie in one piece, so that not each instruction of a run asks all regions. */
+struct span {
+    const uint8_t *bytes;
+    uint64_t address;
+    uint64_t size;
+    bool big_endian;
+};
+
+/* Up to four bytes as code_regions_read() gives them. */
+static inline size_t fetch(const struct code_view *view, struct span *span, uint64_t address,
+                           uint8_t *b, bool *big_endian)
+{
+    uint64_t at = address - span->address;
+    if (at >= span->size || span->size - at < 4) {
+        span->address = address;
+        span->bytes = code_regions_span(view->regions, view->region_count, address, &span->size,
+                                        &span->big_endian);
+        at = 0;
+        if (span->size < 4)
+            return code_regions_read(view->regions, view->region_count, address, b, 4, big_endian);
+    }
+    *big_endian = span->big_endian;
+    memcpy(b, span->bytes + at, 4);
+    return 4;
+}
+
 static uint16_t half(const uint8_t *b, bool big_endian)
 {
     return big_endian ? (uint16_t)(b[0] << 8 | b[1]) : (uint16_t)(b[1] << 8 | b[0]);
@@ -222,13 +248,12 @@ static bool split_suffix(const struct code_view *view, uint64_t address, uint16_
     return insn->cls == INSN_DIRECT && (insn->flags & INSN_LINK);
 }
 
-static int insn_t32(const struct code_cache *cache, const struct code_view *view, uint64_t address,
-                    enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+static int insn_t32(const struct code_cache *cache, const struct code_view *view, struct span *span,
+                    uint64_t address, enum bt_isa isa, struct insn *insn, uint32_t *opcode)
 {
     uint8_t b[4];
     bool be = false;
-    size_t n =
-        code_regions_read(view->regions, view->region_count, address & ~(uint64_t)1, b, 4, &be);
+    size_t n = fetch(view, span, address & ~(uint64_t)1, b, &be);
     if (n < 2)
         return BT_ERR_NO_CODE;
     uint16_t h1 = half(b, be), h2 = 0;
@@ -253,16 +278,16 @@ static int insn_t32(const struct code_cache *cache, const struct code_view *view
     return BT_OK;
 }
 
-int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
-              enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+static int insn_at(const struct code_cache *cache, const struct code_view *view, struct span *span,
+                   uint64_t address, enum bt_isa isa, struct insn *insn, uint32_t *opcode)
 {
     if (isa == BT_ISA_T32 || isa == BT_ISA_T32EE)
-        return insn_t32(cache, view, address, isa, insn, opcode);
+        return insn_t32(cache, view, span, address, isa, insn, opcode);
     if (isa != BT_ISA_A32 && isa != BT_ISA_A64)
         return BT_ERR_UNSUPPORTED;
     uint8_t b[4];
     bool be = false;
-    if (code_regions_read(view->regions, view->region_count, address, b, 4, &be) != 4)
+    if (fetch(view, span, address, b, &be) != 4)
         return BT_ERR_NO_CODE;
     uint32_t h0 = half(b, be), h1 = half(b + 2, be);
     *opcode = be ? h0 << 16 | h1 : h1 << 16 | h0;
@@ -271,6 +296,13 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
     else
         insn_decode_a32(*opcode, address, insn);
     return BT_OK;
+}
+
+int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+              enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    struct span span = {.bytes = NULL};
+    return insn_at(cache, view, &span, address, isa, insn, opcode);
 }
 
 unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa)
@@ -331,13 +363,14 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
                       struct code_run *run, enum bt_isa isa)
 {
     uint64_t start = isa == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
-    uint64_t address = start, page = start / PAGE;
+    struct span span = {.bytes = NULL};
+    uint64_t address = start;
     uint32_t count = 0;
     uint32_t opcode;
     struct insn insn = {.size = 0};
     unsigned size = 0;
     for (;;) {
-        if (code_insn(cache, view, address, isa, &insn, &opcode) != BT_OK) {
+        if (insn_at(cache, view, &span, address, isa, &insn, &opcode) != BT_OK) {
             run->end = CODE_END_NO_CODE;
             break;
         }
@@ -352,7 +385,7 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
             address = (uint32_t)address;
         if (end)
             break;
-        if (address / PAGE != page) {
+        if (address - start >= LONGEST) { /* or round the end of the address space */
             run->end = CODE_END_PAGE;
             break;
         }

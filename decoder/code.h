@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs of instructions on the program image, classified once per start address: from an address
- * to the next waypoint (or the end of a page, or of known code). Runs are linked to their
+ * to the next waypoint (or some 4 kB on, or to the end of known code). Runs are linked to their
  * successors, so following a hot loop is pointer chasing. One cache serves one decoder and
  * belongs to its thread; the image must not change while it is followed.
  */
@@ -17,7 +17,7 @@ enum code_end {
     CODE_END_DIRECT,   /* direct branch: target known */
     CODE_END_BARRIER,  /* waypoint whose target is the next instruction */
     CODE_END_INDIRECT, /* target computed */
-    CODE_END_PAGE,     /* no waypoint yet: goes on at the next page */
+    CODE_END_PAGE,     /* no waypoint in 4 kB: goes on behind the last instruction */
     CODE_END_NO_CODE,  /* no code behind the last instruction; count may be 0 */
 };
 

@@ -104,6 +104,18 @@ static const struct code_region *region_at(const struct code_region *const *regi
     return NULL;
 }
 
+const uint8_t *code_regions_span(const struct code_region *const *regions, size_t count,
+                                 uint64_t address, uint64_t *size, bool *big_endian)
+{
+    const struct code_region *r = region_at(regions, count, address, size);
+    if (!r) {
+        *size = 0;
+        return NULL;
+    }
+    *big_endian = r->big_endian;
+    return r->bytes + (address - r->address);
+}
+
 size_t code_regions_read(const struct code_region *const *regions, size_t count, uint64_t address,
                          uint8_t *out, size_t len, bool *big_endian)
 {

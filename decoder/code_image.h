@@ -77,6 +77,10 @@ size_t code_image_resolve(const struct code_image *image, const struct code_key 
 size_t code_image_read(const struct code_image *image, const struct code_key *key, uint64_t address,
                        uint8_t *out, size_t len);
 
+/* The bytes from `address` on that lie in one piece: `*size` of them. NULL and 0: none. */
+const uint8_t *code_regions_span(const struct code_region *const *regions, size_t count,
+                                 uint64_t address, uint64_t *size, bool *big_endian);
+
 /* As above, from regions that are resolved already. *big_endian is that of the first byte. */
 size_t code_regions_read(const struct code_region *const *regions, size_t count, uint64_t address,
                          uint8_t *out, size_t len, bool *big_endian);
