@@ -352,6 +352,19 @@ static bool address_of(const struct call_query *q, const char *what, uint64_t *a
     return what[0] >= '0' && what[0] <= '9' && *end == '\0';
 }
 
+static void explain_when(const struct call_query *q, const char *what, const struct console *c)
+{
+    static const char usage[] = "monitor when FUNCTION, or an address (0x...)";
+    if (!*what)
+        console_say(c, "%s\n", usage);
+    else if (!q->elf_count)
+        console_say(c,
+                    "no program file tells names ('program' in the board file, --elf of replay): "
+                    "monitor when 0x...\n");
+    else
+        console_say(c, "no function '%s' in the program file: %s\n", what, usage);
+}
+
 void call_history_when(const struct call_query *q, const char *what, const struct console *c)
 {
     const struct code_options options = {0};
@@ -361,15 +374,8 @@ void call_history_when(const struct call_query *q, const char *what, const struc
     size_t found = 0;
     history_tail(q->history, &tail);
     uint64_t end = q->end ? q->end : history_end(q->history) + tail.instructions;
-    if (!*what) {
-        console_say(c, "monitor when FUNCTION, or an address (0x...)\n");
-        return;
-    }
     if (!address_of(q, what, &address)) {
-        console_say(c,
-                    "no function '%s' in the program file: monitor when FUNCTION, or an address "
-                    "(0x...)\n",
-                    what);
+        explain_when(q, what, c);
         return;
     }
     struct walk *w = calloc(1, sizeof *w);

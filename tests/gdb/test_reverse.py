@@ -272,6 +272,11 @@ def _():
     equal(len(lines), 3, "lines")
     expect(lines[-1] < here, f"{lines} at {here}")
     has(s["monitor history 3"], r"\*\*\* ")
+    with Server(DEMO / "recording") as other:
+        s = session("monitor when main", "monitor when 0x80010228", "monitor when", port=other.port)
+    has(s["monitor when main"], "^no program file tells names .*--elf")
+    has(s["monitor when 0x80010228"], r"^instruction \d+")
+    has(s["monitor when"], "^monitor when FUNCTION")
 
 
 @suite.test("reverse: the answers by hand")
