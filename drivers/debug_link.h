@@ -73,6 +73,8 @@ struct debug_link_ops {
     int (*connect)(void *self, enum debug_wire wire);
     int (*disconnect)(void *self);
     int (*set_clock)(void *self, uint32_t hz);
+    /* Optional. Hz that came of it; without it only the probe knows. */
+    uint32_t (*clock)(void *self);
     /* Idle clocks behind each access, repeats on WAIT. */
     int (*configure)(void *self, uint8_t idle_clocks, uint16_t wait_retries);
     /* Bits on SWDIO/TMS, least significant bit of bytes[0] first. */

@@ -156,6 +156,11 @@ static int link_disconnect(void *self)
     return m.length > 0 ? ftdi_run(f, &m) : 0;
 }
 
+static uint32_t link_clock(void *self)
+{
+    return ((const struct ftdi *)self)->hz;
+}
+
 static int link_configure(void *self, uint8_t idle_clocks, uint16_t wait_retries)
 {
     struct ftdi *f = self;
@@ -191,6 +196,7 @@ static const struct debug_link_ops LINK_OPS = {
     .connect = link_connect,
     .disconnect = link_disconnect,
     .set_clock = link_set_clock,
+    .clock = link_clock,
     .configure = link_configure,
     .sequence = link_sequence,
     .pins = ftdi_link_pins,

@@ -94,9 +94,9 @@ static int connect_port(struct probe_link *p, struct message *why)
     do {
         error = adiv5_connect(&p->dp, &p->connect);
     } while (again(p, error, &tries));
+    uint32_t hz = p->link.ops->clock ? p->link.ops->clock(p->link.self) : o->clock;
     snprintf(p->wire, sizeof p->wire, "%s at %u.%03u MHz",
-             o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", o->clock / 1000000,
-             o->clock / 1000 % 1000);
+             o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", hz / 1000000, hz / 1000 % 1000);
     return error ? refused(p, error, "the target does not answer", why) : BT_OK;
 }
 

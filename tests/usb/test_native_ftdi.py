@@ -27,7 +27,7 @@ ADAPTERS = {
                          "ntrst = 0x0010\nconnect_under_reset = yes\n"),
     "an FT4232H, JTAG": (["--layout", "ft4232h", "--jtag"], JTAG + "clock = 10M\n"),
     "an FT232H, SWD": (["--layout", "ft232h-swd"],
-                       "layout = 0x0030/0x003B\nnsrst = 0x0010\nntrst = 0x0020\nclock = 10M\n"),
+                       "layout = 0x0030/0x003B\nnsrst = 0x0010\nntrst = 0x0020\nclock = 7M\n"),
 }
 
 
@@ -58,6 +58,8 @@ for name, (options, probe) in ADAPTERS.items():
         report = folder() / "report"
         with native(options, probe, "--report", report) as server:
             said(server, r"^wire          (SWD|JTAG) at ")
+            if "7M" in probe:
+                said(server, r"^wire          SWD at 6.000 MHz")  # 30 MHz by a whole number
             s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc",
                         "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200", "x/xw 0x60000000",
                         "monitor reset",
