@@ -330,6 +330,9 @@ static inline bool config_programs_trace(const struct config *config)
     return config->sink > CONFIG_SINK_NONE;
 }
 
+/* Is this core an ARMv8-A or later? Another debug architecture, and A64 code. */
+bool config_is_v8_a(const struct config_core *core);
+
 /* Is this core an ARMv7-A, by its name? */
 static inline bool config_is_a_profile(const struct config_core *core)
 {

@@ -289,8 +289,7 @@ static int check_thread(struct config_parser *p, unsigned i)
     return BT_OK;
 }
 
-/* Another debug architecture, behind other GDB servers only. */
-static bool is_v8_a(const struct config_core *core)
+bool config_is_v8_a(const struct config_core *core)
 {
     static const unsigned v7[] = {5, 7, 8, 9, 12, 15, 17};
     if (!config_is_a_profile(core))
@@ -315,11 +314,17 @@ static int check_debug(struct config_parser *p, unsigned i)
                            "is not used; allowed: with [probe] and a Cortex-A5 to Cortex-A17");
     if (!config_has_probe(c))
         return BT_OK;
-    if (is_v8_a(&c->cores[i]))
+    if (config_is_v8_a(&c->cores[i]))
         return config_fail(p, key_line(p, i, "type"), "type",
                            "an ARMv8-A core is not debugged through a probe of ours; allowed: "
                            "[target] connect to another GDB server, through which its trace unit "
                            "is programmed, too");
+    if (!a && strncmp(c->cores[i].type, "Cortex-M", 8) != 0 &&
+        strcmp(c->cores[i].type, "SC300") != 0)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "%s: not debugged through a probe of ours; allowed: Cortex-M, "
+                           "Cortex-A5 to Cortex-A17, or [target] connect to another GDB server",
+                           c->cores[i].type);
     if (config_is_a_profile(&c->cores[0]) != a)
         return config_fail(p, key_line(p, i, "type"), "type",
                            "Cortex-A and other cores cannot be debugged through one access port; "

@@ -132,6 +132,8 @@ def _():
         refused(2, "--listen wants ADDRESS:PORT", "serve", "-c", "virtual-a9", "--listen", wrong)
     refused(4, "cannot use the program '/nonexistent' of core cpu0", "serve", "-c", "virtual-a9",
             "--program", "/nonexistent")
+    refused(4, "cannot use the program .* of core cpu0: it is for AArch64, not for a Cortex-M3", "serve",
+            "-c", "virtual-m3", "--program", str(PROGRAMS / "crash-a53.elf"))
     refused(4, "cannot record to '/nonexistent/x': No such file", "record", "-c", "virtual-a9",
             "--record", "/nonexistent/x")
 

@@ -137,6 +137,10 @@ START_TEST(probe_and_target)
     refuse(
         PROBE ETB "[core a]\ntype = Cortex-A53\n",
         "dir/b.conf:6: type: an ARMv8-A core is not debugged through a probe of ours; allowed: ");
+    refuse(
+        PROBE ETB "[core a]\ntype = Cortex-R5\n",
+        "dir/b.conf:6: type: Cortex-R5: not debugged through a probe of ours; allowed: Cortex-M");
+    refuse(PROBE ETB "[core a]\ntype = ARM926EJ-S\n", "dir/b.conf:6: type: ARM926EJ-S: not");
     accept("[target]\nconnect = :1\n" ETB "[core a]\ntype = Cortex-A53\nTRCTRACEIDR = 0x20\n");
     ck_assert_uint_eq(config.cores[0].source_device.reg_count, 1); /* no other ID */
     config_release(&config);
