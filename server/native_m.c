@@ -240,16 +240,24 @@ static int read_bytes(struct native_target *t, unsigned core, uint32_t address, 
                 : cortex_m_read_memory(&t->m.core, address, bytes, len);
 }
 
-/* Flash swallows writes without a word: the first that does not stick tells. */
-static int check_written(struct native_target *t, uint32_t address, const uint8_t *bytes,
+/* Flash refuses writes, or swallows them without a word: the first that does not stick tells. */
+static int check_written(struct native_target *t, int rc, uint32_t address, const uint8_t *bytes,
                          size_t len)
 {
-    uint8_t is = 0;
-    if (address >= RAM_START || t->config->flash.algorithm[0])
-        return BT_OK;
-    int rc = cortex_m_read_memory(&t->m.core, (uint32_t)(address + len - 1), &is, 1);
-    if (rc || is == bytes[len - 1])
+    uint8_t now[256];
+    bool refused = rc == BT_ERR_IO && t->link.dp.failure == DEBUG_FAIL_FAULT;
+    if (address >= RAM_START || t->config->flash.algorithm[0] || (rc && !refused))
         return rc;
+    bool same = !refused;
+    for (size_t done = 0, n; same && done < len; done += n) {
+        n = len - done < sizeof now ? len - done : sizeof now;
+        rc = cortex_m_read_memory(&t->m.core, (uint32_t)(address + done), now, n);
+        if (rc)
+            return rc;
+        same = memcmp(now, bytes + done, n) == 0;
+    }
+    if (same)
+        return BT_OK;
     return native_refuse(t, NULL, BT_ERR_IO,
                          "the memory at 0x%08x does not take what is written: for flash name an "
                          "algorithm in the board file, [flash] algorithm = FILE.FLM",
@@ -264,7 +272,7 @@ static int write_bytes(struct native_target *t, unsigned core, uint32_t address,
     int rc = size ? cortex_m_write_sized(&t->m.core, address, size, bytes, 1)
                   : cortex_m_write_memory(&t->m.core, address, bytes, len);
     t->m.values_known = t->m.values_known && !is_device(address);
-    return rc ? rc : check_written(t, address, bytes, len);
+    return check_written(t, rc, address, bytes, len);
 }
 
 static bool nothing_at(const struct native_target *t, unsigned core, uint64_t *address)

@@ -130,10 +130,17 @@ def _():
 
 @suite.test("native board: without an algorithm flash does not take a program, and the words say why")
 def _():
-    with Board(M3, "--flash", "0x0+0x40000") as board:
-        text = whole_session(board, f"file {M3}", "load", "monitor why")
-        has(text, r"(?i)memory access error while loading section|load failed|cannot access memory")
-        has(text, r"0x0000\w+|flash")
+    for flash in ("0x0+0x40000", "0x0+0x40000,silent"):
+        with Board(M3, "--flash", flash) as board:
+            text = whole_session(board, f"restore {M4} binary 0", "monitor why",
+                                 "set var *(int *) 0x100 = 0x12345678", "monitor why",
+                                 "set var *(int *) 0x20001000 = 0x1234",
+                                 "p/x *(int *) 0x20001000")
+            words = re.findall(r"^the memory at 0x\w+ does not take what is written: for flash name an "
+                               r"algorithm in the board file, \[flash\] algorithm = FILE.FLM$", text,
+                               re.MULTILINE)
+            equal(len(words), 2, f"{flash}: the words in: {text}")
+            has(text, r"= 0x1234$")
 
 
 @suite.test("native board: a program in RAM, with breakpoints there")
