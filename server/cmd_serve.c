@@ -15,6 +15,7 @@
 #include "server/serve_args.h"
 #include "server/stream_connection.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,18 @@ struct serve {
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
+static void say_recorded(const struct serve *s)
+{
+    struct recorder_stats stats;
+    if (!s->live.recorder)
+        return;
+    recorder_stats(s->live.recorder, &stats);
+    if (!stats.error)
+        log_say(LOG_AT_INFO,
+                "%s: %" PRIu64 " bytes of trace are in %s; replay it with: btraced replay %s\n",
+                s->args.command, stats.bytes + stats.waiting, stats.folder, stats.folder);
+}
+
 /* The target was left as it is to be. */
 static void end(void *ctx)
 {
@@ -53,6 +66,7 @@ static void end(void *ctx)
     if (s->ended)
         return;
     s->ended = true;
+    say_recorded(s);
     live_stop(&s->live);
     board_process_stop(&s->board);
     uv_close((uv_handle_t *)&s->patience, NULL);

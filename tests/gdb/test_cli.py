@@ -157,6 +157,19 @@ def _():
             "-c", "bogus")
 
 
+@suite.test("cli: record says where the trace is, and how much")
+def _():
+    place = folder() / "run"
+    code, out, err = btraced("record", "-c", str(board_file("virtual-a9")), "--record", str(place),
+                             "--seconds", "1")
+    equal((code, out), (0, ""), f"exit code and output ({err[-300:]})")
+    has(err, rf"^btraced record: recording to {place}$")
+    told = has(err, rf"^btraced record: (\d+) bytes of trace are in {place}; replay it with: btraced "
+                    rf"replay {place}$")
+    size = (place / "buffer_0.bin").stat().st_size
+    expect(int(told[1]) <= size, f"{told[1]} bytes are told, and {size} are there")
+
+
 @suite.test("cli: a good board file, and what it names is not there")
 def _():
     path = board_file("virtual-m3")
