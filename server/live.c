@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/live_internal.h"
 
+#include "server/config_notes.h"
 #include "server/log.h"
 #include "server/source.h"
 
@@ -246,7 +247,7 @@ static int add_program(struct live_core *c, struct message *why)
     code_image_init(&c->image);
     if (!c->config->program[0])
         return BT_OK;
-    int error = elf_image_open(c->config->program, &c->elf, text, sizeof text);
+    int error = config_open_program(c->config, &c->elf, text, sizeof text);
     if (error) {
         message_set(why, "cannot use the program '%s' of core %s: %s", c->config->program,
                     c->config->name, text);

@@ -183,6 +183,11 @@ def _():
     path.write_text(text.replace("= qemu-system-arm", "= sh").replace(elf, __file__))
     out = btraced("serve", "-c", str(path), "--check-config")[1]
     has(out, r"cannot be used: not an ELF file$")
+    wrong = str(PROGRAMS / "crash-a53.elf")
+    _, out, _ = btraced("serve", "-c", "virtual-m7", "--program", wrong, "--check-config")
+    has(out, r"cannot be used: it is for AArch64, which a Cortex-M7 does not run$")
+    refused(4, "it is for AArch64, which a Cortex-M7 does not run$", "serve", "-c", "virtual-m7",
+            "--program", wrong)
     lacks(out, "command")
 
 
