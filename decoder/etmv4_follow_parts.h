@@ -176,6 +176,13 @@ static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *
 /* ---- atoms -------------------------------------------------------------------------------------
  */
 
+_Static_assert(offsetof(struct code_run, wide) - offsetof(struct code_run, start) == 4 &&
+                   offsetof(struct code_run, extent) - offsetof(struct code_run, start) ==
+                       offsetof(struct bt_block, extent) &&
+                   offsetof(struct code_run, info) - offsetof(struct code_run, start) ==
+                       offsetof(struct bt_block, info),
+               "a run's second half is a block");
+
 /* `wide`, here and below: all code is A64; else none is. */
 static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_run *run,
                                      unsigned fail)
