@@ -9,30 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
-
-/* Of the cores that have a trace unit of these kinds. */
-static bool is_32bit(const char *type)
-{
-    static const char *const names[] = {"Cortex-A5",  "Cortex-A7",  "Cortex-A8", "Cortex-A9",
-                                        "Cortex-A12", "Cortex-A15", "Cortex-A17"};
-    bool found = strncasecmp(type, "Cortex-M", 8) == 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= strcasecmp(type, names[i]) == 0;
-    return found;
-}
 
 int config_open_program(const struct config_core *core, struct elf_image **elf, char *why,
                         size_t size)
 {
     int error = elf_image_open(core->program, elf, why, size);
-    if (error || (*elf)->machine != ELF_MACHINE_AARCH64 || !is_32bit(core->type))
+    if (error || (*elf)->machine != ELF_MACHINE_AARCH64 || config_is_v8_a(core))
         return error;
-    snprintf(why, size, "it is for AArch64, which a %s does not run", core->type);
+    snprintf(why, size, "it is for AArch64, not for a %s", core->type);
     elf_image_close(*elf);
     *elf = NULL;
-    return BT_ERR_UNSUPPORTED;
+    return BT_ERR_FORMAT;
 }
 
 static void note_program(const struct config_core *core)

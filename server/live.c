@@ -253,11 +253,6 @@ static int add_program(struct live_core *c, struct message *why)
                     c->config->name, text);
         return error;
     }
-    if (c->elf->machine == ELF_MACHINE_AARCH64 && !config_is_v8_a(c->config)) {
-        message_set(why, "cannot use the program '%s' of core %s: it is for AArch64, not for a %s",
-                    c->config->program, c->config->name, c->config->type);
-        return BT_ERR_FORMAT;
-    }
     for (size_t i = 0; i < c->elf->segment_count && !error; i++) {
         const struct elf_segment *s = &c->elf->segments[i];
         struct code_region region = {.address = s->vaddr,
