@@ -250,6 +250,28 @@ START_TEST(a_sync_inside_a_bad_packet)
 }
 END_TEST
 
+/* 0x01 and zeros are the end of a capture (digest 4); if an A-sync ends them it is a branch. */
+START_TEST(end_of_a_capture)
+{
+    static const uint8_t data[] = {0, 0, 0, 0, 0, 0x80, 0x08, 0x21, 0, 0x80, 0, 0,   0x84,
+                                   1, 0, 0, 0, 0, 0,    0,    0,    0, 0,    0, 0x80};
+    struct etmv3_config c = configured(0, 5, _i);
+    struct etmv3_packet out[64];
+    for (uint32_t seed = 0; seed < 50; seed++) {
+        size_t n = parse_all(&c, data, sizeof data - 1, out, seed);
+        ck_assert_uint_eq(n, 4);
+        ck_assert_uint_eq(out[2].kind, ETMV3_ATOM);
+        ck_assert_uint_eq(out[3].kind, ETMV3_END);
+        ck_assert_uint_eq(out[3].value, 11);
+        n = parse_all(&c, data, sizeof data, out, seed);
+        ck_assert_uint_eq(n, 5);
+        ck_assert_uint_eq(out[3].kind, ETMV3_BRANCH);
+        ck_assert_uint_eq(out[3].size, 1);
+        ck_assert_uint_eq(out[4].kind, ETMV3_ASYNC);
+    }
+}
+END_TEST
+
 START_TEST(lost_bytes_forget_everything)
 {
     static const uint8_t data[] = {0, 0,    0, 0, 0,    0x80, 0x08, 0x21,
@@ -318,6 +340,7 @@ Suite *unit_suite(void)
     unit_cases(s, "etmv3: branch addresses, both encodings", branch_addresses, 0, 2);
     unit_cases(s, "etmv3: cuts change no packet", cuts_change_nothing, 0, 60);
     unit_case(s, "etmv3: an A-sync inside a bad packet", a_sync_inside_a_bad_packet);
+    unit_cases(s, "etmv3: the end of a capture", end_of_a_capture, 0, 2);
     unit_case(s, "etmv3: lost bytes forget everything", lost_bytes_forget_everything);
     unit_case(s, "etmv3: registers", registers);
     unit_case(s, "etmv3: Gray code", gray_code);
