@@ -233,11 +233,22 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
             fprintf(stderr, "btraced decode: warning: %s\n", lister_warning(lister));
     }
     lister_free(lister);
-    if (error) {
+    if (error && !ferror(stdout)) {
         fprintf(stderr, "btraced decode: %s: %s\n", args->path, bt_strerror(error));
         return EXIT_INTERNAL;
     }
     return EXIT_OK;
+}
+
+/* Whoever closes the listing early, as `head` does, has seen enough of it. */
+static int flush_listing(void)
+{
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout) == 0 && !failed)
+        return EXIT_OK;
+    if (errno != EPIPE)
+        fprintf(stderr, "btraced decode: cannot write the listing: %s\n", strerror(errno));
+    return EXIT_INTERNAL;
 }
 
 int cmd_decode(int argc, char **argv)
@@ -262,9 +273,5 @@ int cmd_decode(int argc, char **argv)
         code = decode_recording(&r, &args);
     }
     recording_close(&r);
-    if (fflush(stdout) != 0 && code == EXIT_OK) {
-        fprintf(stderr, "btraced decode: cannot write the listing: %s\n", strerror(errno));
-        code = EXIT_INTERNAL;
-    }
-    return code;
+    return code ? code : flush_listing();
 }

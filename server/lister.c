@@ -260,6 +260,8 @@ static void take_packet(void *ctx, const struct stream_packet *p)
 static int feed_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct lister *l = ctx;
+    if (ferror(l->summary.out))
+        return BT_ERR_IO; /* nobody takes it: the rest need not be decoded */
     if (l->parallel)
         return parallel_feed(l->parallel, data, len);
     while (len > 0) {
