@@ -37,9 +37,23 @@ def run(command):
         pass
 
 
+# A Ctrl-C that comes before GDB waits for the target is none: the core runs, so its account grows, or
+# it is asleep for that long.
+CTRL_C = """
+sleep $1
+tries=0
+while [ "$(stat -c %s "$STOPS_TRUTH")" -le $2 ] && [ $tries -lt 60 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+done
+kill -INT $3
+"""
+
+
 def interrupted(seconds):
     """Ctrl-C from outside: Python's threads stand still while GDB waits for the target."""
-    timer = subprocess.Popen(["sh", "-c", f"sleep {seconds}; kill -INT {os.getpid()}"])
+    size = os.path.getsize(os.environ["STOPS_TRUTH"])
+    timer = subprocess.Popen(["sh", "-c", CTRL_C, "sh", str(seconds), str(size), str(os.getpid())])
     run("continue")
     timer.wait()
 
