@@ -197,7 +197,7 @@ else
     for t in tests/full/*; do
         [ -x "$t" ] && step full "$t"
     done
-    fuzzers 12
+    fuzzers 10
 fi
 
 wait
