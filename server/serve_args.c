@@ -127,9 +127,6 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
         } else if (option == '?') { /* getopt has told what is wrong */
             fprintf(stderr, "%s: see '%s --help'\n", a->command, a->command);
             return EXIT_USAGE;
-        } else if (option == '?') { /* getopt has said what is wrong */
-            fprintf(stderr, "%s: see '%s --help'\n", a->command, a->command);
-            return EXIT_USAGE;
         } else {
             return usage_error(a, "an option that is not known here");
         }
