@@ -4,6 +4,8 @@
 
 #include "drivers/adiv5_internal.h"
 
+#define RETRIES 2u /* of what was damaged on the wire */
+
 /* 64 bits: more than 50 high, then low. */
 static const uint8_t LINE_RESET[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
 
@@ -40,6 +42,11 @@ const char *debug_failure_text(enum debug_failure failure)
         return "the target did not get there in time";
     }
     return "unknown failure";
+}
+
+bool debug_link_again(int rc, enum debug_failure failure, unsigned *tries)
+{
+    return rc == BT_ERR_IO && failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
 }
 
 const char *adiv5_describe(const struct adiv5_dp *dp, char *text, size_t size)

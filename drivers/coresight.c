@@ -6,7 +6,6 @@
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
-#define RETRIES       2u  /* of what was damaged on the wire */
 #define LAR           0xfb0u
 #define LAR_KEY       0xc5acce55u
 
@@ -24,7 +23,7 @@ static int note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
 
 bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries)
 {
-    return rc == BT_ERR_IO && bus->failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+    return debug_link_again(rc, bus->failure, tries);
 }
 
 static int ap_read(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)

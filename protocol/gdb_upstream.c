@@ -362,11 +362,6 @@ void gdb_upstream_input(struct gdb_upstream *u, const void *bytes, size_t len)
     gdb_link_input(&u->link, bytes, len);
 }
 
-bool gdb_upstream_only_shows(const char *text)
-{
-    return gdb_packet_only_shows(text);
-}
-
 int gdb_upstream_new(const struct gdb_upstream_events *events, void *ctx, gdb_upstream_send_fn send,
                      void *send_ctx, struct gdb_upstream **out)
 {

@@ -98,9 +98,6 @@ void gdb_upstream_settle(struct gdb_upstream *u, bool settling);
  */
 void gdb_upstream_outdate(struct gdb_upstream *u);
 
-/* A text for `monitor` of which it is known that it only shows something. */
-bool gdb_upstream_only_shows(const char *text);
-
 /*
  * A question of our own, for halted cores (also while a stop is held). Waits its turn behind what
  * is under way. BT_OK, BT_ERR_NOMEM, BT_ERR_IO (not ready), BT_ERR_INVAL (cores run).

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands on a live target. */
+#include "protocol/gdb_packet.h"
 #include "server/call_history.h"
 #include "server/live_internal.h"
 #include "server/live_status.h"
@@ -443,7 +444,7 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
         return cmd_help(k, core, "", &c);
     int error = past_monitor(&k->motion, core, text, print, to);
     if (error != BT_ERR_UNSUPPORTED || k->live->native || !past_motion_any(&k->motion) ||
-        gdb_upstream_only_shows(text))
+        gdb_packet_only_shows(text))
         return error;
     /* It may change anything, and GDB would go on as if it were still in the past. */
     console_say(&c,

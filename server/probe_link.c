@@ -11,7 +11,6 @@
 #define RESET_POLL_US   5000u
 #define IDLE_CLOCKS     8
 #define WAIT_RETRIES    1000
-#define RETRIES         2 /* of what was damaged on the wire */
 #define BASE_LEGACY     0xffffffffu
 #define BASE_ADDRESS    0xfffff000u
 #define SCS_DHCSR       0xe000edf0u
@@ -66,7 +65,7 @@ static int refused(struct probe_link *p, int error, const char *what, struct mes
 /* A single damaged bit is no reason to give up. */
 static bool again(const struct probe_link *p, int error, unsigned *tries)
 {
-    return error == BT_ERR_IO && p->dp.failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+    return debug_link_again(error, p->dp.failure, tries);
 }
 
 /* ---- the wire -------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
-from live_gdb import tail_of  # noqa: E402
-from replay_gdb import Skipped, expect, gdb, history, lacks  # noqa: E402
+from live_gdb import symbol, tail_of  # noqa: E402
+from replay_gdb import Skipped, equal, expect, gdb, has, history, lacks, value  # noqa: E402
 
 BED = ROOT / "build/release/umockdev_probe"
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -63,6 +63,32 @@ def board_file(place, port, server, trace, options, core="", machine=True):
 def session(live, *commands):
     s = gdb(live.port, commands, elf=ELF, connect="target extended-remote")
     lacks(s.text, "Remote failure|internal-error|Error while trying to read")
+    return s
+
+
+def run_control(live, watched, *more):
+    """Halt, registers, memory, steps, breakpoints, watchpoints, reset. `watched`: how GDB tells of the
+    watchpoint on `received`; `more`: commands beside these."""
+    s = session(live, "info threads", "monitor reset halt", "tbreak main", "continue", "p/x $pc",
+                "stepi", "stepi", "stepi", "p/x $pc", "set var crash_after = 0x1234",
+                "p/x crash_after", "x/2xw 0x60000000", "p/x *(unsigned *) 0xe000ed00", *more,
+                "watch received", "continue", "delete", "break add_value", "continue", "delete",
+                "set $r7 = 0x5a5a", "p/x $r7", "set $pc = main", "stepi", "p/x $pc")
+    has(s["info threads"], r"^\* 1 ")
+    pcs = [value(text) for text in s.all("p/x $pc")]
+    equal(pcs[0], symbol(ELF, "main"), "PC at main")
+    ran = [address & ~1 for address in live.truth()]
+    expect(pcs[:2] in [[ran[n], ran[n + 3]] for n in range(len(ran) - 3)],
+           f"three steps from {pcs[0]:#x} to {pcs[1]:#x}")
+    equal(value(s["p/x crash_after"]), 0x1234, "memory")
+    has(s["x/2xw 0x60000000"], "Cannot access memory")
+    equal(value(s["p/x *(unsigned *) 0xe000ed00"]), 0x410fc240, "CPUID")
+    to_main, at_watch, to_break = s.all("continue")
+    has(to_main, r"breakpoint \d, main ")
+    has(at_watch, watched)
+    has(to_break, r"Breakpoint \d+, add_value ")
+    equal(value(s["p/x $r7"]), 0x5a5a, "r7")
+    expect(0 < pcs[2] - symbol(ELF, "main") <= 4, f"PC {pcs[2]:#x} behind main's start")
     return s
 
 
