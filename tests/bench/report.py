@@ -16,7 +16,9 @@ FULL_BLOCKS = 80     # million blocks/s, where it makes more
 PACKETS_RATE = 300
 PACKETS_RATIO = 5
 FORMATTER_RATE = 1000
-HALT_MS = 10         # server's share with the default buffer
+HALT_MS = 10         # server's time for a document with the default buffer
+HALT_SHARE = 10      # % of GDB's own time, the two on one CPU
+REQUEST_TIMES = 1.5  # server's time for a small request against a bare read and write
 MEMORY_GROWTH = 2    # longest recording against one of 10 MB
 TIME_GROWTH = 1.5    # per MB, likewise
 PARALLEL = 1.7       # times as soon with two threads
@@ -158,29 +160,50 @@ def parallel(rows, bars):
 
 def halt(rows, bars):
     print("A halt: one history document. Server: CPU time, the first one (windows decoded) and the")
-    print("median of several; raw client: until the last byte; GDB: `info record` after")
-    print("`record btrace bts`; share: the server's CPU time while GDB does that, code reads included")
-    print("recording            buffer   blocks  document  insns in   server ms          raw"
-          "     GDB ms  server in it")
-    print("                         kB               kB       GDB   first  median  client ms"
-          "                ms   share")
+    print("median of several; raw client: until the last byte; GDB: CPU time of its own for `info record`")
+    print("after `record btrace bts`; in it: the server's CPU time while GDB does that, code reads included;")
+    print("share: of GDB's own. The two on one CPU, and on two: * no bar: most of it is to wake the other CPU")
+    print(f"{'on one CPU, ms':>101}{'on two CPUs, ms':>25}")
+    print("recording         GDB has      buffer   blocks  document  insns in    server ms       raw"
+          "      GDB  in it  share       GDB  in it   share")
+    print("                                   kB               kB       GDB   first  median  client")
     for r in rows:
-        mark = " "
+        mark = middle = " "
         size = f"{r['buffer'] / 1024:.0f}" if r["buffer"] else "default"
+        name = f"{r['name']}, {size}{' kB' if r['buffer'] else ''} buffer, {r['code']}"
         if not r["buffer"]:
-            mark = bars.most(r["name"], "server's share of a halt", r["cold_ms"], HALT_MS, " ms")
-        print(f"{r['name']:19.19}{size:>8} {r['blocks']:8.0f} {r['document'] / 1024:9.0f}"
-              f" {r['insns']:9.0f} {r['cold_ms']:7.1f}{mark}{r['server_ms']:7.1f}"
-              f" {r['socket_ms']:10.1f} {r['gdb_ms']:10.1f} {r['gdb_server_ms']:7.1f}"
-              f" {100 * ratio(r['gdb_server_ms'], r['gdb_ms']):6.1f}%")
+            mark = bars.most(name, "server's time for the first document", r["cold_ms"], HALT_MS, " ms")
+            middle = bars.most(name, "server's time for a document", r["server_ms"], HALT_MS, " ms")
+        share = 100 * ratio(r["one_server_ms"], r["one_gdb_ms"])
+        missed = bars.most(name, "server's share of GDB's own time", share, HALT_SHARE, " %")
+        line = (f"{r['name']:18.18}{r['code']:12}{size:>7} {r['blocks']:8.0f}"
+                f" {r['document'] / 1024:9.0f} {r['insns']:9.0f} {r['cold_ms']:7.1f}{mark}"
+                f"{r['server_ms']:7.1f}{middle}{r['socket_ms']:7.1f}"
+                f" {r['one_gdb_ms']:8.1f} {r['one_server_ms']:6.1f} {share:5.1f}%{missed}")
+        if "two_gdb_ms" in r:
+            line += (f" {r['two_gdb_ms']:8.1f} {r['two_server_ms']:6.1f}"
+                     f" {100 * ratio(r['two_server_ms'], r['two_gdb_ms']):5.1f}%*")
+        print(line.rstrip())
 
 
-def requests(rows, _):
-    print("Requests one at a time over TCP, client in Python")
-    print("recording            request        per second   wall us   server CPU us   share")
+def requests(rows, bars):
+    print("Requests one at a time over TCP, 0.4 ms of a busy client between them, as with GDB at a halt; the")
+    print("last row: a program that reads and writes, and no more")
+    print("                                     on one CPU, us         on two CPUs, us")
+    print("recording            request          wall   server CPU      wall   server CPU")
+    bare = next((r for r in rows if r["what"] == "read, write"), {})
     for r in rows:
-        print(f"{r['name']:20.20} {r['what']:12} {r['rate']:12.0f} {r['wall_us']:9.2f}"
-              f" {r['server_us']:15.2f} {100 * ratio(r['server_us'], r['wall_us']):6.1f}%")
+        line = f"{r['name']:20.20} {r['what']:12}"
+        for place, cpus in ("one", "one CPU"), ("two", "two CPUs"):
+            mine, least = r.get(f"{place}_server_us"), bare.get(f"{place}_server_us")
+            if mine is None:
+                continue
+            mark = " "
+            if least and r["what"] == "m, 4 bytes":
+                mark = bars.most(f"{r['name']}, {cpus}", "server's time for 4 bytes against a bare loop's",
+                                 mine / least, REQUEST_TIMES, " x")
+            line += f"{r[f'{place}_wall_us']:9.2f} {mine:12.2f}{mark}"
+        print(line.rstrip())
 
 
 def live(rows, bars):

@@ -52,7 +52,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
         bench tests/bench/bench_parallel.py "$programs"/bench_history "$([ -n "${BENCH_FULL:-}" ] &&
             echo 1000 || echo 100)" "$protocol"
     done
-    bench tests/bench/bench_gdb.py "$programs"/bench_history
+    bench tests/bench/bench_gdb.py "$programs"/bench_history "$programs"/bench_bare
     bench tests/bench/bench_live.py
     bench tests/bench/bench_capture.py
     bench tests/bench/bench_past.py
