@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/code.h"
+#include "decoder/insn_plain.h"
 
 #include <stdlib.h>
 
@@ -359,41 +360,94 @@ static bool is_sure(const struct insn *insn, enum bt_isa isa, uint64_t behind)
            (isa == BT_ISA_A32 || isa == BT_ISA_A64) && insn->target != behind;
 }
 
+/* A run while it is made. */
+struct growing {
+    struct code_run *run;
+    uint64_t start;
+    uint64_t behind; /* the last instruction so far */
+    uint32_t count;
+    uint32_t size; /* of the last instruction */
+};
+
+static inline void grow(struct growing *g, uint32_t size, bool wide)
+{
+    if (wide && g->count < CODE_WIDE_BITS)
+        g->run->wide |= 1u << g->count;
+    g->count++;
+    g->size = size;
+    g->behind += size;
+}
+
+/* Instructions that are no waypoints, as many as follow each other. */
+static void grow_plain_words(struct growing *g, const uint8_t *at, uint64_t room, enum bt_isa isa)
+{
+    for (; room >= 4; at += 4, room -= 4) {
+        uint32_t op = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        if (!(isa == BT_ISA_A64 ? insn_a64_plain(op) : insn_a32_plain(op)))
+            return;
+        grow(g, 4, isa != BT_ISA_A64);
+    }
+}
+
+static void grow_plain_halves(struct growing *g, const uint8_t *at, uint64_t room)
+{
+    uint32_t size;
+    for (; room >= 4; at += size, room -= size) {
+        uint32_t h1 = at[0] | (uint32_t)at[1] << 8, h2 = at[2] | (uint32_t)at[3] << 8;
+        size = insn_t32_size((uint16_t)h1);
+        if (!(size == 2 ? insn_t16_plain(h1) : insn_t32_plain(h1, h2)))
+            return;
+        grow(g, size, size == 4);
+    }
+}
+
+/* The same from where the run has come to: never up to its longest, nor to the end of `span`. */
+static void grow_plain(const struct code_cache *cache, const struct span *span, struct growing *g,
+                       enum bt_isa isa)
+{
+    uint64_t at = g->behind - span->address, length = g->behind - g->start;
+    if (at >= span->size || span->big_endian || length >= LONGEST)
+        return;
+    uint64_t room = span->size - at < LONGEST - 1 - length ? span->size - at : LONGEST - 1 - length;
+    if (isa == BT_ISA_A32 || isa == BT_ISA_A64)
+        grow_plain_words(g, span->bytes + at, room, isa);
+    else if (isa == BT_ISA_T32 && !cache->options.t32_split && !(g->behind & 1))
+        grow_plain_halves(g, span->bytes + at, room);
+}
+
 static void build_run(const struct code_cache *cache, const struct code_view *view,
                       struct code_run *run, enum bt_isa isa)
 {
     uint64_t start = isa == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+    struct growing g = {.run = run, .start = start, .behind = start};
     struct span span = {.bytes = NULL};
-    uint64_t address = start;
-    uint32_t count = 0;
-    uint32_t opcode;
     struct insn insn = {.size = 0};
-    unsigned size = 0;
-    for (;;) {
-        if (insn_at(cache, view, &span, address, isa, &insn, &opcode) != BT_OK) {
-            run->end = CODE_END_NO_CODE;
-            break;
-        }
-        size = insn.size;
-        run->extent = (uint16_t)(address - start);
-        if (count < CODE_WIDE_BITS && size == 4 && isa != BT_ISA_A64)
-            run->wide |= 1u << count;
-        count++;
-        bool end = ends_run(cache, &insn, run);
-        address += size;
+    uint32_t opcode;
+    uint8_t first[4];
+    bool big_endian;
+    for (fetch(view, &span, start, first, &big_endian);;) {
+        grow_plain(cache, &span, &g, isa);
         if (isa != BT_ISA_A64)
-            address = (uint32_t)address;
-        if (end)
-            break;
-        if (address - start >= LONGEST) { /* or round the end of the address space */
+            g.behind = (uint32_t)g.behind;
+        if (g.behind - start >= LONGEST) { /* or round the end of the address space */
             run->end = CODE_END_PAGE;
             break;
         }
+        if (insn_at(cache, view, &span, g.behind, isa, &insn, &opcode) != BT_OK) {
+            run->end = CODE_END_NO_CODE;
+            break;
+        }
+        grow(&g, insn.size, insn.size == 4 && isa != BT_ISA_A64);
+        if (ends_run(cache, &insn, run))
+            break;
     }
-    if (run->end == CODE_END_DIRECT && is_sure(&insn, isa, address))
+    if (isa != BT_ISA_A64)
+        g.behind = (uint32_t)g.behind;
+    run->extent = (uint16_t)(g.behind - g.size - start);
+    if (run->end == CODE_END_DIRECT && is_sure(&insn, isa, g.behind))
         run->last |= CODE_SURE;
-    run->last |= (uint8_t)(size / 2 << CODE_SIZE_SHIFT);
-    run->info = bt_block_info(count, isa, BT_COND_UNKNOWN);
+    run->last |= (uint8_t)(g.size / 2 << CODE_SIZE_SHIFT);
+    run->info = bt_block_info(g.count, isa, BT_COND_UNKNOWN);
 }
 
 static struct code_run *run_alloc(struct code_cache *cache)
