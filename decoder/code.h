@@ -154,6 +154,12 @@ struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, u
 struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
                                struct code_run *from, uint64_t address, enum bt_isa isa);
 
+/* Whether the next run that is made leaves those valid that were given out before. */
+static inline bool code_has_room(const struct code_cache *cache)
+{
+    return cache->run_count < cache->options.max_runs;
+}
+
 /* Where the branch leads that ends `run`; CODE_END_DIRECT, CODE_END_BARRIER. */
 uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
                      const struct code_run *run, enum bt_isa *isa);

@@ -5,26 +5,39 @@
  */
 #include "decoder/etmv3_follow_parts.h"
 
+/* The loop is one function: its state stays in registers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #define JOINED_MAX (1 << 20) /* instructions of one block: longer ones are for the slow path */
+
+typedef uint64_t block_bits __attribute__((vector_size(16)));
+
+/* What of a run's second half is its block. */
+static const block_bits run_block = {UINT32_MAX, 0xffffffff0000ffff};
 
 /* Where execution is. */
 struct spot {
     struct code_run *run;
     struct code_run *before; /* if `joined` is more than 0: the run before; NULL: see the flow */
     struct bt_block *b;      /* the next block */
-    uint64_t first;          /* where the open block begins, or will begin */
+    uint64_t first;          /* where the open block begins, if `joined` is not 0 */
     uint32_t left;           /* instructions of the run that were not executed yet */
     int32_t joined; /* instructions of the open block in earlier runs, less those of this run that
                        are not in it */
     bool pending;   /* the run's indirect branch was executed: its branch packet must come */
 };
 
-static inline void spot_enter(struct spot *s, struct code_run *run)
+static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_run *run)
 {
     s->run = run;
-    s->first = run->start;
     s->left = code_run_count(run);
     s->joined = 0;
+}
+
+/* Where the open block begins, or will begin. */
+static inline uint64_t spot_first(const struct spot *s)
+{
+    return s->joined ? s->first : s->run->start;
 }
 
 static void spot_load(const struct etmv3_flow *f, const struct flow_out *out, struct spot *s)
@@ -48,25 +61,30 @@ static inline bool spot_ended(const struct spot *s)
     return s->pending || s->joined + (int32_t)spot_done(s) == 0;
 }
 
-/* A block ends with the last instruction of the run. */
-static inline void spot_block(struct spot *s, const struct code_run *run, enum bt_cond cond)
+/* A block ends with the last instruction of the run, and mostly began with its first. */
+static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_run *run, enum bt_cond cond)
 {
-    uint64_t first = s->first;
-    uint32_t extent = (uint32_t)(run->start - first) + run->extent;
-    uint32_t info = run->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
-    s->b->first = first;
-    s->b->extent = extent;
-    s->b->info = info;
+    if (s->joined == 0) {
+        block_bits block;
+        memcpy(&block, &run->start, sizeof block);
+        block = (block & run_block) + (block_bits){0, (uint64_t)cond << 36};
+        memcpy(s->b, &block, sizeof block);
+    } else {
+        s->b->first = s->first;
+        s->b->extent = (uint32_t)(run->start - s->first) + run->extent;
+        s->b->info = run->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+    }
     s->b++;
 }
 
 /* The run was executed to its end, which is no branch: the open block goes on behind it. */
-static bool spot_join(struct spot *s)
+static ALWAYS_INLINE bool spot_join(struct spot *s)
 {
     struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
     int32_t joined = s->joined + (int32_t)code_run_count(run);
     if (!next || run->end == CODE_END_NO_CODE || joined > JOINED_MAX)
         return false;
+    s->first = spot_first(s);
     s->run = next;
     s->before = run;
     s->left = code_run_count(next);
@@ -75,7 +93,7 @@ static bool spot_join(struct spot *s)
 }
 
 /* An N inside the run: a block ends there. */
-static bool spot_inside(struct spot *s)
+static ALWAYS_INLINE bool spot_inside(struct spot *s)
 {
     const struct code_run *run = s->run;
     uint32_t index = spot_done(s), size = 4, offset = 4 * index;
@@ -86,8 +104,8 @@ static bool spot_inside(struct spot *s)
         size = 2 + 2 * (run->wide >> index & 1);
     }
     uint64_t last = run->start + offset;
-    s->b->first = s->first;
-    s->b->extent = (uint32_t)(last - s->first);
+    s->b->first = spot_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
     s->b->info = bt_block_info((uint32_t)s->joined + index + 1, code_run_isa(run), BT_COND_FAIL);
     s->b++;
     s->first = last + size;
@@ -97,7 +115,7 @@ static bool spot_inside(struct spot *s)
 }
 
 /* One instruction failed. False: it has yet to be taken, the long way. */
-static inline bool spot_failed(struct spot *s)
+static ALWAYS_INLINE bool spot_failed(struct spot *s)
 {
     struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
@@ -112,7 +130,7 @@ static inline bool spot_failed(struct spot *s)
 }
 
 /* `e` instructions passed. Returns those that have yet to be taken, the long way. */
-static inline uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
+static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
 {
     while (e >= s->left) {
         struct code_run *run = s->run, *next = run->next[CODE_TAKEN];
@@ -143,8 +161,8 @@ static inline uint32_t spot_passed(struct spot *s, struct code_calls *calls, uin
 }
 
 /* The same for all atoms of a header. */
-static inline uint32_t spot_header(struct spot *s, struct code_calls *calls,
-                                   const struct etmv3_header *h)
+static ALWAYS_INLINE uint32_t spot_header(struct spot *s, struct code_calls *calls,
+                                          const struct etmv3_header *h)
 {
     uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
     for (;;) {
@@ -161,7 +179,7 @@ static inline uint32_t spot_header(struct spot *s, struct code_calls *calls,
 }
 
 /* A branch packet: where the indirect branch went, or what is known already. */
-static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
+static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
 {
     struct etmv3_short k;
     struct etmv3_form form = etmv3_form(in->p);
@@ -175,10 +193,59 @@ static inline bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv
             return false;
         spot_enter(s, next);
         s->pending = false;
-    } else if (!spot_ended(s) || s->first != k.address || code_run_isa(s->run) != isa) {
+    } else if (!spot_ended(s) || spot_first(s) != k.address || code_run_isa(s->run) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
+    return true;
+}
+
+/* ---- code seen for the first time -------------------------------------------------------------
+ */
+
+/* The run where the branch packet leads that comes next. */
+static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
+{
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    struct etmv3_short k;
+    return !in->holding && etmv3_short_branch(&form, in->at, in->end, &k) &&
+           !code_find(f->core.code, f->core.view, k.address, isa) &&
+           code_lookup(f->core.code, f->core.view, k.address, isa);
+}
+
+/* The successor that the next of the atoms wants that are left. */
+static bool spot_link_next(struct etmv3_flow *f, struct spot *s, const struct etmv3_header *left)
+{
+    struct code_run *run = s->run;
+    bool taken = left->passed > 0 && run->end == CODE_END_DIRECT;
+    if (left->passed ? left->passed < s->left : s->left != 1)
+        return false;
+    if (run->end == CODE_END_NO_CODE || (left->passed && run->end == CODE_END_INDIRECT) ||
+        run->next[taken ? CODE_TAKEN : CODE_ONWARD])
+        return false;
+    return taken ? code_taken(f->core.code, f->core.view, run)
+                 : code_onward(f->core.code, f->core.view, run);
+}
+
+/* The loop has stopped for want of a run, or of a link to it: that is made, and the rest of the
+ * header taken. False: it was something else. */
+static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spot *s,
+                                                struct etmv3_bytes *in, const struct flow_out *out)
+{
+    if (!in->left)
+        return s->pending && code_has_room(f->core.code) && spot_link_branch(f, in);
+    while (in->left) {
+        struct etmv3_header h = {.n = (uint8_t)in->left, .value = (uint8_t)in->value};
+        h.passed = (uint8_t)(h.n - (h.value ? 32 - __builtin_clz(h.value) : 0));
+        if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
+            !code_has_room(f->core.code) || !spot_link_next(f, s, &h))
+            return false;
+        uint32_t left = spot_header(s, &f->core.code->calls, &h);
+        in->atoms += h.n - left;
+        in->value &= (1u << left) - 1;
+        in->left = left;
+    }
     return true;
 }
 
@@ -191,7 +258,7 @@ static int spot_close(const struct spot *s, uint64_t *here)
 {
     const struct code_run *run = s->run;
     uint32_t done = spot_done(s), offset, size = 4;
-    *here = s->first;
+    *here = spot_first(s);
     if (spot_ended(s))
         return 0;
     if (done == 0 || (code_run_isa(run) != BT_ISA_A32 && done > CODE_WIDE_BITS))
@@ -200,8 +267,8 @@ static int spot_close(const struct spot *s, uint64_t *here)
     if (code_run_isa(run) != BT_ISA_A32)
         size = 2 + 2 * (run->wide >> (done - 1) & 1);
     uint64_t last = run->start + offset;
-    s->b->first = s->first;
-    s->b->extent = (uint32_t)(last - s->first);
+    s->b->first = spot_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
     s->b->info = bt_block_info((uint32_t)s->joined + done, code_run_isa(run), BT_COND_PASS);
     *here = (uint32_t)(last + size);
     return 1;
@@ -266,7 +333,7 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
     f->core.cur.isa = code_run_isa(s->run);
     f->core.cur.known = !s->pending;
     f->core.cur.address = s->pending ? f->last : s->run->start;
-    f->first = s->pending ? f->last : s->first;
+    f->first = s->pending ? f->last : spot_first(s);
     f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
     f->near_index = 0;
     f->done = s->pending ? 0 : spot_done(s);
@@ -322,6 +389,6 @@ void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flo
     spot_load(f, out, &s);
     do
         follow(f, &s, in, out);
-    while (spot_interrupt(f, &s, in, out));
+    while (spot_interrupt(f, &s, in, out) || spot_link(f, &s, in, out));
     spot_store(f, &s, in, out);
 }
