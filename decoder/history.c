@@ -166,6 +166,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
     h->state_size = stream_state_size(stream);
+    h->scratch.counted = stream_counts_blocks(stream);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,

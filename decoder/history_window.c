@@ -115,7 +115,8 @@ static void flush_window(void *ctx, struct flow_out *out)
     bool ok = !slot->error && reserve((void **)&slot->events, slot->event_count, &slot->event_max,
                                       out->event_count + 1, sizeof *slot->events);
     for (size_t i = 0; i < out->block_count && ok; i++) {
-        ok = store_block(&slot->store, &out->blocks[i], out->cycles[i], slot->next);
+        ok = store_block(&slot->store, &out->blocks[i],
+                         out->cycles ? out->cycles[i] : FLOW_NO_CYCLES, slot->next);
         slot->next += bt_block_count(&out->blocks[i]);
     }
     if (ok && out->event_count) {
@@ -143,7 +144,7 @@ void window_slot_begin(struct window_slot *slot, struct window_scratch *scratch,
     slot->store.cycles = NULL;
     slot->store.cycles_max = 0;
     slot->sink = (struct stream_sink){.out = {.blocks = scratch->blocks,
-                                              .cycles = scratch->cycles,
+                                              .cycles = scratch->counted ? scratch->cycles : NULL,
                                               .events = scratch->events,
                                               .block_max = WINDOW_SCRATCH,
                                               .event_max = WINDOW_SCRATCH / 4},

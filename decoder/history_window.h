@@ -50,6 +50,7 @@ struct window_scratch {
     struct bt_block blocks[WINDOW_SCRATCH];
     uint64_t cycles[WINDOW_SCRATCH];
     struct bt_event events[WINDOW_SCRATCH / 4];
+    bool counted; /* blocks may have counts of cycles */
 };
 
 /* Empties the slot and makes its sink ready; `first`: number of the first instruction. */

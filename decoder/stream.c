@@ -41,6 +41,12 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
     ops_of(s)->init(s, config, code);
 }
 
+bool stream_counts_blocks(const struct stream_config *config)
+{
+    const struct stream_ops *ops = protocols[config->protocol];
+    return ops->counts_blocks && ops->counts_blocks(config);
+}
+
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 size_t stream_state_size(const struct stream_config *config)

@@ -104,6 +104,9 @@ void stream_code_options(const struct stream_config *config, struct code_options
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code);
 
+/* Whether its blocks can have counts of cycles: if not, an array for them is only work. */
+bool stream_counts_blocks(const struct stream_config *config);
+
 /*
  * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
  * stream_state_size() bytes: what is behind belongs to other protocols, or is void in a copy.

@@ -19,6 +19,11 @@ static size_t state_size(const struct stream_config *config)
     return sizeof(struct stream_etmv1);
 }
 
+static bool counts_blocks(const struct stream_config *config)
+{
+    return config->etmv1.cycle_accurate;
+}
+
 static struct flow_core *core(struct stream *s)
 {
     return &s->u.etmv1.flow.trail.core;
@@ -68,6 +73,7 @@ const struct stream_ops stream_ops_etmv1 = {
     .code_options = code_options,
     .init = init,
     .state_size = state_size,
+    .counts_blocks = counts_blocks,
     .core = core,
     .place = place,
     .parse = parse,

@@ -19,6 +19,11 @@ static size_t state_size(const struct stream_config *config)
     return sizeof(struct stream_etmv2);
 }
 
+static bool counts_blocks(const struct stream_config *config)
+{
+    return config->etmv2.cycle_accurate;
+}
+
 static struct flow_core *core(struct stream *s)
 {
     return &s->u.etmv2.flow.trail.core;
@@ -69,6 +74,7 @@ const struct stream_ops stream_ops_etmv2 = {
     .code_options = code_options,
     .init = init,
     .state_size = state_size,
+    .counts_blocks = counts_blocks,
     .core = core,
     .place = place,
     .parse = parse,

@@ -20,6 +20,11 @@ static size_t state_size(const struct stream_config *config)
     return sizeof(struct stream_etmv3);
 }
 
+static bool counts_blocks(const struct stream_config *config)
+{
+    return config->etmv3.cycle_accurate;
+}
+
 static struct flow_core *core(struct stream *s)
 {
     return &s->u.etmv3.flow.core;
@@ -89,6 +94,7 @@ const struct stream_ops stream_ops_etmv3 = {
     .code_options = code_options,
     .init = init,
     .state_size = state_size,
+    .counts_blocks = counts_blocks,
     .core = core,
     .place = place,
     .position = position,

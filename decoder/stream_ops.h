@@ -40,6 +40,9 @@ struct stream_ops {
     /* How much of `u` of struct stream is in use, and must be in a copy. */
     size_t (*state_size)(const struct stream_config *config);
 
+    /* Whether blocks have counts of cycles. NULL: never. */
+    bool (*counts_blocks)(const struct stream_config *config);
+
     struct flow_core *(*core)(struct stream *s);
     struct stream_place (*place)(const struct stream *s);
 

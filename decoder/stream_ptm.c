@@ -21,6 +21,11 @@ static size_t state_size(const struct stream_config *config)
     return offsetof(struct stream_ptm, flow) + offsetof(struct ptm_flow, rs_from);
 }
 
+static bool counts_blocks(const struct stream_config *config)
+{
+    return config->ptm.cycle_accurate;
+}
+
 static struct flow_core *core(struct stream *s)
 {
     return &s->u.ptm.flow.core;
@@ -79,6 +84,7 @@ const struct stream_ops stream_ops_ptm = {
     .code_options = code_options,
     .init = init,
     .state_size = state_size,
+    .counts_blocks = counts_blocks,
     .core = core,
     .place = place,
     .follow = follow,

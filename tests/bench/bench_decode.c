@@ -106,7 +106,7 @@ static void decode_all(const struct bench_stream *s, struct stream *stream)
     static uint64_t cycles[ARRAY];
     static struct bt_event events[ARRAY];
     struct stream_sink sink = {.out = {.blocks = blocks,
-                                       .cycles = cycles,
+                                       .cycles = stream_counts_blocks(&s->config) ? cycles : NULL,
                                        .events = events,
                                        .block_max = ARRAY,
                                        .event_max = ARRAY},
