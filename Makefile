@@ -155,13 +155,21 @@ $(B)/release/bench/%: $(B)/release/tests/bench/%.o $(B)/release/libsupport.a \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lpthread
 
+# Programs whose trace is measured, for the cores of the virtual boards.
+BENCH_PROGRAMS := $(B)/bench-programs
+$(BENCH_PROGRAMS)/built: $(wildcard tests/bench/programs/* configs/virtual/board* \
+    configs/virtual/start* configs/virtual/*.ld)
+	$(Q)tests/bench/programs/build.sh $(@D)
+	$(Q)touch $@
+
 $(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbtraced.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -O1 -g $(SAN) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lpthread
 
-.PHONY: all unit-tests asan clang-build
+.PHONY: all unit-tests asan clang-build bench-programs
 unit-tests: $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
 oracles: $(ORACLES:%=$(B)/release/oracle/%) $(CXX_ORACLES:%=$(B)/release/oracle/%)
+bench-programs: $(BENCH_PROGRAMS)/built $(B)/release/bench/bench_decode
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 
@@ -178,7 +186,7 @@ include tests/reverse/rules.mk
 ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.[ch] tests/demo/*.c \
     docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/recover/*.[ch] tests/recover/target/*.c \
-    tests/reverse/*.[ch] tests/reverse/target/*.[ch])
+    tests/reverse/*.[ch] tests/reverse/target/*.[ch] tests/bench/programs/*.[ch])
 .PHONY: format format-check lint
 format:
 	$(Q)clang-format -i $(ALL_C)
@@ -200,11 +208,11 @@ check: deps
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
 	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline $(B)/tsan/unit/test_parallel virtual-board \
-	    usb-tests reverse
+	    usb-tests reverse bench-programs
 	$(Q)tests/run.sh full
 
 bench: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board $(BENCHES:%=$(B)/release/bench/%) \
+	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board bench-programs $(BENCHES:%=$(B)/release/bench/%) \
 	    $(USB_BED) $(STREAM_CLIENT)
 	$(Q)tests/bench/run.sh
 

@@ -11,9 +11,9 @@
 #define A32
 #define T32
 #endif
-
+#ifndef TICKS_PER_SECOND
 #define TICKS_PER_SECOND 10000
-
+#endif
 /* Tells why the program stopped, for whoever looks at it with a debugger. */
 struct fault {
     unsigned long pc;      /* of the instruction that failed */

@@ -4,6 +4,8 @@
  * Prints a line a stream for report.py: fields are NAME=VALUE, rates per second of CPU time.
  *
  * usage: bench_decode [FOLDER]   FOLDER: real captures. BENCH_ONLY: part of a stream's name
+ *        bench_decode --run NAME RECORDING INSTRUCTIONS   a program that ran so many: this row
+ * alone
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #define LARGE_UNIT      1200000u
 #define ETMV4_CONFIG_ON 1u   /* TRCCONFIGR: reads as one */
 #define SPECULATED      128  /* TRCIDR8 */
-#define MAX_TOLERATED   1e-3 /* difference to OpenCSD's number of instructions, generated streams */
+#define MAX_TOLERATED   1e-3 /* of the number of instructions that ran, and of OpenCSD's */
 
 /* ---- ours -------------------------------------------------------------------------------------
  */
@@ -393,10 +395,37 @@ static bool capture(const char *folder, const char *recording, const char *sourc
     return ok;
 }
 
+static bool run(const char *name, const char *path, const char *instructions, size_t size)
+{
+    static struct recording r;
+    static struct bench_stream s;
+    struct message why;
+    uint64_t count = strtoull(instructions, NULL, 10);
+    if (!count) {
+        fprintf(stderr, "bench_decode: %s: no instructions ran\n", name);
+        return false;
+    }
+    if (recording_open(&r, path, NULL, 0, &why)) {
+        fprintf(stderr, "bench_decode: %s: %s\n", name, why.text);
+        recording_close(&r);
+        return false;
+    }
+    int error = bench_stream_run(&s, &r, count, size);
+    if (error)
+        fprintf(stderr, "bench_decode: %s: %s\n", name, bt_strerror(error));
+    snprintf(s.name, sizeof s.name, "%s", name);
+    bool ok = !error && measure(&s);
+    bench_stream_release(&s);
+    recording_close(&r);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     size_t size = (size_t)(bench_option("BENCH_MB", SIZE / 1e6) * 1e6);
     bool ok = true;
+    if (argc == 5 && !strcmp(argv[1], "--run"))
+        return run(argv[2], argv[3], argv[4], size) ? 0 : 1;
     printf("about\topencsd=%s\n", bench_opencsd_version());
     if (argc > 1) {
         ok = capture(argv[1], "a15-ptm-return-stack", "PTM_0_2", size) && ok;

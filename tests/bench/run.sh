@@ -7,6 +7,7 @@
 #   BENCH_FULL=1      histories and -j 2 with 1 GB instead of 100 MB
 #   BENCH_RUNS=N      runs of which the median is taken, 5
 #   BENCH_MB=N        megabytes a stream, 20
+#   BENCH_RUN_MB=N    megabytes recorded of each program's run, 2, repeated to BENCH_MB
 #   BENCH_ONLY=TEXT   only streams with this in their name, and no histories, GDB or live boards
 #   BENCH_SECONDS=N   length of each load of the live server, 60
 #   BTRACED_DATA=DIR  real captures, otherwise ../shared/data; without them those rows are left out
@@ -41,6 +42,7 @@ machine >"$rows"
     data=
 }
 bench "$programs"/bench_decode ${data:+"$data"}
+bench tests/bench/bench_programs.py "$programs"/bench_decode build/bench-programs
 bench "$programs"/bench_formatter ${data:+"$data"}
 if [ -z "${BENCH_ONLY:-}" ]; then
     long=$(mktemp -d) && trap 'rm -rf "$long"' EXIT

@@ -60,12 +60,13 @@ static void configure_ptm(const struct bench_stream *s, void *config)
 
 static void configure_etmv3(const struct bench_stream *s, void *config)
 {
-    *(ocsd_etmv3_cfg *)config = (ocsd_etmv3_cfg){.reg_idr = s->etmidr,
-                                                 .reg_ctrl = s->etmcr,
-                                                 .reg_ccer = s->etmccer,
-                                                 .reg_trc_id = s->etmtraceidr,
-                                                 .arch_ver = ARCH_V7,
-                                                 .core_prof = profile_CortexA};
+    *(ocsd_etmv3_cfg *)config =
+        (ocsd_etmv3_cfg){.reg_idr = s->etmidr,
+                         .reg_ctrl = s->etmcr,
+                         .reg_ccer = s->etmccer,
+                         .reg_trc_id = s->etmtraceidr,
+                         .arch_ver = ARCH_V7,
+                         .core_prof = s->m_profile ? profile_CortexM : profile_CortexA};
 }
 
 static void configure_etmv4(const struct bench_stream *s, void *config)
@@ -87,15 +88,21 @@ static const struct ocsd_protocol protocols[] = {
     {STREAM_ETMV4, OCSD_BUILTIN_DCD_ETMV4I, configure_etmv4},
 };
 
-/* OpenCSD refuses a region that overlaps an earlier one, which is the one that counts for us, too.
- */
+/* OpenCSD refuses a region that overlaps an earlier one, which is the one that counts for us, too;
+ * and one of an odd size, whose last byte is of no instruction. */
 static bool add_code(struct bench_opencsd *o, const struct code_image *image)
 {
     size_t added = 0;
     for (size_t i = 0; i < image->count; i++) {
         const struct code_region *r = &image->regions[i];
-        added += ocsd_dt_add_buffer_mem_acc(o->tree, r->address, OCSD_MEM_SPACE_ANY, r->bytes,
-                                            (uint32_t)r->size) == OCSD_OK;
+        uint32_t size = (uint32_t)r->size & ~1u;
+        if (!size)
+            continue;
+        ocsd_err_t error =
+            ocsd_dt_add_buffer_mem_acc(o->tree, r->address, OCSD_MEM_SPACE_ANY, r->bytes, size);
+        if (error != OCSD_OK && error != OCSD_ERR_MEM_ACC_OVERLAP)
+            return false;
+        added += error == OCSD_OK;
     }
     return added > 0;
 }

@@ -275,12 +275,12 @@ static size_t find_async(const uint8_t *data, size_t size, size_t from)
     return size;
 }
 
-/* From the first A-sync to the last one, exclusive. */
-static int cut(struct bench_stream *s, const struct trace_bytes *all, size_t size)
+/* From the first A-sync to the last one, exclusive, or to the end. */
+static int cut(struct bench_stream *s, const struct trace_bytes *all, bool to_end, size_t size)
 {
     size_t first = find_async(all->data, all->size, 0);
-    size_t last = first;
-    for (size_t at = first; at < all->size;
+    size_t last = to_end ? all->size : first;
+    for (size_t at = first; !to_end && at < all->size;
          at = find_async(all->data, all->size, at + ASYNC_MIN + 1))
         last = at;
     if (last <= first)
@@ -312,9 +312,9 @@ static void registers(struct bench_stream *s, const struct snapshot_device *d)
     }
 }
 
-int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name, size_t size)
+static int take_source(struct bench_stream *s, struct recording *r,
+                       const struct recording_source *source, bool to_end, size_t size)
 {
-    const struct recording_source *source = recording_find_name(r, name);
     struct trace_bytes all = {0};
     struct recording_pass pass;
     const struct recording_sink sink = {.data = take_data, .loss = take_loss, .ctx = &all};
@@ -322,16 +322,31 @@ int bench_stream_capture(struct bench_stream *s, struct recording *r, const char
     code_image_init(&s->own_image);
     if (!source)
         return BT_ERR_RANGE;
-    snprintf(s->name, sizeof s->name, "%s", name);
+    snprintf(s->name, sizeof s->name, "%s", source->name);
     s->config = source->config;
+    s->m_profile = (s->config.protocol == STREAM_ETMV4 && s->config.etmv4.m_profile) ||
+                   (s->config.protocol == STREAM_ETMV3 && s->config.etmv3.m_profile);
     s->image = source->image;
     for (size_t i = 0; i < s->image->count; i++)
         s->code_bytes += s->image->regions[i].size;
     registers(s, source->device);
     int error = recording_feed(r, source, &sink, &pass);
     if (!error)
-        error = cut(s, &all, size);
+        error = cut(s, &all, to_end, size);
     trace_bytes_release(&all);
+    return error;
+}
+
+int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name, size_t size)
+{
+    return take_source(s, r, recording_find_name(r, name), false, size);
+}
+
+int bench_stream_run(struct bench_stream *s, struct recording *r, uint64_t instructions,
+                     size_t size)
+{
+    int error = take_source(s, r, r->source_count ? &r->sources[0] : NULL, true, size);
+    s->instructions = instructions;
     return error;
 }
 

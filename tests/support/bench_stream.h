@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Trace for benchmarks: one source's bytes with their configuration and code, real captures and
- * generated ones, made longer by repetition.
+ * Trace for benchmarks: one source's bytes with their configuration and code, real captures,
+ * recorded runs of programs and generated ones, made longer by repetition.
  */
 #ifndef TESTS_SUPPORT_BENCH_STREAM_H
 #define TESTS_SUPPORT_BENCH_STREAM_H
@@ -18,7 +18,7 @@ struct bench_stream {
     struct stream_config config;
     uint32_t etmcr, etmidr, etmccer, etmtraceidr;
     struct etmv4_registers etmv4;
-    bool m_profile; /* ETMv4: of Cortex-M */
+    bool m_profile; /* of Cortex-M */
     const struct code_image *image;
     uint8_t *bytes;
     size_t size;
@@ -46,6 +46,11 @@ int bench_stream_generate(struct bench_stream *s, const struct bench_recipe *rec
  * no A-sync in it. */
 int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name,
                          size_t size);
+
+/* The first source of a recording, to its last byte; `instructions` ran in it. Otherwise as above.
+ */
+int bench_stream_run(struct bench_stream *s, struct recording *r, uint64_t instructions,
+                     size_t size);
 
 void bench_stream_release(struct bench_stream *s);
 
