@@ -6,6 +6,7 @@
 
 #define DEFAULT_CHECKPOINT_BYTES (64u << 10)
 #define DEFAULT_MAX_CHECKPOINTS  65536
+#define DEFAULT_MAX_STATES       512
 #define DEFAULT_MAX_BYTES        (64u << 20)
 #define DEFAULT_MAX_GAPS         4096
 #define RING_MIN                 (64u << 10)
@@ -38,8 +39,7 @@ static void drop_oldest(struct history *h, size_t count)
 {
     memmove(h->checkpoints, h->checkpoints + count,
             (h->checkpoint_count - count) * sizeof *h->checkpoints);
-    memmove(h->states, h->states + count * h->state_size,
-            (h->checkpoint_count - count) * h->state_size);
+    history_states_drop(&h->states, count);
     h->checkpoint_count -= count;
     h->checkpoint_base += count;
     uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
@@ -57,38 +57,56 @@ static bool grow_checkpoints(struct history *h)
     if (max > h->config.max_checkpoints)
         max = h->config.max_checkpoints;
     struct checkpoint *checkpoints = realloc(h->checkpoints, max * sizeof *checkpoints);
-    if (checkpoints)
-        h->checkpoints = checkpoints;
-    uint8_t *states = realloc(h->states, max * h->state_size);
-    if (states)
-        h->states = states;
-    if (!checkpoints || !states)
+    if (!checkpoints)
         return false;
+    h->checkpoints = checkpoints;
     h->checkpoint_max = max;
     return true;
 }
 
-static int add_checkpoint(struct history *h)
+static void forget_windows(struct history *h)
 {
-    if (h->checkpoint_count == h->config.max_checkpoints)
-        drop_oldest(h, 1 + h->checkpoint_count / 16);
-    if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
-        return BT_ERR_NOMEM;
-    struct stream state;
-    stream_save(&h->live, &state);
-    memcpy(h->states + h->checkpoint_count * h->state_size, &state, h->state_size);
-    struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
-    c->offset = stream_offset(&h->live);
-    c->marks = h->mark_base + h->mark_count;
-    c->instructions = stream_instructions(&h->live);
-    return BT_OK;
+    for (size_t i = 0; i < WINDOW_CACHE; i++)
+        h->windows[i].valid = false;
+}
+
+/* Half as many windows, twice as long: nothing is lost. */
+static void pair_windows(struct history *h)
+{
+    h->checkpoint_count = (h->checkpoint_count + 1) / 2;
+    for (size_t i = 1; i < h->checkpoint_count; i++)
+        h->checkpoints[i] = h->checkpoints[2 * i];
+    h->window_bytes *= 2;
+    history_states_pair(&h->states);
+    forget_windows(h);
 }
 
 static uint64_t next_checkpoint(const struct history *h)
 {
     if (h->checkpoint_count == 0)
         return stream_offset(&h->live);
-    return h->checkpoints[h->checkpoint_count - 1].offset + h->config.checkpoint_bytes;
+    return h->checkpoints[h->checkpoint_count - 1].offset + h->window_bytes;
+}
+
+static int add_checkpoint(struct history *h)
+{
+    bool full = h->checkpoint_count == h->config.max_checkpoints;
+    if (full && h->config.read)
+        pair_windows(h);
+    else if (full)
+        drop_oldest(h, 1 + h->checkpoint_count / 16);
+    if (stream_offset(&h->live) < next_checkpoint(h))
+        return BT_OK; /* the last one had none to pair with: it goes on */
+    if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
+        return BT_ERR_NOMEM;
+    int error = history_states_add(&h->states, h->checkpoint_count, &h->live);
+    if (error)
+        return error;
+    struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
+    c->offset = stream_offset(&h->live);
+    c->marks = h->mark_base + h->mark_count;
+    c->instructions = stream_instructions(&h->live);
+    return BT_OK;
 }
 
 /* ---- stored bytes ---------------------------------------------------------------------------- */
@@ -152,6 +170,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     h->config = *config;
     h->config.checkpoint_bytes = or_default(config->checkpoint_bytes, DEFAULT_CHECKPOINT_BYTES);
     h->config.max_checkpoints = or_default(config->max_checkpoints, DEFAULT_MAX_CHECKPOINTS);
+    h->config.max_states = or_default(config->max_states, DEFAULT_MAX_STATES);
     h->config.max_gaps = or_default(config->max_gaps, DEFAULT_MAX_GAPS);
     h->config.max_bytes = or_default(config->max_bytes, DEFAULT_MAX_BYTES);
     while (h->config.max_bytes & (h->config.max_bytes - 1)) /* the ring is a power of two */
@@ -165,8 +184,10 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_code_options(stream, &options);
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
-    h->state_size = stream_state_size(stream);
     h->scratch.counted = stream_counts_blocks(stream);
+    h->window_bytes = h->config.checkpoint_bytes;
+    history_states_init(&h->states, stream_state_size(stream),
+                        config->read ? h->config.max_states : h->config.max_checkpoints);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,
@@ -186,8 +207,8 @@ void history_free(struct history *h)
     code_cache_release(&h->code);
     free(h->ring);
     free(h->checkpoints);
-    free(h->states);
     free(h->marks);
+    history_states_release(&h->states);
     gap_ledger_release(&h->gaps);
     free(h);
 }
@@ -275,8 +296,7 @@ void history_finish(struct history *h)
     stream_finish(&h->live, &h->sink);
     flush_live(h, &h->sink.out);
     h->finished = true;
-    for (size_t i = 0; i < WINDOW_CACHE; i++) /* the last window may have become longer */
-        h->windows[i].valid = false;
+    forget_windows(h); /* the last one may have become longer */
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -359,8 +379,9 @@ void history_tail(struct history *h, struct history_tail *out)
 
 size_t history_memory(const struct history *h)
 {
-    size_t n = sizeof *h + h->checkpoint_max * (sizeof *h->checkpoints + h->state_size) +
-               h->mark_max * sizeof *h->marks + h->gaps.max * sizeof *h->gaps.entries +
+    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
+               history_states_memory(&h->states) + h->mark_max * sizeof *h->marks +
+               h->gaps.max * sizeof *h->gaps.entries +
                h->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
     if (!h->config.read)
         n += h->ring_size;
@@ -397,13 +418,12 @@ int history_again(struct history *h)
         return BT_OK;
     uint64_t end = stream_offset(&h->live);
     size_t mark_count = h->mark_count;
-    memset(&saved, 0, sizeof saved);
-    memcpy(&saved, h->states, h->state_size);
+    history_states_before(&h->states, 0, &saved);
     stream_resume(&h->live, &saved, &h->code);
     gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
-    for (size_t i = 0; i < WINDOW_CACHE; i++)
-        h->windows[i].valid = false;
+    history_states_cut(&h->states);
+    forget_windows(h);
     /* Checkpoints count the marks that come before them. */
     int error = BT_OK;
     h->mark_count = 0;
@@ -417,5 +437,9 @@ int history_again(struct history *h)
             history_apply_mark(&h->live, mark, &h->sink);
     }
     h->mark_count = mark_count;
-    return error ? error : append_stored(h, end);
+    if (!error)
+        error = append_stored(h, end);
+    if (!error && h->finished)
+        history_finish(h);
+    return error;
 }

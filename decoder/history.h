@@ -7,7 +7,8 @@
  * checkpoint to the next, is decoded again when somebody looks at it, always with the same
  * result: 8 bytes a block, 24 on a 64-bit core. Numbers are 0-based, count from the start of the
  * stream, and stay valid while the oldest part is dropped. Memory is bounded by the configuration.
- * For one thread at a time.
+ * Where the bytes are kept elsewhere nothing is dropped: the decoder's states become sparser, and
+ * a window is decoded from the nearest one before it. For one thread at a time.
  */
 #ifndef DECODER_HISTORY_H
 #define DECODER_HISTORY_H
@@ -17,7 +18,8 @@
 
 struct history_config {
     size_t checkpoint_bytes; /* trace bytes between checkpoints; 0: 64 KiB */
-    size_t max_checkpoints;  /* the oldest go first; 0: 65536 */
+    size_t max_checkpoints;  /* then the oldest go, or with `read` windows double; 0: 65536 */
+    size_t max_states;       /* of the decoder, with `read`: they become sparser; 0: 512 */
     size_t max_bytes;        /* of trace kept in memory; 0: 64 MiB; unused with `read` */
     size_t max_gaps;         /* entries of the ledger: later ones are only counted; 0: 4096 */
     /* Reads stored bytes back, for sources that are kept elsewhere: fills all of `out` or fails
@@ -111,7 +113,8 @@ void history_tail(struct history *h, struct history_tail *out);
 int history_window(struct history *h, uint64_t number, struct history_window *out);
 
 /* The window right before / behind the one that begins / ends there; BT_ERR_RANGE at the ends.
- * Windows without instructions are visited, too: their events count. */
+ * Windows without instructions are visited, too: their events count. Appending may change the
+ * number of a window. */
 int history_window_index(struct history *h, size_t index, struct history_window *out);
 size_t history_window_count(const struct history *h);
 /* Index of the window that holds instruction `number`, which can be shown. */

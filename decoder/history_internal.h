@@ -3,12 +3,13 @@
 #ifndef DECODER_HISTORY_INTERNAL_H
 #define DECODER_HISTORY_INTERNAL_H
 
+#include "decoder/history_states.h"
 #include "decoder/history_window.h"
 
 #define SCRATCH_BLOCKS 1024
 #define SCRATCH_EVENTS 256
 
-/* State of the decoder before the byte at `offset`. */
+/* A window begins before the byte at `offset`. */
 struct checkpoint {
     uint64_t offset;
     uint64_t marks; /* marks applied so far */
@@ -35,18 +36,19 @@ struct history {
     size_t ring_size;
     uint64_t ring_tail;
     struct checkpoint *checkpoints; /* [0, checkpoint_count): oldest first */
-    uint8_t *states;                /* of the decoder, state_size bytes a checkpoint */
-    size_t state_size;
     size_t checkpoint_count;
     size_t checkpoint_max;
+    uint64_t window_bytes;    /* from one to the next */
     uint64_t checkpoint_base; /* number of checkpoints[0] since the stream began */
+    struct history_states states;
     struct mark *marks;
     size_t mark_count;
     size_t mark_max;
     uint64_t mark_base;
     struct gap_ledger gaps;
     bool finished;
-    uint64_t clock; /* for the window cache */
+    uint64_t clock;   /* for the window cache */
+    size_t looked_at; /* the window that was wanted last */
     struct window_slot windows[WINDOW_CACHE];
     struct window_scratch scratch;
 };
