@@ -86,6 +86,12 @@ static inline bool recording_is_of(unsigned id, unsigned wanted)
     return id == wanted || (wanted == 0 && id <= FORMATTER_ID_MAX);
 }
 
+#define RECORDING_PIECE (64u << 10) /* raw bytes between two calls of `piece` */
+
+/* Pages of the mapped file that were read go back to the system: a buffer of any size costs no
+ * memory. */
+void recording_give_back(const uint8_t *data, size_t len);
+
 /* Statistics of a pass over a buffer. */
 struct recording_pass {
     uint64_t raw_bytes;

@@ -6,8 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PIECE (64u << 10) /* raw bytes between two looks at errors and returned memory */
-
 void recording_anew(struct formatter *f)
 {
     f->id = FORMATTER_ID_UNKNOWN;
@@ -32,8 +30,7 @@ static void take_run(void *ctx, const struct formatter_run *run)
         f->error = f->sink->data(f->sink->ctx, run->data, run->len);
 }
 
-/* Pages that were read are given back: a buffer of any size costs no memory. */
-static void give_back(const uint8_t *data, size_t len)
+void recording_give_back(const uint8_t *data, size_t len)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)data / page * page;
@@ -52,8 +49,8 @@ static int tell_gap(const struct recording_sink *sink, uint8_t cause)
 static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
                      uint64_t size, struct feed *f, struct recording_pass *pass)
 {
-    for (uint64_t at = 0; at < size && !f->error; at += PIECE) {
-        size_t len = size - at < PIECE ? (size_t)(size - at) : PIECE;
+    for (uint64_t at = 0; at < size && !f->error; at += RECORDING_PIECE) {
+        size_t len = size - at < RECORDING_PIECE ? (size_t)(size - at) : RECORDING_PIECE;
         if (f->sink->piece)
             f->error = f->sink->piece(f->sink->ctx, file, at, &pass->formatter);
         if (f->error)
@@ -63,7 +60,7 @@ static int feed_file(const struct recording_source *source, size_t file, const u
         else
             formatter_feed(&pass->formatter, data + at, len, take_run, f);
         pass->raw_bytes += len;
-        give_back(data + at, len);
+        recording_give_back(data + at, len);
     }
     return f->error;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording_history.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SLICE 4096u /* raw bytes taken apart at a time when reading back */
@@ -29,17 +28,8 @@ static int on_gap(void *ctx, enum bt_gap_cause cause)
 static int on_piece(void *ctx, size_t file, uint64_t at, const struct formatter *f)
 {
     struct recording_history *rh = ctx;
-    if (rh->anchor_count == rh->anchor_max) {
-        size_t max = rh->anchor_max ? rh->anchor_max * 2 : 64;
-        struct recording_anchor *grown = realloc(rh->anchors, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        rh->anchors = grown;
-        rh->anchor_max = max;
-    }
-    rh->anchors[rh->anchor_count++] =
-        (struct recording_anchor){history_bytes(rh->history), at, file, *f};
-    return BT_OK;
+    const struct recording_place place = {history_bytes(rh->history), at, file, *f};
+    return recording_index_add(&rh->index, &place);
 }
 
 /* ---- reading back ---------------------------------------------------------------------------- */
@@ -70,30 +60,29 @@ static void take_run(void *ctx, const struct formatter_run *run)
 }
 
 /* The nearest place at or before `offset`. */
-static void find_anchor(struct recording_history *rh, uint64_t offset)
+static void find_place(struct recording_history *rh, uint64_t offset)
 {
-    size_t low = 0, high = rh->anchor_count;
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-        if (rh->anchors[mid].offset <= offset)
-            low = mid;
-        else
-            high = mid;
-    }
-    const struct recording_anchor *a = &rh->anchors[low];
-    bool nearer = rh->near.offset <= offset && rh->near.offset >= a->offset;
+    const struct recording_place *p = recording_index_find(&rh->index, offset);
+    bool nearer = rh->near.offset <= offset && rh->near.offset >= p->offset;
     if (!nearer)
-        rh->near = *a;
+        rh->near = *p;
+}
+
+/* The piece that ends at `end`; one that is looked at again soon is still in the file cache. */
+static void give_back(const uint8_t *data, uint64_t end)
+{
+    uint64_t begin = (end - 1) / RECORDING_PIECE * RECORDING_PIECE;
+    recording_give_back(data + begin, (size_t)(end - begin));
 }
 
 static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
 {
     struct recording_history *rh = ctx;
     const struct snapshot_buffer *buffer = rh->source->buffer;
-    if (rh->anchor_count == 0)
+    if (rh->index.count == 0)
         return BT_ERR_RANGE;
-    find_anchor(rh, offset);
-    struct recording_anchor a = rh->near;
+    find_place(rh, offset);
+    struct recording_place a = rh->near;
     struct want w = {out, offset, len, a.offset, rh->source->trace_id};
     while (w.offset < offset + len) {
         const uint8_t *data;
@@ -117,6 +106,8 @@ static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
         else
             take_bytes(&w, data + a.at, slice);
         a.at += slice;
+        if (a.at % RECORDING_PIECE == 0 || a.at == size)
+            give_back(data, a.at);
     }
     return BT_OK;
 }
@@ -124,10 +115,18 @@ static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
 /* ---- life ------------------------------------------------------------------------------------ */
 
 int recording_history_init(struct recording_history *rh, struct recording *r,
-                           const struct recording_source *source)
+                           const struct recording_source *source,
+                           const struct recording_history_limits *limits)
 {
-    struct history_config config = {.read = read_back, .read_ctx = rh};
+    static const struct recording_history_limits defaults = {0};
+    const struct recording_history_limits *l = limits ? limits : &defaults;
+    struct history_config config = {.checkpoint_bytes = l->checkpoint_bytes,
+                                    .max_checkpoints = l->max_checkpoints,
+                                    .max_states = l->max_states,
+                                    .read = read_back,
+                                    .read_ctx = rh};
     memset(rh, 0, sizeof *rh);
+    recording_index_init(&rh->index, l->places);
     rh->recording = r;
     rh->source = source;
     int error = history_new(&config, &source->config, source->image, &rh->history);
@@ -139,14 +138,14 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     if (error)
         return error;
     history_finish(rh->history);
-    if (rh->anchor_count)
-        rh->near = rh->anchors[0];
+    if (rh->index.count)
+        rh->near = rh->index.places[0];
     return BT_OK;
 }
 
 void recording_history_release(struct recording_history *rh)
 {
     history_free(rh->history);
-    free(rh->anchors);
+    recording_index_release(&rh->index);
     memset(rh, 0, sizeof *rh);
 }

@@ -8,31 +8,32 @@
 
 #include "decoder/history.h"
 #include "server/recording.h"
-
-/* A place in the raw buffer, the formatter's state there, and how much it had given before. */
-struct recording_anchor {
-    uint64_t offset; /* in the source's stream */
-    uint64_t at;     /* in the file */
-    size_t file;
-    struct formatter formatter;
-};
+#include "server/recording_index.h"
 
 struct recording_history {
     struct recording *recording;
     const struct recording_source *source;
     struct history *history;
     struct recording_pass pass;
-    struct recording_anchor *anchors;
-    size_t anchor_count;
-    size_t anchor_max;
-    struct recording_anchor near; /* where the last read came by: the next one goes on there */
+    struct recording_index index;
+    struct recording_place near; /* where the last read came by: the next one goes on there */
+};
+
+/* What bounds the memory; 0 is the default of each. */
+struct recording_history_limits {
+    size_t places;           /* RECORDING_PLACES */
+    size_t checkpoint_bytes; /* these as in struct history_config */
+    size_t max_checkpoints;
+    size_t max_states;
 };
 
 /*
- * Decodes the whole source once. Returns 0 or a bt_error; release in both cases.
+ * Decodes the whole source once; `limits` NULL: the defaults. Returns 0 or a bt_error; release in
+ * both cases.
  */
 int recording_history_init(struct recording_history *rh, struct recording *r,
-                           const struct recording_source *source);
+                           const struct recording_source *source,
+                           const struct recording_history_limits *limits);
 void recording_history_release(struct recording_history *rh);
 
 #endif

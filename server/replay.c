@@ -191,7 +191,8 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
         return BT_ERR_NOMEM;
     for (size_t i = 0; i < r->recording.source_count; i++) {
         r->trace_count++;
-        error = recording_history_init(&r->traces[i], &r->recording, &r->recording.sources[i]);
+        error =
+            recording_history_init(&r->traces[i], &r->recording, &r->recording.sources[i], NULL);
         if (error) {
             message_set(why, "%s: cannot decode '%s': %s", path, r->recording.sources[i].name,
                         bt_strerror(error));

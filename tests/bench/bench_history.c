@@ -118,7 +118,7 @@ static void read_recording(const char *folder)
     }
     unsigned long before = status("VmRSS");
     struct bench_time start = bench_now();
-    check(recording_history_init(&rh, &r, &r.sources[0]), folder);
+    check(recording_history_init(&rh, &r, &r.sources[0], NULL), folder);
     struct bench_time end = bench_now();
     struct history *h = rh.history;
     printf("history\tmegabytes=%.1f\tinsns=%" PRIu64 "\tcpu=%.4f\twall=%.4f\tkept_kb=%zu"
