@@ -19,8 +19,9 @@ FORMATTER_RATE = 1000
 HALT_MS = 10         # server's time for a document with the default buffer
 HALT_SHARE = 10      # % of GDB's own time, the two on one CPU
 REQUEST_TIMES = 1.5  # server's time for a small request against a bare read and write
-MEMORY_GROWTH = 2    # longest recording against one of 10 MB
-TIME_GROWTH = 1.5    # per MB, likewise
+MEMORY_GROWTH = 1.1  # longest recording against one of 10 MB
+TIME_GROWTH = 1.1    # per MB, likewise
+VISIT_MS = 100       # to a random position of a recording, 99 % of them
 PARALLEL = 1.7       # times as soon with two threads
 PARALLEL_OTHERS = 0.1  # cores that other processes may have had, or the bar does not count
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
@@ -130,10 +131,12 @@ def history(rows, bars):
     for r in rows:
         per = r["cpu"] / r["megabytes"] * 1e3
         base = first["cpu"] / first["megabytes"] * 1e3
+        far = bars.most(f"history of {r['megabytes']:.0f} MB", "random position, 99 %",
+                        r["visit_p99_us"] / 1e3, VISIT_MS, " ms")
         print(f"{r['megabytes']:7.0f} {r['cpu']:10.3f} {per:6.2f} {ratio(per, base):9.2f}x"
               f" {r['kept_kb'] / 1024:6.2f} {r['owned_kb'] / 1024:12.1f}"
               f" {ratio(r['owned_kb'], first['owned_kb']):8.2f}x {r['peak_kb'] / 1024:10.1f}"
-              f" {r['visit_us']:8.0f} {r['visit_p99_us']:8.0f} {r['newest_us']:14.0f}")
+              f" {r['visit_us']:8.0f} {r['visit_p99_us']:8.0f}{far}{r['newest_us']:14.0f}")
     if len(rows) < 2:
         return
     before, last = min(rows, key=lambda r: abs(r["megabytes"] - 10)), rows[-1]
