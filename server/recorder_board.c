@@ -77,8 +77,8 @@ static bool sees(const struct code_region *region, unsigned core)
 }
 
 /* One dump for all cores that have the image and see the region. */
-static int add_region(struct recorder_board *b, const struct code_image *const *images,
-                      const struct code_image *image, const struct code_region *region)
+static int add_piece(struct recorder_board *b, const struct code_image *const *images,
+                     const struct code_image *image, const struct code_region *region)
 {
     static const char *const spaces[] = {
         [BT_SEC_SECURE] = "S", [BT_SEC_NONSECURE] = "N", [BT_SEC_HYP] = "H"};
@@ -96,6 +96,20 @@ static int add_region(struct recorder_board *b, const struct code_image *const *
         written = true;
     }
     return error;
+}
+
+/* OpenCSD refuses memory of an odd size: the last byte is a dump of its own, and all that it does
+ * without. */
+static int add_region(struct recorder_board *b, const struct code_image *const *images,
+                      const struct code_image *image, const struct code_region *region)
+{
+    struct code_region even = *region, last = *region;
+    last.size = region->size % 2;
+    even.size -= last.size;
+    last.address += even.size;
+    last.bytes += even.size;
+    int error = even.size ? add_piece(b, images, image, &even) : BT_OK;
+    return !error && last.size ? add_piece(b, images, image, &last) : error;
 }
 
 /* Readers take the dump that was added last; an image the newest generation, and of that the first
