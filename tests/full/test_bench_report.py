@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report of the benchmarks: bars, and which of several measurements of a row counts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+
+from replay_gdb import Suite, equal, folder, has, lacks  # noqa: E402
+
+suite = Suite()
+
+
+def decode(name, full, ocsd_full, packets=400, ocsd_packets=50, blocks_per_byte=1.5):
+    fields = {"name": name, "code_bytes": 65536, "blocks_per_byte": blocks_per_byte,
+              "insns_per_byte": 5, "full": full, "full_wall": full, "blocks": full * blocks_per_byte,
+              "insns": full * 5, "ocsd_full": ocsd_full, "ocsd_blocks": ocsd_full,
+              "packets": packets, "packets_wall": packets, "ocsd_packets": ocsd_packets}
+    return "\t".join(["decode", *(f"{key}={value}" for key, value in fields.items())])
+
+
+def history(megabytes, cpu, owned_kb=9000):
+    return (f"history\tmegabytes={megabytes}\tinsns=1e6\tcpu={cpu}\twall={cpu}\tkept_kb=100\t"
+            f"visit_us=100\tvisit_p99_us=200\tnewest_us=100\tpeak_kb=9000\towned_kb={owned_kb}")
+
+
+def report(*rows, options=(), **more):
+    path = folder() / "rows.tsv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    done = subprocess.run([ROOT / "tests/bench/report.py", *options, path], text=True,
+                          capture_output=True, env=os.environ | more, check=False)
+    equal(done.stderr, "", "complaints")
+    return done.returncode, done.stdout
+
+
+@suite.test("bench report: a missed bar is told, by row, and is the exit code")
+def _():
+    code, text = report(decode("calls", 120, 3), decode("slow", 90, 3), decode("near", 120, 13))
+    equal(code, 1, "exit code")
+    has(text, r"^MISS slow: full decode 90 MB/s, bar 100 MB/s: 0\.90 of it$")
+    has(text, r"^MISS near: full decode against OpenCSD 9\.23 x")
+    lacks(text, "MISS calls")
+    has(text, r"^10 of 12 bars reached")
+    equal(report(decode("slow", 90, 3), BENCH_NO_BARS="1")[0], 0, "exit code without bars")
+    equal(report(decode("calls", 120, 3))[0], 0, "exit code with all bars reached")
+
+
+@suite.test("bench report: of several measurements the one counts in which OpenCSD was fastest")
+def _():
+    rows = [decode("calls", 90, 3), decode("other", 120, 3), decode("calls", 130, 4),
+            decode("calls", 140, 3.5)]
+    code, text = report(*rows)
+    equal(code, 0, "exit code")
+    has(text, r"^calls +64 +1\.50 +5\.00 +130\.0 ")
+    has(text, r"^1 rows measured again")
+    code, text = report(decode("calls", 130, 3), decode("calls", 90, 4))
+    equal(code, 1, "exit code: the calmer one is below the bar")
+    has(text, r"^MISS calls: full decode 90 MB/s")
+
+
+@suite.test("bench report: packets and full decode are judged by their own OpenCSD")
+def _():
+    code, text = report(decode("calls", 90, 3, packets=420, ocsd_packets=60),
+                        decode("calls", 120, 4, packets=250, ocsd_packets=45))
+    equal(code, 0, "exit code")
+    has(text, r"^calls +420\.0 +420\.0 +60\.0 ")
+
+
+@suite.test("bench report: a long recording that takes more than its share, and once more")
+def _():
+    rows = [history(1, 0.01), history(10, 0.10), history(1000, 12.0)]
+    code, text = report(*rows)
+    equal(code, 1, "exit code")
+    has(text, r"^MISS history of 1000 MB: time a MB against 10 MB 1\.2 x")
+    equal(report(*rows, options=["--missed"]), (0, "history\thistory of 1000 MB\n"), "what is missed")
+    equal(report(*rows, history(10, 0.11), history(1000, 10.5))[0], 0, "exit code")
+    equal(report(history(10, 0.1), history(1000, 10.0, owned_kb=12000))[0], 1, "exit code: memory")
+
+
+@suite.test("bench report: what is measured again is what missed, each row once")
+def _():
+    rows = [decode("calls", 90, 13, packets=100), decode("fine", 130, 3), history(10, 0.1)]
+    equal(report(*rows, options=["--missed"]), (0, "decode\tcalls\n"), "what is missed")
+
+
+if __name__ == "__main__":
+    suite.run()
