@@ -10,7 +10,7 @@ import subprocess
 
 import oracle
 
-CAPTURES = ["a15-ptm-return-stack", "tc2-etmv3-ptm", "juno-etmv4"]
+CAPTURES = ["a15-ptm-return-stack", "tc2-etmv3-ptm"]
 DEMO = oracle.ROOT / "tests/demo/recording"
 BLOCK = re.compile(r"\S+ +\d+  (?:0x[0-9a-f]+  ){2} *\d+ ")
 EVENT = re.compile(r"\S+ +\d+ +\d+  [a-z]")
