@@ -49,7 +49,12 @@ with open("$out/registers.txt", "w") as file:
 end
 dump binary memory $out/code.bin $code $(symbol code_end)
 dump binary memory $out/data.bin $data $(symbol data_end)
-kill
+python
+try:
+    gdb.execute("kill")
+except gdb.error:
+    pass # QEMU may be gone before it has answered
+end
 END
 timeout 60 gdb-multiarch -q -nx -batch -x "$out/qemu.gdb" "$elf" >"$out/gdb.out" 2>&1 || {
     cat "$out/gdb.out" >&2
