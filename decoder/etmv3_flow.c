@@ -478,6 +478,14 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
     return count;
 }
 
+void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
+{
+    if (!f->core.run && f->done)
+        etmv3_relink(f, out, offset);
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+}
+
 void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out)
 {
     static const struct etmv3_packet nothing = {.kind = ETMV3_ASYNC};

@@ -103,6 +103,10 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
 void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 
+/* The code is about to change, at `offset`: what was executed is told by the code of before, and of
+ * what is held back only the last instruction stays. Needs room for a packet. */
+void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
+
 /* No more packets: what is held back is put out. */
 void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out);
 

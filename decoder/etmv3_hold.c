@@ -62,8 +62,13 @@ bool etmv3_relink(struct etmv3_flow *f, struct flow_out *out, uint64_t offset)
     if (f->core.run || f->done == 0)
         return true;
     struct code_run *run = flow_run_here(&f->core, out, offset);
-    if (run && code_run_count(run) >= f->done)
+    if (run && code_run_count(run) > f->done)
         return true;
+    if (run && code_run_count(run) == f->done) {
+        if (run->end != CODE_END_NO_CODE) /* what was executed last is a waypoint only now */
+            etmv3_rebase(f);
+        return true;
+    }
     f->begin = f->done = f->joined = 0;
     if (run)
         flow_lose(&f->core, out, offset, BT_GAP_DESYNC, f->core.cur.address);

@@ -286,9 +286,11 @@ int history_set_generation(struct history *h, uint32_t generation)
 {
     const struct mark mark = {stream_offset(&h->live), generation, MARK_GENERATION};
     int error = add_mark(h, &mark);
-    if (!error)
-        history_apply_mark(&h->live, &mark, &h->sink);
-    return error;
+    if (error)
+        return error;
+    history_apply_mark(&h->live, &mark, &h->sink);
+    flush_live(h, &h->sink.out);
+    return BT_OK;
 }
 
 void history_finish(struct history *h)

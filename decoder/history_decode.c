@@ -40,7 +40,7 @@ int history_decode_stored(struct history *h, struct stream *s, uint64_t end,
 void history_apply_mark(struct stream *s, const struct mark *mark, struct stream_sink *sink)
 {
     if (mark->cause == MARK_GENERATION)
-        stream_set_generation(s, (uint32_t)mark->bytes);
+        stream_set_generation(s, (uint32_t)mark->bytes, sink);
     else
         stream_gap(s, (enum bt_gap_cause)mark->cause, mark->bytes, sink);
 }

@@ -182,9 +182,13 @@ void stream_finish(struct stream *s, struct stream_sink *sink)
     } while (ops->drain && !ops->drain(s, &sink->out));
 }
 
-void stream_set_generation(struct stream *s, uint32_t generation)
+void stream_set_generation(struct stream *s, uint32_t generation, struct stream_sink *sink)
 {
     struct flow_core *core = stream_core(s);
+    if (!flow_room(&sink->out))
+        sink->flush(sink->ctx, &sink->out);
+    if (ops_of(s)->settle)
+        ops_of(s)->settle(s, stream_offset(s), &sink->out);
     core->generation = generation;
     flow_core_link(core, core->code);
 }

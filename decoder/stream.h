@@ -127,8 +127,9 @@ void stream_gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes,
 /* End of the stream: what is incomplete is reported to `packet`, what is held back is put out. */
 void stream_finish(struct stream *s, struct stream_sink *sink);
 
-/* From here on code is looked up as of this generation of the program image. */
-void stream_set_generation(struct stream *s, uint32_t generation);
+/* From here on code is looked up as of this generation of the program image; what was executed
+ * before stays what it was. */
+void stream_set_generation(struct stream *s, uint32_t generation, struct stream_sink *sink);
 
 uint64_t stream_offset(const struct stream *s);        /* bytes taken */
 uint64_t stream_instructions(const struct stream *s);  /* instructions put out */

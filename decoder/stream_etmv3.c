@@ -71,6 +71,11 @@ static bool drain(struct stream *s, struct flow_out *out)
     return true;
 }
 
+static void settle(struct stream *s, uint64_t offset, struct flow_out *out)
+{
+    etmv3_flow_settle(&s->u.etmv3.flow, offset, out);
+}
+
 static void gap(struct stream *s, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                 struct flow_out *out)
 {
@@ -103,6 +108,7 @@ const struct stream_ops stream_ops_etmv3 = {
     .finish = finish,
     .run = run,
     .drain = drain,
+    .settle = settle,
     .gap = gap,
     .view = view,
 };

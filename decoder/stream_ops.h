@@ -71,6 +71,10 @@ struct stream_ops {
     void (*gap)(struct stream *s, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                 struct flow_out *out);
 
+    /* The code is about to change: nothing of a run that was followed in part may be left. NULL:
+     * there never is. */
+    void (*settle)(struct stream *s, uint64_t offset, struct flow_out *out);
+
     /* Packet number `i` for those who list packets; `protocol` is set, the rest is 0. */
     void (*view)(const struct stream *s, const struct stream_batch *b, size_t i,
                  struct stream_packet *out);

@@ -310,7 +310,7 @@ START_TEST(another_generation_of_the_code)
     }
     uint64_t middle = history_end(h);
     ck_assert_int_eq(history_set_generation(h, generation), 0);
-    stream_set_generation(&x.straight.stream, generation);
+    stream_set_generation(&x.straight.stream, generation, &x.straight.sink);
     ck_assert_int_eq(history_append(h, x.flow.trace.data + half, x.flow.trace.size - half), 0);
     decoded_feed(&x.straight, x.flow.trace.data + half, x.flow.trace.size - half, 0);
     check_windows(h, &x.straight, 0, 0);

@@ -192,14 +192,10 @@ static void generation(struct fixture *x, uint32_t number)
     ck_assert_int_eq(history_set_generation(x->whole, number), 0);
 }
 
-/*
- * In pieces, with gaps and generations in between, and looked at in the meantime. Not with other
- * code for ETMv3: what is in doubt after a contradiction hangs on where its decoding was taken up.
- */
+/* In pieces, with gaps and generations in between, and looked at in the meantime. */
 static void feed(struct fixture *x)
 {
-    unsigned even = x->sample.config.protocol == STREAM_ETMV3; /* generations 0 and 2 */
-    gap(x, BT_GAP_LOST_BYTES, 7);                              /* in front of everything */
+    gap(x, BT_GAP_LOST_BYTES, 7); /* in front of everything */
     while (x->kept_size < x->total) {
         size_t at = x->kept_size % x->sample.size, left = x->sample.size - at;
         size_t n = 1 + pick(x, 1, 400);
@@ -211,7 +207,7 @@ static void feed(struct fixture *x)
         if (pick(x, 2, 25) == 0)
             gap(x, BT_GAP_LOST_BYTES, pick(x, 3, 100));
         if (pick(x, 2, 25) == 1)
-            generation(x, pick(x, 4, 3 - even) * (1 + even));
+            generation(x, pick(x, 4, 3));
         if (pick(x, 5, 20) == 0 && history_end(x->bounded))
             same_instruction(x, pick(x, 6, (unsigned)history_end(x->bounded)));
     }
