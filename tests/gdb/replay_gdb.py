@@ -233,7 +233,9 @@ class Server:
         finally:
             self.kill()
         self.reader.join(PATIENCE)
-        expect(code == 0, f"server ended with {code}: {self.stderr[-600:]}")
+        report = re.search(r"(ERROR|WARNING): \w*Sanitizer(.|\n)*", self.stderr)
+        last = report[0][:6000] if report else self.stderr[-600:]
+        expect(code == 0, f"server ended with {code}: {last}")
         equal(stdout, "", "standard output of the server")
 
     def __enter__(self):
