@@ -434,9 +434,9 @@ static int run(struct serve *s)
         if (code)
             stop(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
-        uv_loop_close(&s->loop);
         native_server_stop(&s->native);
         live_release(&s->live);
+        uv_loop_close(&s->loop); /* behind all threads: they may be given its file descriptors */
         code = s->code;
     }
     config_release(&s->config);
