@@ -126,7 +126,7 @@ endef
 $(eval $(call variant,release,$$(CC),-O2 -g))
 $(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call variant,clang,$$(CLANG),-O2 -g))
-$(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread))
+$(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread -include tests/support/tsan_openat.h))
 $(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
 
 all: $(B)/btraced

@@ -73,7 +73,7 @@ class Suite:
             if chosen and not any(part in name for part in chosen):
                 continue
             word, text = self.verdict(function)
-            if word == "FAIL" and ATTEMPTS > 1 and not Server.crashed():
+            if word == "FAIL" and ATTEMPTS > 1 and not Server.crashed() and not complained(text):
                 print(f"AGAIN {name}: {text}", flush=True)
                 word, text = self.verdict(function)
             failed += word == "FAIL"
@@ -81,6 +81,17 @@ class Suite:
         for server in Server.running:
             server.kill()
         sys.exit(1 if failed else 0)
+
+
+def complained(text):
+    """Whether it has a sanitizer's report."""
+    return re.search("Sanitizer|runtime error", text) is not None
+
+
+def end_of(messages):
+    """What a program wrote last, or the whole of a sanitizer's report."""
+    report = re.search(r"(ERROR|WARNING): \w*Sanitizer(.|\n)*", messages)
+    return report[0][:6000] if report else messages[-600:]
 
 
 def expect(condition, text):
@@ -216,7 +227,7 @@ class Server:
     def crashed(cls):
         """Whether one ended by itself badly, or a sanitizer complained: no second attempt for that."""
         return any(server.process.poll() not in (None, 0, -signal.SIGKILL)
-                   or re.search("Sanitizer|runtime error", server.stderr) for server in cls.seen)
+                   or complained(server.stderr) for server in cls.seen)
 
     def kill(self):
         self.process.kill()
@@ -233,9 +244,7 @@ class Server:
         finally:
             self.kill()
         self.reader.join(PATIENCE)
-        report = re.search(r"(ERROR|WARNING): \w*Sanitizer(.|\n)*", self.stderr)
-        last = report[0][:6000] if report else self.stderr[-600:]
-        expect(code == 0, f"server ended with {code}: {last}")
+        expect(code == 0, f"server ended with {code}: {end_of(self.stderr)}")
         equal(stdout, "", "standard output of the server")
 
     def __enter__(self):

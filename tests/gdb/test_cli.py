@@ -10,8 +10,8 @@ import subprocess
 
 from live_gdb import CONFIGS, PROGRAMS, Live, board_file, tail_of
 from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, Client, Server, Suite, capture,
-                        copy_recording, demo_run, environment, equal, expect, folder, gdb, has,
-                        history, lacks, same_list, wait_for)
+                        copy_recording, demo_run, end_of, environment, equal, expect, folder, gdb,
+                        has, history, lacks, same_list, wait_for)
 
 RECORDING = str(DEMO / "recording")
 COLUMNS = {
@@ -162,7 +162,7 @@ def _():
     place = folder() / "run"
     code, out, err = btraced("record", "-c", str(board_file("virtual-a9")), "--record", str(place),
                              "--seconds", "1")
-    equal((code, out), (0, ""), f"exit code and output ({err[-300:]})")
+    equal((code, out), (0, ""), f"exit code and output ({end_of(err)})")
     has(err, rf"^btraced record: recording to {place}$")
     told = has(err, rf"^btraced record: (\d+) bytes of trace are in {place}; replay it with: btraced "
                     rf"replay {place}$")
