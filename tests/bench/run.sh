@@ -4,7 +4,7 @@
 # Ends with an error when a benchmark fails or a bar is missed.
 #
 #   BENCH_NO_BARS=1   bars are reported, but do not count (a noisy machine)
-#   BENCH_FULL=1      histories and -j 2 with 1 GB instead of 100 MB
+#   BENCH_SHORT=1     histories and -j 2 with 100 MB instead of 1 GB
 #   BENCH_RUNS=N      runs of which the median is taken, 5
 #   BENCH_MB=N        megabytes a stream, 20
 #   BENCH_AGAIN=N     how often rows that miss a bar are measured again at most, 2
@@ -52,7 +52,7 @@ again() {
     while IFS=$'\t' read -r kind name; do
         case $kind in
             decode) BENCH_ONLY=$name streams ;;
-            history) [ "$long_again" ] || histories 10 "$longest" && long_again=1 ;;
+            history) [ "$long_again" ] || histories 10 "${lengths[-1]}" && long_again=1 ;;
         esac
     done < <(tests/bench/report.py --missed "$rows")
 }
@@ -63,7 +63,8 @@ machine >"$rows"
     echo "SKIP captures: no folder $data" >&2
     data=
 }
-longest=$([ -n "${BENCH_FULL:-}" ] && echo 1000 || echo 100)
+lengths=(1 10 100)
+[ -n "${BENCH_SHORT:-}" ] || lengths+=(1000)
 streams
 bench "$programs"/bench_formatter ${data:+"$data"}
 if [ -z "${BENCH_ONLY:-}" ]; then
@@ -71,9 +72,9 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     "$programs"/bench_history --write "$long"/recording 2 &&
         bench "$programs"/bench_past "33 million, generated" "$long"/recording
     bench "$programs"/bench_past "recorded demo" tests/demo/recording tests/demo/crash.elf
-    histories 1 10 100 ${BENCH_FULL:+1000}
+    histories "${lengths[@]}"
     for protocol in ptm etmv4; do
-        bench tests/bench/bench_parallel.py "$programs"/bench_history "$longest" "$protocol"
+        bench tests/bench/bench_parallel.py "$programs"/bench_history "${lengths[-1]}" "$protocol"
     done
     bench tests/bench/bench_gdb.py "$programs"/bench_history "$programs"/bench_bare
     bench tests/bench/bench_live.py
