@@ -10,8 +10,9 @@ mkdir -p build
 log=build/check-$mode.log
 : >"$log"
 
-# Steps run side by side, as many as there are cores; the output of each stays in one piece.
-parallel=${TEST_JOBS:-$(nproc)}
+# Steps run side by side, one more than there are cores, since many wait for what they talk to; the
+# output of each stays in one piece.
+parallel=${TEST_JOBS:-$(($(nproc) + 1))}
 pieces=build/check-$mode.d
 rm -rf "$pieces"
 mkdir -p "$pieces"
@@ -73,6 +74,13 @@ units() {
     done
 }
 
+# What has a long form meets the sanitizers in that, the others do here: models of probes take most
+# of the time, and the server is hardly slower.
+usb_program() {
+    grep -qE "$long_form" "$1" && echo build/btraced || echo build/asan/btraced
+}
+
+long_form='BTRACED_FULL|import .*\bFULL\b'
 usb() {
     local t paced=()
     for t in build/asan/usb/test_*; do
@@ -81,11 +89,11 @@ usb() {
     for t in tests/usb/test_*.py; do
         case $t in
             *_swo.py | *_endpoint.py | *_uart.py) paced+=("$t") ;;
-            *) [ -x "$t" ] && step usb "$t" ;;
+            *) [ -x "$t" ] && BTRACED=$(usb_program "$t") step usb "$t" ;;
         esac
     done
     for t in "${paced[@]}"; do
-        alone usb "$t"
+        BTRACED=$(usb_program "$t") alone usb "$t"
     done
 }
 
@@ -97,23 +105,32 @@ reverse() {
 }
 
 # Tests of a daemon that has threads: it serves a live target. A recording is served by one thread.
+# What others do with the same threads is left out: ETMv4, values of the past, registers, wiring.
+twins='_v4\.py$|_past\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_native_gdb\.py$'
+twins="$twins|_upstream_openocd\.py\$"
 threaded() {
     grep -lE 'live_gdb|native_gdb|native_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py \
-        tests/usb/test_*.py | grep -v '_v4\.py$' # the same threads as with an ETMv3
+        tests/usb/test_*.py | grep -vE "$twins"
 }
 
-# sanitized NAME PROGRAM FILE...: without the long form of the tests; one after the other those that
-# a clock paces.
+# sanitized NAME PROGRAM FILE...: without the long form of the tests; those that a clock paces are
+# left for the end.
+late=()
 sanitized() {
-    local name=$1 program=$2 t paced=()
+    local name=$1 program=$2 t
     shift 2
     for t; do
         case $t in
-            *_swo.py | *_endpoint.py | *_orbtrace.py) paced+=("$t") ;;
+            *_swo.py | *_endpoint.py | *_orbtrace.py) late+=("$name $program $t") ;;
             *) [ -x "$t" ] && BTRACED=$program BTRACED_FULL='' step "$name" "$t" ;;
         esac
     done
-    for t in "${paced[@]}"; do
+}
+
+paced() {
+    local entry name program t
+    for entry in "${late[@]}"; do
+        read -r name program t <<<"$entry"
         BTRACED=$program BTRACED_FULL='' alone "$name" "$t"
     done
 }
@@ -167,17 +184,17 @@ if [ "$mode" = quick ]; then
     step demo tests/demo/selftest.sh
     fuzzers 4
 else
+    # The longest ones begin: what they leave idle at the end is time lost.
+    for t in tests/full/test_usb_guest.py tests/full/test_live_runs.py; do
+        BTRACED=build/asan/btraced BTRACED_FULL=1 step full "$t"
+    done
     units release
     step tsan build/tsan/unit/test_pipeline
     step tsan build/tsan/unit/test_parallel
     mapfile -t tests < <(threaded)
     sanitized tsan build/tsan/btraced "${tests[@]}"
-    # Those of probes that have a long form follow in it.
-    mapfile -t tests < <(grep -lE '\bBTRACED\b|native_gdb|native_a |live_gdb' tests/usb/test_*.py |
-        xargs grep -LE 'BTRACED_FULL|import .*\bFULL\b')
-    sanitized asan build/asan/btraced "${tests[@]}"
     export BTRACED=build/asan/btraced BTRACED_FULL=1
-    export BTRACED_PROPERTY_COUNT=300
+    export BTRACED_PROPERTY_COUNT=150
     units asan
     step oracle build/release/oracle/classify_a64
     step oracle tests/oracle/etmv4_opencsd.py
@@ -189,15 +206,17 @@ else
     for t in tests/lab/test_*.py; do
         [ -x "$t" ] && step lab "$t"
     done
-    for t in $(grep -lE 'BTRACED_FULL|import .*\bFULL\b' tests/usb/test_*.py); do
+    for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
         [ -x "$t" ] && step usb "$t"
     done
     step recover tests/recover/run.sh full
     reverse
     for t in tests/full/*; do
+        case $t in *_usb_guest.py | *_live_runs.py) continue ;; esac
         [ -x "$t" ] && step full "$t"
     done
-    fuzzers 10
+    fuzzers 5
+    paced
 fi
 
 wait

@@ -28,8 +28,9 @@ TESTS = (
 
 def main():
     failed = 0
-    environment = os.environ | {"GUEST_SECONDS": "400", "GUEST_ENV": "BTRACED_PATIENCE BTRACED",
-                                "BTRACED_PATIENCE": "180"}
+    environment = os.environ | {"GUEST_SECONDS": "400", "BTRACED_PATIENCE": "180",
+                                "BTRACED_BAUD": "250000",
+                                "GUEST_ENV": "BTRACED_PATIENCE BTRACED BTRACED_BAUD"}
     for test, *names in TESTS:
         done = subprocess.run([GUEST, "python3", f"tests/usb/{test}", *names],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
