@@ -13,6 +13,7 @@ which has nobody beside it, the one that took least time."""
 import contextlib
 import io
 import os
+import statistics
 import sys
 
 # The bars. Rates in MB/s (10^6 bytes) or millions a second of CPU time.
@@ -35,6 +36,10 @@ LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing drop
 LIVE_GROWTH = 1.1
 PAST_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
            "bc over": 1000}  # each of them, but over TCP 99 %
+
+# OpenCSD's full decode on the machine of docs/performance.md, in a calm hour, MB/s: how fast another one
+# is, or the same one beside unseen neighbours.
+OPENCSD = {"PTM, calls, 64 kB": 1.62, "ETMv3, calls, 64 kB": 3.37, "ETMv4 A64, calls, 64 kB": 3.23}
 
 
 class Bars:
@@ -314,6 +319,14 @@ def tables(rows, bars):
             table(rows[kind], bars)
 
 
+def machine(rows):
+    speeds = [row["ocsd_full"] / OPENCSD[row["name"]] for row in rows.get("decode", [])
+              if row["name"] in OPENCSD]
+    if speeds:
+        print(f"OpenCSD reached {statistics.median(speeds):.2f} of its speed on the machine of "
+              "docs/performance.md, in a calm hour: bars without an x are for that one")
+
+
 def missed(rows, bars):
     """What run.sh measures again."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -336,6 +349,7 @@ def main():
     print()
     if again:
         print(f"{again} rows measured again, since they missed a bar: the calmest measurement counts")
+    machine(rows)
     for miss in bars.misses:
         print(f"MISS {miss}")
     print(f"{bars.count - len(bars.misses)} of {bars.count} bars reached"

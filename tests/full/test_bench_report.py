@@ -62,6 +62,14 @@ def _():
     has(text, r"^MISS calls: full decode 90 MB/s")
 
 
+@suite.test("bench report: how fast the machine is, by what OpenCSD does there")
+def _():
+    text = report(decode("PTM, calls, 64 kB", 60, 0.81), decode("ETMv3, calls, 64 kB", 70, 2.022),
+                  decode("ETMv4 A64, calls, 64 kB", 120, 3.23))[1]
+    has(text, r"^OpenCSD reached 0\.60 of its speed ")
+    lacks(report(decode("calls", 120, 3))[1], "OpenCSD reached")
+
+
 @suite.test("bench report: packets and full decode are judged by their own OpenCSD")
 def _():
     code, text = report(decode("calls", 90, 3, packets=420, ocsd_packets=60),
