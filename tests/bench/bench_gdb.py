@@ -8,8 +8,8 @@ Where the system puts GDB and the server decides half of what the server costs, 
 on another CPU is dearer than all else that a small request is. So both are placed: on one CPU, and
 on two.
 
-usage: bench_gdb.py BENCH_HISTORY BENCH_BARE   programs: makes the long recording; answers packets, and
-                                               does nothing else"""
+usage: bench_gdb.py BENCH_HISTORY [BENCH_BARE]   programs: makes the long recording; answers packets, and
+                                                 does nothing else; without it: no requests, only halts"""
 
 import os
 import statistics
@@ -278,6 +278,8 @@ def main():
     for trusted in (False, True):
         for size in SIZES:
             halt(recordings[0][0], made, size, elf, trusted)
+    if len(sys.argv) < 3:
+        return
     for name, recording in recordings:
         requests(name, recording)
     bare_requests(sys.argv[2])

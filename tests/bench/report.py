@@ -7,8 +7,9 @@ usage: report.py FILE            FILE: lines of KIND<TAB>NAME=VALUE<TAB>...
 Exit code 1 when a bar is missed, unless BENCH_NO_BARS=1.
 
 What else a machine does can only make a rate worse. So a row that misses a bar may be measured again:
-of several measurements the one counts in which OpenCSD was fastest, whatever ours was; of a history,
-which has nobody beside it, the one that took least time."""
+of several measurements the one counts in which OpenCSD was fastest, whatever ours was; of the server's
+share in GDB's time that in which GDB was; of a history and a document, which have nobody beside them,
+the one that took least time."""
 
 import contextlib
 import io
@@ -87,22 +88,30 @@ def read(path):
     return rows
 
 
-# Of rows of a kind: what is one row, which fields were measured together, and how calm that was.
-AGAIN = {"decode": ("name", [(("full", "full_wall", "blocks", "insns", "ocsd_full", "ocsd_blocks"),
-                              lambda row: row["ocsd_full"]),
-                             (("packets", "packets_wall", "ocsd_packets"),
-                              lambda row: row["ocsd_packets"])]),
-         "history": ("megabytes", [(("cpu", "wall", "visit_us", "visit_p99_us", "newest_us"),
-                                    lambda row: -row["cpu"])])}
+# Of rows of a kind: what tells one from another, which fields were measured together, and how calm that
+# was.
+AGAIN = {"decode": (("name",), [(("full", "full_wall", "blocks", "insns", "ocsd_full", "ocsd_blocks"),
+                                 lambda row: row["ocsd_full"]),
+                                (("packets", "packets_wall", "ocsd_packets"),
+                                 lambda row: row["ocsd_packets"])]),
+         "formatter": (("name",), [(("rate", "wall", "ocsd"), lambda row: row["ocsd"])]),
+         "history": (("megabytes",), [(("cpu", "wall", "visit_us", "visit_p99_us", "newest_us"),
+                                       lambda row: -row["cpu"])]),
+         "gdb": (("name", "code", "buffer"), [(("cold_ms", "server_ms", "socket_ms"),
+                                               lambda row: -row["server_ms"]),
+                                              (("one_gdb_ms", "one_server_ms"),
+                                               lambda row: -row["one_gdb_ms"]),
+                                              (("two_gdb_ms", "two_server_ms"),
+                                               lambda row: -row.get("two_gdb_ms", 0))])}
 
 
 def calmest(rows):
     """One row for each that was measured several times, where it was the first time; how many were."""
     again = 0
-    for kind, (name, groups) in AGAIN.items():
+    for kind, (names, groups) in AGAIN.items():
         found = {}
         for row in rows.get(kind, []):
-            found.setdefault(row[name], []).append(row)
+            found.setdefault(tuple(row.get(name) for name in names), []).append(row)
         for same in found.values():
             again += len(same) > 1
             for fields, calm in groups:

@@ -46,13 +46,24 @@ histories() {
     bench "$programs"/bench_history "$@"
 }
 
+formatter() {
+    bench "$programs"/bench_formatter ${data:+"$data"}
+}
+
+# halts [BENCH_BARE]: without it no requests.
+halts() {
+    bench tests/bench/bench_gdb.py "$programs"/bench_history "$@"
+}
+
 # What misses its bar, once more: report.py has the rule.
 again() {
-    local kind name long_again=
+    local kind name long_again= halts_again= formatter_again=
     while IFS=$'\t' read -r kind name; do
         case $kind in
             decode) BENCH_ONLY=$name streams ;;
             history) [ "$long_again" ] || histories 10 "${lengths[-1]}" && long_again=1 ;;
+            formatter) [ "$formatter_again" ] || formatter && formatter_again=1 ;;
+            gdb) [ "$halts_again" ] || halts && halts_again=1 ;;
         esac
     done < <(tests/bench/report.py --missed "$rows")
 }
@@ -66,7 +77,7 @@ machine >"$rows"
 lengths=(1 10 100)
 [ -n "${BENCH_SHORT:-}" ] || lengths+=(1000)
 streams
-bench "$programs"/bench_formatter ${data:+"$data"}
+formatter
 if [ -z "${BENCH_ONLY:-}" ]; then
     long=$(mktemp -d) && trap 'rm -rf "$long"' EXIT
     "$programs"/bench_history --write "$long"/recording 2 &&
@@ -76,7 +87,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     for protocol in ptm etmv4; do
         bench tests/bench/bench_parallel.py "$programs"/bench_history "${lengths[-1]}" "$protocol"
     done
-    bench tests/bench/bench_gdb.py "$programs"/bench_history "$programs"/bench_bare
+    halts "$programs"/bench_bare
     bench tests/bench/bench_live.py
     bench tests/bench/bench_capture.py
     bench tests/bench/bench_past.py

@@ -89,6 +89,24 @@ def _():
     equal(report(history(10, 0.1), history(1000, 10.0, owned_kb=12000))[0], 1, "exit code: memory")
 
 
+def halted(server, gdb, share, code="ELF"):
+    fields = {"name": "a", "code": code, "buffer": 0, "blocks": 100, "document": 1000, "insns": 500,
+              "cold_ms": server, "server_ms": server, "socket_ms": 20, "one_gdb_ms": gdb,
+              "one_server_ms": gdb * share, "two_gdb_ms": gdb, "two_server_ms": gdb * share}
+    return "\t".join(["gdb", *(f"{key}={value}" for key, value in fields.items())])
+
+
+@suite.test("bench report: halts and frames, once more")
+def _():
+    frames = "formatter\tname=ETB\tbytes=1\trate={}\twall=1\tocsd={}\tjudged=1"
+    rows = [halted(12, 400, 0.05), halted(5, 400, 0.05, "no ELF"), frames.format(900, 400)]
+    code, text = report(*rows, options=["--missed"])
+    equal((code, text), (0, "formatter\tETB\ngdb\ta, default buffer, ELF\n"), "what is missed")
+    equal(report(*rows, halted(6, 380, 0.04), frames.format(1300, 500))[0], 0, "exit code")
+    # GDB was calmer when its share was too large.
+    equal(report(halted(6, 400, 0.05), halted(6, 300, 0.2))[0], 1, "exit code: the share")
+
+
 @suite.test("bench report: what is measured again is what missed, each row once")
 def _():
     rows = [decode("calls", 90, 13, packets=100), decode("fine", 130, 3), history(10, 0.1)]
