@@ -201,7 +201,7 @@ lint:
 # ---- tests, benchmarks, fuzzing ---------------------------------------------------------------
 .PHONY: check check-full bench fuzz demo
 check: deps
-	$(Q)$(MAKE) --no-print-directory -j2 all $(B)/asan/btraced unit-tests clang-build oracles fuzzers \
+	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
 	    virtual-board usb-tests reverse
 	$(Q)tests/run.sh quick
 
