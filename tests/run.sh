@@ -46,13 +46,6 @@ step() {
     run_step "$pieces/$count" "$@" &
 }
 
-# alone NAME COMMAND...: for what is paced by a clock: its bytes do not wait for other tests.
-alone() {
-    wait
-    count=$((count + 1))
-    run_step "$pieces/$count" "$@"
-}
-
 # quiet COMMAND...: one line for a command that has none of its own.
 quiet() {
     local name=$1 out
@@ -74,26 +67,44 @@ units() {
     done
 }
 
-# What has a long form meets the sanitizers in that, the others do here: models of probes take most
-# of the time, and the server is hardly slower.
-usb_program() {
-    grep -qE "$long_form" "$1" && echo build/btraced || echo build/asan/btraced
+# What a clock paces, whose bytes do not wait for other tests, is left for the end.
+paced_name='_(swo|endpoint|uart|orbtrace)\.py$'
+late=()
+
+# either NAME PROGRAM FILE [1]: a step, or one for the end. PROGRAM: the btraced that the test uses; 1:
+# in its long form.
+either() {
+    [ -x "$3" ] || return 0
+    if [[ $3 =~ $paced_name ]]; then
+        late+=("$1" "$2" "$3" "${4:-}")
+    else
+        BTRACED=$2 BTRACED_FULL=${4:-} step "$1" "$3"
+    fi
 }
 
+paced() {
+    wait
+    set -- "${late[@]}"
+    while [ $# -gt 0 ]; do
+        count=$((count + 1))
+        BTRACED=$2 BTRACED_FULL=$4 run_step "$pieces/$count" "$1" "$3"
+        shift 4
+    done
+}
+
+# What has a long form meets the sanitizers in that, the others here: models of probes take most of
+# the time, and the server is hardly slower.
 long_form='BTRACED_FULL|import .*\bFULL\b'
 usb() {
-    local t paced=()
+    local t
     for t in build/asan/usb/test_*; do
         [ -x "$t" ] && step usb "$t"
     done
-    for t in tests/usb/test_*.py; do
-        case $t in
-            *_swo.py | *_endpoint.py | *_uart.py) paced+=("$t") ;;
-            *) [ -x "$t" ] && BTRACED=$(usb_program "$t") step usb "$t" ;;
-        esac
+    for t in $(grep -LE "$long_form" tests/usb/test_*.py); do
+        either usb build/asan/btraced "$t"
     done
-    for t in "${paced[@]}"; do
-        BTRACED=$(usb_program "$t") alone usb "$t"
+    for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
+        either usb build/btraced "$t"
     done
 }
 
@@ -111,28 +122,6 @@ twins="$twins|_upstream_openocd\.py\$"
 threaded() {
     grep -lE 'live_gdb|native_gdb|native_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py \
         tests/usb/test_*.py | grep -vE "$twins"
-}
-
-# sanitized NAME PROGRAM FILE...: without the long form of the tests; those that a clock paces are
-# left for the end.
-late=()
-sanitized() {
-    local name=$1 program=$2 t
-    shift 2
-    for t; do
-        case $t in
-            *_swo.py | *_endpoint.py | *_orbtrace.py) late+=("$name $program $t") ;;
-            *) [ -x "$t" ] && BTRACED=$program BTRACED_FULL='' step "$name" "$t" ;;
-        esac
-    done
-}
-
-paced() {
-    local entry name program t
-    for entry in "${late[@]}"; do
-        read -r name program t <<<"$entry"
-        BTRACED=$program BTRACED_FULL='' alone "$name" "$t"
-    done
 }
 
 # fuzzers SECONDS: the same walk each time; `make fuzz` goes where chance leads.
@@ -183,16 +172,19 @@ if [ "$mode" = quick ]; then
     step demo quiet "demo of a recording" tests/demo/recorded.sh
     step demo tests/demo/selftest.sh
     fuzzers 4
+    paced
 else
     # The longest ones begin: what they leave idle at the end is time lost.
-    for t in tests/full/test_usb_guest.py tests/full/test_live_runs.py; do
+    longest="tests/full/test_usb_guest.py tests/full/test_live_runs.py"
+    for t in $longest; do
         BTRACED=build/asan/btraced BTRACED_FULL=1 step full "$t"
     done
     units release
     step tsan build/tsan/unit/test_pipeline
     step tsan build/tsan/unit/test_parallel
-    mapfile -t tests < <(threaded)
-    sanitized tsan build/tsan/btraced "${tests[@]}"
+    for t in $(threaded); do
+        either tsan build/tsan/btraced "$t"
+    done
     export BTRACED=build/asan/btraced BTRACED_FULL=1
     export BTRACED_PROPERTY_COUNT=150
     units asan
@@ -207,13 +199,12 @@ else
         [ -x "$t" ] && step lab "$t"
     done
     for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
-        [ -x "$t" ] && step usb "$t"
+        either usb "$BTRACED" "$t" 1
     done
     step recover tests/recover/run.sh full
     reverse
     for t in tests/full/*; do
-        case $t in *_usb_guest.py | *_live_runs.py) continue ;; esac
-        [ -x "$t" ] && step full "$t"
+        [ -x "$t" ] && [[ " $longest " != *" $t "* ]] && step full "$t"
     done
     fuzzers 5
     paced

@@ -55,17 +55,17 @@ halts() {
     bench tests/bench/bench_gdb.py "$programs"/bench_history "$@"
 }
 
-# What misses its bar, once more: report.py has the rule.
+# What misses its bar, once more: report.py has the rule. Decoded streams one by one.
 again() {
-    local kind name long_again= halts_again= formatter_again=
+    local kind name
+    local -A kinds=()
     while IFS=$'\t' read -r kind name; do
-        case $kind in
-            decode) BENCH_ONLY=$name streams ;;
-            history) [ "$long_again" ] || histories 10 "${lengths[-1]}" && long_again=1 ;;
-            formatter) [ "$formatter_again" ] || formatter && formatter_again=1 ;;
-            gdb) [ "$halts_again" ] || halts && halts_again=1 ;;
-        esac
+        kinds[$kind]=1
+        [ "$kind" = decode ] && BENCH_ONLY=$name streams
     done < <(tests/bench/report.py --missed "$rows")
+    [ "${kinds[history]:-}" ] && histories 10 "${lengths[-1]}"
+    [ "${kinds[formatter]:-}" ] && formatter
+    [ "${kinds[gdb]:-}" ] && halts
 }
 
 mkdir -p build

@@ -211,15 +211,15 @@ WRONG_MAX = 6000  # instructions after which no such place is looked for
 
 class Alignment:
     """Runs of instructions between gaps, laid along what ran, in order. `right` instructions ran
-    so; `wrong` are the lengths of the stretches that did not, or that had run before: bytes that
-    come twice, in a loop, are packets of a legal stream, and only who knows the truth sees it."""
+    so; `wrong` are the stretches that did not, or that had run before, (where in the listing,
+    length): bytes that come twice, in a loop, are packets of a legal stream, and only who knows the
+    truth sees it."""
 
     def __init__(self, runs, truth, reach):
         self.names = {}  # one character an address: Python searches text well
         self.truth, self.reach = self.text(truth), reach
         self.at = self.right = self.done = 0
         self.wrong = []
-        self.places = []  # where in the listing they begin, its instructions counted from 0
         for run in runs:
             self.place(self.text(run))
             self.done += len(run)
@@ -270,18 +270,17 @@ class Alignment:
                     self.right -= again
                 begin, self.right = begin + count, self.right + count
             if wrong:
-                self.wrong.append(wrong)
-                self.places.append(self.done + first)
+                self.wrong.append((self.done + first, wrong))
 
     def silent(self, events):
-        """The lengths of those that no gap behind them tells to be doubtful."""
+        """Lengths of the wrong ones that no gap behind them tells to be doubtful."""
         doubts = []
         for event in events:
             if told := re.search(r"doubtful=(\d+)", event):
                 end = int(event.split()[1]) - 1
                 doubts.append((end - int(told[1]), end))
-        return [wrong for at, wrong in zip(self.places, self.wrong)
-                if not any(low < at + wrong and at < high for low, high in doubts)]
+        return [length for at, length in self.wrong
+                if not any(low < at + length and at < high for low, high in doubts)]
 
 
 def damaged(name, ways, each, **more):
@@ -305,9 +304,9 @@ def check_damage(name, ways, count):
         truth = plain(live.truth())
     runs, events = decoded(recording)
     found = Alignment(runs, truth, len(truth) * 6000 // relay.taken)
-    silent = found.silent(events)
+    silent, wrong = found.silent(events), [length for _, length in found.wrong]
     text = (f"{relay.damaged} times damaged, {len(truth)} ran, {found.right} right, wrong "
-            f"{sorted(found.wrong)}, silently {sorted(silent)}")
+            f"{sorted(wrong)}, silently {sorted(silent)}")
     expect(relay.damaged > 2, text)
     expect(any("gap" in event for event in events), f"no gap: {text}")
     # Addresses are relative to those before them: after a damaged one each may be a wrong one until
@@ -317,7 +316,7 @@ def check_damage(name, ways, count):
     # Bytes that come twice are packets of a legal stream: what they tell of ran twice then.
     twice = 2 * relay.doubled * len(truth) // relay.taken
     expect(sum(silent) < len(truth) // 100 + twice, text)
-    expect(sum(found.wrong) < len(truth) // 50 + twice, text)
+    expect(sum(wrong) < len(truth) // 50 + twice, text)
     expect(found.right > len(truth) * 8 // 10, text)
     return text
 
