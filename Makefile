@@ -68,19 +68,18 @@ deps-demo: # what the demo alone needs: less to fetch
 	$(know_localhost)
 
 # ---- sources --------------------------------------------------------------------------------
-DECODER_SRC := $(wildcard decoder/*.c)
-DRIVERS_SRC := $(wildcard drivers/*.c drivers/virtual/*.c)
-PROTOCOL_SRC := $(wildcard protocol/*.c)
-SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c))
-LIB_SRC := $(DECODER_SRC) $(DRIVERS_SRC) $(PROTOCOL_SRC) $(SERVER_SRC)
-SUPPORT_SRC := $(wildcard tests/support/*.c)
+# A folder is a module. What the virtual board alone is made of is not part of the program.
+LIB_SRC := $(filter-out server/cmd/main.c drivers/virtual/%, \
+    $(wildcard $(addsuffix /*.c,$(addprefix decoder/,*) $(addprefix drivers/,* */*) protocol/* server/*)))
+MODEL_SRC := $(wildcard drivers/virtual/encoder/*.c tests/model/*.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c) $(MODEL_SRC)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ORACLE_SRC := $(wildcard tests/oracle/*.c)
 ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
-HEADERS := $(wildcard decoder/*.h drivers/*.h drivers/virtual/*.h protocol/*.h server/*.h \
-    tests/support/*.h)
+HEADERS := $(wildcard decoder/*/*.h decoder/include/btrace/*.h drivers/*/*.h drivers/*/*/*.h \
+    protocol/*/*.h server/*/*.h tests/support/*.h tests/model/*.h)
 
 UNITS := $(UNIT_SRC:tests/unit/%.c=%)
 ORACLES := $(ORACLE_SRC:tests/oracle/%.c=%)
@@ -95,7 +94,7 @@ CHECK_LIBS = $(shell pkg-config --libs check)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
     -Wpointer-arith -Wwrite-strings
-CPPFLAGS_ALL = -I. -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS)
+CPPFLAGS_ALL = -I. -Idecoder/include -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
@@ -112,14 +111,14 @@ $(B)/$(1)/libbtraced.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
-$(B)/$(1)/btraced: $(B)/$(1)/server/main.o $(B)/$(1)/libbtraced.a
+$(B)/$(1)/btraced: $(B)/$(1)/server/cmd/main.o $(B)/$(1)/libbtraced.a
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
 
 $(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $(B)/$(1)/tests/unit/unit_main.o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lz -lpthread
 
--include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
+-include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/cmd/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
     tests/unit/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
 endef
 
@@ -141,10 +140,10 @@ $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o $(B)/release/libsupport.a \
 
 $(B)/release/tests/oracle/%.o: tests/oracle/%.cpp
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -I. -std=c++17 -Wall -Wextra -O2 -g -MMD -MP -c $< -o $@
+	$(Q)$(CXX) -I. -Idecoder/include -std=c++17 -Wall -Wextra -O2 -g -MMD -MP -c $< -o $@
 
 $(CXX_ORACLES:%=$(B)/release/oracle/%): $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o \
-    $(B)/release/libbtraced.a
+    $(B)/release/libsupport.a $(B)/release/libbtraced.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -o $@ $^ $(PKG_LIBS) -lopencsd -lpthread
 
@@ -183,8 +182,8 @@ include tests/usb/rules.mk
 include tests/reverse/rules.mk
 
 # ---- static checks --------------------------------------------------------------------------
-ALL_C := $(LIB_SRC) server/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
-    $(BENCH_SRC) $(HEADERS) $(wildcard drivers/virtual/board/*.[ch] tests/board/*.[ch] tests/demo/*.c \
+ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
+    $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \
     docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/recover/*.[ch] tests/recover/target/*.c \
     tests/reverse/*.[ch] tests/reverse/target/*.[ch] tests/bench/programs/*.[ch])
 .PHONY: format format-check lint
@@ -193,9 +192,9 @@ format:
 format-check:
 	$(Q)clang-format --dry-run -Werror $(ALL_C)
 lint:
-	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -I. \
+	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -I. -Idecoder/include \
 	    --enable=warning,performance,portability -j2 \
-	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/main.c $(USB_MODEL_SRC) \
+	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/cmd/main.c $(USB_MODEL_SRC) \
 	    $(filter-out %/umock_usb.c,$(USB_BED_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
 
 # ---- tests, benchmarks, fuzzing ---------------------------------------------------------------

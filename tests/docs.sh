@@ -45,7 +45,7 @@ count=0
 while read -r name; do
     count=$((count + 1))
     grep -Eq "^\.It.* Ic (.* , )?$name( |\$)" docs/btraced.1 || missing="$missing '$name'"
-done < <(sed -n 's/^    {"\([a-z ]*\)", cmd_[a-z_]*, .*/\1/p' server/live_monitor.c server/past_monitor.c)
+done < <(sed -n 's/^    {"\([a-z ]*\)", cmd_[a-z_]*, .*/\1/p' server/live/live_monitor.c server/reverse/past_monitor.c)
 [ -z "$missing" ] && [ "$count" -gt 4 ]
 report "man page names every monitor command" $? "missing of $count:$missing"
 
@@ -53,7 +53,7 @@ missing=""
 while IFS='=' read -r name number; do
     awk -v n="$number" '/^\.Sh EXIT STATUS/ {on = 1} on && $1 == ".It" && $2 == n {found = 1}
         END {exit !found}' docs/btraced.1 || missing="$missing $name"
-done < <(sed -n 's/^ *\(EXIT_[A-Z]*\) = \([0-9]*\),.*/\1=\2/p' server/exit_codes.h)
+done < <(sed -n 's/^ *\(EXIT_[A-Z]*\) = \([0-9]*\),.*/\1=\2/p' server/base/exit_codes.h)
 [ -z "$missing" ]
 report "man page names every exit code" $? "missing:$missing"
 

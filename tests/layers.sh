@@ -8,7 +8,7 @@ code=0
 # forbid LAYER PATTERN: no include of these folders in the layer.
 forbid() {
     local hits
-    hits=$(grep -nE "#include \"($2)/" -r "$1" --include='*.[ch]' | grep -v '"decoder/types.h"')
+    hits=$(grep -nE "#include \"($2)/" -r "$1" --include='*.[ch]' | grep -v '"btrace/types.h"')
     if [ -n "$hits" ]; then
         echo "$hits"
         echo "FAIL layers: $1 includes $2"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/virtual/etmv3_encoder.h"
-#include "drivers/virtual/etmv4_encoder.h"
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 #include "tests/support/bench_clock.h"
 #include "tests/support/bench_opencsd.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/formatter.h"
-#include "drivers/virtual/frame_builder.h"
+#include "decoder/port/formatter.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/support/bench_clock.h"
 #include "tests/support/bench_opencsd.h"
 

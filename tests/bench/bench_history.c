@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "drivers/virtual/etmv4_encoder.h"
-#include "drivers/virtual/ptm_encoder.h"
-#include "server/recording_history.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
+#include "server/recording/recording_history.h"
 #include "tests/support/bench_clock.h"
 #include "tests/support/bench_stream.h"
 

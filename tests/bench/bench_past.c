@@ -7,7 +7,7 @@
  *
  * usage: bench_past NAME RECORDING [ELF]...
  */
-#include "server/replay.h"
+#include "server/replay/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>

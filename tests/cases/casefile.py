@@ -18,7 +18,7 @@ GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'los
               'overwritten', 'no-sync', 'filter', 'overflow', 'debug')
 REGISTERS = {'ETMCR': 0x000, 'ETMCCR': 0x001, 'ETMIDR': 0x079, 'ETMCCER': 0x07A,
              'ETMTRACEIDR': 0x080, **etmv4.REGISTERS}
-# Not of the trace unit: see decoder/port_cycle.h, etmv1.h, etmv2.h.
+# Not of the trace unit: see decoder/port/port_cycle.h, etmv1.h, etmv2.h.
 SETTINGS = ('PORT_LAYOUT', 'SCTLR', 'HOLD_SINGLE', 'DATA_LATENCY', 'VALUE_ORDER', 'SWP_ADDRESSES',
             'CPRT_VALUES', 'TD_IDLE', 'STATUS_CODES', 'TFO_HEADER', 'TFO_VALUE', 'GROUP_LATENCY',
             'TFO4_CYCLES', 'WAIT_CODE', 'TRIGGER_TFO', 'MISS_TAG0', 'WORD_ORDER', 'PIPESTAT3',

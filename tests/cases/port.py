@@ -71,7 +71,7 @@ def status_codes(case):
 def words(case):
     """The cycles as numbers: PIPESTAT[2:0], TRACEPKT, and the bit above it.
 
-    The settings STATUS_CODES and PIPESTAT3 say otherwise: see decoder/etmv2.h.
+    The settings STATUS_CODES and PIPESTAT3 say otherwise: see decoder/etmv2/etmv2.h.
     """
     bits = port_bits(case.regs)
     codes = status_codes(case)

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/types.h"
-#include "drivers/snapshot_writer.h"
-#include "drivers/virtual/frame_builder.h"
-#include "drivers/virtual/ptm_encoder.h"
-#include "drivers/virtual/waypoint.h"
+#include "btrace/types.h"
+#include "drivers/snapshot/snapshot_writer.h"
+#include "drivers/virtual/encoder/frame_builder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define TRACE_ID       0x10
 #define SYNC_PERIOD    1024

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/mem_ap.h"
+#include "drivers/adi/mem_ap.h"
 #include "tests/support/fuzz_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/cmsis_dap.h"
+#include "drivers/probe/cmsis_dap/cmsis_dap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "decoder/history.h"
-#include "server/config.h"
-#include "server/source.h"
+#include "decoder/history/history.h"
+#include "server/config/config.h"
+#include "server/protocols/source.h"
 
 #define LARGE ((size_t)1 << 20) /* history: more is not asked for here */
 
@@ -18,31 +18,31 @@ static void require(bool condition)
         abort();
 }
 
-static void check_address(const struct config_address *a)
+static void check_address(const struct address *a)
 {
     char text[sizeof a->host + 16];
-    struct config_address again;
-    if (a->kind == CONFIG_NOWHERE)
+    struct address again;
+    if (a->kind == ADDRESS_NONE)
         return;
-    config_format_address(a, text, sizeof text);
-    require(config_parse_address(text, &again) == BT_OK);
+    address_format(a, text, sizeof text);
+    require(!address_problem(text, &again));
     require(again.kind == a->kind && again.port == a->port && strcmp(again.host, a->host) == 0);
 }
 
 static void check_access(const struct config_access *a)
 {
-    const struct config_tls *tls = &a->tls;
+    const struct tls_files *tls = &a->tls;
     require(a->listen_count >= 1 && a->listen_count <= CONFIG_MAX_LISTEN && a->unix_mode <= 0777);
     for (unsigned i = 0; i < a->listen_count; i++) {
-        struct config_address at = a->listen[i].address;
-        require(a->listen[i].systemd == (at.kind == CONFIG_NOWHERE));
-        require(a->listen[i].systemd || config_is_loopback(&at) || tls->ca[0] || a->allow_count);
+        struct address at = a->listen[i].address;
+        require(a->listen[i].systemd == (at.kind == ADDRESS_NONE));
+        require(a->listen[i].systemd || address_is_loopback(&at) || tls->ca[0] || a->allow_count);
         require(!a->listen[i].tls || tls->ca[0]);
         check_address(&at);
     }
     require(!tls->ca[0] == (tls->allow_count == 0) && !tls->ca[0] == !tls->cert[0] &&
             !tls->ca[0] == !tls->key[0] && tls->handshake >= 1 && tls->handshake <= 60);
-    require(tls->allow_count <= CONFIG_MAX_NAMES && a->allow_count <= CONFIG_MAX_NETWORKS);
+    require(tls->allow_count <= TLS_MAX_NAMES && a->allow_count <= CONFIG_MAX_NETWORKS);
     for (unsigned i = 0; i < tls->allow_count; i++)
         require(*tls->allow[i] && strlen(tls->allow[i]) < CONFIG_NAME_SIZE);
     for (unsigned i = 0; i < a->allow_count; i++)
@@ -99,8 +99,8 @@ static void check(const struct config *c)
     bool threads[1025] = {0}, ids[128] = {0};
     unsigned sources = 0;
     require(c->core_count >= 1 && c->core_count <= CONFIG_MAX_CORES);
-    require((c->target.kind != CONFIG_NOWHERE) != config_has_probe(c));
-    require(c->trace.kind != CONFIG_NOWHERE || c->sink != CONFIG_SINK_UNSET);
+    require((c->target.kind != ADDRESS_NONE) != config_has_probe(c));
+    require(c->trace.kind != ADDRESS_NONE || c->sink != CONFIG_SINK_UNSET);
     check_hardware(c);
     require(c->ring > 0 && c->checkpoint <= c->memory);
     require(*c->name && (!c->command || (c->command[0] && *c->command[0])));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/coresight_etm4.h"
+#include "drivers/coresight/coresight_etm4.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

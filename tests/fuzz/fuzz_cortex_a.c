@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/cortex_a.h"
+#include "drivers/cortex_a/cortex_a.h"
 #include "tests/support/fuzz_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/elf_image_internal.h"
+#include "drivers/elf/elf_image_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Any bytes as the file of a flash algorithm: what is taken holds together. */
 #include <stdlib.h>
 
-#include "drivers/flash_algorithm.h"
+#include "drivers/flash/flash_algorithm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

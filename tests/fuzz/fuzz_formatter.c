@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes into the formatter; byte by byte gives the same sources as all at once. */
-#include "decoder/formatter.h"
+#include "decoder/port/formatter.h"
 
 #include <stdlib.h>
 #include <string.h>

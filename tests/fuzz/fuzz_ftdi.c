@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/adiv5.h"
-#include "drivers/ftdi.h"
-#include "drivers/ftdi_mpsse.h"
+#include "drivers/adi/adiv5.h"
+#include "drivers/probe/ftdi/ftdi.h"
+#include "drivers/probe/ftdi/ftdi_mpsse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as an ORBFLOW stream: however it is cut, the frames hold the same bytes of each source
  * in the same order, and they are what a second reader of the packets gets. */
-#include "decoder/formatter.h"
-#include "drivers/orbflow.h"
-#include "drivers/orbflow_frames.h"
+#include "decoder/port/formatter.h"
+#include "drivers/probe/orbtrace/orbflow.h"
+#include "drivers/probe/orbtrace/orbflow_frames.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/perf_snapshot_internal.h"
+#include "drivers/perf/perf_snapshot_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/coresight.h"
+#include "drivers/coresight/coresight.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

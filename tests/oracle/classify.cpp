@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/insn.h against OpenCSD's classifier: waypoint or not, direct or indirect, link, target
+ * decoder/program/insn.h against OpenCSD's classifier: waypoint or not, direct or indirect, link, target
  * and its instruction set, size, condition. All 16-bit T32 opcodes, 3 million A32 words and 3
  * million 32-bit T32 instructions.
  *

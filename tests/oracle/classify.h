@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the programs that hold decoder/insn.h against an independent classifier: the
- * words to try (those of A64: classify_a64.h), the comparison, and the ledger of explained differences. Every explanation is a
- * predicate on the opcode alone that must hold exactly where the two sides differ, and its count
- * is asserted: the words come from a fixed seed, so the counts never change.
+ * Shared by the programs that hold decoder/program/insn.h against an independent classifier: the
+ * words to try (those of A64: classify_a64.h), the comparison, and the ledger of explained
+ * differences. Every explanation is a predicate on the opcode alone that must hold exactly where
+ * the two sides differ, and its count is asserted: the words come from a fixed seed, so the counts
+ * never change.
  */
 #ifndef TESTS_ORACLE_CLASSIFY_H
 #define TESTS_ORACLE_CLASSIFY_H
@@ -14,7 +15,7 @@
 #include <vector>
 
 extern "C" {
-#include "decoder/insn.h"
+#include "decoder/program/insn.h"
 }
 
 /* One instruction to classify. A 16-bit T32 instruction stands in the upper half of `op`. */
@@ -48,7 +49,7 @@ enum {
 
 #define SOME (~0ul) /* differences: not counted, at least one */
 
-/* An explained difference between decoder/insn.h ("ours") and the other side. */
+/* An explained difference between decoder/program/insn.h ("ours") and the other side. */
 struct reason {
     const char *name;
     word_set set;

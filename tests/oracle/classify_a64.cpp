@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/insn.h's A64 against three others: the disassembler of GNU binutils, whose mnemonics and
+ * decoder/program/insn.h's A64 against three others: the disassembler of GNU binutils, whose mnemonics and
  * operands are read as a person would, OpenCSD's classifier, and the table of the virtual trace
- * units (drivers/virtual/p0_insn.h). Class, link, target, condition, exception return flag; of the
+ * units (drivers/virtual/encoder/p0_insn.h). Class, link, target, condition, exception return flag; of the
  * words of classify_a64.h and of a whole program. BTRACED_FULL=1 tries more words.
  *
  * Who is right where they differ is decided by the digest of ETMv4, section 11 (P0 instructions).
@@ -19,7 +19,7 @@
 #include "tests/oracle/classify_a64.h"
 
 extern "C" {
-#include "drivers/virtual/p0_insn.h"
+#include "drivers/virtual/encoder/p0_insn.h"
 }
 
 /* OpenCSD ships no header for its classifier: see classify.cpp. */

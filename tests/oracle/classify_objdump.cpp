@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/insn.h against the disassembler of GNU binutils: each line's mnemonic and operands are
+ * decoder/program/insn.h against the disassembler of GNU binutils: each line's mnemonic and operands are
  * read as a person would (does it write the PC? from where? which barrier?) and compared with our
  * class, link, target, target instruction set, size, condition and exception return flag. All
  * 16-bit T32 opcodes, 3 million A32 words and 3 million 32-bit T32 instructions.
@@ -51,7 +51,7 @@ static bool a32_data_to_pc(uint32_t op, uint32_t mask, uint32_t value)
 }
 
 /* Where the tables of waypoint instructions leave fields free that the ARM architecture reference
- * manual fixes, or where it restricts registers, decoder/insn.h follows the tables: it calls the
+ * manual fixes, or where it restricts registers, decoder/program/insn.h follows the tables: it calls the
  * encoding what it would be if the core took it. The architecture calls them UNPREDICTABLE (a
  * trace unit need not treat them as waypoints), and objdump does not disassemble or marks them. */
 static reason reasons[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/disasm_a64.h against the disassembler of GNU binutils: random words of each group of
- * instructions, and the words around them. What one of the two calls by a name of ours the other
+ * decoder/disasm/disasm_a64.h against the disassembler of GNU binutils: random words of each group
+ * of instructions, and the words around them. What one of the two calls by a name of ours the other
  * must call so, too, with the same operands.
  */
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decoder/disasm_a64.h"
+#include "decoder/disasm/disasm_a64.h"
 
 #define BASE  UINT64_C(0x40000000)
 #define EACH  1500 /* words of a group */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/snapshot.h"
-#include "drivers/snapshot_writer.h"
+#include "drivers/snapshot/snapshot.h"
+#include "drivers/snapshot/snapshot_writer.h"
 
 static int failures(int more)
 {

@@ -3,7 +3,7 @@
 #ifndef TESTS_RECOVER_MACHINE_H
 #define TESTS_RECOVER_MACHINE_H
 
-#include "decoder/recover.h"
+#include "decoder/values/recover.h"
 
 #define CODE_BASE  0x00010000u
 #define CODE_SIZE  0x00010000u

@@ -16,8 +16,8 @@ checks=1000000
 flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
 [ "$mode" = full ] && checks=10000000 && flags="-O2 -g"
 
-gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $flags -I. $(pkg-config --cflags unicorn) \
-    -o $out/differential tests/recover/*.c decoder/recover*.c decoder/insn.c \
+gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $flags -I. -Idecoder/include $(pkg-config --cflags unicorn) \
+    -o $out/differential tests/recover/*.c decoder/values/*.c decoder/program/insn.c \
     $(pkg-config --libs unicorn) || { echo "FAIL recover: does not build"; exit 1; }
 
 programs=()

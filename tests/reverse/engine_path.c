@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/reverse/engine_path.h"
 
-#include "decoder/insn.h"
+#include "decoder/program/insn.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_REVERSE_ENGINE_PATH_H
 #define TESTS_REVERSE_ENGINE_PATH_H
 
-#include "decoder/recover.h"
-#include "server/recording_history.h"
+#include "decoder/values/recover.h"
+#include "server/recording/recording_history.h"
 #include "tests/reverse/engine_truth.h"
 
 struct path {

@@ -7,8 +7,8 @@
 #ifndef TESTS_SUPPORT_BENCH_PROGRAM_H
 #define TESTS_SUPPORT_BENCH_PROGRAM_H
 
-#include "decoder/types.h"
-#include "drivers/virtual/trace_bytes.h"
+#include "btrace/types.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 
 #define BENCH_CODE_ADDRESS 0x80000000u
 #define BENCH_A64_ADDRESS  0xffffffc080000000u /* a kernel's */

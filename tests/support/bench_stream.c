@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/snapshot_writer.h"
-#include "drivers/virtual/etmv3_encoder.h"
-#include "drivers/virtual/etmv4_encoder.h"
-#include "drivers/virtual/frame_builder.h"
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/snapshot/snapshot_writer.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 
 #define TRACE_ID  0x10
 #define IRQ       14 /* exception number, both protocols */

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_DECODED_H
 #define TESTS_SUPPORT_DECODED_H
 
-#include "decoder/stream.h"
+#include "decoder/stream/stream.h"
 
 struct decoded {
     struct stream_sink sink; /* give this to stream_feed() and its kind */

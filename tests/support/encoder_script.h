@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_ENCODER_SCRIPT_H
 #define TESTS_SUPPORT_ENCODER_SCRIPT_H
 
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 
 #define A32_NOP     0xe1a00000u
 #define A32_BX_LR   0xe12fff1eu

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_ETMV1_SCRIPT_H
 #define TESTS_SUPPORT_ETMV1_SCRIPT_H
 
-#include "drivers/virtual/etmv1_encoder.h"
+#include "tests/model/etmv1_encoder.h"
 #include "tests/support/encoder_script.h"
 
 #define A32_LOAD_WORD 0xe5910000u /* LDR r0, [r1] */

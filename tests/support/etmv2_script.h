@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_ETMV2_SCRIPT_H
 #define TESTS_SUPPORT_ETMV2_SCRIPT_H
 
-#include "drivers/virtual/etmv2_encoder.h"
+#include "tests/model/etmv2_encoder.h"
 #include "tests/support/encoder_script.h"
 
 #define A32_LOAD          0xe5910000u /* LDR r0, [r1] */

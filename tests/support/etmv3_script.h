@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_ETMV3_SCRIPT_H
 #define TESTS_SUPPORT_ETMV3_SCRIPT_H
 
-#include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
 #include "tests/support/encoder_script.h"
 
 #define A32_LDR 0xe5910000u /* LDR r0, [r1] */

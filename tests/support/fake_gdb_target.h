@@ -7,8 +7,8 @@
 #ifndef TESTS_SUPPORT_FAKE_GDB_TARGET_H
 #define TESTS_SUPPORT_FAKE_GDB_TARGET_H
 
-#include "protocol/gdb_session.h"
-#include "protocol/text_buf.h"
+#include "protocol/rsp/text_buf.h"
+#include "protocol/session/gdb_session.h"
 
 #define FAKE_CORES  3
 #define FAKE_EXTRA  3
@@ -75,7 +75,7 @@ void fake_frame(struct text_buf *out, const void *payload, size_t len);
 /*
  * Takes the next frame, '+' or '-' off the front of *bytes. Returns its length, 0 when nothing is
  * left, or -1 when the bytes are none of these. The payload goes to `payload` if it was a frame.
- * Written apart from protocol/rsp.c, to judge it.
+ * Written apart from protocol/rsp/rsp.c, to judge it.
  */
 long fake_take_frame(const char *bytes, size_t len, struct text_buf *payload);
 

@@ -6,8 +6,8 @@
 #ifndef TESTS_SUPPORT_FAKE_UPSTREAM_H
 #define TESTS_SUPPORT_FAKE_UPSTREAM_H
 
-#include "protocol/gdb_session.h"
-#include "protocol/gdb_upstream.h"
+#include "protocol/remote/gdb_upstream.h"
+#include "protocol/session/gdb_session.h"
 #include "tests/support/fake_gdb_target.h"
 
 struct fake_upstream {

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_FUZZ_LINK_H
 #define TESTS_SUPPORT_FUZZ_LINK_H
 
-#include "drivers/debug_link.h"
+#include "drivers/adi/debug_link.h"
 
 struct fuzz_link {
     /* Set by the caller; as in debug_link.h, with the caller's struct as `self`. */

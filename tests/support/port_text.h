@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_PORT_TEXT_H
 #define TESTS_SUPPORT_PORT_TEXT_H
 
-#include "decoder/port_cycle.h"
+#include "decoder/port/port_cycle.h"
 
 #define PORT_TEXT_MAX 4096
 

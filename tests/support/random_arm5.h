@@ -6,8 +6,8 @@
 #ifndef TESTS_SUPPORT_RANDOM_ARM5_H
 #define TESTS_SUPPORT_RANDOM_ARM5_H
 
-#include "decoder/types.h"
-#include "drivers/virtual/trace_bytes.h"
+#include "btrace/types.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 
 enum arm5_kind {
     ARM5_PLAIN,

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_CODE_H
 #define TESTS_SUPPORT_RANDOM_CODE_H
 
-#include "drivers/virtual/trace_bytes.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 #include "tests/support/random_flow.h"
 
 enum code_kind {

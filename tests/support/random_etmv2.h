@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_ETMV2_H
 #define TESTS_SUPPORT_RANDOM_ETMV2_H
 
-#include "drivers/virtual/etmv2_encoder.h"
+#include "tests/model/etmv2_encoder.h"
 #include "tests/support/port_truth.h"
 
 /* Chances are in 1/1000 for each instruction, or in percent. */

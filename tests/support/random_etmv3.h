@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_ETMV3_H
 #define TESTS_SUPPORT_RANDOM_ETMV3_H
 
-#include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
 #include "tests/support/random_flow.h"
 
 /*

@@ -6,8 +6,8 @@
 #ifndef TESTS_SUPPORT_RANDOM_ETMV4_H
 #define TESTS_SUPPORT_RANDOM_ETMV4_H
 
-#include "decoder/types.h"
-#include "drivers/virtual/etmv4_encoder.h"
+#include "btrace/types.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
 #include "tests/support/random_flow.h"
 
 /* Chances are in 1/1000 for each executed instruction, or as stated; 0: never. */

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_ETMV4_CODE_H
 #define TESTS_SUPPORT_RANDOM_ETMV4_CODE_H
 
-#include "drivers/virtual/p0_insn.h"
+#include "drivers/virtual/encoder/p0_insn.h"
 #include "tests/support/random_etmv4.h"
 
 /* Instructions that end in an exception when they run, or instead of running. */

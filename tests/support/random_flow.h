@@ -15,8 +15,8 @@
 #ifndef TESTS_SUPPORT_RANDOM_FLOW_H
 #define TESTS_SUPPORT_RANDOM_FLOW_H
 
-#include "decoder/types.h"
-#include "drivers/virtual/ptm_encoder.h"
+#include "btrace/types.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 
 /*
  * What may happen. Chances are in 1/1000 for each executed instruction, or as stated; 0: never.

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_RANDOM_SAMPLE_H
 #define TESTS_SUPPORT_RANDOM_SAMPLE_H
 
-#include "decoder/stream.h"
+#include "decoder/stream/stream.h"
 #include "tests/support/random_etmv3.h"
 #include "tests/support/random_etmv4.h"
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_STREAM_FUZZ_H
 #define TESTS_SUPPORT_STREAM_FUZZ_H
 
-#include "decoder/stream.h"
+#include "decoder/stream/stream.h"
 
 struct stream_fuzz {
     struct stream_config config;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/adiv5.h"
+#include "drivers/adi/adiv5.h"
 
 #include "tests/unit/test_adiv5_model.h"
 #include "tests/unit/unit_main.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/adiv5.h"
+#include "drivers/adi/adiv5.h"
 
 #define MODEL_BASE  0x20000000u
 #define MODEL_SIZE  0x4000u

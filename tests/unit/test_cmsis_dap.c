@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/cmsis_dap.h"
+#include "drivers/probe/cmsis_dap/cmsis_dap.h"
 
 #include "tests/unit/test_cmsis_dap_probe.h"
 #include "tests/unit/unit_main.h"

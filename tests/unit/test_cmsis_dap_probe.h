@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/cmsis_dap.h"
+#include "drivers/probe/cmsis_dap/cmsis_dap.h"
 
 #define PROBE_QUEUE 64u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Program image: who sees which bytes; runs; opcodes; text. */
-#include "decoder/code.h"
-#include "decoder/disasm.h"
+#include "decoder/disasm/disasm.h"
+#include "decoder/program/code.h"
 #include "tests/support/decoded.h"
 #include "tests/unit/unit_main.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same trace gives the same blocks whatever the cache may hold, and on the short way and the
  * long one. */
-#include "drivers/virtual/etmv3_encoder.h"
-#include "drivers/virtual/etmv4_encoder.h"
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 #include "tests/support/bench_stream.h"
 #include "tests/unit/unit_main.h"
 

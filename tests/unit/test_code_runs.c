@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of code: what is told by a few bits, and by all of them, is the same. */
-#include "decoder/code.h"
-#include "decoder/insn_plain.h"
-#include "drivers/virtual/trace_bytes.h"
+#include "decoder/program/code.h"
+#include "decoder/program/insn_plain.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 #include "tests/unit/unit_main.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/config.h"
+#include "server/config/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/config_keys.h"
-#include "server/source.h"
+#include "server/config/config_keys.h"
+#include "server/protocols/source.h"
 #include "tests/unit/unit_main.h"
 
 #define TARGET "[target]\nconnect = :1234\n"               /* lines 1-2 */
@@ -52,14 +52,14 @@ START_TEST(defaults)
     ck_assert_str_eq(config.path, "dir/b.conf");
     ck_assert_str_eq(config.name, "b");
     ck_assert_str_eq(config.description, "");
-    ck_assert_int_eq(config.target.kind, CONFIG_TCP);
+    ck_assert_int_eq(config.target.kind, ADDRESS_TCP);
     ck_assert_str_eq(config.target.host, "127.0.0.1");
     ck_assert_uint_eq(config.target.port, 1234);
     ck_assert_ptr_null(config.command);
     ck_assert_uint_eq(config.trace.port, 5678);
     ck_assert(!config.trace_listens && config.formatted && !config.backpressure);
     ck_assert_int_eq(config.mode, FORMATTER_SYNC);
-    ck_assert_int_eq(config.control.kind, CONFIG_NOWHERE);
+    ck_assert_int_eq(config.control.kind, ADDRESS_NONE);
     ck_assert_uint_eq(config.ring, 16u << 20);
     ck_assert_uint_eq(config.drain_ms, 200);
     ck_assert_uint_eq(config.memory, 64u << 20);
@@ -82,7 +82,7 @@ START_TEST(every_key)
            "[core a]\ntype = Cortex-A8\nprogram = $DIR/a.elf\nthread = 7\nSCTLR = 0x2000\n" CORE);
     ck_assert_str_eq(config.name, "n");
     ck_assert_str_eq(config.description, "a board");
-    ck_assert_int_eq(config.target.kind, CONFIG_UNIX);
+    ck_assert_int_eq(config.target.kind, ADDRESS_UNIX);
     ck_assert_str_eq(config.target.host, "/run/x/gdb");
     ck_assert_str_eq(config.reset, "system_reset");
     ck_assert(config.trace_listens && config.backpressure && config.formatted);
@@ -435,32 +435,32 @@ START_TEST(addresses)
         unsigned port;
         int kind;
     } good[] = {
-        {"example.org:80", "example.org", "example.org:80", 80, CONFIG_TCP},
-        {":80", "127.0.0.1", "127.0.0.1:80", 80, CONFIG_TCP},
-        {"[fe80::1%eth0]:80", "fe80::1%eth0", "[fe80::1%eth0]:80", 80, CONFIG_TCP},
-        {"[1.2.3.4]:0", "1.2.3.4", "1.2.3.4:0", 0, CONFIG_TCP},
-        {"unix:/a b:c", "/a b:c", "unix:/a b:c", 0, CONFIG_UNIX},
+        {"example.org:80", "example.org", "example.org:80", 80, ADDRESS_TCP},
+        {":80", "127.0.0.1", "127.0.0.1:80", 80, ADDRESS_TCP},
+        {"[fe80::1%eth0]:80", "fe80::1%eth0", "[fe80::1%eth0]:80", 80, ADDRESS_TCP},
+        {"[1.2.3.4]:0", "1.2.3.4", "1.2.3.4:0", 0, ADDRESS_TCP},
+        {"unix:/a b:c", "/a b:c", "unix:/a b:c", 0, ADDRESS_UNIX},
     };
     static const char *const bad[] = {"",     ":",      "host", "80",   "a:b",  "a:-1",  "a:1x",
                                       "a:+1", "::1:80", "[]:1", "[a:1", "a]:1", "unix:", "a/b:1"};
-    struct config_address a;
+    struct address a;
     char text[300];
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        ck_assert_int_eq(config_parse_address(good[i].text, &a), 0);
+        ck_assert_ptr_null(address_problem(good[i].text, &a));
         ck_assert_int_eq((int)a.kind, good[i].kind);
         ck_assert_str_eq(a.host, good[i].host);
         ck_assert_uint_eq(a.port, good[i].port);
-        config_format_address(&a, text, sizeof text);
+        address_format(&a, text, sizeof text);
         ck_assert_str_eq(text, good[i].again);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_msg(config_parse_address(bad[i], &a) == BT_ERR_FORMAT, "'%s'", bad[i]);
-        ck_assert_int_eq(a.kind, CONFIG_NOWHERE);
+        ck_assert_msg(address_problem(bad[i], &a), "'%s'", bad[i]);
+        ck_assert_int_eq(a.kind, ADDRESS_NONE);
     }
     memset(text, 'h', sizeof text);
     memcpy(text + 256, ":1", 3);
-    ck_assert_int_eq(config_parse_address(text, &a), BT_ERR_FORMAT);
-    ck_assert_int_eq(config_parse_address(text + 1, &a), 0);
+    ck_assert_ptr_nonnull(address_problem(text, &a));
+    ck_assert_ptr_null(address_problem(text + 1, &a));
 }
 END_TEST
 
@@ -566,7 +566,7 @@ START_TEST(several_addresses)
     ck_assert_uint_eq(a->listen_count, 4);
     ck_assert_str_eq(a->listen[0].address.host, "127.0.0.1");
     ck_assert_str_eq(a->listen[1].address.host, "::1");
-    ck_assert_int_eq(a->listen[2].address.kind, CONFIG_UNIX);
+    ck_assert_int_eq(a->listen[2].address.kind, ADDRESS_UNIX);
     ck_assert_str_eq(a->listen[2].address.host, "/run/x/a, b");
     ck_assert(a->listen[3].systemd && !a->listen[0].systemd);
     ck_assert_uint_eq(a->unix_mode, 0660);
@@ -575,8 +575,8 @@ START_TEST(several_addresses)
     config_release(&config);
     accept(BOARD);
     ck_assert_uint_eq(config.access.unix_mode, 0600);
-    ck_assert_uint_eq(config.access.unix_owner.uid, CONFIG_SAME_OWNER);
-    ck_assert_uint_eq(config.access.unix_owner.gid, CONFIG_SAME_OWNER);
+    ck_assert_uint_eq(config.access.unix_owner.uid, ADDRESS_SAME_OWNER);
+    ck_assert_uint_eq(config.access.unix_owner.gid, ADDRESS_SAME_OWNER);
     config_release(&config);
 }
 END_TEST

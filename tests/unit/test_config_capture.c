@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* [capture] in board files, and the formats of what comes. */
-#include "server/config.h"
+#include "server/config/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ START_TEST(orbtrace)
 {
     accept(TARGET "[capture]\ntype = orbtrace\n" CORE);
     ck_assert_uint_eq(config.capture.type, CONFIG_CAPTURE_ORBTRACE);
-    ck_assert(config_has_trace_input(&config) && config.trace.kind == CONFIG_NOWHERE);
+    ck_assert(config_has_trace_input(&config) && config.trace.kind == ADDRESS_NONE);
     ck_assert(config.formatted && config.mode == FORMATTER_ALIGNED && !config.orbflow);
     ck_assert(config.tpiu_width == 4 && !config_captures_swo(&config));
     config_release(&config);

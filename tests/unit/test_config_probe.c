@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* [probe], [coresight], [flash] and the programmed part of [trace] in board files. */
-#include "server/config.h"
+#include "server/config/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,8 +53,8 @@ START_TEST(defaults)
     ck_assert(!config.probe.connect_under_reset && !config.attach);
     ck_assert_uint_eq(config.probe.at_exit, CONFIG_EXIT_RUN);
     ck_assert_uint_eq(config.probe.jtag_chain.count, 0);
-    ck_assert_int_eq(config.target.kind, CONFIG_NOWHERE);
-    ck_assert_int_eq(config.trace.kind, CONFIG_NOWHERE);
+    ck_assert_int_eq(config.target.kind, ADDRESS_NONE);
+    ck_assert_int_eq(config.trace.kind, ADDRESS_NONE);
     ck_assert_uint_eq(config.sink, CONFIG_SINK_ETB);
     ck_assert(config.formatted);
     ck_assert_int_eq(config.mode, FORMATTER_ALIGNED);

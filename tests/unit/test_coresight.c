@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/coresight.h"
+#include "drivers/coresight/coresight.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/coresight_trace.h"
-#include "drivers/mem_ap.h"
+#include "drivers/adi/mem_ap.h"
+#include "drivers/coresight/coresight_trace.h"
 #include "tests/unit/test_adiv5_model.h"
 #include "tests/unit/unit_main.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programming of an ETMv4: order, settings, what it lacks, and what goes wrong. */
-#include "drivers/coresight_etm4.h"
+#include "drivers/coresight/coresight_etm4.h"
 
 #include "tests/unit/test_etm4_bus.h"
 

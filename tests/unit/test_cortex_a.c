@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Run control of an ARMv7-A core: what goes to the debug registers, and what comes of it. */
-#include "drivers/cortex_a.h"
+#include "drivers/cortex_a/cortex_a.h"
 
 #include "tests/unit/test_cortex_a_core.h"
 #include "tests/unit/unit_main.h"

@@ -7,7 +7,7 @@
 #ifndef TESTS_UNIT_TEST_CORTEX_A_CORE_H
 #define TESTS_UNIT_TEST_CORTEX_A_CORE_H
 
-#include "drivers/cortex_a.h"
+#include "drivers/cortex_a/cortex_a.h"
 #include "tests/unit/test_adiv5_model.h"
 
 #define CORE_BASE   0x80010000u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/elf_image.h"
+#include "drivers/elf/elf_image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/elf_image_internal.h"
+#include "drivers/elf/elf_image_internal.h"
 #include "tests/unit/unit_main.h"
 
 static char folder[64];

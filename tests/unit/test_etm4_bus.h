@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "drivers/coresight_etm4.h"
+#include "drivers/coresight/coresight_etm4.h"
 #include "tests/unit/unit_main.h"
 
 #define ETM4_UNIT  0xe0041000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv1: addresses by all values, cuts of the input, synchronisation from anywhere, damage. */
-#include "decoder/stream.h"
+#include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"
 #include "tests/support/port_text.h"
 #include "tests/unit/unit_main.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv2: what needs all values of a byte, cuts of the input, finding back after damage. */
-#include "decoder/stream.h"
+#include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"
 #include "tests/support/port_text.h"
 #include "tests/unit/unit_main.h"

@@ -4,7 +4,7 @@
  * file. Each key reaches the decoder, and a value that is none is refused with a reason. What the
  * values mean for the stream: tests/cases/etmv1-readings.case and etmv2-readings.case.
  */
-#include "server/source.h"
+#include "server/protocols/source.h"
 #include "tests/unit/unit_main.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv3 packets: every header in every configuration, addresses, cuts, what registers mean. */
-#include "decoder/etmv3.h"
+#include "decoder/etmv3/etmv3.h"
 #include "tests/unit/unit_main.h"
 
 #include <stdlib.h>

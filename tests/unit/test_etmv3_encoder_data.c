@@ -3,7 +3,7 @@
  * ETMv3 model: data packets, timestamps, VMID, and trace that begins during a data instruction,
  * byte for byte.
  */
-#include "drivers/virtual/etmv3_filter.h"
+#include "tests/model/etmv3_filter.h"
 #include "tests/support/etmv3_script.h"
 #include "tests/unit/unit_main.h"
 

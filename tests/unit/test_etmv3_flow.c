@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv3 flow: windows of a history equal one straight decode, what is held back, how much. */
-#include "decoder/history.h"
+#include "decoder/history/history.h"
 #include "tests/support/decoded.h"
 #include "tests/unit/unit_main.h"
 

@@ -3,7 +3,7 @@
  * Model of an ETMv4: its bytes against the worked examples of the specification digest
  * (etmv4.md, 17), whose numbers the tests bear. No decoder is asked.
  */
-#include "drivers/virtual/etmv4_encoder.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
 #include "tests/unit/unit_main.h"
 
 #define START_LEAST 20 /* bytes of A-sync, Trace Info, Trace On, address and context */

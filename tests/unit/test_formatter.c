@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Formatter: worked examples of tpiu-formatter.md 13, every split of them, loss and recovery. */
-#include "decoder/formatter.h"
-#include "drivers/virtual/frame_builder.h"
+#include "decoder/port/formatter.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/unit/unit_main.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/unit/unit_main.h"
 
 /* Expected bytes as text, "21 11 12 ..."; spaces are optional. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes of MPSSE commands as the digest of the chip has them (probes, sections 3 to 5). */
-#include "drivers/ftdi_mpsse.h"
+#include "drivers/probe/ftdi/ftdi_mpsse.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* The past of a core behind another server: its answers, with stack pointers put in their place. */
 #include <stdio.h>
 
-#include "protocol/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_upstream_internal.h"
 #include "tests/unit/test_gdb_upstream.h"
 
 #define NUMBER_MSP 26u /* and the others behind it, as in enum gdb_stack */

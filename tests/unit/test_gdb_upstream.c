@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The connection to another GDB server: greeting, own questions, running and halting, its end. */
-#include "protocol/gdb_upstream.h"
+#include "protocol/remote/gdb_upstream.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* History: windows decoded from checkpoints equal one straight decode; bounds; gaps; numbers. */
-#include "decoder/history.h"
+#include "decoder/history/history.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_flow.h"
 #include "tests/unit/unit_main.h"

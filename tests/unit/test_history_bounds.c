@@ -3,7 +3,7 @@
  * A history whose bytes are kept elsewhere, as a property: with few states and few windows it shows
  * the same as one that keeps everything, in any order, and nothing of it goes, however long it is.
  */
-#include "decoder/history_internal.h"
+#include "decoder/history/history_internal.h"
 #include "tests/support/random_sample.h"
 #include "tests/unit/unit_main.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "drivers/ini_reader.h"
+#include "drivers/ini/ini_reader.h"
 #include "tests/unit/unit_main.h"
 
 /* Everything the reader reported, one "line:section(line).key=value|" an entry. */

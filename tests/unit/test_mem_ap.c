@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/mem_ap.h"
+#include "drivers/adi/mem_ap.h"
 
 #include "tests/unit/test_adiv5_model.h"
 #include "tests/unit/unit_main.h"

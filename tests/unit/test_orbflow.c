@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ORBFLOW: the example of probes.md 8, every split, damage; and the way into frames and out again
  * through the formatter. */
-#include "decoder/formatter.h"
-#include "drivers/frame_packer.h"
-#include "drivers/orbflow.h"
-#include "drivers/orbflow_frames.h"
+#include "decoder/port/formatter.h"
+#include "drivers/probe/orbtrace/frame_packer.h"
+#include "drivers/probe/orbtrace/orbflow.h"
+#include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "tests/unit/unit_main.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ORBTrace's units of 16 bytes: frames wait for the count that says that none is missing. */
-#include "drivers/orbtrace_units.h"
+#include "drivers/probe/orbtrace/orbtrace_units.h"
 #include "tests/unit/unit_main.h"
 
 #include <string.h>

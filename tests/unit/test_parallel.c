@@ -3,7 +3,7 @@
  * Decoding in pieces by several threads, as a property: random executions, encoded with random
  * options and damaged at random places, give the same blocks, counts and events as one decode.
  */
-#include "server/parallel.h"
+#include "server/history/parallel.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_sample.h"
 #include "tests/unit/unit_main.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Positions and motion in the past: any mixture of steps, searches and jumps equals a naive model
  * that has every instruction in an array. */
-#include "decoder/insn.h"
-#include "server/past_motion.h"
+#include "decoder/program/insn.h"
+#include "server/reverse/past_motion.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_flow.h"
 #include "tests/unit/unit_main.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The live pipeline: order, losses, waiting, and readers beside the decode thread. */
-#include "drivers/virtual/frame_builder.h"
-#include "server/pipeline.h"
+#include "drivers/virtual/encoder/frame_builder.h"
+#include "server/capture/pipeline.h"
 #include "tests/support/random_flow.h"
 #include "tests/unit/unit_main.h"
 

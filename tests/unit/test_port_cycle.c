@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Layouts of a captured trace port: examples of the ETMv1 digest, E19, and all formats. */
-#include "decoder/port_cycle.h"
+#include "decoder/port/port_cycle.h"
 #include "tests/unit/unit_main.h"
 
 static size_t read_all(struct port_reader *r, const uint8_t *data, size_t len,

@@ -2,7 +2,7 @@
 /* PTM model: what the worked examples do not show, and what the options of the model change. */
 #include <string.h>
 
-#include "drivers/virtual/ptm_packets.h"
+#include "drivers/virtual/encoder/ptm_packets.h"
 #include "tests/support/encoder_script.h"
 #include "tests/unit/unit_main.h"
 

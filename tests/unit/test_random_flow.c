@@ -2,7 +2,7 @@
 /* The generator of random flows: repeatable, in itself consistent, and it reaches everything. */
 #include <string.h>
 
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 #include "tests/support/random_flow.h"
 #include "tests/unit/unit_main.h"
 

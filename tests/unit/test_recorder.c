@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/unit/test_recorder_folder.h"
 
 static struct recorder *start(const char *format, const char *path)

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/recorder.h"
+#include "server/recording/recorder.h"
+#include "server/recording/recording.h"
 #include "tests/unit/unit_main.h"
 
 static char parent[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recordings as other programs read them. */
-#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/unit/test_recorder_folder.h"
 
 /* What a command prints, both streams. */

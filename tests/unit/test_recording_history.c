@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* History of a recording: read back through an index with few places it is the same. */
-#include "drivers/virtual/ptm_encoder.h"
-#include "server/recording_history.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
+#include "server/recording/recording_history.h"
 #include "tests/support/bench_stream.h"
 #include "tests/unit/unit_main.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery of registers and memory: single rules by hand. Everything at once: tests/recover. */
-#include "decoder/recover.h"
+#include "decoder/values/recover.h"
 #include "tests/unit/unit_main.h"
 
 #include <string.h>

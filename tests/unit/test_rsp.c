@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/rsp.h"
+#include "protocol/rsp/rsp.h"
 #include "tests/unit/unit_main.h"
 
 #define LIMIT 32

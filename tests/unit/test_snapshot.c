@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/snapshot.h"
+#include "drivers/snapshot/snapshot.h"
 
 #include <dirent.h>
 #include <stdio.h>

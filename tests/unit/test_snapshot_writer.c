@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/snapshot_writer.h"
+#include "drivers/snapshot/snapshot_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "drivers/snapshot.h"
+#include "drivers/snapshot/snapshot.h"
 #include "tests/unit/unit_main.h"
 
 static char parent[64];

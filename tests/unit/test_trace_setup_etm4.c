@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An ETMv4 as the trace unit of a target: what goes into the configuration, wishes, words, filters.
  */
-#include "server/trace_setup.h"
+#include "server/trace_unit/trace_setup.h"
 
-#include "server/source.h"
+#include "server/protocols/source.h"
 #include "tests/unit/test_etm4_bus.h"
 
 #define TARGET "[target]\nconnect = :1\n[trace]\nsink = etb\n[coresight]\netb = 0xE0043000\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A CoreSight bus on memory packets: the packets, words in both orders, refusals, silence. */
-#include "server/upstream_bus.h"
+#include "server/trace_unit/upstream_bus.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "drivers/usb.h"
+#include "drivers/usb/usb.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * with an opcode inside and a neighbour outside, and agreement with the random code generator,
  * which has its own tables.
  */
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 #include "tests/support/random_code.h"
 #include "tests/unit/unit_main.h"
 

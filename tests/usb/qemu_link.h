@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "drivers/virtual/trace_bytes.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 
 #define QEMU_LINK_TEXT    1280  /* a command or its reply */
 #define QEMU_LINK_ID      0x10  /* of the first core's records on the trace socket */

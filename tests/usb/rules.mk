@@ -19,7 +19,7 @@ $(B)/$(1)/libusbmodel.a: $$(USB_MODEL_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
 $(B)/$(1)/usb/test_%: $(B)/$(1)/tests/usb/unit/test_%.o $(B)/$(1)/tests/unit/unit_main.o \
-    $(B)/$(1)/libusbmodel.a $(B)/$(1)/libbtraced.a
+    $(B)/$(1)/libusbmodel.a $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) $$(USB_TEST_LIBS) -lpthread
 
@@ -36,7 +36,7 @@ $(eval $(call usb_variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call usb_variant,clang,$$(CLANG),-O2 -g))
 
 $(USB_BED): $(USB_BED_SRC:%.c=$(B)/release/%.o) $(B)/release/libusbmodel.a \
-    $(B)/release/libbtraced.a
+    $(B)/release/libsupport.a $(B)/release/libbtraced.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(UMOCKDEV_LIBS) $(PKG_LIBS) -lpthread
 
 USB_CLIENT := $(B)/release/usb_client

@@ -9,7 +9,7 @@
 #ifndef TESTS_USB_SINK_MODEL_H
 #define TESTS_USB_SINK_MODEL_H
 
-#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 
 #define SINK_WORDS_MAX 65536u
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_USB_TRACE_PINS_H
 #define TESTS_USB_TRACE_PINS_H
 
-#include "drivers/virtual/frame_builder.h"
+#include "drivers/virtual/encoder/frame_builder.h"
 
 #define TRACE_PINS_CLOCK  64000000u /* edges a second of a parallel port; Hz of SWO's divider */
 #define TRACE_PINS_BUFFER 0x100000u /* a test bed that is late must not lose what a probe takes */

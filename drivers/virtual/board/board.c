@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board.h"
+#include "board.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,12 +3,12 @@
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_H
 
-#include "drivers/virtual/board/board_code.h"
-#include "drivers/virtual/board/board_control.h"
-#include "drivers/virtual/board/board_cpu.h"
-#include "drivers/virtual/board/board_debug.h"
-#include "drivers/virtual/board/board_options.h"
-#include "drivers/virtual/board/board_port.h"
+#include "board_code.h"
+#include "board_control.h"
+#include "board_cpu.h"
+#include "board_debug.h"
+#include "board_options.h"
+#include "board_port.h"
 
 enum board_request {
     BOARD_REQUEST_FLUSH,

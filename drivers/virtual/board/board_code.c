@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_code.h"
+#include "board_code.h"
 
 #include <stdlib.h>
 
-#include "drivers/virtual/p0_insn.h"
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/p0_insn.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define CHUNK_RECORDS 8192
 

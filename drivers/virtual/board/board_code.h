@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decoder/types.h"
+#include "btrace/types.h"
 
 /* What else an instruction does that the board has to look after. */
 #define BOARD_INSN_EXCEPTION_RETURN 1u

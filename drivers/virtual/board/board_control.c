@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_control.h"
+#include "board_control.h"
 
 #include <errno.h>
 #include <poll.h>

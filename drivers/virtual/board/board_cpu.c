@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_cpu.h"
+#include "board_cpu.h"
 
 #include <inttypes.h>
 
-#include "drivers/virtual/board/board_exception.h"
-#include "drivers/virtual/waypoint.h"
+#include "board_exception.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
 #define LEVEL(mode)  ((uint8_t)((mode) >> 2 & 3)) /* PSTATE */

@@ -8,10 +8,10 @@
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_CPU_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_CPU_H
 
-#include "drivers/virtual/board/board_itm.h"
-#include "drivers/virtual/board/board_qemu.h"
-#include "drivers/virtual/board/board_truth.h"
-#include "drivers/virtual/board/board_unit.h"
+#include "board_itm.h"
+#include "board_qemu.h"
+#include "board_truth.h"
+#include "board_unit.h"
 
 /* Where a core is: address and state of what runs next, and its PSR if that can be had. */
 struct board_place {

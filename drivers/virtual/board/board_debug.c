@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_debug.h"
+#include "board_debug.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "drivers/virtual/board/board.h"
+#include "board.h"
 
 /* ---- text -------------------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The board's ETMv3. */
-#include "drivers/virtual/board/board_model.h"
+#include "board_model.h"
 
-#include "drivers/virtual/etmv3_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
 
 static struct etmv3_state translate(const struct board_state *s)
 {

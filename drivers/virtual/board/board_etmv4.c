@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The board's ETMv4. */
-#include "drivers/virtual/board/board_model.h"
+#include "board_model.h"
 
 #include <stdlib.h>
 
-#include "drivers/virtual/etmv4_encoder.h"
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/etmv4_encoder.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define TYPE_DEBUG_A 1
 #define TYPE_DEBUG_M 24

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_exception.h"
+#include "board_exception.h"
 
 #include <inttypes.h>
 
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define MODE(psr)    ((psr)&0x1f)
 #define MODE_MONITOR 0x16

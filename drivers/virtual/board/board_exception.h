@@ -7,7 +7,7 @@
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 
-#include "drivers/virtual/board/board_cpu.h"
+#include "board_cpu.h"
 
 /*
  * If the core is at `to` because of an exception (or of several without an instruction in between):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Exceptions to AArch64 state: where they come from is in ELR, what they are in vector and ESR. */
-#include "drivers/virtual/board/board_exception.h"
+#include "board_exception.h"
 
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define MODE(psr)  ((psr)&0x1f)
 #define LEVEL(psr) ((psr) >> 2 & 3)

@@ -3,9 +3,9 @@
  * Exceptions of the M profile. The number of the running handler (IPSR) is always right; what an
  * exception interrupted is in the frame that it pushed.
  */
-#include "drivers/virtual/board/board_exception.h"
+#include "board_exception.h"
 
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define IPSR(psr)         ((psr)&0x1ff)
 #define HIDDEN            1u        /* IPSR */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_filter.h"
+#include "board_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_itm.h"
+#include "board_itm.h"
 
 #include <string.h>
 

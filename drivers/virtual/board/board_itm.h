@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "drivers/virtual/board/board_port.h"
+#include "board_port.h"
 
 /* Functions of an exception trace packet. */
 enum board_itm_function {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_link.h"
+#include "board_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

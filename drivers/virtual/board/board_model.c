@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_model.h"
+#include "board_model.h"
 
 int board_model_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
 {

@@ -6,9 +6,9 @@
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_MODEL_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_MODEL_H
 
-#include "drivers/virtual/board/board_code.h"
-#include "drivers/virtual/board/board_options.h"
-#include "drivers/virtual/trace_bytes.h"
+#include "board_code.h"
+#include "board_options.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 
 /* One instruction that ran. */
 struct board_step {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_options.h"
+#include "board_options.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/virtual/etmv3_encoder.h"
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 
 #define TRACE_ID_MAX 0x6f
 #define ETB_MAX      (64u << 20)

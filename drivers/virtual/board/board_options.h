@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "drivers/virtual/board/board_filter.h"
+#include "board_filter.h"
 
 enum board_protocol {
     BOARD_PROTOCOL_PTM,

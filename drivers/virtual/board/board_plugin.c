@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "drivers/virtual/board/board.h"
-#include "drivers/virtual/board/qemu_plugin_api.h"
-#include "drivers/virtual/etmv3_encoder.h"
+#include "board.h"
+#include "drivers/virtual/encoder/etmv3_encoder.h"
+#include "qemu_plugin_api.h"
 
 int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
 

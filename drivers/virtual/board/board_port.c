@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_port.h"
+#include "board_port.h"
 
 #include <stdlib.h>
 #include <string.h>

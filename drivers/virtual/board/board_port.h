@@ -8,10 +8,10 @@
 
 #include <pthread.h>
 
-#include "drivers/virtual/board/board_link.h"
-#include "drivers/virtual/board/board_options.h"
-#include "drivers/virtual/frame_builder.h"
-#include "drivers/virtual/trace_bytes.h"
+#include "board_link.h"
+#include "board_options.h"
+#include "drivers/virtual/encoder/frame_builder.h"
+#include "drivers/virtual/encoder/trace_bytes.h"
 
 /* Private. */
 struct board_port {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The board's PTM. */
-#include "drivers/virtual/board/board_model.h"
+#include "board_model.h"
 
-#include "drivers/virtual/ptm_encoder.h"
+#include "drivers/virtual/encoder/ptm_encoder.h"
 
 static struct ptm_state translate(const struct board_state *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_qemu.h"
+#include "board_qemu.h"
 
 #include <dlfcn.h>
 #include <string.h>

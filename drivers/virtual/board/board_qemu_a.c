@@ -2,7 +2,7 @@
 /* What a debugger of an A-profile core needs of QEMU. */
 #include <string.h>
 
-#include "drivers/virtual/board/board_qemu.h"
+#include "board_qemu.h"
 
 #define NUMBER_CPSR    16
 #define NUMBER_SPSR    17

@@ -2,7 +2,7 @@
 /* What a debugger of an M-profile core needs of QEMU. */
 #include <string.h>
 
-#include "drivers/virtual/board/board_qemu.h"
+#include "board_qemu.h"
 
 #define NUMBER_XPSR    16
 #define NUMBER_MSP     17

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_truth.h"
+#include "board_truth.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "drivers/virtual/board/board_unit.h"
+#include "board_unit.h"
 
-#include "drivers/virtual/waypoint.h"
+#include "drivers/virtual/encoder/waypoint.h"
 
 #define BURST    64  /* bytes that a source gives to the formatter at once */
 #define PATIENCE 256 /* instructions told between two looks at a full FIFO */

@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "drivers/virtual/board/board_model.h"
-#include "drivers/virtual/board/board_port.h"
+#include "board_model.h"
+#include "board_port.h"
 
 /*
  * Bytes into a block up to which plain instructions are not told one by one to a PTM: only the last

@@ -3,15 +3,12 @@
 # Included by the Makefile, whose B, Q, CC, CLANG and WARN it uses.
 
 BOARD_SRC := $(wildcard drivers/virtual/board/*.c)
-BOARD_MODEL_SRC := $(addprefix drivers/virtual/,ptm_encoder.c ptm_output.c ptm_packets.c \
-    etmv3_atoms.c etmv3_data.c etmv3_encoder.c etmv3_output.c etmv3_packets.c etmv3_sync.c \
-    etmv4_encoder.c etmv4_output.c etmv4_packets.c etmv4_speculation.c p0_insn.c \
-    frame_builder.c trace_bytes.c waypoint.c)
+BOARD_MODEL_SRC := $(wildcard drivers/virtual/encoder/*.c)
 BOARD_OBJ := $(patsubst %.c,$(B)/board/%.o,$(BOARD_SRC) $(BOARD_MODEL_SRC))
 
 $(B)/board/%.o: %.c
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -I. -D_GNU_SOURCE -std=c11 $(WARN) $(CFLAGS) -O2 -g -fPIC -fvisibility=hidden \
+	$(Q)$(CC) -I. -Idecoder/include -D_GNU_SOURCE -std=c11 $(WARN) $(CFLAGS) -O2 -g -fPIC -fvisibility=hidden \
 	    -MMD -MP -c $< -o $@
 
 $(B)/virtual-board.so: $(BOARD_OBJ)

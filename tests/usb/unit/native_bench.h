@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/cmsis_dap.h"
-#include "drivers/cortex_m.h"
+#include "drivers/cortex_m/cortex_m.h"
+#include "drivers/probe/cmsis_dap/cmsis_dap.h"
 #include "tests/unit/unit_main.h"
 
 /* Driver and model name the bits of the protocol alike. */

@@ -2,7 +2,7 @@
 /* The flash algorithm of the virtual board, read and run through the modelled probe. */
 #include <stdio.h>
 
-#include "drivers/flash_algorithm_run.h"
+#include "drivers/flash/flash_algorithm_run.h"
 #include "tests/usb/unit/native_bench.h"
 #include "tests/usb/unit/unicorn_core.h"
 

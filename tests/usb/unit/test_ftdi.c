@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/ftdi.h"
-#include "drivers/mem_ap.h"
+#include "drivers/adi/mem_ap.h"
+#include "drivers/probe/ftdi/ftdi.h"
 #include "tests/unit/unit_main.h"
 #include "tests/usb/ftdi_board.h"
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "decoder/formatter.h"
-#include "drivers/cmsis_dap.h"
-#include "server/native_trace.h"
+#include "decoder/port/formatter.h"
+#include "drivers/probe/cmsis_dap/cmsis_dap.h"
+#include "server/probe/native_trace.h"
 #include "tests/unit/unit_main.h"
 
 /* Driver and model name the bits of the protocol alike. */

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/disasm/disasm.h"
+
+#include "disasm_a64.h"
+#include "disasm_m.h"
+
+#include <capstone/capstone.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SIZE 4096       /* slots of the table of texts, a power of two */
+#define MAX_TEXTS  (1u << 20) /* then it starts over */
+
+struct entry {
+    uint64_t address;
+    uint32_t opcode;
+    uint8_t isa;
+    uint8_t it_cond;
+    char *text;
+};
+
+struct disasm {
+    csh a32;
+    csh t32;
+    csh a64;
+    bool open;
+    bool m_profile;
+    struct entry *table; /* open addressing; a hit needs the same address, opcode, condition */
+    size_t size;
+    size_t used;
+    uint64_t calls;
+    uint64_t texts;
+};
+
+static void forget(struct disasm *d)
+{
+    for (size_t i = 0; i < d->size; i++) {
+        free(d->table[i].text);
+        d->table[i].text = NULL;
+    }
+    d->used = 0;
+}
+
+struct disasm *disasm_new(bool m_profile)
+{
+    struct disasm *d = calloc(1, sizeof *d);
+    if (!d)
+        return NULL;
+    d->table = calloc(FIRST_SIZE, sizeof *d->table);
+    d->size = d->table ? FIRST_SIZE : 0;
+    d->m_profile = m_profile;
+    int m_class = m_profile ? CS_MODE_MCLASS : 0;
+    cs_mode arm = (cs_mode)(CS_MODE_ARM | CS_MODE_V8);
+    cs_mode thumb = (cs_mode)(CS_MODE_THUMB | CS_MODE_V8 | m_class);
+    d->open = d->table && cs_open(CS_ARCH_ARM, arm, &d->a32) == CS_ERR_OK &&
+              cs_open(CS_ARCH_ARM, thumb, &d->t32) == CS_ERR_OK &&
+              cs_open(CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN, &d->a64) == CS_ERR_OK;
+    if (d->open)
+        return d;
+    disasm_free(d);
+    return NULL;
+}
+
+void disasm_free(struct disasm *d)
+{
+    if (!d)
+        return;
+    forget(d);
+    free(d->table);
+    cs_close(&d->a32);
+    cs_close(&d->t32);
+    cs_close(&d->a64);
+    free(d);
+}
+
+static void put_half(uint8_t *out, uint32_t half)
+{
+    out[0] = (uint8_t)half;
+    out[1] = (uint8_t)(half >> 8);
+}
+
+/* Bytes as capstone wants them. In an IT block an IT instruction for this one alone goes ahead. */
+static size_t encode(uint8_t *out, enum bt_isa isa, uint32_t opcode, unsigned size, uint8_t it_cond)
+{
+    size_t n = 0;
+    if (it_cond != DISASM_NO_IT) {
+        put_half(out, 0xbf08u | (uint32_t)it_cond << 4);
+        n = 2;
+    }
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (size == 2) {
+        put_half(out + n, opcode);
+    } else {
+        put_half(out + n, thumb ? opcode >> 16 : opcode);
+        put_half(out + n + 2, thumb ? opcode : opcode >> 16);
+    }
+    return n + size;
+}
+
+static char *make_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                       unsigned size, uint8_t it_cond)
+{
+    uint8_t bytes[8];
+    char younger[80];
+    if (isa == BT_ISA_A64 && disasm_a64_text(opcode, address, younger, sizeof younger))
+        return strdup(younger);
+    unsigned cond = it_cond == DISASM_NO_IT ? 14 : it_cond;
+    if (isa == BT_ISA_T32 && d->m_profile &&
+        disasm_m_text(opcode, size, address, cond, younger, sizeof younger))
+        return strdup(younger);
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    size_t len = encode(bytes, isa, opcode, size, thumb ? it_cond : DISASM_NO_IT);
+    csh handle = thumb ? d->t32 : isa == BT_ISA_A64 ? d->a64 : d->a32;
+    cs_insn *insn = NULL;
+    size_t want = len == size ? 1 : 2;
+    size_t n = cs_disasm(handle, bytes, len, address - (len - size), want, &insn);
+    char *text = NULL;
+    int made = -1;
+    if (n == want && insn[n - 1].size == size)
+        made = asprintf(&text, "%s%s%s", insn[n - 1].mnemonic, *insn[n - 1].op_str ? " " : "",
+                        insn[n - 1].op_str);
+    else if (size == 2)
+        made = asprintf(&text, ".inst.n 0x%04x", opcode);
+    else
+        made = asprintf(&text, thumb ? ".inst.w 0x%08x" : ".inst 0x%08x", opcode);
+    if (n)
+        cs_free(insn, n);
+    return made < 0 ? NULL : text;
+}
+
+static size_t slot_of(const struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                      uint8_t it_cond)
+{
+    uint64_t h = (address ^ (uint64_t)opcode << 32 ^ it_cond ^ (uint64_t)isa << 61);
+    size_t slot = (size_t)(h * 0x9e3779b97f4a7c15u >> 32) & (d->size - 1);
+    for (; d->table[slot].text; slot = (slot + 1) & (d->size - 1)) {
+        const struct entry *e = &d->table[slot];
+        if (e->address == address && e->opcode == opcode && e->isa == isa && e->it_cond == it_cond)
+            break;
+    }
+    return slot;
+}
+
+static bool table_grow(struct disasm *d)
+{
+    struct entry *old = d->table;
+    size_t old_size = d->size;
+    if (d->used == MAX_TEXTS) {
+        forget(d);
+        return true;
+    }
+    d->table = calloc(old_size * 2, sizeof *d->table);
+    if (!d->table) {
+        d->table = old;
+        return false;
+    }
+    d->size = old_size * 2;
+    for (size_t i = 0; i < old_size; i++) {
+        const struct entry *e = &old[i];
+        if (e->text)
+            d->table[slot_of(d, e->address, (enum bt_isa)e->isa, e->opcode, e->it_cond)] = *e;
+    }
+    free(old);
+    return true;
+}
+
+const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                        unsigned size, uint8_t it_cond)
+{
+    if (2 * d->used >= d->size && !table_grow(d))
+        forget(d);
+    struct entry *e = &d->table[slot_of(d, address, isa, opcode, it_cond)];
+    if (e->text)
+        return e->text;
+    d->calls++;
+    char *text = make_text(d, address, isa, opcode, size, it_cond);
+    if (!text)
+        return "?";
+    *e = (struct entry){address, opcode, (uint8_t)isa, it_cond, text};
+    d->used++;
+    d->texts++;
+    return text;
+}
+
+uint64_t disasm_calls(const struct disasm *d)
+{
+    return d->calls;
+}
+
+uint64_t disasm_texts(const struct disasm *d)
+{
+    return d->texts;
+}
+
+/* A path that leaves a block in the middle may come back to it behind an exception. */
+static void it_leave(struct it_track *it)
+{
+    if (it->state & 0xf) {
+        it->saved[it->saved_next].address = it->next;
+        it->saved[it->saved_next].state = it->state;
+        it->saved_next = (it->saved_next + 1) % 8;
+    }
+    it->state = 0;
+}
+
+static void it_resume(struct it_track *it, uint64_t address)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        if (it->saved[i].state && it->saved[i].address == address) {
+            it->state = it->saved[i].state;
+            it->saved[i].state = 0;
+            return;
+        }
+    }
+}
+
+uint8_t it_track_step(struct it_track *it, uint64_t address, enum bt_isa isa, uint32_t opcode,
+                      unsigned size)
+{
+    if (address != it->next) {
+        it_leave(it);
+        it_resume(it, address);
+    }
+    it->next = address + size;
+    if (isa != BT_ISA_T32 && isa != BT_ISA_T32EE) {
+        it->state = 0;
+        return DISASM_NO_IT;
+    }
+    uint8_t cond = it->state & 0xf ? it->state >> 4 : DISASM_NO_IT;
+    /* ITAdvance(): the low five bits shift up; the block ends with its last mask bit. */
+    it->state = it->state & 7 ? (uint8_t)((it->state & 0xe0) | (it->state << 1 & 0x1f)) : 0;
+    if (size == 2 && (opcode & 0xff00) == 0xbf00 && (opcode & 0xf))
+        it->state = (uint8_t)opcode;
+    return cond;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "etmv2_flow_parts.h"
+
+#include <string.h>
+
+/* Exceptions as trail_vector() numbers them. */
+#define EXC_UND     9
+#define EXC_SVC     10
+#define EXC_PABT    11
+#define EXC_DABT    12
+#define EXC_GENERIC 13
+
+#define RESTARTED 2 /* TFO reason: after an overflow */
+
+void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
+                     struct code_cache *code, uint16_t core, uint32_t generation)
+{
+    memset(f, 0, sizeof *f);
+    f->config = *config;
+    trail_init(&f->trail, code, core, generation);
+    f->trail.cycle_accurate = config->cycle_accurate;
+    f->trail.low_vectors = config->low_vectors;
+    f->trail.high_vectors = config->high_vectors;
+}
+
+/* ---- the held instruction -------------------------------------------------------------------- */
+
+static void put_event(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *h)
+{
+    trail_close(&f->trail, out);
+    if (h->kind == BT_EVENT_CONTEXT) {
+        flow_set_context(&f->trail.core, out, h->offset, h->value);
+        return;
+    }
+    struct bt_event *e = trail_event(&f->trail, out, (enum bt_event_kind)h->kind, h->offset);
+    e->address = h->address;
+    e->value = h->value;
+    e->flags = h->flags;
+    e->number = h->number;
+    uint64_t back = f->trail.core.instructions - h->owner;
+    if (h->owned && back < 256)
+        e->back = (uint8_t)back;
+}
+
+static void put_events(struct etmv2_flow *f, struct flow_out *out)
+{
+    for (unsigned i = 0; i < f->event_count; i++)
+        put_event(f, out, &f->events[i]);
+    f->event_count = 0;
+}
+
+void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
+{
+    if (!f->held)
+        return;
+    f->held = false;
+    trail_add(&f->trail, out, &f->step, (enum bt_cond)f->held_cond, f->held_cycles);
+    put_events(f, out);
+}
+
+void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *e)
+{
+    if (f->held && f->event_count == ETMV2_HELD_EVENTS)
+        etmv2_release(f, out);
+    if (f->held)
+        f->events[f->event_count++] = *e;
+    else
+        put_event(f, out, e);
+}
+
+/* It did not complete: never happened, as far as the history goes. */
+static void cancel(struct etmv2_flow *f, struct flow_out *out)
+{
+    etmv2_data_drop(f);
+    f->held = false;
+    if (f->held_cycles != FLOW_NO_CYCLES)
+        f->trail.counted -= f->held_cycles;
+    put_events(f, out);
+}
+
+/* ---- statuses -------------------------------------------------------------------------------- */
+
+static void unknown_target(struct etmv2_flow *f, struct flow_out *out, uint64_t offset)
+{
+    f->waiting = false;
+    trail_lose(&f->trail, out, offset, BT_GAP_UNKNOWN_ADDR, f->step.address);
+}
+
+/* The instruction at the position is executed, or fails its condition. */
+static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
+{
+    struct flow_core *core = &f->trail.core;
+    etmv2_release(f, out);
+    f->arrival = f->arrival == ETMV2_BY_TFO ? ETMV2_FIRST_SINCE_TFO : ETMV2_BY_CODE;
+    if (f->waiting)
+        unknown_target(f, out, offset);
+    if (!core->cur.known || !trail_fetch(&f->trail, out, offset, &f->step)) {
+        core->dropped++;
+        return;
+    }
+    f->held = true;
+    f->held_cond = passed ? BT_COND_PASS : BT_COND_FAIL;
+    f->held_cycles = trail_cycles(&f->trail);
+    if (passed)
+        etmv2_data_owner(f);
+    else
+        f->held_data = false;
+    if (passed && f->step.end == CODE_END_INDIRECT) {
+        f->waiting = true;
+        core->cur.known = false;
+        core->run = NULL;
+        return;
+    }
+    trail_advance(&f->trail, &f->step, passed);
+}
+
+static void trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct etmv2_held_event e = {.offset = k->offset, .kind = BT_EVENT_TRIGGER};
+    etmv2_note(f, out, &e);
+}
+
+static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    bool counts = k->status != ETMV2_TD || (k->flags & (ETMV2_WAITING | ETMV2_TFO_CYCLE));
+    if (f->config.cycle_accurate && counts)
+        f->trail.core.cycles++;
+    bool functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
+    if (k->flags & ETMV2_TRIGGER)
+        trigger(f, k, out);
+    if (!f->synced || !functional)
+        return;
+    if (k->status >= ETMV2_PHANTOM)
+        execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
+    execute(f, out, k->offset, !(k->status & 2));
+}
+
+/* ---- TFO packets (digest 8.4) ---------------------------------------------------------------- */
+
+/* A periodic one says where execution is: that must be known already. */
+static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct flow_core *core = &f->trail.core;
+    if (f->waiting)
+        unknown_target(f, out, k->offset);
+    else if (core->cur.known && (core->cur.address != k->value || core->cur.isa != k->isa))
+        trail_lose(&f->trail, out, k->offset, BT_GAP_DESYNC, core->cur.address);
+    if (!core->cur.known)
+        flow_go_to(core, k->value, k->isa);
+}
+
+static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    etmv2_release(f, out);
+    if (k->number || !f->synced) {
+        trail_on(&f->trail, out, k->offset, k->number, (uint32_t)k->value, k->isa, !f->synced,
+                 f->arrival == ETMV2_BY_BRANCH);
+        f->waiting = false;
+        f->arrival = ETMV2_BY_TFO;
+        f->access = (struct etmv2_access){0};
+        if (k->number == RESTARTED || !f->synced)
+            etmv2_data_forget(f);
+    } else {
+        check_position(f, k, out);
+    }
+    f->synced = f->trail.core.started = true;
+    if (k->flags & ETMV2_HAS_CONTEXT) {
+        trail_close(&f->trail, out);
+        flow_set_context(&f->trail.core, out, k->offset, k->context);
+    }
+    if (k->number == 0 || (k->flags & ETMV2_LSIP))
+        execute(f, out, k->offset, true);
+    if (k->flags & ETMV2_LSIP) {
+        f->waiting = false;
+        f->arrival = ETMV2_BY_BRANCH;
+        flow_go_to(&f->trail.core, k->address, k->isa2);
+    }
+}
+
+/* ---- branch packets (digest 7.1, 9) ---------------------------------------------------------- */
+
+static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
+                      unsigned number, const uint32_t *back, uint8_t flags)
+{
+    struct bt_event *e = trail_event(&f->trail, out, BT_EVENT_EXCEPTION, k->offset);
+    e->number = (uint16_t)number;
+    e->value = k->value;
+    e->target_isa = k->isa;
+    e->flags = flags;
+    if (back)
+        flow_event_address(e, *back, f->step.isa);
+    f->waiting = false;
+    f->arrival = ETMV2_BY_EXCEPTION;
+    flow_go_to(&f->trail.core, k->value, k->isa);
+}
+
+static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    unsigned number = trail_vector(&f->trail, (uint32_t)k->value, k->isa);
+    uint32_t back = f->held ? f->step.address : (uint32_t)f->trail.core.cur.address;
+    bool known = f->held || f->trail.core.cur.known;
+    uint8_t flags = f->held ? BT_EVENT_CANCELED : 0;
+    if (f->held)
+        cancel(f, out);
+    exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, flags);
+}
+
+/* An exception that cancels nothing: what the last instruction caused, or one right behind it. */
+static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
+                       unsigned number)
+{
+    uint32_t back = (uint32_t)f->trail.core.cur.address;
+    bool known = f->trail.core.cur.known;
+    /* What was branched to since the last status has none: it is not the last instruction. */
+    bool moved = f->arrival == ETMV2_BY_BRANCH || f->arrival == ETMV2_BY_EXCEPTION;
+    bool own = number == EXC_DABT || (number == EXC_UND && !moved) ||
+               (number == EXC_PABT && !moved && !f->config.abort_no_status);
+    if (own) { /* a load may have been overtaken: then it is not the held one */
+        known = f->held && (number != EXC_DABT || f->held_data || !etmv2_has_data(f));
+        back = f->step.address;
+    } else if (number == EXC_SVC && f->held) {
+        known = true;
+        back = f->step.next;
+    }
+    if (number == EXC_DABT && f->held)
+        etmv2_data_drop(f);
+    etmv2_release(f, out);
+    exception(f, k, out, number, known ? &back : NULL, 0);
+}
+
+/*
+ * Digest 8.4: where tracing began with a load or store multiple that was in progress, a branch
+ * packet says where execution goes on. The LSM may have its status, or only data.
+ */
+static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct trail_step step = f->step;
+    if (f->arrival == ETMV2_BY_TFO) {
+        if (!trail_fetch(&f->trail, out, k->offset, &step))
+            return false;
+    } else if (f->arrival != ETMV2_FIRST_SINCE_TFO || !f->held) {
+        return false;
+    }
+    return etmv2_is_lsm(f, &step);
+}
+
+static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct flow_core *core = &f->trail.core;
+    bool direct = f->held && f->step.end == CODE_END_DIRECT && f->held_cond == BT_COND_PASS;
+    if (k->flags & ETMV2_CANCEL) {
+        canceling(f, k, out);
+        return;
+    }
+    if (direct && core->cur.known && core->cur.address == k->value && core->cur.isa == k->isa)
+        return;
+    unsigned number = trail_vector(&f->trail, (uint32_t)k->value, k->isa);
+    if (number) {
+        completing(f, k, out, number);
+        return;
+    }
+    if (!f->waiting && core->cur.known && !leaves_lsm(f, k, out)) {
+        etmv2_release(f, out);
+        trail_warn(&f->trail, out, k->offset, BT_GAP_DESYNC, core->cur.address);
+    }
+    f->waiting = false;
+    f->arrival = ETMV2_BY_BRANCH;
+    flow_go_to(core, k->value, k->isa);
+}
+
+/* ---- all packets ----------------------------------------------------------------------------- */
+
+void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                    struct flow_out *out)
+{
+    if (f->held) {
+        /* It may have been canceled in what is lost. */
+        cancel(f, out);
+        flow_go_to(&f->trail.core, f->step.address, f->step.isa);
+    }
+    trail_close(&f->trail, out);
+    flow_core_gap(&f->trail.core, offset, cause, bytes, out);
+    f->synced = false;
+    f->waiting = false;
+    f->arrival = ETMV2_BY_CODE;
+    etmv2_data_forget(f);
+}
+
+static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    struct etmv2_held_event e = {
+        .offset = k->offset, .value = k->context, .kind = BT_EVENT_CONTEXT};
+    if (k->flags & ETMV2_HAS_CONTEXT)
+        etmv2_note(f, out, &e);
+}
+
+static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    switch ((enum etmv2_kind)k->kind) {
+    case ETMV2_STATUS:
+        status(f, k, out);
+        break;
+    case ETMV2_TFO:
+        tfo(f, k, out);
+        break;
+    case ETMV2_BRANCH:
+        branch(f, k, out);
+        break;
+    case ETMV2_DATA:
+    case ETMV2_NOT_TRACED:
+    case ETMV2_MISS:
+    case ETMV2_MISS_DATA:
+        etmv2_data_packet(f, k, out);
+        break;
+    case ETMV2_CONTEXT:
+        context(f, k, out);
+        break;
+    case ETMV2_RESERVED:
+        etmv2_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+        break;
+    case ETMV2_DESYNC:
+        etmv2_flow_gap(f, k->offset, BT_GAP_DESYNC, 0, out);
+        break;
+    case ETMV2_END:
+        etmv2_release(f, out);
+        trail_close(&f->trail, out);
+        break;
+    case ETMV2_UNSYNCED:
+    case ETMV2_INCOMPLETE:
+        break;
+    }
+}
+
+size_t etmv2_flow_run(struct etmv2_flow *f, const struct etmv2_packet *packets, size_t count,
+                      struct flow_out *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!flow_room(out))
+            return i;
+        packet(f, &packets[i], out);
+    }
+    return count;
+}

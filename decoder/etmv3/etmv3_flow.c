@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/etmv3/etmv3_flow.h"
+
+#include "etmv3_flow_parts.h"
+
+#include <string.h>
+
+#define STACKED 4 /* bytes of one transfer at the entry to an exception and at its exit */
+
+enum isync_reason {
+    ISYNC_PERIODIC,
+    ISYNC_TRACE_ON,
+    ISYNC_OVERFLOW,
+    ISYNC_DEBUG_EXIT,
+};
+
+void etmv3_flow_init(struct etmv3_flow *f, const struct etmv3_config *config,
+                     struct code_cache *code, uint16_t core, uint32_t generation)
+{
+    memset(f, 0, sizeof *f);
+    f->config = *config;
+    flow_core_init(&f->core, code, core, generation);
+}
+
+bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_isa *isa)
+{
+    *address = f->held.count ? f->held.first : f->first;
+    *isa = (enum bt_isa)(f->held.count ? f->held.isa : f->core.cur.isa);
+    return f->held.count || f->core.cur.known || f->core.cur.halted;
+}
+
+/* ---- state of the instructions that follow --------------------------------------------------- */
+
+static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
+                         enum bt_security security, struct flow_out *out)
+{
+    struct flow_out tray;
+    if (f->core.cur.security == security)
+        return;
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_set_security(&f->core, to, k->offset, security, true);
+    etmv3_events_end(f, to, &tray);
+}
+
+/* `repeat`: tell it even if it is the one before. */
+static void set_context(struct etmv3_flow *f, const struct etmv3_packet *k, bool repeat,
+                        struct flow_out *out)
+{
+    struct flow_out tray;
+    bool same = f->core.cur.has_context && f->core.cur.context == k->context;
+    if (!(k->flags & ETMV3_HAS_CONTEXT) || (same && !repeat))
+        return;
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+    f->core.cur.has_context = false;
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_set_context(&f->core, to, k->offset, k->context);
+    etmv3_events_end(f, to, &tray);
+}
+
+static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_set_vmid(&f->core, to, k->offset, (uint8_t)k->value);
+    etmv3_events_end(f, to, &tray);
+}
+
+/* ---- I-sync (digest 5.6) --------------------------------------------------------------------- */
+
+static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
+{
+    static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
+    if (!f->core.started || !f->synced)
+        return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
+    return (enum bt_gap_cause)causes[reason & 3];
+}
+
+/* Digest 7.2: is a count of the gap before an I-sync of this reason to be believed? */
+static bool count_holds(const struct etmv3_flow *f, unsigned reason, uint32_t cycles)
+{
+    unsigned v = f->config.version_minor;
+    if (v == 0 && reason >= ISYNC_OVERFLOW)
+        return false;
+    if (v >= 5 && reason == ISYNC_OVERFLOW)
+        return false;
+    return cycles != 0;
+}
+
+static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
+    e->cause = (uint8_t)isync_gap(f, k->number);
+    e->value = k->number;
+    e->number = etmv3_packet_security(k);
+    if (!(k->flags & ETMV3_DATA_ONLY))
+        flow_event_address(e, k->flags & ETMV3_LSIP ? k->address : k->value,
+                           k->flags & ETMV3_LSIP ? k->extra & 0xf : etmv3_packet_isa(k));
+    if (k->flags & ETMV3_LSIP)
+        e->number = k->extra >> 4;
+    f->reason = (uint8_t)k->number;
+    f->gap_waited = (uint32_t)f->waited; /* W atoms behind the last instruction belong to the gap */
+    f->count_due = f->config.cycle_accurate && !(k->flags & ETMV3_HAS_CYCLES);
+    f->due_changes++;
+    if ((k->flags & ETMV3_HAS_CYCLES) && count_holds(f, k->number, k->cycles)) {
+        flow_event_cycles(e, f->gap_waited + k->cycles);
+        f->core.cycles += k->cycles;
+    }
+}
+
+/* The position that the packet gives; a reserved state gives none. */
+static void take_position(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    f->blind = k->flags & ETMV3_ODD_STATE;
+    if (k->flags & ETMV3_DATA_ONLY)
+        return;
+    if (f->blind) {
+        f->core.cur.isa = etmv3_packet_isa(k);
+        flow_lose(&f->core, out, k->offset, BT_GAP_BAD_PACKET, k->value);
+        f->begin = f->done = 0;
+        return;
+    }
+    if (k->flags & ETMV3_LSIP) { /* the data instruction is executed, then goes on elsewhere */
+        etmv3_go_to(f, k->address, k->extra & 0xf);
+        etmv3_implied(f, k->offset, out);
+        set_security(f, k, etmv3_packet_security(k), out);
+    }
+    etmv3_go_to(f, k->value, (uint8_t)etmv3_packet_isa(k));
+}
+
+static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    unsigned security = k->flags & ETMV3_LSIP ? k->extra >> 4u : etmv3_packet_security(k);
+    etmv3_rebase(f);
+    etmv3_release(f, out);
+    if (k->number == ISYNC_OVERFLOW)
+        etmv3_data_drop(f, out);
+    etmv3_data_disown(f, 0);
+    etmv3_release(f, out);
+    trace_on(f, k, out);
+    f->pending = false;
+    f->branched = ETMV3_BRANCHED_NOT;
+    f->waited = 0;
+    f->since = 0;
+    f->core.agreed = f->core.instructions;
+    flow_set_security(&f->core, out, k->offset, (enum bt_security)security, false);
+    set_context(f, k, false, out);
+    take_position(f, k, out);
+    f->synced = f->core.started = true;
+}
+
+/* With the run rebased: what is held stays, since nothing behind this can cancel it. */
+static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                       struct flow_out *out)
+{
+    etmv3_release(f, out);
+    flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, here);
+}
+
+static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    uint8_t isa = (uint8_t)etmv3_packet_isa(k);
+    bool odd = k->flags & ETMV3_ODD_STATE;
+    set_security(f, k, etmv3_packet_security(k), out);
+    set_context(f, k, false, out);
+    if (k->flags & ETMV3_DATA_ONLY)
+        return;
+    bool known = f->core.cur.known;
+    uint64_t here = known ? etmv3_here(f) : 0;
+    uint64_t before = f->core.instructions + f->held.count + etmv3_open(f);
+    if (known && here == k->value && f->core.cur.isa == isa && !odd) {
+        f->core.agreed = before;
+        return;
+    }
+    etmv3_rebase(f);
+    if (known && !odd) /* a packet that cannot be right says nothing against what was followed */
+        contradict(f, k, here, out);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    take_position(f, k, to);
+    etmv3_events_end(f, to, &tray);
+    if (!odd)
+        f->core.agreed = before;
+}
+
+static void isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    if (k->number == ISYNC_PERIODIC && f->synced)
+        periodic_isync(f, k, out);
+    else
+        start_isync(f, k, out);
+}
+
+/* A count on its own, later than right behind its I-sync (digest 16.8). */
+static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    bool due = f->count_due;
+    f->count_due = false;
+    f->due_changes++;
+    if (due && !count_holds(f, f->reason, k->cycles))
+        return;
+    etmv3_close(f);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    if (due) {
+        flow_event_cycles(flow_event(&f->core, to, BT_EVENT_CYCLES, k->offset),
+                          f->gap_waited + k->cycles);
+        f->core.cycles += k->cycles;
+    } else { /* for no I-sync: a second one, or one that was lost */
+        flow_event(&f->core, to, BT_EVENT_WARNING, k->offset)->cause = BT_GAP_DESYNC;
+    }
+    etmv3_events_end(f, to, &tray);
+}
+
+/* ---- branch packets (digest 16.4) ------------------------------------------------------------ */
+
+struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
+                                 const struct etmv3_origin *from, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
+    e->number = f->config.m_profile ? etmv3_architectural(k->number) : k->number;
+    e->flags =
+        (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) | (from->canceled ? BT_EVENT_CANCELED : 0);
+    e->value = k->value;
+    e->target_isa = (uint8_t)etmv3_packet_isa(k);
+    if (from->known)
+        flow_event_address(e, from->address, from->isa);
+    return e;
+}
+
+/* Debug state is entered: where to is not what the packet's address says. */
+static void halt(struct etmv3_flow *f, const struct etmv3_origin *from)
+{
+    if (from->known)
+        etmv3_go_to(f, from->address, from->isa);
+    f->core.cur.known = false;
+    f->core.cur.halted = from->known;
+}
+
+static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
+                             const struct etmv3_origin *from, struct flow_out *out)
+{
+    etmv3_release(f, out);
+    etmv3_exception(f, k, from, out);
+    f->pending = false;
+    f->branched = ETMV3_BRANCHED_PACKET;
+    if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile) {
+        halt(f, from);
+        return;
+    }
+    set_security(f, k, etmv3_packet_security(k), out);
+    etmv3_go_to(f, k->value, (uint8_t)etmv3_packet_isa(k));
+}
+
+/* A packet that is no exception, where the code says that execution is elsewhere. */
+static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here)
+{
+    if (!f->core.cur.known || here == k->value)
+        return false;
+    if ((k->flags & ETMV3_HAS_INFO) || f->branched == ETMV3_BRANCHED_PACKET)
+        return false;
+    return f->branched == ETMV3_BRANCHED_DIRECT || f->since > 1;
+}
+
+static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                         struct flow_out *out)
+{
+    uint8_t isa = (uint8_t)etmv3_packet_isa(k);
+    if (unexplained(f, k, here))
+        contradict(f, k, here, out);
+    struct code_run *from = f->pending ? f->core.run : NULL;
+    set_security(f, k, etmv3_packet_security(k), out);
+    f->pending = false;
+    f->branched = ETMV3_BRANCHED_PACKET;
+    if (f->core.cur.known && here == k->value && f->core.cur.isa == isa)
+        return;
+    etmv3_go_to(f, k->value, isa);
+    if (from && !f->core.view_stale && isa <= BT_ISA_T32)
+        f->core.run = code_indirect(f->core.code, f->core.view, from, k->value, (enum bt_isa)isa);
+}
+
+/* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
+static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
+                   struct flow_out *out)
+{
+    uint8_t isa = f->held.count ? f->held.isa : f->last_isa;
+    bool was_return = f->return_held;
+    uint64_t address;
+    bool done = etmv3_cancel(f, &address);
+    if (!done)
+        flow_warn(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
+    else if (!was_return)
+        *from = (struct etmv3_origin){address, isa, true, true};
+    etmv3_release(f, out);
+}
+
+static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    etmv3_rebase(f);
+    uint64_t here = f->core.cur.address;
+    struct etmv3_origin from = {here, f->core.cur.isa, f->core.cur.known, false};
+    if (k->flags & ETMV3_CANCEL)
+        cancel(f, k, &from, out);
+    if (f->blind)
+        return;
+    if (k->number != 0)
+        exception_branch(f, k, &from, out);
+    else
+        plain_branch(f, k, here, out);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
+                             struct flow_out *out)
+{
+    struct flow_out tray;
+    etmv3_close(f);
+    bool m = f->config.m_profile; /* the instruction is complete then (digest 10) */
+    if (m)
+        etmv3_release(f, out);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    if (m) {
+        tray = (struct flow_out){.events = f->queue, .event_max = ETMV3_QUEUE};
+        to = &tray;
+        f->return_held = true;
+        etmv3_data_disown(f, STACKED);
+    }
+    uint64_t last = f->held.count ? f->held.first + f->held.extent : f->last;
+    flow_event_address(flow_event(&f->core, to, BT_EVENT_EXCEPTION_RET, k->offset), last,
+                       f->held.count ? f->held.isa : f->last_isa);
+    etmv3_events_end(f, to, &tray);
+}
+
+static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    if (!(k->flags & ETMV3_TS_VALID) || k->value == 0) /* 0: the unit does not know the time */
+        return;
+    etmv3_close(f);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    struct bt_event *e = flow_event(&f->core, to, BT_EVENT_TIMESTAMP, k->offset);
+    e->value = etmv3_timestamp(&f->config, k->value);
+    e->number = k->flags & ETMV3_TS_FREQ ? 1 : 0;
+    etmv3_events_end(f, to, &tray);
+}
+
+static void trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    etmv3_close(f);
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_event(&f->core, to, BT_EVENT_TRIGGER, k->offset);
+    etmv3_events_end(f, to, &tray);
+}
+
+/* Packets that mean something before the first I-sync, too. */
+static bool early_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    switch ((enum etmv3_kind)k->kind) {
+    case ETMV3_ISYNC:
+        isync(f, k, out);
+        return true;
+    case ETMV3_TIMESTAMP:
+        timestamp(f, k, out);
+        return true;
+    case ETMV3_TRIGGER:
+        trigger(f, k, out);
+        return true;
+    case ETMV3_RESERVED:
+    case ETMV3_MALFORMED:
+        etmv3_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+        return true;
+    default:
+        return !f->synced;
+    }
+}
+
+static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    if (early_packet(f, k, out))
+        return;
+    switch ((enum etmv3_kind)k->kind) {
+    case ETMV3_BRANCH:
+        branch(f, k, out);
+        break;
+    case ETMV3_CYCLE_COUNT:
+        late_count(f, k, out);
+        break;
+    case ETMV3_CONTEXT:
+        set_context(f, k, true, out);
+        break;
+    case ETMV3_VMID:
+        set_vmid(f, k, out);
+        break;
+    case ETMV3_EXC_RETURN:
+        exception_return(f, k, out);
+        break;
+    case ETMV3_EXC_ENTRY:
+        etmv3_close(f);
+        if (etmv3_has_data(f))
+            etmv3_data_scan(f);
+        etmv3_data_disown(f, STACKED);
+        break;
+    case ETMV3_DATA:
+    case ETMV3_PLACEHOLDER:
+    case ETMV3_OOO_DATA:
+    case ETMV3_NOT_TRACED:
+    case ETMV3_STORE_FAILED:
+    case ETMV3_SUPPRESSED:
+        etmv3_data_packet(f, k, out);
+        break;
+    default: /* ignore, A-sync, skipped bytes: no meaning for the flow */
+        break;
+    }
+}
+
+/*
+ * In cycle-accurate mode an I-sync without a count waits for the packet behind it: a count there
+ * is its own, and both forms give the same history (digest 7.2). True: `k` is used up.
+ */
+static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    if (f->has_deferred) {
+        if (k->kind == ETMV3_IGNORE)
+            return true;
+        bool count = k->kind == ETMV3_CYCLE_COUNT;
+        if (count) {
+            f->deferred.cycles = k->cycles;
+            f->deferred.flags |= ETMV3_HAS_CYCLES;
+        }
+        f->has_deferred = false;
+        other_packet(f, &f->deferred, out);
+        if (count)
+            return true;
+    }
+    if (k->kind != ETMV3_ISYNC || (k->flags & (ETMV3_HAS_CYCLES | ETMV3_DATA_ONLY)) ||
+        (k->number == ISYNC_PERIODIC && f->synced))
+        return false;
+    f->deferred = *k;
+    f->has_deferred = true;
+    return true;
+}
+
+/* Events that only wait to learn whether a store failed. */
+static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    if (f->queued && f->held.count == 0 && !f->return_held && k->kind != ETMV3_STORE_FAILED)
+        etmv3_release(f, out);
+}
+
+size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
+                      struct flow_out *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!flow_room(out))
+            return i;
+        const struct etmv3_packet *k = &packets[i];
+        if (!f->core.run && f->done)
+            etmv3_relink(f, out, k->offset);
+        if (f->queued)
+            settle_queue(f, k, out);
+        if (f->config.cycle_accurate && defer(f, k, out))
+            continue;
+        if (k->kind == ETMV3_ATOM) {
+            if (f->core.view_stale)
+                flow_view(&f->core);
+            if (f->synced)
+                etmv3_atoms(f, k, out);
+        } else {
+            other_packet(f, k, out);
+        }
+    }
+    return count;
+}
+
+void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
+{
+    if (!f->core.run && f->done)
+        etmv3_relink(f, out, offset);
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+}
+
+void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out)
+{
+    static const struct etmv3_packet nothing = {.kind = ETMV3_ASYNC};
+    if (!f->core.run && f->done)
+        etmv3_relink(f, out, nothing.offset);
+    if (f->has_deferred)
+        defer(f, &nothing, out);
+    etmv3_rebase(f);
+    etmv3_release(f, out);
+    if (etmv3_has_data(f))
+        etmv3_data_drop(f, out);
+    etmv3_release(f, out);
+}
+
+void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                    struct flow_out *out)
+{
+    etmv3_flow_finish(f, out);
+    flow_core_gap(&f->core, offset, cause, bytes, out);
+    f->synced = f->pending = f->blind = f->count_due = false;
+    f->due_changes++;
+    f->branched = ETMV3_BRANCHED_NOT;
+    f->waited = 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow reconstruction for ETMv3: packets and the program image -> executed blocks and events.
+ * Digest etmv3.md: 5.5 and 5.6 (I-sync), 7 (cycles), 9.6 (cancel), 12 (data), 15, 16.
+ *
+ * Every instruction has an atom. A block ends with a taken branch, with an instruction that failed
+ * its condition, before an event, and in cycle-accurate mode with every instruction: its count is
+ * that of the cycles since the instruction before it.
+ *
+ * The latest instruction may be cancelled by a branch packet that comes much later, so the block
+ * that it ends, and the events behind it, are held back until the next atom or an exception that
+ * cancels nothing (digest 16.5).
+ */
+#ifndef DECODER_ETMV3_FLOW_H
+#define DECODER_ETMV3_FLOW_H
+
+#include "decoder/etmv3/etmv3.h"
+#include "decoder/flow/flow_core.h"
+
+#define ETMV3_QUEUE 24 /* events that wait behind the held block; more release it */
+
+enum etmv3_branched {
+    ETMV3_BRANCHED_NOT,
+    ETMV3_BRANCHED_DIRECT, /* a taken branch: a packet may tell its target */
+    ETMV3_BRANCHED_PACKET, /* a branch packet: others may follow it */
+};
+
+struct etmv3_held {
+    uint64_t first;
+    uint64_t cycles;
+    uint32_t extent;
+    uint32_t count; /* 0: nothing is held */
+    uint8_t isa;
+    uint8_t cond;
+};
+
+/* Whose data is coming (digest 12.2), and where its next transfer goes. */
+struct etmv3_data {
+    uint64_t owner;   /* number of the latest data instruction */
+    uint64_t scanned; /* instructions looked at so far, from the start of the stream */
+    uint64_t next;
+    bool has_owner;
+    bool has_next;
+    bool store;
+    bool no_address; /* a coprocessor register transfer */
+    uint8_t bytes;
+};
+
+/* An out-of-order placeholder that waits for its value (digest 12.5). */
+struct etmv3_waiting {
+    uint64_t offset;
+    uint64_t address;
+    struct etmv3_data data;
+    bool used;
+    bool has_address;
+};
+
+/*
+ * See struct flow_core for copies. core.cur.address is where the run begins that execution is in:
+ * `done` of its instructions have been executed, those from `begin` on are the open block, with
+ * `joined` ones of the runs right before.
+ */
+struct etmv3_flow {
+    struct flow_core core;
+    struct etmv3_config config;
+    uint64_t first;       /* where the open block begins, or will begin */
+    uint64_t last;        /* address of the last instruction put out, or joined */
+    uint64_t waited;      /* W atoms since the last instruction */
+    uint32_t gap_waited;  /* those that the latest trace-on found */
+    uint32_t due_changes; /* how often `count_due` was set anew */
+    uint32_t begin, done, joined;
+    uint32_t near_index, near_offset; /* place of an instruction of the run, to go on from */
+    uint8_t last_isa;
+    bool synced;      /* an I-sync was seen since the last loss */
+    bool pending;     /* an indirect branch was executed: its branch packet must come */
+    bool blind;       /* reserved state: nothing is followed until the next I-sync */
+    bool return_held; /* an exception return of M profile may be cancelled (digest 10) */
+    bool count_due;   /* the latest trace-on has no cycle count yet */
+    bool has_deferred;
+    uint8_t branched; /* enum etmv3_branched: what came last */
+    uint8_t since;    /* atoms since the latest trace-on, up to 2 */
+    uint8_t reason;   /* of the latest trace-on */
+    uint8_t queued;
+    struct etmv3_held held;
+    struct etmv3_packet deferred; /* an I-sync that waits for its cycle count */
+    struct etmv3_data data;
+    struct etmv3_waiting waiting[3];
+    struct bt_event queue[ETMV3_QUEUE];
+};
+
+/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+void etmv3_flow_init(struct etmv3_flow *f, const struct etmv3_config *config,
+                     struct code_cache *code, uint16_t core, uint32_t generation);
+
+/*
+ * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
+ * when `out` has less than FLOW_SLACK room left.
+ */
+size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
+                      struct flow_out *out);
+
+/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
+void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                    struct flow_out *out);
+
+/* The code is about to change, at `offset`: what was executed is told by the code of before, and of
+ * what is held back only the last instruction stays. Needs room for a packet. */
+void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
+
+/* No more packets: what is held back is put out. */
+void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out);
+
+/* Where execution goes on behind the last instruction put out. False if that is not known. */
+bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_isa *isa);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams without cycle counts: a block ends with a taken branch, or with an instruction that
+ * failed its condition. What can be told at the end is not kept on the way.
+ */
+#include "etmv3_follow_parts.h"
+
+/* The loop is one function: its state stays in registers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#define JOINED_MAX (1 << 20) /* instructions of one block: longer ones are for the slow path */
+
+typedef uint64_t block_bits __attribute__((vector_size(16)));
+
+/* What of a run's second half is its block. */
+static const block_bits run_block = {UINT32_MAX, 0xffffffff0000ffff};
+
+/* Where execution is. */
+struct spot {
+    struct code_run *run;
+    struct code_run *before; /* if `joined` is more than 0: the run before; NULL: see the flow */
+    struct bt_block *b;      /* the next block */
+    uint64_t first;          /* where the open block begins, if `joined` is not 0 */
+    uint32_t left;           /* instructions of the run that were not executed yet */
+    int32_t joined; /* instructions of the open block in earlier runs, less those of this run that
+                       are not in it */
+    bool pending;   /* the run's indirect branch was executed: its branch packet must come */
+};
+
+static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_run *run)
+{
+    s->run = run;
+    s->left = code_run_count(run);
+    s->joined = 0;
+}
+
+/* Where the open block begins, or will begin. */
+static inline uint64_t spot_first(const struct spot *s)
+{
+    return s->joined ? s->first : s->run->start;
+}
+
+static void spot_load(const struct etmv3_flow *f, const struct flow_out *out, struct spot *s)
+{
+    *s = (struct spot){.run = f->core.run,
+                       .b = out->blocks + out->block_count,
+                       .first = f->first,
+                       .left = code_run_count(f->core.run) - f->done,
+                       .joined = (int32_t)f->joined - (int32_t)f->begin,
+                       .pending = f->pending};
+}
+
+static inline uint32_t spot_done(const struct spot *s)
+{
+    return code_run_count(s->run) - s->left;
+}
+
+/* Nothing is open: the latest atom ended a block. */
+static inline bool spot_ended(const struct spot *s)
+{
+    return s->pending || s->joined + (int32_t)spot_done(s) == 0;
+}
+
+/* A block ends with the last instruction of the run, and mostly began with its first. */
+static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_run *run, enum bt_cond cond)
+{
+    if (s->joined == 0) {
+        block_bits block;
+        memcpy(&block, &run->start, sizeof block);
+        block = (block & run_block) + (block_bits){0, (uint64_t)cond << 36};
+        memcpy(s->b, &block, sizeof block);
+    } else {
+        s->b->first = s->first;
+        s->b->extent = (uint32_t)(run->start - s->first) + run->extent;
+        s->b->info = run->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+    }
+    s->b++;
+}
+
+/* The run was executed to its end, which is no branch: the open block goes on behind it. */
+static ALWAYS_INLINE bool spot_join(struct spot *s)
+{
+    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
+    int32_t joined = s->joined + (int32_t)code_run_count(run);
+    if (!next || run->end == CODE_END_NO_CODE || joined > JOINED_MAX)
+        return false;
+    s->first = spot_first(s);
+    s->run = next;
+    s->before = run;
+    s->left = code_run_count(next);
+    s->joined = joined;
+    return true;
+}
+
+/* An N inside the run: a block ends there. */
+static ALWAYS_INLINE bool spot_inside(struct spot *s)
+{
+    const struct code_run *run = s->run;
+    uint32_t index = spot_done(s), size = 4, offset = 4 * index;
+    if (code_run_isa(run) != BT_ISA_A32) {
+        if (index >= CODE_WIDE_BITS)
+            return false;
+        offset = etmv3_wide_offset(run, index);
+        size = 2 + 2 * (run->wide >> index & 1);
+    }
+    uint64_t last = run->start + offset;
+    s->b->first = spot_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
+    s->b->info = bt_block_info((uint32_t)s->joined + index + 1, code_run_isa(run), BT_COND_FAIL);
+    s->b++;
+    s->first = last + size;
+    s->left--;
+    s->joined = -(int32_t)(index + 1);
+    return true;
+}
+
+/* One instruction failed. False: it has yet to be taken, the long way. */
+static ALWAYS_INLINE bool spot_failed(struct spot *s)
+{
+    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
+    if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
+        return false;
+    if (s->left > 1)
+        return spot_inside(s);
+    if (!next || run->end == CODE_END_NO_CODE)
+        return false;
+    spot_block(s, run, BT_COND_FAIL);
+    spot_enter(s, next);
+    return true;
+}
+
+/* `e` instructions passed. Returns those that have yet to be taken, the long way. */
+static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
+{
+    while (e >= s->left) {
+        struct code_run *run = s->run, *next = run->next[CODE_TAKEN];
+        uint32_t left = s->left;
+        if (run->end != CODE_END_DIRECT) {
+            if (run->end != CODE_END_INDIRECT) {
+                if (!spot_join(s))
+                    return e;
+                e -= left;
+                continue;
+            }
+            if (e != left)
+                return e;
+            spot_block(s, run, BT_COND_PASS);
+            code_note_call(calls, run);
+            s->pending = true;
+            return 0;
+        }
+        if (!next)
+            return e;
+        spot_block(s, run, BT_COND_PASS);
+        code_note_call(calls, run);
+        spot_enter(s, next);
+        e -= left;
+    }
+    s->left -= e;
+    return 0;
+}
+
+/* The same for all atoms of a header. */
+static ALWAYS_INLINE uint32_t spot_header(struct spot *s, struct code_calls *calls,
+                                          const struct etmv3_header *h)
+{
+    uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
+    for (;;) {
+        e = spot_passed(s, calls, e);
+        if (e || rest == 0)
+            return e + rest;
+        if (s->pending || !spot_failed(s))
+            return rest;
+        if (--rest == 0)
+            return 0;
+        e = ~h->value & 1;
+        rest -= e;
+    }
+}
+
+/* A branch packet: where the indirect branch went, or what is known already. */
+static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
+{
+    struct etmv3_short k;
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    if (!etmv3_short_branch(&form, in->at, in->end, &k))
+        return false;
+    if (s->pending) {
+        struct code_run *next =
+            code_went(f->core.code, f->core.view, s->run, k.address, isa, false);
+        if (!next)
+            return false;
+        spot_enter(s, next);
+        s->pending = false;
+    } else if (!spot_ended(s) || spot_first(s) != k.address || code_run_isa(s->run) != isa) {
+        return false;
+    }
+    etmv3_short_take(in, &k);
+    return true;
+}
+
+/* ---- code seen for the first time -------------------------------------------------------------
+ */
+
+/* The run where the branch packet leads that comes next. */
+static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
+{
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    struct etmv3_short k;
+    return !in->holding && etmv3_short_branch(&form, in->at, in->end, &k) &&
+           !code_find(f->core.code, f->core.view, k.address, isa) &&
+           code_lookup(f->core.code, f->core.view, k.address, isa);
+}
+
+/* The successor that the next of the atoms wants that are left. */
+static bool spot_link_next(struct etmv3_flow *f, struct spot *s, const struct etmv3_header *left)
+{
+    struct code_run *run = s->run;
+    bool taken = left->passed > 0 && run->end == CODE_END_DIRECT;
+    if (left->passed ? left->passed < s->left : s->left != 1)
+        return false;
+    if (run->end == CODE_END_NO_CODE || (left->passed && run->end == CODE_END_INDIRECT) ||
+        run->next[taken ? CODE_TAKEN : CODE_ONWARD])
+        return false;
+    return taken ? code_taken(f->core.code, f->core.view, run)
+                 : code_onward(f->core.code, f->core.view, run);
+}
+
+/* The loop has stopped for want of a run, or of a link to it: that is made, and the rest of the
+ * header taken. False: it was something else. */
+static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spot *s,
+                                                struct etmv3_bytes *in, const struct flow_out *out)
+{
+    if (!in->left)
+        return s->pending && code_has_room(f->core.code) && spot_link_branch(f, in);
+    while (in->left) {
+        struct etmv3_header h = {.n = (uint8_t)in->left, .value = (uint8_t)in->value};
+        h.passed = (uint8_t)(h.n - (h.value ? 32 - __builtin_clz(h.value) : 0));
+        if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
+            !code_has_room(f->core.code) || !spot_link_next(f, s, &h))
+            return false;
+        uint32_t left = spot_header(s, &f->core.code->calls, &h);
+        in->atoms += h.n - left;
+        in->value &= (1u << left) - 1;
+        in->left = left;
+    }
+    return true;
+}
+
+/* ---- interrupts --------------------------------------------------------------------------------
+ */
+
+/* Where the next instruction is, and the block that ends before it, if one is open: 1 or 0 blocks
+ * at s->b, -1 where it takes longer to tell. */
+static int spot_close(const struct spot *s, uint64_t *here)
+{
+    const struct code_run *run = s->run;
+    uint32_t done = spot_done(s), offset, size = 4;
+    *here = spot_first(s);
+    if (spot_ended(s))
+        return 0;
+    if (done == 0 || (code_run_isa(run) != BT_ISA_A32 && done > CODE_WIDE_BITS))
+        return -1;
+    offset = code_run_isa(run) == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(run, done - 1);
+    if (code_run_isa(run) != BT_ISA_A32)
+        size = 2 + 2 * (run->wide >> (done - 1) & 1);
+    uint64_t last = run->start + offset;
+    s->b->first = spot_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
+    s->b->info = bt_block_info((uint32_t)s->joined + done, code_run_isa(run), BT_COND_PASS);
+    *here = (uint32_t)(last + size);
+    return 1;
+}
+
+/* An exception, or the exit from one. False: it is something else. */
+static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
+                           struct flow_out *out)
+{
+    struct etmv3_origin from = {.isa = code_run_isa(s->run), .known = !s->pending};
+    if (in->at == in->end || in->left)
+        return false;
+    if (*in->at == ETMV3_EXC_EXIT)
+        return spot_ended(s) && etmv3_unsettled(in) && etmv3_follow_return(f, in, s->b - 1, out);
+    int blocks = spot_close(s, &from.address);
+    struct code_run *run = blocks < 0 ? NULL : etmv3_follow_exception(f, in, &from, out);
+    if (!run)
+        return false;
+    s->b += blocks;
+    s->pending = false;
+    spot_enter(s, run);
+    return true;
+}
+
+/* ---- back to the flow's state ------------------------------------------------------------------
+ */
+
+/* What was put out last, or joined. A branch that was taken counts while it is held, an instruction
+ * that failed does not. */
+static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
+                      const struct bt_block *base)
+{
+    const struct bt_block *b = s->b;
+    if (s->joined > 0 && !s->pending) {
+        if (s->before)
+            etmv3_set_last(f, code_run_last(s->before), code_run_isa(s->before));
+        return;
+    }
+    if (hold && bt_block_cond(b - 1) != BT_COND_PASS)
+        b--;
+    if (b > base)
+        etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
+}
+
+static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
+                       struct flow_out *out)
+{
+    uint64_t instructions = in->atoms + etmv3_open(f);
+    bool hold = etmv3_unsettled(in) && spot_ended(s);
+    spot_last(f, s, hold, out->blocks + out->block_count);
+    if (in->atoms)
+        f->branched = ETMV3_BRANCHED_NOT;
+    if (hold) {
+        etmv3_follow_hold(f, in, --s->b, FLOW_NO_CYCLES, out);
+        instructions -= f->held.count;
+        if (f->held.cond == BT_COND_PASS)
+            f->branched = ETMV3_BRANCHED_DIRECT;
+    }
+    if (in->branched == in->at)
+        f->branched = ETMV3_BRANCHED_PACKET;
+    f->core.run = s->run;
+    f->core.cur.isa = code_run_isa(s->run);
+    f->core.cur.known = !s->pending;
+    f->core.cur.address = s->pending ? f->last : s->run->start;
+    f->first = s->pending ? f->last : spot_first(s);
+    f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
+    f->near_index = 0;
+    f->done = s->pending ? 0 : spot_done(s);
+    f->joined = s->pending || s->joined < 0 ? 0 : (uint32_t)s->joined;
+    f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
+    f->pending = s->pending;
+    size_t count = (size_t)(s->b - (out->blocks + out->block_count));
+    if (out->cycles)
+        memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
+    etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
+}
+
+/* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
+ * that compilers keep them in registers. */
+static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct spot *spot,
+                                             struct etmv3_bytes *bytes, struct flow_out *out)
+{
+    const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
+    struct code_calls *calls = &f->core.code->calls;
+    struct etmv3_bytes in = *bytes;
+    struct spot s = *spot;
+    while (in.at < in.end && s.b <= limit) {
+        uint8_t header = *in.at;
+        if (s.pending || !etmv3_is_pheader(header)) {
+            if (!spot_branch(f, &s, &in))
+                break;
+            in.branched = in.at;
+            continue;
+        }
+        const struct etmv3_header *h = &etmv3_plain_headers[header >> 1 & 63];
+        if (h->n == 0)
+            break;
+        if (in.holding) {
+            etmv3_release(f, out);
+            s.b = out->blocks + out->block_count;
+            in.holding = false;
+        }
+        in.at++;
+        uint32_t left = spot_header(&s, calls, h);
+        in.atoms += h->n - left;
+        if (left) {
+            etmv3_leave(&in, left, h);
+            break;
+        }
+    }
+    *spot = s;
+    *bytes = in;
+}
+
+void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+{
+    struct spot s;
+    spot_load(f, out, &s);
+    do
+        follow(f, &s, in, out);
+    while (spot_interrupt(f, &s, in, out) || spot_link(f, &s, in, out));
+    spot_store(f, &s, in, out);
+}

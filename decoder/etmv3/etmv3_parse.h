@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the ETMv3 parser share. Private to decoder/etmv3*.c. */
+#ifndef DECODER_ETMV3_PARSE_H
+#define DECODER_ETMV3_PARSE_H
+
+#include "decoder/etmv3/etmv3.h"
+#include "etmv3_headers.h"
+
+/* Results of a function that takes one packet apart. */
+#define PARSED    1
+#define NEED_MORE 0 /* it does not end within the bytes at hand; the state has not changed */
+#define BAD       (-1)
+
+/* Bytes of one packet while it is taken apart; `p` ends behind the packet. */
+struct cursor {
+    const uint8_t *p;
+    const uint8_t *end;
+};
+
+static inline bool next_byte(struct cursor *c, uint8_t *byte)
+{
+    if (c->p == c->end)
+        return false;
+    *byte = *c->p++;
+    return true;
+}
+
+static inline bool little_endian(struct cursor *c, unsigned n, uint32_t *value)
+{
+    if ((size_t)(c->end - c->p) < n)
+        return false;
+    *value = 0;
+    for (unsigned i = 0; i < n; i++)
+        *value |= (uint32_t)*c->p++ << 8 * i;
+    return true;
+}
+
+/* etmv3_branch.c: the cursor stands at the first address byte. */
+int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
+
+/*
+ * Second address of an LSiP I-sync: relative to *base, which it updates. BAD where an exception is
+ * indicated: that is never sent here.
+ */
+int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base);
+
+static inline uint32_t etmv3_word(const uint8_t *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* Address bits in the first four bytes of a branch packet: 6, then 7 each. */
+static inline uint32_t etmv3_address_bits(uint32_t w)
+{
+    return (w >> 1 & 0x3f) | (w >> 2 & 0x1fc0) | (w >> 3 & 0xfe000) | (w >> 4 & 0x7f00000);
+}
+
+/* What a short branch packet is relative to, and how it is written. */
+struct etmv3_form {
+    uint32_t address;
+    uint8_t shift; /* bits that addresses leave out */
+    bool alternative;
+};
+
+static inline struct etmv3_form etmv3_form(const struct etmv3 *p)
+{
+    return (struct etmv3_form){.address = p->base.address,
+                               .shift = (0x012u >> 4 * p->base.isa) & 3, /* Jazelle, T32, A32 */
+                               .alternative = p->config.alternative};
+}
+
+/* A branch packet of up to four address bytes, without exception information. */
+struct etmv3_short {
+    uint32_t address;
+    uint8_t size;
+};
+
+/* The packet at `b`; false if it is another one, or might be. Takes no branches that depend on its
+ * length: nobody could predict them. */
+static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t *b,
+                                      const uint8_t *end, struct etmv3_short *k)
+{
+    if (end - b < 4)
+        return false;
+    uint32_t w = etmv3_word(b);
+    uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
+    if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
+        return false;
+    unsigned place = (unsigned)__builtin_ctz(stop);
+    unsigned short_byte = f->alternative & (place > 7);
+    if (short_byte & w >> (place - 1))
+        return false;
+    uint32_t mask = (1u << (6 + 7 * (place / 8) - short_byte + f->shift)) - 1;
+    k->address = (f->address & ~mask) | (etmv3_address_bits(w) << f->shift & mask);
+    k->size = (uint8_t)(place / 8 + 1);
+    return true;
+}
+
+/*
+ * etmv3.c: a branch packet of any length, as exceptions have it, whole in the bytes at hand, into
+ * the cleared *k. Returns its size; 0: it is something else.
+ */
+size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
+                              struct etmv3_packet *k);
+
+/*
+ * etmv3_frequent.c: synced, not in data-only mode, at a header: branches and packets of one byte,
+ * which most of a stream is, as many as there are. Adds packets, `max` at most, to *count; returns
+ * bytes consumed: up to a packet of another kind, or one that is not whole.
+ */
+size_t etmv3_parse_frequent(struct etmv3 *p, const uint8_t *data, size_t len,
+                            struct etmv3_packet *out, size_t max, size_t *count);
+
+/* Instruction set and security state as packets carry them. */
+static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base *base)
+{
+    uint8_t isa = base->isa == BT_ISA_T32 && base->alt_isa ? BT_ISA_T32EE : base->isa;
+    enum bt_security security = base->ns ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+    if (base->hyp && p->config.virtualization)
+        security = BT_SEC_HYP;
+    return (uint8_t)(isa | security << 4);
+}
+
+/* etmv3_isync.c: cursor behind the header. */
+int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, bool with_count);
+bool etmv3_parse_count(struct cursor *c, uint32_t *count);
+int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
+int etmv3_parse_timestamp(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+                          uint8_t header);
+
+/* etmv3_data.c: cursor behind the header. BAD where the unit is not set to trace data. */
+int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header);
+
+#endif

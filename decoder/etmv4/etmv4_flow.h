@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow reconstruction for ETMv4 and ETE: packets and the program image -> executed blocks and
+ * events. Digest etmv4.md: speculation 7, exceptions 8, return stack 9, decoding algorithm 13.
+ */
+#ifndef DECODER_ETMV4_FLOW_H
+#define DECODER_ETMV4_FLOW_H
+
+#include "decoder/etmv4/etmv4.h"
+#include "decoder/etmv4/etmv4_queue.h"
+#include "decoder/flow/flow_core.h"
+
+#define ETMV4_RETURN_STACK 16 /* at least as deep as any trace unit's (digest 9) */
+
+struct etmv4_return {
+    uint64_t address;
+    struct code_run *from; /* the call, while flow_runs_valid(): not in a copy */
+    uint8_t isa;           /* or ETMV4_RETURN_FOREIGN */
+};
+
+/* From before the place where decoding began (stream_join.h): its address is not known here. */
+#define ETMV4_RETURN_FOREIGN 0xff
+
+/* What the next address element is for. */
+enum etmv4_wait {
+    ETMV4_WAIT_NONE,   /* where execution goes on */
+    ETMV4_WAIT_RETURN, /* preferred return address of `exception` */
+    ETMV4_WAIT_VECTOR, /* where `exception` went; it is put out with it */
+    ETMV4_WAIT_Q,      /* where the instructions of `q` led */
+};
+
+/* See struct flow_core for copies. */
+struct etmv4_flow {
+    struct flow_core core;
+    struct etmv4_config config;
+    uint64_t last_p0;          /* address of the last P0 instruction put out */
+    struct bt_event exception; /* while `wait` says so */
+    struct etmv4_packet q;
+    struct etmv4_packet early;   /* an address without context: it waits for that */
+    struct etmv4_packet handler; /* context of an exception's handler: it waits for the vector */
+    struct code_run *went;       /* while `due`: the branch; as `from` above */
+    uint8_t wait;                /* enum etmv4_wait */
+    uint8_t exception_address;   /* enum etmv4_exception_address */
+    uint8_t on_reason;           /* of the trace-on event that the next address makes */
+    uint8_t on_cause;
+    uint8_t isa_bit; /* of the latest address */
+    bool announce;   /* the next address makes a trace-on event */
+    bool synced;     /* a Trace Info was seen since the last loss */
+    bool aarch64;
+    bool informed; /* context is known: addresses can be followed (digest 4) */
+    bool has_early;
+    bool has_handler;
+    bool due;          /* an indirect branch was taken: an address packet must follow */
+    bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
+    bool push_blocked; /* from a periodic Trace Info to the next address (digest 4) */
+    bool jumps;        /* the next address need not agree with the code (digest 12) */
+    bool marked;       /* a timestamp marker was seen (digest 6.17) */
+    bool accepted;     /* the packet at hand is in the queue, its output is not complete */
+    bool miscounted;   /* and it cannot be right */
+    bool cut; /* decoding begins in the middle: the first Trace Info finds a return stack */
+    uint8_t rs_count;
+    uint8_t rs_top;        /* index of the next free entry */
+    uint32_t foreign_pops; /* entries that were wanted and are not known here */
+    struct etmv4_return rs[ETMV4_RETURN_STACK];
+    struct etmv4_queue queue; /* must be last: copies are kept without its unused end */
+};
+
+/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
+                     struct code_cache *code, uint16_t core, uint32_t generation);
+
+/*
+ * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
+ * when `out` has less than FLOW_SLACK room left.
+ */
+size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, size_t count,
+                      struct flow_out *out);
+
+/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
+void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                    struct flow_out *out);
+
+/* End of the stream: puts out what waits for an address that does not come. False: when there is
+ * room again there is more. */
+bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out);
+
+#endif

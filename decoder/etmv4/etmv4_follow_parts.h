@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the short way share. Private to decoder/etmv4_follow*.c. */
+#ifndef DECODER_ETMV4_FOLLOW_PARTS_H
+#define DECODER_ETMV4_FOLLOW_PARTS_H
+
+#include "etmv4_flow_parts.h"
+#include "etmv4_forms.h"
+
+#include <string.h>
+
+#define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf; digest 6.14 */
+
+/* Bytes that are being followed. */
+struct etmv4_bytes {
+    struct etmv4 *p;
+    const uint8_t *at;
+    const uint8_t *end;
+    const uint8_t *start; /* of the stretch: at the parser's offset */
+    uint64_t inner;       /* bytes of packets behind their first ones */
+    unsigned left; /* atoms of the header before `at` that have yet to be taken, the long way */
+};
+
+/* A block as a whole: its address, and the rest. */
+typedef uint64_t etmv4_bits __attribute__((vector_size(16)));
+
+/* What a stretch of packets works on; written back when it ends. */
+struct etmv4_trail {
+    struct etmv4_flow *f;
+    etmv4_bits mask;         /* what of a run's second half is its block */
+    struct code_run **calls; /* those of the cache: the next one's place is call_count */
+    struct code_run *run; /* that execution is in front of, or `due`: the branch that was taken */
+    struct bt_block *b;
+    const struct bt_block *base; /* no block before it ends with a P0 instruction not yet noted */
+    uint64_t instructions;       /* number of the next one */
+    uint64_t agreed;
+    uint32_t call_count;
+    bool due;   /* an address must come */
+    bool pops;  /* or the return stack has it */
+    bool stack; /* the unit has one */
+};
+
+/* Note the last P0 instruction, before something else is put out. */
+static inline void etmv4_trail_note(struct etmv4_trail *t)
+{
+    if (t->b > t->base)
+        t->f->last_p0 = bt_block_last(t->b - 1);
+    t->base = t->b;
+}
+
+/* Whose addresses come: those of A64. Nothing but a context packet changes that. */
+static inline bool etmv4_trail_is_wide(const struct etmv4_flow *f)
+{
+    return f->aarch64 && !f->config.m_profile;
+}
+
+/* Whether the loop can begin, at the run that execution is in front of or that it left. Then begin,
+ * and what ends it. */
+bool etmv4_trail_may_begin(struct etmv4_flow *f);
+void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out);
+void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out);
+
+/* ---- addresses ---------------------------------------------------------------------------------
+ */
+
+/* How much of an address a header brings: digest 6.14. */
+static const struct etmv4_address_form {
+    uint8_t size; /* bytes of the packet; of a short one, with its first payload byte; 0: other */
+    uint8_t isa_bit;
+    uint8_t full; /* 1: 32 bits */
+} etmv4_address_forms[16] = {
+    [0x5] = {2, 0, 0}, [0x6] = {2, 1, 0}, [0xa] = {5, 0, 1}, [0xb] = {5, 1, 1}};
+
+#define ETMV4_EXACT_FORMS 3
+
+struct etmv4_target {
+    uint64_t value;
+    uint8_t isa_bit;
+    uint8_t size;
+    uint8_t packets; /* 2: with a context in front of it */
+};
+
+static inline uint32_t etmv4_word(const uint8_t *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* The address packet with this header and what is behind it at `at`, of 32 bits or less, relative
+ * to `last`; false: it is another packet, or not all there. Branches only where most packets of a
+ * stream are alike. */
+static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t header,
+                                      const uint8_t *at, const uint8_t *end, struct etmv4_target *a)
+{
+    unsigned h = header - ETMV4_HDR_ADDRESS;
+    const struct etmv4_address_form *form = &etmv4_address_forms[h & 0xf];
+    if (h < ETMV4_EXACT_FORMS) {
+        *a = (struct etmv4_target){last[h].value, last[h].isa_bit, 1, 1};
+        return true;
+    }
+    if (h > 0xf || form->size == 0 || end - at < 4)
+        return false;
+    uint32_t w = etmv4_word(at), bits, mask;
+    unsigned more = w >> 7 & 1 & ~(unsigned)form->full;
+    if (form->isa_bit) {
+        bits = (w & 0x7f) << 1 | (w & 0xffffff00);
+        mask = (0x100u << 8 * more) - 1;
+    } else {
+        bits = (w & 0x7f) << 2;
+        bits |= form->full ? (w & 0x7f00) << 1 | (w & 0xffff0000) : (w & 0xff00) << 1;
+        mask = (0x200u << 8 * more) - 1;
+    }
+    mask |= 0u - form->full;
+    a->value = (last[0].value & ~(uint64_t)mask) | (bits & mask);
+    a->isa_bit = form->isa_bit;
+    a->size = (uint8_t)(form->size + more);
+    a->packets = 1;
+    return true;
+}
+
+static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t isa_bit, bool wide)
+{
+    if (wide)
+        return BT_ISA_A64;
+    return isa_bit || t->f->config.m_profile ? BT_ISA_T32 : BT_ISA_A32;
+}
+
+/* As code_went(), with the count of calls that is at hand. */
+static inline struct code_run *etmv4_trail_went(struct etmv4_trail *t, uint64_t address,
+                                                enum bt_isa isa, bool wide)
+{
+    const struct flow_core *core = &t->f->core;
+    const struct code_run *call = t->calls[(t->call_count - 1) % CODE_CALLS];
+    struct code_run **guess = &t->run->next[CODE_TAKEN];
+    if (!(t->run->last & INSN_LINK) && call && code_run_isa(call) == isa &&
+        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
+        t->call_count--;
+        guess = &t->calls[t->call_count % CODE_CALLS]->next[CODE_ONWARD];
+    }
+    if (!*guess || !code_run_at(*guess, address, isa, wide))
+        *guess = code_find(core->code, core->view, address, isa);
+    return *guess;
+}
+
+/* Execution is told to be there: where the indirect branch went, or what is known already. */
+static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, enum bt_isa isa,
+                                     bool wide)
+{
+    if (!wide && address > UINT32_MAX)
+        return false;
+    if (t->due) {
+        struct code_run *next = etmv4_trail_went(t, address, isa, wide);
+        if (!next)
+            return false;
+        t->run = next;
+        t->due = false;
+        return true;
+    }
+    if (!code_run_at(t->run, address, isa, wide))
+        return false;
+    t->agreed = t->instructions;
+    return true;
+}
+
+/* The same of a packet. */
+static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *in,
+                                     const struct etmv4_target *a, bool wide)
+{
+    if (!etmv4_trail_reach(t, a->value, etmv4_trail_isa(t, a->isa_bit, wide), wide))
+        return false;
+    t->f->isa_bit = a->isa_bit;
+    etmv4_push_address(in->p->last, a->value, a->isa_bit);
+    in->at += a->size;
+    in->inner += (size_t)(a->size - a->packets);
+    return true;
+}
+
+/* ---- atoms -------------------------------------------------------------------------------------
+ */
+
+_Static_assert(offsetof(struct code_run, wide) - offsetof(struct code_run, start) == 4 &&
+                   offsetof(struct code_run, extent) - offsetof(struct code_run, start) ==
+                       offsetof(struct bt_block, extent) &&
+                   offsetof(struct code_run, info) - offsetof(struct code_run, start) ==
+                       offsetof(struct bt_block, info),
+               "a run's second half is a block");
+
+/* `wide`, here and below: all code is A64; else none is. */
+static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_run *run,
+                                     unsigned fail)
+{
+    etmv4_bits block;
+    memcpy(&block, &run->start, sizeof block);
+    block = (block & t->mask) + (etmv4_bits){0, (uint64_t)(BT_COND_PASS + fail) << 36};
+    memcpy(t->b, &block, sizeof block);
+    t->b++;
+    t->instructions += run->info >> 8;
+}
+
+/* The branch that ends `run` was taken. */
+static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_run *run)
+{
+    if (!t->stack) {
+        t->calls[t->call_count % CODE_CALLS] = run;
+        t->call_count += run->last & INSN_LINK;
+    } else if (run->last & INSN_LINK) {
+        etmv4_flow_push(t->f, run);
+    }
+}
+
+/* An indirect branch went where the return stack says, if that is at hand. */
+static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
+{
+    struct etmv4_flow *f = t->f;
+    unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
+    if (!t->pops || f->rs_count == 0 || !f->rs[top].from)
+        return false;
+    struct code_run *next = f->rs[top].from->next[CODE_ONWARD];
+    if (!next || (code_run_isa(next) == BT_ISA_A64) != wide)
+        return false;
+    f->rs_count--;
+    f->rs_top = (uint8_t)top;
+    t->run = next;
+    t->due = false;
+    return true;
+}
+
+/* `e` times E, along cached runs: returns how many are left. */
+static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e)
+{
+    for (; e > 0; e--) {
+        struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
+        if (run->end >= CODE_END_INDIRECT || !next)
+            break;
+        etmv4_trail_block(t, run, 0);
+        etmv4_trail_push(t, run);
+        t->run = next;
+    }
+    return e;
+}
+
+/* An E on an indirect branch. False: it is none. */
+static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
+{
+    struct code_run *run = t->run;
+    if (run->end != CODE_END_INDIRECT)
+        return false;
+    etmv4_trail_block(t, run, 0);
+    etmv4_trail_push(t, run);
+    t->due = true;
+    t->pops = t->stack;
+    return true;
+}
+
+/* An N. False: it has yet to be taken, the long way. */
+static inline bool etmv4_trail_failed(struct etmv4_trail *t)
+{
+    struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
+    if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
+        return false;
+    etmv4_trail_block(t, run, 1);
+    t->run = next;
+    return true;
+}
+
+/* Atoms along cached runs, oldest in bit 0: returns how many are left. */
+static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n,
+                                         bool wide)
+{
+    while (n > 0) {
+        unsigned e = (unsigned)__builtin_ctz(~atoms);
+        if (t->due && !etmv4_trail_pop(t, wide))
+            return n;
+        unsigned left = etmv4_trail_passed(t, e);
+        n -= e - left;
+        atoms >>= e - left;
+        if (n == 0)
+            return 0;
+        if (!(left ? etmv4_trail_indirect(t) : etmv4_trail_failed(t)))
+            return n;
+        n--;
+        atoms >>= 1;
+    }
+    return 0;
+}
+
+/* ---- etmv4_follow_exception.c ------------------------------------------------------------------
+ */
+
+/* What interrupts are made of. False: it is something else, and nothing was taken. */
+bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
+                      bool wide);
+
+/* A context that is told again: security, AArch64, and no numbers. The exception level may be
+ * another one. */
+bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info);
+
+/* An exception of that type, and the packet of it at `offset`. */
+struct etmv4_entry {
+    uint64_t from;
+    uint64_t to;
+    uint64_t offset;
+    uint16_t type;
+    uint8_t from_isa; /* IS */
+    uint8_t to_isa;
+};
+
+/* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
+bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struct flow_out *out,
+                       bool wide);
+
+/* Digest 6.7: the last P0 instruction was the return. */
+bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every protocol's flow stage hands out: blocks of executed instructions and events between
+ * them, in batches of fixed-size records.
+ */
+#ifndef DECODER_FLOW_H
+#define DECODER_FLOW_H
+
+#include "decoder/program/code_image.h"
+
+/* A flow stage stops before a packet when fewer free slots than this are left: no packet, with
+ * what was held back before it, puts out more. Arrays must be larger. */
+#define FLOW_SLACK 48
+
+/* Filled by a flow stage; arrays belong to the caller. */
+struct flow_out {
+    struct bt_block *blocks;
+    uint64_t *cycles; /* a count a block, FLOW_NO_CYCLES where none; NULL: not wanted */
+    struct bt_event *events;
+    size_t block_count, block_max;
+    size_t event_count, event_max;
+};
+
+#define FLOW_NO_CYCLES UINT64_MAX /* counts are 32 bit: all of their values are used */
+
+/*
+ * Follows who looks at the program image along blocks and events: call for each event in order.
+ * Listings need it to read the opcodes of the blocks behind the event.
+ */
+void flow_track_key(struct code_key *key, const struct bt_event *event);
+
+static inline bool flow_room(const struct flow_out *out)
+{
+    return out->block_max - out->block_count >= FLOW_SLACK &&
+           out->event_max - out->event_count >= FLOW_SLACK;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/flow/trail.h"
+
+#include <string.h>
+
+#define HIGH_VECTORS 0xffff0000u
+
+void trail_init(struct trail *t, struct code_cache *code, uint16_t core, uint32_t generation)
+{
+    memset(t, 0, sizeof *t);
+    flow_core_init(&t->core, code, core, generation);
+}
+
+/* Size of an instruction inside a run. */
+static uint8_t size_inside(struct trail *t, const struct code_run *run, uint32_t address)
+{
+    struct insn insn;
+    uint32_t opcode;
+    if (code_run_isa(run) == BT_ISA_A32)
+        return 4;
+    if (code_run_length(run) == 2 * code_run_count(run))
+        return 2;
+    if (code_insn(t->core.code, t->core.view, address, code_run_isa(run), &insn, &opcode) != BT_OK)
+        return 2;
+    return insn.size;
+}
+
+bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct trail_step *step)
+{
+    uint32_t address = (uint32_t)t->core.cur.address;
+    /* Not flow_run_here(): only a loss may close the open block, not a look-up after a copy. */
+    struct code_view *view = flow_view(&t->core);
+    if (view && !t->core.run)
+        t->core.run = code_lookup(t->core.code, view, address, (enum bt_isa)t->core.cur.isa);
+    struct code_run *run = t->core.run;
+    if (!run || code_run_count(run) == 0) {
+        trail_lose(t, out, offset, BT_GAP_NO_CODE, address);
+        return false;
+    }
+    uint32_t at = address - run->start;
+    bool last = at == run->extent;
+    *step = (struct trail_step){.address = address, .isa = code_run_isa(run), .end = CODE_END_PAGE};
+    step->size =
+        last ? (uint8_t)(code_run_length(run) - run->extent) : size_inside(t, run, address);
+    step->next = address + step->size;
+    if (!last)
+        return true;
+    if (run->end < CODE_END_PAGE)
+        step->end = run->end;
+    if (run->end == CODE_END_DIRECT || run->end == CODE_END_BARRIER) {
+        enum bt_isa isa;
+        step->target = code_target(t->core.code, view, run, &isa);
+        step->target_isa = (uint8_t)isa;
+    }
+    return true;
+}
+
+void trail_advance(struct trail *t, const struct trail_step *step, bool taken)
+{
+    struct flow_core *f = &t->core;
+    struct code_run *run = f->run;
+    bool last = run && step->address - run->start == run->extent;
+    if (taken && step->end == CODE_END_DIRECT) {
+        f->cur.address = step->target;
+        f->cur.isa = step->target_isa;
+        f->run = run ? code_taken(f->code, f->view, run) : NULL;
+        return;
+    }
+    f->cur.address = step->next;
+    if (last)
+        f->run = run->end == CODE_END_NO_CODE ? NULL : code_onward(f->code, f->view, run);
+}
+
+bool trail_opcode(struct trail *t, const struct trail_step *step, uint32_t *opcode)
+{
+    struct insn insn;
+    struct code_view *view = flow_view(&t->core);
+    return view && code_insn(t->core.code, view, step->address, (enum bt_isa)step->isa, &insn,
+                             opcode) == BT_OK;
+}
+
+uint64_t trail_cycles(struct trail *t)
+{
+    uint64_t cycles = t->core.cycles - t->counted;
+    t->counted = t->core.cycles;
+    return t->cycle_accurate ? cycles : FLOW_NO_CYCLES;
+}
+
+static void put_block(struct trail *t, struct flow_out *out, enum bt_cond cond, uint64_t cycles)
+{
+    flow_block(&t->core, out, t->first, t->last - t->first,
+               bt_block_info(t->count, (enum bt_isa)t->isa, cond), cycles);
+    t->count = 0;
+}
+
+void trail_close(struct trail *t, struct flow_out *out)
+{
+    if (t->count)
+        put_block(t, out, BT_COND_PASS, FLOW_NO_CYCLES);
+}
+
+void trail_add(struct trail *t, struct flow_out *out, const struct trail_step *step,
+               enum bt_cond cond, uint64_t cycles)
+{
+    bool joins = step->address == t->next && step->isa == t->isa && t->count < BT_BLOCK_COUNT_MAX;
+    if (!joins)
+        trail_close(t, out);
+    if (t->count == 0) {
+        t->first = step->address;
+        t->isa = step->isa;
+    }
+    t->last = step->address;
+    t->next = step->next;
+    t->count++;
+    if (cond == BT_COND_FAIL || step->end != CODE_END_PAGE || cycles != FLOW_NO_CYCLES)
+        put_block(t, out, cond, cycles);
+}
+
+struct bt_event *trail_event(struct trail *t, struct flow_out *out, enum bt_event_kind kind,
+                             uint64_t offset)
+{
+    trail_close(t, out);
+    return flow_event(&t->core, out, kind, offset);
+}
+
+void trail_lose(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
+                uint64_t address)
+{
+    trail_close(t, out);
+    flow_lose(&t->core, out, offset, cause, address);
+}
+
+void trail_warn(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
+                uint64_t address)
+{
+    trail_close(t, out);
+    flow_warn(&t->core, out, offset, cause, address);
+}
+
+void trail_on(struct trail *t, struct flow_out *out, uint64_t offset, unsigned reason,
+              uint32_t address, uint8_t isa, bool first, bool told)
+{
+    static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
+    uint8_t cause = first ? BT_GAP_NONE : causes[reason & 3];
+    if (cause && told && t->core.cur.known)
+        trail_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
+    struct bt_event *e = trail_event(t, out, BT_EVENT_TRACE_ON, offset);
+    e->cause = cause;
+    e->value = reason;
+    flow_event_address(e, address, isa);
+    flow_go_to(&t->core, address, isa);
+    t->counted = t->core.cycles;
+}
+
+unsigned trail_vector(const struct trail *t, uint32_t address, uint8_t isa)
+{
+    static const uint8_t numbers[8] = {8, 9, 10, 11, 12, 13, 14, 15};
+    uint32_t base = address & ~0x1cu;
+    if (isa != BT_ISA_A32)
+        return 0;
+    if ((base == 0 && t->low_vectors) || (base == HIGH_VECTORS && t->high_vectors))
+        return numbers[address >> 2 & 7];
+    return 0;
+}

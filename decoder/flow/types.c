@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "btrace/types.h"
+
+const char *bt_strerror(int error)
+{
+    switch (error) {
+    case BT_OK:
+        return "no error";
+    case BT_ERR_NOMEM:
+        return "out of memory or over a configured memory limit";
+    case BT_ERR_INVAL:
+        return "value out of its allowed range";
+    case BT_ERR_RANGE:
+        return "no such position or address";
+    case BT_ERR_NO_CODE:
+        return "no program code at the address";
+    case BT_ERR_TRUNCATED:
+        return "input ends too early";
+    case BT_ERR_FORMAT:
+        return "input is not of the expected format";
+    case BT_ERR_IO:
+        return "input/output error";
+    case BT_ERR_UNSUPPORTED:
+        return "not supported";
+    }
+    return "unknown error";
+}
+
+const char *bt_isa_name(enum bt_isa isa)
+{
+    static const char *const names[] = {"A32", "T32", "T32EE", "Jazelle", "A64"};
+    return (unsigned)isa < sizeof names / sizeof *names ? names[isa] : "?";
+}
+
+const char *bt_gap_name(enum bt_gap_cause cause)
+{
+    static const char *const names[BT_GAP_CAUSES] = {
+        [BT_GAP_NONE] = "none",
+        [BT_GAP_TRACE_ON] = "filter",
+        [BT_GAP_DEBUG] = "debug",
+        [BT_GAP_OVERFLOW] = "overflow",
+        [BT_GAP_WIRE] = "wire",
+        [BT_GAP_LOST_BYTES] = "lost-bytes",
+        [BT_GAP_OVERWRITTEN] = "overwritten",
+        [BT_GAP_BAD_PACKET] = "bad-packet",
+        [BT_GAP_NO_CODE] = "no-code",
+        [BT_GAP_UNKNOWN_ADDR] = "unknown-address",
+        [BT_GAP_DESYNC] = "desync",
+        [BT_GAP_NO_SYNC] = "no-sync",
+    };
+    return (unsigned)cause < BT_GAP_CAUSES ? names[cause] : "?";
+}
+
+const char *bt_event_name(enum bt_event_kind kind)
+{
+    static const char *const names[BT_EVENT_KINDS] = {
+        [BT_EVENT_TRACE_ON] = "trace-on",   [BT_EVENT_GAP] = "gap",
+        [BT_EVENT_EXCEPTION] = "exception", [BT_EVENT_EXCEPTION_RET] = "exception-return",
+        [BT_EVENT_CONTEXT] = "context",     [BT_EVENT_VMID] = "vmid",
+        [BT_EVENT_STATE] = "state",         [BT_EVENT_TIMESTAMP] = "timestamp",
+        [BT_EVENT_TRIGGER] = "trigger",     [BT_EVENT_DATA] = "data",
+        [BT_EVENT_WARNING] = "warning",     [BT_EVENT_CYCLES] = "cycles",
+        [BT_EVENT_COUNT] = "count",         [BT_EVENT_SOFTWARE] = "software",
+    };
+    return (unsigned)kind < BT_EVENT_KINDS ? names[kind] : "?";
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/history/gap_ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gap_ledger_init(struct gap_ledger *g, size_t limit)
+{
+    memset(g, 0, sizeof *g);
+    g->limit = limit;
+}
+
+void gap_ledger_release(struct gap_ledger *g)
+{
+    free(g->entries);
+    gap_ledger_init(g, g->limit);
+}
+
+static bool grow(struct gap_ledger *g)
+{
+    size_t max = g->max ? g->max * 2 : 64;
+    struct gap_entry *grown = realloc(g->entries, max * sizeof *grown);
+    if (!grown)
+        return false;
+    g->entries = grown;
+    g->max = max;
+    return true;
+}
+
+void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
+{
+    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+    if (!gap || e->cause == BT_GAP_NONE || e->cause >= BT_GAP_CAUSES)
+        return;
+    bool doubt = e->kind == BT_EVENT_GAP && (e->flags & BT_EVENT_IN_DOUBT);
+    struct gap_entry entry = {.position = e->position,
+                              .offset = e->offset,
+                              .bytes = e->kind == BT_EVENT_GAP && !doubt ? e->value : 0,
+                              .doubtful = doubt ? e->value : 0,
+                              .address = e->address,
+                              .cause = e->cause,
+                              .has_address = e->flags & BT_EVENT_HAS_ADDRESS};
+    if (g->last.cause == entry.cause && g->last.position == entry.position) {
+        g->last.bytes += entry.bytes;
+        if (g->count && g->entries[g->count - 1].offset == g->last.offset)
+            g->entries[g->count - 1].bytes += entry.bytes;
+        return;
+    }
+    g->last = entry;
+    g->totals[entry.cause]++;
+    if (g->count < g->limit && (g->count < g->max || grow(g)))
+        g->entries[g->count++] = entry;
+}
+
+void gap_ledger_forget(struct gap_ledger *g, uint64_t offset)
+{
+    while (g->count && g->entries[g->count - 1].offset >= offset)
+        g->totals[g->entries[--g->count].cause]--;
+    memset(&g->last, 0, sizeof g->last);
+}

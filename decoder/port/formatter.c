@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/port/formatter.h"
+
+#include <string.h>
+
+#define FULL_SYNC 0xffffff7fu /* last four bytes, newest in the low byte */
+#define RUN_MAX   4096
+
+/* Bytes of the current source, gathered until the source changes or the buffer is full. */
+struct gather {
+    formatter_sink *sink;
+    void *ctx;
+    uint64_t offset;
+    uint32_t len;
+    uint8_t id;
+    uint8_t data[RUN_MAX];
+};
+
+static void gather_flush(struct gather *g)
+{
+    if (g->len == 0)
+        return;
+    struct formatter_run run = {g->offset, g->data, g->len, FORMATTER_DATA, g->id};
+    g->sink(g->ctx, &run);
+    g->len = 0;
+}
+
+static void emit_mark(struct gather *g, enum formatter_kind kind, uint64_t offset)
+{
+    gather_flush(g);
+    struct formatter_run run = {offset, NULL, 0, (uint8_t)kind, FORMATTER_ID_UNKNOWN};
+    g->sink(g->ctx, &run);
+}
+
+void formatter_init(struct formatter *f, enum formatter_mode mode)
+{
+    memset(f, 0, sizeof *f);
+    f->mode = (uint8_t)mode;
+    f->aligned = mode == FORMATTER_ALIGNED;
+    f->id = FORMATTER_ID_UNKNOWN;
+}
+
+/* Everything that depends on earlier bytes is void (digest 9). */
+static void lose(struct formatter *f, struct gather *g, bool keep_alignment)
+{
+    f->losses++;
+    f->skipped += f->fill;
+    f->fill = 0;
+    f->id = FORMATTER_ID_UNKNOWN;
+    f->want_sync_tail = false;
+    f->aligned = keep_alignment;
+    f->window = 0;
+    emit_mark(g, FORMATTER_LOSS, f->offset);
+}
+
+/* Bytes of IDs that are no trace source: padding, triggers, reserved (digest 4). */
+static void take_special(struct formatter *f, struct gather *g, unsigned len)
+{
+    if (f->id == 0)
+        f->padding += len;
+    else if (f->id == FORMATTER_ID_UNKNOWN)
+        f->unattributed += len;
+    else if (f->id != FORMATTER_ID_TRIGGER)
+        f->reserved += len;
+    else
+        while (len--)
+            emit_mark(g, FORMATTER_TRIGGER, f->frame_offset);
+}
+
+/*
+ * A frame as two numbers, byte 0 lowest: its even bytes, the ones that may be IDs, are looked at in
+ * one go, and what belongs to one source moves as a whole.
+ */
+struct frame {
+    uint64_t low, high;
+};
+
+#define EVEN_BIT0 0x0001000100010001u
+#define EVEN_BITS 0x00ff00ff00ff00ffu
+
+static inline uint64_t load_half(const uint8_t *p)
+{
+    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+static inline void store_half(uint8_t *p, uint64_t v)
+{
+    p[0] = (uint8_t)v;
+    p[1] = (uint8_t)(v >> 8);
+    p[2] = (uint8_t)(v >> 16);
+    p[3] = (uint8_t)(v >> 24);
+    p[4] = (uint8_t)(v >> 32);
+    p[5] = (uint8_t)(v >> 40);
+    p[6] = (uint8_t)(v >> 48);
+    p[7] = (uint8_t)(v >> 56);
+}
+
+/* Bytes from number `begin` on, 1 to 15; zeros follow. */
+static inline struct frame skip_bytes(struct frame frame, unsigned begin)
+{
+    if (begin >= 8)
+        return (struct frame){frame.high >> 8 * (begin - 8), 0};
+    return (struct frame){frame.low >> 8 * begin | frame.high << (64 - 8 * begin),
+                          frame.high >> 8 * begin};
+}
+
+/* Bit 0 of each even byte, the first one lowest. No two of the products meet. */
+static inline unsigned even_bits(uint64_t half)
+{
+    return (unsigned)((half & EVEN_BIT0) * 0x0001000200040008u >> 48) & 0xf;
+}
+
+/* The other way: four bits of the aux byte to bit 0 of the even bytes. */
+static inline uint64_t spread_bits(unsigned bits)
+{
+    return (bits & 0xfu) * 0x0000200040008001u & EVEN_BIT0;
+}
+
+static inline bool has_even_ff(uint64_t half)
+{
+    uint64_t zero_if_ff = ~half & EVEN_BITS;
+    return (zero_if_ff - EVEN_BIT0) & ~zero_if_ff & EVEN_BIT0 << 15;
+}
+
+/* The first `len` bytes of `data`, 1 to 15, belong to the current source. */
+static inline void take_data(struct formatter *f, struct gather *g, struct frame data, unsigned len)
+{
+    if (f->id == 0 || f->id > FORMATTER_ID_MAX) {
+        take_special(f, g, len);
+        return;
+    }
+    if (g->len == 0 || g->id != f->id || g->len > RUN_MAX - FORMATTER_FRAME) {
+        gather_flush(g);
+        g->id = f->id;
+        g->offset = f->frame_offset;
+    }
+    store_half(g->data + g->len, data.low);
+    store_half(g->data + g->len + 8, data.high);
+    g->len += len;
+}
+
+/* Frame with ID bytes: bit k of `ids` is set when byte 2k is one; `data` is the frame with bit 0
+ * of data bytes put back. Returns false when an impossible ID shows lost alignment. */
+static bool take_mixed_frame(struct formatter *f, struct gather *g, struct frame data, unsigned ids,
+                             unsigned aux)
+{
+    unsigned begin = 0; /* bytes of the frame that are gone from `data` */
+    for (; ids; ids &= ids - 1) {
+        unsigned k = (unsigned)__builtin_ctz(ids);
+        if (2 * k > begin) {
+            take_data(f, g, data, 2 * k - begin);
+            data = skip_bytes(data, 2 * k - begin);
+        }
+        uint8_t id = (data.low & 0xff) >> 1;
+        if (id == 0x7f)
+            return false;
+        data = skip_bytes(data, 1);
+        begin = 2 * k + 1;
+        if (k < 7 && aux >> k & 1) { /* delayed: the odd byte still belongs to the old source */
+            take_data(f, g, data, 1);
+            data = skip_bytes(data, 1);
+            begin++;
+        }
+        f->id = id;
+    }
+    if (begin < FORMATTER_FRAME - 1)
+        take_data(f, g, data, FORMATTER_FRAME - 1 - begin);
+    return true;
+}
+
+static inline void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
+{
+    struct frame frame = {load_half(bytes), load_half(bytes + 8)};
+    unsigned aux = (unsigned)(frame.high >> 56);
+    unsigned ids = even_bits(frame.low) | even_bits(frame.high) << 4;
+    frame.low |= spread_bits(aux);
+    frame.high |= spread_bits(aux >> 4);
+    if (!ids) {
+        take_data(f, g, frame, FORMATTER_FRAME - 1);
+    } else if (!take_mixed_frame(f, g, frame, ids, aux)) {
+        /* Frames from memory keep their place whatever is in them. */
+        lose(f, g, f->mode == FORMATTER_ALIGNED);
+        return;
+    }
+    f->frames++;
+}
+
+/* Frames of a sink's memory: FF at an even offset is damage, found by its ID 0x7F. */
+static void feed_aligned(struct formatter *f, struct gather *g, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        if (f->fill == 0 && len >= FORMATTER_FRAME) {
+            f->frame_offset = f->offset;
+            f->offset += FORMATTER_FRAME;
+            take_frame(f, g, data);
+            data += FORMATTER_FRAME;
+            len -= FORMATTER_FRAME;
+            continue;
+        }
+        if (f->fill == 0)
+            f->frame_offset = f->offset;
+        f->frame[f->fill++] = *data++;
+        f->offset++;
+        len--;
+        if (f->fill == FORMATTER_FRAME) {
+            f->fill = 0;
+            take_frame(f, g, f->frame);
+        }
+    }
+}
+
+/* Digest 8, rules 1-3, for one pair of bytes at an even frame offset. */
+static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t b)
+{
+    if (a == 0xff && b == 0x7f) {
+        bool tail = f->want_sync_tail;
+        f->want_sync_tail = false;
+        if (!tail && f->mode == FORMATTER_FULLSYNC)
+            lose(f, g, false);
+        return;
+    }
+    if (f->want_sync_tail) { /* FF FF without its second half */
+        lose(f, g, false);
+        return;
+    }
+    if (a == 0xff && b == 0xff) {
+        if (f->fill != 0)
+            lose(f, g, true);
+        f->want_sync_tail = true;
+        return;
+    }
+    if (f->fill == 0)
+        f->frame_offset = f->offset - 2;
+    f->frame[f->fill] = a;
+    f->frame[f->fill + 1] = b;
+    f->fill += 2;
+    if (f->fill == FORMATTER_FRAME) {
+        f->fill = 0;
+        take_frame(f, g, f->frame);
+    }
+}
+
+/* Nothing but a full sync gives the frame's start (digest 5). Returns bytes consumed. */
+static size_t hunt(struct formatter *f, const uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        f->window = f->window << 8 | data[i];
+        f->offset++;
+        if (f->window != FULL_SYNC) {
+            f->skipped++;
+            continue;
+        }
+        f->skipped -= f->skipped < 3 ? f->skipped : 3; /* the sync word itself is not lost data */
+        f->aligned = true;
+        f->half = false;
+        f->fill = 0;
+        f->id = FORMATTER_ID_UNKNOWN;
+        return i + 1;
+    }
+    return len;
+}
+
+/* Sync words begin with FF at an even place, where a frame has an ID byte that no source has: a
+ * frame without FF there holds none. Returns bytes consumed. */
+static size_t take_whole_frames(struct formatter *f, struct gather *g, const uint8_t *data,
+                                size_t len)
+{
+    size_t i = 0;
+    while (len - i >= FORMATTER_FRAME && f->aligned && !has_even_ff(load_half(data + i)) &&
+           !has_even_ff(load_half(data + i + 8))) {
+        f->frame_offset = f->offset;
+        f->offset += FORMATTER_FRAME;
+        take_frame(f, g, data + i);
+        i += FORMATTER_FRAME;
+    }
+    return i;
+}
+
+static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data, size_t len)
+{
+    size_t i = 0;
+    while (i < len) {
+        if (!f->aligned) {
+            i += hunt(f, data + i, len - i);
+            continue;
+        }
+        if (!f->half && f->fill == 0 && !f->want_sync_tail) {
+            i += take_whole_frames(f, g, data + i, len - i);
+            if (i == len || !f->aligned)
+                continue;
+        }
+        f->offset++;
+        if (!f->half) {
+            f->pair = data[i++];
+            f->half = true;
+            continue;
+        }
+        f->half = false;
+        take_pair(f, g, f->pair, data[i++]);
+    }
+}
+
+void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, formatter_sink *sink,
+                    void *ctx)
+{
+    struct gather g;
+    g.sink = sink;
+    g.ctx = ctx;
+    g.len = 0;
+    if (f->mode == FORMATTER_ALIGNED)
+        feed_aligned(f, &g, data, len);
+    else
+        feed_port(f, &g, data, len);
+    gather_flush(&g);
+}
+
+void formatter_discontinuity(struct formatter *f, formatter_sink *sink, void *ctx)
+{
+    struct gather g;
+    g.sink = sink;
+    g.ctx = ctx;
+    g.len = 0;
+    f->half = false;
+    lose(f, &g, f->mode == FORMATTER_ALIGNED);
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/program/code.h"
+#include "insn_plain.h"
+
+#include <stdlib.h>
+
+#define LONGEST    4096u /* bytes of a run, or a little more */
+#define MOST_RUNS  (1u << 20)
+#define VIEWS_MAX  64
+#define HASH_MIN   1024
+#define CACHE_LINE 64 /* bytes; CODE_RUN_CHUNK runs are a multiple of it */
+
+/*
+ * A slot of the hash: the number of a run in the low bits, and in the others some of the hash, so
+ * that few runs are looked at in vain. 0: free.
+ */
+#define SLOT_NUMBER (2 * MOST_RUNS - 1)
+#define SLOT_TAG    (~SLOT_NUMBER)
+
+struct code_view {
+    const struct code_region **regions; /* best first */
+    size_t region_count;
+    uint32_t *hash;   /* open addressing; numbers of runs from 1 on */
+    size_t hash_size; /* a power of two */
+    size_t used;
+};
+
+static void view_free(struct code_view *view)
+{
+    if (!view)
+        return;
+    free(view->regions);
+    free(view->hash);
+    free(view);
+}
+
+int code_cache_init(struct code_cache *cache, const struct code_image *image,
+                    const struct code_options *options)
+{
+    memset(cache, 0, sizeof *cache);
+    cache->image = image;
+    cache->options = *options;
+    if (cache->options.max_runs == 0 || cache->options.max_runs > MOST_RUNS)
+        cache->options.max_runs = MOST_RUNS;
+    if (cache->options.max_runs < CODE_RUN_CHUNK)
+        cache->options.max_runs = CODE_RUN_CHUNK;
+    cache->edits = image->edits;
+    return BT_OK;
+}
+
+static void drop_runs(struct code_cache *cache)
+{
+    for (size_t i = 0; i < cache->view_count; i++) {
+        struct code_view *view = cache->views[i];
+        if (view->hash)
+            memset(view->hash, 0, view->hash_size * sizeof *view->hash);
+        view->used = 0;
+    }
+    for (size_t i = 0; i < cache->chunk_count; i++)
+        free(cache->chunks[i]);
+    free(cache->chunks);
+    cache->chunks = NULL;
+    cache->chunk_count = 0;
+    cache->run_count = 0;
+    memset(&cache->calls, 0, sizeof cache->calls);
+    if (++cache->epoch == CODE_EPOCH_NONE)
+        cache->epoch = 0;
+}
+
+static void drop_views(struct code_cache *cache)
+{
+    drop_runs(cache);
+    for (size_t i = 0; i < cache->view_count; i++)
+        view_free(cache->views[i]);
+    free(cache->views);
+    cache->views = NULL;
+    cache->view_count = 0;
+}
+
+void code_cache_release(struct code_cache *cache)
+{
+    drop_views(cache);
+}
+
+void code_cache_refresh(struct code_cache *cache)
+{
+    if (cache->edits == cache->image->edits)
+        return;
+    drop_views(cache);
+    cache->edits = cache->image->edits;
+}
+
+static struct code_view *view_new(const struct code_region **regions, size_t count)
+{
+    struct code_view *view = calloc(1, sizeof *view);
+    if (!view)
+        return NULL;
+    view->regions = regions;
+    view->region_count = count;
+    view->hash_size = HASH_MIN;
+    view->hash = calloc(view->hash_size, sizeof *view->hash);
+    if (view->hash)
+        return view;
+    free(view);
+    return NULL;
+}
+
+/* Views are shared by all keys that see the same regions: one for a simple system. */
+struct code_view *code_select(struct code_cache *cache, const struct code_key *key)
+{
+    size_t max = cache->image->count;
+    const struct code_region **regions = malloc((max ? max : 1) * sizeof *regions);
+    if (!regions)
+        return NULL;
+    size_t n = code_image_resolve(cache->image, key, regions, max);
+    for (size_t i = 0; i < cache->view_count; i++) {
+        struct code_view *view = cache->views[i];
+        if (view->region_count == n && memcmp(view->regions, regions, n * sizeof *regions) == 0) {
+            free(regions);
+            return view;
+        }
+    }
+    if (cache->view_count == VIEWS_MAX)
+        drop_views(cache);
+    struct code_view **grown =
+        realloc(cache->views, (cache->view_count + 1) * sizeof *cache->views);
+    struct code_view *view = grown ? view_new(regions, n) : NULL;
+    if (grown)
+        cache->views = grown;
+    if (!view) {
+        free(regions);
+        return NULL;
+    }
+    cache->views[cache->view_count++] = view;
+    return view;
+}
+
+static inline uint64_t hash_of(uint64_t address, enum bt_isa isa)
+{
+    return (address ^ (uint64_t)isa << 60) * 0x9e3779b97f4a7c15u;
+}
+
+static inline size_t hash_place(const struct code_view *view, uint64_t hash)
+{
+    return (size_t)(hash >> 20) & (view->hash_size - 1);
+}
+
+/* Run number `number` of the cache, from 1 on. */
+static inline struct code_run *run_number(const struct code_cache *cache, uint32_t number)
+{
+    return &cache->chunks[(number - 1) / CODE_RUN_CHUNK][(number - 1) % CODE_RUN_CHUNK];
+}
+
+static inline struct code_run *hash_find(const struct code_cache *cache,
+                                         const struct code_view *view, uint64_t address,
+                                         enum bt_isa isa)
+{
+    uint64_t hash = hash_of(address, isa);
+    size_t place = hash_place(view, hash);
+    uint32_t tag = (uint32_t)(hash >> 32) & SLOT_TAG;
+    for (uint32_t found; (found = view->hash[place]) != 0;
+         place = (place + 1) & (view->hash_size - 1)) {
+        if ((found & SLOT_TAG) != tag)
+            continue;
+        struct code_run *run = run_number(cache, found & SLOT_NUMBER);
+        if (code_run_at(run, address, isa, true))
+            return run;
+    }
+    return NULL;
+}
+
+static void hash_put(struct code_view *view, uint32_t number, uint64_t hash)
+{
+    size_t place = hash_place(view, hash);
+    while (view->hash[place])
+        place = (place + 1) & (view->hash_size - 1);
+    view->hash[place] = ((uint32_t)(hash >> 32) & SLOT_TAG) | number;
+}
+
+static bool hash_grow(const struct code_cache *cache, struct code_view *view)
+{
+    uint32_t *old = view->hash;
+    size_t old_size = view->hash_size;
+    uint32_t *fresh = calloc(old_size * 2, sizeof *fresh);
+    if (!fresh)
+        return false;
+    view->hash = fresh;
+    view->hash_size = old_size * 2;
+    for (size_t i = 0; i < old_size; i++) {
+        uint32_t number = old[i] & SLOT_NUMBER;
+        if (!number)
+            continue;
+        const struct code_run *run = run_number(cache, number);
+        hash_put(view, number, hash_of(code_run_first64(run), code_run_isa(run)));
+    }
+    free(old);
+    return true;
+}
+
+size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len)
+{
+    bool big_endian;
+    return code_regions_read(view->regions, view->region_count, address, out, len, &big_endian);
+}
+
+/* Bytes that lie in one piece, so that not each instruction of a run asks all regions. */
+struct span {
+    const uint8_t *bytes;
+    uint64_t address;
+    uint64_t size;
+    bool big_endian;
+};
+
+/* Up to four bytes as code_regions_read() gives them. */
+static inline size_t fetch(const struct code_view *view, struct span *span, uint64_t address,
+                           uint8_t *b, bool *big_endian)
+{
+    uint64_t at = address - span->address;
+    if (at >= span->size || span->size - at < 4) {
+        span->address = address;
+        span->bytes = code_regions_span(view->regions, view->region_count, address, &span->size,
+                                        &span->big_endian);
+        at = 0;
+        if (span->size < 4)
+            return code_regions_read(view->regions, view->region_count, address, b, 4, big_endian);
+    }
+    *big_endian = span->big_endian;
+    memcpy(b, span->bytes + at, 4);
+    return 4;
+}
+
+static uint16_t half(const uint8_t *b, bool big_endian)
+{
+    return big_endian ? (uint16_t)(b[0] << 8 | b[1]) : (uint16_t)(b[1] << 8 | b[0]);
+}
+
+/* BL/BLX pair traced as two instructions: the second half, when the first stands before it. */
+static bool split_suffix(const struct code_view *view, uint64_t address, uint16_t h2,
+                         struct insn *insn, bool big_endian)
+{
+    uint8_t b[2];
+    if ((h2 & 0xe800) != 0xe800 || code_read(view, address - 2, b, 2) != 2)
+        return false;
+    uint16_t h1 = half(b, big_endian);
+    if ((h1 & 0xf800) != 0xf000)
+        return false;
+    insn_decode_t32(h1, h2, address - 2, insn);
+    insn->size = 2;
+    return insn->cls == INSN_DIRECT && (insn->flags & INSN_LINK);
+}
+
+static int insn_t32(const struct code_cache *cache, const struct code_view *view, struct span *span,
+                    uint64_t address, enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    uint8_t b[4];
+    bool be = false;
+    size_t n = fetch(view, span, address & ~(uint64_t)1, b, &be);
+    if (n < 2)
+        return BT_ERR_NO_CODE;
+    uint16_t h1 = half(b, be), h2 = 0;
+    *opcode = h1;
+    if (cache->options.t32_split && split_suffix(view, address, h1, insn, be))
+        return BT_OK;
+    if (insn_t32_size(h1) == 4) {
+        if (n < 4)
+            return BT_ERR_NO_CODE;
+        h2 = half(b + 2, be);
+        *opcode = (uint32_t)h1 << 16 | h2;
+    }
+    if (isa == BT_ISA_T32EE)
+        insn_decode_t32ee(h1, h2, address, insn);
+    else
+        insn_decode_t32(h1, h2, address, insn);
+    bool pair = insn->cls == INSN_DIRECT && insn->size == 4 && (insn->flags & INSN_LINK);
+    if (cache->options.t32_split && pair) {
+        *insn = (struct insn){.size = 2, .cls = INSN_OTHER, .target_isa = (uint8_t)isa};
+        *opcode = h1;
+    }
+    return BT_OK;
+}
+
+static int insn_at(const struct code_cache *cache, const struct code_view *view, struct span *span,
+                   uint64_t address, enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    if (isa == BT_ISA_T32 || isa == BT_ISA_T32EE)
+        return insn_t32(cache, view, span, address, isa, insn, opcode);
+    if (isa != BT_ISA_A32 && isa != BT_ISA_A64)
+        return BT_ERR_UNSUPPORTED;
+    uint8_t b[4];
+    bool be = false;
+    if (fetch(view, span, address, b, &be) != 4)
+        return BT_ERR_NO_CODE;
+    uint32_t h0 = half(b, be), h1 = half(b + 2, be);
+    *opcode = be ? h0 << 16 | h1 : h1 << 16 | h0;
+    if (isa == BT_ISA_A64)
+        insn_decode_a64(*opcode, address, insn);
+    else
+        insn_decode_a32(*opcode, address, insn);
+    return BT_OK;
+}
+
+int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+              enum bt_isa isa, struct insn *insn, uint32_t *opcode)
+{
+    struct span span = {.bytes = NULL};
+    return insn_at(cache, view, &span, address, isa, insn, opcode);
+}
+
+unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa)
+{
+    uint8_t b[4];
+    bool be = false;
+    bool t32 = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (!t32 && isa != BT_ISA_A32 && isa != BT_ISA_A64)
+        return 0;
+    if (t32)
+        address &= ~(uint64_t)1;
+    size_t n = code_regions_read(view->regions, view->region_count, address, b, 4, &be);
+    if (n < 2)
+        return 0;
+    unsigned size = t32 ? insn_t32_size(half(b, be)) : 4;
+    return n < size ? 0 : size;
+}
+
+/* Barriers that are waypoints only where the trace unit says so. */
+static bool is_waypoint(const struct code_options *options, uint8_t cls)
+{
+    return (cls == INSN_BARRIER && options->barrier_waypoints) ||
+           (cls == INSN_WAIT && options->wait_waypoints) ||
+           (cls == INSN_START && options->start_waypoints);
+}
+
+/* True when `insn` ends a run; fills how. */
+static bool ends_run(const struct code_cache *cache, const struct insn *insn, struct code_run *run)
+{
+    switch (insn->cls) {
+    case INSN_DIRECT:
+        run->end = CODE_END_DIRECT;
+        break;
+    case INSN_INDIRECT:
+        run->end = CODE_END_INDIRECT;
+        break;
+    case INSN_ISB:
+        run->end = CODE_END_BARRIER;
+        break;
+    default:
+        if (!is_waypoint(&cache->options, insn->cls))
+            return false;
+        run->end = CODE_END_BARRIER;
+        break;
+    }
+    run->last = insn->flags;
+    return true;
+}
+
+/* T32 may stand in an IT block, which is not seen here. */
+static bool is_sure(const struct insn *insn, enum bt_isa isa, uint64_t behind)
+{
+    return insn->cls == INSN_DIRECT && !(insn->flags & INSN_CONDITIONAL) &&
+           (isa == BT_ISA_A32 || isa == BT_ISA_A64) && insn->target != behind;
+}
+
+/* A run while it is made. */
+struct growing {
+    struct code_run *run;
+    uint64_t start;
+    uint64_t behind; /* the last instruction so far */
+    uint32_t count;
+    uint32_t size; /* of the last instruction */
+};
+
+static inline void grow(struct growing *g, uint32_t size, bool wide)
+{
+    if (wide && g->count < CODE_WIDE_BITS)
+        g->run->wide |= 1u << g->count;
+    g->count++;
+    g->size = size;
+    g->behind += size;
+}
+
+/* Instructions that are no waypoints, as many as follow each other. */
+static void grow_plain_words(struct growing *g, const uint8_t *at, uint64_t room, enum bt_isa isa)
+{
+    for (; room >= 4; at += 4, room -= 4) {
+        uint32_t op = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        if (!(isa == BT_ISA_A64 ? insn_a64_plain(op) : insn_a32_plain(op)))
+            return;
+        grow(g, 4, isa != BT_ISA_A64);
+    }
+}
+
+static void grow_plain_halves(struct growing *g, const uint8_t *at, uint64_t room)
+{
+    uint32_t size;
+    for (; room >= 4; at += size, room -= size) {
+        uint32_t h1 = at[0] | (uint32_t)at[1] << 8, h2 = at[2] | (uint32_t)at[3] << 8;
+        size = insn_t32_size((uint16_t)h1);
+        if (!(size == 2 ? insn_t16_plain(h1) : insn_t32_plain(h1, h2)))
+            return;
+        grow(g, size, size == 4);
+    }
+}
+
+/* The same from where the run has come to: never up to its longest, nor to the end of `span`. */
+static void grow_plain(const struct code_cache *cache, const struct span *span, struct growing *g,
+                       enum bt_isa isa)
+{
+    uint64_t at = g->behind - span->address, length = g->behind - g->start;
+    if (at >= span->size || span->big_endian || length >= LONGEST)
+        return;
+    uint64_t room = span->size - at < LONGEST - 1 - length ? span->size - at : LONGEST - 1 - length;
+    if (isa == BT_ISA_A32 || isa == BT_ISA_A64)
+        grow_plain_words(g, span->bytes + at, room, isa);
+    else if (isa == BT_ISA_T32 && !cache->options.t32_split && !(g->behind & 1))
+        grow_plain_halves(g, span->bytes + at, room);
+}
+
+static void build_run(const struct code_cache *cache, const struct code_view *view,
+                      struct code_run *run, enum bt_isa isa)
+{
+    uint64_t start = isa == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+    struct growing g = {.run = run, .start = start, .behind = start};
+    struct span span = {.bytes = NULL};
+    struct insn insn = {.size = 0};
+    uint32_t opcode;
+    uint8_t first[4];
+    bool big_endian;
+    for (fetch(view, &span, start, first, &big_endian);;) {
+        grow_plain(cache, &span, &g, isa);
+        if (isa != BT_ISA_A64)
+            g.behind = (uint32_t)g.behind;
+        if (g.behind - start >= LONGEST) { /* or round the end of the address space */
+            run->end = CODE_END_PAGE;
+            break;
+        }
+        if (insn_at(cache, view, &span, g.behind, isa, &insn, &opcode) != BT_OK) {
+            run->end = CODE_END_NO_CODE;
+            break;
+        }
+        grow(&g, insn.size, insn.size == 4 && isa != BT_ISA_A64);
+        if (ends_run(cache, &insn, run))
+            break;
+    }
+    if (isa != BT_ISA_A64)
+        g.behind = (uint32_t)g.behind;
+    run->extent = (uint16_t)(g.behind - g.size - start);
+    if (run->end == CODE_END_DIRECT && is_sure(&insn, isa, g.behind))
+        run->last |= CODE_SURE;
+    run->last |= (uint8_t)(g.size / 2 << CODE_SIZE_SHIFT);
+    run->info = bt_block_info(g.count, isa, BT_COND_UNKNOWN);
+}
+
+static struct code_run *run_alloc(struct code_cache *cache)
+{
+    if (cache->run_count == cache->options.max_runs)
+        drop_runs(cache);
+    size_t chunk = cache->run_count / CODE_RUN_CHUNK;
+    if (chunk == cache->chunk_count) {
+        struct code_run **grown = realloc(cache->chunks, (chunk + 1) * sizeof *grown);
+        if (!grown)
+            return NULL;
+        cache->chunks = grown;
+        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RUN_CHUNK * sizeof **grown);
+        if (!grown[chunk])
+            return NULL;
+        cache->chunk_count++;
+    }
+    struct code_run *run = &cache->chunks[chunk][cache->run_count++ % CODE_RUN_CHUNK];
+    memset(run, 0, sizeof *run);
+    return run;
+}
+
+static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint64_t address,
+                                enum bt_isa isa)
+{
+    struct code_run *run = run_alloc(cache);
+    if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(cache, view)))
+        return NULL;
+    run->start = (uint32_t)address;
+    if (isa == BT_ISA_A64)
+        run->wide = (uint32_t)(address >> 32);
+    build_run(cache, view, run, isa);
+    hash_put(view, (uint32_t)cache->run_count, hash_of(address, isa));
+    view->used++;
+    return run;
+}
+
+struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                             enum bt_isa isa)
+{
+    address = isa == BT_ISA_A64 ? address : (uint32_t)address;
+    struct code_run *run = hash_find(cache, view, address, isa);
+    return run ? run : add_run(cache, view, address, isa);
+}
+
+struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
+                           uint64_t address, enum bt_isa isa)
+{
+    return hash_find(cache, view, isa == BT_ISA_A64 ? address : (uint32_t)address, isa);
+}
+
+struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
+                               struct code_run *from, uint64_t address, enum bt_isa isa)
+{
+    struct code_run *guess = from->next[CODE_TAKEN];
+    if (guess && code_run_at(guess, address, isa, true))
+        return guess;
+    uint32_t epoch = cache->epoch;
+    struct code_run *next = code_lookup(cache, view, address, isa);
+    if (epoch == cache->epoch)
+        from->next[CODE_TAKEN] = next;
+    return next;
+}
+
+uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
+                     const struct code_run *run, enum bt_isa *isa)
+{
+    const struct code_run *next = run->next[CODE_TAKEN];
+    struct insn insn;
+    uint32_t opcode;
+    if (next) {
+        *isa = code_run_isa(next);
+        return code_run_first64(next);
+    }
+    *isa = code_run_isa(run);
+    if (run->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
+        code_insn(cache, view, code_run_last64(run), *isa, &insn, &opcode) != BT_OK)
+        return code_run_behind64(run);
+    *isa = (enum bt_isa)insn.target_isa;
+    return insn.target;
+}
+
+struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
+{
+    if (run->next[CODE_TAKEN])
+        return run->next[CODE_TAKEN];
+    uint32_t epoch = cache->epoch;
+    enum bt_isa isa;
+    uint64_t target = code_target(cache, view, run, &isa);
+    struct code_run *next = code_lookup(cache, view, target, isa);
+    if (epoch == cache->epoch)
+        run->next[CODE_TAKEN] = next;
+    return next;
+}
+
+struct code_run *code_onward(struct code_cache *cache, struct code_view *view, struct code_run *run)
+{
+    if (run->next[CODE_ONWARD])
+        return run->next[CODE_ONWARD];
+    uint32_t epoch = cache->epoch;
+    struct code_run *next = code_lookup(cache, view, code_run_behind64(run), code_run_isa(run));
+    if (epoch == cache->epoch)
+        run->next[CODE_ONWARD] = next;
+    return next;
+}

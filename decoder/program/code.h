@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs of instructions on the program image, classified once per start address: from an address
+ * to the next waypoint (or some 4 kB on, or to the end of known code). Runs are linked to their
+ * successors, so following a hot loop is pointer chasing. One cache serves one decoder and
+ * belongs to its thread; the image must not change while it is followed.
+ */
+#ifndef DECODER_CODE_H
+#define DECODER_CODE_H
+
+#include "decoder/program/code_image.h"
+#include "decoder/program/insn.h"
+
+#include <string.h>
+
+enum code_end {
+    CODE_END_DIRECT,   /* direct branch: target known */
+    CODE_END_BARRIER,  /* waypoint whose target is the next instruction */
+    CODE_END_INDIRECT, /* target computed */
+    CODE_END_PAGE,     /* no waypoint in 4 kB: goes on behind the last instruction */
+    CODE_END_NO_CODE,  /* no code behind the last instruction; count may be 0 */
+};
+
+/* Ways on from a run; CODE_TAKEN of an indirect branch is a guess: where it went last. */
+enum code_way {
+    CODE_TAKEN,
+    CODE_ONWARD, /* to the instruction behind the last one */
+};
+
+/*
+ * Half a cache line: of a large program there are many, and a loop that follows them waits for
+ * memory first of all. Addresses have 32 bits here; A64, whose instructions are all alike in size,
+ * keeps the upper half in `wide`.
+ */
+struct code_run {
+    struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
+    /* from here on as in struct bt_block, but for what `wide`, `end` and `last` add */
+    uint32_t start;
+    uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes; A64:
+                        upper half of `start` */
+    uint16_t extent; /* bytes from start to the last instruction's first byte */
+    uint8_t end;     /* enum code_end */
+    uint8_t last;  /* INSN_* of the last instruction, CODE_SURE, its size / 2 << CODE_SIZE_SHIFT */
+    uint32_t info; /* bt_block_info() with condition unknown */
+};
+
+#define CODE_WIDE_BITS  32u
+#define CODE_SIZE_SHIFT 6
+#define CODE_SURE       0x10u /* a direct branch that no condition keeps from being taken */
+
+static inline uint32_t code_run_count(const struct code_run *run)
+{
+    return run->info >> 8;
+}
+
+static inline enum bt_isa code_run_isa(const struct code_run *run)
+{
+    return (enum bt_isa)(run->info & 0xf);
+}
+
+/* Bytes from start to the byte behind the last instruction. */
+static inline uint32_t code_run_length(const struct code_run *run)
+{
+    return run->extent + 2u * (run->last >> CODE_SIZE_SHIFT);
+}
+
+/* The first byte of the last instruction, and the byte behind it. */
+static inline uint32_t code_run_last(const struct code_run *run)
+{
+    return run->start + run->extent;
+}
+
+static inline uint32_t code_run_behind(const struct code_run *run)
+{
+    return run->start + code_run_length(run);
+}
+
+/* The same of any instruction set. */
+static inline uint64_t code_run_first64(const struct code_run *run)
+{
+    return code_run_isa(run) == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+}
+
+static inline uint64_t code_run_last64(const struct code_run *run)
+{
+    return code_run_first64(run) + run->extent;
+}
+
+static inline uint64_t code_run_behind64(const struct code_run *run)
+{
+    uint64_t behind = code_run_first64(run) + code_run_length(run);
+    return code_run_isa(run) == BT_ISA_A64 ? behind : (uint32_t)behind;
+}
+
+#define CODE_RUN_CHUNK 1024
+
+struct code_view; /* the image as one key sees it */
+
+struct code_options {
+    bool barrier_waypoints; /* DMB, DSB end a run */
+    bool t32_split;         /* BL/BLX pairs in T32 are two instructions */
+    bool wait_waypoints;    /* WFI, WFE end a run */
+    bool start_waypoints;   /* TSTART ends a run */
+    size_t max_runs;        /* memory limit: the cache starts over when it is reached; 0: default */
+};
+
+#define CODE_EPOCH_NONE UINT32_MAX /* no cache is ever in it */
+
+#define CODE_CALLS 16 /* a power of two */
+
+/* Calls seen last: guesses where a return goes, for protocols that tell its target anyway. */
+struct code_calls {
+    const struct code_view *view; /* that the runs are of */
+    struct code_run *from[CODE_CALLS];
+    uint32_t count; /* modulo CODE_CALLS: the next free entry */
+};
+
+struct code_cache {
+    const struct code_image *image;
+    struct code_options options;
+    struct code_view **views;
+    size_t view_count;
+    struct code_run **chunks;
+    size_t chunk_count;
+    size_t run_count;
+    uint32_t edits; /* of the image when the cache was filled */
+    uint32_t epoch; /* changes when runs given out earlier are void */
+    struct code_calls calls;
+};
+
+/* `image` must outlive the cache. */
+int code_cache_init(struct code_cache *cache, const struct code_image *image,
+                    const struct code_options *options);
+void code_cache_release(struct code_cache *cache);
+
+/* Drops runs if the image has changed since. Call before following, not while. */
+void code_cache_refresh(struct code_cache *cache);
+
+/* The view for `key`: valid until code_cache_release() or a refresh that dropped. NULL: no memory.
+ */
+struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
+
+/*
+ * The run that starts at `address`. NULL: no memory. May start the cache over (epoch
+ * changes); then every run given out before is void.
+ */
+struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                             enum bt_isa isa);
+
+/*
+ * The run at `address` where `from`, an indirect branch, went: remembers the last target, since
+ * most branches go where they went before.
+ */
+struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
+                               struct code_run *from, uint64_t address, enum bt_isa isa);
+
+/* Whether the next run that is made leaves those valid that were given out before. */
+static inline bool code_has_room(const struct code_cache *cache)
+{
+    return cache->run_count < cache->options.max_runs;
+}
+
+/* Where the branch leads that ends `run`; CODE_END_DIRECT, CODE_END_BARRIER. */
+uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
+                     const struct code_run *run, enum bt_isa *isa);
+
+/* Successors of a run; the first call looks up, later ones follow the link. */
+struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);
+struct code_run *code_onward(struct code_cache *cache, struct code_view *view,
+                             struct code_run *run);
+
+/* Before code_note_call() and code_went() are used on runs of `view`. */
+static inline void code_calls_of(struct code_cache *cache, const struct code_view *view)
+{
+    if (cache->calls.view == view)
+        return;
+    memset(&cache->calls, 0, sizeof cache->calls);
+    cache->calls.view = view;
+}
+
+/* The branch that ends `run` was taken if `taken` is 1, not if it is 0: remembered if it is a call.
+ */
+static inline void code_note_call_if(struct code_calls *c, struct code_run *run, unsigned taken)
+{
+    c->from[c->count % CODE_CALLS] = run;
+    c->count += run->last & INSN_LINK & taken;
+}
+
+static inline void code_note_call(struct code_calls *c, struct code_run *run)
+{
+    code_note_call_if(c, run, 1);
+}
+
+/* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */
+struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
+                           uint64_t address, enum bt_isa isa);
+
+/* Whether a run starts there. `wide`: it may be A64. */
+static inline bool code_run_at(const struct code_run *run, uint64_t address, enum bt_isa isa,
+                               bool wide)
+{
+    return run->start == (uint32_t)address && code_run_isa(run) == isa &&
+           (!wide || isa != BT_ISA_A64 || run->wide == address >> 32);
+}
+
+/*
+ * As code_indirect() with code_find(); returns are first looked for behind the latest call. `wide`
+ * as above; where it is false the address has 32 bits.
+ */
+static inline struct code_run *code_went(struct code_cache *cache, const struct code_view *view,
+                                         struct code_run *from, uint64_t address, enum bt_isa isa,
+                                         bool wide)
+{
+    struct code_calls *c = &cache->calls;
+    struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
+    struct code_run **guess = &from->next[CODE_TAKEN];
+    if (!(from->last & INSN_LINK) && call && code_run_isa(call) == isa &&
+        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
+        c->count--;
+        guess = &call->next[CODE_ONWARD];
+    }
+    if (!*guess || !code_run_at(*guess, address, isa, wide))
+        *guess = code_find(cache, view, address, isa);
+    return *guess;
+}
+
+/*
+ * One instruction: its class, and its opcode (T32: first halfword in the upper half if 4 bytes).
+ * BT_ERR_NO_CODE, or BT_ERR_UNSUPPORTED for an instruction set that cannot be followed.
+ */
+int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
+              enum bt_isa isa, struct insn *insn, uint32_t *opcode);
+
+/* Bytes of the instruction at `address`, T32's pairs not split; 0: where code_insn() fails. */
+unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa);
+
+/* Raw bytes as the view sees them; returns how many there are. */
+size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len);
+
+#endif

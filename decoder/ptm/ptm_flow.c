@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/ptm/ptm_flow.h"
+
+#include "decoder/flow/flow_walk.h"
+#include "ptm_flow_internal.h"
+
+#include <string.h>
+
+enum isync_reason {
+    ISYNC_PERIODIC,
+    ISYNC_TRACE_ON,
+    ISYNC_OVERFLOW,
+    ISYNC_DEBUG_EXIT,
+};
+
+void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
+                   uint16_t core, uint32_t generation)
+{
+    memset(f, 0, sizeof *f);
+    f->config = *config;
+    flow_core_init(&f->core, code, core, generation);
+}
+
+void ptm_flow_gap(struct ptm_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                  struct flow_out *out)
+{
+    flow_core_gap(&f->core, offset, cause, bytes, out);
+    f->synced = false;
+    f->rs_count = 0;
+}
+
+static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
+{
+    if (k->flags & PTM_HAS_CYCLES)
+        flow_event_cycles(e, k->cycles);
+}
+
+/* ---- return stack (digest 11) -------------------------------------------------------------- */
+
+static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run **from)
+{
+    if (f->rs_count == 0)
+        return false;
+    f->rs_count--;
+    f->rs_top = (f->rs_top + PTM_RETURN_STACK - 1) % PTM_RETURN_STACK;
+    *r = f->rs[f->rs_top];
+    *from = flow_runs_valid(&f->core) ? f->rs_from[f->rs_top] : NULL;
+    return true;
+}
+
+/* Walks to the next waypoint and outputs it with its condition. The position stays. */
+static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                                      enum bt_cond cond, uint64_t cycles)
+{
+    struct code_run *run = flow_walk_to_waypoint(&f->core, out, offset, cond, cycles);
+    if (run)
+        f->last_waypoint = code_run_last(run);
+    return run;
+}
+
+/* ---- analyze_atomheader() ------------------------------------------------------------------- */
+
+/* E on an indirect branch: only the return stack can tell where it went. */
+static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                             uint64_t address)
+{
+    struct ptm_return r;
+    struct code_run *call;
+    if (!f->config.return_stack || !pop_return(f, &r, &call)) {
+        flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, address);
+        return;
+    }
+    flow_set_security(&f->core, out, offset, (enum bt_security)r.security, true);
+    flow_go_to(&f->core, r.address, r.isa);
+    if (call && !f->core.view_stale)
+        f->core.run = code_onward(f->core.code, f->core.view, call);
+}
+
+/* After the waypoint that ends `run`, E: the position it leads to. */
+static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run,
+                         uint64_t offset)
+{
+    uint64_t ret = code_run_behind(run);
+    uint8_t isa = f->core.cur.isa, security = f->core.cur.security;
+    /* Following a link may start the cache over: the run is void then. */
+    bool push = (run->last & INSN_LINK) && f->config.return_stack;
+    uint32_t epoch = f->core.code->epoch;
+    if (run->end != CODE_END_INDIRECT) {
+        enum bt_isa to;
+        f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
+        f->core.cur.isa = (uint8_t)to;
+        f->core.run = code_taken(f->core.code, f->core.view, run);
+    } else {
+        indirect_by_atom(f, out, offset, code_run_last(run));
+    }
+    /* After the pop, never before (digest 11). */
+    if (push)
+        ptm_flow_push(f, ret, isa, security, epoch == f->core.code->epoch ? run : NULL);
+}
+
+/* One waypoint with its condition. Returns its run, NULL when the code could not be followed. */
+static inline struct code_run *waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                                        enum bt_cond cond, uint64_t cycles)
+{
+    struct code_run *run = f->core.run;
+    if (!run || run->end >= CODE_END_PAGE)
+        return take_waypoint(f, out, offset, cond, cycles);
+    /* The hot path: a cached run that ends in a waypoint. */
+    flow_block(&f->core, out, run->start, run->extent, run->info | (uint32_t)cond << 4, cycles);
+    f->last_waypoint = code_run_last(run);
+    return run;
+}
+
+static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
+                            struct flow_out *out)
+{
+    uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
+    struct code_run *run =
+        waypoint(f, out, k->offset, passed ? BT_COND_PASS : BT_COND_FAIL, cycles);
+    if (!run)
+        return;
+    if (passed) {
+        taken(f, out, run, k->offset);
+        return;
+    }
+    f->core.cur.address = code_run_behind(run);
+    f->core.run = code_onward(f->core.code, f->core.view, run);
+}
+
+static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i,
+                      struct flow_out *out)
+{
+    if (f->core.cur.known)
+        one_atom(f, k, !(k->value >> i & 1), out);
+    else
+        f->core.dropped++;
+}
+
+void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
+                    struct flow_out *out)
+{
+    if (f->core.view_stale)
+        flow_view(&f->core);
+    if (k->flags & PTM_HAS_CYCLES)
+        f->core.cycles += k->cycles;
+    while (n > 0)
+        slow_atom(f, k, --n, out);
+}
+
+/* ---- branch_no_excp(), branch_with_excp() ---------------------------------------------------- */
+
+static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
+    enum bt_isa isa = ptm_packet_isa(k), to;
+    struct code_run *run = NULL, *next = NULL;
+    if (f->core.cur.known) {
+        if (f->core.view_stale)
+            flow_view(&f->core);
+        run = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
+    }
+    if (run) {
+        if ((run->last & INSN_LINK) && f->config.return_stack)
+            ptm_flow_push(f, code_run_behind(run), f->core.cur.isa, f->core.cur.security, run);
+        if (run->end == CODE_END_DIRECT &&
+            code_target(f->core.code, f->core.view, run, &to) != k->value)
+            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, code_run_last(run));
+        if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
+            next = code_indirect(f->core.code, f->core.view, run, k->value, isa);
+    }
+    if (k->flags & PTM_HAS_INFO)
+        flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);
+    flow_go_to(&f->core, k->value, (uint8_t)isa);
+    f->core.run = next;
+    if (isa == BT_ISA_JAZELLE) /* not traced until an I-sync (digest 13.6) */
+        f->core.cur.known = false;
+}
+
+static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
+    e->number = k->number;
+    e->value = k->value;
+    e->target_isa = (uint8_t)ptm_packet_isa(k);
+    if (f->core.cur.known)
+        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
+    event_cycles(e, k);
+    if (k->number ==
+        PTM_EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
+        f->core.cur.halted = f->core.cur.known;
+        f->core.cur.known = false;
+        f->core.run = NULL;
+        return;
+    }
+    flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);
+    flow_go_to(&f->core, k->value, (uint8_t)ptm_packet_isa(k));
+    if (f->core.cur.isa == BT_ISA_JAZELLE)
+        f->core.cur.known = false;
+}
+
+static void analyze_branch(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+
+    if (k->flags & PTM_HAS_CYCLES)
+        f->core.cycles += k->cycles;
+    if (k->number == 0)
+        branch_no_excp(f, k, out);
+    else
+        branch_with_excp(f, k, out);
+    if (k->flags & PTM_ODD_STATE)
+        flow_warn(&f->core, out, k->offset, BT_GAP_BAD_PACKET, k->value);
+}
+
+/* ---- analyze_waypoint_update() -------------------------------------------------------------- */
+
+static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet *k,
+                                    struct flow_out *out)
+{
+    if (!f->core.cur.known)
+        return;
+    if ((int32_t)((uint32_t)k->value - (uint32_t)f->core.cur.address) < 0) {
+        flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, k->value);
+        return;
+    }
+    flow_walk_through(&f->core, out, k->offset, k->value);
+}
+
+/* ---- I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest ------------------------
+ */
+
+static enum bt_gap_cause isync_gap(const struct ptm_flow *f, unsigned reason)
+{
+    if (!f->core.started || !f->synced)
+        return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
+    switch (reason) {
+    case ISYNC_TRACE_ON:
+        return BT_GAP_TRACE_ON;
+    case ISYNC_OVERFLOW:
+        return BT_GAP_OVERFLOW;
+    case ISYNC_DEBUG_EXIT:
+        return BT_GAP_DEBUG;
+    default:
+        return BT_GAP_NONE;
+    }
+}
+
+static void trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
+    e->cause = (uint8_t)isync_gap(f, k->number);
+    e->value = k->number;
+    e->number = ptm_packet_security(k);
+    flow_event_address(e, k->value, (uint8_t)ptm_packet_isa(k));
+    /* PFTv1.1: the count is unknown after an overflow or a debug exit (digest 2). */
+    if (f->config.version_minor == 0 || k->number == ISYNC_TRACE_ON)
+        event_cycles(e, k);
+}
+
+static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    bool periodic = k->number == ISYNC_PERIODIC && f->synced;
+    uint8_t isa = (uint8_t)ptm_packet_isa(k);
+    if (k->flags & PTM_HAS_CYCLES)
+        f->core.cycles += k->cycles;
+    if (!periodic)
+        trace_on(f, k, out);
+    else if (f->core.cur.known && (f->core.cur.address != k->value || f->core.cur.isa != isa))
+        flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, f->core.cur.address);
+    f->core.agreed = f->core.instructions;
+    flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), periodic);
+    if (k->flags & PTM_HAS_CONTEXT)
+        flow_set_context(&f->core, out, k->offset, k->context);
+    flow_go_to(&f->core, k->value, isa);
+    f->rs_count = 0; /* every I-sync empties it, a periodic one too (digest 11) */
+    f->synced = f->core.started = true;
+}
+
+static void analyze_cid(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    if (!(k->flags & PTM_HAS_CONTEXT))
+        return;
+    f->core.cur.has_context = false; /* an event for each packet, also one that repeats */
+    flow_set_context(&f->core, out, k->offset, k->context);
+}
+
+static void analyze_vmid(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    flow_set_vmid(&f->core, out, k->offset, (uint8_t)k->value);
+}
+
+static void analyze_eret(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
+    flow_event_address(e, f->last_waypoint, f->core.cur.isa);
+}
+
+static void timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    if (k->flags & PTM_HAS_CYCLES)
+        f->core.cycles += k->cycles;
+    if (!(k->flags & PTM_TS_VALID))
+        return;
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
+    e->value = ptm_timestamp(&f->config, k->value);
+    e->number = k->flags & PTM_TS_FREQ ? 1 : 0;
+    event_cycles(e, k);
+}
+
+/* Packets that mean something before the first I-sync, too. */
+static bool early_packet(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    switch (k->kind) {
+    case PTM_ISYNC:
+        analyze_isync(f, k, out);
+        return true;
+    case PTM_TIMESTAMP:
+        timestamp(f, k, out);
+        return true;
+    case PTM_TRIGGER:
+        flow_event(&f->core, out, BT_EVENT_TRIGGER, k->offset);
+        return true;
+    case PTM_RESERVED:
+    case PTM_MALFORMED:
+        ptm_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+        return true;
+    default:
+        return !f->synced;
+    }
+}
+
+static void other_packet(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+{
+    if (early_packet(f, k, out))
+        return;
+    switch (k->kind) {
+    case PTM_BRANCH:
+        analyze_branch(f, k, out);
+        break;
+    case PTM_UPDATE:
+        analyze_waypoint_update(f, k, out);
+        break;
+    case PTM_CONTEXT:
+        analyze_cid(f, k, out);
+        break;
+    case PTM_VMID:
+        analyze_vmid(f, k, out);
+        break;
+    case PTM_EXC_RETURN:
+        analyze_eret(f, k, out);
+        break;
+    default: /* ignore, A-sync, skipped bytes: no meaning for the flow */
+        break;
+    }
+}
+
+size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
+                    struct flow_out *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!flow_room(out))
+            return i;
+        const struct ptm_packet *k = &packets[i];
+        if (k->kind == PTM_ATOM && f->synced)
+            ptm_flow_atoms(f, k, k->n, out);
+        else
+            other_packet(f, k, out);
+    }
+    return count;
+}

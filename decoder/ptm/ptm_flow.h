@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow reconstruction for PTM: packets and the program image -> executed blocks and events.
+ * Implements the decompressor operations of the PFT architecture, appendix B.3.2 (digest pft.md,
+ * section 14, with its corrections); exceptions: section 5.2.3 (digest 12); return stack: 11.
+ */
+#ifndef DECODER_PTM_FLOW_H
+#define DECODER_PTM_FLOW_H
+
+#include "decoder/flow/flow_core.h"
+#include "decoder/ptm/ptm.h"
+
+#define PTM_RETURN_STACK 16 /* at least as deep as any trace unit's (digest 11) */
+
+struct ptm_return {
+    uint32_t address;
+    uint8_t isa;
+    uint8_t security;
+};
+
+/* See struct flow_core for copies. */
+struct ptm_flow {
+    struct flow_core core;
+    struct ptm_config config;
+    uint64_t last_waypoint; /* address of the last waypoint output */
+    bool synced;            /* an I-sync was seen since the last loss */
+    uint8_t rs_count;
+    uint8_t rs_top; /* index of the next free entry */
+    struct ptm_return rs[PTM_RETURN_STACK];
+    /* The calls, while flow_runs_valid(): not in a copy. Must be last: copies are kept without. */
+    struct code_run *rs_from[PTM_RETURN_STACK];
+};
+
+/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
+                   uint16_t core, uint32_t generation);
+
+/*
+ * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
+ * when `out` has less than FLOW_SLACK room left.
+ */
+size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
+                    struct flow_out *out);
+
+/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
+void ptm_flow_gap(struct ptm_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                  struct flow_out *out);
+
+#endif

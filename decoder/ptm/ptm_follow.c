@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/ptm/ptm_follow.h"
+
+#include "ptm_flow_internal.h"
+#include "ptm_internal.h"
+
+/* The loop is one function: its state stays in registers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Bytes that are being followed. */
+struct bytes {
+    struct ptm *p;
+    const uint8_t *at;
+    const uint8_t *end;
+    const uint8_t *start; /* of the stretch: at the parser's offset */
+    uint64_t inner;       /* bytes of packets behind their first ones */
+    unsigned left; /* atoms of the header before `at` that have yet to be taken, the long way */
+};
+
+/* What a stretch of packets works on; written back when it ends. */
+struct trail {
+    struct ptm_flow *f;
+    struct code_calls *calls;
+    struct code_run *run;
+    struct bt_block *b;
+    const struct bt_block *base; /* no block before it ends with a waypoint not yet noted */
+    uint64_t *counts;            /* of the next block; NULL: not wanted, or there are none */
+    uint64_t cycles;
+    uint64_t instructions; /* number of the next one */
+    enum bt_isa isa;       /* of addresses */
+};
+
+/* What of a stream never changes: known where the loop is compiled, once for each. */
+struct kind {
+    bool counted;
+    bool stack;
+};
+
+static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_run *run, unsigned fail,
+                                      struct kind kind, uint32_t cycles)
+{
+    uint32_t info = run->info, extent = run->extent;
+    t->b->first = run->start;
+    t->b->extent = extent;
+    t->b->info = info + ((BT_COND_PASS + fail) << 4);
+    t->b++;
+    t->instructions += info >> 8;
+    if (kind.counted && t->counts)
+        *t->counts++ = cycles;
+}
+
+/* The branch that ends `run` was taken, unless it failed. Nobody could predict that: so it is no
+ * branch of ours, or one that mostly depends on the run. */
+static ALWAYS_INLINE void trail_push(struct trail *t, struct code_run *run, unsigned fail,
+                                     struct kind kind)
+{
+    if (!kind.stack)
+        code_note_call_if(t->calls, run, fail ^ 1);
+    else if (run->last & INSN_LINK & (fail ^ 1))
+        ptm_flow_push(t->f, code_run_behind(run), code_run_isa(run), t->f->core.cur.security, run);
+}
+
+/* Return by an E atom: where the call on top of the return stack goes on, if that is at hand. */
+static inline struct code_run *trail_pop(struct trail *t)
+{
+    struct ptm_flow *f = t->f;
+    unsigned top = (f->rs_top + PTM_RETURN_STACK - 1u) % PTM_RETURN_STACK;
+    if (f->rs_count == 0 || !flow_runs_valid(&f->core) || !f->rs_from[top] ||
+        f->rs[top].security != f->core.cur.security)
+        return NULL;
+    struct code_run *next = f->rs_from[top]->next[CODE_ONWARD];
+    if (!next)
+        return NULL;
+    f->rs_count--;
+    f->rs_top = (uint8_t)top;
+    return next;
+}
+
+/* Atoms along cached runs, oldest in bit n - 1: returns how many are left. */
+static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsigned n,
+                                          struct kind kind, uint32_t cycles)
+{
+    while (n > 0) {
+        struct code_run *run = t->run, *next = NULL;
+        unsigned fail = value >> (n - 1) & 1;
+        if (run->end + !fail <= CODE_END_INDIRECT)
+            next = run->next[fail];
+        else if (kind.stack && run->end == CODE_END_INDIRECT)
+            next = trail_pop(t);
+        if (!next)
+            break;
+        trail_block(t, run, fail, kind, cycles);
+        trail_push(t, run, fail, kind);
+        t->run = next;
+        n--;
+    }
+    return n;
+}
+
+/* An atom header. False: it is another one, not all there, or not all along cached runs. */
+static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct kind kind)
+{
+    uint8_t header = *in->at;
+    if (kind.counted) { /* digest 6.5 */
+        uint32_t cycles = header >> 2 & 0xf;
+        unsigned n = 1;
+        if (header < 0x80 ||
+            !ptm_more_count(in->at, (size_t)(in->end - in->at), &n, header & 0x40, &cycles) ||
+            trail_atoms(t, header >> 1 & 1, 1, kind, cycles))
+            return false;
+        t->cycles += cycles;
+        in->at += n;
+        in->inner += n - 1;
+        return true;
+    }
+    if (header < 0x84)
+        return false;
+    const struct ptm_atom_header *h = &ptm_atom_headers[header >> 1 & 63];
+    in->left = trail_atoms(t, h->value, h->n, kind, 0);
+    in->at++;
+    return in->left == 0;
+}
+
+/* A branch packet that only says where an indirect branch went. */
+static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct kind kind)
+{
+    struct code_run *run = t->run, *next;
+    const struct flow_core *core = &t->f->core;
+    size_t len = (size_t)(in->end - in->at);
+    uint32_t cycles = 0;
+    struct ptm_short k;
+    if (run->end != CODE_END_INDIRECT ||
+        !ptm_short_address(in->p->last_address, ptm_shift(in->p), in->at, len, &k) || k.e)
+        return false;
+    unsigned n = k.bytes;
+    if (kind.counted) {
+        if (n == len)
+            return false;
+        uint8_t byte = in->at[n++];
+        cycles = byte >> 2 & 0xf;
+        if (!ptm_more_count(in->at, len, &n, byte & 0x40, &cycles))
+            return false;
+    }
+    next = code_went(core->code, core->view, run, k.address, t->isa, false);
+    if (!next)
+        return false;
+    trail_block(t, run, 0, kind, cycles);
+    trail_push(t, run, 0, kind);
+    t->run = next;
+    t->cycles += cycles;
+    in->p->last_address = k.address;
+    in->at += n;
+    in->inner += n - 1;
+    return true;
+}
+
+/* ---- interrupts --------------------------------------------------------------------------------
+ */
+
+/* Note what the last waypoint was, before something else is put out. */
+static void trail_note(struct trail *t)
+{
+    if (t->b > t->base)
+        t->f->last_waypoint = bt_block_last(t->b - 1);
+    t->base = t->b;
+}
+
+static struct bt_event *trail_event(struct trail *t, const struct bytes *in, const uint8_t *at,
+                                    enum bt_event_kind kind, struct flow_out *out)
+{
+    uint64_t offset = in->p->offset + (size_t)(at - in->start);
+    struct bt_event *e = flow_event(&t->f->core, out, kind, offset);
+    e->position = t->instructions;
+    return e;
+}
+
+/* A packet that says that an exception was taken, without a change of state. */
+struct entry {
+    struct code_run *run;
+    uint32_t address;
+    uint32_t cycles;
+    uint16_t number;
+    unsigned size;
+};
+
+/* Digest 6.6. `base`: of the address. False: it is another packet, or leads to unknown code. */
+static bool parse_entry(const struct trail *t, const struct bytes *in, const uint8_t *at,
+                        uint32_t base, struct entry *e)
+{
+    const struct ptm *p = in->p;
+    size_t len = (size_t)(in->end - at);
+    struct ptm_short k;
+    if (!len || !(*at & 1) || !ptm_short_address(base, ptm_shift(p), at, len, &k) || !k.e ||
+        len < k.bytes + 2)
+        return false;
+    unsigned n = k.bytes;
+    uint8_t info = at[n++];
+    e->address = k.address;
+    e->number = info >> 1 & 0xf;
+    e->cycles = 0;
+    if ((info & 0x80) || (info & 1) != p->last_ns || (info >> 6 & 1) != p->last_alt_isa ||
+        e->number <= PTM_EXC_DEBUG || ptm_security(p) != t->f->core.cur.security)
+        return false;
+    if (p->config.cycle_accurate) {
+        uint8_t byte = at[n++];
+        e->cycles = byte >> 2 & 0xf;
+        if (!ptm_more_count(at, len, &n, byte & 0x40, &e->cycles))
+            return false;
+    }
+    e->size = n;
+    e->run = code_find(t->f->core.code, t->f->core.view, e->address, t->isa);
+    return e->run;
+}
+
+/* The instruction of the run that holds `wanted`: its index and place. False: there is none, or
+ * not so near. */
+static bool find_inside(const struct code_run *run, uint32_t wanted, uint32_t *index,
+                        uint32_t *offset, uint32_t *size)
+{
+    uint32_t ahead = wanted - (uint32_t)run->start;
+    *size = 4;
+    *index = ahead / 4;
+    *offset = ahead & ~3u;
+    if (ahead >= code_run_length(run))
+        return false;
+    if (code_run_isa(run) == BT_ISA_A32)
+        return true;
+    *offset = 0;
+    for (*index = 0; *index < CODE_WIDE_BITS; ++*index) {
+        *size = 2 + 2 * (run->wide >> *index & 1);
+        if (ahead - *offset < *size)
+            return true;
+        *offset += *size;
+    }
+    return false;
+}
+
+/* An exception: a branch packet, before it perhaps a waypoint update that says how far execution
+ * went (digest 12). */
+static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *out)
+{
+    const struct code_run *run = t->run;
+    const uint8_t *at = in->at;
+    uint32_t base = in->p->last_address, index = 0, offset = 0, size = 0;
+    struct ptm_short update;
+    struct entry entry;
+    bool updated = *at == PTM_HDR_UPDATE;
+    if (updated) {
+        if (!ptm_short_address(base, ptm_shift(in->p), at + 1, (size_t)(in->end - at - 1), &update))
+            return false;
+        at += update.bytes + 1;
+        base = in->p->config.update_keeps_base ? base : update.address;
+        if (!find_inside(run, update.address, &index, &offset, &size))
+            return false;
+    }
+    if (out->event_max - out->event_count < FLOW_SLACK || !parse_entry(t, in, at, base, &entry))
+        return false;
+    trail_note(t);
+    if (updated) {
+        *t->b++ = (struct bt_block){run->start, offset,
+                                    bt_block_info(index + 1, code_run_isa(run), BT_COND_UNKNOWN)};
+        t->base = t->b;
+        t->instructions += index + 1;
+        if (t->counts)
+            *t->counts++ = FLOW_NO_CYCLES;
+    }
+    struct bt_event *e = trail_event(t, in, at, BT_EVENT_EXCEPTION, out);
+    e->number = entry.number;
+    e->value = entry.address;
+    e->target_isa = (uint8_t)t->isa;
+    flow_event_address(e, (uint32_t)(run->start + offset + size), code_run_isa(run));
+    if (in->p->config.cycle_accurate)
+        flow_event_cycles(e, entry.cycles);
+    t->cycles += entry.cycles;
+    t->run = entry.run;
+    in->inner += (size_t)(at - in->at) - updated + entry.size - 1;
+    in->at = at + entry.size;
+    in->p->last_address = entry.address;
+    return true;
+}
+
+/* Digest 6.8: the last waypoint was the return. */
+static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out)
+{
+    if (out->event_max - out->event_count < FLOW_SLACK)
+        return false;
+    trail_note(t);
+    struct bt_event *e = trail_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
+    flow_event_address(e, t->f->last_waypoint, code_run_isa(t->run));
+    in->at++;
+    return true;
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------
+ */
+
+/* What interrupts are made of. False: it is something else. */
+static __attribute__((noinline)) bool trail_rare(struct trail *t, struct bytes *in,
+                                                 struct flow_out *out)
+{
+    if (in->left)
+        return false;
+    return *in->at == PTM_HDR_EXC_RETURN ? trail_return(t, in, out) : trail_exception(t, in, out);
+}
+
+static ALWAYS_INLINE void trail_run(struct trail *now, struct bytes *bytes, struct flow_out *out,
+                                    struct kind kind)
+{
+    const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
+    struct trail t = *now;
+    struct bytes in = *bytes;
+    while (in.at < in.end && t.b <= limit) {
+        if (*in.at & 1 ? trail_branch(&t, &in, kind) : trail_header(&t, &in, kind))
+            continue;
+        *now = t; /* copies: the loop keeps its own in registers */
+        *bytes = in;
+        if (!trail_rare(now, bytes, out))
+            return;
+        t = *now;
+        in = *bytes;
+    }
+    *now = t;
+    *bytes = in;
+}
+
+/* Four functions, or compilers make one loop of them all. */
+#define TRAIL_RUN(name, is_counted, has_stack)                                                     \
+    static __attribute__((noinline)) void name(struct trail *t, struct bytes *in,                  \
+                                               struct flow_out *out)                               \
+    {                                                                                              \
+        trail_run(t, in, out, (struct kind){.counted = (is_counted), .stack = (has_stack)});       \
+    }
+TRAIL_RUN(trail_run_plain, false, false)
+TRAIL_RUN(trail_run_stack, false, true)
+TRAIL_RUN(trail_run_counted, true, false)
+TRAIL_RUN(trail_run_counted_stack, true, true)
+
+static void trail_end(struct trail *t, struct flow_out *out)
+{
+    struct ptm_flow *f = t->f;
+    size_t count = (size_t)(t->b - (out->blocks + out->block_count));
+    trail_note(t);
+    if (out->cycles && !t->counts)
+        memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
+    out->block_count += count;
+    f->core.blocks += count;
+    f->core.instructions = t->instructions;
+    f->core.cycles += t->cycles;
+    f->core.run = t->run;
+    f->core.cur.address = t->run->start;
+    f->core.cur.isa = code_run_isa(t->run);
+}
+
+static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+{
+    bool counted = in->p->config.cycle_accurate;
+    struct bt_block *b = out->blocks + out->block_count;
+    struct trail t = {.f = f,
+                      .calls = &f->core.code->calls,
+                      .run = f->core.run,
+                      .b = b,
+                      .base = b,
+                      .counts = out->cycles && counted ? out->cycles + out->block_count : NULL,
+                      .instructions = f->core.instructions,
+                      .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
+    in->start = in->at;
+    if (counted)
+        (f->config.return_stack ? trail_run_counted_stack : trail_run_counted)(&t, in, out);
+    else
+        (f->config.return_stack ? trail_run_stack : trail_run_plain)(&t, in, out);
+    in->p->offset += (size_t)(in->at - in->start);
+    trail_end(&t, out);
+}
+
+/* The run at the position, as the next waypoint would look for it. */
+static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
+{
+    struct flow_core *c = &f->core;
+    if (!p->synced || p->in_zeros || p->carry_len || !p->based)
+        return false;
+    if (!f->synced || !c->cur.known || !flow_room(out) || !flow_view(c))
+        return false;
+    if (!c->run)
+        c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
+    return c->run;
+}
+
+/* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */
+static bool follow_other(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+{
+    struct ptm_packet k[2]; /* a synchronised parser needs room for two, and gives one */
+    size_t count = 0;
+    if (in->left) {
+        const struct ptm_atom_header *h = &ptm_atom_headers[in->at[-1] >> 1 & 63];
+        *k = (struct ptm_packet){
+            .offset = in->p->offset - 1, .value = h->value, .size = 1, .kind = PTM_ATOM, .n = h->n};
+        ptm_flow_atoms(f, k, in->left, out);
+        in->left = 0;
+        return true;
+    }
+    if (in->at == in->end || !flow_room(out))
+        return false;
+    size_t size = ptm_parse(in->p, in->at, (size_t)(in->end - in->at), k, 2, &count);
+    if (count)
+        ptm_flow_run(f, k, 1, out);
+    in->at += size;
+    in->inner += size - count;
+    return true;
+}
+
+size_t ptm_follow(struct ptm *p, struct ptm_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets)
+{
+    struct bytes in = {.p = p, .at = data, .end = data + len};
+    while (may_follow(p, f, out)) {
+        code_calls_of(f->core.code, f->core.view);
+        follow_common(f, &in, out);
+        if (!follow_other(f, &in, out))
+            break;
+    }
+    size_t used = (size_t)(in.at - data);
+    *packets += used - in.inner;
+    return used;
+}

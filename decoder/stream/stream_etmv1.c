@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stream_ops.h"
+
+static void code_options(const struct stream_config *config, struct code_options *options)
+{
+    (void)config;
+    options->t32_split = true; /* no Thumb-2: a BL is two instructions */
+}
+
+static void init(struct stream *s, const struct stream_config *config, struct code_cache *code)
+{
+    etmv1_init(&s->u.etmv1.parser, &config->etmv1);
+    etmv1_flow_init(&s->u.etmv1.flow, &config->etmv1, code, config->core, config->generation);
+}
+
+static size_t state_size(const struct stream_config *config)
+{
+    (void)config;
+    return sizeof(struct stream_etmv1);
+}
+
+static bool counts_blocks(const struct stream_config *config)
+{
+    return config->etmv1.cycle_accurate;
+}
+
+static struct flow_core *core(struct stream *s)
+{
+    return &s->u.etmv1.flow.trail.core;
+}
+
+static struct stream_place place(const struct stream *s)
+{
+    const struct etmv1 *parser = &s->u.etmv1.parser;
+    /* It throws nothing away. */
+    return (struct stream_place){.offset = parser->in.offset, .synced = true};
+}
+
+static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
+                    struct stream_batch *b)
+{
+    return etmv1_parse(&s->u.etmv1.parser, data, len, b->u.etmv1, max, &b->count);
+}
+
+static void finish(struct stream *s, struct stream_batch *b)
+{
+    b->count = etmv1_finish(&s->u.etmv1.parser, b->u.etmv1);
+}
+
+static size_t run(struct stream *s, const struct stream_batch *b, size_t from, size_t count,
+                  struct flow_out *out)
+{
+    return etmv1_flow_run(&s->u.etmv1.flow, b->u.etmv1 + from, count, out);
+}
+
+static void gap(struct stream *s, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                struct flow_out *out)
+{
+    etmv1_discontinuity(&s->u.etmv1.parser);
+    etmv1_flow_gap(&s->u.etmv1.flow, offset, cause, bytes, out);
+}
+
+static void view(const struct stream *s, const struct stream_batch *b, size_t i,
+                 struct stream_packet *out)
+{
+    const struct etmv1_packet *k = &b->u.etmv1[i];
+    out->offset = k->offset;
+    out->size = etmv1_packet_size(&s->u.etmv1.parser.config, k);
+    out->packet = k;
+}
+
+const struct stream_ops stream_ops_etmv1 = {
+    .code_options = code_options,
+    .init = init,
+    .state_size = state_size,
+    .counts_blocks = counts_blocks,
+    .core = core,
+    .place = place,
+    .parse = parse,
+    .finish = finish,
+    .run = run,
+    .gap = gap,
+    .view = view,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of recover: walking the window once, in order, to make values, rules and accesses. */
+#ifndef DECODER_RECOVER_BUILD_H
+#define DECODER_RECOVER_BUILD_H
+
+#include "recover_work.h"
+
+#define BUILD_FRAMES     512
+#define BUILD_SAVED      16
+#define BUILD_IT_UNKNOWN 0xff
+#define BUILD_NESTING    64
+#define BUILD_BANKS      6
+#define BUILD_BANK_FIQ   1
+#define BUILD_HIGH       5 /* r8-r12 */
+
+#define BUILD_MODE_USER       0x10u
+#define BUILD_MODE_FIQ        0x11u
+#define BUILD_MODE_IRQ        0x12u
+#define BUILD_MODE_SUPERVISOR 0x13u
+#define BUILD_MODE_ABORT      0x17u
+#define BUILD_MODE_UNDEFINED  0x1bu
+#define BUILD_MODE_SYSTEM     0x1fu
+
+/* Exceptions of A and R profile as the trace numbers them. */
+#define BUILD_NUMBER_ASYNC_ABORT    4
+#define BUILD_NUMBER_UNDEFINED      9
+#define BUILD_NUMBER_SVC            10
+#define BUILD_NUMBER_PREFETCH_ABORT 11
+#define BUILD_NUMBER_DATA_ABORT     12
+#define BUILD_NUMBER_IRQ            14
+#define BUILD_NUMBER_FIQ            15
+
+/* Have floating-point registers been used since the exception that is handled, or ever? */
+enum build_float { BUILD_FLOAT_MAYBE, BUILD_FLOAT_UNUSED, BUILD_FLOAT_USED };
+
+/* A status register: values of the whole and of its parts. */
+struct build_status {
+    uint32_t word, mode;
+    uint32_t flags[3]; /* NZ, C, V */
+};
+
+/* Values of what a mode has of its own while another one runs, and its SPSR at any time. */
+struct build_bank {
+    uint32_t sp, lr;
+    struct build_status spsr;
+};
+
+enum build_is { BUILD_IS_NOT, BUILD_IS, BUILD_IS_PERHAPS };
+
+struct build {
+    struct recover *r;
+    const struct recover_window *w;
+    uint32_t cur[RECOVER_STATE_REGS]; /* value of each register now */
+    uint32_t step;                    /* instruction that is looked at */
+    uint32_t from;                    /* first state that sees what is defined */
+    uint32_t pred;                    /* value: the instruction runs if it is 1; 0: it runs */
+    size_t event;                     /* next one */
+    const struct bt_event *behind;    /* the first behind the instruction that is not passive */
+    uint32_t next;                    /* where the path goes on, if it is known */
+    uint8_t next_isa;
+    bool next_known;
+    bool leaves; /* the path leaves the sequence behind the instruction */
+    struct recover_frame frames[BUILD_FRAMES];
+    size_t frame_count;
+    uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
+    uint8_t it_left; /* instructions after which an unknown one has ended */
+    struct {
+        uint32_t address;
+        uint8_t it;
+    } saved[BUILD_SAVED]; /* IT state at interrupted instructions */
+    unsigned saved_next;
+    unsigned nesting; /* M-profile: exceptions entered in the window and not left */
+    enum build_float floats;
+    uint8_t outer[BUILD_NESTING];    /* `floats` of what they interrupted */
+    uint32_t stacked[BUILD_NESTING]; /* their frames: numbers of r->stacked, plus 1; 0: none */
+    uint16_t number;                 /* of the handler that runs, as far as the window tells */
+    uint32_t pending;                /* value: frame whose room is not filled yet; 0: none */
+    bool pending_anywhere;           /* there may be one that is not known */
+    uint32_t base_lr[2]; /* values: what LR becomes when what ran first of all is interrupted,
+                            without and with floating-point registers; 0: none yet */
+    struct build_bank banks[BUILD_BANKS]; /* User and System share the first */
+    uint32_t high[2][BUILD_HIGH];         /* r8-r12 of all other modes, and of FIQ */
+    uint32_t tested;                      /* mode that `tests` are of */
+    uint32_t tests[BUILD_BANKS];          /* value: 1 if it has that bank; 0: not made */
+    struct build_status status_read;      /* by the last MRS; word 0: none */
+    bool jumped;   /* the instruction before went by an indirect branch without link */
+    bool returned; /* it was an exception return, whether or not the trace says so */
+    bool canceled; /* the instruction does not complete */
+    bool back;     /* a handler has returned to `back_to`, in the other security state */
+    uint32_t back_to;
+    bool one_stack; /* as the window has them, and the security state stays the same */
+    bool nonsecure;
+    bool two_states;
+};
+
+/* A new value for a register, depending on the instruction's condition. */
+void build_assign(struct build *b, unsigned reg, uint32_t value);
+void build_clobber(struct build *b, uint32_t regs);
+void build_clobber_memory(struct build *b);
+struct recover_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
+                                    uint32_t offset, uint32_t data);
+
+/* What the register reads as in the instruction that is looked at; the PC too. */
+uint32_t build_read(struct build *b, unsigned reg, bool align_pc);
+
+/* Where the path goes on after the instruction, with the T bit, as BX takes it. */
+bool build_target(const struct build *b, uint32_t *target);
+
+/* recover_exec.c: the instruction itself, without its condition. */
+void build_execute(struct build *b, const struct insn_effect *e);
+
+/* The entry to Debug state that this halt is: changes nothing. */
+bool build_is_halt(const struct build *b, const struct bt_event *event);
+
+/* recover_events.c: what happened between the instruction before and this one. */
+void build_events(struct build *b);
+void build_pair(struct build *b, uint32_t address, bool exception);
+void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception);
+void build_restore_it(struct build *b, uint32_t address);
+
+/* recover_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
+ * is lost; an instruction has run. */
+void build_m_entry(struct build *b, const struct bt_event *event);
+void build_m_return(struct build *b);
+void build_m_chained(struct build *b, const struct bt_event *event);
+void build_m_lost(struct build *b);
+void build_m_states(struct build *b); /* first: does the window change the security state? */
+void build_m_executed(struct build *b);
+
+/* recover_a.c: the mode as far as it is known already. */
+bool build_a_mode(const struct build *b, uint32_t *number);
+int build_a_bank(uint32_t mode); /* -1: none that is followed */
+/* Is the mode one of that bank? Perhaps: if the value *condition is 1. */
+enum build_is build_a_is(struct build *b, int bank, uint32_t *condition);
+uint32_t build_a_choose(struct build *b, enum build_is is, uint32_t condition, uint32_t yes,
+                        uint32_t no);
+void build_a_switch(struct build *b, uint32_t mode); /* a value */
+void build_a_lost(struct build *b);
+void build_a_entry(struct build *b, const struct bt_event *event);
+/* The mode whose LR the exception overwrites, if it can come from that mode; 0: it does not. */
+uint8_t build_a_overwrites(const struct bt_event *event);
+void build_a_halted(struct build *b, uint32_t psr);
+struct build_status build_a_status(struct build *b, uint32_t word);
+struct build_status build_a_current(struct build *b);
+
+/* recover_system.c */
+void build_a_system(struct build *b, const struct insn_effect *e);
+
+/* The window has ended in what `psr` says. */
+void build_m_halted(struct build *b, uint32_t psr);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words of RAM along the path. A version of a word lives from the store that made it (or from the
+ * last moment at which anything may have written there) to the next store; all loads in between
+ * see it, and the last one is present memory. Every pass starts anew, since addresses that became
+ * known make fewer stores ones that may write anywhere; rules once made stay right.
+ */
+#include "recover_work.h"
+
+#include <stdlib.h>
+
+#define HASH_START 1024
+
+static size_t slot_of(const struct recover_memory_state *m, uint32_t address)
+{
+    size_t at = (address >> 2) * 2654435761u & (m->cell_max - 1);
+    while (m->cells[at].used && m->cells[at].address != address)
+        at = (at + 1) & (m->cell_max - 1);
+    return at;
+}
+
+static bool grow_cells(struct recover *r)
+{
+    struct recover_memory_state *m = &r->memory;
+    struct recover_cell *old = m->cells;
+    size_t old_max = m->cell_max;
+    size_t max = old_max ? old_max * 2 : HASH_START;
+    struct recover_cell *cells = calloc(max, sizeof *cells);
+    if (!cells) {
+        r->rules.nomem = true;
+        return false;
+    }
+    m->cells = cells;
+    m->cell_max = max;
+    for (size_t i = 0; i < old_max; i++)
+        if (old[i].used)
+            m->cells[slot_of(m, old[i].address)] = old[i];
+    free(old);
+    return true;
+}
+
+static void record(struct recover *r, const struct recover_cell *c, uint32_t end)
+{
+    struct recover_memory_state *m = &r->memory;
+    if (!c->version || end <= c->from ||
+        !recover_room(r, (void **)&m->records, &m->record_max, m->record_count, sizeof *m->records))
+        return;
+    m->records[m->record_count++] =
+        (struct recover_record){c->address, c->from, end - 1, c->version};
+}
+
+/* Brings a cell up to this pass and past the clobbers since it was looked at. */
+static void refresh(struct recover *r, struct recover_cell *c)
+{
+    struct recover_memory_state *m = &r->memory;
+    if (c->round != m->round) {
+        c->round = m->round;
+        c->version = c->from = c->since = c->epoch = 0;
+        c->saved = false;
+    }
+    if (c->epoch == m->clobber_count)
+        return;
+    if (c->epoch < m->stack_epoch)
+        c->since = m->clobbers[m->stack_epoch - 1];
+    if (c->epoch >= m->hard_epoch && c->saved) {
+        c->epoch = (uint32_t)m->clobber_count;
+        return;
+    }
+    record(r, c, m->clobbers[c->epoch]);
+    c->epoch = (uint32_t)m->clobber_count;
+    c->version = 0;
+    c->saved = false;
+    c->from = m->clobbers[m->clobber_count - 1];
+}
+
+static enum recover_memory look(const struct recover *r, uint32_t address, uint32_t *word)
+{
+    enum recover_memory kind = r->read ? r->read(r->context, address, word) : RECOVER_MEMORY_OTHER;
+    return kind == RECOVER_MEMORY_RAM && r->earlier ? RECOVER_MEMORY_UNREAD : kind;
+}
+
+static struct recover_cell *cell(struct recover *r, uint32_t address)
+{
+    struct recover_memory_state *m = &r->memory;
+    if (m->cell_count * 2 >= m->cell_max && !grow_cells(r))
+        return NULL;
+    struct recover_cell *c = &m->cells[slot_of(m, address)];
+    if (!c->used) {
+        *c = (struct recover_cell){.address = address, .used = true};
+        c->kind = (uint8_t)look(r, address, &c->present);
+        m->cell_count++;
+    }
+    refresh(r, c);
+    return c;
+}
+
+static void clobber(struct recover *r, uint32_t when, const struct recover_access *a)
+{
+    bool hard = a->kind == ACCESS_CLOBBER || !r->keep_saved;
+    struct recover_memory_state *m = &r->memory;
+    if (!recover_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
+                      sizeof *m->clobbers))
+        return;
+    m->clobbers[m->clobber_count++] = when;
+    if (hard)
+        m->hard_epoch = m->clobber_count;
+    if (hard || a->stack)
+        m->stack_epoch = m->clobber_count;
+}
+
+static uint32_t word_value(struct recover *r, uint32_t *value)
+{
+    if (!*value)
+        *value = rules_value(&r->rules);
+    return *value;
+}
+
+static void replace(struct recover *r, struct recover_cell *c, uint32_t version, uint32_t when)
+{
+    record(r, c, when);
+    c->version = version;
+    c->from = c->since = when;
+    c->saved = false;
+}
+
+static uint32_t field_of(const struct recover *r, const struct recover_access *a, uint32_t address)
+{
+    uint32_t byte = address & 3;
+    uint32_t lsb = 8 * (r->big_endian ? 4u - a->width - byte : byte);
+    return lsb | a->width * 8u << 8 | (a->sign ? 1u << 16 : 0);
+}
+
+static void tie(struct recover *r, struct recover_access *a, const struct recover_rule *rule,
+                uint32_t version)
+{
+    if (a->linked == version)
+        return;
+    a->linked = version;
+    rules_add(&r->rules, rule);
+}
+
+static void load(struct recover *r, struct recover_access *a, struct recover_cell *c,
+                 uint32_t address)
+{
+    bool whole = a->width == 4;
+    enum recover_how how = c->kind == RECOVER_MEMORY_CONST ? RECOVER_CODE : RECOVER_FORWARDED;
+    if (c->kind == RECOVER_MEMORY_OTHER || !a->data)
+        return;
+    if (c->kind == RECOVER_MEMORY_CONST) {
+        uint32_t word = whole ? a->data : word_value(r, &a->word);
+        c->version = 0; /* the same at any time: needs no record */
+        if (!a->linked)
+            rules_learn_at(&r->rules, word, c->present, how, a->step);
+        if (whole)
+            a->linked = word;
+        else
+            tie(r, a,
+                &(struct recover_rule){.op = RULE_FIELD,
+                                       .slot = {a->data, word},
+                                       .how = (uint8_t)how,
+                                       .k = field_of(r, a, address),
+                                       .step = a->step},
+                word);
+        return;
+    }
+    if (!c->version) {
+        c->version = whole ? a->data : word_value(r, &a->word);
+        if (a->saved && c->since < c->from) /* it was there since it was saved */
+            c->from = c->since;
+    }
+    if (a->saved) {
+        c->saved = false;
+        c->since = a->when;
+    }
+    if (whole) {
+        if (c->version != a->data && a->linked != c->version)
+            rules_equal(&r->rules, a->data, c->version, a->step, how);
+        a->linked = c->version;
+    } else {
+        tie(r, a,
+            &(struct recover_rule){.op = RULE_FIELD,
+                                   .slot = {a->data, c->version},
+                                   .how = (uint8_t)how,
+                                   .k = field_of(r, a, address),
+                                   .step = a->step},
+            c->version);
+    }
+}
+
+static void store(struct recover *r, struct recover_access *a, struct recover_cell *c,
+                  uint32_t address)
+{
+    uint32_t old = c->version;
+    if (a->width == 4) {
+        replace(r, c, a->data ? a->data : word_value(r, &a->word), a->when);
+        c->saved = a->saved && r->keep_saved;
+        return;
+    }
+    word_value(r, &a->word);
+    if (old && a->data)
+        tie(r, a,
+            &(struct recover_rule){.op = RULE_INSERT,
+                                   .slot = {a->word, old, a->data},
+                                   .k = field_of(r, a, address) & 0xffff,
+                                   .step = a->step},
+            old);
+    replace(r, c, a->word, a->when);
+}
+
+static void kill(struct recover *r, struct recover_access *a, uint32_t address)
+{
+    struct recover_cell *c = cell(r, address & ~3u);
+    if (c)
+        replace(r, c, word_value(r, &a->word), a->when);
+    if ((address & 3) + a->width <= 4)
+        return;
+    c = cell(r, (address & ~3u) + 4);
+    if (c)
+        replace(r, c, word_value(r, &a->second), a->when);
+}
+
+static void visit(struct recover *r, struct recover_access *a)
+{
+    const struct recover_value *values = r->rules.values;
+    bool certain = !a->cond || values[a->cond].how;
+    if (a->cond && values[a->cond].how && !values[a->cond].number)
+        return;
+    if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
+        if (a->kind != ACCESS_LOAD)
+            clobber(r, a->when, a);
+        return;
+    }
+    uint32_t address = values[a->base].number + a->offset;
+    bool crosses = (address & 3) + a->width > 4;
+    if (a->kind == ACCESS_LOAD) {
+        struct recover_cell *c = crosses || !certain ? NULL : cell(r, address & ~3u);
+        if (c)
+            load(r, a, c, address);
+    } else if (a->kind == ACCESS_KILL || crosses || !certain) {
+        kill(r, a, address);
+    } else {
+        struct recover_cell *c = cell(r, address & ~3u);
+        if (c)
+            store(r, a, c, address);
+    }
+}
+
+void recover_memory_begin(struct recover *r)
+{
+    struct recover_memory_state *m = &r->memory;
+    r->news_before = r->rules.news;
+    m->round++;
+    m->record_count = 0;
+    m->clobber_count = 0;
+    m->hard_epoch = m->stack_epoch = 0;
+}
+
+bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget)
+{
+    struct recover_memory_state *m = &r->memory;
+    for (; *at < m->access_count && *budget && !r->rules.nomem; ++*at, --*budget)
+        visit(r, &m->accesses[*at]);
+    return *at == m->access_count;
+}
+
+bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget)
+{
+    struct recover_memory_state *m = &r->memory;
+    for (; *at < m->cell_max && *budget && !r->rules.nomem; ++*at, --*budget) {
+        struct recover_cell *c = &m->cells[*at];
+        if (!c->used || c->round != m->round)
+            continue;
+        refresh(r, c);
+        record(r, c, (uint32_t)r->count + 1);
+        if (c->kind == RECOVER_MEMORY_RAM && c->version)
+            rules_learn(&r->rules, c->version, c->present, RECOVER_PRESENT);
+    }
+    return *at == m->cell_max;
+}
+
+bool recover_memory_changed(const struct recover *r)
+{
+    return r->rules.news != r->news_before;
+}
+
+void recover_memory_keep(struct recover *r)
+{
+    r->proved = (struct recover_memory_state){.records = r->memory.records,
+                                              .record_count = r->memory.record_count,
+                                              .record_max = r->memory.record_max,
+                                              .clobbers = r->memory.clobbers,
+                                              .clobber_count = r->memory.clobber_count,
+                                              .clobber_max = r->memory.clobber_max};
+    r->memory.records = NULL;
+    r->memory.clobbers = NULL;
+    r->memory.record_count = r->memory.record_max = 0;
+    r->memory.clobber_count = r->memory.clobber_max = 0;
+}
+
+/*
+ * The value of the word at that state, or (value 0) its present contents. Without a record the
+ * word was not written by a known store from there to the end, nor by one that may write
+ * anywhere, if no clobber follows.
+ */
+bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
+                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present)
+{
+    uint32_t word;
+    enum recover_memory kind = look(r, address, &word);
+    size_t low = 0, high = m->record_count;
+    *value = 0;
+    if (kind == RECOVER_MEMORY_OTHER)
+        return false;
+    *present = word;
+    if (kind == RECOVER_MEMORY_CONST)
+        return true;
+    while (low < high) { /* first record behind (address, position) */
+        size_t mid = (low + high) / 2;
+        const struct recover_record *x = &m->records[mid];
+        if (x->address < address || (x->address == address && x->from <= position))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low && m->records[low - 1].address == address && m->records[low - 1].to >= position) {
+        *value = m->records[low - 1].value;
+        return true;
+    }
+    if (low < m->record_count && m->records[low].address == address)
+        return false;
+    if (m->clobber_count && m->clobbers[m->clobber_count - 1] > position)
+        return false;
+    return kind == RECOVER_MEMORY_RAM;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "recover_rules.h"
+
+#include "recover_effect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A rule as it is kept: a word that says what it is, k, the operands up to the last one there is,
+ * and for each of them the next use of that value.
+ */
+#define HEAD       2
+#define LONGEST    (HEAD + 2 * 4)
+#define OP_SHIFT   2 /* below: operands, less 1 */
+#define HOW_SHIFT  8
+#define STEP_SHIFT 12
+
+/* Windows of real programs need 2 to 3 values an instruction, and 10 to 20 words for their rules.
+ */
+#define VALUES_AN_INSN 3
+#define WORDS_AN_INSN  20
+#define LEAST          1024
+
+_Static_assert(RECOVER_MAX_INSNS < RULES_NO_STEP, "a step fits where it is kept");
+_Static_assert(RULE_RBIT < 1 << (HOW_SHIFT - OP_SHIFT), "so does an operation");
+
+/* Room for `more` of them; the arrays double. */
+static bool room(struct recover_rules *r, void **array, size_t *max, size_t count, size_t more,
+                 size_t size)
+{
+    if (count + more <= *max)
+        return true;
+    size_t wanted = *max ? *max * 2 : LEAST;
+    void *grown = wanted > UINT32_MAX / 4 ? NULL : realloc(*array, wanted * size);
+    if (!grown) {
+        r->nomem = true;
+        return false;
+    }
+    *array = grown;
+    *max = wanted;
+    return true;
+}
+
+bool rules_init(struct recover_rules *r, size_t insns)
+{
+    *r = (struct recover_rules){.value_max = LEAST + VALUES_AN_INSN * insns,
+                                .pool_max = LEAST + WORDS_AN_INSN * insns};
+    r->values = malloc(r->value_max * sizeof *r->values);
+    r->pool = malloc(r->pool_max * sizeof *r->pool);
+    if (!r->values || !r->pool) {
+        rules_release(r);
+        return false;
+    }
+    r->values[0] = (struct recover_value){.step = RULES_NO_STEP};
+    r->value_count = 1;
+    r->pool_count = 1; /* no rule is at 0: that ends lists */
+    return true;
+}
+
+void rules_release(struct recover_rules *r)
+{
+    free(r->values);
+    free(r->pool);
+    free(r->work);
+    *r = (struct recover_rules){0};
+}
+
+uint32_t rules_value(struct recover_rules *r)
+{
+    if (!room(r, (void **)&r->values, &r->value_max, r->value_count, 1, sizeof *r->values))
+        return 0;
+    r->values[r->value_count] = (struct recover_value){0};
+    return (uint32_t)r->value_count++;
+}
+
+static void learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
+                  uint32_t step)
+{
+    struct recover_value *v = &r->values[value];
+    if (!value)
+        return;
+    if (v->how) {
+        if (v->number != number)
+            (*(r->inferring ? &r->inferred_conflicts : &r->conflicts))++;
+        return;
+    }
+    if (v->uses) {
+        if (!room(r, (void **)&r->work, &r->work_max, r->work_count, 1, sizeof *r->work))
+            return;
+        r->work[r->work_count++] = value;
+    }
+    v->number = number;
+    v->how = (unsigned)how & 0xf;
+    v->inferred = r->inferring;
+    v->step = step & RULES_NO_STEP;
+    r->news++;
+}
+
+void rules_learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how)
+{
+    learn(r, value, number, how, RULES_NO_STEP);
+}
+
+void rules_learn_at(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
+                    uint32_t step)
+{
+    learn(r, value, number, how, step);
+}
+
+uint32_t rules_constant(struct recover_rules *r, uint32_t number, uint32_t step)
+{
+    uint32_t value = rules_value(r);
+    rules_learn_at(r, value, number, RECOVER_CONSTANT, step);
+    return value;
+}
+
+static bool known(const struct recover_rules *r, uint32_t value, uint32_t *number)
+{
+    *number = value ? r->values[value].number : 0;
+    return !value || r->values[value].how;
+}
+
+/* Gives slot `slot` of a rule its value. */
+static void conclude(struct recover_rules *r, const struct recover_rule *rule, unsigned slot,
+                     uint32_t number)
+{
+    enum recover_how how = rule->how               ? (enum recover_how)rule->how
+                           : slot                  ? RECOVER_UNDONE
+                           : rule->op == RULE_COND ? RECOVER_CONDITION
+                                                   : RECOVER_COMPUTED;
+    learn(r, rule->slot[slot], number, how, rule->step);
+}
+
+/* d = a b k, added, subtracted or exclusive-ored, solved for the one that is missing. */
+static void apply_linear(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t d, a, b, k = rule->k;
+    bool has_d = known(r, rule->slot[0], &d);
+    bool has_a = known(r, rule->slot[1], &a);
+    bool has_b = known(r, rule->slot[2], &b);
+    bool xor = rule->op == RULE_XOR, sub = rule->op == RULE_SUB;
+    if (!rule->slot[0])
+        return;
+    if (has_a && has_b)
+        conclude(r, rule, 0, xor? a ^ b ^ k : sub ? a - b + k : a + b + k);
+    else if (has_d && has_b)
+        conclude(r, rule, 1, xor? d ^ b ^ k : sub ? d + b - k : d - b - k);
+    else if (has_d && has_a)
+        conclude(r, rule, 2, xor? d ^ a ^ k : sub ? a - d + k : d - a - k);
+}
+
+static void apply_select(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t d, p, v[2];
+    bool has_d = known(r, rule->slot[0], &d);
+    bool has_p = known(r, rule->slot[1], &p);
+    bool has[2] = {known(r, rule->slot[2], &v[0]), known(r, rule->slot[3], &v[1])};
+    if (has_p) {
+        unsigned from = p ? 1 : 0;
+        if (has[from])
+            conclude(r, rule, 0, v[from]);
+        else if (has_d)
+            conclude(r, rule, 2 + from, d);
+    } else if (has[0] && has[1] && v[0] == v[1]) {
+        conclude(r, rule, 0, v[0]);
+    } else if (has_d && has[0] && v[0] != d) {
+        conclude(r, rule, 1, 1);
+    } else if (has_d && has[1] && v[1] != d) {
+        conclude(r, rule, 1, 0);
+    }
+}
+
+/* Of the 16 states of the flags, NZ in bits 1..0 of their number, C in bit 2, V in bit 3. */
+#define WITH_Z 0xaaaau
+#define WITH_N 0xccccu
+#define WITH_C 0xf0f0u
+#define WITH_V 0xff00u
+#define STATES 0x7777u /* N and Z are never both set */
+
+/* Those that a condition passes in. */
+static unsigned passing(unsigned cond)
+{
+    static const unsigned even[8] = {WITH_Z,
+                                     WITH_C,
+                                     WITH_N,
+                                     WITH_V,
+                                     WITH_C & ~WITH_Z,
+                                     ~(WITH_N ^ WITH_V),
+                                     ~(WITH_N ^ WITH_V) & ~WITH_Z,
+                                     ~0u};
+    return cond & 1 && cond < 14 ? ~even[cond >> 1] : even[cond >> 1 & 7];
+}
+
+static unsigned where(uint32_t flag, unsigned set)
+{
+    return flag ? set : ~set;
+}
+
+/* If all states that are possible agree the condition is known. */
+static void apply_condition(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t d, in[3];
+    unsigned possible = STATES, pass = passing(rule->k);
+    if (known(r, rule->slot[1], &in[0]))
+        possible &= where(in[0] & 1, WITH_Z) & where(in[0] & 2, WITH_N);
+    if (known(r, rule->slot[2], &in[1]))
+        possible &= where(in[1], WITH_C);
+    if (known(r, rule->slot[3], &in[2]))
+        possible &= where(in[2], WITH_V);
+    bool low = !(possible & ~pass), high = possible & pass;
+    if (low == high)
+        conclude(r, rule, 0, low);
+    if (!known(r, rule->slot[0], &d))
+        return;
+    if (rule->k < 2 && (rule->k == 0) == (d != 0))
+        learn(r, rule->slot[1], 1, RECOVER_CONDITION, rule->step); /* Z is set, so N is not */
+    else if (rule->k == 2 || rule->k == 3)
+        learn(r, rule->slot[2], (rule->k == 2) == (d != 0), RECOVER_CONDITION, rule->step);
+    else if (rule->k == 6 || rule->k == 7)
+        learn(r, rule->slot[3], (rule->k == 6) == (d != 0), RECOVER_CONDITION, rule->step);
+}
+
+static void apply_nz(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t d, a;
+    if (known(r, rule->slot[1], &a))
+        conclude(r, rule, 0, a ? a >> 31 << 1 : 1);
+    else if (known(r, rule->slot[0], &d) && d == 1)
+        learn(r, rule->slot[1], 0, RECOVER_CONDITION, rule->step);
+}
+
+/*
+ * M-profile exception frame at d, interrupted SP a, stacked xPSR b. An entry aligns to 8 bytes if
+ * the core is set so or floating-point registers are stacked. Otherwise d follows from a only when
+ * a is a multiple of 8.
+ */
+static void apply_stacked(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t d, a, b;
+    bool has_d = known(r, rule->slot[0], &d);
+    bool has_a = known(r, rule->slot[1], &a);
+    bool has_b = known(r, rule->slot[2], &b);
+    uint32_t size = rule->k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
+    if (has_d && has_b)
+        conclude(r, rule, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
+    else if (has_a && !(a & 4))
+        conclude(r, rule, 0, a - size);
+    else if (has_a && rule->k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
+        conclude(r, rule, 0, (a - size) & ~7u);
+    else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
+        conclude(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
+}
+
+static void apply_forward(struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t in[3];
+    bool has[3], all = true;
+    for (unsigned i = 0; i < 3; i++) {
+        has[i] = rule->slot[1 + i] != 0;
+        all = known(r, rule->slot[1 + i], &in[i]) && all;
+    }
+    if (all)
+        conclude(r, rule, 0, rules_forward((enum rule_op)rule->op, rule->k, in, has));
+    else if (rule->op == RULE_AND || rule->op == RULE_MUL)
+        for (unsigned i = 0; i < 2; i++)
+            if (has[i] && r->values[rule->slot[1 + i]].how && !in[i])
+                conclude(r, rule, 0, 0);
+}
+
+static void apply(struct recover_rules *r, const struct recover_rule *rule)
+{
+    switch (rule->op) {
+    case RULE_ADD:
+    case RULE_SUB:
+    case RULE_XOR:
+        apply_linear(r, rule);
+        break;
+    case RULE_SELECT:
+        apply_select(r, rule);
+        break;
+    case RULE_COND:
+        apply_condition(r, rule);
+        break;
+    case RULE_NZ:
+        apply_nz(r, rule);
+        break;
+    case RULE_STACKED:
+        apply_stacked(r, rule);
+        break;
+    default:
+        apply_forward(r, rule);
+    }
+}
+
+static bool all_known(const struct recover_rules *r, const struct recover_rule *rule)
+{
+    uint32_t number;
+    return known(r, rule->slot[0], &number) && known(r, rule->slot[1], &number) &&
+           known(r, rule->slot[2], &number) && known(r, rule->slot[3], &number);
+}
+
+static unsigned operands(const struct recover_rule *rule)
+{
+    return rule->slot[3] ? 4 : rule->slot[2] ? 3 : rule->slot[1] ? 2 : 1;
+}
+
+static void keep(struct recover_rules *r, const struct recover_rule *rule)
+{
+    if (!room(r, (void **)&r->pool, &r->pool_max, r->pool_count, LONGEST, sizeof *r->pool))
+        return;
+    uint32_t id = (uint32_t)r->pool_count, n = operands(rule);
+    uint32_t *made = &r->pool[id];
+    made[0] = (n - 1) | (uint32_t)rule->op << OP_SHIFT | (uint32_t)rule->how << HOW_SHIFT |
+              rule->step << STEP_SHIFT;
+    made[1] = rule->k;
+    for (uint32_t i = 0; i < n; i++) {
+        struct recover_value *v = &r->values[rule->slot[i]];
+        made[HEAD + i] = rule->slot[i];
+        made[HEAD + n + i] = v->uses;
+        if (rule->slot[i])
+            v->uses = id * 4 + i;
+    }
+    r->pool_count += HEAD + 2 * n;
+    r->rule_count++;
+}
+
+/* Words of the rule. */
+static size_t get(const struct recover_rules *r, uint32_t id, struct recover_rule *rule)
+{
+    const uint32_t *kept = &r->pool[id];
+    unsigned n = (kept[0] & 3) + 1;
+    *rule = (struct recover_rule){.k = kept[1],
+                                  .step = kept[0] >> STEP_SHIFT,
+                                  .op = kept[0] >> OP_SHIFT & 0x3f,
+                                  .how = kept[0] >> HOW_SHIFT & 0xf};
+    for (unsigned i = 0; i < n; i++)
+        rule->slot[i] = kept[HEAD + i];
+    return HEAD + 2 * n;
+}
+
+/* Of a value: behind one by a rule of so many words. */
+static uint32_t next_use(const struct recover_rules *r, uint32_t use, size_t words)
+{
+    return r->pool[use / 4 + (words + HEAD) / 2 + use % 4];
+}
+
+/* What it gives itself it is asked again with. One that has said all it can is not kept. */
+void rules_add(struct recover_rules *r, const struct recover_rule *rule)
+{
+    size_t before;
+    r->news++;
+    do {
+        before = r->news;
+        apply(r, rule);
+    } while (r->news != before);
+    if (!all_known(r, rule))
+        keep(r, rule);
+}
+
+bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
+                   struct recover_rule *rule)
+{
+    uint32_t use = r->values[value].uses;
+    for (; use && uses; uses--) {
+        size_t words = get(r, use / 4, rule);
+        if (use % 4 == 0)
+            return true;
+        use = next_use(r, use, words);
+    }
+    return false;
+}
+
+void rules_align_frames(struct recover_rules *r)
+{
+    struct recover_rule rule;
+    for (size_t id = 1, n; id < r->pool_count; id += n) {
+        n = get(r, (uint32_t)id, &rule);
+        if (rule.op != RULE_STACKED)
+            continue;
+        rule.k |= RULE_STACKED_ALIGNED;
+        r->pool[id + 1] = rule.k;
+        apply(r, &rule);
+    }
+}
+
+void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
+                 enum recover_how how)
+{
+    if (d && a && d != a)
+        rules_add(r, &(struct recover_rule){
+                         .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
+}
+
+bool rules_run_some(struct recover_rules *r, size_t *budget)
+{
+    for (; r->work_count && *budget; --*budget) {
+        uint32_t value = r->work[--r->work_count];
+        uint32_t use = r->values[value].uses;
+        while (use) {
+            struct recover_rule rule;
+            size_t words = get(r, use / 4, &rule);
+            use = next_use(r, use, words);
+            apply(r, &rule);
+        }
+    }
+    return !r->work_count;
+}
+
+void rules_run(struct recover_rules *r)
+{
+    size_t budget = SIZE_MAX;
+    rules_run_some(r, &budget);
+}

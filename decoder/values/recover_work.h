@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of recover: the state that building, memory and queries share. */
+#ifndef DECODER_RECOVER_WORK_H
+#define DECODER_RECOVER_WORK_H
+
+#include "recover_effect.h"
+#include "recover_rules.h"
+
+#define RECOVER_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
+#define RECOVER_MODE       19 /* A and R profile: the low five bits of the CPSR */
+
+/* From state `from` on the register is `value`. */
+struct recover_def {
+    uint32_t from;
+    uint32_t value;
+};
+
+struct recover_defs {
+    struct recover_def *at;
+    size_t count, max;
+};
+
+enum access_kind {
+    ACCESS_LOAD,
+    ACCESS_STORE,
+    ACCESS_KILL,    /* a store of an unknown value, or one that may not have happened */
+    ACCESS_CLOBBER, /* any RAM may have changed */
+};
+
+/* Accesses in order of execution. */
+struct recover_access {
+    uint32_t step;
+    uint32_t when; /* state that is the first to see a store */
+    uint32_t base; /* value; the address is base + offset */
+    uint32_t offset;
+    uint32_t data;   /* value: 32 bits, of a narrow load as extended; 0: none */
+    uint32_t cond;   /* value: happened if it is 1; 0: happened */
+    uint32_t word;   /* value of the whole word, if it needed one */
+    uint32_t second; /* as word, of the next word if the access crosses */
+    uint32_t linked; /* version of the word that rules tie this access to */
+    uint8_t kind;    /* enum access_kind */
+    uint8_t width;
+    bool sign;
+    bool stack; /* SP is the base */
+    bool saved; /* saves a register that belongs to the caller, or gives it back */
+};
+
+/* The word at `address` is `value` in the states from..to. */
+struct recover_record {
+    uint32_t address;
+    uint32_t from, to;
+    uint32_t value;
+};
+
+struct recover_cell {
+    uint32_t address;
+    uint32_t present;
+    uint32_t version; /* value; 0: none seen since `from` */
+    uint32_t from;
+    uint32_t since; /* state of the last store that is known, or may be one of a saved register */
+    uint32_t epoch;
+    uint32_t round;
+    uint8_t kind; /* enum recover_memory */
+    bool used;
+    bool saved; /* the version is a saved register that is not given back yet */
+};
+
+struct recover_memory_state {
+    struct recover_access *accesses;
+    size_t access_count, access_max;
+    struct recover_record *records;
+    size_t record_count, record_max;
+    struct recover_cell *cells; /* open addressing; a power of two */
+    size_t cell_count, cell_max;
+    uint32_t *clobbers; /* states; entry e ends epoch e */
+    size_t hard_epoch;  /* the last of them that saved registers do not survive either, plus 1 */
+    size_t stack_epoch; /* the last that may have saved a register, plus 1 */
+    size_t clobber_count, clobber_max;
+    uint32_t round;
+};
+
+/* A call or an exception that has not come back. */
+struct recover_frame {
+    uint32_t address; /* where it comes back */
+    uint32_t kept;    /* bit n: state register n is the same afterwards */
+    uint32_t saved[RECOVER_STATE_REGS];
+    uint8_t mode; /* A and R profile: that the exception goes to; 0: none, or any */
+    bool exception;
+};
+
+/* An M-profile exception frame, in the states from..until. */
+struct recover_stacked {
+    uint32_t from, until;
+    uint32_t frame, sp; /* values: its address, SP before */
+    uint32_t number;    /* of the handler that was interrupted, or 0 */
+};
+
+struct recover_pair {
+    uint32_t step;
+    uint32_t kept;
+    uint8_t mode; /* if it was this one already LR was lost; 0: no */
+    uint32_t before[RECOVER_STATE_REGS];
+    uint32_t after[RECOVER_STATE_REGS];
+};
+
+/* In the order of the work; from RECOVER_PAIR it goes back to RECOVER_RULES, once. */
+enum recover_stage {
+    RECOVER_BUILD, /* instructions and events become rules */
+    RECOVER_RULES,
+    RECOVER_ACCESSES, /* a pass over the accesses to memory, then over the words */
+    RECOVER_CELLS,
+    RECOVER_PASSED, /* what the pass has found is passed on */
+    RECOVER_SORT,
+    RECOVER_PAIR, /* assumptions: for each call the mode first, then registers */
+    RECOVER_PAIR_MODE,
+    RECOVER_DONE
+};
+
+struct recover_sort {
+    struct recover_record *other; /* where runs are merged to */
+    size_t width;                 /* of a sorted run; 0: none yet */
+    size_t at;
+};
+
+struct build; /* recover_build.h */
+
+struct recover {
+    struct recover_rules rules;
+    struct recover_defs defs[RECOVER_STATE_REGS];
+    struct recover_memory_state memory;
+    struct recover_memory_state proved; /* records and clobbers before assumptions were made */
+    struct recover_pair *pairs;
+    size_t pair_count, pair_max;
+    struct recover_stacked *stacked;
+    size_t stacked_count, stacked_max;
+    recover_read_fn *read;
+    void *context;
+    bool earlier; /* than the halt: see struct recover_window */
+    size_t count;
+    unsigned rounds;
+    enum recover_stage stage;
+    size_t at;           /* how far the stage is */
+    size_t pair;         /* those from here on are done */
+    size_t news_before;  /* the pass over memory */
+    unsigned passes;     /* since the last assumption */
+    struct build *build; /* until all instructions are rules */
+    struct recover_sort sort;
+    uint32_t infer;
+    bool changed; /* the pass has found something */
+    bool align;   /* assume that frames are aligned */
+    bool big_endian;
+    bool keep_saved; /* assumed: no store to an unknown address hits a saved register */
+};
+
+/* Grows an array to hold one more; sets rules.nomem when that fails. */
+bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size);
+
+/*
+ * recover_build.c: all instructions and events become rules and accesses. 0 or BT_ERR_NOMEM; then
+ * true when the last of them has.
+ */
+int recover_build_begin(struct recover *r, const struct recover_window *w);
+bool recover_build_some(struct recover *r, size_t *budget);
+
+/*
+ * recover_memory.c: one pass over the accesses, which begins, goes over accesses and over words
+ * (true: done; *at is 0 first), and has changed something. What it learnt is to be passed on then.
+ */
+void recover_memory_begin(struct recover *r);
+bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget);
+bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget);
+bool recover_memory_changed(const struct recover *r);
+
+/* recover_sort.c: brings the records in order; true when they are. */
+bool recover_sort_some(struct recover *r, size_t *budget);
+
+/* Keeps what is proved so far, sorted, in r->proved; `memory` goes on. */
+void recover_memory_keep(struct recover *r);
+
+/* Looks in one of the two states: *value is the word's value, or 0 if it is *present. */
+bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
+                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present);
+
+#endif

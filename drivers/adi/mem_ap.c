@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The MEM-AP's own registers, and runs of accesses to DRW. */
+#include "drivers/adi/mem_ap.h"
+
+#include "mem_ap_internal.h"
+
+#define CFG_BIG_ENDIAN    0x1u
+#define CFG_LARGE_ADDRESS 0x2u
+
+#define CSW_AHB 0xa2000000u /* DbgSwEnable, master type debug, privileged */
+#define CSW_APB 0x80000000u
+#define CSW_AXI 0xb0000000u
+
+#define SMALL_RUN    16u /* so many accesses go in one list with their TAR */
+#define RETRIES      2u
+#define PAGE_ADDRESS 0xffffffffull
+
+void mem_ap_forget(struct mem_ap *ap)
+{
+    ap->csw_known = false;
+    ap->tar_known = false;
+    ap->generation = ap->dp->generation;
+}
+
+/* Protection bits that work for this kind of bus; unknown kinds keep what they have. */
+static uint32_t choose_csw(uint32_t idr, uint32_t csw)
+{
+    switch (idr & 0xf) {
+    case 1:
+    case 5:
+    case 8:
+        return CSW_AHB;
+    case 2:
+    case 6:
+        return CSW_APB;
+    case 4:
+    case 7:
+        return CSW_AXI;
+    default:
+        return (csw & 0x7f000000u) | 0x80000000u;
+    }
+}
+
+/* Does the field of CSW keep what is written? */
+static int try_mode(struct mem_ap *ap, uint32_t mode, bool *works)
+{
+    uint32_t csw = 0;
+    int rc = adiv5_ap_write(ap->dp, ap->ap, ADIV5_AP_CSW, ap->csw_base | mode);
+    if (rc == 0)
+        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CSW, &csw);
+    *works = rc == 0 && (csw & (CSW_SIZE_MASK | CSW_INC_MASK)) == mode;
+    return rc;
+}
+
+static int read_config(struct mem_ap *ap)
+{
+    uint32_t cfg = 0;
+    uint32_t low = 0;
+    uint32_t high = 0;
+    int rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CFG, &cfg);
+    ap->big_endian = (cfg & CFG_BIG_ENDIAN) != 0;
+    ap->large_address = (cfg & CFG_LARGE_ADDRESS) != 0;
+    if (rc == 0)
+        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASE, &low);
+    if (rc == 0 && ap->large_address)
+        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASEHI, &high);
+    ap->base = (uint64_t)high << 32 | low;
+    return rc;
+}
+
+int mem_ap_init(struct mem_ap *ap, struct adiv5_dp *dp, uint8_t index)
+{
+    uint32_t csw = 0;
+    bool bytes = false;
+    *ap = (struct mem_ap){.dp = dp, .ap = index};
+    int rc = adiv5_ap_read(dp, index, ADIV5_AP_IDR, &ap->idr);
+    if (rc != 0)
+        return rc;
+    if (!adiv5_is_mem_ap(ap->idr))
+        return adiv5_fail(dp, DEBUG_FAIL_NO_MEM_AP);
+    rc = read_config(ap);
+    if (rc == 0)
+        rc = adiv5_ap_read(dp, index, ADIV5_AP_CSW, &csw);
+    if (rc == 0 && (csw & CSW_DEVICE_EN) == 0)
+        return adiv5_fail(dp, DEBUG_FAIL_LOCKED);
+    ap->csw_base = choose_csw(ap->idr, csw);
+    if (rc == 0)
+        rc = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_SINGLE, &bytes);
+    if (rc == 0 && bytes)
+        rc = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_PACKED, &ap->packed);
+    ap->words_only = !bytes;
+    mem_ap_forget(ap);
+    return rc;
+}
+
+int mem_ap_check(const struct mem_ap *ap, uint64_t address, uint64_t length)
+{
+    uint64_t last = ap->large_address ? UINT64_MAX : PAGE_ADDRESS;
+    if (address > last || (length > 0 && length - 1 > last - address))
+        return BT_ERR_RANGE;
+    return 0;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
+
+/* CSW and TAR where they are not as the run needs them. */
+static size_t put_setup(struct mem_ap *ap, const struct mem_ap_run *run, struct adiv5_access *list)
+{
+    uint32_t csw = ap->csw_base | run->mode;
+    size_t n = 0;
+    if (ap->generation != ap->dp->generation)
+        mem_ap_forget(ap);
+    if (!ap->csw_known || ap->csw != csw)
+        list[n++] = (struct adiv5_access){.address = ADIV5_AP_CSW, .write = true, .value = csw};
+    if (ap->tar_known && ap->tar == run->address)
+        return n;
+    if (ap->large_address && (!ap->tar_known || ap->tar >> 32 != run->address >> 32))
+        list[n++] = (struct adiv5_access){
+            .address = ADIV5_AP_TAR_HI, .write = true, .value = (uint32_t)(run->address >> 32)};
+    list[n++] = (struct adiv5_access){
+        .address = ADIV5_AP_TAR, .write = true, .value = (uint32_t)run->address};
+    return n;
+}
+
+/* Behind a run that worked: the increment is not relied on at the end of a wrap block. */
+static void note_done(struct mem_ap *ap, const struct mem_ap_run *run, size_t count)
+{
+    uint64_t end = run->address + (uint64_t)run->step * count;
+    ap->csw = ap->csw_base | run->mode;
+    ap->csw_known = true;
+    ap->tar = end;
+    ap->tar_known = run->step == 0 || end % MEM_AP_WRAP != 0;
+}
+
+/* A small run: one list. *done: accesses to DRW that worked. */
+static int run_small(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words, size_t count,
+                     size_t *done)
+{
+    struct adiv5_access list[SMALL_RUN + 3];
+    size_t setup = put_setup(ap, run, list);
+    for (size_t k = 0; k < count; k++)
+        list[setup + k] = (struct adiv5_access){
+            .address = ADIV5_AP_DRW, .write = run->write, .value = run->write ? words[k] : 0};
+    int rc = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
+    size_t good = rc == 0 ? setup + count : ap->dp->failed_at;
+    *done = good > setup ? good - setup : 0;
+    for (size_t k = 0; !run->write && k < *done; k++)
+        words[k] = list[setup + k].value;
+    return rc;
+}
+
+static int run_large(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words, size_t count,
+                     size_t *done)
+{
+    struct adiv5_access list[3];
+    size_t setup = put_setup(ap, run, list);
+    *done = 0;
+    int rc = adiv5_ap_list(ap->dp, ap->ap, list, setup);
+    if (rc != 0)
+        return rc;
+    if (run->write)
+        rc = adiv5_ap_block_write(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
+    else
+        rc = adiv5_ap_block_read(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
+    *done = rc == 0 ? count : ap->dp->failed_at;
+    return rc;
+}
+
+static bool worth_again(const struct mem_ap *ap, int rc)
+{
+    return rc == BT_ERR_IO &&
+           (ap->dp->failure == DEBUG_FAIL_LINE || ap->dp->failure == DEBUG_FAIL_WAIT);
+}
+
+int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words, size_t count)
+{
+    size_t done = 0;
+    int rc = 0;
+    for (unsigned tries = 0; tries <= RETRIES; tries++) {
+        rc = count <= SMALL_RUN ? run_small(ap, run, words, count, &done)
+                                : run_large(ap, run, words, count, &done);
+        if (rc == 0) {
+            note_done(ap, run, count);
+            return 0;
+        }
+        mem_ap_forget(ap);
+        if (!run->retry || !worth_again(ap, rc))
+            break;
+    }
+    /* A last write that is taken and then refused counts as done below. */
+    if (done >= count)
+        done = count - 1;
+    ap->fault_address = run->address + (uint64_t)run->step * done;
+    return rc;
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+/* Any number of words, in runs that stay within a wrap block. */
+static int words_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count, bool write)
+{
+    if (address % 4 != 0)
+        return BT_ERR_INVAL;
+    int rc = mem_ap_check(ap, address, (uint64_t)count * 4);
+    while (rc == 0 && count > 0) {
+        size_t room = (MEM_AP_WRAP - (size_t)(address % MEM_AP_WRAP)) / 4;
+        size_t n = count < room ? count : room;
+        const struct mem_ap_run run = {
+            .address = address, .mode = CSW_SIZE_WORD | CSW_INC_SINGLE, .step = 4, .write = write};
+        rc = mem_ap_run(ap, &run, words, n);
+        address += 4 * (uint64_t)n;
+        words += n;
+        count -= n;
+    }
+    return rc;
+}
+
+static int fifo_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count, bool write)
+{
+    const struct mem_ap_run run = {
+        .address = address, .mode = CSW_SIZE_WORD | CSW_INC_OFF, .write = write};
+    if (address % 4 != 0)
+        return BT_ERR_INVAL;
+    int rc = mem_ap_check(ap, address, 4);
+    return rc != 0 || count == 0 ? rc : mem_ap_run(ap, &run, words, count);
+}
+
+/* Writing does not change the words; only one function for both directions takes them so. */
+static uint32_t *unconst(const uint32_t *words)
+{
+    return (uint32_t *)(uintptr_t)words;
+}
+
+int mem_ap_read_words(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count)
+{
+    return words_run(ap, address, words, count, false);
+}
+
+int mem_ap_write_words(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
+{
+    return words_run(ap, address, unconst(words), count, true);
+}
+
+int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word)
+{
+    *word = 0;
+    return words_run(ap, address, word, 1, false);
+}
+
+int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word)
+{
+    return words_run(ap, address, &word, 1, true);
+}
+
+int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count)
+{
+    return fifo_run(ap, address, words, count, false);
+}
+
+int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
+{
+    return fifo_run(ap, address, unconst(words), count, true);
+}
+
+int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *items, size_t count)
+{
+    struct adiv5_access list[3 + MEM_AP_BANKED];
+    const struct mem_ap_run run = {.address = address, .mode = CSW_SIZE_WORD | CSW_INC_OFF};
+    if (address % 16 != 0 || count > MEM_AP_BANKED)
+        return BT_ERR_INVAL;
+    int rc = mem_ap_check(ap, address, 16);
+    if (rc != 0)
+        return rc;
+    size_t setup = put_setup(ap, &run, list);
+    for (size_t k = 0; k < count; k++)
+        list[setup + k] =
+            (struct adiv5_access){.address = (uint8_t)(ADIV5_AP_BD0 + (items[k].offset & 0xcu)),
+                                  .write = items[k].write,
+                                  .value = items[k].value};
+    rc = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
+    size_t good = rc == 0 ? setup + count : ap->dp->failed_at;
+    for (size_t k = 0; k < count && setup + k < good; k++)
+        items[k].value = list[setup + k].value;
+    if (rc == 0) {
+        note_done(ap, &run, count);
+        return 0;
+    }
+    mem_ap_forget(ap);
+    size_t first_bad = good > setup ? good - setup : 0;
+    ap->fault_address = address + (first_bad < count ? items[first_bad].offset & 0xcu : 0);
+    return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * CoreSight components through any bus that reaches their registers: a MEM-AP, or another debug
+ * server. Specification: coresight-registers.
+ *
+ * Functions return 0 or
+ *   BT_ERR_IO           the access was refused, or a state was not reached in its time;
+ *                       bus->failure and bus->fault_address tell
+ *   BT_ERR_UNSUPPORTED  the component cannot do this
+ *   BT_ERR_INVAL        argument out of range
+ *   or what the back-end says.
+ */
+#ifndef DRIVERS_CORESIGHT_H
+#define DRIVERS_CORESIGHT_H
+
+#include "drivers/adi/debug_link.h"
+
+/* All addresses are aligned to 4. On failure failure and fault_address of the bus are set. */
+struct coresight_bus;
+struct coresight_bus_ops {
+    int (*read)(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count);
+    int (*write)(struct coresight_bus *bus, uint64_t address, const uint32_t *words, size_t count);
+    /* The same register `count` times. */
+    int (*read_fifo)(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count);
+};
+
+struct coresight_bus {
+    const struct coresight_bus_ops *ops;
+    void *self;
+    struct debug_clock clock;
+    enum debug_failure failure;
+    uint64_t fault_address;
+};
+
+struct mem_ap;
+
+/* A bus on a MEM-AP; valid as long as the AP is. */
+void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap);
+
+int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value);
+int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value);
+
+/*
+ * An access failed because of damaged bits and is worth another try: `*tries` begins with 0. read
+ * and write of a bus on a MEM-AP do so themselves, for registers do not mind; read_fifo does not.
+ */
+bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries);
+
+/* Read, replace the bits of `mask` by those of `value`, write. */
+int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
+
+/* Wait until (register & mask) == value, at most 100 ms, or 10 looks on a slow bus;
+ * DEBUG_FAIL_TIMEOUT otherwise. */
+int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
+
+/* Open the software lock of the component. */
+int coresight_unlock(struct coresight_bus *bus, uint64_t base);
+
+/* ---- what is there: section 3 ------------------------------------------------------------------
+ */
+
+#define CORESIGHT_ARM 0x23bu /* designer */
+
+enum coresight_class {
+    CORESIGHT_CLASS_ROM = 0x1,
+    CORESIGHT_CLASS_CORESIGHT = 0x9,
+    CORESIGHT_CLASS_GENERIC = 0xe,
+    CORESIGHT_CLASS_PRIMECELL = 0xf,
+};
+
+struct coresight_component {
+    uint64_t base;     /* of its first page */
+    uint16_t designer; /* JEP106: continuation << 7 | identity */
+    uint16_t part;
+    uint8_t revision;
+    uint8_t component_class; /* enum coresight_class */
+    uint8_t type;            /* DEVTYPE, sub << 4 | major; 0: none */
+    uint32_t arch;           /* DEVARCH; 0: none */
+    uint32_t devid;
+};
+
+enum coresight_kind {
+    CORESIGHT_OTHER,
+    CORESIGHT_ROM_TABLE,
+    CORESIGHT_CORE_DEBUG,
+    CORESIGHT_SCS,
+    CORESIGHT_DWT,
+    CORESIGHT_FPB,
+    CORESIGHT_ITM,
+    CORESIGHT_ETM, /* ETMv3 */
+    CORESIGHT_PTM,
+    CORESIGHT_ETM4, /* and ETE */
+    CORESIGHT_ETB,
+    CORESIGHT_TMC,
+    CORESIGHT_TPIU,
+    CORESIGHT_SWO,
+    CORESIGHT_FUNNEL,
+    CORESIGHT_REPLICATOR,
+    CORESIGHT_CTI,
+    CORESIGHT_PMU,
+    CORESIGHT_STM,
+};
+
+enum coresight_kind coresight_kind_of(const struct coresight_component *component);
+const char *coresight_kind_name(enum coresight_kind kind);
+
+/* Read the identification of the component at `base`. BT_ERR_FORMAT: there is none. */
+int coresight_identify(struct coresight_bus *bus, uint64_t base, struct coresight_component *c);
+
+/*
+ * Walk the ROM tables from BASE of an AP (`base_register` as read). Tables that lie, point to
+ * themselves or cannot be read are passed over; the walk ends after 4096 entries.
+ * Returns how many components were stored (at most `max`; ROM tables are among them), or an error
+ * if nothing at all can be read. BT_ERR_FORMAT: the AP says that it has no table.
+ */
+int coresight_scan(struct coresight_bus *bus, uint64_t base_register,
+                   struct coresight_component *list, unsigned max);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ETB and TMC. Specification: coresight-registers, sections 5 and 6. */
+#include "drivers/coresight/coresight_trace.h"
+
+#define RDP    0x004u /* RSZ of a TMC: words */
+#define STS    0x00cu
+#define RRD    0x010u
+#define RRP    0x014u
+#define RWP    0x018u
+#define TRG    0x01cu
+#define CTL    0x020u
+#define MODE   0x028u
+#define RRPHI  0x038u
+#define RWPHI  0x03cu
+#define AXICTL 0x110u
+#define DBALO  0x118u
+#define DBAHI  0x11cu
+#define FFSR   0x300u
+#define FFCR   0x304u
+#define DEVID  0xfc8u
+#define ENABLE 0x1u
+
+#define STS_FULL      0x1u
+#define STS_TMC_READY 0x4u
+#define STS_MEM_ERROR 0x20u
+#define FFSR_STOPPED  0x2u
+#define FFCR_FORMAT   0x0001u
+#define FFCR_TMC      0x0003u
+#define FFCR_FLUSH    0x0040u
+#define FFCR_STOP_FL  0x1000u
+
+#define TMC_ETR   1u
+#define MODE_FIFO 2u /* hardware FIFO */
+/* Bursts of 16 beats, non-secure. Where an SoC needs something else is not told by the digest. */
+#define AXI_BURSTS  0x0f02u
+#define TMC_EMPTY   0xffffffffu
+#define FRAME_WORDS 4u
+#define READ_WORDS  256u
+
+int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                          bool tmc)
+{
+    *b = (struct coresight_buffer){.bus = bus, .base = base, .tmc = tmc, .memory_words = 1};
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0 && tmc) {
+        uint32_t id;
+        rc = coresight_read(bus, base + DEVID, &id);
+        if (rc == 0 && (id >> 6 & 3) == TMC_ETR)
+            return BT_ERR_UNSUPPORTED;
+        unsigned width = id >> 8 & 7; /* 2: 32 bits, 3: 64... */
+        if (width > 2)
+            b->memory_words = 1u << (width - 2);
+    }
+    if (rc == 0)
+        rc = coresight_read(bus, base + RDP, &b->words);
+    if (rc == 0 && (b->words == 0 || b->words > CORESIGHT_BUFFER_MAX_WORDS))
+        return BT_ERR_FORMAT;
+    return rc;
+}
+
+int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                              uint64_t store, uint64_t bytes)
+{
+    uint32_t id;
+    uint64_t words = bytes / 4;
+    bool whole = (store | bytes) % (4 * FRAME_WORDS) == 0;
+    if (!whole || words == 0 || words > CORESIGHT_BUFFER_MAX_WORDS)
+        return BT_ERR_INVAL;
+    *b = (struct coresight_buffer){.bus = bus,
+                                   .base = base,
+                                   .tmc = true,
+                                   .words = (uint32_t)words,
+                                   .memory_words = 1,
+                                   .etr = true,
+                                   .store = store};
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + DEVID, &id);
+    return rc == 0 && (id >> 6 & 3) != TMC_ETR ? BT_ERR_UNSUPPORTED : rc;
+}
+
+int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_write(bus, base + CTL, 0);
+    if (rc == 0)
+        rc = coresight_poll(bus, base + STS, STS_TMC_READY, STS_TMC_READY);
+    if (rc == 0)
+        rc = coresight_write(bus, base + MODE, MODE_FIFO);
+    if (rc == 0)
+        rc = coresight_write(bus, base + FFCR, FFCR_FORMAT);
+    return rc == 0 ? coresight_write(bus, base + CTL, ENABLE) : rc;
+}
+
+/* The formatter has stopped, or the TMC is ready. */
+static int wait_stopped(const struct coresight_buffer *b)
+{
+    if (b->tmc)
+        return coresight_poll(b->bus, b->base + STS, STS_TMC_READY, STS_TMC_READY);
+    return coresight_poll(b->bus, b->base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
+}
+
+static int is_stopped(const struct coresight_buffer *b, bool *stopped)
+{
+    uint32_t status;
+    uint32_t mask = b->tmc ? STS_TMC_READY : FFSR_STOPPED;
+    int rc = coresight_read(b->bus, b->base + (b->tmc ? STS : FFSR), &status);
+    *stopped = rc == 0 && (status & mask) != 0;
+    return rc;
+}
+
+/* Pointers of an ETR are addresses of the system's memory. */
+static int place_store(const struct coresight_buffer *b)
+{
+    const uint32_t low = (uint32_t)b->store, high = (uint32_t)(b->store >> 32);
+    const struct {
+        uint16_t offset;
+        uint32_t value;
+    } list[] = {{RDP, b->words}, {DBALO, low}, {DBAHI, high}, {AXICTL, AXI_BURSTS},
+                {RRP, low},      {RWP, low},   {RRPHI, high}, {RWPHI, high}};
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
+        rc = coresight_write(b->bus, b->base + list[k].offset, list[k].value);
+    return rc;
+}
+
+int coresight_buffer_start(struct coresight_buffer *b)
+{
+    static const uint16_t zero[] = {RWP, RRP, TRG};
+    int rc = coresight_unlock(b->bus, b->base);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    if (rc == 0)
+        rc = wait_stopped(b);
+    if (rc == 0 && b->tmc)
+        rc = coresight_write(b->bus, b->base + MODE, 0);
+    for (unsigned k = 0; rc == 0 && k < sizeof zero / sizeof *zero; k++)
+        rc = coresight_write(b->bus, b->base + zero[k], 0);
+    if (rc == 0 && b->etr)
+        rc = place_store(b);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, ENABLE);
+    return rc;
+}
+
+int coresight_buffer_stop(struct coresight_buffer *b)
+{
+    uint32_t control;
+    int rc = coresight_unlock(b->bus, b->base);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + CTL, &control);
+    if (rc != 0 || (control & ENABLE) == 0)
+        return rc;
+    /* The target's program may have stopped it: then there is nothing left to flush. */
+    bool stopped = false;
+    rc = is_stopped(b, &stopped);
+    if (rc == 0 && stopped)
+        return b->tmc ? 0 : coresight_write(b->bus, b->base + CTL, 0);
+    if (rc != 0)
+        return rc;
+    /* Two writes: a flush that begins before StopFl is set would not stop the formatter. */
+    rc = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);
+    if (rc == 0)
+        rc = coresight_modify(b->bus, b->base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    if (rc == 0)
+        rc = coresight_poll(b->bus, b->base + FFCR, FFCR_FLUSH, 0);
+    if (rc == 0 && !b->tmc)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    return rc == 0 ? wait_stopped(b) : rc;
+}
+
+static int read_etb(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t status;
+    uint32_t end;
+    int rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWP, &end);
+    if (rc != 0)
+        return rc;
+    if (end >= b->words)
+        return BT_ERR_FORMAT;
+    content->wrapped = (status & STS_FULL) != 0;
+    content->unclean = end % FRAME_WORDS != 0;
+    if (content->unclean)
+        end = (end + FRAME_WORDS - 1) / FRAME_WORDS * FRAME_WORDS;
+    if (end >= b->words)
+        end = content->wrapped ? 0 : b->words;
+    size_t count = content->wrapped ? b->words : end;
+    unsigned tries = 0;
+    do {
+        rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
+        if (rc == 0 && count > 0)
+            rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
+    } while (coresight_again(b->bus, rc, &tries));
+    if (rc == 0)
+        content->words = count;
+    return rc;
+}
+
+/* All ones mean that it is empty: no frame has such a word. The rest of a block is then more of
+ * them. */
+static int read_tmc(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t part[READ_WORDS];
+    uint32_t status;
+    uint32_t enabled;
+    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (rc == 0 && (enabled & ENABLE) == 0)
+        return 0; /* the RAM cannot be read when disabled */
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc != 0)
+        return rc;
+    content->wrapped = (status & STS_FULL) != 0;
+    bool empty = false;
+    while (rc == 0 && !empty && content->words < b->words) {
+        size_t left = b->words - content->words;
+        size_t n = left < READ_WORDS ? left : READ_WORDS;
+        size_t whole = (n + b->memory_words - 1) / b->memory_words * b->memory_words;
+        rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, part,
+                                    whole < READ_WORDS ? whole : READ_WORDS);
+        for (size_t k = 0; rc == 0 && k < n && !empty; k++) {
+            empty = part[k] == TMC_EMPTY;
+            if (!empty)
+                words[content->words++] = part[k];
+        }
+    }
+    content->unclean = content->words % FRAME_WORDS != 0;
+    if (rc == 0)
+        rc = coresight_write(b->bus, b->base + CTL, 0);
+    return rc;
+}
+
+/* Words from `from` to `to` of the store, behind those that are there already. */
+static int read_store(struct coresight_buffer *b, size_t from, size_t to, uint32_t *words,
+                      struct coresight_buffer_content *content)
+{
+    while (from < to) {
+        size_t n = to - from < READ_WORDS ? to - from : READ_WORDS;
+        int rc = b->bus->ops->read(b->bus, b->store + 4 * from, words + content->words, n);
+        if (rc != 0)
+            return rc;
+        content->words += n;
+        from += n;
+    }
+    return 0;
+}
+
+static int read_etr(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t status, enabled, low, high;
+    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (rc == 0 && (enabled & ENABLE) == 0)
+        return 0;
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + STS, &status);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWP, &low);
+    if (rc == 0)
+        rc = coresight_read(b->bus, b->base + RWPHI, &high);
+    if (rc != 0)
+        return rc;
+    uint64_t end = ((uint64_t)high << 32 | low) - b->store;
+    if (end > 4 * (uint64_t)b->words || status & STS_MEM_ERROR)
+        return BT_ERR_FORMAT;
+    size_t at = (size_t)end / 4;
+    content->wrapped = (status & STS_FULL) != 0;
+    content->unclean = at % FRAME_WORDS != 0;
+    at -= at % FRAME_WORDS;
+    if (content->wrapped) /* an unfinished frame has overwritten the begin of the oldest one */
+        rc = read_store(b, content->unclean ? at + FRAME_WORDS : at, b->words, words, content);
+    if (rc == 0)
+        rc = read_store(b, 0, at, words, content);
+    return rc == 0 ? coresight_write(b->bus, b->base + CTL, 0) : rc;
+}
+
+int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
+                          struct coresight_buffer_content *content)
+{
+    *content = (struct coresight_buffer_content){0};
+    if (b->etr)
+        return read_etr(b, words, content);
+    return b->tmc ? read_tmc(b, words, content) : read_etb(b, words, content);
+}

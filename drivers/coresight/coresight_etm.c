@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ETMv3 and PTM. Specification: coresight-registers, sections 11 to 15. */
+#include "drivers/coresight/coresight_trace.h"
+
+#define ETMCR        0x000u
+#define ETMCCR       0x004u
+#define ETMTRIGGER   0x008u
+#define ETMSR        0x010u
+#define ETMSCR       0x014u
+#define ETMTSSCR     0x018u
+#define ETMTECR2     0x01cu
+#define ETMTEEVR     0x020u
+#define ETMTECR1     0x024u
+#define ETMFFRR      0x028u
+#define ETMFFLR      0x02cu
+#define ETMVDEVR     0x030u
+#define ETMVDCR1     0x034u
+#define ETMVDCR2     0x038u
+#define ETMVDCR3     0x03cu
+#define ETMCNTRLDVR  0x140u
+#define ETMCNTENR    0x150u
+#define ETMCNTRLDEVR 0x160u
+#define ETMSQEVR     0x180u
+#define ETMSQR       0x19cu
+#define ETMEXTOUTEVR 0x1a0u
+#define ETMCIDCMR    0x1bcu
+#define ETMSYNCFR    0x1e0u
+#define ETMIDR       0x1e4u
+#define ETMCCER      0x1e8u
+#define ETMEXTINSELR 0x1ecu
+#define ETMTESSEICR  0x1f0u
+#define ETMTSEVR     0x1f8u
+#define ETMTRACEIDR  0x200u
+#define ETMOSLAR     0x300u
+#define ETMPDCR      0x310u
+
+#define EVENT_ALWAYS    0x006fu
+#define EVENT_NEVER     0x406fu
+#define EVENT_CNT_NEVER 0x2406fu /* the count source bit is 1 */
+#define EXCLUDE_NOTHING 0x01000000u
+
+#define CR_POWER_DOWN   0x00000001u
+#define CR_STALL        0x00000080u
+#define CR_BROADCAST    0x00000100u
+#define CR_PROG         0x00000400u
+#define CR_ETMEN        0x00000800u
+#define CR_CYCLES       0x00001000u
+#define CR_PORT_32      0x00000040u
+#define CR_TIMESTAMPS   0x10000000u
+#define CR_RETURN_STACK 0x20000000u
+#define SR_PROG         0x2u
+#define SCR_FITS        0xc00u /* port size and mode are supported */
+#define PDCR_POWER_UP   0x8u
+
+#define MAJOR_ETM3    2u
+#define MAJOR_PFT     3u
+#define MAX_TRACE_ID  0x6fu
+#define SYNC_BYTES    1024u
+#define CCR_STALL     0x00800000u
+#define CCR_SEQUENCER 0x00010000u
+
+struct setting {
+    uint16_t offset;
+    uint32_t value;
+};
+
+static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
+                     size_t count)
+{
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < count; k++)
+        rc = coresight_write(bus, base + list[k].offset, list[k].value);
+    return rc;
+}
+
+static int write_row(struct coresight_bus *bus, uint64_t address, uint32_t value, unsigned count)
+{
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < count; k++)
+        rc = coresight_write(bus, address + 4 * (uint64_t)k, value);
+    return rc;
+}
+
+static bool options_valid(const struct coresight_etm_options *o)
+{
+    if (o->trace_id == 0 || o->trace_id > MAX_TRACE_ID)
+        return false;
+    if (o->return_stack && (o->branch_broadcast || !o->ptm))
+        return false;
+    if (o->m_profile && (o->ptm || o->cycle_accurate || o->context_id_bytes != 0))
+        return false;
+    return o->context_id_bytes <= 2 || o->context_id_bytes == 4;
+}
+
+static uint32_t control_of(const struct coresight_etm_options *o)
+{
+    static const uint8_t context[5] = {0, 1, 2, 0, 3};
+    uint32_t cr = (uint32_t)context[o->context_id_bytes] << 14;
+    if (!o->ptm)
+        cr |= CR_ETMEN | (o->m_profile ? 0 : CR_PORT_32);
+    if (!o->ptm && o->stall_level != 0)
+        cr |= CR_STALL;
+    if (o->branch_broadcast)
+        cr |= CR_BROADCAST;
+    if (o->cycle_accurate)
+        cr |= CR_CYCLES;
+    if (o->timestamps)
+        cr |= CR_TIMESTAMPS;
+    if (o->return_stack)
+        cr |= CR_RETURN_STACK;
+    return cr;
+}
+
+/* Unlock, power up, stop what runs; read what it is. */
+static int prepare(struct coresight_bus *bus, uint64_t base, const struct coresight_etm_options *o,
+                   struct coresight_etm_state *state)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + ETMIDR, &state->id);
+    if (rc != 0)
+        return rc;
+    unsigned major = state->id >> 8 & 0xf;
+    if (major != (o->ptm ? MAJOR_PFT : MAJOR_ETM3))
+        return BT_ERR_UNSUPPORTED;
+    if (o->ptm && (state->id >> 4 & 0xf) >= 1)
+        rc = coresight_modify(bus, base + ETMPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
+    if (rc == 0 && !o->m_profile)
+        rc = coresight_write(bus, base + ETMOSLAR, 0);
+    if (rc == 0)
+        rc = coresight_modify(bus, base + ETMCR, CR_POWER_DOWN | CR_PROG, CR_PROG);
+    if (rc == 0)
+        rc = coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
+    if (rc == 0)
+        rc = coresight_read(bus, base + ETMCCR, &state->config);
+    if (rc == 0)
+        rc = coresight_read(bus, base + ETMCCER, &state->config_extension);
+    return rc;
+}
+
+/* Everything another tool may have left in the resources is switched off. */
+static int clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config, bool ptm)
+{
+    static const struct setting data_off[] = {
+        {ETMTECR2, 0}, {ETMVDEVR, EVENT_NEVER}, {ETMVDCR1, 0}, {ETMVDCR2, 0}, {ETMVDCR3, 0}};
+    unsigned counters = config >> 13 & 7;
+    unsigned outputs = config >> 20 & 7;
+    if (counters > 4)
+        counters = 4;
+    if (outputs > 4)
+        outputs = 4;
+    int rc = write_row(bus, base + ETMCNTRLDVR, 0, counters);
+    if (rc == 0)
+        rc = write_row(bus, base + ETMCNTENR, EVENT_CNT_NEVER, counters);
+    if (rc == 0)
+        rc = write_row(bus, base + ETMCNTRLDEVR, EVENT_NEVER, counters);
+    if (rc == 0 && (config & CCR_SEQUENCER) != 0)
+        rc = write_row(bus, base + ETMSQEVR, EVENT_NEVER, 6);
+    if (rc == 0 && (config & CCR_SEQUENCER) != 0)
+        rc = coresight_write(bus, base + ETMSQR, 0);
+    if (rc == 0)
+        rc = write_row(bus, base + ETMEXTOUTEVR, EVENT_NEVER, outputs);
+    if (rc == 0)
+        rc = coresight_write(bus, base + ETMCIDCMR, 0xffffffffu);
+    if (rc == 0)
+        rc = coresight_write(bus, base + ETMEXTINSELR, 0);
+    if (rc == 0 && !ptm)
+        rc = write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
+    return rc;
+}
+
+static int set_tracing(struct coresight_bus *bus, uint64_t base,
+                       const struct coresight_etm_options *o)
+{
+    const struct setting common[] = {
+        {ETMTRIGGER, EVENT_NEVER},  {ETMTSSCR, 0},
+        {ETMTEEVR, EVENT_ALWAYS},   {ETMTECR1, EXCLUDE_NOTHING},
+        {ETMTESSEICR, 0},           {ETMTSEVR, EVENT_NEVER},
+        {ETMTRACEIDR, o->trace_id}, {ETMSYNCFR, o->sync_bytes ? o->sync_bytes : SYNC_BYTES},
+    };
+    /* Descriptions differ on which of the two holds the level: both do no harm. */
+    const struct setting stall[] = {{ETMFFRR, o->stall_level ? EXCLUDE_NOTHING : 0},
+                                    {ETMFFLR, o->stall_level}};
+    int rc = write_all(bus, base, common, sizeof common / sizeof *common);
+    if (rc == 0 && !o->ptm)
+        rc = write_all(bus, base, stall, sizeof stall / sizeof *stall);
+    return rc;
+}
+
+static int read_back(struct coresight_bus *bus, uint64_t base,
+                     const struct coresight_etm_options *o, struct coresight_etm_state *state)
+{
+    uint32_t scr = SCR_FITS;
+    int rc = coresight_read(bus, base + ETMCR, &state->control);
+    if (rc == 0)
+        rc = coresight_read(bus, base + ETMTRACEIDR, &state->trace_id);
+    if (rc == 0)
+        rc = coresight_read(bus, base + ETMSYNCFR, &state->sync);
+    if (rc == 0 && !o->ptm && !o->m_profile)
+        rc = coresight_read(bus, base + ETMSCR, &scr);
+    if (rc == 0 && ((scr & SCR_FITS) != SCR_FITS || (state->trace_id & 0x7f) != o->trace_id))
+        return BT_ERR_UNSUPPORTED;
+    return rc;
+}
+
+int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresight_etm_state *state)
+{
+    const struct {
+        uint16_t offset;
+        uint32_t *value;
+    } list[] = {
+        {ETMIDR, &state->id},
+        {ETMCCR, &state->config},
+        {ETMCCER, &state->config_extension},
+        {ETMCR, &state->control},
+        {ETMTRACEIDR, &state->trace_id},
+        {ETMSYNCFR, &state->sync},
+    };
+    *state = (struct coresight_etm_state){0};
+    int rc = coresight_unlock(bus, base);
+    for (size_t k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
+        rc = coresight_read(bus, base + list[k].offset, list[k].value);
+    unsigned major = state->id >> 8 & 0xf;
+    return rc == 0 && major != MAJOR_ETM3 && major != MAJOR_PFT ? BT_ERR_UNSUPPORTED : rc;
+}
+
+int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
+                          const struct coresight_etm_options *options,
+                          struct coresight_etm_state *state)
+{
+    struct coresight_etm_options o = *options;
+    *state = (struct coresight_etm_state){0};
+    if (!options_valid(&o))
+        return BT_ERR_INVAL;
+    int rc = prepare(bus, base, &o, state);
+    if ((state->config & CCR_STALL) == 0)
+        o.stall_level = 0;
+    if (rc == 0)
+        rc = clear_resources(bus, base, state->config, o.ptm || o.m_profile);
+    if (rc == 0)
+        rc = set_tracing(bus, base, &o);
+    if (rc == 0)
+        rc = coresight_write(bus, base + ETMCR, CR_PROG | control_of(&o));
+    if (rc == 0)
+        rc = read_back(bus, base, &o, state);
+    state->control &= ~CR_PROG;
+    return rc;
+}
+
+int coresight_etm_start(struct coresight_bus *bus, uint64_t base,
+                        const struct coresight_etm_options *options,
+                        struct coresight_etm_state *state)
+{
+    int rc = coresight_etm_program(bus, base, options, state);
+    if (rc != 0)
+        return rc;
+    rc = coresight_write(bus, base + ETMCR, state->control);
+    return rc != 0 ? rc : coresight_poll(bus, base + ETMSR, SR_PROG, 0);
+}
+
+int coresight_etm_stop(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_modify(bus, base + ETMCR, CR_PROG, CR_PROG);
+    return rc != 0 ? rc : coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
+}

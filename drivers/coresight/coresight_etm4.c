@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ETMv4 and ETE. Specification: etmv4, sections 3 and 15. */
+#include "coresight_etm4_internal.h"
+
+#define STATR_IDLE     0x1u
+#define STATR_PMSTABLE 0x2u
+#define CONFIGR_RES1   0x1u
+#define VICTLR_ALL     0x201u /* event: always; the start/stop logic is started */
+#define OSLSR_LOCKED   0x2u
+#define PDCR_POWER_UP  0x8u
+#define PDSR_POWER     0x1u
+
+#define IDR0_TRCDATA    0x00000018u
+#define IDR0_TRCBB      0x00000020u
+#define IDR0_TRCCCI     0x00000080u
+#define IDR0_RETSTACK   0x00000200u
+#define IDR0_QFILT      0x00004000u
+#define IDR0_QSUPP      0x00018000u
+#define IDR0_TSSIZE     0x1f000000u
+#define IDR2_CIDSIZE    0x000003e0u
+#define IDR2_VMIDSIZE   0x00007c00u
+#define IDR3_CCITMIN    0x00000fffu
+#define IDR3_SYNCPR     0x02000000u /* the period is fixed */
+#define IDR3_STALLCTL   0x04000000u
+#define IDR3_NUMPROC    0x70000000u
+#define IDR3_NOOVERFLOW 0x80000000u
+#define IDR5_EXTERNAL   0x000001ffu
+
+#define MAX_TRACE_ID  0x6fu
+#define SYNC_DEFAULT  10u
+#define FIRST_FREE    2u /* resource selector: 0 and 1 are fixed */
+#define SEQ_EVENTS    3u
+#define VERSION_PAIRS 3u /* from ETMv4.3 on no resource pair may mean none */
+
+/*
+ * The digest names TRCVIIECTLR, TRCACATRn and the single-shot comparators without their layout.
+ * Source class: the public register lists of Linux's and FreeBSD's drivers and of two chip makers,
+ * which agree. A bit for each pair of comparators; an access type of 0 is instructions of all
+ * exception levels, in any context.
+ */
+#define VIIECTLR_INCLUDE_SHIFT 0u
+#define VIIECTLR_EXCLUDE_SHIFT 16u
+#define ACATR_INSTRUCTIONS     0u
+#define TRCSSCCR               0x280u
+
+struct setting {
+    uint16_t offset;
+    bool there; /* in this unit */
+    uint32_t value;
+};
+
+static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
+                     size_t count)
+{
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < count; k++) {
+        if (list[k].there)
+            rc = coresight_write(bus, base + list[k].offset, list[k].value);
+    }
+    return rc;
+}
+
+static int clear_row(struct coresight_bus *bus, uint64_t address, unsigned count)
+{
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < count; k++)
+        rc = coresight_write(bus, address + 4 * (uint64_t)k, 0);
+    return rc;
+}
+
+/* As coresight_poll(); what a timeout means is noted. */
+static int await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value,
+                 struct coresight_etm4_state *state, enum coresight_etm4_failure meaning)
+{
+    int rc = coresight_poll(bus, address, mask, value);
+    bool late = rc == BT_ERR_IO && bus->failure == DEBUG_FAIL_TIMEOUT;
+    return late ? coresight_etm4_fail(state, meaning, rc) : rc;
+}
+
+/* ---- access: power, locks, idle -----------------------------------------------------------------
+ */
+
+/* Units of small cores have no power control of their own: the request reads back as 0. */
+static int power_up(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+{
+    uint32_t control = 0;
+    int rc = coresight_modify(bus, base + TRCPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
+    if (rc == 0)
+        rc = coresight_read(bus, base + TRCPDCR, &control);
+    if (rc != 0 || (control & PDCR_POWER_UP) == 0)
+        return rc;
+    return await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state, CORESIGHT_ETM4_NO_POWER);
+}
+
+static int open_os_lock(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state)
+{
+    uint32_t lock = 0;
+    int rc = coresight_write(bus, base + TRCOSLAR, 0);
+    if (rc == 0)
+        rc = coresight_read(bus, base + TRCOSLSR, &lock);
+    if (rc == 0 && (lock & OSLSR_LOCKED) != 0)
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_LOCKED, BT_ERR_UNSUPPORTED);
+    return rc;
+}
+
+static int stop(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+{
+    const uint32_t quiet = STATR_IDLE | STATR_PMSTABLE;
+    int rc = coresight_write(bus, base + TRCPRGCTLR, 0);
+    if (rc == 0)
+        rc = await(bus, base + TRCSTATR, quiet, quiet, state, CORESIGHT_ETM4_BUSY);
+    return rc;
+}
+
+/* Registers ignore writes before all of this is done. */
+static int prepare(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = power_up(bus, base, state);
+    if (rc == 0)
+        rc = open_os_lock(bus, base, state);
+    if (rc == 0)
+        rc = coresight_etm4_identify(bus, base, state);
+    if (rc == 0 && coresight_etm4_is_forbidden(state))
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_FORBIDDEN, BT_ERR_UNSUPPORTED);
+    return rc == 0 ? stop(bus, base, state) : rc;
+}
+
+/* ---- settings -----------------------------------------------------------------------------------
+ */
+
+static int check_options(const struct coresight_etm4_options *o, struct coresight_etm4_state *state)
+{
+    bool period = o->sync_log2 == 0 || (o->sync_log2 >= SYNC_LEAST && o->sync_log2 <= SYNC_MOST);
+    if (o->trace_id == 0 || o->trace_id > MAX_TRACE_ID || !period)
+        return BT_ERR_INVAL;
+    if ((state->idr[0] & IDR0_TRCDATA) != 0 && (o->trace_id & 1) != 0)
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_ODD_ID, BT_ERR_INVAL);
+    if (o->range_count > coresight_etm4_ranges(state))
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_FEW_RANGES, BT_ERR_RANGE);
+    for (unsigned k = 0; k < o->range_count; k++) {
+        if (o->ranges[k].first > o->ranges[k].last)
+            return BT_ERR_INVAL;
+    }
+    return 0;
+}
+
+static uint32_t config_of(const struct coresight_etm4_options *o, const uint32_t *idr)
+{
+    const struct {
+        uint32_t option;
+        bool there;
+    } list[] = {
+        {CORESIGHT_ETM4_BROADCAST, (idr[0] & IDR0_TRCBB) != 0},
+        {CORESIGHT_ETM4_CYCLES, (idr[0] & IDR0_TRCCCI) != 0},
+        {CORESIGHT_ETM4_CONTEXT, (idr[2] & IDR2_CIDSIZE) != 0},
+        {CORESIGHT_ETM4_VMID, (idr[2] & IDR2_VMIDSIZE) != 0},
+        {CORESIGHT_ETM4_TIMESTAMPS, (idr[0] & IDR0_TSSIZE) != 0},
+        {CORESIGHT_ETM4_RETURN_STACK, (idr[0] & IDR0_RETSTACK) != 0},
+    };
+    uint32_t config = CONFIGR_RES1;
+    for (size_t k = 0; k < sizeof list / sizeof *list; k++)
+        config |= list[k].there ? o->config & list[k].option : 0;
+    /* With both the unit is unpredictable: coresight-registers, section 20. */
+    if ((config & CORESIGHT_ETM4_BROADCAST) != 0)
+        config &= ~CORESIGHT_ETM4_RETURN_STACK;
+    return config;
+}
+
+static uint32_t stall_of(const struct coresight_etm4_options *o, const uint32_t *idr)
+{
+    uint32_t allowed = 0;
+    if ((idr[3] & IDR3_STALLCTL) != 0)
+        allowed = CORESIGHT_ETM4_STALL | CORESIGHT_ETM4_STALL_LEVEL;
+    if ((idr[3] & IDR3_NOOVERFLOW) != 0)
+        allowed |= CORESIGHT_ETM4_LOSSLESS;
+    return (o->stall & CORESIGHT_ETM4_STALL) != 0 ? o->stall & allowed : 0;
+}
+
+static uint32_t threshold_of(const struct coresight_etm4_options *o, const uint32_t *idr)
+{
+    uint32_t least = idr[3] & IDR3_CCITMIN;
+    uint32_t wanted = o->cycle_threshold > least ? o->cycle_threshold : least;
+    return wanted == 0 ? 1 : wanted & IDR3_CCITMIN;
+}
+
+/* Everything another tool may have left in the resources is switched off. */
+static int clear_resources(struct coresight_bus *bus, uint64_t base,
+                           const struct coresight_etm4_state *state)
+{
+    unsigned counters = state->idr[5] >> 28 & 7;
+    unsigned single = state->idr[4] >> 20 & 0xf;
+    unsigned pairs = state->idr[4] >> 16 & 0xf;
+    bool sequencer = (state->idr[5] >> 25 & 7) != 0;
+    bool may_lack = coresight_etm4_is_ete(state) || coresight_etm4_version(state) >= VERSION_PAIRS;
+    unsigned selectors = pairs == 0 && may_lack ? FIRST_FREE : 2 * (pairs + 1);
+    const struct setting list[] = {
+        {TRCSEQRSTEVR, sequencer, 0},
+        {TRCSEQSTR, sequencer, 0},
+        {TRCEXTINSELR, (state->idr[5] & IDR5_EXTERNAL) != 0, 0},
+        {TRCVDCTLR, (state->idr[0] & IDR0_TRCDATA) != 0, 0},
+    };
+    int rc = clear_row(bus, base + TRCRSCTLR + 4 * FIRST_FREE, selectors - FIRST_FREE);
+    if (rc == 0)
+        rc = clear_row(bus, base + TRCSSCCR, single);
+    if (rc == 0)
+        rc = clear_row(bus, base + TRCCNTCTLR, counters > 4 ? 4 : counters);
+    if (rc == 0 && sequencer)
+        rc = clear_row(bus, base + TRCSEQEVR, SEQ_EVENTS);
+    return rc == 0 ? write_all(bus, base, list, sizeof list / sizeof *list) : rc;
+}
+
+static int write_double(struct coresight_bus *bus, uint64_t address, uint64_t value)
+{
+    int rc = coresight_write(bus, address, (uint32_t)value);
+    return rc == 0 ? coresight_write(bus, address + 4, (uint32_t)(value >> 32)) : rc;
+}
+
+/* Comparators 2n and 2n + 1 make range n. */
+static int set_range(struct coresight_bus *bus, uint64_t base, unsigned n,
+                     const struct coresight_etm4_range *range)
+{
+    const uint64_t values = base + TRCACVR + 16 * (uint64_t)n;
+    const uint64_t types = base + TRCACATR + 16 * (uint64_t)n;
+    int rc = write_double(bus, values, range->first);
+    if (rc == 0)
+        rc = write_double(bus, values + 8, range->last);
+    if (rc == 0)
+        rc = write_double(bus, types, ACATR_INSTRUCTIONS);
+    return rc == 0 ? write_double(bus, types + 8, ACATR_INSTRUCTIONS) : rc;
+}
+
+static int set_ranges(struct coresight_bus *bus, uint64_t base,
+                      const struct coresight_etm4_options *o)
+{
+    uint32_t select = 0;
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < o->range_count; k++) {
+        bool exclude = o->ranges[k].exclude;
+        select |= 1u << (k + (exclude ? VIIECTLR_EXCLUDE_SHIFT : VIIECTLR_INCLUDE_SHIFT));
+        rc = set_range(bus, base, k, &o->ranges[k]);
+    }
+    return rc == 0 ? coresight_write(bus, base + TRCVIIECTLR, select) : rc;
+}
+
+static int set_tracing(struct coresight_bus *bus, uint64_t base,
+                       const struct coresight_etm4_options *o,
+                       const struct coresight_etm4_state *state)
+{
+    const uint32_t *idr = state->idr;
+    const struct setting list[] = {
+        {TRCPROCSELR, (idr[3] & IDR3_NUMPROC) != 0, 0},
+        {TRCCONFIGR, true, config_of(o, idr)},
+        {TRCAUXCTLR, true, 0},
+        {TRCEVENTCTL0R, true, 0},
+        {TRCEVENTCTL1R, true, 0},
+        {TRCSTALLCTLR, true, stall_of(o, idr)},
+        {TRCTSCTLR, (idr[0] & IDR0_TSSIZE) != 0, 0},
+        {TRCSYNCPR, (idr[3] & IDR3_SYNCPR) == 0, o->sync_log2 ? o->sync_log2 : SYNC_DEFAULT},
+        {TRCCCCTLR, (idr[0] & IDR0_TRCCCI) != 0, threshold_of(o, idr)},
+        {TRCBBCTLR, (idr[0] & IDR0_TRCBB) != 0, 0}, /* no range is excluded */
+        {TRCTRACEIDR, true, o->trace_id},
+        {TRCQCTLR, (idr[0] & (IDR0_QSUPP | IDR0_QFILT)) != 0, 0},
+        {TRCVICTLR, true, VICTLR_ALL},
+        {TRCVISSCTLR, true, 0},
+        {TRCVIPCSSCTLR, (idr[4] >> 12 & 0xf) != 0, 0},
+    };
+    int rc = write_all(bus, base, list, sizeof list / sizeof *list);
+    return rc == 0 ? set_ranges(bus, base, o) : rc;
+}
+
+int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
+                           const struct coresight_etm4_options *options,
+                           struct coresight_etm4_state *state)
+{
+    *state = (struct coresight_etm4_state){0};
+    int rc = prepare(bus, base, state);
+    if (rc == 0)
+        rc = check_options(options, state);
+    if (rc == 0)
+        rc = clear_resources(bus, base, state);
+    if (rc == 0)
+        rc = set_tracing(bus, base, options, state);
+    if (rc == 0)
+        rc = coresight_etm4_settings(bus, base, state);
+    if (rc == 0 && (state->trace_id & 0x7f) != options->trace_id)
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_DEAF, BT_ERR_UNSUPPORTED);
+    return rc;
+}
+
+/* ---- on and off ---------------------------------------------------------------------------------
+ */
+
+int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
+                         const struct coresight_etm4_options *options,
+                         struct coresight_etm4_state *state)
+{
+    int rc = coresight_etm4_program(bus, base, options, state);
+    if (rc == 0)
+        rc = coresight_write(bus, base + TRCPRGCTLR, PRGCTLR_EN);
+    if (rc == 0)
+        rc = await(bus, base + TRCSTATR, STATR_IDLE, 0, state, CORESIGHT_ETM4_STUCK);
+    state->enabled = rc == 0;
+    return rc;
+}
+
+int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state)
+{
+    state->failure = CORESIGHT_ETM4_FINE;
+    int rc = coresight_unlock(bus, base);
+    rc = rc == 0 ? stop(bus, base, state) : rc;
+    state->enabled = state->enabled && rc != 0;
+    return rc;
+}
+
+bool coresight_etm4_runs(struct coresight_bus *bus, uint64_t base,
+                         const struct coresight_etm4_state *state)
+{
+    const struct {
+        uint16_t offset;
+        uint32_t mask, value;
+    } list[] = {
+        {TRCPRGCTLR, PRGCTLR_EN, PRGCTLR_EN},
+        {TRCCONFIGR, UINT32_MAX, state->config},
+        {TRCTRACEIDR, 0x7f, state->trace_id & 0x7f},
+    };
+    bool runs = true;
+    for (size_t k = 0; runs && k < sizeof list / sizeof *list; k++) {
+        uint32_t value;
+        runs = coresight_read(bus, base + list[k].offset, &value) == 0 &&
+               (value & list[k].mask) == list[k].value;
+    }
+    return runs;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Funnel and TPIU. Specification: coresight-registers, sections 7 to 9. */
+#include "drivers/coresight/coresight_trace.h"
+
+#define FUNNEL_CTRL      0x000u
+#define FUNNEL_HOLD_MASK 0xf00u
+#define FUNNEL_HOLD      0x300u
+#define FUNNEL_PORTS     8u
+
+#define REPLICATOR_FILTER0 0x000u
+#define REPLICATOR_FILTER1 0x004u
+#define REPLICATOR_BLOCK   0xffu /* all trace IDs */
+
+#define SSPSR 0x000u
+#define CSPSR 0x004u
+#define ACPR  0x010u
+#define SPPR  0x0f0u
+#define FFSR  0x300u
+#define FFCR  0x304u
+#define FSCR  0x308u
+
+#define SPPR_PARALLEL   0u
+#define SPPR_MANCHESTER 1u
+#define SPPR_NRZ        2u
+
+#define FFSR_STOPPED    0x0002u
+#define FFCR_CONTINUOUS 0x0103u /* EnFTC, EnFCont, TrigIn */
+#define FFCR_M_FRAMES   0x0102u
+#define FFCR_M_BYPASS   0x0100u
+#define FFCR_STOP_FL    0x1000u
+#define FFCR_FLUSH      0x0040u
+
+#define SYNC_FRAMES 64u
+#define DIVIDER_MAX 0x2000u
+
+int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port)
+{
+    if (port >= FUNNEL_PORTS)
+        return BT_ERR_INVAL;
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_modify(bus, base + FUNNEL_CTRL, FUNNEL_HOLD_MASK | 1u << port,
+                              FUNNEL_HOLD | 1u << port);
+    return rc;
+}
+
+int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port)
+{
+    if (port >= FUNNEL_PORTS)
+        return BT_ERR_INVAL;
+    int rc = coresight_unlock(bus, base);
+    return rc != 0 ? rc : coresight_modify(bus, base + FUNNEL_CTRL, 1u << port, 0);
+}
+
+int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port)
+{
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_write(bus, base + REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0);
+    if (rc == 0)
+        rc = coresight_write(bus, base + REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0);
+    return rc;
+}
+
+/* Flush and stop; `format` are the other bits of FFCR meanwhile. */
+static int stop_formatter(struct coresight_bus *bus, uint64_t base, uint32_t format)
+{
+    int rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL);
+    if (rc == 0)
+        rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL | FFCR_FLUSH);
+    if (rc == 0)
+        rc = coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0);
+    if (rc == 0)
+        rc = coresight_poll(bus, base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
+    return rc;
+}
+
+int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_modify(bus, base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    return rc == 0 ? coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0) : rc;
+}
+
+int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
+{
+    int rc = coresight_unlock(bus, base);
+    return rc == 0 ? stop_formatter(bus, base, 0) : rc;
+}
+
+/* Only a flush that stops it is sure to fill up the frame that it has begun. */
+int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base)
+{
+    uint32_t format = 0;
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + FFCR, &format);
+    format &= ~(FFCR_STOP_FL | FFCR_FLUSH);
+    if (rc == 0)
+        rc = stop_formatter(bus, base, format);
+    int back = coresight_write(bus, base + FFCR, format);
+    return rc != 0 ? rc : back;
+}
+
+int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,
+                            unsigned width)
+{
+    uint32_t supported;
+    if (width == 0 || width > 32)
+        return BT_ERR_INVAL;
+    uint32_t size = 1u << (width - 1);
+    int rc = m_profile ? coresight_unlock(bus, base) : coresight_tpiu_stop(bus, base);
+    if (rc == 0)
+        rc = coresight_read(bus, base + SSPSR, &supported);
+    if (rc != 0)
+        return rc;
+    if ((supported & size) == 0)
+        return BT_ERR_UNSUPPORTED;
+    rc = coresight_write(bus, base + CSPSR, size);
+    if (rc == 0 && m_profile)
+        rc = coresight_write(bus, base + SPPR, SPPR_PARALLEL);
+    if (rc == 0 && !m_profile)
+        rc = coresight_write(bus, base + FSCR, SYNC_FRAMES);
+    if (rc == 0)
+        rc = coresight_write(bus, base + FFCR, m_profile ? FFCR_M_FRAMES : FFCR_CONTINUOUS);
+    return rc;
+}
+
+int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
+                       bool formatter)
+{
+    if (divider == 0 || divider > DIVIDER_MAX)
+        return BT_ERR_INVAL;
+    int rc = coresight_unlock(bus, base);
+    /* The rate first: a pin that never rests would send at the clock's own until it is written. */
+    if (rc == 0)
+        rc = coresight_write(bus, base + ACPR, divider - 1);
+    if (rc == 0)
+        rc = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
+    if (rc == 0)
+        rc = coresight_write(bus, base + FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS);
+    return rc;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory as a halted ARMv7-A core sees it. */
+#include "cortex_a_internal.h"
+#include "drivers/cortex_a/cortex_a_software.h"
+
+#define A_NOTHING    0xe1a00000u /* mov r0, r0 */
+#define A_READ_DFSR  0xee150f10u
+#define A_READ_DFAR  0xee160f10u
+#define A_WRITE_DFSR 0xee050f10u
+#define A_WRITE_DFAR 0xee060f10u
+
+#define SMALL_WORDS 57u   /* more goes faster in the channel's fast mode */
+#define PART_WORDS  1024u /* of one run in it */
+
+/* ---- aborts -------------------------------------------------------------------------------------
+ */
+
+/* What the program's fault registers hold, before an access of ours may change them. */
+static int save_faults(struct cortex_a *core)
+{
+    if (core->faults_known)
+        return 0;
+    int rc = cortex_a_read_system(core, A_READ_DFSR, &core->faults[0]);
+    if (rc == 0)
+        rc = cortex_a_read_system(core, A_READ_DFAR, &core->faults[1]);
+    core->faults_known = rc == 0;
+    return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
+}
+
+/* Behind a failed access: where it was, in core->failure_address. r0 stays on what failed. */
+static int explain(struct cortex_a *core, int rc, uint32_t address, size_t length)
+{
+    uint32_t at = address;
+    if (rc != BT_ERR_IO || core->failure != CORTEX_A_FAIL_ABORT)
+        return rc;
+    int lost = cortex_a_ask(core, A_NOTHING, &at);
+    if (lost == 0 && core->faults_known)
+        lost = cortex_a_write_system(core, A_WRITE_DFSR, core->faults[0]);
+    if (lost == 0 && core->faults_known)
+        lost = cortex_a_write_system(core, A_WRITE_DFAR, core->faults[1]);
+    if (lost != 0)
+        return lost;
+    return cortex_a_fail(core, CORTEX_A_FAIL_ABORT, at - address < length ? at : address,
+                         BT_ERR_IO);
+}
+
+/* ---- values and bytes ---------------------------------------------------------------------------
+ */
+
+static void put_value(const struct cortex_a *core, uint8_t *bytes, uint32_t value, unsigned size)
+{
+    bool big = (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0;
+    for (unsigned k = 0; k < size; k++)
+        bytes[big ? size - 1 - k : k] = (uint8_t)(value >> 8 * k);
+}
+
+static uint32_t get_value(const struct cortex_a *core, const uint8_t *bytes, unsigned size)
+{
+    bool big = (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0;
+    uint32_t value = 0;
+    for (unsigned k = 0; k < size; k++)
+        value |= (uint32_t)bytes[big ? size - 1 - k : k] << 8 * k;
+    return value;
+}
+
+/* ---- single accesses ----------------------------------------------------------------------------
+ */
+
+static uint32_t load_opcode(unsigned size)
+{
+    return size == 4 ? 0xe4901004u : size == 2 ? 0xe0d010b2u : 0xe4d01001u;
+}
+
+static uint32_t store_opcode(unsigned size)
+{
+    return size == 4 ? 0xe4801004u : size == 2 ? 0xe0c010b2u : 0xe4c01001u;
+}
+
+/* r0 counts on from item to item; `once`: no access is repeated. */
+static int read_items(struct cortex_a *core, uint32_t address, unsigned size, uint8_t *bytes,
+                      size_t count, bool once)
+{
+    const struct cortex_a_sequence empty = {.count = 0};
+    int rc = 0;
+    core->dirty |= 3;
+    for (size_t done = 0; done < count && rc == 0;) {
+        struct cortex_a_sequence s = empty;
+        unsigned at[MEM_AP_BANKED], n = 0;
+        cortex_a_give(&s, address + (uint32_t)done * size);
+        cortex_a_execute(&s, A_GIVE(0));
+        for (; cortex_a_room(&s) >= 5 && done + n < count; n++) {
+            cortex_a_execute(&s, load_opcode(size));
+            cortex_a_execute(&s, A_TAKE(1));
+            at[n] = cortex_a_take(&s);
+        }
+        rc = cortex_a_play(core, &s, once);
+        for (unsigned k = 0; k < n; k++) /* behind an abort what lies before it counts */
+            put_value(core, bytes + (done + k) * size, s.list[at[k]].value, size);
+        done += n;
+    }
+    return rc;
+}
+
+static int write_items(struct cortex_a *core, uint32_t address, unsigned size, const uint8_t *bytes,
+                       size_t count, bool once)
+{
+    int rc = 0;
+    core->dirty |= 3;
+    for (size_t done = 0; done < count && rc == 0;) {
+        struct cortex_a_sequence s = {.count = 0};
+        cortex_a_give(&s, address + (uint32_t)done * size);
+        cortex_a_execute(&s, A_GIVE(0));
+        for (; cortex_a_room(&s) >= 5 && done < count; done++) {
+            cortex_a_give(&s, get_value(core, bytes + done * size, size));
+            cortex_a_execute(&s, A_GIVE(1));
+            cortex_a_execute(&s, store_opcode(size));
+        }
+        rc = cortex_a_play(core, &s, once);
+    }
+    return rc;
+}
+
+/* ---- many words ---------------------------------------------------------------------------------
+ */
+
+static int set_fast(struct cortex_a *core, bool fast)
+{
+    uint32_t bits = (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN;
+    return cortex_a_write_dscr(core, bits | (fast ? DSCR_MODE_FAST : DSCR_MODE_STALL));
+}
+
+/* The instruction that each access to the channel executes from now on. */
+static int latch(struct cortex_a *core, uint32_t opcode)
+{
+    int rc = set_fast(core, true);
+    return rc == 0 ? cortex_a_poke(core, DBG_BANK + BANK_ITR, opcode) : rc;
+}
+
+/* Out of fast mode, whatever happened; then the state tells of aborts. */
+static int end_fast(struct cortex_a *core, int rc)
+{
+    struct mem_ap_banked state = {.offset = BANK_DSCR};
+    int back = set_fast(core, false);
+    if (rc == 0)
+        rc = back;
+    if (rc == 0)
+        rc = cortex_a_play_one(core, &state);
+    else
+        (void)cortex_a_settle(core);
+    return rc;
+}
+
+/* The first word is loaded beforehand, the last one taken behind. */
+static int read_fast(struct cortex_a *core, uint32_t address, uint32_t *words, size_t count)
+{
+    struct cortex_a_sequence first = {.count = 0};
+    struct mem_ap_banked last = {.offset = BANK_DTRTX};
+    core->dirty |= 1;
+    cortex_a_give(&first, address);
+    cortex_a_execute(&first, A_GIVE(0));
+    cortex_a_execute(&first, A_LOAD_BLOCK);
+    int rc = cortex_a_start(core, &first);
+    if (rc == 0)
+        rc = latch(core, A_LOAD_BLOCK);
+    if (rc == 0)
+        rc = cortex_a_port(
+            core, mem_ap_read_fifo(core->ap, core->base + DBG_BANK + BANK_DTRTX, words, count - 1));
+    rc = end_fast(core, rc);
+    if (rc == 0)
+        rc = cortex_a_play_one(core, &last);
+    words[count - 1] = last.value;
+    return rc;
+}
+
+static int write_fast(struct cortex_a *core, uint32_t address, const uint32_t *words, size_t count)
+{
+    int rc = cortex_a_do(core, A_NOTHING, address);
+    if (rc == 0)
+        rc = latch(core, A_STORE_BLOCK);
+    if (rc == 0)
+        rc = cortex_a_port(
+            core, mem_ap_write_fifo(core->ap, core->base + DBG_BANK + BANK_DTRRX, words, count));
+    return end_fast(core, rc);
+}
+
+static int read_words(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t count)
+{
+    uint32_t part[PART_WORDS];
+    int rc = 0;
+    if (count <= SMALL_WORDS)
+        return read_items(core, address, 4, bytes, count, false);
+    for (size_t done = 0; done < count && rc == 0;) {
+        size_t n = count - done < PART_WORDS ? count - done : PART_WORDS;
+        rc = n > 1 ? read_fast(core, address + 4 * (uint32_t)done, part, n)
+                   : read_items(core, address + 4 * (uint32_t)done, 4, (uint8_t *)part, 1, false);
+        for (size_t k = 0; k < n && n > 1; k++)
+            put_value(core, bytes + 4 * (done + k), part[k], 4);
+        if (n == 1)
+            put_value(core, bytes + 4 * done, get_value(core, (uint8_t *)part, 4), 4);
+        done += n;
+    }
+    return rc;
+}
+
+static int write_words(struct cortex_a *core, uint32_t address, const uint8_t *bytes, size_t count)
+{
+    uint32_t part[PART_WORDS];
+    int rc = 0;
+    if (count <= SMALL_WORDS)
+        return write_items(core, address, 4, bytes, count, false);
+    for (size_t done = 0; done < count && rc == 0;) {
+        size_t n = count - done < PART_WORDS ? count - done : PART_WORDS;
+        for (size_t k = 0; k < n; k++)
+            part[k] = get_value(core, bytes + 4 * (done + k), 4);
+        rc = write_fast(core, address + 4 * (uint32_t)done, part, n);
+        done += n;
+    }
+    return rc;
+}
+
+/* ---- ranges -------------------------------------------------------------------------------------
+ */
+
+/* Bytes, then words, then bytes. */
+static size_t head_of(uint32_t address, size_t length)
+{
+    size_t head = -address & 3;
+    return head < length ? head : length;
+}
+
+int cortex_a_read_plain(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
+{
+    size_t head = head_of(address, length), words = (length - head) / 4;
+    size_t tail = length - head - 4 * words;
+    int rc = cortex_a_need_halt(core);
+    if (rc == 0)
+        rc = save_faults(core);
+    if (rc == 0 && head > 0)
+        rc = read_items(core, address, 1, bytes, head, false);
+    if (rc == 0 && words > 0)
+        rc = read_words(core, address + (uint32_t)head, bytes + head, words);
+    if (rc == 0 && tail > 0)
+        rc = read_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
+                        false);
+    return explain(core, rc, address, length);
+}
+
+/* Lines of the data cache go to memory, where instructions are fetched from. */
+static int clean_lines(struct cortex_a *core, uint32_t address, size_t length)
+{
+    uint32_t line = core->line;
+    uint64_t end = (uint64_t)address + length;
+    bool entered = false;
+    int rc = cortex_a_enter_privileged(core, &entered);
+    core->dirty |= 1;
+    for (uint64_t at = address & ~(line - 1); at < end && rc == 0;) {
+        struct cortex_a_sequence s = {.count = 0};
+        for (; at < end && cortex_a_room(&s) >= 7; at += line) {
+            cortex_a_give(&s, (uint32_t)at);
+            cortex_a_execute(&s, A_GIVE(0));
+            cortex_a_execute(&s, A_DCCMVAC);
+        }
+        cortex_a_execute(&s, A_DSB);
+        rc = cortex_a_play(core, &s, false);
+    }
+    int back = cortex_a_leave_privileged(core, entered);
+    rc = rc != 0 ? rc : back;
+    return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
+}
+
+static int written(struct cortex_a *core, uint32_t address, size_t length)
+{
+    core->code_changed = true;
+    int rc = cortex_a_find_caches(core);
+    return rc == 0 && core->line > 0 ? clean_lines(core, address, length) : rc;
+}
+
+int cortex_a_write_plain(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
+                         size_t length)
+{
+    size_t head = head_of(address, length), words = (length - head) / 4;
+    size_t tail = length - head - 4 * words;
+    int rc = cortex_a_need_halt(core);
+    if (rc == 0)
+        rc = save_faults(core);
+    if (rc == 0 && head > 0)
+        rc = write_items(core, address, 1, bytes, head, false);
+    if (rc == 0 && words > 0)
+        rc = write_words(core, address + (uint32_t)head, bytes + head, words);
+    if (rc == 0 && tail > 0)
+        rc = write_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
+                         false);
+    rc = explain(core, rc, address, length);
+    return rc == 0 && length > 0 ? written(core, address, length) : rc;
+}
+
+void cortex_a_code_changed(struct cortex_a *core)
+{
+    core->code_changed = true;
+}
+
+int cortex_a_sync_code(struct cortex_a *core)
+{
+    struct cortex_a_sequence s = {.count = 0};
+    bool entered = false;
+    if (!core->code_changed)
+        return 0;
+    int rc = cortex_a_enter_privileged(core, &entered);
+    cortex_a_execute(&s, A_DSB);
+    cortex_a_execute(&s, A_ICIALLU);
+    cortex_a_execute(&s, A_BPIALL);
+    cortex_a_execute(&s, A_DSB);
+    cortex_a_execute(&s, A_FLUSH);
+    if (rc == 0)
+        rc = cortex_a_play(core, &s, false);
+    int back = cortex_a_leave_privileged(core, entered);
+    rc = rc != 0 ? rc : back;
+    core->code_changed = rc != 0 && rc != BT_ERR_UNSUPPORTED;
+    return core->code_changed ? rc : 0;
+}
+
+/* ---- as the program has it ----------------------------------------------------------------------
+ */
+
+int cortex_a_read_memory(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
+{
+    int rc = cortex_a_read_plain(core, address, bytes, length);
+    cortex_a_show_original(core->software, address, bytes, length);
+    return rc;
+}
+
+int cortex_a_write_memory(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
+                          size_t length)
+{
+    int rc = cortex_a_write_plain(core, address, bytes, length);
+    return rc == 0 ? cortex_a_put_back(core, address, bytes, length) : rc;
+}
+
+static int check_size(uint32_t address, unsigned size)
+{
+    bool good = (size == 1 || size == 2 || size == 4) && address % size == 0;
+    return good ? 0 : BT_ERR_INVAL;
+}
+
+int cortex_a_read_sized(struct cortex_a *core, uint32_t address, unsigned size, uint8_t *bytes,
+                        size_t count)
+{
+    int rc = check_size(address, size);
+    if (rc == 0)
+        rc = cortex_a_need_halt(core);
+    if (rc == 0)
+        rc = save_faults(core);
+    if (rc == 0)
+        rc = read_items(core, address, size, bytes, count, true);
+    rc = explain(core, rc, address, size * count);
+    cortex_a_show_original(core->software, address, bytes, size * count);
+    return rc;
+}
+
+int cortex_a_write_sized(struct cortex_a *core, uint32_t address, unsigned size,
+                         const uint8_t *bytes, size_t count)
+{
+    int rc = check_size(address, size);
+    if (rc == 0)
+        rc = cortex_a_need_halt(core);
+    if (rc == 0)
+        rc = save_faults(core);
+    if (rc == 0)
+        rc = write_items(core, address, size, bytes, count, true);
+    rc = explain(core, rc, address, size * count);
+    if (rc == 0)
+        rc = written(core, address, size * count);
+    return rc == 0 ? cortex_a_put_back(core, address, bytes, size * count) : rc;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Halt, run and step of an ARMv7-A core, and why it stopped. */
+#include "cortex_a_internal.h"
+
+#define HALT_LIMIT_US  500000u
+#define STEP_LIMIT_US  100000u
+#define HALT_SLEEP_US  200u
+#define START_LIMIT_US 100000u
+#define RESET_LIMIT_US 100000u
+
+#define BKPT_ARM        0xe1200070u
+#define BKPT_ARM_MASK   0xfff000f0u
+#define BKPT_THUMB      0xbe00u
+#define BKPT_THUMB_MASK 0xff00u
+
+/* Entry reasons, DSCR[5:2]. */
+enum moe {
+    MOE_REQUEST = 0,
+    MOE_BREAKPOINT = 1,
+    MOE_WATCH_ASYNC = 2,
+    MOE_BKPT = 3,
+    MOE_EXTERNAL = 4,
+    MOE_VECTOR = 5,
+    MOE_OS_UNLOCK = 8,
+    MOE_WATCH_SYNC = 10,
+};
+
+/* CTI: coresight-registers, section 18. Trigger numbers: the tables of trigger inputs and outputs
+ * in the manuals of Cortex-A5, A7, A15 and A17, and of the A9's development chips: input 0 is the
+ * entry to debug state, output 0 the request to enter it. */
+#define CTI_CTRL    0x000u
+#define CTI_INTACK  0x010u
+#define CTI_INEN    0x020u
+#define CTI_OUTEN   0x0a0u
+#define CTI_GATE    0x140u
+#define CTI_LAR     0xfb0u
+#define CTI_KEY     0xc5acce55u
+#define CTI_REQUEST 0x1u /* of output 0 */
+
+/* ---- cross trigger ------------------------------------------------------------------------------
+ */
+
+static int cti_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
+{
+    return cortex_a_port(core, mem_ap_write32(core->ap, core->cti + offset, value));
+}
+
+int cortex_a_join(struct cortex_a *core, unsigned channel)
+{
+    uint32_t gate = 0;
+    if (core->cti == 0)
+        return BT_ERR_UNSUPPORTED;
+    if (channel > 3)
+        return BT_ERR_INVAL;
+    int rc = cti_poke(core, CTI_LAR, CTI_KEY);
+    if (rc == 0)
+        rc = cortex_a_port(core, mem_ap_read32(core->ap, core->cti + CTI_GATE, &gate));
+    if (rc == 0)
+        rc = cti_poke(core, CTI_GATE, gate | 1u << channel);
+    if (rc == 0)
+        rc = cti_poke(core, CTI_INEN, 1u << channel);
+    if (rc == 0)
+        rc = cti_poke(core, CTI_OUTEN, 1u << channel);
+    if (rc == 0)
+        rc = cti_poke(core, CTI_CTRL, 1);
+    core->cti_on = rc == 0;
+    return rc;
+}
+
+int cortex_a_leave(struct cortex_a *core)
+{
+    if (!core->cti_on)
+        return 0;
+    int rc = cti_poke(core, CTI_INEN, 0);
+    if (rc == 0)
+        rc = cti_poke(core, CTI_OUTEN, 0);
+    if (rc == 0)
+        rc = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    core->cti_on = rc != 0;
+    return rc;
+}
+
+/* ---- status -------------------------------------------------------------------------------------
+ */
+
+/* Is a BKPT of the program at `address`? */
+static bool bkpt_at(struct cortex_a *core, uint32_t address)
+{
+    uint8_t b[4] = {0};
+    bool thumb = cortex_a_thumb(core);
+    if (cortex_a_breakpoint_at(core, address) ||
+        cortex_a_read_memory(core, address, b, thumb ? 2 : 4) != 0)
+        return false;
+    uint32_t code = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return thumb ? (code & BKPT_THUMB_MASK) == BKPT_THUMB : (code & BKPT_ARM_MASK) == BKPT_ARM;
+}
+
+static enum cortex_a_reason reason_of(struct cortex_a *core, uint32_t pc)
+{
+    switch (core->dscr >> DSCR_MOE_SHIFT & 0xf) {
+    case MOE_BREAKPOINT:
+        if (core->stepped && !cortex_a_breakpoint_at(core, pc))
+            return CORTEX_A_REASON_STEP;
+        return CORTEX_A_REASON_BREAKPOINT;
+    case MOE_BKPT:
+        return bkpt_at(core, pc) ? CORTEX_A_REASON_BKPT : CORTEX_A_REASON_BREAKPOINT;
+    case MOE_WATCH_ASYNC:
+    case MOE_WATCH_SYNC:
+        return CORTEX_A_REASON_WATCHPOINT;
+    case MOE_VECTOR:
+        return CORTEX_A_REASON_VECTOR;
+    case MOE_EXTERNAL:
+        return CORTEX_A_REASON_EXTERNAL;
+    case MOE_OS_UNLOCK:
+        return CORTEX_A_REASON_OS_UNLOCK;
+    default:
+        return CORTEX_A_REASON_REQUEST;
+    }
+}
+
+/* The core is seen halted for the first time. */
+static int note_halt(struct cortex_a *core)
+{
+    core->last = (struct cortex_a_status){.state = CORTEX_A_HALTED};
+    core->halted = true;
+    core->dirty = 0;
+    core->faults_known = false;
+    core->caches_known = false;
+    core->vfp_known = false;
+    int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN |
+                                           DSCR_MODE_STALL);
+    if (rc == 0)
+        rc = cortex_a_settle(core);
+    if (rc == 0)
+        rc = cortex_a_load_values(core);
+    if (rc == 0 && !core->features_known)
+        rc = cortex_a_find_features(core);
+    if (rc == 0) {
+        core->last.pc = core->values[CORTEX_A_PC];
+        core->last.reason = reason_of(core, core->last.pc);
+        if (core->last.reason == CORTEX_A_REASON_WATCHPOINT)
+            rc = cortex_a_find_watch(core);
+    }
+    if (rc != 0)
+        core->halted = false; /* asked again at the next look */
+    return rc;
+}
+
+/* A core that closes its OS lock refuses everything. */
+static int read_state(struct cortex_a *core)
+{
+    int rc = cortex_a_read_dscr(core);
+    if (rc != BT_ERR_IO || core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return rc;
+    rc = cortex_a_enable(core);
+    return rc == 0 ? cortex_a_read_dscr(core) : rc;
+}
+
+/* One look; *powered: there is a core that can be looked at. */
+static int look(struct cortex_a *core, bool *powered)
+{
+    bool before = core->reset_seen;
+    int rc = cortex_a_look_power(core, powered);
+    if (rc != 0 || !*powered) {
+        core->halted = false;
+        return rc;
+    }
+    if (core->reset_seen && !before) {
+        core->halted = false;
+        core->features_known = false;
+        rc = cortex_a_enable(core);
+    }
+    if (rc == 0)
+        rc = read_state(core);
+    if (rc != 0)
+        return rc;
+    if ((core->dscr & DSCR_HALTED) == 0)
+        core->halted = false;
+    else if (!core->halted)
+        rc = note_halt(core);
+    return rc;
+}
+
+int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
+{
+    bool powered;
+    *status = (struct cortex_a_status){.state = CORTEX_A_RUNNING};
+    int rc = look(core, &powered);
+    if (rc != 0)
+        return rc;
+    if (core->halted)
+        *status = core->last;
+    else if (!powered)
+        status->state = CORTEX_A_OFF;
+    status->reset_seen = core->reset_seen;
+    core->reset_seen = false;
+    return 0;
+}
+
+/* ---- halt ---------------------------------------------------------------------------------------
+ */
+
+/* CORTEX_A_FAIL_NO_HALT after `limit` microseconds. */
+static int wait_halt(struct cortex_a *core, uint32_t limit)
+{
+    uint64_t begin = cortex_a_now(core);
+    for (;;) {
+        bool late = cortex_a_now(core) - begin > limit;
+        bool powered;
+        int rc = look(core, &powered);
+        if (rc == 0 && !powered)
+            return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+        if (rc != 0 || core->halted)
+            return rc;
+        if (late)
+            return cortex_a_fail(core, CORTEX_A_FAIL_NO_HALT, 0, BT_ERR_IO);
+        cortex_a_sleep(core, HALT_SLEEP_US);
+    }
+}
+
+int cortex_a_halt(struct cortex_a *core)
+{
+    bool powered;
+    int rc = look(core, &powered);
+    if (rc == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (rc != 0 || core->halted)
+        return rc;
+    rc = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
+    return rc == 0 ? wait_halt(core, HALT_LIMIT_US) : rc;
+}
+
+/* ---- run ----------------------------------------------------------------------------------------
+ */
+
+static int wait_start(struct cortex_a *core)
+{
+    uint64_t begin = cortex_a_now(core);
+    for (;;) {
+        bool late = cortex_a_now(core) - begin > START_LIMIT_US;
+        int rc = cortex_a_read_dscr(core);
+        if (rc != 0 || (core->dscr & DSCR_RESTARTED) != 0)
+            return rc;
+        if (late)
+            return cortex_a_fail(core, CORTEX_A_FAIL_NO_RUN, 0, BT_ERR_IO);
+    }
+}
+
+/* Let it go; it counts as running as soon as the request may have got through. */
+static int release(struct cortex_a *core, bool step, bool mask_interrupts)
+{
+    int rc = cortex_a_note_watched(core);
+    if (rc == 0)
+        rc = cortex_a_sync_code(core);
+    if (rc == 0)
+        rc = cortex_a_store_values(core);
+    if (rc == 0 && core->cti_on)
+        rc = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    uint32_t dscr = (core->dscr & ~(DSCR_ITREN | DSCR_INTDIS | DSCR_MODE_MASK)) | DSCR_HDBGEN;
+    if (rc == 0)
+        rc = cortex_a_write_dscr(core, dscr | (mask_interrupts ? DSCR_INTDIS : 0));
+    if (rc != 0)
+        return rc;
+    core->halted = false;
+    core->stepped = step;
+    rc = cortex_a_poke(core, DBG_DRCR, DRCR_RESTART | DRCR_CLEAR);
+    return rc == 0 ? wait_start(core) : rc;
+}
+
+static int step_once(struct cortex_a *core, bool mask_interrupts)
+{
+    int rc = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
+    bool armed = rc == 0;
+    if (rc == 0)
+        rc = release(core, true, mask_interrupts);
+    if (rc == 0)
+        rc = wait_halt(core, STEP_LIMIT_US);
+    if (rc == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
+        rc = cortex_a_halt(core);
+        if (rc == 0 && core->last.reason == CORTEX_A_REASON_REQUEST)
+            core->last.reason = CORTEX_A_REASON_STEP;
+    }
+    int back = armed ? cortex_a_disarm_step(core) : 0;
+    return rc != 0 ? rc : back;
+}
+
+/* A step that the breakpoint at the PC does not end. */
+static int step_over(struct cortex_a *core, bool mask_interrupts)
+{
+    uint32_t pc = core->values[CORTEX_A_PC];
+    if (!cortex_a_breakpoint_at(core, pc))
+        return step_once(core, mask_interrupts);
+    int rc = cortex_a_lift(core, pc, true);
+    if (rc == 0)
+        rc = step_once(core, mask_interrupts);
+    int back = cortex_a_lift(core, pc, false);
+    return rc != 0 ? rc : back;
+}
+
+/* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
+static int skip_bkpt(struct cortex_a *core, bool *skipped)
+{
+    uint32_t pc = core->values[CORTEX_A_PC];
+    *skipped = false;
+    if (core->last.reason != CORTEX_A_REASON_BKPT || pc != core->last.pc || !bkpt_at(core, pc))
+        return 0;
+    core->last.pc = pc + (cortex_a_thumb(core) ? 2 : 4);
+    core->last.reason = CORTEX_A_REASON_STEP;
+    *skipped = true;
+    return cortex_a_write_register(core, CORTEX_A_PC, core->last.pc);
+}
+
+int cortex_a_step(struct cortex_a *core, bool mask_interrupts)
+{
+    bool skipped = false;
+    int rc = cortex_a_need_halt(core);
+    if (rc == 0)
+        rc = skip_bkpt(core, &skipped);
+    return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
+}
+
+int cortex_a_resume(struct cortex_a *core)
+{
+    bool powered, skipped;
+    int rc = look(core, &powered);
+    if (rc != 0 || !core->halted)
+        return rc;
+    rc = skip_bkpt(core, &skipped);
+    if (rc == 0 && cortex_a_breakpoint_at(core, core->values[CORTEX_A_PC])) {
+        rc = step_over(core, true);
+        /* Something else stopped it at once: that is what the user has to see. */
+        if (rc == 0 && core->last.reason != CORTEX_A_REASON_STEP)
+            return 0;
+    }
+    return rc == 0 ? release(core, false, false) : rc;
+}
+
+int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)
+{
+    uint32_t sample = UINT32_MAX;
+    int rc = cortex_a_peek(core, DBG_PCSR, &sample);
+    if (rc != 0)
+        return rc;
+    if (sample == UINT32_MAX)
+        return BT_ERR_UNSUPPORTED;
+    bool thumb = (sample & 1) != 0;
+    *pc = (sample & ~(thumb ? 1u : 3u)) - (thumb ? 4 : 8);
+    return 0;
+}
+
+/* ---- reset --------------------------------------------------------------------------------------
+ */
+
+/* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
+ * only the sticky bit tells. */
+static bool was_reset(struct cortex_a *core)
+{
+    uint64_t begin = cortex_a_now(core);
+    bool seen = false, late = false;
+    while (!late) {
+        uint32_t prsr = 0;
+        late = cortex_a_now(core) - begin > RESET_LIMIT_US;
+        bool answers = cortex_a_peek(core, DBG_PRSR, &prsr) == 0;
+        seen |= answers && (prsr & PRSR_STICKY_RESET) != 0;
+        if (seen && answers && (prsr & PRSR_IN_RESET) == 0)
+            return true;
+        cortex_a_sleep(core, HALT_SLEEP_US);
+    }
+    return false;
+}
+
+int cortex_a_warm_reset(struct cortex_a *core)
+{
+    uint32_t prcr = 0;
+    bool powered;
+    int rc = cortex_a_look_power(core, &powered); /* resets of earlier */
+    if (rc == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (rc == 0)
+        rc = cortex_a_peek(core, DBG_PRCR, &prcr);
+    if (rc == 0)
+        rc = cortex_a_poke(core, DBG_PRCR, prcr | PRCR_WARM_RESET);
+    if (rc != 0)
+        return rc;
+    bool done = was_reset(core);
+    rc = cortex_a_poke(core, DBG_PRCR, prcr & ~PRCR_WARM_RESET);
+    if (done)
+        core->halted = false;
+    if (done || rc != 0)
+        return rc;
+    return cortex_a_fail(core, CORTEX_A_FAIL_NO_RESET, 0, BT_ERR_UNSUPPORTED);
+}
+
+int cortex_a_catch_reset(struct cortex_a *core, bool on)
+{
+    return cortex_a_poke(core, DBG_VCR, on ? 1 : 0);
+}

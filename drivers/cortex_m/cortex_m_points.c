@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Breakpoint unit (FPB) and watchpoint unit (DWT). */
+#include <string.h>
+
+#include "cortex_m_internal.h"
+#include "cortex_m_points.h"
+
+#define FP_CTRL        0xe0002000u
+#define FP_COMP        0xe0002008u
+#define FP_KEY         0x2u
+#define FP_KEY_ENABLE  0x3u
+#define FP_ADDRESS_V1  0x1ffffffcu
+#define FP_UPPER_V1    0x20000000u /* the first address out of reach */
+#define DWT_CTRL       0xe0001000u
+#define DWT_COMP       0xe0001020u
+#define DWT_DEVARCH    0xe0001fbcu
+#define DWT_STEP       16u
+#define DWT_MASK       4u
+#define DWT_FUNCTION   8u
+#define MASK_ALL       0x1fu
+#define FUNCTION_MASK  0xfu
+#define MATCHED        0x01000000u
+#define ACTION_MASK_V8 0x30u
+#define ACTION_HALT_V8 0x10u
+#define SIZE_SHIFT_V8  10
+#define MAX_SIZE_V8    2u /* log2: a word */
+#define DEVARCH_V2     0x00101a02u
+#define DEVARCH_MASK   0x0010ffffu
+
+/* ---- units --------------------------------------------------------------------------------------
+ */
+
+static uint32_t dwt(unsigned k, unsigned reg)
+{
+    return DWT_COMP + DWT_STEP * k + reg;
+}
+
+static int find_breakpoints(struct cortex_m *core)
+{
+    uint32_t ctrl;
+    int rc = cortex_m_peek(core, FP_CTRL, &ctrl);
+    if (rc != 0)
+        return rc;
+    unsigned count = (ctrl >> 8 & 0x70) | (ctrl >> 4 & 0xf);
+    core->breakpoint_version = (ctrl >> 28) + 1;
+    core->breakpoint_count = count < CORTEX_M_BREAKPOINTS ? count : CORTEX_M_BREAKPOINTS;
+    return 0;
+}
+
+/* A comparator that would halt the core, left on by somebody; others may belong to trace. */
+static int stop_comparator(struct cortex_m *core, unsigned k)
+{
+    uint32_t function;
+    int rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function);
+    bool halts =
+        core->watchpoint_v8
+            ? (function & FUNCTION_MASK) != 0 && (function & ACTION_MASK_V8) == ACTION_HALT_V8
+            : (function & FUNCTION_MASK) >= 4 && (function & FUNCTION_MASK) <= 7;
+    return rc == 0 && halts ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0) : rc;
+}
+
+/* How many address bits a comparator can leave out. */
+static int find_mask(struct cortex_m *core)
+{
+    uint32_t before;
+    uint32_t mask = 0;
+    core->watchpoint_size = 1u << MAX_SIZE_V8;
+    if (core->watchpoint_v8 || core->watchpoint_count == 0)
+        return 0;
+    int rc = cortex_m_peek(core, dwt(0, DWT_MASK), &before);
+    if (rc == 0)
+        rc = cortex_m_poke(core, dwt(0, DWT_MASK), MASK_ALL);
+    if (rc == 0)
+        rc = cortex_m_peek(core, dwt(0, DWT_MASK), &mask);
+    if (rc == 0)
+        rc = cortex_m_poke(core, dwt(0, DWT_MASK), before);
+    core->watchpoint_size = 1u << (mask & MASK_ALL);
+    return rc;
+}
+
+int cortex_m_find_units(struct cortex_m *core)
+{
+    uint32_t ctrl = 0;
+    uint32_t devarch = 0;
+    int rc = find_breakpoints(core);
+    if (rc == 0)
+        rc = cortex_m_peek(core, DWT_CTRL, &ctrl);
+    if (rc == 0 && core->arch >= CORTEX_M_V8M_BASE)
+        rc = cortex_m_peek(core, DWT_DEVARCH, &devarch);
+    core->watchpoint_count = ctrl >> 28;
+    core->watchpoint_v8 = (devarch & DEVARCH_MASK) == DEVARCH_V2;
+    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++)
+        rc = stop_comparator(core, k);
+    return rc == 0 ? find_mask(core) : rc;
+}
+
+/* ---- breakpoints --------------------------------------------------------------------------------
+ */
+
+static uint32_t comparator_value(const struct cortex_m *core, const struct cortex_m_comparator *c)
+{
+    if (c->halves == 0)
+        return 0;
+    if (core->breakpoint_version > 1)
+        return c->address | 1;
+    return (c->address & FP_ADDRESS_V1) | (uint32_t)c->halves << 30 | 1;
+}
+
+static int write_comparator(struct cortex_m *core, unsigned k)
+{
+    return cortex_m_poke(core, FP_COMP + 4 * k, comparator_value(core, &core->breakpoints[k]));
+}
+
+/* The address as a comparator has it, and which half of it. */
+static struct cortex_m_comparator coded(const struct cortex_m *core, uint32_t address)
+{
+    if (core->breakpoint_version > 1)
+        return (struct cortex_m_comparator){.address = address & ~1u, .halves = 1};
+    return (struct cortex_m_comparator){.address = address & ~3u,
+                                        .halves = (address & 2) != 0 ? 2 : 1};
+}
+
+static struct cortex_m_comparator *find_comparator(struct cortex_m *core, uint32_t address)
+{
+    for (unsigned k = 0; k < core->breakpoint_count; k++) {
+        if (core->breakpoints[k].halves != 0 && core->breakpoints[k].address == address)
+            return &core->breakpoints[k];
+    }
+    return NULL;
+}
+
+static struct cortex_m_comparator *free_comparator(struct cortex_m *core)
+{
+    for (unsigned k = 0; k < core->breakpoint_count; k++) {
+        if (core->breakpoints[k].halves == 0)
+            return &core->breakpoints[k];
+    }
+    return NULL;
+}
+
+int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
+{
+    struct cortex_m_comparator want = coded(core, address);
+    if (core->breakpoint_version == 1 && address >= FP_UPPER_V1)
+        return cortex_m_fail(core, CORTEX_M_FAIL_UPPER, address, BT_ERR_UNSUPPORTED);
+    struct cortex_m_comparator *c = find_comparator(core, want.address);
+    if (!c)
+        c = free_comparator(core);
+    if (!c)
+        return cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
+    struct cortex_m_comparator before = *c;
+    c->address = want.address;
+    c->halves |= want.halves;
+    int rc = write_comparator(core, (unsigned)(c - core->breakpoints));
+    if (rc != 0)
+        *c = before;
+    return rc;
+}
+
+int cortex_m_remove_hardware(struct cortex_m *core, uint32_t address)
+{
+    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator *c = find_comparator(core, want.address);
+    if (!c || (c->halves & want.halves) == 0)
+        return BT_ERR_RANGE;
+    c->halves &= (uint8_t)~want.halves;
+    int rc = write_comparator(core, (unsigned)(c - core->breakpoints));
+    if (rc != 0)
+        c->halves |= want.halves;
+    return rc;
+}
+
+int cortex_m_enable_units(struct cortex_m *core, bool on)
+{
+    if (core->breakpoint_count == 0)
+        return 0;
+    return cortex_m_poke(core, FP_CTRL, on ? FP_KEY_ENABLE : FP_KEY);
+}
+
+bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
+{
+    struct cortex_m_comparator want = coded(core, address);
+    for (unsigned k = 0; k < core->breakpoint_count; k++) {
+        if (core->breakpoints[k].address == want.address &&
+            (core->breakpoints[k].halves & want.halves) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- watchpoints --------------------------------------------------------------------------------
+ */
+
+static uint32_t function_value(const struct cortex_m *core, const struct cortex_m_watch *w)
+{
+    static const uint8_t V7[] = {
+        [CORTEX_M_WATCH_WRITE] = 6, [CORTEX_M_WATCH_READ] = 5, [CORTEX_M_WATCH_ACCESS] = 7};
+    static const uint8_t V8[] = {
+        [CORTEX_M_WATCH_WRITE] = 5, [CORTEX_M_WATCH_READ] = 6, [CORTEX_M_WATCH_ACCESS] = 4};
+    if (core->watchpoint_v8)
+        return V8[w->kind] | ACTION_HALT_V8 | (uint32_t)w->size << SIZE_SHIFT_V8;
+    return V7[w->kind];
+}
+
+static int write_watch(struct cortex_m *core, unsigned k)
+{
+    const struct cortex_m_watch *w = &core->watchpoints[k];
+    int rc = cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0);
+    if (!w->used || rc != 0)
+        return rc;
+    rc = cortex_m_poke(core, dwt(k, 0), w->at);
+    if (rc == 0 && !core->watchpoint_v8)
+        rc = cortex_m_poke(core, dwt(k, DWT_MASK), w->size);
+    return rc == 0 ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), function_value(core, w)) : rc;
+}
+
+/* The largest piece from `at` on that one comparator watches: its size, log2. */
+static uint8_t piece(const struct cortex_m *core, uint32_t at, uint32_t left)
+{
+    uint8_t size = 0;
+    while (size < 31 && 2u << size <= core->watchpoint_size && 2u << size <= left &&
+           at % (2u << size) == 0)
+        size++;
+    return size;
+}
+
+/* A comparator that neither we nor somebody's trace set-up uses, from `from` on; or count. */
+static int free_watch(struct cortex_m *core, unsigned from, unsigned *found)
+{
+    uint32_t function = 0;
+    int rc = 0;
+    for (*found = from; rc == 0 && *found < core->watchpoint_count; ++*found) {
+        if (core->watchpoints[*found].used)
+            continue;
+        rc = cortex_m_peek(core, dwt(*found, DWT_FUNCTION), &function);
+        if (rc == 0 && (function & FUNCTION_MASK) == 0)
+            break;
+    }
+    return rc;
+}
+
+static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_point kind, uint32_t address,
+                     uint32_t length)
+{
+    return w->used && w->kind == kind && w->address == address && w->length == length;
+}
+
+int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+                          uint32_t length)
+{
+    int rc = BT_ERR_RANGE;
+    int first = 0;
+    for (unsigned k = 0; k < core->watchpoint_count; k++) {
+        struct cortex_m_watch *w = &core->watchpoints[k];
+        if (!is_watch(w, kind, address, length))
+            continue;
+        w->used = false;
+        rc = write_watch(core, k);
+        w->used = rc != 0;
+        if (first == 0)
+            first = rc;
+    }
+    return first != 0 ? first : rc;
+}
+
+int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+                          uint32_t length)
+{
+    unsigned k = 0;
+    int rc = 0;
+    if (length == 0 || length - 1 > UINT32_MAX - address)
+        return BT_ERR_INVAL;
+    for (unsigned n = 0; n < core->watchpoint_count; n++) {
+        if (is_watch(&core->watchpoints[n], kind, address, length))
+            return 0;
+    }
+    for (uint32_t done = 0; rc == 0 && done < length; k++) {
+        uint8_t size = piece(core, address + done, length - done);
+        rc = free_watch(core, k, &k);
+        if (rc == 0 && k >= core->watchpoint_count)
+            rc = cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
+        if (rc != 0)
+            break;
+        core->watchpoints[k] = (struct cortex_m_watch){.used = true,
+                                                       .size = size,
+                                                       .kind = (uint8_t)kind,
+                                                       .at = address + done,
+                                                       .address = address,
+                                                       .length = length};
+        rc = write_watch(core, k);
+        done += 1u << size;
+    }
+    if (rc != 0)
+        (void)cortex_m_remove_watch(core, kind, address, length);
+    return rc;
+}
+
+int cortex_m_find_watch(struct cortex_m *core)
+{
+    int rc = 0;
+    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++) {
+        const struct cortex_m_watch *w = &core->watchpoints[k];
+        uint32_t function = 0;
+        if (!w->used)
+            continue;
+        rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
+        if (rc != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
+            continue;
+        core->last.watch_kind = (enum cortex_m_point)w->kind;
+        core->last.watch_address = w->address;
+        core->last.watch_length = w->length;
+    }
+    return rc;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------
+ */
+
+bool cortex_m_any_point(const struct cortex_m *core)
+{
+    bool any = core->software_count > 0;
+    for (unsigned k = 0; k < CORTEX_M_BREAKPOINTS; k++)
+        any = any || core->breakpoints[k].halves != 0;
+    for (unsigned k = 0; k < CORTEX_M_WATCHPOINTS; k++)
+        any = any || core->watchpoints[k].used;
+    return any;
+}
+
+int cortex_m_restore(struct cortex_m *core)
+{
+    int rc = cortex_m_write_demcr(core, 0);
+    for (unsigned k = 0; rc == 0 && k < core->breakpoint_count; k++)
+        rc = write_comparator(core, k);
+    if (rc == 0)
+        rc = cortex_m_enable_units(core, true);
+    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++) {
+        if (core->watchpoints[k].used)
+            rc = write_watch(core, k);
+    }
+    return rc;
+}
+
+int cortex_m_clear_units(struct cortex_m *core)
+{
+    int first = 0;
+    for (unsigned k = 0; k < core->breakpoint_count; k++) {
+        core->breakpoints[k].halves = 0;
+        int rc = write_comparator(core, k);
+        first = first != 0 ? first : rc;
+    }
+    for (unsigned k = 0; k < core->watchpoint_count; k++) {
+        if (!core->watchpoints[k].used)
+            continue;
+        core->watchpoints[k].used = false;
+        int rc = write_watch(core, k);
+        first = first != 0 ? first : rc;
+    }
+    return first;
+}

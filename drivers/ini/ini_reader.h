@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * INI text: `[section]`, `key=value`, comments. A counting and protecting reader in front of inih's
+ * ini_parse_stream(), which alone tells no line numbers to its handler, cuts lines at 200
+ * characters and section names at 49, splits `ETMCR(id:0x0)=1` at the colon, takes an indented
+ * line for a continuation of the one before, and does not tell two sections of one name apart.
+ *
+ * Accepted: LF and CRLF, a UTF-8 byte order mark, blanks around lines, keys, values and section
+ * names, an empty value, sections that come twice. Refused, with the line: lines that are neither
+ * of the above, an empty key, control characters outside of comments, NUL bytes, and what is
+ * longer than the limits below.
+ */
+#ifndef DRIVERS_INI_READER_H
+#define DRIVERS_INI_READER_H
+
+#include "btrace/types.h"
+
+#define INI_READER_MAX_LINE    65536u      /* characters of a line, without its end */
+#define INI_READER_MAX_KEY     120u        /* characters of a key */
+#define INI_READER_MAX_SECTION 255u        /* characters of a section name */
+#define INI_READER_MAX_FILE    (16u << 20) /* bytes of a file */
+
+/* Where `;` and `#` begin a comment. */
+enum ini_comments {
+    INI_COMMENTS_ANYWHERE,    /* as the readers of trace snapshots do */
+    INI_COMMENTS_AFTER_BLANK, /* at the start of a line or after a blank: values may hold them */
+};
+
+/* One key, or (key and value NULL) the header of a section. Valid during the call only. */
+struct ini_entry {
+    const char *section;   /* "" before the first header */
+    unsigned section_line; /* of the section's header: tells sections of one name apart; 0: none */
+    const char *key;
+    const char *value;
+    unsigned line; /* 1-based */
+};
+
+struct ini_error {
+    unsigned line; /* 1-based; 0 if no line is to blame */
+    char text[256];
+};
+
+/*
+ * Called for each section header and each key, in the order of the text. Returns 0 to go on, or a
+ * negative bt_error to stop, with err->text filled in; err->line is the current line if it is left
+ * alone.
+ */
+typedef int (*ini_entry_fn)(void *user, const struct ini_entry *entry, struct ini_error *err);
+
+/*
+ * Read INI text from memory (no terminating NUL needed).
+ * Return:
+ *   0              all of it was read
+ *   BT_ERR_FORMAT  a line is not INI text
+ *   BT_ERR_RANGE   a limit is exceeded
+ *   BT_ERR_NOMEM
+ *   or what the callback returned
+ * On error *err is filled in; it must not be NULL.
+ */
+int ini_reader_text(const char *text, size_t length, enum ini_comments comments, ini_entry_fn fn,
+                    void *user, struct ini_error *err);
+
+/*
+ * Read all of an open file into *text (malloc, caller frees; NUL-terminated), *length bytes.
+ * Return 0, BT_ERR_IO (errno says why), BT_ERR_RANGE (larger than INI_READER_MAX_FILE),
+ * BT_ERR_NOMEM.
+ */
+int ini_reader_load(int fd, char **text, size_t *length);
+
+/* Both in one: read the file of this name. As ini_reader_text(), and BT_ERR_IO with errno. */
+int ini_reader_file(const char *path, enum ini_comments comments, ini_entry_fn fn, void *user,
+                    struct ini_error *err);
+
+#endif

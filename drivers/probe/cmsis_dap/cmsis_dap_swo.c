@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Capture of SWO. Specification: probes, section 7.5. */
+#include <string.h>
+
+#include "cmsis_dap_internal.h"
+
+#define TRANSPORT_NONE    0u
+#define TRANSPORT_COMMAND 1u
+#define TRANSPORT_STREAM  2u
+
+#define STATUS_ERROR   0x40u
+#define STATUS_OVERRUN 0x80u
+
+#define BAUD_TOLERANCE 3u /* per cent */
+#define DATA_HEADER    4u /* command, status, count (2) */
+/* What left the probe's buffer and has not come: probes send blocks of 512 bytes. */
+#define ON_ITS_WAY_MS    2u
+#define ON_ITS_WAY_BYTES 1024u
+#define BUFFER_UNKNOWN   65536u /* of a probe that does not tell its size */
+
+static int byte_command(struct cmsis_dap *dap, uint8_t id, uint8_t value)
+{
+    const uint8_t command[] = {id, value};
+    return cmsis_dap_status(dap, command, sizeof command);
+}
+
+static bool rate_fits(uint32_t wanted, uint32_t actual)
+{
+    uint64_t off = wanted > actual ? wanted - actual : actual - wanted;
+    return actual != 0 && off * 100 <= (uint64_t)wanted * BAUD_TOLERANCE;
+}
+
+static int set_baud(struct cmsis_dap *dap, uint32_t baud, uint32_t *actual)
+{
+    uint8_t command[5] = {DAP_SWO_BAUDRATE};
+    const uint8_t *answer;
+    size_t length;
+    dap_put32(command + 1, baud);
+    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (rc != 0)
+        return rc;
+    if (length < 5)
+        return BT_ERR_FORMAT;
+    *actual = dap_get32(answer + 1);
+    return rate_fits(baud, *actual) ? 0 : BT_ERR_RANGE;
+}
+
+int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
+                       const struct usb_stream *stream, enum cmsis_dap_swo_mode mode, uint32_t baud,
+                       uint32_t *actual)
+{
+    uint32_t need =
+        mode == CMSIS_DAP_SWO_UART ? CMSIS_DAP_CAP_SWO_UART : CMSIS_DAP_CAP_SWO_MANCHESTER;
+    uint32_t rate = 0;
+    *swo = (struct cmsis_dap_swo){.dap = dap};
+    if (actual)
+        *actual = 0;
+    if (baud == 0)
+        return BT_ERR_INVAL;
+    if ((dap->caps & need) == 0)
+        return BT_ERR_UNSUPPORTED;
+    if (stream && stream->ops && (dap->caps & CMSIS_DAP_CAP_SWO_STREAM) != 0) {
+        swo->stream = *stream;
+        swo->streaming = true;
+    }
+    /* Neither transport nor mode may be changed while a capture runs, be it another client's. */
+    int rc = byte_command(dap, DAP_SWO_CONTROL, 0);
+    if (rc == 0 || rc == BT_ERR_UNSUPPORTED)
+        rc = byte_command(dap, DAP_SWO_MODE, 0);
+    if (rc == 0)
+        rc = byte_command(dap, DAP_SWO_TRANSPORT,
+                          swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
+    if (rc == 0)
+        rc = byte_command(dap, DAP_SWO_MODE, (uint8_t)mode);
+    if (rc == 0)
+        rc = set_baud(dap, baud, &rate);
+    if (actual)
+        *actual = rate;
+    return rc;
+}
+
+/*
+ * A probe tells that its buffer was full, not where. So bytes are passed on only when a later
+ * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
+ * was told, is thrown away: a piece is missing in it, and frames would be joined across the hole.
+ */
+static void missing(struct cmsis_dap_swo *swo)
+{
+    swo->held = 0;
+    if (!swo->hole)
+        swo->sink.lost(swo->sink.user, BT_GAP_LOST_BYTES);
+    swo->hole = true;
+}
+
+static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
+{
+    if (length == 0)
+        return;
+    swo->hole = false;
+    swo->sink.bytes(swo->sink.user, data, length);
+}
+
+/* Skips what is doubtful; returns how much of `length` that is. */
+static size_t skip(struct cmsis_dap_swo *swo, size_t length)
+{
+    size_t n = length < swo->doubtful ? length : swo->doubtful;
+    swo->doubtful -= (uint32_t)n;
+    return n;
+}
+
+static void stream_bytes(void *user, const uint8_t *data, size_t length, bool gap)
+{
+    struct cmsis_dap_swo *swo = user;
+    if (gap)
+        missing(swo);
+    swo->came += length;
+    size_t skipped = skip(swo, length);
+    data += skipped;
+    length -= skipped;
+    if (length > sizeof swo->hold - swo->held)
+        missing(swo);
+    if (length > sizeof swo->hold - swo->held || length == 0)
+        return;
+    memcpy(swo->hold + swo->held, data, length);
+    swo->held += length;
+}
+
+/* The first `sure` bytes that are held came before a status without loss. */
+static void release(struct cmsis_dap_swo *swo, size_t sure)
+{
+    if (sure > swo->held)
+        sure = swo->held;
+    deliver(swo, swo->hold, sure);
+    memmove(swo->hold, swo->hold + sure, swo->held - sure);
+    swo->held -= sure;
+}
+
+static bool told_loss(struct cmsis_dap_swo *swo, uint8_t status)
+{
+    if ((status & STATUS_ERROR) != 0)
+        swo->errors++;
+    if ((status & STATUS_OVERRUN) != 0)
+        swo->overruns++;
+    return (status & STATUS_OVERRUN) != 0;
+}
+
+static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buffered)
+{
+    const uint8_t command[] = {DAP_SWO_STATUS};
+    const uint8_t *answer;
+    size_t length;
+    int rc = cmsis_dap_command(swo->dap, command, sizeof command, &answer, &length);
+    if (rc != 0)
+        return rc;
+    if (length < 6)
+        return BT_ERR_FORMAT;
+    uint32_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
+    *status = answer[1];
+    *buffered = dap_get32(answer + 2);
+    if (*buffered > most)
+        *buffered = most;
+    return 0;
+}
+
+/* What the probe has in its buffer now is not to be used. */
+static int doubt(struct cmsis_dap_swo *swo)
+{
+    uint8_t status;
+    uint32_t buffered;
+    missing(swo);
+    int rc = read_status(swo, &status, &buffered);
+    if (rc == 0)
+        swo->doubtful = buffered + (swo->streaming ? ON_ITS_WAY_BYTES : 0);
+    return rc;
+}
+
+/* Losses of a probe that streams are only in its status. */
+static int ask_status(struct cmsis_dap_swo *swo)
+{
+    size_t sure = swo->held; /* more may come beside the answer */
+    uint64_t came = swo->came;
+    uint8_t status;
+    uint32_t buffered;
+    int rc = read_status(swo, &status, &buffered);
+    if (rc != 0)
+        return rc;
+    swo->due = came + buffered;
+    if (told_loss(swo, status)) {
+        rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
+        return rc != 0 ? rc : doubt(swo);
+    }
+    release(swo, sure);
+    return 0;
+}
+
+/* Fetch one packet of data; *count is less than fits when the buffer is empty. */
+static int fetch(struct cmsis_dap_swo *swo, size_t *count)
+{
+    struct cmsis_dap *dap = swo->dap;
+    size_t room = dap->packet_size - DATA_HEADER;
+    uint8_t command[3] = {DAP_SWO_DATA};
+    const uint8_t *answer;
+    size_t length;
+    *count = 0;
+    dap_put16(command + 1, (uint32_t)room);
+    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (rc != 0)
+        return rc;
+    if (length < DATA_HEADER || dap_get16(answer + 2) > length - DATA_HEADER)
+        return BT_ERR_FORMAT;
+    *count = dap_get16(answer + 2);
+    if (told_loss(swo, answer[1]))
+        return doubt(swo);
+    size_t skipped = skip(swo, *count);
+    deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
+    return 0;
+}
+
+/* Not more than was there at first: a port in continuous mode never stops. */
+static int fetch_all(struct cmsis_dap_swo *swo)
+{
+    const size_t room = swo->dap->packet_size - DATA_HEADER;
+    const size_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
+    size_t count = room;
+    int rc = 0;
+    for (size_t sum = 0; rc == 0 && count == room && sum <= most; sum += count)
+        rc = fetch(swo, &count);
+    return rc;
+}
+
+static int swo_start(void *self, const struct trace_sink *sink)
+{
+    struct cmsis_dap_swo *swo = self;
+    int rc = 0;
+    if (swo->running)
+        return BT_ERR_INVAL;
+    swo->sink = *sink;
+    swo->held = 0;
+    swo->doubtful = 0;
+    swo->came = swo->due = 0;
+    swo->hole = false;
+    /* A capture that was stopped has given its way up. */
+    rc = byte_command(swo->dap, DAP_SWO_TRANSPORT,
+                      swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
+    if (rc != 0)
+        return rc;
+    /* The transfers wait before the first byte can come. */
+    if (swo->streaming)
+        rc = swo->stream.ops->start(swo->stream.self, stream_bytes, swo);
+    if (rc != 0)
+        return rc;
+    rc = byte_command(swo->dap, DAP_SWO_CONTROL, 1);
+    if (rc != 0 && swo->streaming)
+        (void)swo->stream.ops->stop(swo->stream.self);
+    swo->running = rc == 0;
+    return rc;
+}
+
+static int swo_poll(void *self, unsigned timeout_ms)
+{
+    struct cmsis_dap_swo *swo = self;
+    if (!swo->running)
+        return BT_ERR_INVAL;
+    if (!swo->streaming)
+        return fetch_all(swo);
+    int rc = swo->stream.ops->poll(swo->stream.self, timeout_ms);
+    return rc != 0 ? rc : ask_status(swo);
+}
+
+static int swo_stop(void *self)
+{
+    struct cmsis_dap_swo *swo = self;
+    int first = 0;
+    if (!swo->running)
+        return 0;
+    swo->running = false;
+    int rc = byte_command(swo->dap, DAP_SWO_CONTROL, 0);
+    if (rc != 0)
+        first = rc;
+    rc = swo->streaming ? swo->stream.ops->poll(swo->stream.self, 100) : fetch_all(swo);
+    if (rc == 0 && swo->streaming)
+        rc = ask_status(swo);
+    if (first == 0)
+        first = rc;
+    if (swo->streaming)
+        (void)swo->stream.ops->stop(swo->stream.self);
+    rc = byte_command(swo->dap, DAP_SWO_TRANSPORT, TRANSPORT_NONE);
+    return first != 0 ? first : rc;
+}
+
+/* A block that is not full stays in the probe for some time. */
+static void swo_progress(void *self, uint64_t *came, uint64_t *due)
+{
+    const struct cmsis_dap_swo *swo = self;
+    *came = swo->came;
+    *due = swo->due;
+}
+
+static const struct trace_stream_ops SWO_OPS = {
+    .start = swo_start,
+    .poll = swo_poll,
+    .stop = swo_stop,
+    .progress = swo_progress,
+};
+
+struct trace_stream cmsis_dap_swo_stream(struct cmsis_dap_swo *swo)
+{
+    return (struct trace_stream){.ops = &SWO_OPS, .self = swo};
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/probe/ftdi/ftdi_capture.h"
+
+#include "drivers/probe/ftdi/ftdi_channel.h"
+#include "drivers/usb/usb_bulk_stream.h"
+#include "drivers/usb/usb_libusb_internal.h"
+
+#include <ftdi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* 2 MB: 48 ms at the pace of a High-Speed bus; a UART needs a hundredth of that. */
+#define FIFO_TRANSFERS 32
+#define FIFO_BYTES     65536
+#define UART_TRANSFERS 16
+#define UART_BYTES     4096
+
+#define LATENCY_MS     2   /* with 1 blocks were lost */
+#define CONTROL_MS     900 /* libftdi: with 1000 and more, a part of a second is more than allowed */
+#define MODE_WAIT_MS   20
+#define ALL_PINS       0xff
+#define STATUS_BYTES   2u
+#define STATUS_OVERRUN 0x02u /* of the second */
+#define TOLERANCE      3u    /* per cent of the rate */
+
+#define OPEN_REFUSED  (-4) /* of libftdi */
+#define CLAIM_REFUSED (-5)
+
+struct ftdi_capture {
+    struct ftdi_context *ftdi;
+    bool is_open;
+    bool running;
+    struct usb_probe_seen seen;
+    struct ftdi_capture_options options;
+    struct usb_bulk_stream stream;
+    struct trace_sink sink;
+    uint8_t plain[FIFO_BYTES];
+};
+
+/* ---- bytes ------------------------------------------------------------------------------------
+ */
+
+static void deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
+{
+    if (length > 0)
+        sink->bytes(sink->user, data, length);
+}
+
+void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8_t *out,
+                        const struct trace_sink *sink)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < length; at += packet) {
+        size_t n = length - at < packet ? length - at : packet;
+        if (n < STATUS_BYTES)
+            break;
+        if (data[at + 1] & STATUS_OVERRUN) {
+            deliver(sink, out, used);
+            used = 0;
+            sink->lost(sink->user, BT_GAP_LOST_BYTES);
+        }
+        memcpy(out + used, data + at + STATUS_BYTES, n - STATUS_BYTES);
+        used += n - STATUS_BYTES;
+    }
+    deliver(sink, out, used);
+}
+
+static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
+{
+    struct ftdi_capture *c = user;
+    if (lost)
+        c->sink.lost(c->sink.user, BT_GAP_LOST_BYTES);
+    ftdi_capture_strip(data, length, c->ftdi->max_packet_size, c->plain, &c->sink);
+}
+
+/* ---- capture ----------------------------------------------------------------------------------
+ */
+
+static void pause_ms(unsigned ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static int capture_start(void *self, const struct trace_sink *sink)
+{
+    struct ftdi_capture *c = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
+    if (c->running)
+        return BT_ERR_INVAL;
+    c->sink = *sink;
+    if (ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
+        return BT_ERR_IO;
+    pause_ms(MODE_WAIT_MS);
+    if (ftdi_tcioflush(c->ftdi) != 0)
+        return BT_ERR_IO;
+    /* The transfers wait before the first byte can come. */
+    int rc = stream.ops->start(stream.self, on_bytes, c);
+    if (rc != 0)
+        return rc;
+    if (c->options.mode == FTDI_CAPTURE_FIFO &&
+        ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_SYNCFF) != 0) {
+        (void)stream.ops->stop(stream.self);
+        return BT_ERR_IO;
+    }
+    c->running = true;
+    return 0;
+}
+
+static int capture_poll(void *self, unsigned timeout_ms)
+{
+    struct ftdi_capture *c = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
+    return c->running ? stream.ops->poll(stream.self, timeout_ms) : BT_ERR_INVAL;
+}
+
+static int capture_stop(void *self)
+{
+    struct ftdi_capture *c = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
+    if (!c->running)
+        return 0;
+    c->running = false;
+    int rc = stream.ops->poll(stream.self, 2 * LATENCY_MS);
+    int stopped = stream.ops->stop(stream.self);
+    return rc != 0 ? rc : stopped;
+}
+
+struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = capture_start, .poll = capture_poll, .stop = capture_stop};
+    return (struct trace_stream){.ops = &OPS, .self = c};
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+{
+    if (filter->vendor)
+        return info->vendor == filter->vendor && info->product == filter->product;
+    return ftdi_is_adapter(info->vendor, info->product);
+}
+
+static int check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
+{
+    const struct ftdi_chip *chip = ftdi_chip_of(c->seen.info.release);
+    const char *name = c->seen.info.product_name;
+    if (!chip)
+        snprintf(err->text, sizeof err->text,
+                 "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H", name);
+    else if (c->options.mode == FTDI_CAPTURE_FIFO && !chip->has_fifo)
+        snprintf(err->text, sizeof err->text,
+                 "adapter '%.60s' (%s) has no synchronous FIFO: an FT2232H or FT232H has", name,
+                 chip->name);
+    else if (c->options.channel >= chip->channels)
+        snprintf(err->text, sizeof err->text, "adapter '%.60s' (%s) has no channel %c", name,
+                 chip->name, (char)('A' + c->options.channel));
+    else
+        return 0;
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int refused(const struct ftdi_capture *c, int rc, struct usb_open_error *err)
+{
+    const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
+                      : rc == OPEN_REFUSED ? "cannot be opened"
+                                           : "does not answer";
+    snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
+             c->seen.info.product_name, (char)('A' + c->options.channel), why);
+    return BT_ERR_IO;
+}
+
+static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
+{
+    uint32_t wanted = c->options.baud;
+    if (ftdi_set_baudrate(c->ftdi, (int)wanted) != 0 ||
+        ftdi_set_line_property(c->ftdi, BITS_8, STOP_BIT_1, NONE) != 0 ||
+        ftdi_setflowctrl(c->ftdi, SIO_DISABLE_FLOW_CTRL) != 0) {
+        snprintf(err->text, sizeof err->text, "adapter '%.60s' cannot capture at %u bits a second",
+                 c->seen.info.product_name, wanted);
+        return BT_ERR_UNSUPPORTED;
+    }
+    uint64_t actual = (uint64_t)c->ftdi->baudrate;
+    uint64_t off = actual > wanted ? actual - wanted : wanted - actual;
+    if (off * 100 <= (uint64_t)wanted * TOLERANCE)
+        return 0;
+    snprintf(err->text, sizeof err->text,
+             "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
+             c->seen.info.product_name, wanted, (unsigned)actual);
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int open_device(struct ftdi_capture *c, libusb_device *device, struct usb_open_error *err)
+{
+    int rc = check_chip(c, err);
+    if (rc != 0)
+        return rc;
+    (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)c->options.channel));
+    c->ftdi->module_detach_mode = AUTO_DETACH_REATACH_SIO_MODULE;
+    c->ftdi->usb_read_timeout = CONTROL_MS;
+    c->ftdi->usb_write_timeout = CONTROL_MS;
+    rc = ftdi_usb_open_dev(c->ftdi, device);
+    if (rc != 0)
+        return refused(c, rc, err);
+    c->is_open = true;
+    if (ftdi_set_latency_timer(c->ftdi, LATENCY_MS) != 0 ||
+        ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
+        return refused(c, 0, err);
+    return c->options.mode == FTDI_CAPTURE_UART ? set_rate(c, err) : 0;
+}
+
+int ftdi_capture_open(const struct usb_probe_filter *filter,
+                      const struct ftdi_capture_options *options, struct ftdi_capture **out,
+                      struct usb_open_error *err)
+{
+    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    libusb_device *device;
+    *out = NULL;
+    *err = (struct usb_open_error){0};
+    struct ftdi_capture *c = calloc(1, sizeof *c);
+    if (!c)
+        return BT_ERR_NOMEM;
+    c->options = *options;
+    c->ftdi = ftdi_new();
+    int rc = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
+                     : BT_ERR_NOMEM;
+    if (rc == 0) {
+        rc = open_device(c, device, err);
+        libusb_unref_device(device);
+    }
+    if (rc != 0) {
+        ftdi_capture_close(c);
+        return rc;
+    }
+    bool fifo = options->mode == FTDI_CAPTURE_FIFO;
+    /* In libftdi's context out_ep is the endpoint read from. */
+    usb_bulk_stream_init(&c->stream, c->ftdi->usb_ctx, c->ftdi->usb_dev, (uint8_t)c->ftdi->out_ep,
+                         fifo ? FIFO_TRANSFERS : UART_TRANSFERS, fifo ? FIFO_BYTES : UART_BYTES);
+    *out = c;
+    return 0;
+}
+
+void ftdi_capture_close(struct ftdi_capture *c)
+{
+    if (!c)
+        return;
+    (void)capture_stop(c);
+    if (usb_bulk_stream_stop(&c->stream) != 0)
+        return; /* a transfer that is not back must not be freed: kept for good */
+    if (c->is_open) {
+        (void)ftdi_set_bitmode(c->ftdi, 0, BITMODE_RESET);
+        (void)ftdi_usb_close(c->ftdi);
+    }
+    if (c->ftdi)
+        ftdi_free(c->ftdi);
+    free(c);
+}
+
+const struct usb_device_info *ftdi_capture_info(const struct ftdi_capture *c)
+{
+    return &c->seen.info;
+}

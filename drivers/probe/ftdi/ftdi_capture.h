@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Trace through an FTDI chip, by libftdi1 and libusb-1.0: a synchronous FIFO that logic of the
+ * user's fills, or a channel as UART on the SWO pin. Bytes are delivered as they were put in.
+ * Belongs to one thread. Specification: probes, sections 3 and 6.
+ */
+#ifndef DRIVERS_FTDI_CAPTURE_H
+#define DRIVERS_FTDI_CAPTURE_H
+
+#include "drivers/probe/trace_stream.h"
+#include "drivers/usb/usb_libusb.h"
+
+struct ftdi_capture;
+
+enum ftdi_capture_mode {
+    FTDI_CAPTURE_FIFO, /* synchronous 245 FIFO: channel A of an FT2232H or FT232H */
+    FTDI_CAPTURE_UART, /* 8N1 without flow control */
+};
+
+struct ftdi_capture_options {
+    enum ftdi_capture_mode mode;
+    unsigned channel; /* 0 is A; of a UART */
+    uint32_t baud;    /* of a UART */
+};
+
+/*
+ * Find an adapter and open a channel of it. Without numbers in the filter FTDI's own are meant.
+ * Return 0 and *out, to be closed with ftdi_capture_close(); BT_ERR_RANGE (none, or several),
+ * BT_ERR_IO (no permission, in use, no answer), BT_ERR_UNSUPPORTED (chip or channel cannot do it,
+ * or not at this rate), BT_ERR_NOMEM; *err tells why.
+ */
+int ftdi_capture_open(const struct usb_probe_filter *filter,
+                      const struct ftdi_capture_options *options, struct ftdi_capture **out,
+                      struct usb_open_error *err);
+
+/* The chip is an ordinary one again, all pins inputs. NULL is allowed. */
+void ftdi_capture_close(struct ftdi_capture *c);
+
+/* Of an open one; valid until it is closed. */
+const struct usb_device_info *ftdi_capture_info(const struct ftdi_capture *c);
+
+struct trace_stream ftdi_capture_stream(struct ftdi_capture *c);
+
+/* One transfer of IN packets of `packet` bytes, each with two status bytes in front: what is left
+ * without them goes to the sink, in one piece if no status tells of an overrun. `out` has room for
+ * all of it. Public for tests. */
+void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8_t *out,
+                        const struct trace_sink *sink);
+
+#endif

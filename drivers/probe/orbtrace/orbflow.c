@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "orbflow.h"
+
+#include <string.h>
+
+#define DELIMITER  0x00u
+#define LONG_GROUP 0xffu /* 254 bytes, no zero behind them */
+#define LEAST      3u    /* tag, one byte of payload, checksum */
+
+static const char MAGIC[] = "%%ORBFLOW1.0.0%%"; /* at the start of files */
+#define MAGIC_LENGTH (sizeof MAGIC - 1)
+#define NO_MAGIC     UINT32_MAX
+
+void orbflow_init(struct orbflow *o)
+{
+    *o = (struct orbflow){.hunting = true};
+}
+
+static void begin_packet(struct orbflow *o)
+{
+    o->hunting = false;
+    o->zero_due = false;
+    o->left = 0;
+    o->used = 0;
+}
+
+void orbflow_begin(struct orbflow *o)
+{
+    begin_packet(o);
+}
+
+void orbflow_discontinuity(struct orbflow *o)
+{
+    begin_packet(o);
+    o->hunting = true;
+    o->magic = NO_MAGIC;
+}
+
+static void damage(struct orbflow *o, const struct orbflow_sink *sink)
+{
+    o->errors++;
+    sink->damaged(sink->user);
+}
+
+static void end_packet(struct orbflow *o, const struct orbflow_sink *sink)
+{
+    uint8_t sum = 0;
+    for (size_t i = 0; i < o->used; i++)
+        sum = (uint8_t)(sum + o->packet[i]);
+    uint8_t tag = o->packet[0];
+    if (o->used >= LEAST && sum == 0 && tag > 0 && tag <= ORBFLOW_TAG_MAX) {
+        o->packets++;
+        sink->packet(sink->user, tag, o->packet + 1, o->used - 2);
+    } else if (o->used > 0) {
+        damage(o, sink);
+    }
+    begin_packet(o);
+}
+
+/* False: the packet is longer than any that is meant. */
+static bool append(struct orbflow *o, const uint8_t *data, size_t length)
+{
+    if (length > sizeof o->packet - o->used)
+        return false;
+    memcpy(o->packet + o->used, data, length);
+    o->used += length;
+    return true;
+}
+
+/* Bytes of a group: returns how many were taken. */
+static size_t take_group(struct orbflow *o, const uint8_t *data, size_t length,
+                         const struct orbflow_sink *sink)
+{
+    size_t n = length < o->left ? length : o->left;
+    const uint8_t *zero = memchr(data, DELIMITER, n);
+    if (zero || !append(o, data, n)) {
+        /* It may be this zero that is wrong, so the packet behind it is not trusted either. */
+        damage(o, sink);
+        orbflow_discontinuity(o);
+        return zero ? (size_t)(zero - data) + 1 : n;
+    }
+    o->left = (uint8_t)(o->left - n);
+    return n;
+}
+
+static void take_code(struct orbflow *o, uint8_t code, const struct orbflow_sink *sink)
+{
+    static const uint8_t ZERO = 0;
+    if (code == DELIMITER) {
+        end_packet(o, sink);
+        return;
+    }
+    if (o->zero_due && !append(o, &ZERO, 1)) {
+        damage(o, sink);
+        orbflow_discontinuity(o);
+        return;
+    }
+    o->left = (uint8_t)(code - 1);
+    o->zero_due = code != LONG_GROUP;
+}
+
+/* Up to and including the next delimiter: returns how many bytes that are. */
+static size_t hunt(struct orbflow *o, const uint8_t *data, size_t length)
+{
+    if (o->magic < MAGIC_LENGTH) {
+        o->magic = *data == (uint8_t)MAGIC[o->magic] ? o->magic + 1 : NO_MAGIC;
+        if (o->magic == MAGIC_LENGTH)
+            begin_packet(o);
+        if (o->magic != NO_MAGIC)
+            return 1;
+    }
+    const uint8_t *zero = memchr(data, DELIMITER, length);
+    if (!zero)
+        return length;
+    begin_packet(o);
+    return (size_t)(zero - data) + 1;
+}
+
+void orbflow_feed(struct orbflow *o, const uint8_t *data, size_t length,
+                  const struct orbflow_sink *sink)
+{
+    while (length > 0) {
+        size_t n = 1;
+        if (o->hunting)
+            n = hunt(o, data, length);
+        else if (o->left > 0)
+            n = take_group(o, data, length, sink);
+        else
+            take_code(o, *data, sink);
+        data += n;
+        length -= n;
+    }
+}

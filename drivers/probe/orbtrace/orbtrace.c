@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/probe/orbtrace/orbtrace.h"
+
+#include "drivers/probe/orbtrace/orbflow_frames.h"
+#include "drivers/usb/usb_bulk_stream.h"
+#include "drivers/usb/usb_libusb_internal.h"
+#include "orbtrace_units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define VENDOR         0x1209u
+#define PRODUCT        0x3443u
+#define CLASS_VENDOR   0xffu
+#define SUBCLASS_TRACE 0x54u /* T */
+
+/* 2 MB: 48 ms at the pace of a High-Speed bus. The probe itself has 8 KiB. */
+#define TRANSFERS      32
+#define TRANSFER_BYTES 65536
+
+#define REQUEST_OUT   (LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE)
+#define REQUEST_INPUT 0x01
+#define REQUEST_BAUD  0x02
+#define CONTROL_MS    1000
+#define TAIL_MS       110u /* a packet that has begun is sent after so long */
+#define SETTLE_MS     500u
+#define UNITS_MS      130u /* with keep-alives it is never silent; one comes in this time */
+
+struct orbtrace {
+    libusb_context *context;
+    libusb_device_handle *handle;
+    bool claimed;
+    bool running;
+    bool waste; /* what comes is of nobody's capture */
+    bool came;  /* something has, since this was cleared */
+    struct usb_probe_seen seen;
+    struct orbtrace_choice choice;
+    enum orbtrace_input input;
+    uint32_t baud;
+    struct usb_bulk_stream stream;
+    struct orbflow_frames *orbflow; /* one of the two, as its protocol is */
+    struct orbtrace_units units;
+    struct trace_sink sink;
+};
+
+/* ---- which ------------------------------------------------------------------------------------
+ */
+
+static bool is_known(uint8_t protocol)
+{
+    return protocol == ORBTRACE_ORBFLOW || protocol == ORBTRACE_FRAMES;
+}
+
+const char *orbtrace_protocol_name(uint8_t protocol)
+{
+    return protocol == ORBTRACE_ORBFLOW  ? "ORBFLOW"
+           : protocol == ORBTRACE_FRAMES ? "TPIU frames"
+                                         : "";
+}
+
+static bool choose_setting(const struct usb_interface_info *i, struct orbtrace_choice *choice)
+{
+    if (i->class_code != CLASS_VENDOR || i->subclass != SUBCLASS_TRACE)
+        return false;
+    for (unsigned k = 0; k < i->endpoint_count; k++) {
+        const struct usb_endpoint_info *e = &i->endpoints[k];
+        if (e->kind != USB_ENDPOINT_BULK || !(e->address & USB_ENDPOINT_IN) || e->packet == 0)
+            continue;
+        *choice = (struct orbtrace_choice){.interface = i->number,
+                                           .alternate = i->alternate,
+                                           .endpoint = e->address,
+                                           .packet = e->packet,
+                                           .protocol = i->protocol};
+        return true;
+    }
+    return false;
+}
+
+/* Of several settings the one whose protocol says most about damage. */
+int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice *choice)
+{
+    int rc = BT_ERR_UNSUPPORTED;
+    for (unsigned k = 0; k < device->interface_count && k < USB_MAX_INTERFACES; k++) {
+        struct orbtrace_choice c;
+        if (!choose_setting(&device->interfaces[k], &c))
+            continue;
+        bool better = rc != 0 || (is_known(c.protocol) && !is_known(choice->protocol)) ||
+                      (c.protocol == ORBTRACE_ORBFLOW && choice->protocol != ORBTRACE_ORBFLOW);
+        if (better)
+            *choice = c;
+        rc = 0;
+    }
+    return rc;
+}
+
+static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+{
+    struct orbtrace_choice choice;
+    uint16_t vendor = filter->vendor ? filter->vendor : VENDOR;
+    uint16_t product = filter->vendor ? filter->product : PRODUCT;
+    return info->vendor == vendor && info->product == product &&
+           orbtrace_choose(info, &choice) == 0;
+}
+
+/* ---- capture ----------------------------------------------------------------------------------
+ */
+
+static int request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data, uint16_t length)
+{
+    int n = libusb_control_transfer(o->handle, REQUEST_OUT, code, value, o->choice.interface, data,
+                                    length, CONTROL_MS);
+    if (n == length)
+        return 0;
+    return n == LIBUSB_ERROR_PIPE ? BT_ERR_UNSUPPORTED : BT_ERR_IO;
+}
+
+static int set_input(struct orbtrace *o, enum orbtrace_input input)
+{
+    if (input == ORBTRACE_NRZ_FRAMES) {
+        uint8_t baud[] = {(uint8_t)o->baud, (uint8_t)(o->baud >> 8), (uint8_t)(o->baud >> 16),
+                          (uint8_t)(o->baud >> 24)};
+        int rc = request(o, REQUEST_BAUD, 0, baud, sizeof baud);
+        if (rc != 0)
+            return rc;
+    }
+    return request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
+}
+
+static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
+{
+    struct orbtrace *o = user;
+    o->came = true;
+    if (o->waste)
+        return;
+    if (lost && o->orbflow)
+        orbflow_frames_lost(o->orbflow, &o->sink);
+    else if (lost)
+        orbtrace_units_lost(&o->units, &o->sink);
+    if (o->orbflow)
+        orbflow_frames_feed(o->orbflow, data, length, &o->sink);
+    else
+        orbtrace_units_feed(&o->units, data, length, &o->sink);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* With the input off, until all that was on its way has come: 0 then, USB_TIMED_OUT if there is no
+ * end to it, or BT_ERR_IO. */
+static int await_silence(struct orbtrace *o)
+{
+    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
+    uint64_t begin = now_ms(), last = begin, now = begin;
+    int rc = 0;
+    while (rc == 0 && now - last < TAIL_MS) {
+        if (now - begin >= (o->orbflow ? SETTLE_MS : UNITS_MS))
+            return USB_TIMED_OUT;
+        o->came = false;
+        rc = stream.ops->poll(stream.self, TAIL_MS - (unsigned)(now - last));
+        now = now_ms();
+        if (o->came)
+            last = now;
+    }
+    return rc;
+}
+
+/* What an earlier user has left in it is thrown away. Then the next byte is that of a packet's
+ * beginning, and nothing of it has to be. */
+static int clear(struct orbtrace *o)
+{
+    o->waste = true;
+    int rc = await_silence(o);
+    o->waste = false;
+    if (rc == 0 && o->orbflow)
+        orbflow_frames_begin(o->orbflow);
+    return rc == USB_TIMED_OUT ? 0 : rc;
+}
+
+static int capture_start(void *self, const struct trace_sink *sink)
+{
+    struct orbtrace *o = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
+    if (o->running)
+        return BT_ERR_INVAL;
+    o->sink = *sink;
+    if (o->orbflow)
+        orbflow_frames_restart(o->orbflow);
+    else
+        orbtrace_units_restart(&o->units);
+    /* Whoever used it before may have left it on; the transfers wait before the first byte. */
+    int rc = set_input(o, ORBTRACE_OFF);
+    if (rc == 0)
+        rc = stream.ops->start(stream.self, on_bytes, o);
+    if (rc != 0)
+        return rc;
+    rc = clear(o);
+    if (rc == 0)
+        rc = set_input(o, o->input);
+    if (rc != 0)
+        (void)stream.ops->stop(stream.self);
+    o->running = rc == 0;
+    return rc;
+}
+
+static int capture_poll(void *self, unsigned timeout_ms)
+{
+    struct orbtrace *o = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
+    return o->running ? stream.ops->poll(stream.self, timeout_ms) : BT_ERR_INVAL;
+}
+
+static int capture_stop(void *self)
+{
+    struct orbtrace *o = self;
+    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
+    if (!o->running)
+        return 0;
+    o->running = false;
+    int rc = set_input(o, ORBTRACE_OFF);
+    if (rc == 0)
+        rc = await_silence(o);
+    int stopped = stream.ops->stop(stream.self);
+    return rc < 0 ? rc : stopped;
+}
+
+struct trace_stream orbtrace_stream(struct orbtrace *o)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = capture_start, .poll = capture_poll, .stop = capture_stop};
+    return (struct trace_stream){.ops = &OPS, .self = o};
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static int make_reader(struct orbtrace *o, struct usb_open_error *err)
+{
+    (void)orbtrace_choose(&o->seen.info, &o->choice);
+    if (o->choice.protocol == ORBTRACE_FRAMES)
+        return orbtrace_units_init(&o->units);
+    if (o->choice.protocol == ORBTRACE_ORBFLOW) {
+        o->orbflow = orbflow_frames_new(TRANSFER_BYTES);
+        return o->orbflow ? 0 : BT_ERR_NOMEM;
+    }
+    snprintf(err->text, sizeof err->text,
+             "'%.60s' sends trace in protocol 0x%02x, which is not known: other gateware is needed",
+             o->seen.info.product_name, o->choice.protocol);
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
+{
+    int rc = libusb_open(device, &o->handle);
+    if (rc != 0)
+        o->handle = NULL;
+    else
+        (void)libusb_set_auto_detach_kernel_driver(o->handle, 1);
+    if (rc == 0)
+        rc = libusb_claim_interface(o->handle, o->choice.interface);
+    o->claimed = rc == 0;
+    if (rc == 0 && o->choice.alternate != 0)
+        rc = libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
+    if (rc == 0)
+        return 0;
+    snprintf(err->text, sizeof err->text, "cannot use the trace interface of '%.60s': %s",
+             o->seen.info.product_name,
+             rc == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
+                                     : libusb_strerror(rc));
+    return BT_ERR_IO;
+}
+
+static int open_device(struct orbtrace *o, const struct usb_probe_filter *filter,
+                       struct usb_open_error *err)
+{
+    static const struct usb_wanted WANTED = {"ORBTrace", fits};
+    libusb_device *device;
+    int rc = libusb_init(&o->context);
+    if (rc != 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(rc));
+        o->context = NULL;
+        return BT_ERR_IO;
+    }
+    rc = usb_libusb_find(o->context, &WANTED, filter, &device, &o->seen, err);
+    if (rc != 0)
+        return rc;
+    rc = make_reader(o, err);
+    if (rc == 0)
+        rc = claim(o, device, err);
+    libusb_unref_device(device);
+    return rc;
+}
+
+int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
+                  struct orbtrace **out, struct usb_open_error *err)
+{
+    *out = NULL;
+    *err = (struct usb_open_error){0};
+    struct orbtrace *o = calloc(1, sizeof *o);
+    if (!o)
+        return BT_ERR_NOMEM;
+    o->input = input;
+    o->baud = baud;
+    int rc = open_device(o, filter, err);
+    if (rc != 0) {
+        orbtrace_close(o);
+        return rc;
+    }
+    usb_bulk_stream_init(&o->stream, o->context, o->handle, o->choice.endpoint, TRANSFERS,
+                         TRANSFER_BYTES);
+    *out = o;
+    return 0;
+}
+
+void orbtrace_close(struct orbtrace *o)
+{
+    if (!o)
+        return;
+    (void)capture_stop(o);
+    if (usb_bulk_stream_stop(&o->stream) != 0)
+        return; /* a transfer that is not back must not be freed: kept for good */
+    if (o->claimed)
+        (void)libusb_release_interface(o->handle, o->choice.interface);
+    if (o->handle)
+        libusb_close(o->handle);
+    if (o->context)
+        libusb_exit(o->context);
+    orbflow_frames_free(o->orbflow);
+    orbtrace_units_release(&o->units);
+    free(o);
+}
+
+const struct usb_device_info *orbtrace_info(const struct orbtrace *o)
+{
+    return &o->seen.info;
+}
+
+uint8_t orbtrace_protocol(const struct orbtrace *o)
+{
+    return o->choice.protocol;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ORBTrace as a capture unit: its trace interface, by libusb-1.0. The CMSIS-DAP interfaces of the
+ * same device are a probe like others, and may be open at the same time elsewhere. Target power is
+ * never touched. Belongs to one thread. Specification: probes, section 8.
+ */
+#ifndef DRIVERS_ORBTRACE_H
+#define DRIVERS_ORBTRACE_H
+
+#include "drivers/probe/trace_stream.h"
+#include "drivers/usb/usb_libusb.h"
+
+struct orbtrace;
+
+/* What is connected to its input pins. */
+enum orbtrace_input {
+    ORBTRACE_OFF = 0x00,
+    ORBTRACE_PARALLEL_1 = 0x01,
+    ORBTRACE_PARALLEL_2 = 0x02,
+    ORBTRACE_PARALLEL_4 = 0x03,
+    ORBTRACE_NRZ_FRAMES = 0x13, /* SWO as UART, with the formatter on */
+};
+
+/* bInterfaceProtocol of the trace interface. */
+enum orbtrace_protocol {
+    ORBTRACE_FRAMES = 0x01,  /* gateware before 1.4 */
+    ORBTRACE_ORBFLOW = 0x10, /* 1.4 and later */
+};
+
+/* The trace interface of a device. */
+struct orbtrace_choice {
+    uint8_t interface;
+    uint8_t alternate;
+    uint8_t endpoint;
+    uint16_t packet;
+    uint8_t protocol; /* also one that is not known here */
+};
+
+/* Return 0; BT_ERR_UNSUPPORTED: it is no ORBTrace. Strings of `device` are not needed. */
+int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice *choice);
+
+/* In words: "ORBFLOW", "TPIU frames", "" (not known). */
+const char *orbtrace_protocol_name(uint8_t protocol);
+
+/*
+ * Find an ORBTrace and open its trace interface. `baud` is for ORBTRACE_NRZ_FRAMES alone.
+ * Return 0 and *out, to be closed with orbtrace_close(); BT_ERR_RANGE (none, or several),
+ * BT_ERR_IO (no permission, in use), BT_ERR_UNSUPPORTED (its trace protocol is not known),
+ * BT_ERR_NOMEM; *err tells why.
+ */
+int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
+                  struct orbtrace **out, struct usb_open_error *err);
+
+/* Input off, and free. NULL is allowed. */
+void orbtrace_close(struct orbtrace *o);
+
+/* Of an open one; valid until it is closed. */
+const struct usb_device_info *orbtrace_info(const struct orbtrace *o);
+uint8_t orbtrace_protocol(const struct orbtrace *o);
+
+/* CoreSight frames, whole and without syncs, of all sources. Start returns BT_ERR_UNSUPPORTED if
+ * the device refuses the input. */
+struct trace_stream orbtrace_stream(struct orbtrace *o);
+
+#endif

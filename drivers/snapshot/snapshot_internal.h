@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared by snapshot*.c, and the entry for tests and fuzzers that have no folder: the parsers reach
+ * files through struct snapshot_files only.
+ */
+#ifndef DRIVERS_SNAPSHOT_INTERNAL_H
+#define DRIVERS_SNAPSHOT_INTERNAL_H
+
+#include <stdarg.h>
+
+#include "drivers/ini/ini_reader.h"
+#include "drivers/snapshot/snapshot.h"
+
+/* Limits of a recording: far above any real one, low enough that no input takes long. */
+#define SNAPSHOT_MAX_DEVICES  1024u
+#define SNAPSHOT_MAX_BUFFERS  256u
+#define SNAPSHOT_MAX_FILES    4096u  /* different dump and buffer files */
+#define SNAPSHOT_MAX_DUMPS    16384u /* of all devices */
+#define SNAPSHOT_MAX_REGS     65536u /* of one device */
+#define SNAPSHOT_MAX_PARTS    256u   /* files of one buffer */
+#define SNAPSHOT_MAX_LINKS    4096u  /* in [source_buffers] and [core_trace_sources] */
+#define SNAPSHOT_MAX_WARNINGS 256u
+
+/* Where the files of a recording come from. Paths have passed snapshot_path_ok(). */
+struct snapshot_files {
+    void *user;
+    /* Whole text of an ini file: *text is malloc'ed. 0, or an error as of ini_reader_load(). */
+    int (*read_text)(void *user, const char *path, char **text, size_t *length);
+    /* Size in bytes of a dump or buffer file. 0, or BT_ERR_IO with errno. */
+    int (*get_size)(void *user, const char *path, uint64_t *size);
+};
+
+/* A dump or buffer file. Several dumps may share one. */
+struct snapshot_file {
+    const char *path;
+    uint64_t size;
+    void *map; /* NULL until mapped */
+};
+
+struct snapshot_string;
+
+struct snapshot_private {
+    char *root; /* absolute path of the folder; NULL if there is none (memory) */
+    struct snapshot_file *files;
+    size_t file_count;
+    size_t dump_total;
+    struct snapshot_string *strings;
+};
+
+/* What the parsers pass around. */
+struct snapshot_loader {
+    struct snapshot *snap;
+    const struct snapshot_files *files;
+    struct snapshot_error *err;
+};
+
+/* Parse a whole recording. Results and errors as of snapshot_open(); `err` is not NULL. */
+int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
+                  struct snapshot_error *err);
+
+/* One device file, named in line `line` of snapshot.ini. Appends to the snapshot's devices. */
+int snapshot_load_device(struct snapshot_loader *ld, const char *path, unsigned line);
+
+/* The trace metadata file, named in line `line` of snapshot.ini. */
+int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned line);
+
+/* ---- helpers, snapshot_text.c ---- */
+
+/* Fill in *err and return `error`. */
+__attribute__((format(printf, 5, 6))) int snapshot_fail(struct snapshot_error *err, int error,
+                                                        const char *file, unsigned line,
+                                                        const char *format, ...);
+
+__attribute__((format(printf, 5, 0))) int snapshot_vfail(struct snapshot_error *err, int error,
+                                                         const char *file, unsigned line,
+                                                         const char *format, va_list args);
+
+/* Note a warning; beyond SNAPSHOT_MAX_WARNINGS they are not kept. 0 or BT_ERR_NOMEM. */
+__attribute__((format(printf, 4, 5))) int
+snapshot_warn(struct snapshot_loader *ld, const char *file, unsigned line, const char *format, ...);
+
+/* Copy `length` characters; the copy lives as long as the snapshot. NULL: out of memory. */
+const char *snapshot_string(struct snapshot *snap, const char *text, size_t length);
+void snapshot_free_strings(struct snapshot *snap);
+
+/*
+ * Make room for one more element in an array that grows by doubling. `what` is for the message.
+ * Returns the new, zeroed element (the caller counts it), or NULL with *error and `err` set.
+ */
+void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
+                    size_t limit, const char *what, int *error);
+
+/* Decimal, 0x hexadecimal or 0 octal, no sign, nothing after it. */
+enum snapshot_number { SNAPSHOT_NUMBER_OK, SNAPSHOT_NUMBER_BAD, SNAPSHOT_NUMBER_TOO_LARGE };
+enum snapshot_number snapshot_parse_number(const char *text, uint64_t *value);
+
+/* Remove one pair of quotes around a value: *text moves, the length is returned. */
+size_t snapshot_unquote(const char **text);
+
+/* Relative, and without a ".." that could leave the folder. */
+bool snapshot_path_ok(const char *path);
+
+/* Read an ini file that `file`:`line` names; *text is malloc'ed. */
+int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char *file,
+                       unsigned line, char **text, size_t *length);
+
+/*
+ * Hand each entry of the text of file `path` to `fn`. An `fn` that fails fills in ld->err (where
+ * the file and the line are left empty they are added) and leaves its struct ini_error alone.
+ */
+int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
+                        size_t length, ini_entry_fn fn, void *user);
+
+/* "0x" or a decimal number, 64 bits: an error says that `key` has a bad value. */
+int snapshot_number_of(struct snapshot_loader *ld, const char *path, const struct ini_entry *entry,
+                       uint64_t *value);
+
+/* Find or add a dump or buffer file; *index is its place in the table. */
+int snapshot_add_file(struct snapshot_loader *ld, const char *path, const char *file, unsigned line,
+                      size_t *index);
+
+/* The next item of a comma-separated list, without blanks: *length characters at the returned
+ * place, *list moves behind it. NULL at the end. */
+const char *snapshot_next_item(const char **list, size_t *length);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/usb/usb_bulk_stream.h"
+
+#include <stdlib.h>
+#include <sys/time.h>
+
+#define ERRORS        4u /* in a row; then the device counts as gone */
+#define STOP_ROUNDS   200u
+#define STOP_ROUND_MS 10
+
+struct usb_bulk_slot {
+    struct libusb_transfer *transfer;
+    bool in_flight;
+    struct usb_bulk_stream *stream;
+    uint8_t *data;
+};
+
+static void submit(struct usb_bulk_slot *slot)
+{
+    struct usb_bulk_stream *s = slot->stream;
+    int rc = libusb_submit_transfer(slot->transfer);
+    if (rc == 0) {
+        slot->in_flight = true;
+        s->in_flight++;
+    } else if (rc == LIBUSB_ERROR_NO_DEVICE) {
+        s->gone = true;
+    }
+}
+
+static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
+{
+    struct usb_bulk_slot *slot = t->user_data;
+    struct usb_bulk_stream *s = slot->stream;
+    slot->in_flight = false;
+    s->in_flight--;
+    if (t->actual_length > 0) {
+        s->bytes(s->user, slot->data, (size_t)t->actual_length, s->lost);
+        s->lost = false;
+        s->errors = 0;
+    }
+    switch (t->status) {
+    case LIBUSB_TRANSFER_COMPLETED:
+    case LIBUSB_TRANSFER_TIMED_OUT:
+        break;
+    case LIBUSB_TRANSFER_CANCELLED:
+        return;
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        s->gone = true;
+        return;
+    case LIBUSB_TRANSFER_STALL: /* cleared in poll: not allowed here */
+        s->stalled = true;
+        s->lost = true;
+        return;
+    default:
+        s->lost = true;
+        if (++s->errors > ERRORS)
+            s->gone = true;
+        break;
+    }
+    if (!s->stopping && !s->gone)
+        submit(slot);
+}
+
+static void handle_events(struct usb_bulk_stream *s, unsigned timeout_ms)
+{
+    struct timeval tv = {.tv_sec = timeout_ms / 1000, .tv_usec = (timeout_ms % 1000) * 1000L};
+    (void)libusb_handle_events_timeout_completed(s->context, &tv, NULL);
+}
+
+static int stream_poll(void *self, unsigned timeout_ms)
+{
+    struct usb_bulk_stream *s = self;
+    if (!s->slots)
+        return BT_ERR_INVAL;
+    if (s->stalled) {
+        s->stalled = false;
+        (void)libusb_clear_halt(s->handle, s->endpoint);
+    }
+    for (unsigned k = 0; k < s->transfers && !s->gone; k++) {
+        if (!s->slots[k].in_flight)
+            submit(&s->slots[k]);
+    }
+    handle_events(s, timeout_ms);
+    return s->gone ? BT_ERR_IO : 0;
+}
+
+int usb_bulk_stream_stop(struct usb_bulk_stream *s)
+{
+    if (!s->slots)
+        return 0;
+    s->stopping = true;
+    for (unsigned k = 0; k < s->transfers; k++) {
+        if (s->slots[k].in_flight)
+            (void)libusb_cancel_transfer(s->slots[k].transfer);
+    }
+    for (unsigned k = 0; k < STOP_ROUNDS && s->in_flight > 0; k++)
+        handle_events(s, STOP_ROUND_MS);
+    if (s->in_flight > 0)
+        return BT_ERR_IO; /* a transfer that is not back must not be freed: kept for good */
+    for (unsigned k = 0; k < s->transfers; k++)
+        libusb_free_transfer(s->slots[k].transfer);
+    free(s->slots);
+    free(s->memory);
+    s->slots = NULL;
+    s->memory = NULL;
+    return 0;
+}
+
+static int stream_stop(void *self)
+{
+    return usb_bulk_stream_stop(self);
+}
+
+static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_t, bool),
+                        void *user)
+{
+    struct usb_bulk_stream *s = self;
+    if (s->slots)
+        return BT_ERR_INVAL;
+    s->slots = calloc(s->transfers, sizeof *s->slots);
+    s->memory = malloc(s->transfers * s->size);
+    if (!s->slots || !s->memory) {
+        (void)usb_bulk_stream_stop(s);
+        return BT_ERR_NOMEM;
+    }
+    s->bytes = bytes;
+    s->user = user;
+    s->stopping = s->stalled = s->gone = s->lost = false;
+    s->errors = 0;
+    for (unsigned k = 0; k < s->transfers; k++) {
+        struct usb_bulk_slot *slot = &s->slots[k];
+        slot->stream = s;
+        slot->data = s->memory + k * s->size;
+        slot->transfer = libusb_alloc_transfer(0);
+        if (!slot->transfer) {
+            (void)usb_bulk_stream_stop(s);
+            return BT_ERR_NOMEM;
+        }
+        libusb_fill_bulk_transfer(slot->transfer, s->handle, s->endpoint, slot->data, (int)s->size,
+                                  on_transfer, slot, 0);
+        submit(slot); /* with less memory for USB than this, fewer are in flight */
+    }
+    if (s->in_flight > 0)
+        return 0;
+    (void)usb_bulk_stream_stop(s);
+    return BT_ERR_IO;
+}
+
+void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
+                          libusb_device_handle *handle, uint8_t endpoint, unsigned transfers,
+                          size_t size)
+{
+    *s = (struct usb_bulk_stream){.context = context,
+                                  .handle = handle,
+                                  .endpoint = endpoint,
+                                  .transfers = transfers,
+                                  .size = size};
+}
+
+struct usb_stream usb_bulk_stream_ops(struct usb_bulk_stream *s)
+{
+    static const struct usb_stream_ops OPS = {
+        .start = stream_start, .poll = stream_poll, .stop = stream_stop};
+    return (struct usb_stream){.ops = &OPS, .self = s};
+}

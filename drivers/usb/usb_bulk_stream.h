@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The engine of an endpoint that delivers without being asked: many transfers are queued ahead, and
+ * each goes back into the queue as soon as its bytes are taken. Shared by the files that use
+ * libusb. Specification: probes, section 2.
+ */
+#ifndef DRIVERS_USB_BULK_STREAM_H
+#define DRIVERS_USB_BULK_STREAM_H
+
+#include <libusb.h>
+
+#include "drivers/usb/usb.h"
+
+struct usb_bulk_slot;
+
+/* Private. Belongs to the thread of its device; must not move while it runs. */
+struct usb_bulk_stream {
+    libusb_context *context;
+    libusb_device_handle *handle;
+    uint8_t endpoint;
+    unsigned transfers;
+    size_t size; /* of one, bytes */
+    struct usb_bulk_slot *slots;
+    uint8_t *memory; /* of all transfers */
+    void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost);
+    void *user;
+    unsigned in_flight;
+    unsigned errors; /* in a row */
+    bool stopping;
+    bool stalled;
+    bool gone;
+    bool lost;
+};
+
+/* `size` is a multiple of the endpoint's wMaxPacketSize. What they come to should hold what the
+ * device sends in 50 ms. Nothing is allocated yet. */
+void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
+                          libusb_device_handle *handle, uint8_t endpoint, unsigned transfers,
+                          size_t size);
+
+/* As usb.h describes it. Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. */
+struct usb_stream usb_bulk_stream_ops(struct usb_bulk_stream *s);
+
+/* 0 also if it does not run; BT_ERR_IO: a transfer does not come back, and `s` must never be freed.
+ */
+int usb_bulk_stream_stop(struct usb_bulk_stream *s);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a packet that is passed on to another server does there: how it is answered, and what has
+ * changed once it was answered well. Not for use outside of protocol/.
+ */
+#ifndef PROTOCOL_GDB_PACKET_H
+#define PROTOCOL_GDB_PACKET_H
+
+#include "protocol/rsp/gdb_thread.h"
+#include "protocol/target/gdb_target.h"
+
+/* Announced as PacketSize: bytes of one packet's payload. */
+#define GDB_PACKET_SIZE 0x4000
+
+enum gdb_packet_answer {
+    GDB_ANSWER_ONE,    /* one reply */
+    GDB_ANSWER_OUTPUT, /* one reply, console output may come before it */
+    GDB_ANSWER_STOP,   /* cores run; a stop reply when they halt */
+    GDB_ANSWER_NONE,
+};
+
+enum gdb_packet_effect {
+    GDB_EFFECT_NONE,
+    GDB_EFFECT_SELECT, /* `thread` is the general thread */
+    GDB_EFFECT_HALTED, /* the reply is a stop reply: its thread becomes the general one */
+    GDB_EFFECT_INSERT, /* `breakpoint` */
+    GDB_EFFECT_REMOVE,
+    GDB_EFFECT_MEMORY,    /* `address`, `length` */
+    GDB_EFFECT_FLASH,     /* the same, and `data`: servers may collect it until vFlashDone */
+    GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, told before it */
+    GDB_EFFECT_RESET,     /* anything may be different */
+    GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */
+};
+
+struct gdb_packet {
+    enum gdb_packet_answer answer;
+    enum gdb_packet_effect effect;
+    struct gdb_thread thread;
+    struct gdb_breakpoint breakpoint;
+    uint64_t address;
+    uint64_t length;
+    const char *data; /* in the payload */
+};
+
+/* Packets that it does not know have one reply and no effect. */
+struct gdb_packet gdb_packet_read(const char *payload, size_t len);
+
+/* Of a text for `monitor` it is known that it changes nothing at those servers that boards are used
+ * with. */
+bool gdb_packet_only_shows(const char *command);
+
+/* The reply tells that the packet was done. */
+bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len);
+
+/* "O" and an even number of hex digits: text for the console. OpenOCD sends no digits at all, so
+ * that its client does not lose patience. */
+bool gdb_packet_is_output(const char *payload, size_t len);
+
+/* A write to memory that is not what it says it is: too little data, too much, no digits. Servers
+ * differ in what they do then; some write a part. */
+bool gdb_packet_is_broken_write(const char *payload, size_t len);
+
+/* A choice of a thread that is none: QEMU does not answer some of them, as for all threads. */
+bool gdb_packet_is_broken_choice(const char *payload, size_t len);
+
+/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the same, or ends.
+ */
+bool gdb_packet_is_broken_end(const char *payload, size_t len);
+
+bool gdb_packet_starts(const char *payload, size_t len, const char *start);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a GDB session needs from the thing being debugged: a table of operations. Live, upstream
+ * and recorded targets each supply one. GDB sees one thread a core: thread ID = core index + 1.
+ *
+ * Every operation gets the `ctx` that was given to gdb_session_init(), is called from within
+ * gdb_session_input() (one thread), and returns BT_OK, a count where said so, or a negative
+ * enum bt_error. Operations marked optional may be NULL: the session then does not announce the
+ * feature, or answers as GDB expects from a stub without it.
+ *
+ * `core` is always in 0 .. core_count() - 1. Section numbers: gdb-btrace digest, "GDB as a client
+ * of ARM branch trace".
+ */
+#ifndef PROTOCOL_GDB_TARGET_H
+#define PROTOCOL_GDB_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "btrace/types.h"
+
+#define GDB_CORES_MAX 64
+
+enum gdb_profile {
+    GDB_PROFILE_A,
+    GDB_PROFILE_R,
+    GDB_PROFILE_A64, /* AArch64: org.gnu.gdb.aarch64.core */
+    GDB_PROFILE_M,   /* described with org.gnu.gdb.arm.m-profile: xpsr in the place of cpsr */
+};
+
+struct gdb_core {
+    const char *name; /* shown by "info threads"; owned by the target, lives as long as it */
+    enum gdb_profile profile;
+    bool big_endian; /* byte order of registers on the wire; GDB takes one order for all cores */
+};
+
+/* Index into struct gdb_regs. Of AArch64 there are SP, LR (x30), PC and PSR. */
+enum gdb_reg {
+    GDB_REG_R0,
+    GDB_REG_R7 = 7,
+    GDB_REG_R11 = 11,
+    GDB_REG_SP = 13,
+    GDB_REG_LR = 14,
+    GDB_REG_PC = 15,
+    GDB_REG_PSR = 16, /* CPSR, or xPSR on the M profile */
+    GDB_REG_COUNT
+};
+
+/* Of an M-profile core: which of the banked stack pointers SP is. */
+enum gdb_security { GDB_SECURITY_UNKNOWN, GDB_SECURITY_SECURE, GDB_SECURITY_NONSECURE };
+
+/* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known (5.4). */
+struct gdb_regs {
+    uint64_t value[GDB_REG_COUNT];
+    uint32_t known; /* bit i: value[i] is valid */
+    enum gdb_security security;
+};
+
+/* Further registers of a core are numbered from here on; at most so many. */
+#define GDB_EXTRA_NUMBER 26
+#define GDB_EXTRA_MAX    64
+
+/*
+ * A register beyond those of enum gdb_reg, as the target description tells it: what GDB makes of a
+ * feature and its registers is written in its manual, appendix "ARM features".
+ */
+struct gdb_register {
+    const char *feature; /* "org.gnu.gdb.arm.vfp"; registers of one feature are neighbours */
+    const char *name;
+    const char *type; /* "uint32", "data_ptr", "ieee_double" ... */
+    unsigned bits;    /* 8, 16, 32 or 64 */
+};
+
+/*
+ * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
+ * when the operation is called; when still empty after an error, the session takes the text of
+ * the error code. One short line; '#', '$', '*', '}' and control characters are replaced.
+ */
+struct gdb_why {
+    char text[160];
+};
+
+enum gdb_stop_kind {
+    GDB_STOP_TRAP, /* step done, halt request of somebody else, at connect */
+    GDB_STOP_INTERRUPT,
+    GDB_STOP_SWBREAK,
+    GDB_STOP_HWBREAK,
+    GDB_STOP_WATCH, /* these three: address = the address watched */
+    GDB_STOP_RWATCH,
+    GDB_STOP_AWATCH,
+    GDB_STOP_REPLAY_BEGIN, /* start of the history reached going back */
+    GDB_STOP_REPLAY_END,   /* live position reached by a continue, never by a step (5.6 trap 3) */
+    GDB_STOP_SIGNAL,       /* signal = GDB signal number: 11 SIGSEGV, 4 SIGILL ... */
+    GDB_STOP_EXITED,       /* the connection to the hardware is gone; signal = exit code */
+};
+
+struct gdb_stop {
+    enum gdb_stop_kind kind;
+    int core; /* becomes the general thread (2.13) */
+    int signal;
+    uint64_t address;
+};
+
+/* Return value of operations that go on: the end is told with gdb_session_stopped(). */
+#define GDB_PENDING 1
+/* Return value of resume() in a session whose packets another server answers: the cores are to
+ * run, so the packet is passed on. */
+#define GDB_PASS_ON 2
+
+enum gdb_action {
+    GDB_ACTION_NONE, /* stays halted */
+    GDB_ACTION_CONTINUE,
+    GDB_ACTION_STEP, /* one instruction */
+};
+
+struct gdb_resume {
+    enum gdb_action action[GDB_CORES_MAX];
+    int core;  /* the selected thread: the one that steps, else the general thread */
+    bool step; /* some core has GDB_ACTION_STEP */
+    /*
+     * GDB listed the threads since the last stop reply. False when a continue follows GDB's own
+     * step over a breakpoint at once: what 5.6 trap 3 asks for.
+     */
+    bool threads_listed;
+};
+
+enum gdb_breakpoint_type { /* as in the Z packets */
+                           GDB_BREAKPOINT_SOFTWARE,
+                           GDB_BREAKPOINT_HARDWARE,
+                           GDB_WATCHPOINT_WRITE,
+                           GDB_WATCHPOINT_READ,
+                           GDB_WATCHPOINT_ACCESS,
+};
+
+struct gdb_breakpoint {
+    enum gdb_breakpoint_type type;
+    uint64_t address;
+    /* Breakpoints: 2 Thumb, 3 Thumb with a 32-bit instruction, 4 ARM. Watchpoints: bytes. */
+    uint32_t kind;
+};
+
+enum gdb_region_type {
+    GDB_REGION_RAM,
+    GDB_REGION_ROM,
+    GDB_REGION_FLASH,
+};
+
+struct gdb_region {
+    enum gdb_region_type type;
+    uint64_t start;
+    uint64_t length;
+    uint64_t blocksize; /* of one erase, flash only */
+};
+
+enum gdb_annex {                  /* of qXfer:btrace:read (2.4) */
+                 GDB_ANNEX_ALL,   /* everything retained; the oldest block with its real begin */
+                 GDB_ANNEX_NEW,   /* the same if anything ran since the last delivered read, else no
+                                     block */
+                 GDB_ANNEX_DELTA, /* what ran since the last delivered read; oldest block has begin
+                                     0 */
+};
+
+struct gdb_btrace_block {
+    uint64_t begin; /* first instruction */
+    uint64_t end;   /* first byte of the last instruction */
+};
+
+/* Filled by btrace_read(), newest block first. Owned by the session. */
+struct gdb_btrace_blocks {
+    struct gdb_btrace_block *block;
+    size_t count;
+    size_t capacity;
+};
+
+void gdb_btrace_blocks_init(struct gdb_btrace_blocks *b);
+void gdb_btrace_blocks_release(struct gdb_btrace_blocks *b);
+
+/* Both append one older block: BT_OK or BT_ERR_NOMEM. Neighbouring gaps become one (2.9). */
+int gdb_btrace_blocks_add(struct gdb_btrace_blocks *b, uint64_t begin, uint64_t end);
+int gdb_btrace_blocks_add_gap(struct gdb_btrace_blocks *b);
+
+struct gdb_btrace_conf {
+    bool recording;
+    uint32_t size; /* real size of the buffer in bytes, shown by "info record" */
+};
+
+/* Prints text to GDB's console; '\n' ends lines. `to` is what was given along with it. */
+typedef void (*gdb_print_fn)(void *to, const char *text);
+
+struct gdb_target {
+    /* 1 .. GDB_CORES_MAX; constant during a session. */
+    int (*core_count)(void *ctx);
+    int (*core_info)(void *ctx, int core, struct gdb_core *info);
+    /* Optional. State in words for "info threads" ("running", "in the past, at 216"). */
+    int (*core_status)(void *ctx, int core, char *text, size_t size);
+
+    /*
+     * State for `?`, the first question of a connection. BT_OK with *stop, or GDB_PENDING when
+     * a core ran: the target has asked it to halt and calls gdb_session_stopped().
+     */
+    int (*halt_reason)(void *ctx, struct gdb_stop *stop);
+
+    int (*read_regs)(void *ctx, int core, struct gdb_regs *regs);
+    /* Optional. Why the registers could not be read just now, in words; else GDB shows a number. */
+    void (*read_refused)(void *ctx, struct gdb_why *why);
+    /* Optional: registers are read-only without it. */
+    int (*write_reg)(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
+
+    /*
+     * Reads up to `len` bytes; returns how many were read from the start on (1 .. len), or an
+     * error when not even the first is readable. The original code where breakpoints are planted.
+     */
+    int (*read_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+    /* Optional. All or an error. `len` may be 0: a probe, answer BT_OK if writing is possible. */
+    int (*write_memory)(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
+                        struct gdb_why *why);
+    /*
+     * Optional. Points *regions to the target's own array and returns its count. GDB refuses
+     * every access outside the regions; 0 regions = no restriction.
+     */
+    int (*memory_map)(void *ctx, const struct gdb_region **regions);
+
+    /*
+     * Optional, with a text where it is refused. BT_OK: done already, *stop is filled.
+     * GDB_PENDING: runs; gdb_session_stopped() follows.
+     */
+    int (*resume)(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                  struct gdb_why *why);
+    /*
+     * Optional; announces ReverseStep+ and ReverseContinue+. One instruction back (step), or
+     * back to a breakpoint or the start. Returns as resume() does. Section 5.
+     */
+    int (*reverse)(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why);
+    /* Optional. Ctrl-C, only while something is pending; must lead to gdb_session_stopped(). */
+    void (*interrupt)(void *ctx);
+
+    /*
+     * Optional, both or none. BT_ERR_UNSUPPORTED = no such type here: GDB falls back. Inserting
+     * what is there already, and removing what is not, is BT_OK.
+     */
+    int (*insert_breakpoint)(void *ctx, int core, const struct gdb_breakpoint *bp,
+                             struct gdb_why *why);
+    int (*remove_breakpoint)(void *ctx, int core, const struct gdb_breakpoint *bp,
+                             struct gdb_why *why);
+
+    /* The branch trace operations: all or none (2.2 - 2.4). Errors with text reach the user. */
+    int (*btrace_enable)(void *ctx, int core, struct gdb_why *why); /* when enabled: BT_OK */
+    int (*btrace_disable)(void *ctx, int core);                     /* when not enabled: BT_OK */
+    /* Bytes, of all cores; 0xffffffff = unlimited. The target clamps and remembers. */
+    int (*btrace_set_size)(void *ctx, uint32_t size, struct gdb_why *why);
+    /* `recording` at connect (flight recorder) makes GDB reopen the recording (2.1). */
+    int (*btrace_conf)(void *ctx, int core, struct gdb_btrace_conf *conf);
+    /*
+     * Fills `out`, which is empty, newest block first; the newest ends at the halted PC (2.12).
+     * An error makes the annex fail and GDB tries the next one (2.4, also for when delta must
+     * fail). The session refuses a delta whose oldest block does not begin at 0: GDB would abort.
+     * Must not move the mark of what was read: only btrace_delivered() does.
+     */
+    int (*btrace_read)(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out);
+    /* The last chunk of what btrace_read() gave was sent. */
+    void (*btrace_delivered)(void *ctx, int core, enum gdb_annex annex);
+
+    /*
+     * Optional. One line of "monitor"; output through print(to, text). BT_ERR_UNSUPPORTED = no
+     * such command (the session says so); other errors are printed by their code. Never fails on
+     * the wire: GDB cannot show texts of errors here (5.7).
+     */
+    int (*monitor)(void *ctx, int core, const char *text, gdb_print_fn print, void *to);
+
+    /* Optional notifications. What happens to recording on kill and detach: target (2.2). */
+    void (*detach)(void *ctx);
+    void (*kill)(void *ctx);
+    /* Optional: `R`, and `vRun` of "run". The target starts over and is halted afterwards. */
+    int (*restart)(void *ctx, struct gdb_why *why);
+
+    /*
+     * Optional, the first two or none. The list belongs to the target and is the same all through a
+     * session; returns its length, at most GDB_EXTRA_MAX. A register that cannot be read now:
+     * BT_ERR_UNSUPPORTED (sent as unknown); other errors are errors.
+     */
+    int (*extra_registers)(void *ctx, int core, const struct gdb_register **list);
+    int (*read_extra)(void *ctx, int core, unsigned index, uint64_t *value);
+    int (*write_extra)(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why);
+
+    /*
+     * Optional, all or none: what GDB does with regions that the memory map calls flash. Erase is
+     * of whole blocks; write comes in rising order, of erased blocks, and may keep the bytes until
+     * done. GDB shows no text of these errors: the target tells it elsewhere, too.
+     */
+    int (*flash_erase)(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why);
+    int (*flash_write)(void *ctx, uint64_t address, const void *bytes, size_t len,
+                       struct gdb_why *why);
+    int (*flash_done)(void *ctx, struct gdb_why *why);
+
+    /*
+     * Optional, both or none, for sessions whose packets another server answers. True while the
+     * core (-1: any of them) is shown in the past: then its registers come from read_regs(),
+     * memory that the other server has read goes through past_memory(), every resume comes to
+     * resume() first, and nothing is written.
+     */
+    bool (*in_past)(void *ctx, int core);
+    /* `bytes` are the present ones: replaces those that were others; returns how many can be
+     * told from the start on, 0 .. len. */
+    size_t (*past_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+};
+
+#endif

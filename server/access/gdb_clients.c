@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/access/gdb_clients.h"
+
+#include "server/base/log.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MS       1000
+#define SILENT_MS     10000 /* a client that has never said anything, or was turned away */
+#define REFUSED_EXTRA 16    /* connections that are told why they cannot stay, at once */
+#define REFUSALS      3     /* packets that are answered with it */
+
+static void serve(struct gdb_clients *g, struct connection *c);
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static bool anybody_leaving(const struct gdb_clients *g)
+{
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        if (connection_leaving(c->connection))
+            return true;
+    return false;
+}
+
+static bool anybody_admitted(const struct gdb_clients *g)
+{
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        if (c->admitted)
+            return true;
+    return false;
+}
+
+/* A place is free. */
+static void next(struct gdb_clients *g, const struct gdb_client *gone)
+{
+    if (g->stopped)
+        return;
+    if (g->waiting_count == 0 && g->service.left)
+        g->service.left(g->service.ctx, gone->admitted && !anybody_admitted(g));
+    while (g->waiting_count > 0 && !anybody_leaving(g)) {
+        struct connection *c = g->waiting[0];
+        g->waiting_count--;
+        memmove(g->waiting, g->waiting + 1, g->waiting_count * sizeof *g->waiting);
+        serve(g, c);
+    }
+}
+
+static void unlink_from(struct gdb_client **list, struct gdb_client *c)
+{
+    while (*list != c)
+        list = &(*list)->next;
+    *list = c->next;
+}
+
+static void part_with(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    unlink_from(&g->first, c);
+    g->count--;
+    c->next = g->parting;
+    g->parting = c;
+}
+
+static void close_service(struct gdb_client *c)
+{
+    if (c->open)
+        c->clients->service.close(c->clients->service.ctx, c);
+    c->open = false;
+}
+
+/* What was said last is an explanation, or what somebody waits for who has ended his own direction:
+ * it is sent. */
+static void end_connection(struct gdb_client *c)
+{
+    if (c->asked || (c->session_open && gdb_session_is_refused(&c->session)))
+        connection_finish(c->connection);
+    else
+        connection_close(c->connection);
+}
+
+static void client_close(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    if (c->closing)
+        return;
+    c->closing = true;
+    close_service(c);
+    part_with(c);
+    if (c->admitted)
+        log_say(LOG_AT_INFO, "btraced: client %u (%s) has left\n", c->number, c->connection->peer);
+    end_connection(c);
+    next(g, c);
+}
+
+static void on_released(void *ctx)
+{
+    struct gdb_client *c = ctx;
+    unlink_from(&c->clients->parting, c);
+    if (c->session_open) {
+        gdb_session_release(&c->session);
+        c->clients->service.release(c->clients->service.ctx, c);
+    }
+    free(c);
+    malloc_trim(0); /* what was worked out of the past for a client may be a hundred megabytes */
+}
+
+static void drop_unread(struct gdb_client *c)
+{
+    log_say(LOG_AT_WARNING,
+            "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
+            "([limits] memory)\n",
+            c->number, c->connection->peer, c->clients->limits->memory);
+    c->clients->dropped++;
+    client_close(c);
+}
+
+static void log_wire(const struct gdb_client *c, const char *direction, const void *bytes,
+                     size_t length)
+{
+    char who[60];
+    if (!c->clients->log_wire)
+        return;
+    snprintf(who, sizeof who, "btraced: client %u %s", c->number, direction);
+    log_bytes(who, bytes, length);
+}
+
+static void client_send(void *ctx, const void *bytes, size_t length)
+{
+    struct gdb_client *c = ctx;
+    if (c->closing)
+        return;
+    log_wire(c, "<", bytes, length);
+    c->sent += length;
+    if (connection_write(c->connection, bytes, length) != BT_OK)
+        client_close(c);
+    else if (connection_unsent(c->connection) > c->clients->limits->memory)
+        drop_unread(c);
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------
+ */
+
+/* GDB begins with an acknowledgement or a packet; a browser, a shell or a port scanner does not. */
+static bool is_greeting(uint8_t byte)
+{
+    return byte == '+' || byte == '-' || byte == '$' || byte == RSP_INTERRUPT;
+}
+
+static unsigned served_count(const struct gdb_clients *g)
+{
+    unsigned n = 0;
+    for (const struct gdb_client *c = g->first; c; c = c->next)
+        n += c->session_open && !gdb_session_is_refused(&c->session);
+    return n;
+}
+
+static void note_refused(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    g->refused++;
+    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is turned away: %s\n", c->number,
+            c->connection->peer, gdb_session_refusal(&c->session));
+    close_service(c);
+}
+
+/* Only a client that speaks takes a place: who connects and says nothing is in nobody's way. */
+static bool begin(struct gdb_client *c, uint8_t first)
+{
+    struct gdb_clients *g = c->clients;
+    char text[120];
+    unsigned others = served_count(g);
+    if (!is_greeting(first)) {
+        log_say(LOG_AT_WARNING,
+                "btraced: %s does not speak GDB's protocol; the connection is closed\n",
+                c->connection->peer);
+        return false;
+    }
+    c->number = ++g->last_number;
+    if (g->service.open(g->service.ctx, c, client_send, c) != BT_OK)
+        return false;
+    c->session_open = c->open = true;
+    gdb_session_limit(&c->session, g->limits->packet);
+    if (others >= g->limits->clients && !gdb_session_is_refused(&c->session)) {
+        snprintf(text, sizeof text, "%u clients are connected, which is the limit", others);
+        gdb_session_refuse(&c->session, text);
+    }
+    c->admitted = !gdb_session_is_refused(&c->session);
+    if (!c->admitted)
+        note_refused(c);
+    return true;
+}
+
+static void on_input(void *ctx, const void *bytes, size_t length)
+{
+    struct gdb_client *c = ctx;
+    if (c->closing || length == 0)
+        return;
+    c->heard = uv_now(c->clients->loop);
+    c->received += length;
+    if (!c->session_open && !begin(c, *(const uint8_t *)bytes)) {
+        client_close(c);
+        return;
+    }
+    log_wire(c, ">", bytes, length);
+    gdb_session_input(&c->session, bytes, length);
+    if (c->closing)
+        return;
+    enum gdb_session_state state = gdb_session_state(&c->session);
+    bool over = state == GDB_SESSION_FAILED ||
+                (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
+                gdb_session_refused(&c->session) >= REFUSALS;
+    if (state == GDB_SESSION_FAILED) {
+        log_say(LOG_AT_WARNING,
+                "btraced: client %u (%s) is dropped: it sends too much ahead of the answers, or "
+                "takes none of them\n",
+                c->number, c->connection->peer);
+        c->clients->dropped++;
+    }
+    if (over)
+        client_close(c);
+}
+
+static void on_ended(void *ctx, const char *why)
+{
+    struct gdb_client *c = ctx;
+    c->asked = !why;
+    client_close(c);
+}
+
+static void serve(struct gdb_clients *g, struct connection *connection)
+{
+    struct gdb_client *c = calloc(1, sizeof *c);
+    if (!c) {
+        connection_close(connection);
+        return;
+    }
+    const struct connection_user user = {
+        .input = on_input, .ended = on_ended, .released = on_released, .ctx = c};
+    c->connection = connection;
+    c->connection->user = user;
+    c->clients = g;
+    c->since = c->heard = uv_now(g->loop);
+    struct gdb_client **at = &g->first;
+    while (*at)
+        at = &(*at)->next;
+    *at = c;
+    g->count++;
+    if (connection_start(connection, &user) != BT_OK)
+        client_close(c);
+}
+
+void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
+{
+    if (g->stopped || g->count >= g->limits->clients + REFUSED_EXTRA)
+        connection_close(c);
+    else if (!anybody_leaving(g))
+        serve(g, c);
+    else if (g->waiting_count < GDB_CLIENTS_WAITING)
+        g->waiting[g->waiting_count++] = c;
+    else
+        connection_close(c);
+}
+
+/* ---- time -------------------------------------------------------------------------------------
+ */
+
+/* The place is free for another at once; the connection ends when the client is heard again. */
+static void let_go_of_idle(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    char text[120];
+    snprintf(text, sizeof text,
+             "nothing was heard from you for %u s ([limits] idle): connect again",
+             g->limits->idle_s);
+    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
+            c->number, c->connection->peer, g->limits->idle_s);
+    g->dropped++;
+    close_service(c);
+    gdb_session_refuse(&c->session, text);
+}
+
+static void look_at(struct gdb_client *c, uint64_t now)
+{
+    uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
+    bool refused = c->session_open && gdb_session_is_refused(&c->session);
+    if (!c->session_open && silent >= SILENT_MS) {
+        log_say(LOG_AT_WARNING, "btraced: %s has said nothing for %d s; the connection is closed\n",
+                c->connection->peer, SILENT_MS / 1000);
+        client_close(c);
+    } else if (refused && silent >= SILENT_MS + 2 * idle) {
+        client_close(c);
+    } else if (c->session_open && !refused && idle && silent >= idle &&
+               !gdb_session_running(&c->session)) {
+        let_go_of_idle(c);
+    }
+}
+
+/* Who is closed from within is freed later, from the loop. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct gdb_clients *g = timer->data;
+    uint64_t now = uv_now(g->loop);
+    for (struct gdb_client *c = g->first, *after; c; c = after) {
+        after = c->next;
+        if (!c->closing)
+            look_at(c, now);
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------
+ */
+
+int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,
+                     const struct gdb_limits *limits)
+{
+    memset(g, 0, sizeof *g);
+    g->loop = loop;
+    g->service = *service;
+    g->limits = limits;
+    g->log_wire = log_shows(LOG_AT_DEBUG);
+    int error = uv_timer_init(loop, &g->timer);
+    g->timer.data = g;
+    return error ? error : uv_timer_start(&g->timer, on_timer, TICK_MS, TICK_MS);
+}
+
+void gdb_clients_stop(struct gdb_clients *g)
+{
+    if (!g->loop || g->stopped)
+        return;
+    g->stopped = true;
+    uv_close((uv_handle_t *)&g->timer, NULL);
+    for (unsigned i = 0; i < g->waiting_count; i++)
+        connection_close(g->waiting[i]);
+    g->waiting_count = 0;
+    while (g->first)
+        client_close(g->first);
+    for (struct gdb_client *c = g->parting; c; c = c->next)
+        connection_close(c->connection);
+}

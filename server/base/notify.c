@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/base/notify.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TEXT_MAX 200
+
+/* A name that begins with @ is one without a file. */
+static void tell(const char *text)
+{
+    const char *name = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t length = name ? strlen(name) : 0;
+    if (length < 2 || length >= sizeof to.sun_path || (*name != '/' && *name != '@'))
+        return;
+    memcpy(to.sun_path, name, length);
+    if (*name == '@')
+        to.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&to, size);
+    close(fd);
+}
+
+void notify_ready(const char *status)
+{
+    char text[TEXT_MAX];
+    snprintf(text, sizeof text, "READY=1\nSTATUS=%s", status);
+    tell(text);
+}
+
+void notify_reloading(void)
+{
+    tell("RELOADING=1");
+}
+
+void notify_stopping(void)
+{
+    tell("STOPPING=1");
+}

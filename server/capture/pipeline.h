@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Live trace on its way: a capture thread pushes raw bytes, a decode thread takes them apart and
+ * appends them to one history a source, and the event loop reads the histories.
+ *
+ * Threads and owners:
+ *   - pipeline_push(), pipeline_lost(): the capture thread alone (one producer);
+ *   - the pipeline's own decode thread is the one consumer and the only writer of histories;
+ *   - everything else: any thread. A history is read between pipeline_lock() and
+ *     pipeline_unlock(); the decode thread waits meanwhile, and the ring takes what arrives.
+ */
+#ifndef SERVER_PIPELINE_H
+#define SERVER_PIPELINE_H
+
+#include "decoder/history/history.h"
+#include "decoder/port/formatter.h"
+
+#define PIPELINE_MAX_SOURCES 16
+
+struct pipeline_source {
+    unsigned trace_id; /* unused without frames: the one source takes all bytes */
+    struct stream_config config;
+    const struct code_image *image; /* must outlive the pipeline */
+};
+
+struct pipeline_config {
+    bool formatted;           /* CoreSight frames */
+    enum formatter_mode mode; /* of the frames */
+    size_t ring_bytes;        /* captured bytes that may wait for the decoder; 0: 16 MiB */
+    struct history_config history;
+    struct pipeline_source sources[PIPELINE_MAX_SOURCES];
+    unsigned source_count;
+};
+
+/* Counters since the start. */
+struct pipeline_stats {
+    uint64_t captured; /* bytes pushed, dropped ones included */
+    uint64_t dropped;  /* bytes that found the ring full */
+    uint64_t drops;    /* transfers dropped whole */
+    uint64_t lost;     /* bytes that the capture side reported missing */
+    uint64_t decoded;  /* bytes through the decoder */
+    uint64_t losses;   /* times that frame alignment was lost */
+    uint64_t waiting;  /* bytes in the ring */
+    bool aligned;      /* frames are in lock */
+    bool seen[128];    /* trace IDs that had data */
+};
+
+struct pipeline; /* private */
+
+/* 0 or a bt_error; *out is released with pipeline_free(). Starts the decode thread. */
+int pipeline_new(const struct pipeline_config *config, struct pipeline **out);
+
+/* Decodes what is in the ring, then ends. No push may be under way. */
+void pipeline_free(struct pipeline *p);
+
+/*
+ * One transfer. `wait`: the source can be held up, so a full ring makes this call block. Otherwise
+ * a transfer that finds no room is dropped whole, and so are those behind it until the ring is half
+ * empty; a loss takes their place in the order: it becomes one gap with the bytes dropped. Returns
+ * false if it was dropped.
+ */
+bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait);
+
+/* The capture side knows that `bytes` (0: how many is not known) are missing here, and why. */
+void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes);
+
+/*
+ * Waits until everything pushed before the call is decoded; false after `timeout_ms` (the rest is
+ * still decoded later).
+ */
+bool pipeline_drain(struct pipeline *p, unsigned timeout_ms);
+
+/* True if nothing that was pushed is still to be decoded. */
+bool pipeline_idle(struct pipeline *p);
+
+/* History of source number i; between lock and unlock. */
+void pipeline_lock(struct pipeline *p);
+struct history *pipeline_history(struct pipeline *p, unsigned i);
+void pipeline_unlock(struct pipeline *p);
+
+void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats);
+
+/* First error of the decode thread (memory), or 0. */
+int pipeline_error(struct pipeline *p);
+
+#endif

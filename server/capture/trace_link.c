@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/capture/trace_link.h"
+#include "trace_input.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define FRAME 16u
+
+struct trace_link {
+    struct trace_input input;
+    struct trace_input_sink taps; /* what the input calls */
+    struct trace_link_sink sink;
+    int wake[2]; /* a byte in it ends the thread */
+    uv_thread_t thread;
+    bool running;
+    /* Of the thread. */
+    bool open;
+    bool was_away; /* nothing has come since it was opened again */
+    uint8_t part[FRAME];
+    size_t part_len; /* of a frame that is not whole yet */
+    uv_mutex_t lock; /* guards the rest */
+    uv_cond_t arrived;
+    struct trace_link_stats stats;
+    uint64_t last;        /* time of the last byte that is more than a sync, ns */
+    struct message state; /* what is open, or why nothing is */
+};
+
+/* ---- the thread: bytes ----------------------------------------------------------------------- */
+
+/* A trace port never rests: it sends syncs (7fff) while there is nothing to tell. */
+static bool only_syncs(const uint8_t *data, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (data[i] == 0xff || data[i] == 0x7f))
+        i++;
+    return i == n;
+}
+
+static void pass_on(struct trace_link *l, const uint8_t *data, size_t n)
+{
+    bool idle = only_syncs(data, n);
+    l->sink.bytes(l->sink.ctx, data, n);
+    if (idle)
+        return;
+    uv_mutex_lock(&l->lock);
+    l->last = uv_hrtime();
+    uv_mutex_unlock(&l->lock);
+}
+
+/* A piece may be dropped when the decoder is late: then whole frames are. */
+static void pass_frames(struct trace_link *l, const uint8_t *data, size_t n)
+{
+    if (l->part_len > 0) {
+        size_t wanted = FRAME - l->part_len, take = n < wanted ? n : wanted;
+        memcpy(l->part + l->part_len, data, take);
+        l->part_len += take;
+        data += take;
+        n -= take;
+        if (l->part_len < FRAME)
+            return;
+        pass_on(l, l->part, FRAME);
+        l->part_len = 0;
+    }
+    size_t whole = n - n % FRAME;
+    if (whole > 0)
+        pass_on(l, data, whole);
+    memcpy(l->part, data + whole, n - whole);
+    l->part_len = n - whole;
+}
+
+static void on_lost(void *user, enum bt_gap_cause cause)
+{
+    struct trace_link *l = user;
+    l->was_away = false;
+    l->sink.lost(l->sink.ctx, cause);
+}
+
+static void on_bytes(void *user, const uint8_t *data, size_t n)
+{
+    struct trace_link *l = user;
+    if (l->was_away)
+        on_lost(l, BT_GAP_LOST_BYTES);
+    if (l->input.whole_frames)
+        pass_frames(l, data, n);
+    else
+        pass_on(l, data, n);
+}
+
+static void on_arrived(void *user, size_t n)
+{
+    struct trace_link *l = user;
+    uv_mutex_lock(&l->lock);
+    l->stats.bytes += n;
+    l->stats.connection += n;
+    uv_cond_broadcast(&l->arrived);
+    uv_mutex_unlock(&l->lock);
+}
+
+/* ---- the thread: the input --------------------------------------------------------------------
+ */
+
+/* False: the thread is to end. */
+static bool wait_for(struct trace_link *l, int fd, int timeout_ms)
+{
+    struct pollfd fds[2] = {{.fd = l->wake[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    int n;
+    do
+        n = poll(fds, 2, timeout_ms);
+    while (n < 0 && errno == EINTR);
+    return !fds[0].revents;
+}
+
+static void mark(struct trace_link *l, bool connected, const char *state)
+{
+    uv_mutex_lock(&l->lock);
+    if (connected) {
+        l->stats.connection = 0;
+        l->stats.connections++;
+    }
+    l->stats.connected = connected;
+    message_set(&l->state, "%s", state);
+    uv_cond_broadcast(&l->arrived);
+    uv_mutex_unlock(&l->lock);
+}
+
+static int open_input(struct trace_link *l, struct message *why)
+{
+    char text[400];
+    l->part_len = 0;
+    int error = l->input.ops->open(l->input.self, &l->taps, why);
+    if (!error)
+        l->input.ops->describe(l->input.self, text, sizeof text);
+    l->open = !error;
+    mark(l, l->open, error ? why->text : text);
+    return error;
+}
+
+/* False: the thread is to end. */
+static bool await_input(struct trace_link *l)
+{
+    struct message why;
+    while (!l->open) {
+        int fd = l->input.ops->wait_fd(l->input.self);
+        if (fd >= 0 && !wait_for(l, fd, -1))
+            return false;
+        if (open_input(l, &why) && !wait_for(l, -1, (int)l->input.retry_ms))
+            return false;
+    }
+    return true;
+}
+
+/* False: the thread is to end. */
+static bool read_all(struct trace_link *l)
+{
+    for (;;) {
+        int fd = l->input.ops->wait_fd(l->input.self);
+        if (!wait_for(l, fd, fd >= 0 ? -1 : 0))
+            return false;
+        if (l->input.ops->read(l->input.self))
+            return true;
+    }
+}
+
+static void capture_thread(void *arg)
+{
+    struct trace_link *l = arg;
+    bool go_on = true;
+    pthread_setname_np(pthread_self(), "capture"); /* for top and debuggers */
+    while (go_on && await_input(l)) {
+        go_on = read_all(l);
+        l->input.ops->close(l->input.self);
+        l->open = false;
+        l->was_away = true;
+        mark(l, false, l->input.gone);
+    }
+}
+
+/* ---- everybody else ------------------------------------------------------------------------- */
+
+void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats)
+{
+    uv_mutex_lock(&l->lock);
+    *stats = l->stats;
+    uv_mutex_unlock(&l->lock);
+}
+
+void trace_link_describe(struct trace_link *l, char *text, size_t size)
+{
+    uv_mutex_lock(&l->lock);
+    snprintf(text, size, "%s: %s", l->stats.connected ? "running" : "stopped", l->state.text);
+    uv_mutex_unlock(&l->lock);
+}
+
+bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms)
+{
+    uint64_t deadline = uv_hrtime() + (uint64_t)timeout_ms * 1000000;
+    uv_mutex_lock(&l->lock);
+    while (l->stats.connection < bytes) {
+        uint64_t now = uv_hrtime();
+        if (now >= deadline || uv_cond_timedwait(&l->arrived, &l->lock, deadline - now) != 0)
+            break;
+    }
+    bool done = l->stats.connection >= bytes;
+    uv_mutex_unlock(&l->lock);
+    return done;
+}
+
+bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms)
+{
+    uint64_t begin = uv_hrtime(), deadline = begin + (uint64_t)timeout_ms * 1000000;
+    uint64_t quiet = (uint64_t)quiet_ms * 1000000, end;
+    uint64_t sent = begin + (uint64_t)l->input.delay_ms * 1000000;
+    uv_mutex_lock(&l->lock);
+    for (;;) {
+        uint64_t now = uv_hrtime(), since = l->last > begin ? l->last : begin;
+        end = since + quiet > sent ? since + quiet : sent;
+        if (now >= end || now >= deadline)
+            break;
+        uv_cond_timedwait(&l->arrived, &l->lock, (end < deadline ? end : deadline) - now);
+    }
+    uv_mutex_unlock(&l->lock);
+    return end <= deadline;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
+                     struct trace_link **out, struct message *why)
+{
+    *out = NULL;
+    struct trace_link *l = calloc(1, sizeof *l);
+    message_set(why, "out of memory");
+    if (!l)
+        return BT_ERR_NOMEM;
+    l->sink = *sink;
+    l->taps = (struct trace_input_sink){
+        .trace = {.user = l, .bytes = on_bytes, .lost = on_lost},
+        .arrived = on_arrived,
+    };
+    l->wake[0] = l->wake[1] = -1;
+    uv_mutex_init(&l->lock);
+    uv_cond_init(&l->arrived);
+    int error = pipe(l->wake) == 0 ? BT_OK : BT_ERR_IO;
+    if (!error)
+        error = trace_input_make(config, &l->input, why);
+    if (!error)
+        mark(l, false, l->input.absent);
+    if (!error && l->input.required)
+        error = open_input(l, why);
+    if (!error && uv_thread_create(&l->thread, capture_thread, l) != 0)
+        error = BT_ERR_NOMEM;
+    l->running = !error;
+    if (error)
+        trace_link_stop(l);
+    else
+        *out = l;
+    return error;
+}
+
+void trace_link_stop(struct trace_link *l)
+{
+    if (!l)
+        return;
+    if (l->running) {
+        ssize_t n;
+        do
+            n = write(l->wake[1], "", 1);
+        while (n < 0 && errno == EINTR);
+        uv_thread_join(&l->thread);
+    }
+    for (int i = 0; i < 2; i++)
+        if (l->wake[i] >= 0)
+            close(l->wake[i]);
+    if (l->open)
+        l->input.ops->close(l->input.self);
+    if (l->input.ops)
+        l->input.ops->release(l->input.self);
+    uv_cond_destroy(&l->arrived);
+    uv_mutex_destroy(&l->lock);
+    free(l);
+}

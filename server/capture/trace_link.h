@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Live trace bytes: a thread of its own opens the input (trace_input.h), reads, and hands on what
+ * arrives. One that ends, or is pulled, is waited for again.
+ */
+#ifndef SERVER_TRACE_LINK_H
+#define SERVER_TRACE_LINK_H
+
+#include "server/config/config.h"
+
+struct trace_link; /* private */
+
+struct trace_link_sink {
+    /* Called in the link's thread, in order. May block: then the source is held up. */
+    void (*bytes)(void *ctx, const uint8_t *data, size_t len);
+    /* Bytes are missing here: the input says so, or it was away. */
+    void (*lost)(void *ctx, enum bt_gap_cause cause);
+    void *ctx;
+};
+
+struct trace_link_stats {
+    uint64_t bytes;      /* of all connections */
+    uint64_t connection; /* of the present one, or the last */
+    unsigned connections;
+    bool connected;
+};
+
+/*
+ * What the board file names; `config` must outlive the link. A socket is ready for the source when
+ * this returns, a capture unit captures. Returns 0 or a bt_error with *why filled.
+ */
+int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
+                     struct trace_link **out, struct message *why);
+
+/* Ends the thread; nothing is called after it. NULL is allowed. */
+void trace_link_stop(struct trace_link *l);
+
+void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats);
+
+/* Until the present connection has brought `bytes`; false after `timeout_ms`. Any thread. */
+bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms);
+
+/* Where it stands, in words: "running: the source is connected", "stopped: no source yet at ...".
+ */
+void trace_link_describe(struct trace_link *l, char *text, size_t size);
+
+/* Until nothing but syncs has arrived for `quiet_ms`, and nothing can be on its way in the input
+ * any more; false after `timeout_ms`. Any thread. */
+bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced arm: trace into the chip's own buffer, and nobody watches. docs/flight-recorder.md. */
+#include "commands.h"
+#include "server/base/exit_codes.h"
+#include "server/probe/native_trace.h"
+#include "server/trace_unit/setup_word.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SCS_DHCSR     0xe000edf0u
+#define SCS_DEMCR     0xe000edfcu
+#define SCS_ICSR      0xe000ed04u
+#define DHCSR_DEBUGEN 0xa05f0001u /* with the key */
+#define DHCSR_HALTED  0x00020000u
+#define DEMCR_HARDERR 0x00000400u
+#define ICSR_ACTIVE   0x000001ffu
+
+static const char arm_help[] =
+    "usage: btraced arm -c BOARD [OPTION]...\n"
+    "Starts trace into the buffer of the chip (ETB, TMC) and leaves: the core is neither halted "
+    "nor\n"
+    "reset. Later 'btraced serve --attach -c BOARD' shows how the core got where it is then.\n"
+    "\n"
+    "  -c, --config BOARD     the board file: with [probe], and sink = etb or tmc\n"
+    "  --halt-on-fault        a HardFault halts the core from now on, and so ends the history "
+    "there\n";
+
+struct arm {
+    const char *path;
+    bool halt_on_fault;
+    struct config config;
+    struct probe_link probe;
+    struct native_trace trace;
+};
+
+static void no_bytes(void *user, const uint8_t *data, size_t length)
+{
+    (void)user, (void)data, (void)length;
+}
+
+static void no_loss(void *user, enum bt_gap_cause cause)
+{
+    (void)user, (void)cause;
+}
+
+static int complain(const struct message *why, int code)
+{
+    fprintf(stderr, "btraced arm: %s\n", why->text);
+    return code;
+}
+
+static int load(struct arm *a)
+{
+    struct message why;
+    const struct config_names names = {.run = "$RUN"}; /* nothing here is used that has it */
+    if (config_load(&a->config, a->path, &names, &why))
+        return complain(&why, EXIT_USAGE);
+    if (!config_has_probe(&a->config)) {
+        fprintf(stderr, "btraced arm: %s has no [probe], through which trace units are reached\n",
+                a->config.path);
+        return EXIT_USAGE;
+    }
+    if (a->config.sink != CONFIG_SINK_ETB && a->config.sink != CONFIG_SINK_TMC) {
+        fprintf(stderr,
+                "btraced arm: %s has no buffer to record into: allowed: [trace] sink = etb or "
+                "tmc, if the chip has one\n",
+                a->config.path);
+        return EXIT_USAGE;
+    }
+    if (a->halt_on_fault && config_is_a_profile(&a->config.cores[0])) {
+        fprintf(stderr, "btraced arm: --halt-on-fault is for Cortex-M cores, and %s names a %s\n",
+                a->config.path, a->config.cores[0].type);
+        return EXIT_USAGE;
+    }
+    a->config.probe.connect_under_reset = false;
+    return EXIT_OK;
+}
+
+static int write_setup(struct arm *a)
+{
+    for (unsigned i = 0; i < a->config.setup_count; i++) {
+        const struct config_setup *s = &a->config.setup[i];
+        int error = setup_word_write(&a->probe.bus, s);
+        if (error) {
+            fprintf(stderr, "btraced arm: %s:%u: 0x%08" PRIx32 " cannot be written: %s\n",
+                    a->config.path, s->line, s->address, debug_failure_text(a->probe.bus.failure));
+            return EXIT_PROBE;
+        }
+    }
+    return EXIT_OK;
+}
+
+/* Debug is enabled without a halt; a fault then stops the core, and its trace with it. */
+static int catch_faults(struct arm *a)
+{
+    struct coresight_bus *bus = &a->probe.bus;
+    int error = coresight_write(bus, SCS_DHCSR, DHCSR_DEBUGEN);
+    if (!error)
+        error = coresight_modify(bus, SCS_DEMCR, DEMCR_HARDERR, DEMCR_HARDERR);
+    if (!error)
+        return EXIT_OK;
+    fprintf(stderr, "btraced arm: a halt at faults cannot be set: %s\n",
+            debug_failure_text(bus->failure));
+    return EXIT_PROBE;
+}
+
+static int start_trace(struct arm *a)
+{
+    struct message why;
+    const struct trace_sink sink = {.bytes = no_bytes, .lost = no_loss};
+    char text[100];
+    int error = native_trace_open(&a->trace, &a->probe, &a->config, &sink, &why);
+    fputs(a->trace.setup.notes.text, stderr);
+    if (!error && !a->trace.setup.history)
+        return EXIT_PROBE;
+    if (!error)
+        error = native_trace_resume(&a->trace, &why);
+    if (error)
+        return complain(&why, EXIT_PROBE);
+    printf("armed: %s%s\n", trace_setup_describe_sink(&a->trace.setup, text, sizeof text),
+           a->halt_on_fault ? "; a HardFault halts the core" : "");
+    printf("later: btraced serve --attach -c %s\n", a->path);
+    return EXIT_OK;
+}
+
+/* Before the trace began: then the buffer will never hold what led there. */
+static void look_at_core(struct arm *a)
+{
+    static const char *const faults[] = {[3] = "HardFault",
+                                         [4] = "MemManage",
+                                         [5] = "BusFault",
+                                         [6] = "UsageFault",
+                                         [7] = "SecureFault"};
+    struct coresight_bus *bus = &a->probe.bus;
+    uint32_t state = 0, active = 0;
+    if (config_is_a_profile(&a->config.cores[0]) || coresight_read(bus, SCS_DHCSR, &state) ||
+        coresight_read(bus, SCS_ICSR, &active))
+        return;
+    active &= ICSR_ACTIVE;
+    if (state & DHCSR_HALTED)
+        fprintf(stderr, "btraced arm: warning: the core is halted: nothing is recorded before it "
+                        "goes on\n");
+    else if (active < sizeof faults / sizeof *faults && faults[active])
+        fprintf(stderr,
+                "btraced arm: warning: the core is in its %s handler already: what led there is "
+                "not recorded\n",
+                faults[active]);
+}
+
+static int run(struct arm *a)
+{
+    struct message why;
+    int code = load(a);
+    if (!code && probe_link_open(&a->probe, &a->config, &why))
+        code = complain(&why, EXIT_PROBE);
+    if (!code)
+        code = write_setup(a);
+    if (!code && a->halt_on_fault)
+        code = catch_faults(a);
+    if (!code)
+        code = start_trace(a);
+    if (!code)
+        look_at_core(a);
+    if (a->trace.probe)
+        native_trace_close(&a->trace);
+    probe_link_close(&a->probe);
+    config_release(&a->config);
+    return code;
+}
+
+static int parse_args(int argc, char **argv, struct arm *a)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'},
+        {"halt-on-fault", no_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    for (int option; (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            fputs(arm_help, stdout);
+            return -1;
+        }
+        if (option == 'c')
+            a->path = optarg;
+        else if (option == 'f')
+            a->halt_on_fault = true;
+        else {
+            fprintf(stderr, "btraced arm: see 'btraced arm --help'\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc && a->path)
+        return EXIT_OK;
+    fprintf(stderr, "btraced arm: a board file is named with -c; see 'btraced arm --help'\n");
+    return EXIT_USAGE;
+}
+
+int cmd_arm(int argc, char **argv)
+{
+    static char name[] = "btraced arm";
+    struct arm *a = calloc(1, sizeof *a);
+    if (!a)
+        return EXIT_INTERNAL;
+    argv[0] = name; /* getopt's messages begin with it */
+    int code = parse_args(argc, argv, a);
+    if (code == EXIT_OK)
+        code = run(a);
+    free(a);
+    return code < 0 ? EXIT_OK : code;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced connect: the pipe from GDB to a server on another machine, through TLS if there are
+ * certificates. */
+#include "commands.h"
+#include "server/base/exit_codes.h"
+#include "server/net/address.h"
+#include "server/net/stream_connection.h"
+#include "server/net/tls_connection.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CONNECT_MS   10000      /* for each address, and for the handshake */
+#define SILENCE_MS   30000      /* after GDB has ended, for the rest of the answers */
+#define UNSENT_MAX   (1u << 20) /* bytes; then the other side has to wait */
+#define SETTINGS_MAX 512
+
+struct pipe_args {
+    struct address to;
+    const char *ca, *cert, *key, *name;
+    bool plain;
+    char files[3][SETTINGS_MAX]; /* ca, cert and key of the user's own folder */
+};
+
+struct pipe_ends {
+    uv_loop_t loop;
+    const struct pipe_args *args;
+    struct connection *gdb;    /* NULL: closed */
+    struct connection *server; /* NULL: not yet, or closed */
+    uv_timer_t patience;
+    bool ready; /* the server has let us in, as far as can be told */
+    bool asked; /* GDB has sent something */
+    bool heard; /* the server has */
+    bool gdb_over;
+    int code;
+};
+
+enum {
+    OPT_CA = 256,
+    OPT_CERT,
+    OPT_KEY,
+    OPT_NAME,
+    OPT_PLAIN,
+};
+
+static const struct option options[] = {
+    {"ca", required_argument, NULL, OPT_CA},
+    {"cert", required_argument, NULL, OPT_CERT},
+    {"key", required_argument, NULL, OPT_KEY},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"plain", no_argument, NULL, OPT_PLAIN},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char connect_help[] =
+    "usage: btraced connect HOST:PORT [OPTION]...\n"
+    "The pipe from GDB to a btraced on another machine. GDB starts it:\n"
+    "\n"
+    "  (gdb) target extended-remote | btraced connect lab-7:3334\n"
+    "\n"
+    "  --cert FILE   the certificate to show (PEM)\n"
+    "  --key FILE    its private key, readable by you alone (default: in the file of --cert)\n"
+    "  --ca FILE     the authority that has signed the server's certificate (default: those that\n"
+    "                this machine trusts)\n"
+    "  --name NAME   the name that the server's certificate must have (default: HOST)\n"
+    "  --plain       without TLS, for a server that lets in whole networks\n"
+    "\n"
+    "Without --cert and --ca the files cert.pem, key.pem and ca.pem are taken from\n"
+    "~/.config/btraced, if there are any; if there are none it is as with --plain.\n";
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static void close_all(struct pipe_ends *p)
+{
+    if (p->gdb)
+        connection_finish(p->gdb);
+    if (p->server)
+        connection_finish(p->server);
+    if (!uv_is_closing((uv_handle_t *)&p->patience))
+        uv_close((uv_handle_t *)&p->patience, NULL);
+    p->gdb = p->server = NULL;
+}
+
+static void fail(struct pipe_ends *p, const char *why)
+{
+    char where[300];
+    address_format(&p->args->to, where, sizeof where);
+    fprintf(stderr, "btraced connect: %s: %s\n", where, why);
+    p->code = EXIT_CONNECT;
+    close_all(p);
+}
+
+static void on_impatient(uv_timer_t *timer)
+{
+    struct pipe_ends *p = timer->data;
+    if (p->ready)
+        close_all(p);
+    else
+        fail(p, "no answer to the handshake in 10 s: is it a btraced that speaks TLS?");
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------
+ */
+
+static void on_gdb_input(void *ctx, const void *bytes, size_t length)
+{
+    struct pipe_ends *p = ctx;
+    p->asked = true;
+    if (connection_write(p->server, bytes, length) != BT_OK)
+        fail(p, "the connection is broken");
+    else if (connection_unsent(p->server) > UNSENT_MAX)
+        connection_pause(p->gdb, true);
+}
+
+static void on_server_drained(void *ctx)
+{
+    struct pipe_ends *p = ctx;
+    if (p->gdb)
+        connection_pause(p->gdb, false);
+}
+
+/* GDB may still want to read what it has asked for. */
+static void on_gdb_ended(void *ctx, const char *why)
+{
+    struct pipe_ends *p = ctx;
+    (void)why;
+    p->gdb_over = true;
+    connection_end(p->server);
+    uv_timer_start(&p->patience, on_impatient, SILENCE_MS, 0);
+}
+
+static void on_server_input(void *ctx, const void *bytes, size_t length)
+{
+    struct pipe_ends *p = ctx;
+    p->heard = true;
+    if (p->gdb_over)
+        uv_timer_start(&p->patience, on_impatient, SILENCE_MS, 0);
+    if (connection_write(p->gdb, bytes, length) != BT_OK)
+        close_all(p); /* nobody reads any more */
+    else if (connection_unsent(p->gdb) > UNSENT_MAX)
+        connection_pause(p->server, true);
+}
+
+static void on_gdb_drained(void *ctx)
+{
+    struct pipe_ends *p = ctx;
+    if (p->server)
+        connection_pause(p->server, false);
+}
+
+/* With TLS 1.3 the server's refusal comes when the handshake is already over here. */
+static void on_server_ended(void *ctx, const char *why)
+{
+    struct pipe_ends *p = ctx;
+    if (why && !(p->heard && p->gdb_over))
+        fail(p, why);
+    else if (p->heard || (p->gdb_over && !p->asked))
+        close_all(p);
+    else
+        fail(p, "the server has closed the connection: another client may have the target, or "
+                "it wants a certificate (--cert), or does not let this address in");
+}
+
+static void on_ready(struct pipe_ends *p)
+{
+    const struct connection_user of_server = {
+        .input = on_server_input, .ended = on_server_ended, .drained = on_server_drained, .ctx = p};
+    const struct connection_user of_gdb = {
+        .input = on_gdb_input, .ended = on_gdb_ended, .drained = on_gdb_drained, .ctx = p};
+    p->ready = true;
+    uv_timer_stop(&p->patience);
+    if (connection_start(p->server, &of_server) != BT_OK ||
+        (p->gdb && connection_start(p->gdb, &of_gdb) != BT_OK))
+        fail(p, "the connection is broken");
+}
+
+static void on_shaken(void *ctx, struct connection *c, const char *why)
+{
+    struct pipe_ends *p = ctx;
+    (void)c;
+    if (why)
+        fail(p, why);
+    else
+        on_ready(p);
+}
+
+/* ---- reaching it ------------------------------------------------------------------------------
+ */
+
+/* 0, or the error number. */
+static int try_address(int fd, const struct sockaddr *address, socklen_t length)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (connect(fd, address, length) == 0)
+        return 0;
+    if (errno != EINPROGRESS)
+        return errno;
+    if (poll(&wait, 1, CONNECT_MS) <= 0)
+        return ETIMEDOUT;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+}
+
+/* A connected socket, or -1 with *why. */
+static int try_socket(int family, const struct sockaddr *address, socklen_t length,
+                      const char **why)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = fd < 0 ? errno : try_address(fd, address, length);
+    if (!error)
+        return fd;
+    *why = error == ECONNREFUSED ? "nobody listens there (connection refused)" : strerror(error);
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int reach(const struct address *to, const char **why)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+    struct sockaddr_un u = {.sun_family = AF_UNIX};
+    char port[8];
+    int fd = -1;
+    if (to->kind == ADDRESS_UNIX) {
+        memcpy(u.sun_path, to->host, strnlen(to->host, sizeof u.sun_path - 1));
+        return try_socket(AF_UNIX, (struct sockaddr *)&u, sizeof u, why);
+    }
+    snprintf(port, sizeof port, "%u", to->port);
+    int error = getaddrinfo(to->host, port, &hints, &found);
+    if (error) {
+        *why = gai_strerror(error);
+        return -1;
+    }
+    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
+        fd = try_socket(a->ai_family, a->ai_addr, a->ai_addrlen, why);
+    freeaddrinfo(found);
+    return fd;
+}
+
+static void begin(struct pipe_ends *p, struct tls_context *context)
+{
+    const char *why = "no reason is given";
+    int fd = reach(&p->args->to, &why);
+    if (fd < 0) {
+        fail(p, why);
+        return;
+    }
+    p->server = stream_connection_new(&p->loop, fd);
+    if (p->server && context)
+        p->server = tls_connection_new(p->server, context, on_shaken, p);
+    if (!p->server)
+        fail(p, "the connection is broken");
+    else if (context)
+        uv_timer_start(&p->patience, on_impatient, CONNECT_MS, 0);
+    else
+        on_ready(p);
+}
+
+static int run(const struct pipe_args *args)
+{
+    struct tls_client client = {args->ca, args->cert, args->key,
+                                args->name ? args->name : args->to.host};
+    struct pipe_ends p = {.args = args};
+    struct tls_context *context = NULL;
+    struct message why;
+    if (!args->plain) {
+        context = tls_context_client(&client, &why);
+        if (!context) {
+            fprintf(stderr, "btraced connect: %s\n", why.text);
+            return EXIT_INPUT;
+        }
+    }
+    uv_loop_init(&p.loop);
+    uv_timer_init(&p.loop, &p.patience);
+    p.patience.data = &p;
+    p.gdb = stream_connection_stdio(&p.loop);
+    if (p.gdb) {
+        begin(&p, context);
+    } else {
+        fprintf(stderr, "btraced connect: " STREAM_CONNECTION_NO_PIPE "\n");
+        p.code = EXIT_USAGE;
+        close_all(&p);
+    }
+    uv_run(&p.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&p.loop);
+    tls_context_drop(context);
+    return p.code;
+}
+
+/* ---- options ----------------------------------------------------------------------------------
+ */
+
+static int usage_error(const char *text)
+{
+    fprintf(stderr, "btraced connect: %s; see 'btraced connect --help'\n", text);
+    return EXIT_USAGE;
+}
+
+/* The user's own file, if it is there. */
+static const char *own_file(char *path, const char *name)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (config && *config == '/')
+        snprintf(path, SETTINGS_MAX, "%s/btraced/%s", config, name);
+    else if (home && *home)
+        snprintf(path, SETTINGS_MAX, "%s/.config/btraced/%s", home, name);
+    else
+        return NULL;
+    return access(path, F_OK) == 0 ? path : NULL;
+}
+
+/* What was not given. */
+static int complete(struct pipe_args *a)
+{
+    if (a->plain)
+        return a->ca || a->cert || a->key || a->name
+                   ? usage_error("--plain is without certificates")
+                   : 0;
+    if (a->key && !a->cert)
+        return usage_error("--key wants --cert");
+    if (a->cert && !a->key)
+        a->key = a->cert;
+    if (!a->cert) {
+        a->cert = own_file(a->files[1], "cert.pem");
+        a->key = a->cert ? own_file(a->files[2], "key.pem") : NULL;
+        a->key = a->key ? a->key : a->cert;
+    }
+    if (!a->ca)
+        a->ca = own_file(a->files[0], "ca.pem");
+    a->plain = !a->ca && !a->cert && !a->name;
+    return 0;
+}
+
+static int parse_args(int argc, char **argv, struct pipe_args *a)
+{
+    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (option == OPT_CA)
+            a->ca = optarg;
+        else if (option == OPT_CERT)
+            a->cert = optarg;
+        else if (option == OPT_KEY)
+            a->key = optarg;
+        else if (option == OPT_NAME)
+            a->name = optarg;
+        else if (option == OPT_PLAIN)
+            a->plain = true;
+        else if (option == 'h') {
+            fputs(connect_help, stdout);
+            return -1;
+        } else {
+            return EXIT_USAGE;
+        }
+    }
+    if (optind != argc - 1)
+        return usage_error(optind == argc ? "no HOST:PORT given" : "more than one HOST:PORT");
+    if (address_problem(argv[optind], &a->to) || (a->to.kind == ADDRESS_TCP && a->to.port == 0))
+        return usage_error("HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted");
+    return complete(a);
+}
+
+int cmd_connect(int argc, char **argv)
+{
+    struct pipe_args args = {0};
+    char name[] = "btraced connect";
+    argv[0] = name; /* getopt's messages begin with it */
+    int code = parse_args(argc, argv, &args);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    return run(&args);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced decode: listings of a recording. */
+#include "commands.h"
+#include "server/base/exit_codes.h"
+#include "server/export/lister.h"
+#include "server/recording/perf_args.h"
+#include "server/recording/recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct decode_args {
+    struct lister_options list;
+    bool summary;
+    const char *source;
+    int id; /* -1: not asked for */
+    const char *elf[RECORDING_MAX_ELF];
+    size_t elf_count;
+    const char *path;
+    struct perf_args perf;
+};
+
+enum {
+    OPT_PACKETS = 256,
+    OPT_INSTRUCTIONS,
+    OPT_BLOCKS,
+    OPT_EVENTS,
+    OPT_SUMMARY,
+    OPT_FORMAT,
+    OPT_SOURCE,
+    OPT_ID,
+    OPT_ELF,
+    OPT_STATS,
+    OPT_CYCLES,
+};
+
+static const struct option options[] = {
+    {"packets", no_argument, NULL, OPT_PACKETS},
+    {"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
+    {"blocks", no_argument, NULL, OPT_BLOCKS},
+    {"events", no_argument, NULL, OPT_EVENTS},
+    {"summary", no_argument, NULL, OPT_SUMMARY},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"source", required_argument, NULL, OPT_SOURCE},
+    {"id", required_argument, NULL, OPT_ID},
+    {"elf", required_argument, NULL, OPT_ELF},
+    {"cycles", no_argument, NULL, OPT_CYCLES},
+    PERF_OPTIONS,
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"jobs", required_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+const char decode_help[] =
+    "usage: btraced decode [OPTION]... RECORDING\n"
+    "Lists what a recorded trace says. RECORDING is a CoreSight snapshot folder.\n"
+    "\n"
+    "  --packets          packets of the trace protocol\n"
+    "  --instructions     executed instructions\n"
+    "  --cycles           instructions with a running total of cycles, and where trace was off\n"
+    "  --blocks           runs of instructions, each up to a waypoint\n"
+    "  --events           exceptions, gaps, context, timestamps\n"
+    "  --summary          counts (the default)\n"
+    "  --format FORMAT    text, tsv or json; tsv and json take one listing at a time\n"
+    "  --source NAME      one trace source, by device name\n"
+    "  --id N             one trace source, by CoreSight trace ID\n"
+    "  --elf FILE         program file that completes the recording's memory dumps\n"
+    "  --stats            with the summary: what decoding cost\n"
+    "  -j, --jobs N       decode with N threads; the output is the same (one thread for\n"
+    "                     ETMv1, ETMv2, traced data accesses and --packets)\n" PERF_HELP "\n"
+    "examples:\n"
+    "  btraced decode recording\n"
+    "  btraced decode --instructions --events recording\n"
+    "  btraced decode --perf --blocks perf.data\n"
+    "  btraced decode --instructions --format tsv --source PTM_0 recording\n";
+
+static int usage_error(const char *text, const char *value)
+{
+    fprintf(stderr, "btraced decode: %s%s%s%s; see 'btraced decode --help'\n", text,
+            value ? " '" : "", value ? value : "", value ? "'" : "");
+    return EXIT_USAGE;
+}
+
+static int parse_format(const char *name, enum listing_format *format)
+{
+    static const char *const names[] = {"text", "tsv", "json"};
+    for (unsigned i = 0; i < 3; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *format = (enum listing_format)i;
+            return 0;
+        }
+    }
+    return usage_error("format must be text, tsv or json, not", name);
+}
+
+static int parse_id(const char *text, int *id)
+{
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 0);
+    if (*end || end == text || errno || value < 1 || value > FORMATTER_ID_MAX)
+        return usage_error("a trace ID is a number from 1 to 0x6f, not", text);
+    *id = (int)value;
+    return 0;
+}
+
+static int parse_jobs(const char *text, unsigned *jobs)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*end || end == text || value < 1 || value > 64)
+        return usage_error("the number of threads is from 1 to 64, not", text);
+    *jobs = (unsigned)value;
+    return 0;
+}
+
+static int parse_option(struct decode_args *args, int option)
+{
+    switch (option) {
+    case OPT_PACKETS:
+        args->list.packets = true;
+        return 0;
+    case OPT_INSTRUCTIONS:
+        args->list.instructions = true;
+        return 0;
+    case OPT_BLOCKS:
+        args->list.blocks = true;
+        return 0;
+    case OPT_EVENTS:
+        args->list.events = true;
+        return 0;
+    case OPT_SUMMARY:
+        args->summary = true;
+        return 0;
+    case OPT_FORMAT:
+        return parse_format(optarg, &args->list.format);
+    case OPT_SOURCE:
+        args->source = optarg;
+        return 0;
+    case OPT_ID:
+        return parse_id(optarg, &args->id);
+    case OPT_ELF:
+        if (args->elf_count == RECORDING_MAX_ELF)
+            return usage_error("too many --elf options", NULL);
+        args->elf[args->elf_count++] = optarg;
+        return 0;
+    case OPT_CYCLES:
+        args->list.cycles = args->list.instructions = true;
+        return 0;
+    case OPT_STATS:
+        args->list.stats = args->summary = true;
+        return 0;
+    case 'j':
+        return parse_jobs(optarg, &args->list.jobs);
+    case 'h':
+        fputs(decode_help, stdout);
+        return -1;
+    default: /* getopt has said what is wrong */
+        fprintf(stderr, "btraced decode: see 'btraced decode --help'\n");
+        return EXIT_USAGE;
+    }
+}
+
+static int parse_args(int argc, char **argv, struct decode_args *args)
+{
+    memset(args, 0, sizeof *args);
+    args->id = -1;
+    for (int option; (option = getopt_long(argc, argv, "hj:", options, NULL)) != -1;) {
+        int code = perf_args_take(&args->perf, option, optarg) ? 0 : parse_option(args, option);
+        if (code)
+            return code;
+    }
+    if (optind != argc - 1)
+        return usage_error(optind == argc ? "no recording given" : "more than one recording given",
+                           NULL);
+    args->path = argv[optind];
+    const char *wrong = perf_args_complete(&args->perf);
+    if (wrong)
+        return usage_error(wrong, NULL);
+    int listings =
+        args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
+    if (listings == 0)
+        args->summary = true;
+    if (args->list.format != LISTING_TEXT && listings + args->summary > 1)
+        return usage_error("tsv and json take one listing at a time", NULL);
+    return 0;
+}
+
+/* The sources that were asked for: one, or all. */
+static int choose(const struct recording *r, const struct decode_args *args, size_t *first,
+                  size_t *end)
+{
+    *first = 0;
+    *end = r->source_count;
+    const struct recording_source *s = NULL;
+    if (args->source)
+        s = recording_find_name(r, args->source);
+    else if (args->id >= 0)
+        s = recording_find_id(r, (unsigned)args->id);
+    if (s) {
+        *first = (size_t)(s - r->sources);
+        *end = *first + 1;
+    } else if (args->source || args->id >= 0 || r->source_count == 0) {
+        fprintf(stderr, "btraced decode: no such trace source in '%s' that can be decoded; it has:",
+                args->path);
+        for (size_t i = 0; i < r->source_count; i++)
+            fprintf(stderr, " %s (0x%02x)", r->sources[i].name, r->sources[i].trace_id);
+        fputs(r->source_count ? "\n" : " none\n", stderr);
+        return EXIT_INPUT;
+    }
+    return 0;
+}
+
+static int decode_recording(struct recording *r, const struct decode_args *args)
+{
+    size_t first, end;
+    int code = choose(r, args, &first, &end);
+    if (code)
+        return code;
+    struct lister *lister = lister_new(stdout, &args->list);
+    if (!lister)
+        return EXIT_INTERNAL;
+    int error = 0;
+    bool several = end - first > 1 && args->list.format == LISTING_TEXT;
+    for (size_t i = first; i < end && !error; i++) {
+        if (several)
+            printf("source %s (core %s)\n", r->sources[i].name, r->sources[i].core_name);
+        error = lister_source(lister, r, &r->sources[i], args->summary);
+        if (!error && lister_warning(lister))
+            fprintf(stderr, "btraced decode: warning: %s\n", lister_warning(lister));
+    }
+    lister_free(lister);
+    if (error && !ferror(stdout)) {
+        fprintf(stderr, "btraced decode: %s: %s\n", args->path, bt_strerror(error));
+        return EXIT_INTERNAL;
+    }
+    return EXIT_OK;
+}
+
+/* Whoever closes the listing early, as `head` does, has seen enough of it. */
+static int flush_listing(void)
+{
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout) == 0 && !failed)
+        return EXIT_OK;
+    if (errno != EPIPE)
+        fprintf(stderr, "btraced decode: cannot write the listing: %s\n", strerror(errno));
+    return EXIT_INTERNAL;
+}
+
+int cmd_decode(int argc, char **argv)
+{
+    struct decode_args args;
+    struct recording r;
+    struct message why;
+    char name[] = "btraced decode";
+    argv[0] = name; /* getopt's messages begin with it */
+    int code = parse_args(argc, argv, &args);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    int error = args.perf.on ? recording_open_perf(&r, args.path, &args.perf.places, args.elf,
+                                                   args.elf_count, &why)
+                             : recording_open(&r, args.path, args.elf, args.elf_count, &why);
+    for (size_t i = 0; i < r.warning_count; i++)
+        fprintf(stderr, "btraced decode: warning: %s\n", r.warnings[i]);
+    if (error) {
+        fprintf(stderr, "btraced decode: %s\n", why.text);
+        code = EXIT_INPUT;
+    } else {
+        code = decode_recording(&r, &args);
+    }
+    recording_close(&r);
+    return code ? code : flush_listing();
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced probes: what is attached, what it can do, and why something cannot be used. */
+#include "commands.h"
+#include "server/base/exit_codes.h"
+#include "server/probe/probe_table.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char probes_help[] = "usage: btraced probes\n"
+                                  "Lists the probes that are attached and that btraced can drive "
+                                  "itself, with what a board file's\n"
+                                  "[probe] section needs to name one of them. Exit code 0: at "
+                                  "least one can be used; 5: none can,\n"
+                                  "or there is none.\n";
+
+struct count {
+    unsigned usable, others;
+};
+
+static void line(const char *name, const char *value)
+{
+    if (value && *value)
+        printf("  %-9s %s\n", name, value);
+}
+
+static void show(void *ctx, const struct probe_listing *p)
+{
+    struct count *count = ctx;
+    printf("%s%s%s\n", p->vendor, *p->vendor ? " " : "", *p->product ? p->product : "(no name)");
+    line("type", p->type);
+    printf("  %-9s %04x:%04x%s%s\n", "usb", p->usb_vendor, p->usb_product, *p->usb_path ? " " : "",
+           p->usb_path);
+    line("serial", p->serial);
+    line("firmware", p->firmware);
+    line("wires", p->wires);
+    line("SWO", p->problem ? "" : *p->trace || *p->capture ? p->trace : "none");
+    line("capture", p->capture);
+    line("speed", p->speed);
+    line("problem", p->problem);
+    if (p->problem)
+        count->others++;
+    else
+        count->usable++;
+}
+
+static int list(void)
+{
+    struct count count = {0};
+    struct message why;
+    size_t drivers;
+    const struct probe_driver *const *driver = probe_drivers(&drivers);
+    for (size_t i = 0; i < drivers; i++) {
+        if (driver[i]->list(show, &count, &why)) {
+            fprintf(stderr, "btraced probes: %s\n", why.text);
+            return EXIT_PROBE;
+        }
+    }
+    if (count.usable + count.others == 0)
+        fprintf(stderr,
+                "btraced probes: no probe is attached; known are CMSIS-DAP probes (ORBTrace is "
+                "one) and FTDI adapters. Others, such as ST-Link and J-Link, are used "
+                "through their own GDB server: [target] connect\n");
+    return count.usable ? EXIT_OK : EXIT_PROBE;
+}
+
+int cmd_probes(int argc, char **argv)
+{
+    static char name[] = "btraced probes";
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    argv[0] = name; /* getopt's messages begin with it */
+    int option = getopt_long(argc, argv, "h", options, NULL);
+    if (option == 'h') {
+        fputs(probes_help, stdout);
+        return EXIT_OK;
+    }
+    if (option != -1 || optind != argc) {
+        fprintf(stderr, "btraced probes: takes no arguments; see 'btraced probes --help'\n");
+        return EXIT_USAGE;
+    }
+    return list();
+}

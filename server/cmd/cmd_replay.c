@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced replay: a recording served to GDB. */
+#include "commands.h"
+#include "server/access/entrance.h"
+#include "server/access/gdb_clients.h"
+#include "server/base/exit_codes.h"
+#include "server/base/log.h"
+#include "server/base/notify.h"
+#include "server/monitor/metrics.h"
+#include "server/net/stream_connection.h"
+#include "server/recording/perf_args.h"
+#include "server/replay/replay.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:3333"
+
+struct replay_args {
+    struct config config; /* as by config_load_access() */
+    const char *config_path;
+    const char *listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
+    bool odd_thumb;
+    bool stdio;
+    bool exit_after_detach;
+    bool no_record;
+    const char *elf[RECORDING_MAX_ELF];
+    size_t elf_count;
+    const char *path;
+    struct perf_args perf;
+};
+
+enum {
+    OPT_LISTEN = 256,
+    OPT_ELF,
+    OPT_ODD_THUMB,
+    OPT_STDIO,
+    OPT_NO_RECORD,
+    OPT_EXIT,
+    OPT_LOG,
+};
+
+static const struct option options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"elf", required_argument, NULL, OPT_ELF},
+    {"stdio", no_argument, NULL, OPT_STDIO},
+    {"exit-after-detach", no_argument, NULL, OPT_EXIT},
+    {"log", required_argument, NULL, OPT_LOG},
+    {"no-record", no_argument, NULL, OPT_NO_RECORD},
+    {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
+    PERF_OPTIONS,
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+const char replay_help[] =
+    "usage: btraced replay [OPTION]... RECORDING\n"
+    "Serves a recorded execution history to GDB. RECORDING is a CoreSight snapshot folder.\n"
+    "\n"
+    "  --listen ADDRESS:PORT  where GDB connects (default " DEFAULT_LISTEN ");\n"
+    "                         port 0 takes a free one; unix:PATH listens on a socket file;\n"
+    "                         may be given several times\n"
+    "  -c, --config FILE      a board file, or one with only [gdb], [tls], [limits] and "
+    "[metrics]:\n"
+    "                         where GDB connects, and who may; needed for addresses that other\n"
+    "                         machines reach\n"
+    "  --stdio                serve one GDB that starts btraced itself:\n"
+    "                         target remote | btraced replay --stdio RECORDING\n"
+    "  --exit-after-detach    end when the last GDB has left, as front ends that start a server "
+    "for\n"
+    "                         each session want it\n"
+    "  --log LEVEL            what is told on standard error: " LOG_LEVELS ";\n"
+    "                         also by the environment, " LOG_VARIABLE "=LEVEL\n"
+    "  --elf FILE             program file that completes the recording's memory dumps\n"
+    "  --odd-thumb            give T32 code odd addresses, for a GDB that has no symbols to tell\n"
+    "                         A32 from T32; breakpoints in T32 code are then not hit\n"
+    "  --no-record            do not tell GDB that it records already: reverse-step, "
+    "reverse-next,\n"
+    "                         reverse-finish, bt in the past are then answered with "
+    "values\n" PERF_HELP "\n"
+    "example:\n"
+    "  btraced replay --listen 127.0.0.1:3333 recording\n"
+    "  (gdb) target remote :3333\n"
+    "  (gdb) record instruction-history\n";
+
+static int usage_error(const char *text, const char *value)
+{
+    fprintf(stderr, "btraced replay: %s%s%s%s; see 'btraced replay --help'\n", text,
+            value ? " '" : "", value ? value : "", value ? "'" : "");
+    return EXIT_USAGE;
+}
+
+/* Where and who, from the file and the options, which win. */
+static int complete_access(struct replay_args *args)
+{
+    struct config_access *a = &args->config.access;
+    struct message why;
+    int error = BT_OK;
+    if (args->config_path) {
+        error = config_load_access(&args->config, args->config_path, &why);
+    } else {
+        a->unix_mode = 0600;
+        a->unix_owner = (struct config_owner){ADDRESS_SAME_OWNER, ADDRESS_SAME_OWNER};
+        error = config_access_listen(a, DEFAULT_LISTEN, &why);
+    }
+    if (args->listen_count > 0)
+        a->listen_count = 0;
+    for (unsigned i = 0; i < args->listen_count && !error; i++)
+        error = config_access_listen(a, args->listen[i], &why);
+    if (!error && args->listen_count > 0 && config_access_check(a, &why) != BT_OK) {
+        fprintf(stderr, "btraced replay: --listen: %s\n", why.text);
+        return EXIT_USAGE;
+    }
+    if (error)
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+    return error ? EXIT_USAGE : 0;
+}
+
+static int parse_args(int argc, char **argv, struct replay_args *args)
+{
+    enum log_level level;
+    int code = 0;
+    for (int option; !code && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
+        if (perf_args_take(&args->perf, option, optarg)) {
+            continue;
+        } else if (option == OPT_LISTEN) {
+            if (args->listen_count == CONFIG_MAX_LISTEN)
+                return usage_error("too many --listen options", NULL);
+            args->listen[args->listen_count++] = optarg;
+        } else if (option == 'c') {
+            args->config_path = optarg;
+        } else if (option == OPT_ELF) {
+            if (args->elf_count == RECORDING_MAX_ELF)
+                return usage_error("too many --elf options", NULL);
+            args->elf[args->elf_count++] = optarg;
+        } else if (option == OPT_STDIO) {
+            args->stdio = true;
+        } else if (option == OPT_EXIT) {
+            args->exit_after_detach = true;
+        } else if (option == OPT_LOG) {
+            if (!log_choose(optarg))
+                return usage_error("--log wants one of " LOG_LEVELS ", not", optarg);
+        } else if (option == OPT_ODD_THUMB) {
+            args->odd_thumb = true;
+        } else if (option == OPT_NO_RECORD) {
+            args->no_record = true;
+        } else if (option == 'h') {
+            fputs(replay_help, stdout);
+            return -1;
+        } else {
+            fprintf(stderr, "btraced replay: see 'btraced replay --help'\n");
+            return EXIT_USAGE;
+        }
+    }
+    if (!log_level_now(&level))
+        return usage_error(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
+    if (!code && optind != argc - 1)
+        return usage_error(optind == argc ? "no recording given" : "more than one recording given",
+                           NULL);
+    if (args->stdio && args->listen_count > 0)
+        return usage_error("--stdio serves one GDB through pipes, and takes no --listen", NULL);
+    args->path = argv[argc - 1];
+    const char *wrong = perf_args_complete(&args->perf);
+    if (wrong)
+        return code ? code : usage_error(wrong, NULL);
+    return code ? code : complete_access(args);
+}
+
+struct daemon {
+    struct replay *replay;
+    uv_loop_t loop;
+    struct entrance entrance;
+    struct metrics *metrics;
+    struct gdb_limits limits;
+    struct gdb_clients clients;
+    uv_signal_t interrupt, terminate, hangup;
+    uv_idle_t search;        /* active while one goes on */
+    const char *config_path; /* NULL: nothing to read again */
+    const struct replay_args *args;
+};
+
+static void stop(struct daemon *d)
+{
+    if (uv_is_closing((uv_handle_t *)&d->interrupt))
+        return;
+    notify_stopping();
+    entrance_stop(&d->entrance);
+    metrics_stop(d->metrics);
+    gdb_clients_stop(&d->clients);
+    uv_close((uv_handle_t *)&d->interrupt, NULL);
+    uv_close((uv_handle_t *)&d->terminate, NULL);
+    uv_close((uv_handle_t *)&d->hangup, NULL);
+    uv_close((uv_handle_t *)&d->search, NULL);
+}
+
+/* A slice of a search, then what GDB sends is looked at: it may be Ctrl-C. */
+static void on_search(uv_idle_t *idle)
+{
+    struct daemon *d = idle->data;
+    uv_idle_stop(idle);
+    replay_go_on(d->replay);
+}
+
+static void search_later(void *ctx)
+{
+    struct daemon *d = ctx;
+    if (!uv_is_closing((uv_handle_t *)&d->search))
+        uv_idle_start(&d->search, on_search);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    stop(handle->data);
+}
+
+static struct gdb_limits limits_of(const struct config *config)
+{
+    return (struct gdb_limits){config->limits.clients, config->limits.packet, config->limits.memory,
+                               config->limits.idle};
+}
+
+/* Who may connect, and what they may use, anew; what became of it is put in words. */
+static int read_again(struct daemon *d, struct message *said)
+{
+    struct message why = {"out of memory"};
+    struct config *fresh = calloc(1, sizeof *fresh);
+    int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
+    if (!error)
+        error = entrance_reload(&d->entrance, &fresh->access, fresh->path, &why);
+    if (error) {
+        message_set(said, "%s; who may connect stays as it was", why.text);
+    } else {
+        d->limits = limits_of(fresh);
+        message_set(said,
+                    "%s: read again; limits hold from now on, networks and certificates for those "
+                    "who come, other keys after a restart",
+                    fresh->path);
+    }
+    if (fresh)
+        config_release(fresh);
+    free(fresh);
+    return error;
+}
+
+static void reload(void *ctx, const struct console *c)
+{
+    struct message said;
+    read_again(ctx, &said);
+    console_say(c, "%s\n", said.text);
+}
+
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    struct daemon *d = handle->data;
+    struct message said;
+    (void)number;
+    notify_reloading();
+    int error = read_again(d, &said);
+    log_say(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", said.text);
+    notify_ready(d->args->path);
+}
+
+static void watch_signals(struct daemon *d)
+{
+    uv_signal_init(&d->loop, &d->interrupt);
+    uv_signal_init(&d->loop, &d->terminate);
+    uv_signal_init(&d->loop, &d->hangup);
+    d->interrupt.data = d->terminate.data = d->hangup.data = d;
+    if (d->config_path)
+        uv_signal_start(&d->hangup, on_hangup, SIGHUP);
+    uv_signal_start(&d->interrupt, on_signal, SIGINT);
+    uv_signal_start(&d->terminate, on_signal, SIGTERM);
+}
+
+static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
+{
+    struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
+    int error = k ? gdb_session_init(&c->session, &replay_target, k, send, send_ctx) : BT_ERR_NOMEM;
+    if (error) {
+        replay_client_leave(k);
+        replay_client_free(k);
+    } else {
+        k->client = c;
+    }
+    c->served = error ? NULL : k;
+    return error;
+}
+
+static void close_session(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
+    replay_client_leave(c->served);
+}
+
+static void release_session(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
+    replay_client_free(c->served);
+}
+
+static void on_client_gone(void *ctx, bool last)
+{
+    struct daemon *d = ctx;
+    if (d->args->stdio || (d->args->exit_after_detach && last))
+        stop(d);
+}
+
+static void on_admitted(void *ctx, struct connection *c)
+{
+    gdb_clients_admit(&((struct daemon *)ctx)->clients, c);
+}
+
+static void announce(const struct daemon *d)
+{
+    entrance_announce(&d->entrance, false);
+    notify_ready(d->args->path);
+}
+
+static void write_page(void *ctx, struct text_buf *out)
+{
+    replay_status_page(((struct daemon *)ctx)->replay, out);
+}
+
+static int start_metrics(struct daemon *d, const struct address *address, struct message *why)
+{
+    unsigned port = 0;
+    if (address->kind == ADDRESS_NONE)
+        return BT_OK;
+    d->metrics = metrics_start(&d->loop, address, write_page, d, &port, why);
+    if (!d->metrics)
+        return BT_ERR_IO;
+    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
+    return BT_OK;
+}
+
+static int start(struct daemon *d, const struct replay_args *args)
+{
+    const struct gdb_service service = {open_session, close_session, release_session,
+                                        on_client_gone, d};
+    struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
+    struct connection *c = NULL;
+    int error;
+    d->limits = args->config_path ? limits_of(&args->config) : GDB_LIMITS_DEFAULT;
+    gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
+    d->replay->visitors = &d->clients;
+    d->replay->started = uv_hrtime();
+    error = start_metrics(d, &args->config.metrics, &why);
+    if (error) {
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+        return error;
+    }
+    if (args->stdio) {
+        c = stream_connection_stdio(&d->loop);
+        error = c ? 0 : BT_ERR_IO;
+    } else {
+        error = entrance_open(&d->entrance, &args->config.access, args->config.path,
+                              "btraced replay", &why);
+        if (!error)
+            error = entrance_start(&d->entrance, &d->loop, on_admitted, d, &why);
+    }
+    if (error)
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+    else if (args->stdio)
+        gdb_clients_admit(&d->clients, c);
+    else
+        announce(d);
+    return error;
+}
+
+static int serve(struct replay *r, const struct replay_args *args)
+{
+    struct daemon *d = calloc(1, sizeof *d);
+    if (!d || uv_loop_init(&d->loop) < 0) {
+        free(d);
+        return EXIT_INTERNAL;
+    }
+    d->replay = r;
+    d->args = args;
+    d->config_path = args->stdio ? NULL : args->config_path;
+    watch_signals(d);
+    uv_idle_init(&d->loop, &d->search);
+    d->search.data = d;
+    r->io.later = search_later;
+    r->io.reload = d->config_path ? reload : NULL;
+    r->io.ctx = d;
+    int error = start(d, args);
+    if (error)
+        stop(d);
+    uv_run(&d->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&d->loop);
+    free(d);
+    return !error ? EXIT_OK : error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN;
+}
+
+static int replay(const struct replay_args *args)
+{
+    struct replay r;
+    struct message why = {"out of memory"};
+    int code = EXIT_INPUT;
+    int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
+                            args->elf_count, &why);
+    for (size_t i = 0; i < r.recording.warning_count; i++)
+        log_say(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
+    if (error) {
+        fprintf(stderr, "btraced replay: %s\n", why.text);
+    } else {
+        r.odd_thumb = args->odd_thumb;
+        r.no_record = args->no_record;
+        code = serve(&r, args);
+    }
+    replay_release(&r);
+    return code;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct replay_args *args = calloc(1, sizeof *args);
+    char name[] = "btraced replay";
+    if (!args)
+        return EXIT_INTERNAL;
+    argv[0] = name; /* getopt's messages begin with it */
+    int code = parse_args(argc, argv, args);
+    if (code == 0)
+        code = replay(args);
+    config_release(&args->config);
+    free(args);
+    return code < 0 ? EXIT_OK : code;
+}

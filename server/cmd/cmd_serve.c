@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
+#include "commands.h"
+#include "server/access/entrance.h"
+#include "server/access/gdb_clients.h"
+#include "server/base/exit_codes.h"
+#include "server/base/log.h"
+#include "server/base/notify.h"
+#include "server/base/run_folder.h"
+#include "server/config/config_notes.h"
+#include "server/config/config_reload.h"
+#include "server/config/serve_args.h"
+#include "server/live/live.h"
+#include "server/live/live_status.h"
+#include "server/monitor/metrics.h"
+#include "server/net/stream_connection.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATIENCE_MS 15000 /* until the target's GDB server answers */
+#define SILENCE_MS  1000  /* until a person is told what is waited for */
+
+struct serve {
+    struct serve_args args;
+    uv_loop_t loop;
+    uv_signal_t interrupt, terminate, hangup;
+    uv_timer_t patience;
+    bool told; /* that we wait */
+    struct run_folder folder;
+    struct config config;
+    struct config *file; /* as it was read last: without options, and what hardware told */
+    struct metrics *metrics;
+    struct live live;
+    struct native_server native;
+    struct board_process board;
+    struct entrance entrance;
+    struct gdb_limits limits;
+    struct gdb_clients clients;
+    bool stopping;
+    bool ended; /* nothing is left but to close the loop's handles */
+    int code;
+};
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static void say_recorded(const struct serve *s)
+{
+    struct recorder_stats stats;
+    if (!s->live.recorder)
+        return;
+    recorder_stats(s->live.recorder, &stats);
+    if (!stats.error)
+        log_say(LOG_AT_INFO,
+                "%s: %" PRIu64 " bytes of trace are in %s; replay it with: btraced replay %s\n",
+                s->args.command, stats.bytes + stats.waiting, stats.folder, stats.folder);
+}
+
+/* The target was left as it is to be. */
+static void end(void *ctx)
+{
+    struct serve *s = ctx;
+    if (s->ended)
+        return;
+    s->ended = true;
+    say_recorded(s);
+    live_stop(&s->live);
+    board_process_stop(&s->board);
+    uv_close((uv_handle_t *)&s->patience, NULL);
+    uv_close((uv_handle_t *)&s->interrupt, NULL);
+    uv_close((uv_handle_t *)&s->terminate, NULL);
+    uv_close((uv_handle_t *)&s->hangup, NULL);
+}
+
+/* Who asks twice does not want to wait. */
+static void stop(struct serve *s, int code)
+{
+    if (s->stopping) {
+        end(s);
+        return;
+    }
+    s->stopping = true;
+    s->code = code;
+    notify_stopping();
+    entrance_stop(&s->entrance);
+    metrics_stop(s->metrics);
+    s->live.leaving = true; /* control is not passed on any more */
+    gdb_clients_stop(&s->clients);
+    live_farewell(&s->live, end, s);
+}
+
+static void print_line(void *to, const char *text)
+{
+    fputs(text, to);
+}
+
+static void set_limits(struct serve *s)
+{
+    s->limits = (struct gdb_limits){s->config.limits.clients, s->config.limits.packet,
+                                    s->config.limits.memory, s->config.limits.idle};
+}
+
+/* What is wrong with the new file leaves everything as it is. */
+static void reload(void *ctx, const struct console *c)
+{
+    struct serve *s = ctx;
+    struct message why;
+    const struct config_names names = {.run = s->folder.path};
+    struct config *now = calloc(1, sizeof *now);
+    if (!now) {
+        console_say(c, "no memory to read the board file again\n");
+        return;
+    }
+    int error = config_load(now, s->args.path, &names, &why);
+    if (!error && !s->args.stdio)
+        error = entrance_reload(&s->entrance, &now->access, now->path, &why);
+    if (error) {
+        console_say(c, "nothing is changed: %s\n", why.text);
+        config_release(now);
+        free(now);
+        return;
+    }
+    config_reload(s->file, now, &s->config, c);
+    if (config_has_tls(&now->access))
+        console_say(c, "the certificates are read again: they hold for those who come\n");
+    set_limits(s);
+    config_release(s->file);
+    free(s->file);
+    s->file = now;
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct serve *s = handle->data;
+    const struct console c = {print_line, stderr};
+    if (number != SIGHUP || s->args.stdio || s->args.recording_only) {
+        stop(s, EXIT_OK);
+        return;
+    }
+    log_say(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
+    if (!s->file || s->stopping)
+        return;
+    notify_reloading();
+    reload(s, &c);
+    notify_ready(s->config.name);
+}
+
+static void watch(struct serve *s)
+{
+    uv_signal_t *const handles[] = {&s->interrupt, &s->terminate, &s->hangup};
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (unsigned i = 0; i < 3; i++) {
+        uv_signal_init(&s->loop, handles[i]);
+        handles[i]->data = s;
+        uv_signal_start(handles[i], on_signal, numbers[i]);
+    }
+    uv_timer_init(&s->loop, &s->patience);
+    s->patience.data = s;
+}
+
+static void on_board_ended(void *ctx, const struct board_process *b)
+{
+    struct serve *s = ctx;
+    char text[640];
+    board_process_describe(b, text, sizeof text);
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->args.command,
+            s->config.command[0], text, board_process_hint(b));
+    stop(s, EXIT_INPUT);
+}
+
+static void on_impatient(uv_timer_t *timer)
+{
+    struct serve *s = timer->data;
+    char where[300];
+    address_format(&s->config.target, where, sizeof where);
+    if (!s->told) {
+        s->told = true;
+        if (!s->live.native && !s->config.command)
+            log_say(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
+                    where, s->config.path);
+        uv_timer_start(timer, on_impatient, PATIENCE_MS - SILENCE_MS, 0);
+        return;
+    }
+    if (s->live.native)
+        fprintf(stderr, "%s: the target does not answer in %d s\n", s->args.command,
+                PATIENCE_MS / 1000);
+    else
+        fprintf(stderr,
+                "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
+                "running?\n",
+                s->args.command, where, s->config.path);
+    stop(s, EXIT_INPUT);
+}
+
+/* ---- ready ------------------------------------------------------------------------------------
+ */
+
+static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
+{
+    return live_admit(&((struct serve *)ctx)->live, c, send, send_ctx);
+}
+
+static void close_session(void *ctx, struct gdb_client *c)
+{
+    live_leave(&((struct serve *)ctx)->live, c);
+}
+
+static void release_session(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
+    live_client_free(c->served);
+}
+
+static void on_client_gone(void *ctx, bool last)
+{
+    struct serve *s = ctx;
+    if (s->args.stdio || (s->args.exit_after_detach && last))
+        stop(s, EXIT_OK);
+}
+
+static void on_admitted(void *ctx, struct connection *c)
+{
+    gdb_clients_admit(&((struct serve *)ctx)->clients, c);
+}
+
+static void write_page(void *ctx, struct text_buf *out)
+{
+    live_status_page(&((struct serve *)ctx)->live, out);
+}
+
+static bool start_metrics(struct serve *s)
+{
+    struct message why;
+    unsigned port = 0;
+    if (s->config.metrics.kind == ADDRESS_NONE)
+        return true;
+    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_page, s, &port, &why);
+    if (!s->metrics) {
+        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
+        stop(s, EXIT_LISTEN);
+        return false;
+    }
+    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
+    return true;
+}
+
+static void start_listening(struct serve *s)
+{
+    const struct gdb_service service = {open_session, close_session, release_session,
+                                        on_client_gone, s};
+    struct message why;
+    gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
+    s->live.visitors = &s->clients;
+    s->live.reload = reload;
+    if (!start_metrics(s))
+        return;
+    if (s->args.stdio) {
+        struct connection *c = stream_connection_stdio(&s->loop);
+        if (c) {
+            gdb_clients_admit(&s->clients, c);
+            return;
+        }
+        fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->args.command);
+        stop(s, EXIT_LISTEN);
+        return;
+    }
+    if (entrance_start(&s->entrance, &s->loop, on_admitted, s, &why)) {
+        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
+        stop(s, EXIT_LISTEN);
+        return;
+    }
+    if (log_shows(LOG_AT_INFO))
+        live_screen(&s->live, true, print_line, stderr);
+    entrance_announce(&s->entrance, true);
+    notify_ready(s->config.name);
+}
+
+static void on_seconds(uv_timer_t *timer)
+{
+    struct serve *s = timer->data;
+    gdb_upstream_interrupt(s->live.upstream);
+}
+
+static void start_recording(struct serve *s)
+{
+    struct recorder_stats stats;
+    recorder_stats(s->live.recorder, &stats);
+    log_say(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
+    if (s->args.seconds)
+        uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
+    if (gdb_upstream_resume(s->live.upstream) != BT_OK) {
+        fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
+        stop(s, EXIT_INPUT);
+    }
+}
+
+static void on_ready(void *ctx, struct live *l, int error)
+{
+    struct serve *s = ctx;
+    (void)l;
+    if (s->stopping) /* the connection ends because of that */
+        return;
+    uv_timer_stop(&s->patience);
+    if (error) {
+        char where[300];
+        address_format(&s->config.target, where, sizeof where);
+        fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->args.command, where,
+                bt_strerror(error));
+        stop(s, EXIT_INPUT);
+    } else if (s->args.recording_only) {
+        start_recording(s);
+    } else {
+        start_listening(s);
+    }
+}
+
+static void on_halted(void *ctx, struct live *l)
+{
+    struct serve *s = ctx;
+    (void)l;
+    if (s->args.recording_only && !s->stopping)
+        stop(s, EXIT_OK);
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+static int complain(const struct serve *s, const struct message *why, int code)
+{
+    fprintf(stderr, "%s: %s\n", s->args.command, why->text);
+    return code;
+}
+
+static int load(struct serve *s)
+{
+    struct message why;
+    const struct config_names names = {.run = s->folder.path};
+    if (config_load(&s->config, s->args.path, &names, &why))
+        return complain(s, &why, EXIT_USAGE);
+    s->file = calloc(1, sizeof *s->file);
+    if (!s->file || config_load(s->file, s->args.path, &names, &why))
+        return EXIT_INTERNAL;
+    set_limits(s);
+    if (s->args.listen_count)
+        s->config.access.listen_count = 0;
+    for (unsigned i = 0; i < s->args.listen_count; i++)
+        if (config_access_listen(&s->config.access, s->args.listen[i], &why))
+            return complain(s, &why, EXIT_USAGE);
+    if (s->args.listen_count && config_access_check(&s->config.access, &why)) {
+        fprintf(stderr, "%s: --listen: %s\n", s->args.command, why.text);
+        return EXIT_USAGE;
+    }
+    if (s->args.attach && !config_has_probe(&s->config)) {
+        fprintf(stderr,
+                "%s: --attach: %s has no [probe], and another GDB server attaches as it "
+                "likes\n",
+                s->args.command, s->config.path);
+        return EXIT_USAGE;
+    }
+    s->config.attach = s->args.attach;
+    s->config.probe.connect_under_reset &= !s->args.attach;
+    if (s->args.record)
+        snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->args.record);
+    for (unsigned i = 0; s->args.program && i < s->config.core_count; i++)
+        snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s",
+                 s->args.program);
+    if (s->args.recording_only && !s->config.record_dir[0]) {
+        fprintf(stderr, "%s: no folder: --record FOLDER, or [record] dir in %s\n", s->args.command,
+                s->config.path);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* What --check-config looks at beside the board file. */
+static int check_files(const struct serve *s)
+{
+    struct message why;
+    if (config_has_tls(&s->config.access)) {
+        struct tls_context *t = tls_context_server(&s->config.access.tls, s->config.path, &why);
+        if (!t)
+            return complain(s, &why, EXIT_USAGE);
+        tls_context_drop(t);
+    }
+    printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
+           s->config.core_count == 1 ? "" : "s");
+    config_notes(&s->config);
+    return EXIT_OK;
+}
+
+/* Everything that can go wrong before there is a loop to run. */
+static int start(struct serve *s)
+{
+    struct message why;
+    const struct trace_sink sink = live_sink(&s->live);
+    bool native = config_has_probe(&s->config);
+    if (!s->args.stdio && !s->args.recording_only) {
+        int error =
+            entrance_open(&s->entrance, &s->config.access, s->config.path, s->args.command, &why);
+        if (error)
+            return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
+    }
+    if (native && native_server_open(&s->native, &s->config, &sink, &why))
+        return complain(s, &why, EXIT_INPUT);
+    if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
+        return complain(s, &why, EXIT_INPUT);
+    if (s->config.command &&
+        board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
+        return complain(s, &why, EXIT_INPUT);
+    if (native)
+        live_use_native(&s->live, &s->native);
+    if (live_connect(&s->live))
+        return EXIT_INTERNAL;
+    uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
+    return EXIT_OK;
+}
+
+static int run(struct serve *s)
+{
+    struct message why;
+    int code = EXIT_OK;
+    if (run_folder_make(&s->folder, &why))
+        return complain(s, &why, EXIT_INPUT);
+    code = load(s);
+    if (!code && s->args.check_only) {
+        code = check_files(s);
+    } else if (!code) {
+        uv_loop_init(&s->loop);
+        watch(s);
+        code = start(s);
+        if (code)
+            stop(s, code);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+        native_server_stop(&s->native);
+        live_release(&s->live);
+        uv_loop_close(&s->loop); /* behind all threads: they may be given its file descriptors */
+        code = s->code;
+    }
+    config_release(&s->config);
+    if (s->file)
+        config_release(s->file);
+    free(s->file);
+    run_folder_remove(&s->folder);
+    return code;
+}
+
+static int serve_or_record(int argc, char **argv, bool recording_only)
+{
+    static char names[2][16] = {"btraced serve", "btraced record"};
+    struct serve *s = calloc(1, sizeof *s);
+    if (!s)
+        return EXIT_INTERNAL;
+    s->args.recording_only = recording_only;
+    s->args.command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a recording that grows too large is an error of writing */
+    int code = serve_args_parse(&s->args, argc, argv);
+    if (code == 0)
+        code = run(s);
+    free(s);
+    return code < 0 ? EXIT_OK : code;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    return serve_or_record(argc, argv, false);
+}
+
+int cmd_record(int argc, char **argv)
+{
+    return serve_or_record(argc, argv, true);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Board files: INI text that says how a target is reached, where its trace comes from, and which
+ * trace unit belongs to which core. configs/ has one a board, with every key explained where it
+ * stands.
+ *
+ *   [board]    name, description
+ *   [target]   connect, command, reset
+ *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
+ *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
+ *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
+ *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
+ *              swo_rate, trace_clock, tpiu_width
+ *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
+ *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
+ *   [history]  memory, checkpoint
+ *   [gdb]      listen, allow, unix_mode, unix_owner, others
+ *   [tls]      ca, cert, key, allow, handshake
+ *   [limits]   clients, packet, memory, idle
+ *   [metrics]  listen
+ *   [record]   dir
+ *   [setup]    ADDRESS, as often as wanted
+ *   [flash]    algorithm, ram
+ *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, and the trace
+ *              unit's registers by name
+ *
+ * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
+ * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.
+ */
+#ifndef SERVER_CONFIG_H
+#define SERVER_CONFIG_H
+
+#include "decoder/port/formatter.h"
+#include "drivers/adi/debug_link.h"
+#include "drivers/probe/ftdi/ftdi.h"
+#include "drivers/snapshot/snapshot.h"
+#include "server/base/message.h"
+#include "server/net/address.h"
+#include "server/net/network.h"
+#include "server/net/tls_files.h"
+
+#include <string.h>
+
+#define CONFIG_MAX_CORES    16
+#define CONFIG_MAX_SETUP    256
+#define CONFIG_MAX_LISTEN   8
+#define CONFIG_MAX_NETWORKS 64
+#define CONFIG_MAX_CHAIN    8 /* devices of a JTAG chain */
+#define CONFIG_ALL_PORTS    UINT32_MAX
+#define CONFIG_NO_AP        UINT32_MAX
+
+/* One value of [gdb] listen. */
+struct config_listen {
+    bool systemd; /* the sockets that systemd hands over, and no address */
+    bool tls;     /* also on this machine alone; others have it whenever there is a [tls] */
+    struct address address;
+};
+
+struct config_owner {
+    unsigned uid, gid; /* ADDRESS_SAME_OWNER: as it is */
+};
+
+/* Who may connect, and where. */
+struct config_access {
+    struct tls_files tls;
+    struct network allow[CONFIG_MAX_NETWORKS]; /* none: all, where TLS guards */
+    unsigned allow_count;
+    struct config_listen listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
+    unsigned unix_mode; /* of the files of Unix sockets */
+    struct config_owner unix_owner;
+};
+
+struct config_core {
+    char name[64];
+    char type[64];     /* "Cortex-A9" */
+    char program[512]; /* ELF file whose segments are the code; "" if none */
+    unsigned thread;   /* of the target's GDB server, 1-based, in the order that it lists them */
+    bool has_source;
+    /* Core and trace unit as a recording describes them: what configures the decoder. */
+    struct snapshot_device core_device;
+    struct snapshot_device source_device; /* type "PTM1.1", "ETM3.5"; its registers */
+    uint64_t trace_unit;                  /* where its registers are; 0: to be found */
+    unsigned funnel_port;                 /* CONFIG_ALL_PORTS: not known */
+    uint64_t debug;                       /* an A core's debug registers; 0: to be found */
+    uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
+};
+
+struct config_usb_id {
+    uint16_t vendor, product; /* both 0: any */
+    char path[32];            /* bus and ports, "1-2.3"; "": any */
+};
+
+struct config_chain {
+    uint8_t ir_lengths[CONFIG_MAX_CHAIN]; /* the device next to TDO first */
+    unsigned count;                       /* 0: one device of 4 bits */
+};
+
+struct config_range {
+    uint64_t address, size; /* bytes */
+};
+
+/* A probe that we drive ourselves; then there is no [target] connect. */
+struct config_probe {
+    char type[32];    /* of server/probe/probe_table.h; "": no probe */
+    char serial[128]; /* "": any */
+    struct config_usb_id usb;
+    unsigned wire;      /* enum debug_wire */
+    unsigned clock;     /* Hz */
+    unsigned ap;        /* number of the MEM-AP */
+    unsigned memory_ap; /* of the system's memory, beside an A core's debug bus; CONFIG_NO_AP */
+    bool connect_under_reset;
+    unsigned at_exit; /* enum config_at_exit */
+    struct config_chain jtag_chain;
+    unsigned jtag_device; /* place of the DAP in it */
+    unsigned channel;     /* of an FTDI adapter: 0 is A */
+    struct ftdi_pinout layout;
+};
+
+/* What captures a trace port, or a pin of it, and is read by us. */
+enum config_capture_type {
+    CONFIG_CAPTURE_NONE, /* a socket, the probe, or nothing */
+    CONFIG_CAPTURE_ORBTRACE,
+    CONFIG_CAPTURE_FTDI_FIFO,
+    CONFIG_CAPTURE_FTDI_UART,
+    CONFIG_CAPTURE_TTY,
+};
+
+struct config_capture {
+    unsigned type;    /* enum config_capture_type */
+    char serial[128]; /* "": any */
+    struct config_usb_id usb;
+    char device[256]; /* of a tty */
+    unsigned baud;    /* of a tty or UART */
+    unsigned channel; /* of an FTDI UART: 0 is A */
+};
+
+enum config_at_exit {
+    CONFIG_EXIT_RUN,
+    CONFIG_EXIT_HALT,
+    CONFIG_EXIT_LEAVE, /* as it is then; not of a probe */
+};
+
+/* What becomes of clients that come while another is in control. */
+enum config_others {
+    CONFIG_OTHERS_REFUSE,
+    CONFIG_OTHERS_OBSERVE, /* they look on */
+    CONFIG_OTHERS_QUEUE,   /* they look on, and get control in the order that they came */
+};
+
+/* Where trace goes when we program the trace units ourselves. */
+enum config_sink {
+    CONFIG_SINK_UNSET, /* the key is missing: nothing is programmed but [setup] */
+    CONFIG_SINK_NONE,  /* no trace */
+    CONFIG_SINK_ETB,
+    CONFIG_SINK_TMC,
+    CONFIG_SINK_SWO,
+    CONFIG_SINK_TPIU,
+};
+
+/* Addresses of components as the bus sees them; 0: to be found. */
+struct config_coresight {
+    uint64_t rom;
+    uint64_t etb;
+    uint64_t tmc;
+    uint64_t etf; /* between the sources and the sink; 0: none that must be opened */
+    uint64_t tpiu;
+    uint64_t funnel;
+    uint64_t replicator;
+    unsigned replicator_port;       /* its output that leads to the sink; CONFIG_ALL_PORTS: both */
+    struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
+};
+
+/* One write to the target's memory before it runs: pins, clocks, the trace unit's registers. */
+struct config_setup {
+    uint32_t address;
+    uint32_t value;
+    enum { CONFIG_SETUP_WRITE, CONFIG_SETUP_SET, CONFIG_SETUP_CLEAR } how; /* bits, the last two */
+    unsigned line;                                                         /* of the board file */
+};
+
+struct config {
+    char path[512]; /* of the board file, as given */
+    char name[64];
+    char description[256];
+    /* [target] */
+    struct address target;
+    char **command;   /* words, NULL at the end; NULL: nothing is started */
+    char reset[256];  /* `monitor` text that resets the target; "" if not known */
+    unsigned at_exit; /* enum config_at_exit, of a target that outlives btraced */
+    struct config_probe probe;
+    /* [trace] */
+    struct address trace; /* ADDRESS_NONE: it comes through the probe or target */
+    bool trace_listens;   /* the source connects to us */
+    struct config_capture capture;
+    bool orbflow;           /* what comes is ORBFLOW, and frames are made of it */
+    struct address control; /* of the virtual board */
+    bool formatted;
+    enum formatter_mode mode; /* of the frames */
+    size_t buffer;            /* bytes of a trace buffer that is read at each halt; 0: a stream */
+    size_t ring;              /* bytes */
+    unsigned drain_ms;        /* a stop waits so long for the trace of the last stretch */
+    bool backpressure;        /* the source can be held up while the decoder catches up */
+    unsigned sink;            /* enum config_sink */
+    unsigned swo_rate;        /* bits a second */
+    unsigned trace_clock;     /* Hz, of the port's input: TRACECLKIN */
+    unsigned tpiu_width;      /* pins */
+    struct config_coresight coresight;
+    /* [history] */
+    size_t memory;     /* trace bytes kept for each core, a power of two */
+    size_t checkpoint; /* trace bytes between checkpoints, at most half of it */
+    /* [setup] */
+    struct config_setup setup[CONFIG_MAX_SETUP]; /* in the order of the file */
+    unsigned setup_count;
+    /* [flash] */
+    struct {
+        char algorithm[512]; /* "": none */
+        struct config_range ram;
+    } flash;
+    bool attach; /* no key but an option: the target is taken as it is, nothing is reset */
+    /* [gdb] */
+    struct config_access access;
+    unsigned others; /* enum config_others */
+    /* [limits] */
+    struct {
+        unsigned clients;
+        size_t packet, memory; /* bytes */
+        unsigned idle;         /* seconds; 0: for ever */
+    } limits;
+    struct address metrics; /* ADDRESS_NONE: no page */
+    /* [record] */
+    char record_dir[512]; /* "": no recording from the start */
+    struct config_core cores[CONFIG_MAX_CORES];
+    unsigned core_count;
+    void *strings; /* private */
+};
+
+/* What the dollar names stand for. */
+struct config_names {
+    const char *run;    /* $RUN */
+    const char *plugin; /* $PLUGIN; NULL: the installed one, or the one beside the program */
+};
+
+/*
+ * Reads and checks a board file; `path` may be the bare name of an installed one ("virtual-a9").
+ * Returns 0, or BT_ERR_IO, BT_ERR_FORMAT (a line, key or value is wrong, or one is missing),
+ * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed". Release in all cases.
+ */
+int config_load(struct config *config, const char *path, const struct config_names *names,
+                struct message *why);
+void config_release(struct config *config);
+
+/* The same for those alone who may connect, and what they may use: other sections than [gdb],
+ * [tls], [limits] and [metrics] may be incomplete. */
+int config_load_access(struct config *config, const char *path, struct message *why);
+
+/* The same for text in memory; `path` is for the messages and $DIR. */
+int config_parse(struct config *config, const char *text, size_t length, const char *path,
+                 const struct config_names *names, struct message *why);
+
+/*
+ * Adds the addresses of an option `--listen` to the list. BT_ERR_FORMAT with *why filled: what is
+ * wrong, what is allowed.
+ */
+int config_access_listen(struct config_access *access, const char *text, struct message *why);
+
+/* Whether addresses that other machines reach are guarded, and none comes twice. BT_ERR_FORMAT with
+ * *why filled. */
+int config_access_check(struct config_access *access, struct message *why);
+
+/* There is a [tls]. */
+static inline bool config_has_tls(const struct config_access *access)
+{
+    return access->tls.ca[0] != '\0';
+}
+
+/* The same for one address: whether what is known of those who come is enough. */
+int config_access_guarded(const struct config_access *access, const struct config_listen *listen,
+                          struct message *why);
+
+/* The target is reached through a probe of ours. */
+static inline bool config_has_probe(const struct config *config)
+{
+    return config->probe.type[0] != '\0';
+}
+
+/* Trace comes by a way of its own, not through the probe or the target's memory. */
+static inline bool config_has_trace_input(const struct config *config)
+{
+    return config->trace.kind != ADDRESS_NONE || config->capture.type != CONFIG_CAPTURE_NONE;
+}
+
+/* A capture unit with several inputs is on the SWO pin. */
+static inline bool config_captures_swo(const struct config *config)
+{
+    return config->sink == CONFIG_SINK_SWO ||
+           (config->sink == CONFIG_SINK_UNSET && config->swo_rate != 0);
+}
+
+/* Trace units and sink are found and programmed, and what the hardware says configures the
+ * decoder: cores may come without `source` and registers. */
+static inline bool config_programs_trace(const struct config *config)
+{
+    return config->sink > CONFIG_SINK_NONE;
+}
+
+/* Is this core an ARMv8-A or later? Another debug architecture, and A64 code. */
+bool config_is_v8_a(const struct config_core *core);
+
+/* Is this core an ARMv7-A, by its name? */
+static inline bool config_is_a_profile(const struct config_core *core)
+{
+    return strncmp(core->type, "Cortex-A", 8) == 0;
+}
+
+/* Sets a register of a core's trace unit, as read from the hardware. 0 or BT_ERR_NOMEM. */
+int config_set_register(struct config_core *core, const char *name, uint32_t value);
+
+/* Forgets the registers of its trace unit whose names begin with `prefix`. Returns the name of the
+ * first of them that the board file has, or NULL. */
+const char *config_drop_registers(struct config_core *core, const char *prefix);
+
+/* Names the trace unit of core number i, as `source` does, when the hardware has told its type.
+ * 0 or BT_ERR_NOMEM. */
+int config_set_source(struct config *config, unsigned i, const char *type);
+
+/* ID of the core's trace unit in frames, under the name that its protocol gives the register. False
+ * if the board file does not tell. */
+bool config_trace_id(const struct config_core *core, uint64_t *id);
+
+#endif

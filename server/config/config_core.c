@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* [core] sections: registers, and what the cores and the trace together must fulfil. */
+#include "config_internal.h"
+#include "server/protocols/source.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TRACE_ID 0x10u
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+static int put_register(struct snapshot_device *device, const struct snapshot_reg *reg)
+{
+    struct snapshot_reg *grown =
+        realloc(device->regs, (device->reg_count + 1) * sizeof *device->regs);
+    if (!grown)
+        return BT_ERR_NOMEM;
+    device->regs = grown;
+    device->regs[device->reg_count++] = *reg;
+    return BT_OK;
+}
+
+int config_add_register(struct config_parser *p, unsigned line, unsigned i, const char *name,
+                        const char *value)
+{
+    const struct config_register *known = config_find_register(name);
+    struct config_core *core = &p->config->cores[i];
+    struct snapshot_device *device = known->of_core ? &core->core_device : &core->source_device;
+    struct snapshot_reg reg = {.name = known->name,
+                               .has_index = known->index != CONFIG_NO_INDEX,
+                               .index = known->index != CONFIG_NO_INDEX ? known->index : 0,
+                               .size = 32,
+                               .line = line};
+    for (size_t k = 0; k < device->reg_count; k++)
+        if (strcmp(device->regs[k].name, name) == 0)
+            return config_fail(p, line, name, "comes twice (first in line %u)",
+                               device->regs[k].line);
+    if (!config_parse_number(value, &reg.value) || reg.value > UINT32_MAX)
+        return config_fail(p, line, name,
+                           "'%s' is not the value of a register; allowed: a number up to "
+                           "0xffffffff",
+                           value);
+    return put_register(device, &reg);
+}
+
+static unsigned register_line(const struct config_parser *p, unsigned i, const char *name)
+{
+    const struct snapshot_reg *reg = snapshot_find_reg(&p->config->cores[i].source_device, name);
+    return reg ? reg->line : p->cores[i].section;
+}
+
+int config_set_register(struct config_core *core, const char *name, uint32_t value)
+{
+    const struct config_register *known = config_find_register(name);
+    struct snapshot_device *device = &core->source_device;
+    for (size_t k = 0; k < device->reg_count; k++) {
+        if (strcmp(device->regs[k].name, name) == 0) {
+            device->regs[k].value = value;
+            return BT_OK;
+        }
+    }
+    const struct snapshot_reg reg = {.name = known ? known->name : name,
+                                     .has_index = known && known->index != CONFIG_NO_INDEX,
+                                     .index = known ? known->index : 0,
+                                     .size = 32,
+                                     .value = value};
+    return put_register(device, &reg);
+}
+
+const char *config_drop_registers(struct config_core *core, const char *prefix)
+{
+    struct snapshot_device *device = &core->source_device;
+    const char *first = NULL;
+    size_t kept = 0;
+    for (size_t k = 0; k < device->reg_count; k++) {
+        struct snapshot_reg *reg = &device->regs[k];
+        if (strncmp(reg->name, prefix, strlen(prefix)) != 0)
+            device->regs[kept++] = *reg;
+        else if (reg->line && !first)
+            first = reg->name;
+    }
+    device->reg_count = kept;
+    return first;
+}
+
+/* ---- one core -------------------------------------------------------------------------------- */
+
+static unsigned key_given(const struct config_parser *p, unsigned i, const char *name)
+{
+    size_t count;
+    return p->cores[i].key[config_find_key("core", name) - config_keys(&count)];
+}
+
+static unsigned key_line(const struct config_parser *p, unsigned i, const char *name)
+{
+    unsigned line = key_given(p, i, name);
+    return line ? line : p->cores[i].section;
+}
+
+/* "Cortex-M0, -M0+, -M1": they are many. */
+static void list_types(const char *const *types, size_t count, char *text, size_t size)
+{
+    static const char cortex[] = "Cortex-";
+    size_t n = sizeof cortex - 1;
+    for (size_t k = 0; k < count; k++) {
+        bool next = k && strncmp(types[k], cortex, n) == 0 && strncmp(types[k - 1], cortex, n) == 0;
+        bool same = next && types[k][n] == types[k - 1][n];
+        config_list(text, size, types[k] + (same ? n - 1 : 0));
+    }
+}
+
+static int check_type(struct config_parser *p, unsigned i)
+{
+    struct config_nearest nearest = {.word = p->config->cores[i].type};
+    size_t count;
+    const char *const *types = config_core_types(&count);
+    for (size_t k = 0; k < count; k++) {
+        if (strcmp(types[k], nearest.word) == 0)
+            return BT_OK;
+        config_nearest_offer(&nearest, types[k]);
+    }
+    if (nearest.best)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "core '%s' is not known; did you mean '%s'?", nearest.word,
+                           nearest.best);
+    char allowed[CONFIG_LIST_SIZE] = "";
+    list_types(types, count, allowed, sizeof allowed);
+    return config_fail(p, key_line(p, i, "type"), "type", "core '%s' is not known; allowed: %s",
+                       nearest.word, allowed);
+}
+
+/* The type goes into a recording's ini files as it is. */
+static const struct source_protocol *protocol_of(const char *type)
+{
+    size_t length = strlen(type);
+    for (size_t k = 0; k < length; k++)
+        if (!isalnum((unsigned char)type[k]) && type[k] != '.')
+            return NULL;
+    return length < 32 ? source_protocol_of_type(type) : NULL;
+}
+
+/* "PTM_0" for the first core's "PTM1.1". */
+static const char *device_name(struct config *c, unsigned i, const char *type)
+{
+    char name[64];
+    size_t letters = 0;
+    while (type && isalpha((unsigned char)type[letters]))
+        letters++;
+    snprintf(name, sizeof name, "%.*s_%u", (int)letters, type ? type : "", i);
+    return config_keep(c, name);
+}
+
+int config_set_source(struct config *config, unsigned i, const char *type)
+{
+    struct snapshot_device *device = &config->cores[i].source_device;
+    const char *kept = config_keep(config, type), *name = device_name(config, i, type);
+    if (!kept || !name)
+        return BT_ERR_NOMEM;
+    device->type = kept;
+    device->name = name;
+    config->cores[i].has_source = true;
+    return BT_OK;
+}
+
+/* "FILE:LINE", "PTM_0": what messages of the decoder's configuration begin with and speak of. */
+static int name_devices(struct config_parser *p, unsigned i)
+{
+    struct config_core *core = &p->config->cores[i];
+    char place[640];
+    snprintf(place, sizeof place, "%s:%u", p->path, p->cores[i].section);
+    core->core_device.path = core->source_device.path = config_keep(p->config, place);
+    core->core_device.name = config_keep(p->config, core->name);
+    core->core_device.type = config_keep(p->config, core->type);
+    core->source_device.name = device_name(p->config, i, core->source_device.type);
+    core->core_device.class_name = "core";
+    core->core_device.device_class = SNAPSHOT_CLASS_CORE;
+    core->source_device.class_name = "trace_source";
+    core->source_device.device_class = SNAPSHOT_CLASS_TRACE_SOURCE;
+    bool ok = core->core_device.path && core->core_device.name && core->core_device.type &&
+              core->source_device.name;
+    return ok ? BT_OK : BT_ERR_NOMEM;
+}
+
+/* What the trace ID is called: the units of ETMv4 and later have other names for everything. Of a
+ * unit that is still to be found the one that the board file has. */
+static const char *id_register(const struct config_core *core)
+{
+    const struct snapshot_device *device = &core->source_device;
+    const struct source_protocol *protocol = device->type ? protocol_of(device->type) : NULL;
+    bool told = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
+    bool etm4 = protocol && protocol->protocol == STREAM_ETMV4;
+    return told || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
+}
+
+bool config_trace_id(const struct config_core *core, uint64_t *id)
+{
+    return snapshot_reg(&core->source_device, id_register(core), id) == BT_OK;
+}
+
+/* Trace units that are programmed need an ID of their own. */
+static int default_trace_id(struct config *c, unsigned i)
+{
+    uint64_t other;
+    unsigned id = DEFAULT_TRACE_ID;
+    if (config_trace_id(&c->cores[i], &other))
+        return BT_OK;
+    for (unsigned k = 0; k < c->core_count; k++) {
+        if (config_trace_id(&c->cores[k], &other) && other == id) {
+            id++;
+            k = UINT_MAX; /* once more from the first */
+        }
+    }
+    return config_set_register(&c->cores[i], id_register(&c->cores[i]), id);
+}
+
+static int check_trace_id(struct config_parser *p, unsigned i)
+{
+    uint64_t id, other;
+    const char *name = id_register(&p->config->cores[i]);
+    unsigned line = register_line(p, i, name);
+    if (!p->config->formatted)
+        return BT_OK;
+    if (!config_trace_id(&p->config->cores[i], &id))
+        return config_fail(p, line, name,
+                           "is missing: frames tell the trace of one core from that of another by "
+                           "it; allowed: 1 to 0x6f");
+    if (id < 1 || id > FORMATTER_ID_MAX)
+        return config_fail(p, line, name,
+                           "0x%llx is not the ID of a trace source; allowed: 1 to 0x6f",
+                           (unsigned long long)id);
+    for (unsigned k = 0; k < i; k++)
+        if (config_trace_id(&p->config->cores[k], &other) && other == id)
+            return config_fail(p, line, name, "0x%llx is that of [core %s] too",
+                               (unsigned long long)id, p->config->cores[k].name);
+    return BT_OK;
+}
+
+static int check_source(struct config_parser *p, unsigned i)
+{
+    struct config_core *core = &p->config->cores[i];
+    struct stream_config stream = {0};
+    unsigned trace_id = 0;
+    bool programmed = config_programs_trace(p->config);
+    core->has_source = core->source_device.type != NULL;
+    if (!key_given(p, i, "funnel_port"))
+        core->funnel_port = CONFIG_ALL_PORTS;
+    if (p->config->sink == CONFIG_SINK_NONE) {
+        core->has_source = false;
+        return BT_OK;
+    }
+    if (!core->has_source && core->source_device.reg_count && !programmed)
+        return config_fail(p, core->source_device.regs[0].line, core->source_device.regs[0].name,
+                           "is a register of a trace unit, but [core %s] has no 'source'",
+                           core->name);
+    if (!core->has_source && !programmed)
+        return BT_OK;
+    const struct source_protocol *protocol =
+        core->has_source ? protocol_of(core->source_device.type) : NULL;
+    if (core->has_source && !protocol)
+        return config_fail(p, key_line(p, i, "source"), "source",
+                           "the protocol of '%s' is not known; allowed: %s",
+                           core->source_device.type, config_find_key("core", "source")->allowed);
+    int error = programmed ? default_trace_id(p->config, i) : BT_OK;
+    if (!error)
+        error = check_trace_id(p, i);
+    if (error || programmed) /* the rest is read from the hardware */
+        return error;
+    stream.protocol = protocol->protocol;
+    p->why->text[0] = '\0';
+    error =
+        protocol->configure(&core->source_device, &core->core_device, &stream, &trace_id, p->why);
+    p->failed = error && p->why->text[0];
+    return error;
+}
+
+static int check_thread(struct config_parser *p, unsigned i)
+{
+    struct config_core *cores = p->config->cores;
+    if (cores[i].thread == 0)
+        cores[i].thread = i + 1;
+    for (unsigned k = 0; k < i; k++)
+        if (cores[k].thread == cores[i].thread)
+            return config_fail(p, key_line(p, i, "thread"), "thread", "%u is that of [core %s] too",
+                               cores[i].thread, cores[k].name);
+    return BT_OK;
+}
+
+bool config_is_v8_a(const struct config_core *core)
+{
+    static const unsigned v7[] = {5, 7, 8, 9, 12, 15, 17};
+    if (!config_is_a_profile(core))
+        return false;
+    unsigned long number = strtoul(core->type + strlen("Cortex-A"), NULL, 10);
+    for (size_t k = 0; k < sizeof v7 / sizeof *v7; k++)
+        if (v7[k] == number)
+            return false;
+    return true;
+}
+
+/* What a probe of ours can debug, and what is of one kind of core alone. */
+static int check_debug(struct config_parser *p, unsigned i)
+{
+    const struct config *c = p->config;
+    bool a = config_is_a_profile(&c->cores[i]);
+    unsigned line = key_given(p, i, "debug") ? key_given(p, i, "debug") : key_given(p, i, "cti");
+    const char *key = key_given(p, i, "debug") ? "debug" : "cti";
+    unsigned reset = config_line_of(p, "probe", "connect_under_reset");
+    if (line && !(a && config_has_probe(c)))
+        return config_fail(p, line, key,
+                           "is not used; allowed: with [probe] and a Cortex-A5 to Cortex-A17");
+    if (!config_has_probe(c))
+        return BT_OK;
+    if (config_is_v8_a(&c->cores[i]))
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "an ARMv8-A core is not debugged through a probe of ours; allowed: "
+                           "[target] connect to another GDB server, through which its trace unit "
+                           "is programmed, too");
+    if (!a && strncmp(c->cores[i].type, "Cortex-M", 8) != 0 &&
+        strcmp(c->cores[i].type, "SC300") != 0)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "%s: not debugged through a probe of ours; allowed: Cortex-M, "
+                           "Cortex-A5 to Cortex-A17, or [target] connect to another GDB server",
+                           c->cores[i].type);
+    if (config_is_a_profile(&c->cores[0]) != a)
+        return config_fail(p, key_line(p, i, "type"), "type",
+                           "Cortex-A and other cores cannot be debugged through one access port; "
+                           "allowed: a board file for each kind");
+    if (a && c->probe.connect_under_reset)
+        return config_fail(p, reset, "connect_under_reset",
+                           "is of Cortex-M; allowed: `monitor reset` in GDB, which halts at the "
+                           "vector of the reset");
+    return BT_OK;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Core and source are devices of one recording: their names must differ. */
+static int check_names(struct config_parser *p)
+{
+    struct config *c = p->config;
+    for (unsigned i = 0; i < c->core_count; i++)
+        for (unsigned k = 0; k < c->core_count; k++)
+            if (c->cores[k].has_source &&
+                strcmp(c->cores[i].name, c->cores[k].source_device.name) == 0)
+                return config_fail(p, p->cores[i].section, c->cores[i].name,
+                                   "is the name that the trace unit of [core %s] has in "
+                                   "recordings; another one is needed",
+                                   c->cores[k].name);
+    return BT_OK;
+}
+
+int config_check_cores(struct config_parser *p)
+{
+    struct config *c = p->config;
+    unsigned sources = 0;
+    if (c->core_count == 0)
+        return config_fail(p, 0, "[core NAME]", "is missing: one section for each core");
+    for (unsigned i = 0; i < c->core_count; i++) {
+        int error = name_devices(p, i);
+        if (!error)
+            error = check_type(p, i);
+        if (!error)
+            error = check_source(p, i);
+        if (!error)
+            error = check_thread(p, i);
+        if (!error)
+            error = check_debug(p, i);
+        if (error)
+            return error;
+        sources += c->cores[i].has_source;
+        if (sources > 1 && !c->formatted)
+            return config_fail(p, key_line(p, i, "source"), "source",
+                               "format = raw holds the trace of one source, and another core has "
+                               "one already; allowed: format = tpiu or frames");
+    }
+    if (sources == 0 && c->sink == CONFIG_SINK_UNSET)
+        return config_fail(p, p->cores[0].section, "source",
+                           "no core has one, so there is nothing to trace; allowed: %s",
+                           config_find_key("core", "source")->allowed);
+    if (c->buffer && c->formatted && c->mode != FORMATTER_ALIGNED)
+        return config_fail(p, 0, "buffer",
+                           "a trace buffer holds no frame syncs; allowed: format = frames or raw");
+    return check_names(p);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command lines of `btraced serve` and `btraced record`. */
+#ifndef SERVER_SERVE_ARGS_H
+#define SERVER_SERVE_ARGS_H
+
+#include "server/config/config.h"
+
+#include <stdbool.h>
+
+/* Texts are those of the command line. */
+struct serve_args {
+    const char *command; /* "btraced serve": messages begin with it */
+    const char *path;    /* of the board file */
+    const char *listen[CONFIG_MAX_LISTEN];
+    unsigned listen_count;
+    const char *program;
+    const char *record;
+    bool attach;
+    bool check_only;
+    bool stdio;
+    bool exit_after_detach;
+    bool recording_only;
+    unsigned seconds; /* record: stop then; 0: until a signal */
+};
+
+/*
+ * Fills what the options say; `command` and `recording_only` must be set. Sets the level of the
+ * log. 0: go on. Negative: the help was printed, which is all. Else an exit code, with a message
+ * printed.
+ */
+int serve_args_parse(struct serve_args *a, int argc, char **argv);
+
+#endif

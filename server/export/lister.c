@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/export/lister.h"
+
+#include "decoder/disasm/disasm.h"
+#include "decoder/history/gap_ledger.h"
+#include "server/history/parallel.h"
+#include "server/protocols/source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUT_BLOCKS 1024
+#define OUT_EVENTS 256
+
+/* A unit may put off its synchronisation, and headers come first: bytes to allow for that. */
+#define SYNC_SLACK 256
+
+#define HEX_MAX 64 /* bytes shown of one packet; " ..." marks that there are more */
+
+/* Bytes are not kept by the decoder: the last ones fed are, for the packets' hex column. */
+#define KEEP 8192
+
+struct kept {
+    uint8_t bytes[KEEP];
+    uint64_t end; /* offset behind the newest */
+};
+
+struct lister {
+    struct lister_options options;
+    struct kept kept;
+    struct listing packets, instructions, blocks, events, summary;
+    const struct recording_source *source;
+    const struct source_protocol *protocol;
+    struct disasm *disasm;
+    struct it_track it;
+    struct stream stream;
+    struct stream_sink sink;
+    struct parallel *parallel; /* NULL: one thread */
+    struct code_cache code;    /* of the decoder */
+    struct code_cache lookup;  /* of the listing: opcodes for what was decoded */
+    struct code_view *view;
+    struct code_key key;
+    uint64_t number;        /* of the next instruction to be listed */
+    struct gap_ledger gaps; /* its totals: no entry is kept */
+    uint64_t exceptions;
+    uint64_t total; /* cycles up to here */
+    int error;
+    char warning[400];
+    struct bt_block out_blocks[OUT_BLOCKS];
+    uint64_t out_cycles[OUT_BLOCKS];
+    struct bt_event out_events[OUT_EVENTS];
+};
+
+static const struct listing_column packet_columns[] = {
+    {"source", false, 0},   {"offset", true, 8},  {"bytes", false, -30},
+    {"packet", false, -16}, {"detail", false, 0},
+};
+static const struct listing_column instruction_columns[] = {
+    {"core", false, 0}, {"index", true, 8},  {"address", false, 0}, {"opcode", false, -8},
+    {"size", true, 0},  {"isa", false, 0},   {"cycles", true, 4},   {"condition", false, -4},
+    {"text", false, 0}, {"total", true, 10}, /* with --cycles alone: left out otherwise */
+};
+static const struct listing_column block_columns[] = {
+    {"core", false, 0}, {"index", true, 8}, {"first", false, 0},      {"last", false, 0},
+    {"count", true, 6}, {"isa", false, 0},  {"condition", false, -4}, {"cycles", true, 0},
+};
+static const struct listing_column event_columns[] = {
+    {"core", false, 0},    {"index", true, 8},   {"offset", true, 8},
+    {"event", false, -16}, {"detail", false, 0},
+};
+static const struct listing_column summary_columns[] = {
+    {"source", false, 0},
+    {"key", false, -20},
+    {"value", true, 12},
+};
+
+#define COLUMNS(array) array, sizeof array / sizeof *array
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const char *number_text(char *buffer, size_t size, uint64_t value)
+{
+    snprintf(buffer, size, "%" PRIu64, value);
+    return buffer;
+}
+
+static const char *address_text(char *buffer, size_t size, uint64_t value)
+{
+    snprintf(buffer, size, "0x%08" PRIx64, value);
+    return buffer;
+}
+
+static const char *cond_text(enum bt_cond cond)
+{
+    return cond == BT_COND_PASS ? "pass" : cond == BT_COND_FAIL ? "fail" : "";
+}
+
+static void list_event(struct lister *l, const struct bt_event *e)
+{
+    char index[24], offset[24], detail[DESCRIBE_MAX];
+    describe_event(e, detail);
+    const char *row[] = {
+        l->source->core_name,
+        number_text(index, sizeof index, e->position + 1),
+        number_text(offset, sizeof offset, e->offset),
+        bt_event_name((enum bt_event_kind)e->kind),
+        detail,
+    };
+    listing_row(&l->events, row);
+}
+
+static void list_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
+{
+    char index[24], first[24], last[24], count[24], cyc[24] = "";
+    if (cycles != FLOW_NO_CYCLES)
+        number_text(cyc, sizeof cyc, cycles);
+    const char *row[] = {
+        l->source->core_name,
+        number_text(index, sizeof index, l->number + 1),
+        address_text(first, sizeof first, b->first),
+        address_text(last, sizeof last, bt_block_last(b)),
+        number_text(count, sizeof count, bt_block_count(b)),
+        bt_isa_name(bt_block_isa(b)),
+        cond_text(bt_block_cond(b)),
+        cyc,
+    };
+    listing_row(&l->blocks, row);
+}
+
+static void list_instruction(struct lister *l, uint64_t number, uint64_t address, enum bt_isa isa,
+                             unsigned size, uint32_t opcode, enum bt_cond cond, uint64_t cycles)
+{
+    char index[24], addr[24], op[24], bytes[8], total[24], cyc[24] = "";
+    uint8_t it = it_track_step(&l->it, address, isa, opcode, size);
+    snprintf(op, sizeof op, size == 2 ? "%04x" : "%08x", opcode);
+    snprintf(bytes, sizeof bytes, "%u", size);
+    if (cycles != FLOW_NO_CYCLES) {
+        number_text(cyc, sizeof cyc, cycles);
+        l->total += cycles;
+    }
+    const char *row[] = {
+        l->source->core_name,
+        number_text(index, sizeof index, number + 1),
+        address_text(addr, sizeof addr, address),
+        op,
+        bytes,
+        bt_isa_name(isa),
+        cyc,
+        cond_text(cond),
+        disasm_text(l->disasm, address, isa, opcode, size, it),
+        l->options.cycles ? number_text(total, sizeof total, l->total) : "",
+    };
+    listing_row(&l->instructions, row);
+}
+
+static void list_block_instructions(struct lister *l, const struct bt_block *b, uint64_t cycles)
+{
+    uint64_t address = b->first, last = bt_block_last(b);
+    enum bt_isa isa = bt_block_isa(b);
+    if (!l->view)
+        l->view = code_select(&l->lookup, &l->key);
+    for (uint32_t i = 0; i < bt_block_count(b) && l->view; i++) {
+        struct insn insn;
+        uint32_t opcode;
+        if (code_insn(&l->lookup, l->view, address, isa, &insn, &opcode) != BT_OK)
+            break;
+        bool end = address == last;
+        list_instruction(l, l->number + i, address, isa, insn.size, opcode,
+                         end ? bt_block_cond(b) : BT_COND_UNKNOWN, end ? cycles : FLOW_NO_CYCLES);
+        address += insn.size;
+    }
+}
+
+/* ---- the decoder's output ---------------------------------------------------------------------
+ */
+
+static void take_event(struct lister *l, const struct bt_event *e)
+{
+    flow_track_key(&l->key, e);
+    l->view = NULL;
+    gap_ledger_take(&l->gaps, e);
+    if (e->kind == BT_EVENT_EXCEPTION)
+        l->exceptions++;
+    if (e->flags & BT_EVENT_HAS_CYCLES)
+        l->total += e->cycles;
+    bool off = l->options.cycles && l->options.format == LISTING_TEXT;
+    if (l->options.events || (off && e->kind == BT_EVENT_TRACE_ON))
+        list_event(l, e);
+}
+
+static void take_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
+{
+    if (l->options.blocks)
+        list_block(l, b, cycles);
+    if (l->options.instructions)
+        list_block_instructions(l, b, cycles);
+    l->number += bt_block_count(b);
+}
+
+/* Blocks and events in stream order: an event stands before the instruction of its position. */
+static void flush(void *ctx, struct flow_out *out)
+{
+    struct lister *l = ctx;
+    size_t e = 0;
+    bool blocks = l->options.blocks || l->options.instructions;
+    for (size_t b = 0; blocks && b < out->block_count; b++) {
+        while (e < out->event_count && out->events[e].position <= l->number)
+            take_event(l, &out->events[e++]);
+        take_block(l, &out->blocks[b], out->cycles[b]);
+    }
+    while (e < out->event_count)
+        take_event(l, &out->events[e++]);
+    out->block_count = 0;
+    out->event_count = 0;
+}
+
+/* ---- packets -----------------------------------------------------------------------------------
+ */
+
+static void keep(struct kept *k, const uint8_t *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++, k->end++)
+        k->bytes[k->end % KEEP] = data[i];
+}
+
+static void hex_bytes(const struct kept *k, const struct stream_packet *p, char *out, size_t max)
+{
+    size_t n = 0;
+    out[0] = 0;
+    if (p->skipped || (!p->zeros && p->offset + KEEP < k->end))
+        return;
+    for (uint64_t i = 0; i < p->size && i < HEX_MAX && n + 8 < max; i++)
+        n += (size_t)snprintf(out + n, max - n, "%s%02X", i ? " " : "",
+                              p->zeros && i + 1 < p->size ? 0 : k->bytes[(p->offset + i) % KEEP]);
+    if (p->size > HEX_MAX)
+        snprintf(out + n, max - n, " ...");
+}
+
+static void take_packet(void *ctx, const struct stream_packet *p)
+{
+    struct lister *l = ctx;
+    char offset[24], bytes[400], text[DESCRIBE_MAX] = "";
+    struct detail detail = {text, 0};
+    hex_bytes(&l->kept, p, bytes, sizeof bytes);
+    l->protocol->describe(&l->source->config, p->packet, &detail);
+    const char *row[] = {
+        l->source->name,
+        number_text(offset, sizeof offset, p->offset),
+        bytes,
+        l->protocol->name(p->packet),
+        text,
+    };
+    listing_row(&l->packets, row);
+}
+
+/* ---- one source
+ * ---------------------------------------------------------------------------------- */
+
+static int feed_data(void *ctx, const uint8_t *data, size_t len)
+{
+    struct lister *l = ctx;
+    if (ferror(l->summary.out))
+        return BT_ERR_IO; /* nobody takes it: the rest need not be decoded */
+    if (l->parallel)
+        return parallel_feed(l->parallel, data, len);
+    while (len > 0) {
+        size_t piece = l->options.packets && len > KEEP / 2 ? KEEP / 2 : len;
+        if (l->options.packets)
+            keep(&l->kept, data, piece);
+        stream_feed(&l->stream, data, piece, &l->sink);
+        data += piece;
+        len -= piece;
+    }
+    return BT_OK;
+}
+
+static int feed_gap(void *ctx, enum bt_gap_cause cause)
+{
+    struct lister *l = ctx;
+    int error = l->parallel ? parallel_drain(l->parallel) : BT_OK;
+    if (!error)
+        stream_gap(&l->stream, cause, 0, &l->sink);
+    return error;
+}
+
+static int feed_loss(void *ctx)
+{
+    return feed_gap(ctx, BT_GAP_WIRE);
+}
+
+static void summary_row(struct lister *l, const char *key, uint64_t value)
+{
+    char text[24];
+    const char *row[] = {l->source->name, key, number_text(text, sizeof text, value)};
+    listing_row(&l->summary, row);
+}
+
+/* A stream that never synchronises is a stream of something else: say so, once. */
+static void judge(struct lister *l)
+{
+    uint64_t bytes = stream_offset(&l->stream);
+    uint64_t patience = 2 * (uint64_t)l->protocol->sync_period(&l->source->config) + SYNC_SLACK;
+    const char *what = l->stream.skipped == bytes ? "A-sync" : "I-sync";
+    l->warning[0] = 0;
+    if (patience == SYNC_SLACK || bytes < patience || stream_started(&l->stream))
+        return;
+    snprintf(l->warning, sizeof l->warning,
+             "%s: no %s in %" PRIu64 " bytes: check %s in '%s', and that the trace ID is 0x%02x",
+             l->source->name, what, bytes, l->protocol->registers, l->source->device->path,
+             l->source->trace_id);
+}
+
+const char *lister_warning(const struct lister *l)
+{
+    return l->warning[0] ? l->warning : NULL;
+}
+
+static void list_summary(struct lister *l, const struct recording_pass *pass)
+{
+    summary_row(l, "raw-bytes", pass->raw_bytes);
+    summary_row(l, "bytes", stream_offset(&l->stream));
+    summary_row(l, "bytes-skipped", l->stream.skipped);
+    if (pass->formatted) {
+        summary_row(l, "frames", pass->formatter.frames);
+        summary_row(l, "frame-losses", pass->formatter.losses);
+    }
+    summary_row(l, "packets", l->stream.packets);
+    summary_row(l, "blocks", stream_blocks(&l->stream));
+    summary_row(l, "instructions", stream_instructions(&l->stream));
+    summary_row(l, "exceptions", l->exceptions);
+    summary_row(l, "cycles", stream_cycles(&l->stream));
+    summary_row(l, "atoms-dropped", stream_atoms_dropped(&l->stream));
+    for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
+        char key[40];
+        snprintf(key, sizeof key, "gaps-%s", bt_gap_name((enum bt_gap_cause)cause));
+        if (l->gaps.totals[cause])
+            summary_row(l, key, l->gaps.totals[cause]);
+    }
+}
+
+/* What decoding cost: each instruction is classified, and asked of the disassembler, once. */
+static void list_stats(struct lister *l)
+{
+    summary_row(l, "code-runs", l->code.run_count);
+    summary_row(l, "code-restarts", l->code.epoch);
+    summary_row(l, "disassembler-calls", disasm_calls(l->disasm));
+    summary_row(l, "disassembler-texts", disasm_texts(l->disasm));
+}
+
+struct lister *lister_new(FILE *out, const struct lister_options *options)
+{
+    struct lister *l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->options = *options;
+    listing_init(&l->packets, out, options->format, COLUMNS(packet_columns));
+    listing_init(&l->instructions, out, options->format, COLUMNS(instruction_columns));
+    l->instructions.count -= !options->cycles;
+    listing_init(&l->blocks, out, options->format, COLUMNS(block_columns));
+    listing_init(&l->events, out, options->format, COLUMNS(event_columns));
+    listing_init(&l->summary, out, options->format, COLUMNS(summary_columns));
+    return l;
+}
+
+void lister_free(struct lister *l)
+{
+    free(l);
+}
+
+static void set_up(struct lister *l, const struct recording_source *source)
+{
+    struct code_options code;
+    l->source = source;
+    l->protocol = source_protocol(source->config.protocol);
+    stream_code_options(&source->config, &code);
+    code_cache_init(&l->code, source->image, &code);
+    code_cache_init(&l->lookup, source->image, &code);
+    stream_init(&l->stream, &source->config, &l->code);
+    stream_code_key(&l->stream, &l->key);
+    l->view = NULL;
+    l->number = 0;
+    l->exceptions = 0;
+    l->total = 0;
+    gap_ledger_init(&l->gaps, 0);
+    memset(&l->it, 0, sizeof l->it);
+    l->kept.end = 0;
+    l->sink = (struct stream_sink){
+        .out = {.blocks = l->out_blocks,
+                .cycles = l->options.blocks || l->options.instructions ? l->out_cycles : NULL,
+                .events = l->out_events,
+                .block_max = OUT_BLOCKS,
+                .event_max = OUT_EVENTS},
+        .flush = flush,
+        .packet = l->options.packets ? take_packet : NULL,
+        .ctx = l,
+    };
+}
+
+static void write_headers(struct lister *l, bool summary)
+{
+    if (l->options.packets)
+        listing_header(&l->packets);
+    if (l->options.instructions)
+        listing_header(&l->instructions);
+    if (l->options.blocks)
+        listing_header(&l->blocks);
+    if (l->options.events)
+        listing_header(&l->events);
+    if (summary || l->options.stats)
+        listing_header(&l->summary);
+}
+
+int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
+                  bool summary)
+{
+    struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .gap = feed_gap, .ctx = l};
+    struct recording_pass pass;
+    bool m_profile = source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
+    l->disasm = disasm_new(m_profile);
+    if (!l->disasm)
+        return BT_ERR_NOMEM;
+    set_up(l, source);
+    write_headers(l, summary);
+    /* A packet listing needs the bytes at hand, and what cannot be joined goes on one thread. */
+    struct parallel_options jobs = {.threads = l->options.jobs,
+                                    .want_blocks = l->options.blocks || l->options.instructions};
+    if (jobs.threads > 1 && !l->options.packets)
+        l->parallel = parallel_new(&jobs, &source->config, source->image, &l->stream, &l->sink);
+    int error = recording_feed(r, source, &sink, &pass);
+    if (!error && l->parallel)
+        error = parallel_drain(l->parallel);
+    parallel_free(l->parallel);
+    l->parallel = NULL;
+    if (!error) {
+        stream_finish(&l->stream, &l->sink);
+        flush(l, &l->sink.out);
+        judge(l);
+        if (summary || l->options.stats)
+            list_summary(l, &pass);
+        if (l->options.stats)
+            list_stats(l);
+    }
+    code_cache_release(&l->code);
+    code_cache_release(&l->lookup);
+    disasm_free(l->disasm);
+    return error;
+}

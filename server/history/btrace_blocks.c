@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/history/btrace_blocks.h"
+
+#include "decoder/program/code.h"
+#include "server/history/halt_join.h"
+
+#include <string.h>
+
+/* Blocks go out newest first: `begin`, `end` is the one that older ones may still join. */
+struct builder {
+    struct gdb_btrace_blocks *out;
+    struct code_cache code; /* instruction sizes */
+    struct code_key key;
+    struct code_view *code_view; /* of the key */
+    uint64_t begin;
+    uint64_t end;
+    bool open;
+    bool gap;       /* one goes below the open block */
+    bool thumb;     /* the open block is T32 */
+    bool odd_thumb; /* mark such blocks by bit 0 */
+    uint64_t instructions;
+    uint64_t max_instructions;
+    size_t max_blocks;
+    const struct btrace_view *view;
+    const struct btrace_mark *since; /* of a delta; else NULL */
+    bool joined;                     /* the delta has reached it */
+};
+
+/* What is still open counts: it will go out, too. */
+static bool full(const struct builder *b)
+{
+    size_t blocks = b->out->count + b->open + b->gap;
+    return b->instructions >= b->max_instructions || blocks >= b->max_blocks;
+}
+
+static int close_block(struct builder *b)
+{
+    int error = BT_OK;
+    uint64_t mark = b->odd_thumb && b->thumb;
+    if (b->open)
+        error = gdb_btrace_blocks_add(b->out, b->begin | mark, b->end | mark);
+    if (!error && b->gap)
+        error = gdb_btrace_blocks_add_gap(b->out);
+    b->open = b->gap = false;
+    return error;
+}
+
+/* Bytes of the last instruction of a block: joined runs must be exactly adjacent. */
+static unsigned last_size(struct builder *b, const struct bt_block *block)
+{
+    if (bt_block_isa(block) == BT_ISA_A32 || bt_block_isa(block) == BT_ISA_A64)
+        return 4;
+    return b->code_view ? code_insn_size(b->code_view, bt_block_last(block), bt_block_isa(block))
+                        : 0;
+}
+
+/* GDB decodes a block by the instruction set of its first byte's symbol: never join two sets. */
+static int add_block(struct builder *b, const struct bt_block *block, bool same_isa)
+{
+    unsigned size = last_size(b, block);
+    bool joins = b->open && !b->gap && same_isa && size && bt_block_last(block) + size == b->begin;
+    b->instructions += bt_block_count(block);
+    if (joins) {
+        b->begin = block->first;
+        return BT_OK;
+    }
+    int error = close_block(b);
+    b->begin = block->first;
+    b->end = bt_block_last(block);
+    b->thumb = bt_block_isa(block) != BT_ISA_A32 && bt_block_isa(block) != BT_ISA_A64;
+    b->open = true;
+    return error;
+}
+
+static bool is_hole(const struct btrace_view *view, uint64_t position)
+{
+    for (size_t i = 0; i < view->hole_count; i++)
+        if (position == view->holes[i].end || position == view->holes[i].tail)
+            return true;
+    return false;
+}
+
+/* Events that mean missing instructions. A stay in Debug state is not: nothing was lost, unless
+ * the core ran without trace and was halted again. */
+static bool is_gap(const struct builder *b, const struct bt_event *e)
+{
+    if (e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON)
+        return false;
+    if (e->cause == BT_GAP_DEBUG)
+        return is_hole(b->view, e->position);
+    return e->cause != BT_GAP_NONE;
+}
+
+/* Address of instruction `index` of straight code from `address` on; 0 if that is not known. */
+static uint64_t straight_address(struct builder *b, uint64_t address, enum bt_isa isa,
+                                 uint64_t index)
+{
+    struct code_view *view = code_select(&b->code, &b->key);
+    for (; index && view; index--) {
+        struct insn insn;
+        uint32_t opcode;
+        if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK)
+            return 0;
+        address += insn.size;
+    }
+    return index ? 0 : address;
+}
+
+/* The delta's oldest block, whose first instruction is number `first`: GDB fills in where it
+ * begins. A gap there, or another address than GDB has, is no join. */
+static int join_delta(struct builder *b, const struct bt_block *block, uint64_t first)
+{
+    uint64_t index = b->since->number - first;
+    bool gap_between = b->gap && index == bt_block_count(block);
+    if (gap_between ||
+        straight_address(b, block->first, bt_block_isa(block), index) != b->since->pc)
+        return BT_ERR_RANGE;
+    b->begin = 0;
+    b->joined = true;
+    return BT_OK;
+}
+
+/* One window, newest block first. Keys are not tracked back: sizes need code at the same place in
+ * all states, or the join is simply not made. */
+static int add_window(struct builder *b, const struct history_window *w, enum bt_isa *newer)
+{
+    size_t e = w->event_count;
+    b->key = w->key;
+    for (size_t i = 0; i < w->event_count; i++)
+        flow_track_key(&b->key, &w->events[i]);
+    b->code_view = code_select(&b->code, &b->key);
+    uint64_t end = w->end;
+    for (size_t i = w->block_count; i > 0 && !full(b); i--) {
+        struct bt_block block;
+        history_block(w, i - 1, &block);
+        /* The limit is a promise: a block that goes past it is left out, but never all of them. */
+        if (b->instructions && b->instructions + bt_block_count(&block) > b->max_instructions)
+            b->max_instructions = b->instructions;
+        for (; e > 0 && w->events[e - 1].position >= end; e--)
+            b->gap |= is_gap(b, &w->events[e - 1]);
+        if (full(b))
+            break;
+        int error = add_block(b, &block, bt_block_isa(&block) == *newer);
+        if (error)
+            return error;
+        *newer = bt_block_isa(&block);
+        end -= bt_block_count(&block);
+        if (b->since && end <= b->since->number)
+            return join_delta(b, &block, end);
+    }
+    for (; e > 0 && !full(b); e--)
+        b->gap |= is_gap(b, &w->events[e - 1]) && w->events[e - 1].position > 0;
+    return BT_OK;
+}
+
+/* ---- the halted PC -----------------------------------------------------------------------------
+ */
+
+/* A delta that begins within the last straight instructions. */
+static void join_walk(struct builder *b, const struct history_tail *tail, uint64_t base,
+                      unsigned walked)
+{
+    if (!b->since || b->since->number < base)
+        return;
+    uint64_t index = b->since->number - base;
+    b->joined =
+        index <= walked && straight_address(b, tail->address, tail->isa, index) == b->since->pc;
+    b->begin = 0;
+}
+
+/* What the decoder holds back, newest block first. `end`: number behind its last instruction. */
+static int add_tail(struct builder *b, const struct history_tail *tail, uint64_t end,
+                    enum bt_isa *newer)
+{
+    int error = BT_OK;
+    for (size_t i = tail->count; i > 0 && !b->joined && !error; i--) {
+        const struct bt_block *block = &tail->blocks[i - 1];
+        error = add_block(b, block, bt_block_isa(block) == *newer);
+        *newer = bt_block_isa(block);
+        end -= bt_block_count(block);
+        if (!error && b->since && end <= b->since->number)
+            error = join_delta(b, block, end);
+    }
+    return error;
+}
+
+static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum bt_isa *isa,
+                       struct btrace_mark *mark)
+{
+    struct halt_join j;
+    halt_join(view, &b->code, &j);
+    *isa = j.tail.known ? j.tail.isa : view->thumb ? BT_ISA_T32 : BT_ISA_A32;
+    b->open = true;
+    b->begin = b->end = view->pc;
+    b->thumb = view->thumb;
+    b->gap = !j.known;
+    *mark = (struct btrace_mark){j.known, j.base + j.walked, view->pc};
+    if (!j.known)
+        return BT_OK;
+    b->begin = j.tail.address;
+    join_walk(b, &j.tail, j.base, j.walked);
+    return add_tail(b, &j.tail, j.base, isa);
+}
+
+uint32_t btrace_clamp_size(uint32_t size)
+{
+    const uint32_t max = 64u << 20, min = 64 * BTRACE_BLOCK_BYTES;
+    return size > max ? max : size < min ? min : size;
+}
+
+static int add_windows(struct builder *b, struct history *h, enum bt_isa isa)
+{
+    struct history_window w;
+    int error = BT_OK;
+    for (size_t i = history_window_count(h); i > 0 && !full(b) && !b->joined && !error; i--) {
+        error = history_window_index(h, i - 1, &w);
+        if (!error)
+            error = add_window(b, &w, &isa);
+    }
+    return error;
+}
+
+static int build(const struct btrace_view *view, const struct btrace_mark *since,
+                 struct gdb_btrace_blocks *out, struct btrace_mark *mark)
+{
+    struct history *h = view->history;
+    struct builder b = {
+        .out = out, .key = view->key, .odd_thumb = view->odd_thumb, .since = since, .view = view};
+    struct code_options options = {0};
+    struct history_tail tail;
+    struct btrace_mark unused = {.valid = false};
+    enum bt_isa isa = BT_ISA_A32;
+    b.max_blocks = view->size / BTRACE_BLOCK_BYTES;
+    b.max_instructions = BTRACE_MAX_INSTRUCTIONS;
+    if (view->size > BTRACE_DEFAULT_SIZE && b.max_blocks > b.max_instructions)
+        b.max_instructions = b.max_blocks;
+    mark = mark ? mark : &unused;
+    *mark = (struct btrace_mark){.valid = false};
+    history_tail(h, &tail);
+    if (history_end(h) + tail.instructions == 0)
+        return since ? BT_ERR_RANGE : BT_OK;
+    code_cache_init(&b.code, view->image, &options);
+    b.code_view = code_select(&b.code, &b.key);
+    int error = begin_at_pc(&b, view, &isa, mark);
+    if (!error)
+        error = add_windows(&b, h, isa);
+    if (!error && since && !b.joined)
+        error = BT_ERR_RANGE;
+    b.gap = false; /* nothing older is shown */
+    if (!error)
+        error = close_block(&b);
+    code_cache_release(&b.code);
+    return error;
+}
+
+int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
+                  struct btrace_mark *mark)
+{
+    return build(view, NULL, out, mark);
+}
+
+int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
+                 struct gdb_btrace_blocks *out, struct btrace_mark *mark)
+{
+    return since->valid ? build(view, since, out, mark) : BT_ERR_RANGE;
+}
+
+/* ---- the end of the history --------------------------------------------------------------------
+ */
+
+void btrace_end_key(struct history *h, uint16_t core, struct code_key *key)
+{
+    struct history_window w;
+    code_key_init(key);
+    key->core = core;
+    size_t count = history_window_count(h);
+    if (count == 0 || history_window_index(h, count - 1, &w) != BT_OK)
+        return;
+    *key = w.key;
+    for (size_t i = 0; i < w.event_count; i++)
+        flow_track_key(key, &w.events[i]);
+}
+
+bool btrace_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa)
+{
+    struct history_window w;
+    if (history_position(h, address, isa))
+        return true;
+    uint64_t end = history_end(h);
+    if (end == 0 || history_window(h, end - 1, &w) || w.block_count == 0)
+        return false;
+    struct bt_block last;
+    history_block(&w, w.block_count - 1, &last);
+    *address = bt_block_last(&last);
+    *isa = bt_block_isa(&last);
+    return true;
+}

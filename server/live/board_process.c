@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/live/board_process.h"
+
+#include "server/base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE_MS 2000
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static void end_line(struct board_process *b)
+{
+    b->line[b->used] = 0;
+    b->used = 0;
+    if (!b->line[0])
+        return;
+    strcpy(b->last, b->line);
+    log_say(LOG_AT_INFO, "board: %s\n", b->line);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct board_process *b = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(b->buffer, sizeof b->buffer);
+}
+
+static void take_text(struct board_process *b, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n')
+            end_line(b);
+        else if (b->used + 1 < sizeof b->line && text[i] >= ' ')
+            b->line[b->used++] = text[i];
+    }
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    if (n > 0)
+        take_text(stream->data, buf->base, (size_t)n);
+    else if (n < 0)
+        uv_read_stop(stream);
+}
+
+/* The last words of a program that has ended are in the pipe still. */
+static void read_rest(struct board_process *b)
+{
+    uv_os_fd_t fd;
+    ssize_t n;
+    if (uv_fileno((uv_handle_t *)&b->messages, &fd) != 0)
+        return;
+    while ((n = read(fd, b->buffer, sizeof b->buffer)) > 0)
+        take_text(b, b->buffer, (size_t)n);
+    end_line(b);
+}
+
+void board_process_describe(const struct board_process *b, char *text, size_t size)
+{
+    const char *colon = b->last[0] ? ": " : "";
+    if (WIFSIGNALED(b->status))
+        snprintf(text, size, "signal %d%s%s", WTERMSIG(b->status), colon, b->last);
+    else
+        snprintf(text, size, "exit code %d%s%s", WEXITSTATUS(b->status), colon, b->last);
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static void on_child(uv_signal_t *handle, int number)
+{
+    struct board_process *b = handle->data;
+    (void)number;
+    if (!b->pid || waitpid(b->pid, &b->status, WNOHANG) != b->pid)
+        return;
+    kill(-b->pid, SIGTERM); /* what it has left behind */
+    b->pid = 0;
+    read_rest(b);
+    if (b->ended)
+        b->ended(b->ctx, b);
+}
+
+/* In the child: never returns. What cannot be started is told through `report`. */
+static void run_child(char *const *command, int output, int report)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+    signal(SIGPIPE, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0); /* Ctrl-C at the daemon's terminal is the daemon's */
+    if (nothing >= 0)
+        dup2(nothing, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    execvp(command[0], command);
+    int error = errno;
+    ssize_t n = write(report, &error, sizeof error);
+    _exit(n < 0 ? 126 : 127);
+}
+
+/* The program is QEMU, under whatever path. */
+static bool is_qemu(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    return strncmp(slash ? slash + 1 : program, "qemu-system-", 12) == 0;
+}
+
+const char *board_process_hint(const struct board_process *b)
+{
+    if (!is_qemu(b->program) || !strstr(b->last, "plugin") || strstr(b->last, "No such file"))
+        return "";
+    return "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 or newer "
+           "the package qemu-system-arm is";
+}
+
+static void say_why_not(const char *program, int error, struct message *why)
+{
+    if (error == ENOENT && is_qemu(program))
+        message_set(why,
+                    "cannot start '%s': it is not installed; on Debian 12 or newer: apt install "
+                    "qemu-system-arm",
+                    program);
+    else
+        message_set(why, "cannot start '%s': %s", program, strerror(error));
+}
+
+static int fork_program(struct board_process *b, char *const *command, int *output,
+                        struct message *why)
+{
+    int text[2], report[2], error = 0;
+    if (pipe2(text, O_CLOEXEC) != 0)
+        return BT_ERR_IO;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        close(text[0]);
+        close(text[1]);
+        return BT_ERR_IO;
+    }
+    b->pid = fork();
+    if (b->pid == 0)
+        run_child(command, text[1], report[1]);
+    close(text[1]);
+    close(report[1]);
+    bool failed = b->pid < 0 || read(report[0], &error, sizeof error) == (ssize_t)sizeof error;
+    close(report[0]);
+    if (!failed) {
+        fcntl(text[0], F_SETFL, O_NONBLOCK);
+        *output = text[0];
+        return BT_OK;
+    }
+    close(text[0]);
+    if (b->pid > 0)
+        waitpid(b->pid, NULL, 0);
+    b->pid = 0;
+    say_why_not(command[0], error, why);
+    return BT_ERR_IO;
+}
+
+int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
+                        void (*ended)(void *ctx, const struct board_process *b), void *ctx,
+                        struct message *why)
+{
+    int output = -1;
+    memset(b, 0, sizeof *b);
+    b->program = command[0];
+    b->ended = ended;
+    b->ctx = ctx;
+    message_set(why, "cannot start '%s': %s", command[0], "no more processes");
+    uv_signal_init(loop, &b->child);
+    uv_pipe_init(loop, &b->messages, 0);
+    b->child.data = b->messages.data = b;
+    b->watching = true;
+    /* Before the program is there: it may end at once. */
+    uv_signal_start(&b->child, on_child, SIGCHLD);
+    int error = fork_program(b, command, &output, why);
+    if (error)
+        return error;
+    uv_pipe_open(&b->messages, output);
+    uv_read_start((uv_stream_t *)&b->messages, on_alloc, on_read);
+    return BT_OK;
+}
+
+/* It, and what it has started: a command may be a script around the real one. */
+static bool ended_within(struct board_process *b, unsigned ms)
+{
+    bool reaped = false;
+    for (unsigned waited = 0; waited <= ms; waited += 10) {
+        reaped = reaped || waitpid(b->pid, &b->status, WNOHANG) != 0;
+        if (reaped && kill(-b->pid, 0) != 0)
+            return true;
+        uv_sleep(10);
+    }
+    return false;
+}
+
+void board_process_stop(struct board_process *b)
+{
+    b->ended = NULL;
+    if (b->pid > 0) {
+        kill(-b->pid, SIGTERM); /* the group of run_child() */
+        if (!ended_within(b, GRACE_MS)) {
+            kill(-b->pid, SIGKILL);
+            waitpid(b->pid, &b->status, 0);
+        }
+        b->pid = 0;
+    }
+    if (!b->watching)
+        return;
+    b->watching = false;
+    uv_close((uv_handle_t *)&b->child, NULL);
+    uv_close((uv_handle_t *)&b->messages, NULL);
+}

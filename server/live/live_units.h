@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Trace units of a target behind another GDB server, found and programmed through its memory
+ * packets (trace_setup.h over upstream_bus.h), and the trace buffer read out the same way. Only
+ * with [trace] sink in the board file.
+ *
+ * Called on the event loop, but where said otherwise; the registers are accessed in a worker
+ * thread, while the client of the GDB server waits.
+ */
+#ifndef SERVER_LIVE_UNITS_H
+#define SERVER_LIVE_UNITS_H
+
+#include "server/trace_unit/trace_setup.h"
+#include "server/trace_unit/upstream_bus.h"
+
+struct live;
+
+struct live_units {
+    bool wanted; /* the board file names a sink */
+    bool found;  /* trace_setup_discover() has succeeded; l->pipeline is there if it has history */
+    _Atomic bool off; /* by command; the worker reads it */
+    bool busy, again;
+    uv_mutex_t lock; /* of the worker threads: one at a time */
+    struct upstream_bus bus;
+    struct trace_setup setup; /* the worker's, while there is one */
+    uv_work_t work;
+    int error; /* of the worker */
+    struct message why;
+    char told[640];           /* the trouble that was told last; "" if there is none now */
+    struct trace_notes notes; /* about what was found */
+    void (*done)(struct live *l);
+};
+
+/* 0 or BT_ERR_NOMEM; stop and release in all cases. */
+int live_units_start(struct live *l);
+void live_units_stop(struct live *l);
+void live_units_release(struct live *l);
+
+/*
+ * At a halt, when its trace is decoded: finds the components if that was not done yet, makes the
+ * decoders, and programs what a reset has undone. Then calls `done`, maybe at once. What goes wrong
+ * is told on standard error and by live_units_say(); the target goes on without history.
+ */
+void live_units_prepare(struct live *l, void (*done)(struct live *l));
+
+/* In the worker thread of a halt: reads the buffer out, and starts it again. */
+void live_units_collect(struct live *l);
+
+/* Before live_units_prepare(), which stops the trace units or programs them. */
+void live_units_enable(struct live *l, bool on);
+
+/* As trace_setup_filter(), before live_units_prepare(); BT_ERR_IO: not possible just now. */
+int live_units_filter(struct live *l, const char *text, struct message *why);
+
+/* Lines about what was found and what is wrong. */
+void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to);
+
+#endif

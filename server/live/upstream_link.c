@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/live/upstream_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY_MS  100
+#define QUEUE_MAX (16u << 20) /* bytes that the other side may leave unread */
+
+static void attempt(struct upstream_link *l);
+
+static void on_retry(uv_timer_t *timer)
+{
+    attempt(timer->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct upstream_link *l = handle->data;
+    l->socket_open = false;
+    if (!l->stopping && !l->given)
+        uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
+}
+
+static void drop(struct upstream_link *l)
+{
+    bool was_connected = l->connected;
+    l->connected = false;
+    if (l->socket_open && !uv_is_closing(&l->socket.handle))
+        uv_close(&l->socket.handle, on_closed);
+    if (was_connected)
+        gdb_upstream_disconnected(l->upstream);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct upstream_link *l = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(l->buffer, sizeof l->buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct upstream_link *l = stream->data;
+    if (n > 0)
+        gdb_upstream_input(l->upstream, buf->base, (size_t)n);
+    else if (n < 0)
+        drop(l);
+}
+
+static void on_connected(uv_connect_t *request, int status)
+{
+    struct upstream_link *l = request->data;
+    if (status < 0 || l->stopping) {
+        drop(l);
+        return;
+    }
+    l->connected = true;
+    if (l->address.kind == ADDRESS_TCP)
+        uv_tcp_nodelay(&l->socket.tcp, 1);
+    uv_read_start(&l->socket.stream, on_alloc, on_read);
+    gdb_upstream_connected(l->upstream);
+}
+
+static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
+{
+    struct upstream_link *l = lookup->data;
+    if (status < 0 || l->stopping ||
+        uv_tcp_connect(&l->request, &l->socket.tcp, found->ai_addr, on_connected) < 0)
+        drop(l);
+    uv_freeaddrinfo(found);
+}
+
+static void attempt(struct upstream_link *l)
+{
+    if (l->stopping || l->socket_open)
+        return;
+    l->socket_open = true;
+    if (l->address.kind == ADDRESS_UNIX) {
+        uv_pipe_init(l->loop, &l->socket.pipe, 0);
+        l->socket.handle.data = l;
+        uv_pipe_connect(&l->request, &l->socket.pipe, l->address.host, on_connected);
+        return;
+    }
+    char port[8];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    snprintf(port, sizeof port, "%u", l->address.port);
+    uv_tcp_init(l->loop, &l->socket.tcp);
+    l->socket.handle.data = l;
+    if (uv_getaddrinfo(l->loop, &l->lookup, on_found, l->address.host, port, &hints) < 0)
+        drop(l);
+}
+
+static int init(struct upstream_link *l, uv_loop_t *loop, struct gdb_upstream *upstream)
+{
+    memset(l, 0, sizeof *l);
+    l->loop = loop;
+    l->upstream = upstream;
+    l->request.data = l->lookup.data = l;
+    int error = uv_timer_init(loop, &l->retry);
+    l->retry.data = l;
+    return error;
+}
+
+int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
+                       struct gdb_upstream *upstream)
+{
+    int error = init(l, loop, upstream);
+    if (!error)
+        error = uv_pipe_init(loop, &l->socket.pipe, 0);
+    if (error)
+        return error;
+    l->given = l->socket_open = true;
+    l->address.kind = ADDRESS_UNIX;
+    l->socket.handle.data = l;
+    error = uv_pipe_open(&l->socket.pipe, fd);
+    if (error)
+        return error;
+    l->connected = true;
+    uv_read_start(&l->socket.stream, on_alloc, on_read);
+    gdb_upstream_connected(upstream);
+    return 0;
+}
+
+int upstream_link_start(struct upstream_link *l, uv_loop_t *loop, const struct address *address,
+                        struct gdb_upstream *upstream)
+{
+    int error = init(l, loop, upstream);
+    l->address = *address;
+    if (!error)
+        attempt(l);
+    return error;
+}
+
+struct pending_write {
+    uv_write_t request;
+    char bytes[];
+};
+
+static void on_written(uv_write_t *request, int status)
+{
+    (void)status; /* a broken connection is told to the reader */
+    free(request);
+}
+
+void upstream_link_send(void *link, const void *bytes, size_t len)
+{
+    struct upstream_link *l = link;
+    if (!l->connected)
+        return;
+    struct pending_write *w = NULL;
+    if (uv_stream_get_write_queue_size(&l->socket.stream) < QUEUE_MAX)
+        w = malloc(sizeof *w + len);
+    if (!w) {
+        drop(l);
+        return;
+    }
+    memcpy(w->bytes, bytes, len);
+    uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)len);
+    if (uv_write(&w->request, &l->socket.stream, &buf, 1, on_written) < 0) {
+        free(w);
+        drop(l);
+    }
+}
+
+void upstream_link_again(struct upstream_link *l)
+{
+    if (!l->given)
+        drop(l);
+}
+
+void upstream_link_stop(struct upstream_link *l)
+{
+    if (!l->loop || l->stopping)
+        return;
+    l->stopping = true;
+    uv_cancel((uv_req_t *)&l->lookup);
+    drop(l);
+    uv_close((uv_handle_t *)&l->retry, NULL);
+}

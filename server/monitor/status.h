@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers that live targets and recordings have in common, in the words of `monitor status`,
+ * `monitor clients` and of the page of metrics (text format of Prometheus, version 0.0.4).
+ */
+#ifndef SERVER_STATUS_H
+#define SERVER_STATUS_H
+
+#include "decoder/history/history.h"
+#include "protocol/rsp/text_buf.h"
+#include "server/access/gdb_clients.h"
+#include "server/base/console.h"
+
+struct status_clients {
+    unsigned here, looking_on;
+    uint64_t received, sent;                /* bytes, of those who are here */
+    uint64_t connections, refused, dropped; /* since the start */
+};
+
+/* `name` is borrowed. */
+struct status_core {
+    const char *name;
+    uint64_t first, end; /* instructions kept */
+    uint64_t memory;     /* bytes of the history */
+    uint64_t gaps[BT_GAP_CAUSES];
+};
+
+/* Begins with what all connections have in common; NULL: there can be none. */
+void status_of_visitors(struct status_clients *s, const struct gdb_clients *g);
+void status_add_client(struct status_clients *s, const struct gdb_client *c);
+
+/* Nobody may write to the history meanwhile. */
+void status_of_core(struct status_core *s, const char *name, const struct history *h);
+
+/* For people. `limit`: clients at once. `now`: uv_now(). */
+void status_say_clients(const struct status_clients *s, unsigned limit, const struct console *c);
+void status_say_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,
+                       const struct console *c);
+void status_say_core(const struct status_core *s, const struct console *c);
+
+/* For programs: the lines in front of samples; a sample with them; samples. `type` is gauge or
+ * counter. */
+void status_head(struct text_buf *out, const char *name, const char *type, const char *help);
+void status_number(struct text_buf *out, const char *name, const char *type, const char *help,
+                   uint64_t value);
+void status_page_clients(const struct status_clients *s, struct text_buf *out);
+void status_page_cores(const struct status_core *cores, unsigned count, struct text_buf *out);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/net/stream_connection.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_SIZE   65536
+#define LINGER_MS   2000
+#define LINGER_MOST 15         /* times */
+#define DRAIN_SIZE  (1u << 20) /* bytes that are read and dropped at most after the end */
+
+/* Freed when its last handle is closed. */
+struct stream_connection {
+    struct connection base;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } socket;
+    uv_pipe_t output;  /* stdio: what is written goes there */
+    uv_stream_t *sink; /* the socket, or the output */
+    uv_timer_t linger;
+    uv_shutdown_t shutdown;
+    unsigned handles; /* that are not closed */
+    bool reading, ended, writing_over, shut, finishing, closing;
+    size_t drained, unsent_before;
+    unsigned lingered;
+    char buffer[READ_SIZE];
+};
+
+struct pending_write {
+    uv_write_t request;
+    char bytes[];
+};
+
+static struct stream_connection *self(struct connection *c)
+{
+    return (struct stream_connection *)c;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct stream_connection *s = handle->data;
+    if (--s->handles > 0)
+        return;
+    if (s->base.user.released)
+        s->base.user.released(s->base.user.ctx);
+    free(s);
+}
+
+static void stream_close(struct connection *c)
+{
+    struct stream_connection *s = self(c);
+    if (s->closing)
+        return;
+    s->closing = true;
+    uv_close(&s->socket.handle, on_closed);
+    uv_close((uv_handle_t *)&s->linger, on_closed);
+    if (s->sink != &s->socket.stream)
+        uv_close((uv_handle_t *)&s->output, on_closed);
+}
+
+static void tell_ended(struct stream_connection *s, const char *why)
+{
+    if (s->ended || s->closing)
+        return;
+    s->ended = true;
+    if (s->finishing && (s->shut || why))
+        stream_close(&s->base);
+    else if (!s->finishing && s->base.user.ended)
+        s->base.user.ended(s->base.user.ctx, why);
+}
+
+static size_t stream_unsent(const struct connection *c)
+{
+    return uv_stream_get_write_queue_size(((const struct stream_connection *)c)->sink);
+}
+
+static void on_linger(uv_timer_t *timer)
+{
+    struct stream_connection *s = timer->data;
+    size_t unsent = stream_unsent(&s->base);
+    if (unsent == 0 || unsent >= s->unsent_before || ++s->lingered >= LINGER_MOST) {
+        stream_close(&s->base);
+        return;
+    }
+    s->unsent_before = unsent;
+    uv_timer_again(timer);
+}
+
+/* The other side ends too, or the time is over: closing while it still sends would destroy what
+ * it has not read yet. */
+static void on_shutdown(uv_shutdown_t *request, int status)
+{
+    struct stream_connection *s = request->handle->data;
+    s->shut = true;
+    if (s->finishing && (status < 0 || s->ended))
+        stream_close(&s->base);
+}
+
+static int begin_shutdown(struct stream_connection *s)
+{
+    if (s->writing_over)
+        return BT_OK;
+    s->writing_over = true;
+    return uv_shutdown(&s->shutdown, s->sink, on_shutdown) == 0 ? BT_OK : BT_ERR_IO;
+}
+
+static void stream_end(struct connection *c)
+{
+    struct stream_connection *s = self(c);
+    if (!s->closing)
+        begin_shutdown(s);
+}
+
+static int begin_reading(struct stream_connection *s);
+
+static void stream_finish(struct connection *c)
+{
+    struct stream_connection *s = self(c);
+    if (s->closing || s->finishing)
+        return;
+    s->finishing = true;
+    s->unsent_before = stream_unsent(c) + 1;
+    uv_timer_start(&s->linger, on_linger, LINGER_MS, LINGER_MS);
+    if (begin_shutdown(s) != BT_OK || begin_reading(s) != BT_OK || (s->shut && s->ended))
+        stream_close(c);
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------
+ */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    struct stream_connection *s = handle->data;
+    (void)suggested;
+    *buf = uv_buf_init(s->buffer, sizeof s->buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct stream_connection *s = stream->data;
+    if (n < 0) {
+        tell_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
+    } else if (s->finishing) {
+        s->drained += (size_t)n;
+        if (s->drained > DRAIN_SIZE)
+            stream_close(&s->base);
+    } else {
+        s->base.user.input(s->base.user.ctx, buf->base, (size_t)n);
+    }
+}
+
+static int begin_reading(struct stream_connection *s)
+{
+    if (s->reading || s->ended)
+        return BT_OK;
+    s->reading = uv_read_start(&s->socket.stream, on_alloc, on_read) == 0;
+    return s->reading ? BT_OK : BT_ERR_IO;
+}
+
+static int stream_start(struct connection *c)
+{
+    return begin_reading(self(c));
+}
+
+static void stream_pause(struct connection *c, bool paused)
+{
+    struct stream_connection *s = self(c);
+    if (s->closing || s->finishing)
+        return;
+    if (!paused) {
+        begin_reading(s);
+    } else if (s->reading) {
+        uv_read_stop(&s->socket.stream);
+        s->reading = false;
+    }
+}
+
+static void on_written(uv_write_t *request, int status)
+{
+    struct stream_connection *s = request->handle->data;
+    free(request); /* first member of struct pending_write */
+    if (s->closing)
+        return;
+    if (status < 0 && status != UV_ECANCELED)
+        tell_ended(s, uv_strerror(status));
+    else if (!s->finishing && s->base.user.drained && stream_unsent(&s->base) == 0)
+        s->base.user.drained(s->base.user.ctx);
+}
+
+static int stream_write(struct connection *c, const void *bytes, size_t length)
+{
+    struct stream_connection *s = self(c);
+    if (s->closing || s->writing_over)
+        return BT_ERR_IO;
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
+    int sent = stream_unsent(c) ? UV_EAGAIN : uv_try_write(s->sink, &buf, 1);
+    if (sent < 0 && sent != UV_EAGAIN)
+        return BT_ERR_IO;
+    size_t done = sent > 0 ? (size_t)sent : 0;
+    if (done == length)
+        return BT_OK;
+    struct pending_write *w = malloc(sizeof *w + (length - done));
+    if (!w)
+        return BT_ERR_NOMEM;
+    memcpy(w->bytes, (const char *)bytes + done, length - done);
+    buf = uv_buf_init(w->bytes, (unsigned)(length - done));
+    if (uv_write(&w->request, s->sink, &buf, 1, on_written) < 0) {
+        free(w);
+        return BT_ERR_IO;
+    }
+    return BT_OK;
+}
+
+static bool stream_leaving(const struct connection *c)
+{
+    const struct stream_connection *s = (const struct stream_connection *)c;
+    uv_os_fd_t fd;
+    if (uv_fileno(&s->socket.handle, &fd) < 0)
+        return true;
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0;
+}
+
+static const struct connection_ops stream_ops = {
+    .start = stream_start,
+    .write = stream_write,
+    .unsent = stream_unsent,
+    .leaving = stream_leaving,
+    .pause = stream_pause,
+    .end = stream_end,
+    .finish = stream_finish,
+    .close = stream_close,
+};
+
+/* ---- who it is --------------------------------------------------------------------------------
+ */
+
+int stream_connection_address(int fd, struct sockaddr_storage *address)
+{
+    socklen_t length = sizeof *address;
+    memset(address, 0, sizeof *address);
+    if (getpeername(fd, (struct sockaddr *)address, &length) != 0)
+        return BT_ERR_UNSUPPORTED;
+    if (address->ss_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, address, sizeof v6);
+        if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+            return BT_OK;
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = v6.sin6_port};
+        memcpy(&v4.sin_addr, v6.sin6_addr.s6_addr + 12, sizeof v4.sin_addr);
+        memset(address, 0, sizeof *address);
+        memcpy(address, &v4, sizeof v4);
+    }
+    return address->ss_family == AF_INET ? BT_OK : BT_ERR_UNSUPPORTED;
+}
+
+static void name_unix_peer(int fd, char *text, size_t size)
+{
+    struct ucred who;
+    socklen_t length = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) {
+        snprintf(text, size, "a local user");
+        return;
+    }
+    const struct passwd *user = getpwuid(who.uid);
+    snprintf(text, size, "user %s, process %d", user ? user->pw_name : "without a name",
+             (int)who.pid);
+}
+
+static void name_peer(int fd, char *text, size_t size)
+{
+    struct sockaddr_storage a;
+    char host[INET6_ADDRSTRLEN];
+    if (stream_connection_address(fd, &a) != BT_OK) {
+        name_unix_peer(fd, text, size);
+    } else if (a.ss_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, &a, sizeof v4);
+        uv_ip4_name(&v4, host, sizeof host);
+        snprintf(text, size, "%s:%u", host, ntohs(v4.sin_port));
+    } else {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, &a, sizeof v6);
+        uv_ip6_name(&v6, host, sizeof host);
+        snprintf(text, size, "[%s]:%u", host, ntohs(v6.sin6_port));
+    }
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------
+ */
+
+static struct stream_connection *make(uv_loop_t *loop)
+{
+    struct stream_connection *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->base.ops = &stream_ops;
+    s->sink = &s->socket.stream;
+    uv_timer_init(loop, &s->linger);
+    s->linger.data = s;
+    s->handles = 2; /* with the socket */
+    return s;
+}
+
+static bool is_tcp(int fd)
+{
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length);
+    return domain == AF_INET || domain == AF_INET6;
+}
+
+struct connection *stream_connection_new(uv_loop_t *loop, int fd)
+{
+    struct stream_connection *s = make(loop);
+    int error;
+    if (!s) {
+        close(fd);
+        return NULL;
+    }
+    name_peer(fd, s->base.peer, sizeof s->base.peer);
+    if (is_tcp(fd)) {
+        uv_tcp_init(loop, &s->socket.tcp);
+        error = uv_tcp_open(&s->socket.tcp, fd);
+        if (!error)
+            uv_tcp_nodelay(&s->socket.tcp, 1);
+    } else {
+        uv_pipe_init(loop, &s->socket.pipe, 0);
+        error = uv_pipe_open(&s->socket.pipe, fd);
+    }
+    s->socket.handle.data = s;
+    if (error) {
+        close(fd);
+        stream_close(&s->base);
+        return NULL;
+    }
+    return &s->base;
+}
+
+/* Files and terminals would be changed for others, or cannot be waited for. */
+static bool is_pipe(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+struct connection *stream_connection_stdio(uv_loop_t *loop)
+{
+    if (!is_pipe(STDIN_FILENO) || !is_pipe(STDOUT_FILENO))
+        return NULL;
+    struct stream_connection *s = make(loop);
+    if (!s)
+        return NULL;
+    snprintf(s->base.peer, sizeof s->base.peer, "standard input");
+    uv_pipe_init(loop, &s->socket.pipe, 0);
+    uv_pipe_init(loop, &s->output, 0);
+    s->socket.handle.data = s->output.data = s;
+    s->sink = (uv_stream_t *)&s->output;
+    s->handles++;
+    if (uv_pipe_open(&s->socket.pipe, STDIN_FILENO) < 0 ||
+        uv_pipe_open(&s->output, STDOUT_FILENO) < 0) {
+        stream_close(&s->base);
+        return NULL;
+    }
+    return &s->base;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PTM (Program Flow Trace) sources: digest pft.md. */
+#include "server/protocols/source.h"
+
+#include <inttypes.h>
+#include <strings.h>
+
+static int configure_ptm(const struct snapshot_device *d, const struct snapshot_device *core,
+                         struct stream_config *config, unsigned *trace_id, struct message *why)
+{
+    (void)core;
+    static const char *const names[4] = {"ETMCR", "ETMIDR", "ETMCCER", "ETMTRACEIDR"};
+    uint32_t v[4];
+    for (size_t i = 0; i < 4; i++) {
+        int error = source_need_reg(d, names[i], &v[i], why);
+        if (error)
+            return error;
+    }
+    int error = ptm_config_from_regs(&config->ptm, v[0], v[1], v[2], v[3]);
+    if (error)
+        message_set(why, "%s: ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", d->path,
+                    v[1]);
+    *trace_id = config->ptm.trace_id;
+    return error;
+}
+
+static bool is_ptm(const char *type)
+{
+    return strncasecmp(type, "PTM", 3) == 0 || strncasecmp(type, "PFT", 3) == 0;
+}
+
+static uint32_t sync_period(const struct stream_config *config)
+{
+    (void)config;
+    return 1024; /* the reset value of ETMSYNCFR */
+}
+
+static const char *ptm_name(const void *packet)
+{
+    static const char *const names[] = {
+        [PTM_ATOM] = "atom",
+        [PTM_BRANCH] = "branch",
+        [PTM_ISYNC] = "i-sync",
+        [PTM_UPDATE] = "waypoint-update",
+        [PTM_TIMESTAMP] = "timestamp",
+        [PTM_CONTEXT] = "context-id",
+        [PTM_VMID] = "vmid",
+        [PTM_EXC_RETURN] = "exception-return",
+        [PTM_TRIGGER] = "trigger",
+        [PTM_IGNORE] = "ignore",
+        [PTM_ASYNC] = "a-sync",
+        [PTM_RESERVED] = "reserved",
+        [PTM_MALFORMED] = "malformed",
+        [PTM_UNSYNCED] = "unsynced",
+        [PTM_INCOMPLETE] = "incomplete",
+    };
+    unsigned kind = ((const struct ptm_packet *)packet)->kind;
+    return kind < sizeof names / sizeof *names ? names[kind] : "?";
+}
+
+static void add_target(struct detail *d, const struct ptm_packet *k)
+{
+    if (k->flags & PTM_PARTIAL)
+        detail_add(d, "address=partial");
+    else
+        detail_add(d, "address=0x%08" PRIx64, k->value);
+    detail_add(d, "isa=%s", bt_isa_name(ptm_packet_isa(k)));
+}
+
+static void add_branch(struct detail *d, const struct ptm_packet *k)
+{
+    add_target(d, k);
+    if (!(k->flags & PTM_HAS_INFO))
+        return;
+    detail_add(d, "sec=%s", describe_security(ptm_packet_security(k)));
+    detail_add(d, "exception=%u", k->number);
+}
+
+static void add_atoms(struct detail *d, const struct ptm_packet *k)
+{
+    char atoms[9] = {0};
+    for (unsigned i = 0; i < k->n && i < 8; i++)
+        atoms[i] = k->value >> (k->n - 1 - i) & 1 ? 'N' : 'E';
+    detail_add(d, "atoms=%s", atoms);
+}
+
+static void add_timestamp(struct detail *d, const struct ptm_config *config,
+                          const struct ptm_packet *k)
+{
+    detail_add(d, "raw=0x%" PRIx64, k->value);
+    detail_add(d, "bits=%u", k->n);
+    if (k->flags & PTM_TS_VALID)
+        detail_add(d, "value=0x%" PRIx64, ptm_timestamp(config, k->value));
+    if (k->flags & PTM_TS_FREQ)
+        detail_add(d, "freq=1");
+}
+
+static void add_fields(struct detail *d, const struct ptm_config *config,
+                       const struct ptm_packet *k)
+{
+    switch ((enum ptm_kind)k->kind) {
+    case PTM_ATOM:
+        add_atoms(d, k);
+        break;
+    case PTM_BRANCH:
+        add_branch(d, k);
+        break;
+    case PTM_ISYNC:
+        detail_add(d, "reason=%u", k->number);
+        add_target(d, k);
+        detail_add(d, "sec=%s", describe_security(ptm_packet_security(k)));
+        break;
+    case PTM_UPDATE:
+        add_target(d, k);
+        break;
+    case PTM_TIMESTAMP:
+        add_timestamp(d, config, k);
+        break;
+    case PTM_ASYNC:
+        if (k->size > 64)
+            detail_add(d, "count=%" PRIu64, k->value);
+        break;
+    case PTM_VMID:
+        detail_add(d, "vmid=0x%02" PRIx64, k->value);
+        break;
+    case PTM_RESERVED:
+    case PTM_MALFORMED:
+        detail_add(d, "header=0x%02" PRIx64, k->value);
+        break;
+    case PTM_UNSYNCED:
+    case PTM_INCOMPLETE:
+        detail_add(d, "count=%" PRIu64, k->value);
+        break;
+    default:
+        break;
+    }
+}
+
+static void describe_ptm(const struct stream_config *config, const void *packet, struct detail *d)
+{
+    const struct ptm_packet *k = packet;
+    add_fields(d, &config->ptm, k);
+    if (k->flags & PTM_HAS_CYCLES)
+        detail_add(d, "cycles=%u", k->cycles);
+    if (k->flags & PTM_HAS_CONTEXT)
+        detail_add(d, "cid=0x%x", k->context);
+}
+
+const struct source_protocol source_ptm = {
+    .protocol = STREAM_PTM,
+    .matches = is_ptm,
+    .configure = configure_ptm,
+    .sync_period = sync_period,
+    .registers = "ETMCR and ETMIDR",
+    .name = ptm_name,
+    .describe = describe_ptm,
+};

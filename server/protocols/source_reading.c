@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "source_reading.h"
+
+#include <inttypes.h>
+
+_Static_assert(sizeof(bool) == sizeof(uint8_t), "a field is one byte");
+
+static bool allowed(const struct source_reading *r, uint64_t value)
+{
+    return value >= r->min && value <= r->max && (!r->valid || r->valid((unsigned)value));
+}
+
+int source_readings(const struct snapshot_device *d, const struct source_reading *readings,
+                    size_t count, void *config, struct message *why)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct source_reading *r = &readings[i];
+        uint64_t value;
+        if (snapshot_reg(d, r->key, &value))
+            continue;
+        if (!allowed(r, value)) {
+            message_set(why, "%s: %s is 0x%" PRIx64 ", but must be %s", d->path, r->key, value,
+                        r->allowed);
+            return BT_ERR_FORMAT;
+        }
+        ((uint8_t *)config)[r->at] = (uint8_t)value;
+    }
+    return BT_OK;
+}

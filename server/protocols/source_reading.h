@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Points of a trace protocol that its specification leaves open: each is one field of the decoder's
+ * configuration, and one key of the source's [regs] in a recording.
+ */
+#ifndef SERVER_SOURCE_READING_H
+#define SERVER_SOURCE_READING_H
+
+#include "server/protocols/source.h"
+
+struct source_reading {
+    const char *key;
+    size_t at; /* of the field, a bool or uint8_t, in the configuration */
+    uint8_t min, max;
+    bool (*valid)(unsigned value); /* if not any value from min to max */
+    const char *allowed;           /* what the values mean, for the message */
+};
+
+/*
+ * Sets the fields of `config` whose key is there. BT_ERR_FORMAT: a value is not allowed; *why names
+ * file, key and what is.
+ */
+int source_readings(const struct snapshot_device *d, const struct source_reading *readings,
+                    size_t count, void *config, struct message *why);
+
+#endif

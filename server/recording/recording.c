@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/recording/recording.h"
+
+#include "server/protocols/source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static void add_warning(struct recording *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_warning(struct recording *r, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    char **grown = realloc(r->warnings, (r->warning_count + 1) * sizeof *grown);
+    if (!grown) {
+        free(text);
+        return;
+    }
+    r->warnings = grown;
+    r->warnings[r->warning_count++] = text;
+}
+
+/* ---- program image -------------------------------------------------------------------------- */
+
+/* `space=` of a dump, as DS-5 and OpenCSD write it: which security state sees the bytes. */
+static bool space_security(const char *space, uint8_t *security)
+{
+    static const struct {
+        const char *name;
+        enum bt_security security;
+    } names[] = {
+        {"S", BT_SEC_SECURE},     {"EL1S", BT_SEC_SECURE},    {"EL3", BT_SEC_SECURE},
+        {"SP", BT_SEC_SECURE},    {"N", BT_SEC_NONSECURE},    {"NS", BT_SEC_NONSECURE},
+        {"NP", BT_SEC_NONSECURE}, {"EL1N", BT_SEC_NONSECURE}, {"EL0N", BT_SEC_NONSECURE},
+        {"H", BT_SEC_HYP},        {"EL2", BT_SEC_HYP},        {"EL2N", BT_SEC_HYP},
+        {"HYP", BT_SEC_HYP},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcasecmp(space, names[i].name) == 0) {
+            *security = (uint8_t)names[i].security;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_dumps(struct recording *r, struct recording_core *core, struct message *why)
+{
+    for (size_t i = 0; i < core->device->dump_count; i++) {
+        const struct snapshot_dump *dump = &core->device->dumps[i];
+        struct code_region region = {.address = dump->address, .size = dump->length};
+        int error = snapshot_map_dump(r->snapshot, dump, &region.bytes);
+        if (error) {
+            message_set(why, "%s:%u: cannot read '%s': %s", core->device->path, dump->line,
+                        dump->path, bt_strerror(error));
+            return error;
+        }
+        if (dump->length == 0)
+            continue;
+        if (space_security(dump->space, &region.security))
+            region.by |= CODE_BY_SECURITY;
+        else if (*dump->space)
+            add_warning(r, "%s:%u: memory space '%s' is not known, dump is used for all",
+                        core->device->path, dump->line, dump->space);
+        if (dump->by_context || dump->by_vmid) {
+            region.by |= dump->by_context ? CODE_BY_CONTEXT : CODE_BY_VMID;
+            region.context = region.vmid = dump->context;
+        }
+        error = code_image_add(&core->image, &region);
+        if (error == BT_ERR_INVAL) {
+            message_set(why, "%s:%u: dump reaches over the end of the address space",
+                        core->device->path, dump->line);
+            return BT_ERR_FORMAT;
+        }
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+/* Dumps come first and win: they are what memory held, the file is what was built. */
+static int add_elf(struct recording *r, struct recording_core *core)
+{
+    for (size_t e = 0; e < r->elf_count; e++) {
+        const struct elf_image *elf = r->elf[e];
+        for (size_t i = 0; i < elf->segment_count; i++) {
+            const struct elf_segment *s = &elf->segments[i];
+            struct code_region region = {.address = s->vaddr,
+                                         .size = s->file_size,
+                                         .bytes = s->data,
+                                         .big_endian = elf->code_big_endian};
+            int error = code_image_add(&core->image, &region);
+            if (error && error != BT_ERR_INVAL)
+                return error;
+        }
+    }
+    return BT_OK;
+}
+
+static int open_elf(struct recording *r, const char *path, struct message *why)
+{
+    char text[256];
+    if (r->elf_count == RECORDING_MAX_ELF) {
+        message_set(why, "more than %d program files", RECORDING_MAX_ELF);
+        return BT_ERR_RANGE;
+    }
+    int error = elf_image_open(path, &r->elf[r->elf_count], text, sizeof text);
+    if (error) {
+        message_set(why, "cannot use '%s': %s", path, text);
+        return error;
+    }
+    r->elf_count++;
+    return BT_OK;
+}
+
+static int add_cores(struct recording *r, struct message *why)
+{
+    const struct snapshot *snap = r->snapshot;
+    r->cores = calloc(snap->device_count + 1, sizeof *r->cores);
+    if (!r->cores)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < snap->device_count; i++) {
+        if (snap->devices[i].device_class != SNAPSHOT_CLASS_CORE)
+            continue;
+        struct recording_core *core = &r->cores[r->core_count++];
+        core->device = &snap->devices[i];
+        code_image_init(&core->image);
+        int error = add_dumps(r, core, why);
+        if (!error)
+            error = add_elf(r, core);
+        if (error)
+            return error;
+    }
+    /* The last one stands for sources that name no core: program files are all it has. */
+    code_image_init(&r->cores[r->core_count].image);
+    return add_elf(r, &r->cores[r->core_count]);
+}
+
+static struct recording_core *core_of(struct recording *r, const struct snapshot_device *device)
+{
+    for (size_t i = 0; device && i < r->core_count; i++)
+        if (r->cores[i].device == device)
+            return &r->cores[i];
+    return &r->cores[r->core_count];
+}
+
+/* ---- trace sources -------------------------------------------------------------------------- */
+
+static int add_source(struct recording *r, const struct snapshot_device *device,
+                      const struct snapshot_buffer *buffer, struct message *why)
+{
+    struct recording_source *s = &r->sources[r->source_count];
+    memset(s, 0, sizeof *s);
+    const struct source_protocol *protocol = source_protocol_of_type(device->type);
+    if (!protocol) {
+        add_warning(r, "%s: trace of '%s' is skipped: protocol '%s' is not supported yet",
+                    device->path, device->name, device->type);
+        return BT_OK;
+    }
+    s->core = snapshot_core_of(r->snapshot, device->name);
+    s->config.protocol = protocol->protocol;
+    int error = protocol->configure(device, s->core, &s->config, &s->trace_id, why);
+    if (error)
+        return error;
+    s->device = device;
+    s->name = device->name;
+    s->buffer = buffer;
+    s->core_name = s->core ? s->core->name : device->name;
+    struct recording_core *core = core_of(r, s->core);
+    s->image = &core->image;
+    s->config.core = (uint16_t)(core - r->cores);
+    if (s->image->count == 0)
+        add_warning(r,
+                    "no program image for '%s': add [dump] sections to the core's file or name "
+                    "the program with --elf",
+                    s->core_name);
+    r->source_count++;
+    return BT_OK;
+}
+
+static int add_sources(struct recording *r, struct message *why)
+{
+    const struct snapshot *snap = r->snapshot;
+    r->sources = calloc(snap->source_buffer_count + 1, sizeof *r->sources);
+    if (!r->sources)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < snap->source_buffer_count; i++) {
+        const struct snapshot_source_buffer *sb = &snap->source_buffers[i];
+        const struct snapshot_device *device = snapshot_device(snap, sb->source);
+        if (!device)
+            continue;
+        const struct snapshot_buffer *buffer = &snap->buffers[sb->buffer];
+        if (buffer->format == SNAPSHOT_FORMAT_OTHER) {
+            message_set(why,
+                        "trace.ini:%u: buffer format '%s' is not known: coresight, source_data or "
+                        "dstream_coresight",
+                        buffer->line, buffer->format_name);
+            return BT_ERR_UNSUPPORTED;
+        }
+        int error = add_source(r, device, buffer, why);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+/* ---- open, close, find ----------------------------------------------------------------------- */
+
+/* What is wrong with the folder or the file `path`, as one line. */
+static void say_error(const struct snapshot_error *err, const char *path, struct message *why)
+{
+    const char *slash = *err->file && strcmp(err->file, path) != 0 ? "/" : "";
+    const char *file = *slash ? err->file : "";
+    if (err->line)
+        message_set(why, "%s%s%s:%u: %s", path, slash, file, err->line, err->text);
+    else
+        message_set(why, "%s%s%s: %s", path, slash, file, err->text);
+}
+
+/* r->snapshot is open: programs, cores and sources. */
+static int complete(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
+                    struct message *why)
+{
+    int error = BT_OK;
+    for (size_t i = 0; i < r->snapshot->warning_count; i++) {
+        const struct snapshot_error *w = &r->snapshot->warnings[i];
+        if (w->line)
+            add_warning(r, "%s:%u: %s", w->file, w->line, w->text);
+        else
+            add_warning(r, "%s: %s", w->file, w->text);
+    }
+    message_set(why, "snapshot.ini: out of memory");
+    for (size_t i = 0; i < elf_count; i++) {
+        error = open_elf(r, elf[i], why);
+        if (error)
+            return error;
+    }
+    error = add_cores(r, why);
+    if (!error)
+        error = add_sources(r, why);
+    if (error) { /* the text begins with a file of the folder */
+        struct message inner = *why;
+        message_set(why, "%s/%s", path, inner.text);
+    }
+    return error;
+}
+
+/* What else `path` may be, for somebody whose recording does not open. */
+static const char *other_kind(const char *path)
+{
+    static const char perf[] = "PERFILE2", swapped[] = "2ELIFREP";
+    char inside[4096], begin[sizeof perf] = "";
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return "";
+    bool folder = S_ISDIR(st.st_mode);
+    snprintf(inside, sizeof inside, folder ? "%s/data" : "%s", path);
+    FILE *f = folder || S_ISREG(st.st_mode) ? fopen(inside, "rb") : NULL;
+    size_t n = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
+    if (f)
+        fclose(f);
+    if (n == sizeof begin - 1 && (strcmp(begin, perf) == 0 || strcmp(begin, swapped) == 0))
+        return " (a perf.data file of Linux is opened with --perf)";
+    return folder ? "" : " (a recording is a folder)";
+}
+
+int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
+                   struct message *why)
+{
+    struct snapshot_error err = {0};
+    memset(r, 0, sizeof *r);
+    int error = snapshot_open(path, &r->snapshot, &err);
+    if (!error)
+        return complete(r, path, elf, elf_count, why);
+    say_error(&err, path, why);
+    struct message plain = *why;
+    message_set(why, "%s%s", plain.text, other_kind(path));
+    return error;
+}
+
+int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
+                        const char *const *elf, size_t elf_count, struct message *why)
+{
+    struct snapshot_error err = {0};
+    memset(r, 0, sizeof *r);
+    int error = perf_snapshot_open(path, places, &r->snapshot, &err);
+    if (!error)
+        return complete(r, path, elf, elf_count, why);
+    say_error(&err, path, why);
+    return error;
+}
+
+void recording_close(struct recording *r)
+{
+    for (size_t i = 0; r->cores && i <= r->core_count; i++)
+        code_image_release(&r->cores[i].image);
+    free(r->cores);
+    free(r->sources);
+    for (size_t i = 0; i < r->elf_count; i++)
+        elf_image_close(r->elf[i]);
+    for (size_t i = 0; i < r->warning_count; i++)
+        free(r->warnings[i]);
+    free(r->warnings);
+    snapshot_close(r->snapshot);
+    memset(r, 0, sizeof *r);
+}
+
+const struct recording_source *recording_find_name(const struct recording *r, const char *name)
+{
+    for (size_t i = 0; i < r->source_count; i++)
+        if (strcmp(r->sources[i].name, name) == 0)
+            return &r->sources[i];
+    return NULL;
+}
+
+const struct recording_source *recording_find_id(const struct recording *r, unsigned id)
+{
+    for (size_t i = 0; i < r->source_count; i++)
+        if (r->sources[i].trace_id == id)
+            return &r->sources[i];
+    return NULL;
+}

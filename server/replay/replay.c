@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/replay/replay.h"
+
+#include "server/history/btrace_blocks.h"
+#include "server/recording/recorder_board.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CPSR_T       (1u << 5)
+#define XPSR_T       (1u << 24)
+#define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+static void set_reg(struct gdb_regs *regs, unsigned reg, uint64_t value)
+{
+    regs->value[reg] = value;
+    regs->known |= 1u << reg;
+}
+
+/* Names of a core's registers in recordings, in GDB's order. The first that is there counts. */
+static void read_recorded_regs(const struct snapshot_device *device, struct gdb_regs *regs)
+{
+    static const struct {
+        const char *name;
+        unsigned reg;
+    } names[] = {
+        {"SP", GDB_REG_SP},    {"R13", GDB_REG_SP},   {"LR", GDB_REG_LR},
+        {"R14", GDB_REG_LR},   {"PC", GDB_REG_PC},    {"R15", GDB_REG_PC},
+        {"CPSR", GDB_REG_PSR}, {"xPSR", GDB_REG_PSR}, {"PSR", GDB_REG_PSR},
+    };
+    uint64_t value;
+    for (unsigned i = 0; i <= 12; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "R%u", i);
+        if (snapshot_reg(device, name, &value) == BT_OK)
+            set_reg(regs, i, value);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(regs->known >> names[i].reg & 1) &&
+            snapshot_reg(device, names[i].name, &value) == BT_OK)
+            set_reg(regs, names[i].reg, value);
+}
+
+/* Of our own recordings: which of it is of the halt that they end with. */
+static void read_recorded_state(const struct snapshot_device *device, struct replay_core *core)
+{
+    uint64_t bytes, state;
+    core->ours = snapshot_reg(device, RECORDER_BYTES, &bytes) == BT_OK;
+    if (!core->ours || !core->regs.known)
+        return;
+    if (snapshot_reg(device, RECORDER_STATE_BYTES, &state) != BT_OK || state != bytes)
+        core->regs.known &= 1u << GDB_REG_PC | 1u << GDB_REG_PSR;
+    else if (snapshot_reg(device, RECORDER_STACK, &core->stack) != BT_OK ||
+             snapshot_reg(device, RECORDER_STACK_BYTES, &core->stack_bytes) != BT_OK)
+        core->stack_bytes = 0;
+}
+
+/*
+ * A recording of ours that was cut off while the core ran has the PC of the halt before: more trace
+ * follows that, or some of it is missing.
+ */
+static bool is_cut(const struct replay *r, const struct snapshot_device *device,
+                   const struct recording_history *trace)
+{
+    uint64_t bytes, all = 0;
+    if (!trace || snapshot_reg(device, RECORDER_BYTES, &bytes) != BT_OK)
+        return false;
+    for (size_t i = 0; i < trace->source->buffer->file_count; i++) {
+        const uint8_t *data;
+        uint64_t size;
+        if (snapshot_map_buffer(r->recording.snapshot, trace->source->buffer, i, &data, &size) !=
+            BT_OK)
+            return true;
+        all += size;
+    }
+    return all != bytes;
+}
+
+/* GDB cannot do without PC and PSR: where the recording has none the trace's end stands in. */
+static void complete_regs(struct replay_core *core)
+{
+    uint64_t address = 0;
+    enum bt_isa isa = core->profile == GDB_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
+    bool traced = core->trace && btrace_traced_end(core->trace->history, &address, &isa);
+    if (!(core->regs.known >> GDB_REG_PC & 1))
+        set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
+    if (traced && isa == BT_ISA_A64)
+        core->profile = GDB_PROFILE_A64;
+    if (core->regs.known >> GDB_REG_PSR & 1)
+        return;
+    bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
+    if (core->profile == GDB_PROFILE_M)
+        set_reg(&core->regs, GDB_REG_PSR, XPSR_T);
+    else
+        set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? CPSR_T : 0));
+}
+
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+static enum gdb_profile profile_of(const struct snapshot_device *device)
+{
+    if (device && strncasecmp(device->type, "Cortex-M", 8) == 0)
+        return GDB_PROFILE_M;
+    if (device && strncasecmp(device->type, "Cortex-R", 8) == 0)
+        return GDB_PROFILE_R;
+    return GDB_PROFILE_A;
+}
+
+static void add_core(struct replay *r, const char *name, const struct snapshot_device *device,
+                     struct recording_history *trace, const struct recording_core *image)
+{
+    struct replay_core *core = &r->cores[r->core_count++];
+    core->replay = r;
+    core->name = name;
+    core->device = device;
+    core->trace = trace;
+    core->image = &image->image;
+    core->image_core = (uint16_t)(image - r->recording.cores);
+    core->profile = profile_of(device);
+    if (device && !is_cut(r, device, trace))
+        read_recorded_regs(device, &core->regs);
+    if (device)
+        read_recorded_state(device, core);
+    for (size_t i = 0; i < r->recording.elf_count; i++)
+        core->big_endian |= r->recording.elf[i]->big_endian;
+    core->recorded = core->regs.known;
+    complete_regs(core);
+    if (trace)
+        btrace_end_key(trace->history, core->image_core, &core->key);
+    else
+        core->key = (struct code_key){.core = core->image_core};
+}
+
+static bool has_trace(const struct replay *r, const struct snapshot_device *device)
+{
+    for (size_t i = 0; i < r->core_count; i++)
+        if (r->cores[i].device == device)
+            return true;
+    return false;
+}
+
+/* GDB takes one description for all threads: what one core shows, all of its kind are. */
+static void agree_on_width(struct replay *r)
+{
+    bool a64 = false;
+    for (size_t i = 0; i < r->core_count; i++)
+        a64 |= r->cores[i].profile == GDB_PROFILE_A64;
+    for (size_t i = 0; a64 && i < r->core_count; i++)
+        if (r->cores[i].profile == GDB_PROFILE_A)
+            r->cores[i].profile = GDB_PROFILE_A64;
+}
+
+/* Cores with trace come first: GDB selects the first thread. */
+static int add_cores(struct replay *r)
+{
+    struct recording *rec = &r->recording;
+    r->cores = calloc(rec->source_count + rec->core_count + 1, sizeof *r->cores);
+    if (!r->cores)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < r->trace_count && r->core_count < GDB_CORES_MAX; i++) {
+        const struct recording_source *s = r->traces[i].source;
+        add_core(r, s->core_name, s->core, &r->traces[i], &rec->cores[s->config.core]);
+    }
+    for (size_t i = 0; i < rec->core_count && r->core_count < GDB_CORES_MAX; i++)
+        if (!has_trace(r, rec->cores[i].device))
+            add_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL, &rec->cores[i]);
+    agree_on_width(r);
+    return BT_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
+                const char *const *elf, size_t elf_count, struct message *why)
+{
+    memset(r, 0, sizeof *r);
+    int error = perf ? recording_open_perf(&r->recording, path, perf, elf, elf_count, why)
+                     : recording_open(&r->recording, path, elf, elf_count, why);
+    if (error)
+        return error;
+    if (r->recording.source_count == 0) {
+        message_set(why, "%s: no trace source that can be decoded", path);
+        return BT_ERR_UNSUPPORTED;
+    }
+    r->traces = calloc(r->recording.source_count, sizeof *r->traces);
+    if (!r->traces)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; i < r->recording.source_count; i++) {
+        r->trace_count++;
+        error =
+            recording_history_init(&r->traces[i], &r->recording, &r->recording.sources[i], NULL);
+        if (error) {
+            message_set(why, "%s: cannot decode '%s': %s", path, r->recording.sources[i].name,
+                        bt_strerror(error));
+            return error;
+        }
+    }
+    return add_cores(r);
+}
+
+void replay_release(struct replay *r)
+{
+    for (size_t i = 0; i < r->trace_count; i++)
+        recording_history_release(&r->traces[i]);
+    free(r->traces);
+    free(r->cores);
+    recording_close(&r->recording);
+    memset(r, 0, sizeof *r);
+}
+
+struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
+{
+    struct replay_client *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    if (past_motion_init(&k->past, &replay_past_host, k, (int)r->core_count)) {
+        free(k);
+        return NULL;
+    }
+    k->replay = r;
+    k->session = s;
+    k->size = BTRACE_DEFAULT_SIZE;
+    for (size_t i = 0; i < r->core_count; i++)
+        k->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
+    struct replay_client **at = &r->clients;
+    while (*at)
+        at = &(*at)->next;
+    *at = k;
+    return k;
+}
+
+void replay_client_leave(struct replay_client *k)
+{
+    if (!k)
+        return;
+    struct replay_client **at = &k->replay->clients;
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+}
+
+void replay_client_free(struct replay_client *k)
+{
+    if (!k)
+        return;
+    past_motion_release(&k->past);
+    free(k);
+}
+
+void replay_go_on(struct replay *r)
+{
+    for (struct replay_client *k = r->clients, *next; k; k = next) {
+        next = k->next;
+        past_motion_idle(&k->past);
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------ */
+
+static int op_core_count(void *ctx)
+{
+    return (int)((struct replay_client *)ctx)->replay->core_count;
+}
+
+static int op_core_info(void *ctx, int core, struct gdb_core *info)
+{
+    const struct replay_core *c = &((struct replay_client *)ctx)->replay->cores[core];
+    info->name = c->name;
+    info->profile = c->profile;
+    info->big_endian = c->big_endian;
+    return BT_OK;
+}
+
+static int op_core_status(void *ctx, int core, char *text, size_t size)
+{
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
+    const struct replay_core *c = &r->cores[core];
+    if (past_motion_status(&k->past, core, text, size))
+        return BT_OK;
+    if (c->trace)
+        snprintf(text, size, "recorded, %llu instructions",
+                 (unsigned long long)history_end(c->trace->history));
+    else
+        snprintf(text, size, "recorded, no trace");
+    return BT_OK;
+}
+
+static int op_halt_reason(void *ctx, struct gdb_stop *stop)
+{
+    (void)ctx;
+    memset(stop, 0, sizeof *stop);
+    stop->kind = GDB_STOP_TRAP;
+    return BT_OK;
+}
+
+static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+{
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
+    if (past_motion_active(&k->past, core))
+        return past_motion_regs(&k->past, core, regs);
+    *regs = r->cores[core].regs;
+    return BT_OK;
+}
+
+static int op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
+{
+    (void)ctx, (void)core, (void)reg, (void)value;
+    snprintf(why->text, sizeof why->text, "a recording is read-only");
+    return BT_ERR_UNSUPPORTED;
+}
+
+/* Where the last known state sees nothing the others are asked: a reader of a recording wants
+ * what was recorded. */
+static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+{
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
+    const struct replay_core *c = &r->cores[core];
+    struct code_key key = c->key;
+    size_t n = code_image_read(c->image, &key, address, bytes, len);
+    for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
+        key.security = (uint8_t)s;
+        n = code_image_read(c->image, &key, address, bytes, len);
+    }
+    if (n && past_motion_active(&k->past, core))
+        n = past_motion_memory(&k->past, core, address, bytes, n);
+    return n ? (int)n : BT_ERR_NO_CODE;
+}
+
+static int op_write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
+                           struct gdb_why *why)
+{
+    (void)ctx, (void)core, (void)address, (void)bytes, (void)len;
+    snprintf(why->text, sizeof why->text, "a recording is read-only");
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                     struct gdb_why *why)
+{
+    struct replay_client *k = ctx;
+    if (past_motion_takes(&k->past, resume))
+        return past_motion_resume(&k->past, resume, stop, why);
+    snprintf(why->text, sizeof why->text,
+             "a recording cannot run on: go back with reverse-stepi or 'record goto'");
+    return BT_ERR_UNSUPPORTED;
+}
+
+static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+{
+    struct replay_client *k = ctx;
+    if (k->replay->cores[core].profile == GDB_PROFILE_A64) {
+        snprintf(why->text, sizeof why->text,
+                 "of AArch64 no values of the past are known: use 'record btrace' first");
+        return BT_ERR_UNSUPPORTED;
+    }
+    return past_motion_reverse(&k->past, core, step, stop, why);
+}
+
+static void op_interrupt(void *ctx)
+{
+    past_motion_interrupt(&((struct replay_client *)ctx)->past);
+}
+
+/* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
+ * history. */
+static int op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+{
+    (void)core;
+    return replay_insert(ctx, bp, why);
+}
+
+static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+{
+    (void)core, (void)why;
+    return replay_remove(ctx, bp);
+}
+
+static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
+{
+    struct replay_client *k = ctx;
+    struct replay *r = k->replay;
+    struct replay_core *c = &r->cores[core];
+    if (past_motion_active(&k->past, core)) {
+        snprintf(why->text, sizeof why->text,
+                 "the core is shown in the past: 'monitor goto end' and 'stepi' first");
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (!c->trace) {
+        snprintf(why->text, sizeof why->text, "the recording has no trace of %s", c->name);
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (!k->cores[core].recording)
+        k->cores[core].delivered = false;
+    k->cores[core].recording = true;
+    return BT_OK;
+}
+
+static int op_btrace_disable(void *ctx, int core)
+{
+    ((struct replay_client *)ctx)->cores[core].recording = false;
+    return BT_OK;
+}
+
+static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+{
+    (void)why;
+    ((struct replay_client *)ctx)->size = btrace_clamp_size(size);
+    return BT_OK;
+}
+
+static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+{
+    const struct replay_client *k = ctx;
+    conf->recording = k->cores[core].recording;
+    conf->size = k->size;
+    return BT_OK;
+}
+
+/* Nothing runs: after one delivery there is never anything new, and no delta can be joined to
+ * what GDB has from before (the halted PC alone). */
+static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
+{
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
+    const struct replay_core *c = &r->cores[core];
+    if (!c->trace || !k->cores[core].recording)
+        return BT_ERR_UNSUPPORTED;
+    if (annex != GDB_ANNEX_ALL && k->cores[core].delivered)
+        return BT_OK;
+    if (annex == GDB_ANNEX_DELTA)
+        return BT_ERR_RANGE;
+    struct btrace_view view;
+    replay_view(k, core, &view);
+    return btrace_blocks(&view, out, NULL);
+}
+
+static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
+{
+    (void)annex;
+    ((struct replay_client *)ctx)->cores[core].delivered = true;
+}
+
+static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+{
+    return replay_monitor(ctx, core, text, print, to);
+}
+
+static int op_restart(void *ctx, struct gdb_why *why)
+{
+    (void)ctx, (void)why;
+    return BT_OK; /* a recording is always at its end */
+}
+
+const struct gdb_target replay_target = {
+    .core_count = op_core_count,
+    .core_info = op_core_info,
+    .core_status = op_core_status,
+    .halt_reason = op_halt_reason,
+    .read_regs = op_read_regs,
+    .write_reg = op_write_reg,
+    .extra_registers = replay_extra_registers,
+    .read_extra = replay_read_extra,
+    .read_memory = op_read_memory,
+    .write_memory = op_write_memory,
+    .resume = op_resume,
+    .reverse = op_reverse,
+    .interrupt = op_interrupt,
+    .insert_breakpoint = op_insert,
+    .remove_breakpoint = op_remove,
+    .btrace_enable = op_btrace_enable,
+    .btrace_disable = op_btrace_disable,
+    .btrace_set_size = op_btrace_set_size,
+    .btrace_conf = op_btrace_conf,
+    .btrace_read = op_btrace_read,
+    .btrace_delivered = op_btrace_delivered,
+    .monitor = op_monitor,
+    .restart = op_restart,
+};

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A recording as a GDB target: one thread a core, memory and registers as they were recorded,
+ * and each core's history. Read-only; nothing ever runs.
+ */
+#ifndef SERVER_REPLAY_H
+#define SERVER_REPLAY_H
+
+#include "protocol/rsp/text_buf.h"
+#include "server/access/gdb_clients.h"
+#include "server/base/console.h"
+#include "server/recording/recording_history.h"
+#include "server/reverse/past_motion.h"
+
+struct replay_core {
+    struct replay *replay; /* it belongs to */
+    const char *name;
+    const struct snapshot_device *device; /* NULL: the recording names no core */
+    struct recording_history *trace;      /* NULL: no trace that can be decoded */
+    const struct code_image *image;
+    uint16_t image_core; /* for struct code_key */
+    enum gdb_profile profile;
+    bool big_endian;
+    struct gdb_regs regs;
+    uint32_t recorded; /* bit n: register n is that of the recording, not a stand-in */
+    bool ours;         /* the recording tells which memory is that of its end: this */
+    uint64_t stack, stack_bytes;
+    struct code_key key; /* who reads memory: the state at the end of the history */
+};
+
+struct replay {
+    struct recording recording;
+    struct recording_history *traces; /* one a source */
+    size_t trace_count;
+    struct replay_core *cores;
+    size_t core_count;
+    bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+    bool no_record; /* GDB is not told that it records: the server owns the past (digest 5) */
+    struct replay_client *clients;
+    struct {
+        void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
+        /* Optional: reads the board file again, and says what became of it. */
+        void (*reload)(void *ctx, const struct console *c);
+        void *ctx;
+    } io;
+    const struct gdb_clients *visitors; /* all connections */
+    uint64_t started;                   /* uv_hrtime() */
+};
+
+/* One GDB that is connected: each has its own position in the history, and reads it anew. */
+struct replay_client {
+    struct replay_client *next;
+    struct replay *replay;
+    const struct gdb_client *client; /* set by whoever has connections */
+    struct gdb_session *session;
+    uint32_t size; /* of GDB's buffer, bytes */
+    struct {
+        bool recording; /* as far as GDB knows */
+        bool delivered; /* the history was read since it was enabled or GDB connected */
+    } cores[GDB_CORES_MAX];
+    struct past_motion past;
+    struct gdb_breakpoint breakpoints[PAST_BREAKPOINTS_MAX];
+    size_t breakpoint_count;
+};
+
+/* Opens and decodes; with `perf` a perf.data file. r is zeroed first. 0 or a bt_error with *why
+ * filled; release in both cases. */
+int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
+                const char *const *elf, size_t elf_count, struct message *why);
+void replay_release(struct replay *r);
+
+/* Operations with a struct replay_client as ctx. */
+extern const struct gdb_target replay_target;
+
+/*
+ * A new client, which `s` serves: all cores record, and are at the end of their history. NULL: out
+ * of memory. One that leaves is not told of anything any more, though its session may be at
+ * work; it is freed when that is gone. Both: NULL is allowed.
+ */
+struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s);
+void replay_client_leave(struct replay_client *k);
+void replay_client_free(struct replay_client *k);
+
+/* Goes on with searches that take longer; see io.later. */
+void replay_go_on(struct replay *r);
+
+/* server/replay/replay_past.c */
+extern const struct past_host replay_past_host;
+void replay_view(const struct replay_client *k, int core, struct btrace_view *view);
+int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why);
+int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp);
+
+/* server/replay/replay_registers.c */
+int replay_extra_registers(void *ctx, int core, const struct gdb_register **list);
+int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
+
+/* server/replay/replay_status.c: the numbers for people, and in the text format of Prometheus. */
+void replay_status_say(const struct replay *r, const struct console *c);
+void replay_status_page(const struct replay *r, struct text_buf *out);
+/* Who is here, as lines; `me` is marked. */
+void replay_clients_list(const struct replay *r, const struct replay_client *me,
+                         const struct console *c);
+
+/* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
+int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,
+                   void *to);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reverse/past.h"
+
+#include "decoder/flow/flow.h"
+
+#include <string.h>
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+/* Straight code from the decoder's end to the halted PC, as one block. */
+static void add_walk(struct past *p, uint64_t last)
+{
+    const struct history_tail *tail = &p->join.tail;
+    struct bt_block *b = &p->extra[p->extra_count++];
+    b->first = tail->address;
+    b->extent = (uint32_t)(last - tail->address);
+    b->info = bt_block_info(p->join.walked, tail->isa, BT_COND_UNKNOWN);
+}
+
+static void add_extra(struct past *p)
+{
+    const struct history_tail *tail = &p->join.tail;
+    struct code_view *view = code_select(&p->code, &p->view.key);
+    uint64_t address = tail->address, last = address;
+    memcpy(p->extra, tail->blocks, tail->count * sizeof *tail->blocks);
+    p->extra_count = tail->count;
+    for (unsigned i = 0; i < p->join.walked; i++) {
+        struct insn insn;
+        uint32_t opcode;
+        last = address;
+        if (!view || code_insn(&p->code, view, address, tail->isa, &insn, &opcode) != BT_OK)
+            return;
+        address += insn.size;
+    }
+    if (p->join.walked)
+        add_walk(p, last);
+}
+
+int past_init(struct past *p, const struct btrace_view *view)
+{
+    const struct code_options options = {0};
+    memset(p, 0, sizeof *p);
+    p->view = *view;
+    int error = code_cache_init(&p->code, view->image, &options);
+    if (error)
+        return error;
+    halt_join(view, &p->code, &p->join);
+    p->first = history_first(view->history);
+    p->end = p->position = p->join.base + p->join.walked;
+    if (p->join.known)
+        add_extra(p);
+    return p->end > p->first ? BT_OK : BT_ERR_RANGE;
+}
+
+void past_release(struct past *p)
+{
+    if (p->view.history)
+        code_cache_release(&p->code);
+    memset(p, 0, sizeof *p);
+}
+
+bool past_active(const struct past *p)
+{
+    return p->position < p->end;
+}
+
+/* ---- stretches --------------------------------------------------------------------------------
+ */
+
+size_t past_stretch_count(const struct past *p)
+{
+    return history_window_count(p->view.history) + 1;
+}
+
+int past_stretch(struct past *p, size_t index, struct past_stretch *out)
+{
+    memset(out, 0, sizeof *out);
+    if (index + 1 == past_stretch_count(p)) {
+        out->extra = p->extra;
+        out->block_count = p->extra_count;
+        out->first = history_end(p->view.history);
+        out->end = p->end;
+        out->key = p->view.key;
+        return BT_OK;
+    }
+    int error = history_window_index(p->view.history, index, &out->window);
+    if (error)
+        return error;
+    out->first = out->window.first;
+    out->end = out->window.end;
+    out->block_count = out->window.block_count;
+    out->key = out->window.key;
+    for (size_t i = 0; i < out->window.event_count; i++)
+        flow_track_key(&out->key, &out->window.events[i]);
+    return BT_OK;
+}
+
+void past_block(const struct past_stretch *s, size_t i, struct bt_block *out)
+{
+    if (s->extra)
+        *out = s->extra[i];
+    else
+        history_block(&s->window, i, out);
+}
+
+int past_stretch_find(const struct past *p, uint64_t position, size_t *index)
+{
+    if (position < p->first || position >= p->end)
+        return BT_ERR_RANGE;
+    *index = position >= history_end(p->view.history)
+                 ? past_stretch_count(p) - 1
+                 : history_window_find(p->view.history, position);
+    return BT_OK;
+}
+
+uint64_t past_block_find(const struct past_stretch *s, uint64_t position, size_t *index)
+{
+    uint64_t number = s->end;
+    if (!s->extra) {
+        *index = history_block_index(&s->window, position);
+        return history_block_number(&s->window, *index);
+    }
+    for (*index = s->block_count; *index > 0 && number > position;)
+        number -= bt_block_count(&s->extra[--*index]);
+    return number;
+}
+
+int past_address(struct past *p, const struct code_key *key, const struct bt_block *block,
+                 uint64_t index, uint64_t *address)
+{
+    *address = block->first;
+    if (bt_block_isa(block) == BT_ISA_A32) {
+        *address += 4 * index;
+        return BT_OK;
+    }
+    struct code_view *view = code_select(&p->code, key);
+    for (; index; index--) {
+        struct insn insn;
+        uint32_t opcode;
+        if (!view ||
+            code_insn(&p->code, view, *address, bt_block_isa(block), &insn, &opcode) != BT_OK)
+            return BT_ERR_NO_CODE;
+        *address += insn.size;
+    }
+    return BT_OK;
+}
+
+/* Who reads code at `position` of the stretch. */
+static struct code_key key_at(const struct past_stretch *s, uint64_t position)
+{
+    struct code_key key = s->extra ? s->key : s->window.key;
+    for (size_t i = 0; i < s->window.event_count && s->window.events[i].position <= position; i++)
+        flow_track_key(&key, &s->window.events[i]);
+    return key;
+}
+
+int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
+{
+    struct past_stretch s;
+    struct bt_block block;
+    size_t index;
+    if (position == p->end) {
+        *pc = p->view.pc;
+        *isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
+        return BT_OK;
+    }
+    int error = past_stretch_find(p, position, &index);
+    if (!error)
+        error = past_stretch(p, index, &s);
+    if (error)
+        return error;
+    uint64_t number = past_block_find(&s, position, &index);
+    past_block(&s, index, &block);
+    struct code_key key = key_at(&s, position);
+    *isa = bt_block_isa(&block);
+    return past_address(p, &key, &block, position - number, pc);
+}
+
+int past_security(struct past *p, uint64_t position, enum bt_security *security)
+{
+    struct past_stretch s;
+    size_t index;
+    int error = past_stretch_find(p, position, &index);
+    if (!error)
+        error = past_stretch(p, index, &s);
+    if (!error)
+        *security = (enum bt_security)key_at(&s, position).security;
+    return error;
+}
+
+/* ---- gaps -------------------------------------------------------------------------------------
+ */
+
+static bool is_hole(const struct past *p, uint64_t position)
+{
+    for (size_t i = 0; i < p->view.hole_count; i++)
+        if (position == p->view.holes[i].end || position == p->view.holes[i].tail)
+            return true;
+    return false;
+}
+
+bool past_is_gap(const struct past *p, const struct bt_event *e)
+{
+    if ((e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON) || e->position <= p->first)
+        return false;
+    if (e->cause == BT_GAP_DEBUG)
+        return is_hole(p, e->position);
+    return e->cause != BT_GAP_NONE;
+}
+
+/* Of several causes at one place the first that is no filter. */
+static enum bt_gap_cause worse(enum bt_gap_cause a, enum bt_gap_cause b)
+{
+    return a == BT_GAP_NONE || a == BT_GAP_TRACE_ON ? b : a;
+}
+
+/* Events of one position may stand at the end of one stretch and at the beginning of the next. */
+enum bt_gap_cause past_gap_before(struct past *p, uint64_t position)
+{
+    enum bt_gap_cause cause = BT_GAP_NONE;
+    struct past_stretch s;
+    size_t index;
+    if (position <= p->first || position > p->end ||
+        past_stretch_find(p, position - 1, &index) != BT_OK)
+        return BT_GAP_NONE;
+    for (; index < past_stretch_count(p) && past_stretch(p, index, &s) == BT_OK; index++) {
+        if (s.first > position)
+            break;
+        for (size_t i = 0; i < s.window.event_count; i++) {
+            const struct bt_event *e = &s.window.events[i];
+            if (e->position == position && past_is_gap(p, e))
+                cause = worse(cause, (enum bt_gap_cause)e->cause);
+        }
+    }
+    if (position == p->end && !p->join.known)
+        cause = worse(cause, BT_GAP_UNKNOWN_ADDR);
+    return cause;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A position in the history of one halted core, and motion along it in both directions (GDB digest
+ * 5.2 - 5.6). Position p is the state before instruction number p runs; the last position is the
+ * halted core. Searches decode the history window by window and look at blocks, not at single
+ * instructions; they can be done in slices.
+ *
+ * Places where trace is missing are never passed unnoticed: a search ends right behind one, a
+ * step says so.
+ */
+#ifndef SERVER_PAST_H
+#define SERVER_PAST_H
+
+#include "server/history/halt_join.h"
+
+#define PAST_BREAKPOINTS_MAX 256
+
+struct past {
+    struct btrace_view view;
+    struct code_cache code;
+    struct halt_join join;
+    struct bt_block extra[HISTORY_TAIL_MAX + 1]; /* behind the end of the history, oldest first */
+    size_t extra_count;
+    uint64_t first;    /* oldest position */
+    uint64_t end;      /* of the halted core */
+    uint64_t position; /* first .. end */
+};
+
+/*
+ * What is at hand of the history: from one checkpoint to the next, or what lies behind its end.
+ * Valid until the next call with that history.
+ */
+struct past_stretch {
+    struct history_window window;
+    const struct bt_block *extra; /* instead of the window's blocks; NULL: those of the window */
+    uint64_t first, end;
+    size_t block_count;
+    struct code_key key; /* who reads code at the stretch's end */
+};
+
+/*
+ * The core is halted as `view` says; what it points to must stay as long. The position is the
+ * halted core's. BT_OK, BT_ERR_NOMEM, or BT_ERR_RANGE when there is no history; release in all
+ * cases.
+ */
+int past_init(struct past *p, const struct btrace_view *view);
+void past_release(struct past *p);
+
+/* The core is shown as it was, not as it is. */
+bool past_active(const struct past *p);
+
+/* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
+int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
+
+/* The security state that the instruction at a position less than p->end was executed in. BT_OK,
+ * BT_ERR_RANGE, or what reading the history returned. */
+int past_security(struct past *p, uint64_t position, enum bt_security *security);
+
+/* Number of stretches, and each of them, oldest first. As history_window_index(). */
+size_t past_stretch_count(const struct past *p);
+int past_stretch(struct past *p, size_t index, struct past_stretch *out);
+/* Index of the stretch that holds `position`, which is less than p->end. */
+int past_stretch_find(const struct past *p, uint64_t position, size_t *index);
+void past_block(const struct past_stretch *s, size_t i, struct bt_block *out);
+/* Index of the block of `s` that holds `position`; returns the number of its first instruction. */
+uint64_t past_block_find(const struct past_stretch *s, uint64_t position, size_t *index);
+
+/* Address of instruction `index` of a block; BT_ERR_NO_CODE if its code is not known. */
+int past_address(struct past *p, const struct code_key *key, const struct bt_block *block,
+                 uint64_t index, uint64_t *address);
+
+/* The event means that instructions are missing at its position. */
+bool past_is_gap(const struct past *p, const struct bt_event *event);
+
+/* Why the place right before `position` is one where trace is missing; BT_GAP_NONE if it is not. */
+enum bt_gap_cause past_gap_before(struct past *p, uint64_t position);
+
+enum past_found {
+    PAST_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
+    PAST_FOUND_BREAKPOINT,
+    PAST_FOUND_GAP,  /* trace is missing right before the position */
+    PAST_FOUND_MORE, /* the slice is over: go on with past_search_run() */
+};
+
+/* A motion to the next breakpoint. The position where it starts does not count. */
+struct past_search {
+    uint64_t from;
+    bool back;
+    bool all_gaps; /* stops also where the trace unit was told to leave instructions out */
+    uint64_t addresses[PAST_BREAKPOINTS_MAX];
+    size_t address_count;
+    uint64_t low, high;      /* of the addresses; set by past_search_begin() */
+    size_t next;             /* stretch to be looked at next */
+    uint64_t reached;        /* all positions up to here are looked at: where an interrupt stops */
+    uint64_t found;          /* where the search ended */
+    enum bt_gap_cause cause; /* of the gap found */
+    size_t left_out;         /* places passed where the trace unit left instructions out */
+};
+
+/* From p->position; addresses and `back` are set by the caller. */
+int past_search_begin(struct past *p, struct past_search *s);
+
+/*
+ * Looks at stretches until something is found or `stretches` of them are done. The result is an
+ * enum past_found or a bt_error; the position of `p` does not change.
+ */
+int past_search_run(struct past *p, struct past_search *s, size_t stretches);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reverse/past_machine.h"
+
+#include "decoder/program/insn.h"
+
+#include <strings.h>
+
+#define STACK_NEAR 16384u /* bytes on either side of SP that are taken for the stack */
+
+#define SYSM_PSP     9
+#define SYSM_CONTROL 20
+
+/* BXNS or BLXNS. */
+static bool leaves_state(uint16_t h1, uint16_t h2)
+{
+    (void)h2;
+    return (h1 & 0xff07) == 0x4704;
+}
+
+/* MSR PSP or CONTROL. */
+static bool sets_stack(uint16_t h1, uint16_t h2)
+{
+    unsigned sysm = h2 & 0xff;
+    return (h1 & 0xfff0) == 0xf380 && (h2 & 0xff00) == 0x8800 &&
+           (sysm == SYSM_PSP || sysm == SYSM_CONTROL);
+}
+
+/* A coprocessor instruction of the FPU. */
+static bool is_float(uint16_t h1, uint16_t h2)
+{
+    return (h1 & 0xec00) == 0xec00 && (h2 & 0x0e00) == 0x0a00;
+}
+
+/* MCR to SCR or HCR, in either instruction set. */
+static bool routes_exceptions(uint16_t h1, uint16_t h2)
+{
+    bool t32 = (h1 & 0xff1f) == 0xee01 && (h2 & 0x0fff) == 0x0f11;
+    bool a32 = (h2 & 0x0f1f) == 0x0e01 && (h1 & 0x0fff) == 0x0f11;
+    return t32 || a32;
+}
+
+/* Where the file tells code from data, instruction by instruction; else at every halfword. */
+static bool segment_has(const struct elf_image *elf, const struct elf_segment *s,
+                        bool (*wanted)(uint16_t h1, uint16_t h2))
+{
+    bool big = elf->code_big_endian;
+    for (uint64_t i = 0; i + 4 <= s->file_size;) {
+        const uint8_t *at = s->data + i;
+        uint16_t h1 = (uint16_t)(at[big] | at[!big] << 8);
+        uint16_t h2 = (uint16_t)(at[2 + big] | at[2 + !big] << 8);
+        enum elf_content content = elf_image_content(elf, s->vaddr + i);
+        if (content != ELF_CONTENT_DATA && wanted(h1, h2))
+            return true;
+        i += content == ELF_CONTENT_T32 ? insn_t32_size(h1) : 2;
+    }
+    return false;
+}
+
+static bool any_has(struct elf_image *const *elf, size_t elf_count,
+                    bool (*wanted)(uint16_t h1, uint16_t h2))
+{
+    for (size_t i = 0; i < elf_count; i++)
+        for (size_t k = 0; k < elf[i]->segment_count; k++)
+            if (elf[i]->segments[k].executable && segment_has(elf[i], &elf[i]->segments[k], wanted))
+                return true;
+    return false;
+}
+
+bool past_one_stack(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
+}
+
+bool past_two_states(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count == 0 || any_has(elf, elf_count, leaves_state);
+}
+
+bool past_plain_modes(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count > 0 && !any_has(elf, elf_count, routes_exceptions);
+}
+
+bool past_has_float(struct elf_image *const *elf, size_t elf_count)
+{
+    return elf_count == 0 || any_has(elf, elf_count, is_float);
+}
+
+enum recover_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
+                                     uint32_t address, uint32_t sp, bool shared)
+{
+    bool stack = address - (sp - STACK_NEAR) < 2 * STACK_NEAR;
+    for (size_t i = 0; i < elf_count; i++) {
+        enum elf_use kind = elf_image_use(elf[i], address);
+        if (kind == ELF_USE_CONST)
+            return RECOVER_MEMORY_CONST;
+        if (kind == ELF_USE_RAM)
+            return stack || !shared ? RECOVER_MEMORY_RAM : RECOVER_MEMORY_OTHER;
+    }
+    return stack ? RECOVER_MEMORY_RAM : RECOVER_MEMORY_OTHER;
+}
+
+bool past_is_v4t(const char *type)
+{
+    static const char *const names[] = {"ARM7TDMI", "ARM7TDMI-S", "ARM720T", "ARM9TDMI",
+                                        "ARM920T",  "ARM922T",    "ARM940T"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(type, names[i]) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `monitor` commands about the position in the history. */
+#include "server/base/console.h"
+#include "server/reverse/past_motion.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool open_past(struct past_motion *m, int core, const struct console *c)
+{
+    struct gdb_why why = {""};
+    int error = past_motion_open(m, core, &why);
+    if (error)
+        console_say(c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
+    return !error;
+}
+
+/* ---- goto -------------------------------------------------------------------------------------
+ */
+
+static bool parse_position(const struct past *p, const char *text, uint64_t *position)
+{
+    char *end;
+    if (strcmp(text, "begin") == 0 || strcmp(text, "start") == 0) {
+        *position = p->first;
+        return true;
+    }
+    if (strcmp(text, "end") == 0) {
+        *position = p->end;
+        return true;
+    }
+    bool back = *text == '-', on = *text == '+';
+    const char *digits = text + (back || on);
+    uint64_t n = strtoull(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || *end)
+        return false;
+    if (back)
+        *position = p->position - (n < p->position - p->first ? n : p->position - p->first);
+    else if (on)
+        *position = p->position + (n < p->end - p->position ? n : p->end - p->position);
+    else
+        *position = n - 1;
+    return true;
+}
+
+static void cmd_goto(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    struct past_core *k = &m->cores[core];
+    uint64_t position, pc = 0;
+    enum bt_isa isa;
+    if (!open_past(m, core, c))
+        return;
+    if (!parse_position(&k->past, rest, &position)) {
+        console_say(c, "monitor goto N|begin|end|-N|+N, not '%s'\n", rest);
+        return;
+    }
+    if (position < k->past.first || position > k->past.end) {
+        console_say(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
+                    k->past.first + 1, k->past.end + 1);
+        return;
+    }
+    if (m->host->lock)
+        m->host->lock(m->ctx);
+    int error = past_pc(&k->past, position, &pc, &isa);
+    if (m->host->unlock)
+        m->host->unlock(m->ctx);
+    if (!error && isa == BT_ISA_A64) {
+        console_say(c, "of AArch64 no values of the past are known: 'record btrace', then "
+                       "'record goto'\n");
+        return;
+    }
+    k->goto_wanted = true;
+    k->goto_position = position;
+    if (error)
+        console_say(c, "the history cannot be read: %s\n", bt_strerror(error));
+    console_say(
+        c, "the next stepi or reverse-stepi goes to instruction %" PRIu64 ", 0x%08" PRIx64 "%s\n",
+        position + 1, pc, position == k->past.end ? ", where the core is halted" : "");
+}
+
+/* ---- where, explain ---------------------------------------------------------------------------
+ */
+
+static void cmd_where(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    const struct past_core *k = &m->cores[core];
+    (void)rest;
+    if (!open_past(m, core, c))
+        return;
+    const struct past *p = &k->past;
+    if (past_active(p))
+        console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before the halt\n", p->position + 1,
+                    p->end - p->position);
+    else
+        console_say(c, "at the halt, not in the past\n");
+    console_say(c, "history       instructions %" PRIu64 " to %" PRIu64 "\n", p->first + 1, p->end);
+    if (!k->values.now.built)
+        return;
+    console_say(c, "values from   instructions %" PRIu64 " to %" PRIu64 "%s\n",
+                k->values.now.from + 1, k->values.now.to,
+                k->values.now.conflict ? ": they contradict each other and are not shown" : "");
+}
+
+static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
+                                    "r8", "r9", "r10", "r11", "r12", "sp", "lr", "pc"};
+
+static unsigned find_register(const char *name)
+{
+    unsigned n = sizeof names / sizeof *names;
+    for (unsigned i = 0; i < n; i++)
+        if (strcasecmp(names[i], name) == 0)
+            return i;
+    if (strcasecmp(name, "cpsr") == 0 || strcasecmp(name, "xpsr") == 0)
+        return GDB_REG_PSR;
+    if (strcasecmp(name, "fp") == 0)
+        return GDB_REG_R11;
+    if (strcasecmp(name, "r13") == 0 || strcasecmp(name, "r14") == 0)
+        return name[2] == '3' ? GDB_REG_SP : GDB_REG_LR;
+    return GDB_REG_COUNT;
+}
+
+static void say_step(struct past_motion *m, struct past_core *k, uint64_t step,
+                     const struct console *c)
+{
+    uint64_t pc;
+    enum bt_isa isa;
+    if (m->host->lock)
+        m->host->lock(m->ctx);
+    int error = past_pc(&k->past, step, &pc, &isa);
+    if (m->host->unlock)
+        m->host->unlock(m->ctx);
+    if (!error && step < k->past.end)
+        console_say(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
+}
+
+/* `told`: registers that GDB knows here. */
+static void explain(struct past_motion *m, struct past_core *k, unsigned reg, uint32_t told,
+                    const struct gdb_regs *regs, const struct console *c)
+{
+    const struct past *p = &k->past;
+    struct recover_answer a;
+    if (reg == GDB_REG_PC) {
+        console_say(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
+    } else if (reg == GDB_REG_PSR) {
+        console_say(c,
+                    "psr = 0x%08" PRIx64 ": the instruction set is traced, flags are known in part,"
+                    " the rest is an estimate\n",
+                    regs->value[reg]);
+    } else if (past_values_explain(&k->values, p->position, reg, &a)) {
+        console_say(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
+                    a.inferred ? " if calls keep to the procedure call standard" : "",
+                    recover_how_name((enum recover_how)a.how));
+        if (a.step != UINT32_MAX)
+            say_step(m, k, k->values.now.from + a.step, c);
+        console_say(c, told >> reg & 1 ? "\n"
+                                       : "\nGDB has asked before that was known: "
+                                         "`maint flush register-cache` shows it\n");
+    } else if (regs->known >> reg & 1) {
+        console_say(c,
+                    "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without, so it is given the "
+                    "nearest value that is\n",
+                    names[reg], regs->value[reg]);
+    } else {
+        console_say(c, "%s: not known at this place\n", names[reg]);
+    }
+}
+
+static void cmd_explain(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    struct past_core *k = &m->cores[core];
+    unsigned reg = find_register(rest);
+    uint32_t told = k->told;
+    struct gdb_regs regs;
+    if (*rest && reg == GDB_REG_COUNT)
+        console_say(c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n",
+                    rest);
+    else if (!past_motion_active(m, core))
+        console_say(c, "the core is shown as it is, all its registers are read\n");
+    else if (past_motion_regs(m, core, &regs) != BT_OK)
+        console_say(c, "the history cannot be read\n");
+    else if (*rest)
+        explain(m, k, reg, told, &regs, c);
+    else
+        for (reg = 0; reg <= GDB_REG_PSR; reg++)
+            if (reg <= GDB_REG_PC || reg == GDB_REG_PSR)
+                explain(m, k, reg, told, &regs, c);
+    k->told = told; /* the question was not GDB's */
+}
+
+/* ---- switches ---------------------------------------------------------------------------------
+ */
+
+static void cmd_memory(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    (void)core;
+    if (strcmp(rest, "known") == 0)
+        m->memory = PAST_MEMORY_ERROR;
+    else if (strcmp(rest, "present") == 0)
+        m->memory = PAST_MEMORY_PRESENT;
+    else if (*rest)
+        console_say(c, "monitor past memory known|present, not '%s'\n", rest);
+    for (int i = 0; i < m->core_count; i++)
+        m->cores[i].values.memory = m->memory;
+    console_say(c,
+                m->memory == PAST_MEMORY_ERROR
+                    ? "stack words that are not known are errors, other memory is the present one\n"
+                    : "memory that is not known is shown with its present contents\n");
+}
+
+static void cmd_window(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    char *end;
+    unsigned long n = strtoul(rest, &end, 10);
+    (void)core;
+    if (*rest && (*end || n < PAST_FIRST_WINDOW || n > RECOVER_MAX_INSNS)) {
+        console_say(c, "monitor past window N: %u to %u instructions, not '%s'\n",
+                    PAST_FIRST_WINDOW, RECOVER_MAX_INSNS, rest);
+        return;
+    }
+    if (*rest) {
+        m->limit = n;
+        for (int i = 0; i < m->core_count; i++)
+            m->cores[i].values.limit = n;
+    }
+    console_say(c, "values are worked out for the last %zu instructions\n", m->limit);
+}
+
+static void cmd_assume(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    (void)core;
+    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0) {
+        m->infer = rest[1] == 'n' ? RECOVER_INFER_ALL : 0;
+        for (int i = 0; i < m->core_count; i++) {
+            m->cores[i].values.infer = m->infer;
+            past_values_forget(&m->cores[i].values);
+        }
+    } else if (*rest) {
+        console_say(c, "monitor past assume on|off, not '%s'\n", rest);
+    }
+    console_say(c, m->infer ? "calls are taken to keep SP and r4 to r11, handlers all registers\n"
+                            : "only what is proved is shown\n");
+}
+
+/* How all of them stand. */
+static void cmd_past(struct past_motion *m, int core, const char *rest, const struct console *c)
+{
+    if (*rest) {
+        console_say(c, "monitor past memory|window|assume, not '%s'\n", rest);
+        return;
+    }
+    cmd_memory(m, core, "", c);
+    cmd_window(m, core, "", c);
+    cmd_assume(m, core, "", c);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct past_motion *m, int core, const char *rest, const struct console *c);
+    const char *help;
+} commands[] = {
+    {"goto", cmd_goto, "N|begin|end|-N|+N: the next stepi goes to that instruction"},
+    {"where", cmd_where, "the position in the history"},
+    {"explain", cmd_explain, "[REGISTER]: whether it is known here, and from what"},
+    {"past memory", cmd_memory, "known|present: what stack words show that are not known"},
+    {"past window", cmd_window, "N: instructions before the halt whose values are worked out"},
+    {"past assume", cmd_assume, "on|off: calls keep the registers that the standard says"},
+    {"past", cmd_past, "how these three stand"},
+};
+
+int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn print, void *to)
+{
+    const struct console c = {print, to};
+    char rest[100];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (!console_rest(text, commands[i].name, rest, sizeof rest))
+            continue;
+        if (core < 0 || core >= m->core_count)
+            console_say(&c, "this thread is no core with a history\n");
+        else
+            commands[i].run(m, core, rest, &c);
+        return BT_OK;
+    }
+    return BT_ERR_UNSUPPORTED;
+}
+
+void past_monitor_help(gdb_print_fn print, void *to)
+{
+    const struct console c = {print, to};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        console_say(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reverse/past_motion.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE      16   /* stretches between two looks at what GDB sends */
+#define ROUNDS_MAX 6    /* of fetching memory for one position */
+#define AHEAD      6000 /* units of recover_work() between two such looks */
+
+enum motion_state {
+    MOTION_IDLE,
+    MOTION_SEARCH,
+    MOTION_VALUES,
+};
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+int past_motion_init(struct past_motion *m, const struct past_host *host, void *ctx, int core_count)
+{
+    memset(m, 0, sizeof *m);
+    m->host = host;
+    m->ctx = ctx;
+    m->cores = calloc((size_t)core_count, sizeof *m->cores);
+    if (!m->cores)
+        return BT_ERR_NOMEM;
+    m->core_count = core_count;
+    past_motion_reset(m);
+    return BT_OK;
+}
+
+static void close_core(struct past_core *c)
+{
+    past_values_forget(&c->values);
+    past_release(&c->past);
+    memset(c, 0, sizeof *c);
+}
+
+void past_motion_forget(struct past_motion *m)
+{
+    for (int i = 0; i < m->core_count; i++)
+        close_core(&m->cores[i]);
+    m->state = MOTION_IDLE;
+}
+
+void past_motion_release(struct past_motion *m)
+{
+    past_motion_forget(m);
+    free(m->cores);
+    memset(m, 0, sizeof *m);
+}
+
+void past_motion_reset(struct past_motion *m)
+{
+    past_motion_forget(m);
+    m->limit = PAST_VALUES_DEFAULT;
+    m->infer = RECOVER_INFER_ALL;
+    m->memory = PAST_MEMORY_ERROR;
+    m->told_alone = m->told_watch = false;
+}
+
+/* ---- state ------------------------------------------------------------------------------------
+ */
+
+bool past_motion_active(const struct past_motion *m, int core)
+{
+    return core >= 0 && core < m->core_count && m->cores[core].open &&
+           past_active(&m->cores[core].past);
+}
+
+bool past_motion_any(const struct past_motion *m)
+{
+    for (int i = 0; i < m->core_count; i++)
+        if (past_motion_active(m, i))
+            return true;
+    return false;
+}
+
+bool past_motion_running(const struct past_motion *m)
+{
+    return m->state != MOTION_IDLE;
+}
+
+uint64_t past_motion_position(const struct past_motion *m, int core)
+{
+    return past_motion_active(m, core) ? m->cores[core].past.position : 0;
+}
+
+bool past_motion_status(const struct past_motion *m, int core, char *text, size_t size)
+{
+    if (!past_motion_active(m, core))
+        return false;
+    snprintf(text, size, "in the past, at %" PRIu64, m->cores[core].past.position + 1);
+    return true;
+}
+
+static void lock(struct past_motion *m)
+{
+    if (m->host->lock)
+        m->host->lock(m->ctx);
+}
+
+static void unlock(struct past_motion *m)
+{
+    if (m->host->unlock)
+        m->host->unlock(m->ctx);
+}
+
+int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
+{
+    struct past_core *c = &m->cores[core];
+    struct btrace_view view;
+    if (c->open)
+        return BT_OK;
+    memset(&view, 0, sizeof view);
+    lock(m);
+    int error = m->host->view(m->ctx, core, &view, why);
+    if (!error) {
+        error = past_init(&c->past, &view);
+        if (error == BT_ERR_RANGE)
+            snprintf(why->text, sizeof why->text, "nothing was traced on %s up to this halt",
+                     m->host->core_name(m->ctx, core));
+        if (error)
+            past_release(&c->past);
+    }
+    unlock(m);
+    past_values_init(&c->values);
+    c->values.limit = m->limit;
+    c->values.infer = m->infer;
+    c->values.memory = m->memory;
+    c->open = !error;
+    return error;
+}
+
+/* ---- a motion ---------------------------------------------------------------------------------
+ */
+
+static struct past_core *moving(struct past_motion *m)
+{
+    return &m->cores[m->core];
+}
+
+static void set_stop(struct past_motion *m, enum gdb_stop_kind kind, uint64_t position)
+{
+    m->stop = (struct gdb_stop){.kind = kind, .core = m->core};
+    moving(m)->past.position = position;
+    moving(m)->told = UINT32_MAX;
+    m->state = MOTION_VALUES;
+    m->rounds = 0;
+}
+
+/* A step never tells that it has reached the end going forward: GDB hangs on that (trap 3). */
+static void do_step(struct past_motion *m)
+{
+    struct past *p = &moving(m)->past;
+    if (m->back && p->position == p->first) {
+        set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
+        return;
+    }
+    past_say_unwatched(m);
+    uint64_t behind = m->back ? p->position : p->position + 1;
+    past_say_gap(m, past_gap_before(p, behind));
+    set_stop(m, GDB_STOP_TRAP, m->back ? behind - 1 : behind);
+    moving(m)->arrived = !m->back && p->position == p->end;
+}
+
+static int begin_search(struct past_motion *m, struct gdb_why *why)
+{
+    struct past *p = &moving(m)->past;
+    struct past_search *q = &m->search;
+    bool watch = false;
+    memset(q, 0, sizeof *q);
+    q->back = m->back;
+    q->address_count = m->host->breakpoints(m->ctx, q->addresses, PAST_BREAKPOINTS_MAX, &watch);
+    if (watch) {
+        snprintf(why->text, sizeof why->text,
+                 "watchpoints cannot be checked in the past: delete them, or 'set "
+                 "can-use-hw-watchpoints 0' compares what is known after each step");
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (m->back && p->position == p->first) {
+        set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
+        return BT_OK;
+    }
+    if (m->back)
+        past_say_gap(m, past_gap_before(p, p->position));
+    m->state = MOTION_SEARCH;
+    return past_search_begin(p, q);
+}
+
+/* A gap ends a search as the end of the history does: GDB's own motions must not go over it. */
+static void search_done(struct past_motion *m, int found)
+{
+    struct past *p = &moving(m)->past;
+    enum gdb_stop_kind edge = m->back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
+    past_say_left_out(m);
+    if (found == PAST_FOUND_GAP || (found == PAST_FOUND_NOTHING && !m->back && !p->join.known))
+        past_say_gap(m, found == PAST_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
+    set_stop(m, found == PAST_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
+}
+
+static int do_search(struct past_motion *m)
+{
+    struct past *p = &moving(m)->past;
+    if (m->interrupted) {
+        set_stop(m, GDB_STOP_INTERRUPT, m->search.reached);
+        return BT_OK;
+    }
+    int found = past_search_run(p, &m->search, SLICE);
+    if (found < 0)
+        return found;
+    if (found == PAST_FOUND_MORE)
+        return GDB_PENDING;
+    search_done(m, found);
+    return BT_OK;
+}
+
+/* Values of the position, before GDB is told of it: what it asks next is there. */
+static int do_values(struct past_motion *m, int core)
+{
+    struct past_core *c = &m->cores[core];
+    int rc = BT_OK;
+    if (!past_active(&c->past))
+        return BT_OK;
+    if (!c->prepared) {
+        rc = m->host->machine(m->ctx, core, &c->machine);
+        if (rc != BT_OK)
+            return rc;
+        c->prepared = true;
+    }
+    rc = past_values_at(&c->values, &c->past, &c->machine, c->past.position, m->step && !m->jumps);
+    if (rc != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
+        return rc;
+    rc = m->host->fetch(m->ctx, core);
+    if (rc == GDB_PENDING)
+        past_values_again(&c->values);
+    return rc;
+}
+
+/* ---- ahead ------------------------------------------------------------------------------------
+ */
+
+bool past_motion_ahead(const struct past_motion *m)
+{
+    return m->ahead;
+}
+
+/* A window is complete, but for memory that it may have lacked. */
+static bool take(struct past_motion *m, struct past_core *c)
+{
+    c->waits = m->host->fetch && c->rounds_ahead++ < ROUNDS_MAX;
+    if (c->waits && m->host->fetch(m->ctx, m->core) == GDB_PENDING) {
+        past_values_drop(&c->values);
+        return false;
+    }
+    c->waits = false;
+    c->rounds_ahead = 0;
+    past_values_take(&c->values, &c->past, c->past.position);
+    return true;
+}
+
+/* A slice for the core that was moved last; true: there is more to do. */
+static bool work_ahead(struct past_motion *m)
+{
+    struct past_core *c = &m->cores[m->core];
+    if (!c->prepared || c->waits || !past_motion_active(m, m->core))
+        return false;
+    lock(m);
+    m->ahead = true;
+    int rc = past_values_ahead(&c->values, &c->past, &c->machine, c->past.position, AHEAD);
+    bool more = rc == PAST_AHEAD_DONE ? take(m, c) : rc == GDB_PENDING;
+    m->ahead = false;
+    unlock(m);
+    return more;
+}
+
+void past_motion_fetched(struct past_motion *m, int core)
+{
+    m->cores[core].waits = false;
+    m->host->later(m->ctx);
+}
+
+static int run_once(struct past_motion *m, bool *soon)
+{
+    int rc = BT_OK;
+    lock(m);
+    if (m->state == MOTION_SEARCH) {
+        rc = do_search(m);
+        *soon = rc == GDB_PENDING;
+    }
+    if (rc == BT_OK && m->state == MOTION_VALUES)
+        rc = do_values(m, m->core);
+    unlock(m);
+    return rc;
+}
+
+/*
+ * BT_OK: the motion is over; GDB_PENDING; or an error. What was asked for may come at once, while
+ * it is being asked for.
+ */
+static int run(struct past_motion *m)
+{
+    bool soon = false;
+    int rc;
+    m->busy = true;
+    do {
+        m->again = soon = false;
+        rc = run_once(m, &soon);
+    } while (rc == GDB_PENDING && m->again);
+    m->busy = false;
+    if (soon)
+        m->host->later(m->ctx);
+    return rc;
+}
+
+/* Without values the core is still at its position: registers are estimates. */
+static int finish(struct past_motion *m, int rc, struct gdb_why *why)
+{
+    bool placed = m->state == MOTION_VALUES;
+    m->state = MOTION_IDLE;
+    if (past_motion_active(m, m->core))
+        m->host->later(m->ctx);
+    if (rc == BT_OK || placed)
+        return BT_OK;
+    if (!why->text[0])
+        snprintf(why->text, sizeof why->text, "the history cannot be read: %s", bt_strerror(rc));
+    return rc;
+}
+
+void past_motion_go_on(struct past_motion *m)
+{
+    struct gdb_why why = {""};
+    m->again = m->busy;
+    if (m->state == MOTION_IDLE || m->busy)
+        return;
+    int rc = run(m);
+    if (rc == GDB_PENDING)
+        return;
+    rc = finish(m, rc, &why);
+    if (rc == BT_OK)
+        m->host->stopped(m->ctx, &m->stop);
+    else
+        m->host->failed(m->ctx, &why);
+}
+
+void past_motion_idle(struct past_motion *m)
+{
+    if (m->state == MOTION_SEARCH)
+        past_motion_go_on(m);
+    else if (m->state == MOTION_IDLE && work_ahead(m))
+        m->host->later(m->ctx);
+}
+
+static int start(struct past_motion *m, int core, bool step, bool back, struct gdb_stop *stop,
+                 struct gdb_why *why)
+{
+    int rc = past_motion_open(m, core, why);
+    if (rc != BT_OK)
+        return rc;
+    struct past_core *c = &m->cores[core];
+    m->core = core;
+    m->step = step;
+    m->back = back;
+    m->interrupted = false;
+    m->jumps = c->goto_wanted;
+    c->arrived = false;
+    lock(m);
+    past_say_alone(m);
+    if (c->goto_wanted) {
+        c->goto_wanted = false;
+        c->past.position = c->goto_position;
+        if (step)
+            set_stop(m, GDB_STOP_TRAP, c->goto_position);
+        else
+            rc = begin_search(m, why);
+    } else if (step) {
+        do_step(m);
+    } else {
+        rc = begin_search(m, why);
+    }
+    unlock(m);
+    if (rc == BT_OK)
+        rc = run(m);
+    if (rc == GDB_PENDING)
+        return rc;
+    rc = finish(m, rc, why);
+    *stop = m->stop;
+    return rc;
+}
+
+int past_motion_reverse(struct past_motion *m, int core, bool step, struct gdb_stop *stop,
+                        struct gdb_why *why)
+{
+    return start(m, core, step, true, stop, why);
+}
+
+bool past_motion_concerned(const struct past_motion *m)
+{
+    for (int i = 0; i < m->core_count; i++)
+        if (past_motion_active(m, i) || m->cores[i].goto_wanted || m->cores[i].arrived)
+            return true;
+    return false;
+}
+
+bool past_motion_takes(const struct past_motion *m, const struct gdb_resume *r)
+{
+    const struct past_core *c = &m->cores[r->core];
+    return past_motion_any(m) || c->goto_wanted || (c->arrived && !r->step && !r->threads_listed);
+}
+
+int past_motion_resume(struct past_motion *m, const struct gdb_resume *r, struct gdb_stop *stop,
+                       struct gdb_why *why)
+{
+    struct past_core *c = &m->cores[r->core];
+    if (past_motion_active(m, r->core) || c->goto_wanted)
+        return start(m, r->core, r->step, false, stop, why);
+    if (c->arrived && !r->step && !r->threads_listed) {
+        c->arrived = false;
+        *stop = (struct gdb_stop){.kind = GDB_STOP_REPLAY_END, .core = r->core};
+        return BT_OK;
+    }
+    snprintf(why->text, sizeof why->text,
+             "another core is shown in the past: nothing runs until it is at its end again");
+    return BT_ERR_UNSUPPORTED;
+}
+
+void past_motion_interrupt(struct past_motion *m)
+{
+    m->interrupted = true;
+}
+
+/* ---- what GDB reads ---------------------------------------------------------------------------
+ */
+
+/* As a rule it was done before the stop was told; not if a command has changed the rules since.
+ * Without memory there are no values, only estimates. */
+static void work_out(struct past_core *c)
+{
+    if (c->prepared && !c->values.now.built)
+        past_values_at(&c->values, &c->past, &c->machine, c->past.position, false);
+}
+
+int past_motion_regs(struct past_motion *m, int core, struct gdb_regs *regs)
+{
+    struct past_core *c = &m->cores[core];
+    lock(m);
+    work_out(c);
+    uint32_t estimated = 0;
+    int rc =
+        past_values_regs(&c->values, &c->past, &c->machine, c->past.position, regs, &estimated);
+    unlock(m);
+    c->told = regs->known & ~estimated;
+    return rc;
+}
+
+size_t past_motion_memory(struct past_motion *m, int core, uint64_t address, uint8_t *bytes,
+                          size_t len)
+{
+    struct past_core *c = &m->cores[core];
+    lock(m);
+    work_out(c);
+    unlock(m);
+    return past_values_memory(&c->values, &c->machine, c->past.position, address, bytes, len);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Motion to the next breakpoint or gap, in either direction. */
+#include "server/reverse/past.h"
+
+#include <string.h>
+
+static void sort_addresses(struct past_search *s)
+{
+    for (size_t i = 1; i < s->address_count; i++) {
+        uint64_t a = s->addresses[i];
+        size_t k = i;
+        for (; k > 0 && s->addresses[k - 1] > a; k--)
+            s->addresses[k] = s->addresses[k - 1];
+        s->addresses[k] = a;
+    }
+    s->low = s->address_count ? s->addresses[0] : 1;
+    s->high = s->address_count ? s->addresses[s->address_count - 1] : 0;
+}
+
+int past_search_begin(struct past *p, struct past_search *s)
+{
+    sort_addresses(s);
+    s->from = s->reached = s->found = p->position;
+    s->left_out = 0;
+    s->cause = BT_GAP_NONE;
+    uint64_t in = s->from < p->end ? s->from : p->end - 1;
+    return past_stretch_find(p, in, &s->next);
+}
+
+/* Index of the instruction at `address`, which lies in the block; false if none begins there. */
+static bool index_in(struct past *p, const struct past_stretch *s, const struct bt_block *block,
+                     uint64_t address, uint64_t *index)
+{
+    uint64_t offset = address - block->first, at = block->first;
+    if (bt_block_isa(block) == BT_ISA_A32) {
+        *index = offset / 4;
+        return offset % 4 == 0;
+    }
+    struct code_view *view = code_select(&p->code, &s->key);
+    for (*index = 0; at < address; ++*index) {
+        struct insn insn;
+        uint32_t opcode;
+        if (!view || code_insn(&p->code, view, at, bt_block_isa(block), &insn, &opcode) != BT_OK)
+            return false;
+        at += insn.size;
+    }
+    return at == address;
+}
+
+/* In the order of motion `a` comes before `b`. */
+static bool sooner(const struct past_search *q, uint64_t a, uint64_t b)
+{
+    return q->back ? a > b : a < b;
+}
+
+static bool ahead(const struct past_search *q, uint64_t position)
+{
+    return sooner(q, q->from, position);
+}
+
+/* The first breakpoint in the block, whose first instruction is `number`. */
+static bool hit_in(struct past *p, const struct past_stretch *s, const struct past_search *q,
+                   const struct bt_block *block, uint64_t number, uint64_t *hit)
+{
+    bool any = false;
+    for (size_t i = 0; i < q->address_count; i++) {
+        uint64_t index;
+        if (q->addresses[i] < block->first || q->addresses[i] > bt_block_last(block) ||
+            !index_in(p, s, block, q->addresses[i], &index) || !ahead(q, number + index) ||
+            number + index >= p->end)
+            continue;
+        if (!any || sooner(q, number + index, *hit))
+            *hit = number + index;
+        any = true;
+    }
+    return any;
+}
+
+static bool may_hit(const struct past_search *q, const struct bt_block *block)
+{
+    return block->first <= q->high && bt_block_last(block) >= q->low;
+}
+
+static bool find_back(struct past *p, const struct past_stretch *s, const struct past_search *q,
+                      uint64_t *hit)
+{
+    uint64_t number = s->end;
+    for (size_t i = s->block_count; i > 0; i--) {
+        struct bt_block block;
+        past_block(s, i - 1, &block);
+        number -= bt_block_count(&block);
+        if (may_hit(q, &block) && number < q->from && hit_in(p, s, q, &block, number, hit))
+            return true;
+    }
+    return false;
+}
+
+static bool find_forward(struct past *p, const struct past_stretch *s, const struct past_search *q,
+                         uint64_t *hit)
+{
+    uint64_t number = s->first;
+    for (size_t i = 0; i < s->block_count; i++) {
+        struct bt_block block;
+        past_block(s, i, &block);
+        if (may_hit(q, &block) && number + bt_block_count(&block) > q->from &&
+            hit_in(p, s, q, &block, number, hit))
+            return true;
+        number += bt_block_count(&block);
+    }
+    return false;
+}
+
+static void note_gap(struct past_search *q, uint64_t position, enum bt_gap_cause cause, bool *any,
+                     uint64_t *at)
+{
+    if (!ahead(q, position))
+        return;
+    if (cause == BT_GAP_TRACE_ON && !q->all_gaps) {
+        q->left_out++;
+        return;
+    }
+    if (!*any || sooner(q, position, *at)) {
+        *at = position;
+        q->cause = cause;
+    }
+    *any = true;
+}
+
+/* The gap that comes first in the stretch. */
+static bool gap_in(struct past *p, const struct past_stretch *s, struct past_search *q,
+                   uint64_t *at)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->window.event_count; i++) {
+        const struct bt_event *e = &s->window.events[i];
+        if (past_is_gap(p, e))
+            note_gap(q, e->position, (enum bt_gap_cause)e->cause, &any, at);
+    }
+    return any;
+}
+
+/* One stretch: PAST_FOUND_MORE if there is nothing in it. */
+static int look_at(struct past *p, struct past_search *q, const struct past_stretch *s)
+{
+    uint64_t hit = 0, gap = 0;
+    bool hits = q->back ? find_back(p, s, q, &hit) : find_forward(p, s, q, &hit);
+    bool gaps = gap_in(p, s, q, &gap);
+    if (!hits && !gaps)
+        return PAST_FOUND_MORE;
+    if (hits && (!gaps || !sooner(q, gap, hit))) {
+        q->found = hit;
+        return PAST_FOUND_BREAKPOINT;
+    }
+    q->found = gap;
+    return PAST_FOUND_GAP;
+}
+
+int past_search_run(struct past *p, struct past_search *q, size_t stretches)
+{
+    struct past_stretch s;
+    for (; stretches; stretches--) {
+        int result = past_stretch(p, q->next, &s);
+        if (result == BT_OK)
+            result = look_at(p, q, &s);
+        if (result != PAST_FOUND_MORE)
+            return result;
+        bool last = q->back ? q->next == 0 : q->next + 1 == past_stretch_count(p);
+        if (last) {
+            q->found = q->reached = q->back ? p->first : p->end;
+            return PAST_FOUND_NOTHING;
+        }
+        uint64_t edge = q->back ? s.first : s.end;
+        if (!sooner(q, edge, q->reached))
+            q->reached = edge;
+        q->next = q->back ? q->next - 1 : q->next + 1;
+    }
+    return PAST_FOUND_MORE;
+}

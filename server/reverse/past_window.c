@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A part of the history, instruction by instruction, for the recovery of values. */
+#include "decoder/flow/flow.h"
+#include "server/reverse/past_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A stay in Debug state in which nothing was changed is none for the values. */
+static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
+{
+    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+    bool entry = recover_is_halt(e);
+    bool debug = gap && e->cause == BT_GAP_DEBUG;
+    bool first = e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_NONE;
+    if (first)
+        return true;
+    if ((!debug && !entry) || past_is_gap(f->past, e))
+        return false;
+    return e->position == f->past->end ||
+           (f->machine->halts_known && e->position >= f->machine->written_before);
+}
+
+static int add_event(struct past_window *w, const struct bt_event *e)
+{
+    if (w->w.event_count == w->event_max) {
+        size_t max = w->event_max ? 2 * w->event_max : 256;
+        struct bt_event *grown = realloc(w->events, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        w->events = grown;
+        w->event_max = max;
+    }
+    w->events[w->w.event_count++] = *e;
+    return BT_OK;
+}
+
+/* ---- code -------------------------------------------------------------------------------------
+ */
+
+#define SEEN 256u /* a power of two */
+
+/*
+ * Blocks come again and again: what one was made of is copied then. It and the view are of the
+ * present key, and last for one call of past_window_fill(): nobody else chooses views meanwhile.
+ */
+struct past_code {
+    struct code_view *view; /* NULL: not chosen yet */
+    struct {
+        uint64_t first;
+        uint32_t extent;
+        uint32_t info; /* of the block, without its condition; 0: none */
+        size_t at;     /* in the window */
+    } seen[SEEN];
+};
+
+static void forget_code(struct past_window *f)
+{
+    memset(f->code, 0, sizeof *f->code);
+}
+
+static struct code_view *view_of(struct past_window *f)
+{
+    if (!f->code->view)
+        f->code->view = code_select(&f->past->code, &f->key);
+    return f->code->view;
+}
+
+static size_t place_of(const struct bt_block *block)
+{
+    return (size_t)(block->first >> 1 ^ block->first >> 9 ^ block->extent >> 1) & (SEEN - 1);
+}
+
+static uint32_t shape_of(const struct bt_block *block)
+{
+    return bt_block_info(bt_block_count(block), bt_block_isa(block), BT_COND_UNKNOWN);
+}
+
+/* A whole block that is in the window already. */
+static bool fill_again(struct past_window *f, const struct bt_block *block)
+{
+    size_t i = place_of(block), count = bt_block_count(block);
+    if (f->code->seen[i].first != block->first || f->code->seen[i].extent != block->extent ||
+        f->code->seen[i].info != shape_of(block))
+        return false;
+    memcpy(&f->insns[f->w.count], &f->insns[f->code->seen[i].at], count * sizeof *f->insns);
+    f->w.count += count;
+    f->insns[f->w.count - 1].cond = (uint8_t)bt_block_cond(block);
+    return true;
+}
+
+static void note_seen(struct past_window *f, const struct bt_block *block)
+{
+    size_t i = place_of(block);
+    f->code->seen[i].first = block->first;
+    f->code->seen[i].extent = block->extent;
+    f->code->seen[i].info = shape_of(block);
+    f->code->seen[i].at = f->w.count - bt_block_count(block);
+}
+
+/* What lies before is of no use: the window begins behind `position`. */
+static void begin_at(struct past_window *f, uint64_t position)
+{
+    f->from = position;
+    f->w.count = 0;
+    f->w.event_count = 0;
+    forget_code(f);
+}
+
+/* Instructions of a block from number `number` on, as far as they are wanted. */
+static int fill_block(struct past_window *f, const struct bt_block *block, uint64_t number)
+{
+    uint64_t address = block->first, end = number + bt_block_count(block);
+    enum bt_isa isa = bt_block_isa(block);
+    bool whole = number >= f->from && end <= f->to && end > number;
+    if (whole && fill_again(f, block))
+        return BT_OK;
+    struct code_view *view = view_of(f);
+    if (!view)
+        return BT_ERR_NOMEM;
+    for (; number < end && number < f->to; number++) {
+        struct insn insn;
+        uint32_t opcode;
+        bool known = (isa == BT_ISA_A32 || isa == BT_ISA_T32) && address <= UINT32_MAX &&
+                     code_insn(&f->past->code, view, address, isa, &insn, &opcode) == BT_OK;
+        if (!known) {
+            begin_at(f, end);
+            return BT_OK;
+        }
+        if (number >= f->from)
+            f->insns[f->w.count++] = (struct recover_insn){
+                .address = (uint32_t)address,
+                .opcode = opcode,
+                .isa = (uint8_t)isa,
+                .size = insn.size,
+                .cond = number + 1 == end ? (uint8_t)bt_block_cond(block) : BT_COND_UNKNOWN};
+        address += insn.size;
+    }
+    if (whole)
+        note_seen(f, block);
+    return BT_OK;
+}
+
+/* Who reads code from now on. */
+static void track_key(struct past_window *f, const struct bt_event *event)
+{
+    struct code_key before = f->key;
+    flow_track_key(&f->key, event);
+    if (memcmp(&before, &f->key, sizeof before) != 0)
+        forget_code(f);
+}
+
+/* ---- positions --------------------------------------------------------------------------------
+ */
+
+/* Events up to `position`, which is that of the next instruction. */
+static int take_events(struct past_window *f, const struct past_stretch *s, size_t *e,
+                       uint64_t position)
+{
+    int error = BT_OK;
+    for (; *e < s->window.event_count && s->window.events[*e].position <= position && !error;
+         ++*e) {
+        const struct bt_event *event = &s->window.events[*e];
+        track_key(f, event);
+        if (event->position > f->from && event->position <= f->to && !is_quiet_halt(f, event))
+            error = add_event(f, event);
+    }
+    return error;
+}
+
+/* Begins a stretch: what of it is taken first. */
+static void open_stretch(struct past_window *f, const struct past_stretch *s)
+{
+    f->key = s->extra ? s->key : s->window.key;
+    forget_code(f);
+    f->number = s->first;
+    f->block = f->event = 0;
+    if (f->number < f->from && s->block_count)
+        f->number = past_block_find(s, f->from, &f->block);
+    f->opened = true;
+}
+
+/* Blocks of the stretch with `wanted` more instructions, or somewhat more. *over: none are left in
+ * it. */
+static int fill_stretch(struct past_window *f, const struct past_stretch *s, size_t wanted,
+                        bool *over)
+{
+    int error = BT_OK;
+    uint64_t stop = f->number + wanted < f->to ? f->number + wanted : f->to;
+    for (; f->block < s->block_count && f->number < stop && !error; f->block++) {
+        struct bt_block block;
+        past_block(s, f->block, &block);
+        error = take_events(f, s, &f->event, f->number);
+        if (!error && f->number + bt_block_count(&block) > f->from)
+            error = fill_block(f, &block, f->number);
+        f->number += bt_block_count(&block);
+    }
+    *over = f->block >= s->block_count || f->number >= f->to;
+    return error || !*over ? error : take_events(f, s, &f->event, f->to);
+}
+
+/* Where the debugger wrote nothing of before counts any more, whatever the trace shows there. */
+static int add_written(struct past_window *f)
+{
+    for (size_t i = 0; i < f->machine->written_count; i++) {
+        const struct bt_event gap = {
+            .kind = BT_EVENT_GAP, .cause = BT_GAP_DEBUG, .position = f->machine->written[i]};
+        if (gap.position <= f->from || gap.position >= f->past->end || gap.position > f->to)
+            continue;
+        if (add_event(f, &gap))
+            return BT_ERR_NOMEM;
+        size_t k = f->w.event_count - 1;
+        for (; k > 0 && f->events[k - 1].position > gap.position; k--)
+            f->events[k] = f->events[k - 1];
+        f->events[k] = gap;
+    }
+    return BT_OK;
+}
+
+static int fill_end(struct past_window *f)
+{
+    int error = BT_OK;
+    if (f->to == f->past->end && !f->past->join.known) {
+        const struct bt_event gap = {
+            .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
+        error = add_event(f, &gap);
+    }
+    return error ? error : add_written(f);
+}
+
+static void take_machine(struct recover_window *w, const struct past *p,
+                         const struct past_machine *m, bool halted)
+{
+    w->m_profile = m->m_profile;
+    w->m_one_stack = m->m_one_stack;
+    w->m_two_states = m->m_two_states;
+    w->a_banks = m->a_banks;
+    w->m_fpu = m->m_fpu;
+    w->big_endian = m->big_endian;
+    w->v4t = m->v4t;
+    w->read = m->read;
+    w->context = m->context;
+    w->final_isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
+    if (!halted || m->registers_written)
+        return;
+    for (unsigned i = 0; i <= GDB_REG_PC; i++)
+        w->final[i] = m->regs.value[i];
+    w->final_known = m->regs.known & 0xffff;
+    w->final_cpsr = m->regs.value[GDB_REG_PSR];
+    w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
+}
+
+int past_window_begin(struct past_window *w, struct past *p, const struct past_machine *m,
+                      uint64_t from, uint64_t to)
+{
+    *w = (struct past_window){.past = p, .machine = m, .from = from, .to = to};
+    w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
+    return w->insns ? past_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
+}
+
+/* All instructions and events are there. */
+static int finish(struct past_window *w)
+{
+    struct past *p = w->past;
+    int error = fill_end(w);
+    take_machine(&w->w, p, w->machine, w->to == p->end);
+    w->w.m_nonsecure = w->machine->m_profile && w->key.security == BT_SEC_NONSECURE;
+    w->w.insns = w->insns;
+    w->w.events = w->events;
+    w->w.first = w->from;
+    w->w.earlier = w->to != p->end;
+    if (w->w.earlier) {
+        uint64_t pc = 0;
+        enum bt_isa isa = BT_ISA_A32;
+        if (!error && past_pc(p, w->to, &pc, &isa) == BT_OK) {
+            w->w.final[GDB_REG_PC] = (uint32_t)pc;
+            w->w.final_known = 1u << GDB_REG_PC;
+            w->w.final_isa = (uint8_t)isa;
+        }
+    }
+    return error;
+}
+
+static int fill(struct past_window *w, size_t wanted, bool *done)
+{
+    struct past_stretch s;
+    bool over;
+    int error = past_stretch(w->past, w->stretch, &s);
+    *done = false;
+    if (error)
+        return error;
+    if (s.first <= w->to) {
+        if (!w->opened)
+            open_stretch(w, &s);
+        error = fill_stretch(w, &s, wanted, &over);
+        if (error || !over)
+            return error;
+        w->opened = false;
+        if (++w->stretch < past_stretch_count(w->past))
+            return BT_OK;
+    }
+    *done = true;
+    return finish(w);
+}
+
+int past_window_fill(struct past_window *w, size_t wanted, bool *done)
+{
+    struct past_code code;
+    w->code = &code;
+    forget_code(w);
+    int error = fill(w, wanted, done);
+    w->code = NULL;
+    return error;
+}
+
+void past_window_release(struct past_window *w)
+{
+    free(w->insns);
+    free(w->events);
+    *w = (struct past_window){.past = NULL};
+}
