@@ -22,7 +22,7 @@ MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 .SECONDARY: # objects are kept
 
-# ---- packages -------------------------------------------------------------------------------
+# Packages.
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
 DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
@@ -67,7 +67,7 @@ deps-demo: # what the demo alone needs: less to fetch
 	$(call install_packages,$(DEPS_BUILD) $(DEPS_DEMO))
 	$(know_localhost)
 
-# ---- sources --------------------------------------------------------------------------------
+# Sources.
 # A folder is a module. What the virtual board alone is made of is not part of the program.
 LIB_SRC := $(filter-out server/cmd/main.c drivers/virtual/%, \
     $(wildcard $(addsuffix /*.c,$(addprefix decoder/,*) $(addprefix drivers/,* */*) protocol/* server/*)))
@@ -98,7 +98,7 @@ CPPFLAGS_ALL = -I. -Idecoder/include -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION
 CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-# ---- variants: release (gcc -O2), asan and tsan (sanitizers), clang (warnings), fuzz ----------
+# Variants: release (gcc -O2), asan and tsan (sanitizers), clang (warnings), fuzz.
 # $(1) folder, $(2) compiler, $(3) flags for compiling and linking
 define variant
 $(B)/$(1)/%.o: %.c
@@ -172,16 +172,16 @@ bench-programs: $(BENCH_PROGRAMS)/built $(B)/release/bench/bench_decode
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 
-# ---- the virtual board: a QEMU plugin, a program of its own licence ----------------------------
+# The virtual board: a QEMU plugin, a program of its own licence.
 include drivers/virtual/board/rules.mk
 
-# ---- the emulated probe -------------------------------------------------------------------------
+# The emulated probe.
 include tests/usb/rules.mk
 
-# ---- reverse debugging held against an emulator --------------------------------------------------
+# Reverse debugging held against an emulator.
 include tests/reverse/rules.mk
 
-# ---- static checks --------------------------------------------------------------------------
+# Static checks.
 ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \
     docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/recover/*.[ch] tests/recover/target/*.c \
@@ -197,7 +197,7 @@ lint:
 	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/cmd/main.c $(USB_MODEL_SRC) \
 	    $(filter-out %/umock_usb.c,$(USB_BED_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
 
-# ---- tests, benchmarks, fuzzing ---------------------------------------------------------------
+# Tests, benchmarks, fuzzing.
 .PHONY: check check-full bench fuzz demo
 check: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
@@ -229,7 +229,7 @@ demo: deps-demo
 	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board
 	$(Q)tests/demo/run.sh
 
-# ---- install ----------------------------------------------------------------------------------
+# Install.
 .PHONY: install clean
 install: all virtual-board
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \

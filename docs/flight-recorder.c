@@ -6,8 +6,8 @@
  *   flight_recorder_arm()     once at start-up: from here on the buffer keeps the newest trace
  *   flight_recorder_freeze()  first thing in a fault handler: what led there stays in the buffer
  *
- * Nothing is allocated, no interrupt is used, each wait has an end. Needs about 250 bytes of code.
- */
+ * Nothing is allocated, no interrupt is used, each wait has an end.
+ * Needs about 250 bytes of code. */
 #include <stdbool.h>
 #include <stdint.h>
 

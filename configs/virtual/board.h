@@ -23,7 +23,7 @@ struct fault {
 extern struct fault fault;
 extern volatile unsigned wait_when_idle; /* 0: never sleep */
 
-/* --- board-a9.c, board-a53.c, board-m.c --- */
+/* board-a9.c, board-a53.c, board-m.c */
 
 /* Interrupts of this core's timer, TICKS_PER_SECOND of them. Each calls timer_tick. */
 void start_timer(void);
@@ -38,7 +38,7 @@ void unmask_interrupts(void);
 /* Sleeps until an interrupt is pending, masked or not. */
 void wait_for_interrupt(void);
 
-/* --- crash.c, worker.c --- */
+/* crash.c, worker.c */
 
 int main(void);
 void second_main(void); /* the second core, if there is one */

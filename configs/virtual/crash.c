@@ -56,7 +56,7 @@ static const char *const inbox[] = {
 
 static const char unforeseen[] = "greenhouse-2:a=228";
 
-/* ---- what is kept of the values of a topic --------------------------------------------------- */
+/* What is kept of the values of a topic. */
 
 A32 static unsigned keep_total(unsigned kept, unsigned value)
 {
@@ -99,7 +99,7 @@ T32 static keep_fn find_kind(char letter)
     return 0;
 }
 
-/* ---- the tree of topics ---------------------------------------------------------------------- */
+/* The tree of topics. */
 
 /* Less than, equal to or greater than 0, as the text up to its colon is to the name. */
 A32 static int compare(const char *text, const char *name)
@@ -155,8 +155,6 @@ A32 static unsigned report_topics(const struct topic *topic)
     sum += topic->kept;
     return sum + report_topics(topic->right);
 }
-
-/* ---- messages -------------------------------------------------------------------------------- */
 
 T32 static unsigned read_number(const char *text)
 {
@@ -232,7 +230,7 @@ A32 void timer_tick(void)
     queue_put++;
 }
 
-/* ---- main loop ------------------------------------------------------------------------------- */
+/* Main loop. */
 
 A32 static unsigned checksum(unsigned crc, unsigned byte)
 {

@@ -145,8 +145,7 @@ static bool put_hint(struct text *t, uint32_t op)
     return hint;
 }
 
-/* ---- atomics and authenticated loads ------------------------------------------------------------
- */
+/* Atomics and authenticated loads. */
 
 static char size_of(uint32_t op)
 {

@@ -2,8 +2,8 @@
 /*
  * Text of T32 instructions of the M profile that capstone 4 lacks or takes for others: those
  * between the security states, the loops and conditional selects of v8.1-M. Operands as GNU
- * binutils writes them, targets as capstone does. Not for use outside of disasm.c and its tests.
- */
+ * binutils writes them, targets as capstone does. Not for use outside of disasm.c
+ * and its tests. */
 #ifndef DECODER_DISASM_M_H
 #define DECODER_DISASM_M_H
 

@@ -142,8 +142,8 @@ void etmv1_discontinuity(struct etmv1 *p);
 /*
  * Parses `len` bytes into at most `max` packets (max >= 4); stores their number in *count.
  * Returns the bytes consumed: fewer than `len` only when `out` is full; give the rest again.
- * Bad input never fails: it gives ETMV1_MALFORMED, and addresses stay partial until a full one.
- */
+ * Bad input never fails: it gives ETMV1_MALFORMED,
+ * and addresses stay partial until a full one. */
 size_t etmv1_parse(struct etmv1 *p, const uint8_t *data, size_t len, struct etmv1_packet *out,
                    size_t max, size_t *count);
 

@@ -14,8 +14,6 @@ void etmv1_flow_init(struct etmv1_flow *f, const struct etmv1_config *config,
     f->trail.high_vectors = config->high_vectors;
 }
 
-/* ---- the ring of cycles ---------------------------------------------------------------------- */
-
 uint64_t etmv1_offset(const struct etmv1_flow *f)
 {
     return f->base + port_cycle_offset(&f->config.port, f->next_cycle);
@@ -82,7 +80,7 @@ static void desync(struct etmv1_flow *f, struct flow_out *out)
     f->data_known = false;
 }
 
-/* ---- statuses (digest 16) -------------------------------------------------------------------- */
+/* Statuses (digest 16). */
 
 /* IE, ID, IN. */
 static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct flow_out *out)
@@ -169,8 +167,6 @@ static bool advance(struct etmv1_flow *f, struct flow_out *out)
     }
     return true;
 }
-
-/* ---- packets --------------------------------------------------------------------------------- */
 
 /* Oldest place that may still be read. */
 static uint64_t oldest(const struct etmv1_flow *f)

@@ -45,8 +45,8 @@ static bool lets_one_out(const struct etmv1_flow *f, uint64_t place)
     return place < f->next && etmv1_status_at(f, place) == ETMV1_WT;
 }
 
-/* The entry's TRACEPKT is not the FIFO's. `last`: of the status at f->next no other byte is left.
- */
+/* The entry's TRACEPKT is not the FIFO's. `last`: of the status at f->next no other
+ * byte is left. */
 static bool has_none(const struct etmv1_flow *f, uint64_t place, bool last)
 {
     uint8_t info = etmv1_info(f, place);

@@ -30,7 +30,7 @@ enum etmv1_step {
     ETMV1_STEP_LOST, /* statuses and bytes do not agree */
 };
 
-/* ---- etmv1_flow.c ---- */
+/* etmv1_flow.c */
 
 /* Where in the stream the status at f->next is. */
 uint64_t etmv1_offset(const struct etmv1_flow *f);
@@ -42,7 +42,7 @@ void etmv1_move(struct etmv1_flow *f);
 /* Both, for `n` entries. */
 void etmv1_pass(struct etmv1_flow *f, struct flow_out *out, unsigned n);
 
-/* ---- etmv1_flow_branch.c ---- */
+/* etmv1_flow_branch.c */
 
 /* The BE or BD at f->next, with its address packet offset. */
 enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out);
@@ -53,7 +53,7 @@ enum etmv1_step etmv1_hunt(struct etmv1_flow *f, struct flow_out *out);
 /* A start of tracing that waits to be told is told now: nothing took its place. */
 void etmv1_settle(struct etmv1_flow *f, struct flow_out *out);
 
-/* ---- etmv1_flow_data.c ---- */
+/* etmv1_flow_data.c */
 
 #define ETMV1_WORDS 20 /* transfers told of one instruction: an LDM has 16 */
 

@@ -57,8 +57,6 @@ static struct etmv2_packet *emit(struct sink *out, enum etmv2_kind kind, uint64_
     return k;
 }
 
-/* ---- synchronisation ------------------------------------------------------------------------- */
-
 static void drop_queue(struct etmv2 *p)
 {
     p->queue_len = 0;
@@ -161,8 +159,6 @@ void etmv2_discontinuity(struct etmv2 *p)
     p->skipped_to = 0;
 }
 
-/* ---- statuses -------------------------------------------------------------------------------- */
-
 static void emit_status(struct etmv2 *p, struct sink *out)
 {
     uint8_t entry = Q_AT(p, 0);
@@ -199,8 +195,6 @@ static bool drain(struct etmv2 *p, struct sink *out)
     }
     return true;
 }
-
-/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* Synchronisation succeeds: `byte` is the header of the TFO packet at the front. */
 static void accept_candidate(struct etmv2 *p)
@@ -326,8 +320,6 @@ static void take_unit(struct etmv2 *p, struct sink *out)
     else
         take_byte(p, out, (uint8_t)(p->nibble | unit << 4));
 }
-
-/* ---- cycles ---------------------------------------------------------------------------------- */
 
 /* The cycle has a value's first nibble, or all of it. */
 static void begin_tfo_value(struct etmv2 *p, struct etmv2_tfo *t, uint16_t pkt)

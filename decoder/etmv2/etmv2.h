@@ -34,13 +34,13 @@ struct etmv2_config {
     uint8_t tfo_header;    /* TFO_HEADER, 2: bit of "LSM in progress" << 4 | lower bit of the
                               reason, see etmv2_tfo_header_valid(); 0: 0x75 */
     bool tfo_straight;     /* TFO_VALUE, 3: TRACEPKT[7:1] is the value as it stands */
-    bool late_group; /* GROUP_LATENCY, 4: a group's first byte comes a cycle after its status */
-    uint8_t
-        tfo4_extra;  /* TFO4_CYCLES, 5: 4-bit port, cycles behind a TFO that have no byte; 0: 1 */
-    bool wait_zeros; /* WAIT_CODE, 6: cycle-accurate, a TD with TRACEPKT[3:1] = 000 is a wait
-                        and TFO values are 16 too large (H2); else 111 is one (H1) */
-    bool tfo_in_trigger;  /* TRIGGER_TFO, 7: value of a TFO in the cycle of the trigger is in
-                             TRACEPKT[7:4] of that cycle (8- and 16-bit port), else in the next */
+    bool late_group;     /* GROUP_LATENCY, 4: a group's first byte comes a cycle after its status */
+    uint8_t tfo4_extra;  /* TFO4_CYCLES, 5: 4-bit port, cycles behind a TFO that have no
+                            byte; 0: 1 */
+    bool wait_zeros;     /* WAIT_CODE, 6: cycle-accurate, a TD with TRACEPKT[3:1] = 000 is a wait
+                            and TFO values are 16 too large (H2); else 111 is one (H1) */
+    bool tfo_in_trigger; /* TRIGGER_TFO, 7: value of a TFO in the cycle of the trigger is in
+                            TRACEPKT[7:4] of that cycle (8- and 16-bit port), else in the next */
     bool no_tag_reserved; /* MISS_TAG0, 8: Load Miss data with tag 0 is reserved */
     bool high_word_first; /* WORD_ORDER, 9: of LDRD and STRD */
     bool status_together; /* PIPESTAT3, 10: PIPESTAT[3] is captured below TRACEPKT, not above */
@@ -193,8 +193,8 @@ void etmv2_discontinuity(struct etmv2 *p);
  * Parses `len` bytes into at most `max` packets (max >= 8); stores their number in *count.
  * Returns the bytes consumed: fewer than `len` only when `out` is full; give the rest again.
  * Each cycle's status comes before the packets that it pushed, and those before the next cycle.
- * Bad input never fails: it gives ETMV2_RESERVED or ETMV2_DESYNC, and the search for a TFO.
- */
+ * Bad input never fails: it gives ETMV2_RESERVED or ETMV2_DESYNC,
+ * and the search for a TFO. */
 size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv2_packet *out,
                    size_t max, size_t *count);
 
@@ -203,8 +203,8 @@ size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *out);
 
 /*
  * Branch address compression (digest 7.1): the 33-bit value that is cut into bytes, and the address
- * and state that `n` bytes (1 to 5) give over the base. False: the fifth byte is reserved.
- */
+ * and state that `n` bytes (1 to 5) give over the base. False:
+ * the fifth byte is reserved. */
 uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa);
 bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa, bool *cancel);
 

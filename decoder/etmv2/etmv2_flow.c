@@ -23,8 +23,6 @@ void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
     f->trail.high_vectors = config->high_vectors;
 }
 
-/* ---- the held instruction -------------------------------------------------------------------- */
-
 static void put_event(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *h)
 {
     trail_close(&f->trail, out);
@@ -77,8 +75,6 @@ static void cancel(struct etmv2_flow *f, struct flow_out *out)
         f->trail.counted -= f->held_cycles;
     put_events(f, out);
 }
-
-/* ---- statuses -------------------------------------------------------------------------------- */
 
 static void unknown_target(struct etmv2_flow *f, struct flow_out *out, uint64_t offset)
 {
@@ -135,7 +131,7 @@ static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
     execute(f, out, k->offset, !(k->status & 2));
 }
 
-/* ---- TFO packets (digest 8.4) ---------------------------------------------------------------- */
+/* TFO packets (digest 8.4). */
 
 /* A periodic one says where execution is: that must be known already. */
 static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
@@ -177,7 +173,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
     }
 }
 
-/* ---- branch packets (digest 7.1, 9) ---------------------------------------------------------- */
+/* Branch packets (digest 7.1, 9). */
 
 static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
                       unsigned number, const uint32_t *back, uint8_t flags)
@@ -267,8 +263,6 @@ static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
     f->arrival = ETMV2_BY_BRANCH;
     flow_go_to(core, k->value, k->isa);
 }
-
-/* ---- all packets ----------------------------------------------------------------------------- */
 
 void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out)

@@ -5,7 +5,7 @@
 
 #include "decoder/etmv2/etmv2_flow.h"
 
-/* ---- etmv2_flow.c ---- */
+/* etmv2_flow.c */
 
 /* The held instruction is final: puts it out, and the events behind it. */
 void etmv2_release(struct etmv2_flow *f, struct flow_out *out);
@@ -13,7 +13,7 @@ void etmv2_release(struct etmv2_flow *f, struct flow_out *out);
 /* An event behind the held instruction, or right away if there is none. `flags`: BT_EVENT_*. */
 void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *e);
 
-/* ---- etmv2_flow_data.c ---- */
+/* etmv2_flow_data.c */
 
 static inline bool etmv2_has_data(const struct etmv2_flow *f)
 {

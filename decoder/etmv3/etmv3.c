@@ -69,8 +69,6 @@ void etmv3_discontinuity(struct etmv3 *p)
     lose_sync(p, p->offset);
 }
 
-/* ---- one packet ------------------------------------------------------------------------------ */
-
 static int single(struct etmv3_packet *k, enum etmv3_kind kind)
 {
     k->kind = (uint8_t)kind;
@@ -197,7 +195,7 @@ static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
     return k->size;
 }
 
-/* ---- A-sync (digest 4) ----------------------------------------------------------------------- */
+/* A-sync (digest 4). */
 
 static size_t emit_run(struct etmv3_packet *out, enum etmv3_kind kind, uint64_t from,
                        uint64_t count)
@@ -270,8 +268,6 @@ static size_t enter_zeros(struct etmv3 *p, bool marker)
     p->offset += marker;
     return marker;
 }
-
-/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* Up to PER_STEP packets. Returns bytes consumed; 0: more bytes are needed to go on. */
 static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,

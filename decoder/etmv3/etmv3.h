@@ -147,8 +147,8 @@ void etmv3_discontinuity(struct etmv3 *p);
 /*
  * Parses `len` bytes into at most `max` packets (max >= 3); stores their number in *count.
  * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
- * it gives an ETMV3_RESERVED or ETMV3_MALFORMED packet, and the search for the next A-sync.
- */
+ * it gives an ETMV3_RESERVED or ETMV3_MALFORMED packet,
+ * and the search for the next A-sync. */
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
                    size_t max, size_t *count);
 

@@ -29,7 +29,7 @@ bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_
     return f->held.count || f->core.cur.known || f->core.cur.halted;
 }
 
-/* ---- state of the instructions that follow --------------------------------------------------- */
+/* State of the instructions that follow. */
 
 static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
                          enum bt_security security, struct flow_out *out)
@@ -70,7 +70,7 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
     etmv3_events_end(f, to, &tray);
 }
 
-/* ---- I-sync (digest 5.6) --------------------------------------------------------------------- */
+/* I-sync (digest 5.6). */
 
 static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
 {
@@ -216,7 +216,7 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
     etmv3_events_end(f, to, &tray);
 }
 
-/* ---- branch packets (digest 16.4) ------------------------------------------------------------ */
+/* Branch packets (digest 16.4). */
 
 struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
                                  const struct etmv3_origin *from, struct flow_out *out)
@@ -312,8 +312,6 @@ static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct fl
     else
         plain_branch(f, k, here, out);
 }
-
-/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
                              struct flow_out *out)

@@ -5,7 +5,7 @@
 
 #include "decoder/etmv3/etmv3_flow.h"
 
-/* ---- etmv3_hold.c: the open block, the held block, the events behind it ---- */
+/* etmv3_hold.c: the open block, the held block, the events behind it. */
 
 static inline bool etmv3_holding(const struct etmv3_flow *f)
 {
@@ -73,7 +73,7 @@ bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address);
 struct flow_out *etmv3_events(struct etmv3_flow *f, struct flow_out *out, struct flow_out *tray);
 void etmv3_events_end(struct etmv3_flow *f, const struct flow_out *to, const struct flow_out *tray);
 
-/* ---- etmv3_flow.c ---- */
+/* etmv3_flow.c */
 
 #define ETMV3_EXC_DEBUG 1u /* A and R profile */
 
@@ -89,14 +89,14 @@ struct etmv3_origin {
 struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
                                  const struct etmv3_origin *from, struct flow_out *out);
 
-/* ---- etmv3_flow_atoms.c ---- */
+/* etmv3_flow_atoms.c */
 
 void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
 
 /* One executed instruction without a W atom: that of an LSiP I-sync. */
 void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
 
-/* ---- etmv3_flow_data.c ---- */
+/* etmv3_flow_data.c */
 
 static inline bool etmv3_has_data(const struct etmv3_flow *f)
 {

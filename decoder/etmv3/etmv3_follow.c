@@ -28,8 +28,7 @@ static bool may_follow(const struct etmv3 *p, const struct etmv3_flow *f)
     return f->core.cur.known || f->pending;
 }
 
-/* ---- interrupts, from within the loops ---------------------------------------------------------
- */
+/* Interrupts, from within the loops. */
 
 static uint64_t offset_of(const struct etmv3_bytes *in)
 {
@@ -107,9 +106,6 @@ void etmv3_follow_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const
     f->queue[0] = out->events[--out->event_count];
     f->queued = 1;
 }
-
-/* ---- the way -----------------------------------------------------------------------------------
- */
 
 /* What the two loops can take at in->at, out of them: false, and nothing is taken. */
 static bool follow_common(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)

@@ -2,8 +2,8 @@
 /*
  * The short way from bytes to blocks, past the packets: P-headers and branch packets that go along
  * code that has been looked up before, most bytes of any ETMv3 stream without data trace. The
- * states of both stages are then those that the long way would have left. Private to decoder/.
- */
+ * states of both stages are then those that the long way would have left.
+ * Private to decoder/. */
 #ifndef DECODER_ETMV3_FOLLOW_H
 #define DECODER_ETMV3_FOLLOW_H
 

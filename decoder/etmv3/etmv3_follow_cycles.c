@@ -11,9 +11,6 @@
 #define GATHERED  63 /* atoms that are gathered at most: 64 bits hold them and one more */
 #define HALF      4
 
-/* ---- blocks of one instruction -----------------------------------------------------------------
- */
-
 /* A block as a whole: its address, and the rest of it. */
 typedef uint64_t block_bits __attribute__((vector_size(16)));
 
@@ -165,9 +162,6 @@ static inline bool chain_failed(struct chain *c)
     c->left--;
     return true;
 }
-
-/* ---- headers -----------------------------------------------------------------------------------
- */
 
 /* What some headers in a row say. */
 struct gathered {
@@ -325,8 +319,8 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
 }
 
 /* Of what was gathered from in->at on, only `n` atoms could be taken: reads up to there. The rest
- * of a header of which some were makes a packet. Returns the cycles of the headers that were read.
- */
+ * of a header of which some were makes a packet. Returns the cycles of the headers
+ * that were read. */
 static uint64_t go_back(struct chain *c, struct etmv3_bytes *in, uint32_t n)
 {
     uint64_t cycles = 0;

@@ -200,8 +200,7 @@ static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, stru
     return true;
 }
 
-/* ---- code seen for the first time -------------------------------------------------------------
- */
+/* Code seen for the first time. */
 
 /* The run where the branch packet leads that comes next. */
 static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
@@ -249,9 +248,6 @@ static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spo
     return true;
 }
 
-/* ---- interrupts --------------------------------------------------------------------------------
- */
-
 /* Where the next instruction is, and the block that ends before it, if one is open: 1 or 0 blocks
  * at s->b, -1 where it takes longer to tell. */
 static int spot_close(const struct spot *s, uint64_t *here)
@@ -293,8 +289,7 @@ static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_by
     return true;
 }
 
-/* ---- back to the flow's state ------------------------------------------------------------------
- */
+/* Back to the flow's state. */
 
 /* What was put out last, or joined. A branch that was taken counts while it is held, an instruction
  * that failed does not. */

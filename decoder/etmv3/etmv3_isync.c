@@ -40,8 +40,8 @@ int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_pa
 
 /*
  * Digest 5.3, 5.4. The reserved combinations are told; they are followed by nobody. Nor is a state
- * that an M-profile core does not have: it executes plain T32 alone, so that the packet is damaged.
- */
+ * that an M-profile core does not have: it executes plain T32 alone,
+ * so that the packet is damaged. */
 static void set_base(const struct etmv3 *p, uint8_t info, uint32_t address, struct etmv3_base *b,
                      struct etmv3_packet *k)
 {

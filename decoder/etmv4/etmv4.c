@@ -147,8 +147,8 @@ static void lose_at(struct etmv4 *p, struct etmv4_packet *k, uint8_t header, boo
 
 /*
  * Digest 4 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was seen to put
- * an atom there: so all packets are taken, and the flow is told which Trace Info is the first.
- */
+ * an atom there: so all packets are taken, and the flow is told which Trace Info
+ * is the first. */
 static int parse_at(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     k->header = *c->p;

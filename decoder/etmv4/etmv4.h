@@ -168,8 +168,8 @@ void etmv4_discontinuity(struct etmv4 *p);
 /*
  * Parses `len` bytes into at most `max` packets (max >= 2); stores their number in *count.
  * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
- * it gives an ETMV4_RESERVED or ETMV4_MALFORMED packet, and the search for the next A-sync.
- */
+ * it gives an ETMV4_RESERVED or ETMV4_MALFORMED packet,
+ * and the search for the next A-sync. */
 size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
                    size_t max, size_t *count);
 

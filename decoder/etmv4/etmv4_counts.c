@@ -2,7 +2,7 @@
 /* ETMv4 packets that carry counts: times, cycles, commits, conditions (digest etmv4.md, 6). */
 #include "etmv4_forms.h"
 
-/* ---- times and counts (6.4, 6.8) ------------------------------------------------------------- */
+/* Times and counts (6.4, 6.8). */
 
 int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
@@ -64,7 +64,7 @@ int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     return 1;
 }
 
-/* ---- speculation (6.10) ---------------------------------------------------------------------- */
+/* Speculation (6.10). */
 
 int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
@@ -88,8 +88,7 @@ int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     return 1;
 }
 
-/* ---- conditional tracing (6.11): lengths only; it never changes the flow ----------------------
- */
+/* Conditional tracing (6.11): lengths only; it never changes the flow. */
 
 int etmv4_parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {

@@ -68,8 +68,6 @@ bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out)
     return true;
 }
 
-/* ---- synchronisation ------------------------------------------------------------------------- */
-
 /* A Trace Info that is the first one here and a periodic one of the stream leaves the return stack
  * as it was: any number of entries. */
 static void keep_foreign_returns(struct etmv4_flow *f)
@@ -107,8 +105,6 @@ static void trace_on(struct etmv4_flow *f, struct flow_out *out)
         f->on_reason = ETMV4_ON_TRACE_ON;
     forget(f);
 }
-
-/* ---- elements -------------------------------------------------------------------------------- */
 
 static void exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
                              struct flow_out *out)
@@ -217,7 +213,7 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     }
 }
 
-/* ---- speculation (digest 7) ------------------------------------------------------------------ */
+/* Speculation (digest 7). */
 
 /* More is committed or cancelled than there is: what comes cannot be understood until the next
  * Trace Info tells how much there is. False as below. */

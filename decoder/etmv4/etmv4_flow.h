@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for ETMv4 and ETE: packets and the program image -> executed blocks and
- * events. Digest etmv4.md: speculation 7, exceptions 8, return stack 9, decoding algorithm 13.
- */
+ * events. Digest etmv4.md: speculation 7, exceptions 8, return stack 9,
+ * decoding algorithm 13. */
 #ifndef DECODER_ETMV4_FLOW_H
 #define DECODER_ETMV4_FLOW_H
 

@@ -3,7 +3,7 @@
 
 #include "decoder/flow/flow_walk.h"
 
-/* ---- return stack (digest 9) ----------------------------------------------------------------- */
+/* Return stack (digest 9). */
 
 void etmv4_flow_keep_pointers(struct etmv4_flow *f)
 {
@@ -43,8 +43,6 @@ void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *
     if (from && !f->core.view_stale)
         f->core.run = code_onward(f->core.code, f->core.view, from);
 }
-
-/* ---- atoms ----------------------------------------------------------------------------------- */
 
 /* The P0 instruction that ends `run` was taken. */
 static inline void taken(struct etmv4_flow *f, struct code_run *run)
@@ -149,7 +147,7 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
     }
 }
 
-/* ---- source addresses and Q ------------------------------------------------------------------ */
+/* Source addresses and Q. */
 
 void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {

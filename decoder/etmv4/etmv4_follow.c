@@ -21,9 +21,6 @@ static inline bool trail_address(struct etmv4_trail *t, struct etmv4_bytes *in, 
            etmv4_trail_there(t, in, &a, wide);
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------
- */
-
 static inline void trail_run(struct etmv4_trail *now, struct etmv4_bytes *bytes,
                              struct flow_out *out, bool wide)
 {

@@ -21,8 +21,8 @@ bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info)
            (f->config.m_profile || !(info & ETMV4_INFO_SF) == !f->aarch64);
 }
 
-/* As etmv4_near_address(), also with a context that is the same, in the packet or in one before it.
- */
+/* As etmv4_near_address(), also with a context that is the same,
+ * in the packet or in one before it. */
 static bool parse_place(const struct etmv4_trail *t, const struct etmv4_address *last,
                         const uint8_t *at, const uint8_t *end, struct etmv4_target *a)
 {
@@ -68,9 +68,6 @@ static bool trail_return(struct etmv4_trail *t, struct etmv4_bytes *in, struct f
     in->at++;
     return true;
 }
-
-/* ---- exceptions --------------------------------------------------------------------------------
- */
 
 /* The whole instructions of the run in front of `address`, which stands in it: *count, and the
  * offset of the last of them. False: it does not, or not so near. */

@@ -59,9 +59,6 @@ bool etmv4_trail_may_begin(struct etmv4_flow *f);
 void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out);
 void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out);
 
-/* ---- addresses ---------------------------------------------------------------------------------
- */
-
 /* How much of an address a header brings: digest 6.14. */
 static const struct etmv4_address_form {
     uint8_t size; /* bytes of the packet; of a short one, with its first payload byte; 0: other */
@@ -173,8 +170,7 @@ static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *
     return true;
 }
 
-/* ---- atoms -------------------------------------------------------------------------------------
- */
+/* Atoms. */
 
 _Static_assert(offsetof(struct code_run, wide) - offsetof(struct code_run, start) == 4 &&
                    offsetof(struct code_run, extent) - offsetof(struct code_run, start) ==
@@ -282,8 +278,7 @@ static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, 
     return 0;
 }
 
-/* ---- etmv4_follow_exception.c ------------------------------------------------------------------
- */
+/* etmv4_follow_exception.c */
 
 /* What interrupts are made of. False: it is something else, and nothing was taken. */
 bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,

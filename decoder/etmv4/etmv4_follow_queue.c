@@ -10,8 +10,7 @@
 
 #define HDR_COMMIT 0x2d /* the number behind it */
 
-/* ---- into the queue ----------------------------------------------------------------------------
- */
+/* Into the queue. */
 
 /* Where bytes become items. */
 struct filler {
@@ -168,8 +167,7 @@ static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, s
     return (size_t)(at - data);
 }
 
-/* ---- from the queue to blocks ------------------------------------------------------------------
- */
+/* From the queue to blocks. */
 
 /* Items that are being taken, oldest first. */
 struct taker {

@@ -2,9 +2,6 @@
 /* ETMv4: what the header alone says of a packet (digest etmv4.md, 5, 6). */
 #include "etmv4_forms.h"
 
-/* ---- packets ----------------------------------------------------------------------------------
- */
-
 #define PACKET(h, k, bytes, ...) [h] = {.kind = (k), .header = (h), .size = (bytes), __VA_ARGS__}
 #define ATOMS(h, atoms, count)   PACKET(h, ETMV4_ATOM, 1, .value = (atoms), .n = (count))
 #define E_RUN(h)                 ATOMS(h, (1u << (((h)&0x1f) + 4)) - 1, ((h)&0x1f) + 4)
@@ -81,8 +78,7 @@ const struct etmv4_packet etmv4_packets[256] = {
     FOUR(THREE, 0xfc),
 };
 
-/* ---- addresses (6.14) -------------------------------------------------------------------------
- */
+/* Addresses (6.14). */
 
 #define EXACT(h, register) [h] = {.class = ETMV4_PLACE, .shift = 1, .which = (register), .exact = 1}
 #define FORM(h, c, is, bits)                                                                       \

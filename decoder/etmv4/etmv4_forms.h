@@ -128,8 +128,8 @@ static inline unsigned etmv4_take_count2(const struct etmv4 *p, const uint8_t *a
 
 /*
  * The packet at `at`, where ETMV4_CARRY bytes are there; it begins at `offset` of the stream.
- * Returns its size; 0: it is none of these, or one that is rare, and only *k has changed.
- */
+ * Returns its size; 0: it is none of these, or one that is rare,
+ * and only *k has changed. */
 static inline unsigned etmv4_take_frequent(const struct etmv4 *p, struct etmv4_address last[3],
                                            const uint8_t *at, uint64_t offset,
                                            struct etmv4_packet *k)

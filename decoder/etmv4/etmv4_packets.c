@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- Trace Info (6.1) ------------------------------------------------------------------------ */
+/* Trace Info (6.1). */
 
 #define PLCTL_INFO 0x01u
 #define PLCTL_KEY  0x02u
@@ -43,7 +43,7 @@ static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv
     return 1;
 }
 
-/* ---- addresses and context (6.13, 6.14) ------------------------------------------------------ */
+/* Addresses and context (6.13, 6.14). */
 
 static void push_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value, uint8_t isa_bit)
 {
@@ -215,7 +215,7 @@ static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet 
     return 1;
 }
 
-/* ---- exceptions (6.6) ------------------------------------------------------------------------ */
+/* Exceptions (6.6). */
 
 #define ETE_RESET              0x00
 #define ETE_FAILED_TRANSACTION 0x18
@@ -250,9 +250,6 @@ static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     }
     return 1;
 }
-
-/* ---- packets of one byte, and instrumentation -------------------------------------------------
- */
 
 static int one_byte(struct etmv4_cursor *c, struct etmv4_packet *k, enum etmv4_kind kind,
                     bool legal)

@@ -53,8 +53,8 @@ bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k);
 
 /*
  * Items that a unit's speculation can need, and the bytes of a queue with so many. Each P0 element
- * may bring an address, a context, a count, a time and an event: more than digest 7 has room for.
- */
+ * may bring an address, a context, a count, a time and an event:
+ * more than digest 7 has room for. */
 static inline uint16_t etmv4_queue_items(uint16_t max_speculated)
 {
     return (uint16_t)(max_speculated ? 6 * max_speculated + 64 : 0);

@@ -24,15 +24,15 @@ struct flow_position {
 
 /*
  * Plain data but for `code`, `view` and `run`, which are looked up again after a copy: a
- * checkpoint is a copy with flow_core_link(copy, NULL), brought back with flow_core_link().
- */
+ * checkpoint is a copy with flow_core_link(copy, NULL),
+ * brought back with flow_core_link(). */
 struct flow_core {
     struct flow_position cur;
     uint64_t instructions; /* number of the next instruction: 0-based */
     uint64_t blocks;
-    uint64_t cycles; /* sum of all counts since the stream began */
-    uint64_t
-        agreed; /* instructions up to the latest synchronisation: what follows may be in doubt */
+    uint64_t cycles;  /* sum of all counts since the stream began */
+    uint64_t agreed;  /* instructions up to the latest synchronisation:
+                         what follows may be in doubt */
     uint64_t dropped; /* atoms (ETMv1, ETMv2: instructions) on an unknown position */
     uint32_t generation;
     uint16_t core;

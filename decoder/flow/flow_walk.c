@@ -127,8 +127,8 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
     return FLOW_WALK_THERE;
 }
 
-/* Instructions of a run up to the one that holds `wanted`: adds them to `s`, and goes behind them.
- */
+/* Instructions of a run up to the one that holds `wanted`: adds them to `s`,
+ * and goes behind them. */
 static bool walk_inside(struct flow_core *f, const struct code_run *run, uint64_t wanted,
                         struct stretch *s)
 {

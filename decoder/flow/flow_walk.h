@@ -34,8 +34,8 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
 
 /*
  * Through the instruction at `wanted`, over waypoints if need be, of which the first makes a
- * warning. What was passed is one block. Where there is no code, or no end, the position is lost.
- */
+ * warning. What was passed is one block. Where there is no code, or no end,
+ * the position is lost. */
 void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offset, uint64_t wanted);
 
 /*

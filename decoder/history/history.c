@@ -11,8 +11,6 @@
 #define DEFAULT_MAX_GAPS         4096
 #define RING_MIN                 (64u << 10)
 
-/* ---- the gap ledger ------------------------------------------------------------------------ */
-
 static void flush_live(void *ctx, struct flow_out *out)
 {
     struct history *h = ctx;
@@ -32,8 +30,6 @@ uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause)
 {
     return (unsigned)cause < BT_GAP_CAUSES ? h->gaps.totals[cause] : 0;
 }
-
-/* ---- checkpoints and marks ------------------------------------------------------------------ */
 
 static void drop_oldest(struct history *h, size_t count)
 {
@@ -109,7 +105,7 @@ static int add_checkpoint(struct history *h)
     return BT_OK;
 }
 
-/* ---- stored bytes ---------------------------------------------------------------------------- */
+/* Stored bytes. */
 
 static bool ring_grow(struct history *h, uint64_t held)
 {
@@ -151,8 +147,6 @@ static void ring_write(struct history *h, uint64_t offset, const uint8_t *data, 
     memcpy(h->ring + at, data, first);
     memcpy(h->ring, data + first, len - first);
 }
-
-/* ---- life ------------------------------------------------------------------------------------ */
 
 static size_t or_default(size_t value, size_t otherwise)
 {
@@ -301,8 +295,6 @@ void history_finish(struct history *h)
     forget_windows(h); /* the last one may have become longer */
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
 uint64_t history_first(const struct history *h)
 {
     return h->checkpoint_count ? h->checkpoints[0].instructions : stream_instructions(&h->live);
@@ -391,9 +383,6 @@ size_t history_memory(const struct history *h)
         n += window_slot_memory(&h->windows[i]);
     return n;
 }
-
-/* ---- once more, with other code ---------------------------------------------------------------
- */
 
 /* Stored bytes up to `end` through the live decoder, with checkpoints as on the first way. */
 static int append_stored(struct history *h, uint64_t end)

@@ -108,8 +108,8 @@ void history_tail(struct history *h, struct history_tail *out);
 
 /*
  * The window that holds instruction `number` (or, for history_end(), the newest one).
- * BT_ERR_RANGE: dropped already or not yet executed; BT_ERR_NOMEM; or what `read` returned.
- */
+ * BT_ERR_RANGE: dropped already or not yet executed; BT_ERR_NOMEM;
+ * or what `read` returned. */
 int history_window(struct history *h, uint64_t number, struct history_window *out);
 
 /* The window right before / behind the one that begins / ends there; BT_ERR_RANGE at the ends.

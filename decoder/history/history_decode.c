@@ -5,8 +5,8 @@
 
 #define READ_PIECE (16u << 10)
 
-/* A contiguous piece of stored bytes at `offset`, at most `len` long; in `buffer` or in the ring.
- */
+/* A contiguous piece of stored bytes at `offset`, at most `len` long;
+ * in `buffer` or in the ring. */
 static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,
                         const uint8_t **out, size_t *got)
 {
@@ -121,8 +121,8 @@ static int decode_window(struct history *h, size_t index, struct window_slot *sl
 
 /*
  * Who walks backwards meets the end of the span before next. It is decoded up to there in equal
- * parts, one for each window of this span that is still to come: nobody waits for all of it.
- */
+ * parts, one for each window of this span that is still to come:
+ * nobody waits for all of it. */
 static void walk_ahead(struct history *h, size_t index)
 {
     size_t spacing = h->states.spacing, behind = index % spacing, first = index - behind;

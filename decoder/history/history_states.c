@@ -30,7 +30,7 @@ static void store(const struct history_states *st, uint8_t *states, size_t i,
     memcpy(states + i * st->size, &copy, st->size);
 }
 
-/* ---- the latest spans ------------------------------------------------------------------------ */
+/* The latest spans. */
 
 static void forget_spans(struct history_states *st)
 {
@@ -98,7 +98,7 @@ size_t history_states_before(struct history_states *st, size_t window, struct st
     return first + behind;
 }
 
-/* ---- those that are kept --------------------------------------------------------------------- */
+/* Those that are kept. */
 
 static void keep_every_second(struct history_states *st)
 {

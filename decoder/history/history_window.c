@@ -30,8 +30,6 @@ static bool reserve(void **array, size_t count, size_t *max, size_t more, size_t
     return true;
 }
 
-/* ---- packing -------------------------------------------------------------------------------- */
-
 static bool pack_wide(struct window_store *s, const struct bt_block *b, bool counted,
                       struct packed_block *p)
 {
@@ -130,8 +128,7 @@ static void flush_window(void *ctx, struct flow_out *out)
     out->event_count = 0;
 }
 
-/* ---- a window's life --------------------------------------------------------------------------
- */
+/* A window's life. */
 
 void window_slot_begin(struct window_slot *slot, struct window_scratch *scratch, uint64_t first)
 {
@@ -184,8 +181,7 @@ size_t window_slot_memory(const struct window_slot *slot)
            slot->event_max * sizeof *slot->events;
 }
 
-/* ---- looking into one (history.h) ---------------------------------------------------------------
- */
+/* Looking into one (history.h). */
 
 void history_block(const struct history_window *w, size_t i, struct bt_block *out)
 {

@@ -2,8 +2,8 @@
 /*
  * CoreSight formatter frames taken apart into one byte stream a trace source.
  * Specification digest: tpiu-formatter.md (frame layout 2-3, IDs 4, sync words 5, deframer 8,
- * loss 9). Incremental: any split of the input gives the same runs, but for where they are cut.
- */
+ * loss 9). Incremental: any split of the input gives the same runs,
+ * but for where they are cut. */
 #ifndef DECODER_FORMATTER_H
 #define DECODER_FORMATTER_H
 

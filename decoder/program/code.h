@@ -136,8 +136,8 @@ void code_cache_release(struct code_cache *cache);
 /* Drops runs if the image has changed since. Call before following, not while. */
 void code_cache_refresh(struct code_cache *cache);
 
-/* The view for `key`: valid until code_cache_release() or a refresh that dropped. NULL: no memory.
- */
+/* The view for `key`: valid until code_cache_release() or a refresh that dropped.
+ * NULL: no memory. */
 struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
 
 /*
@@ -178,8 +178,8 @@ static inline void code_calls_of(struct code_cache *cache, const struct code_vie
     cache->calls.view = view;
 }
 
-/* The branch that ends `run` was taken if `taken` is 1, not if it is 0: remembered if it is a call.
- */
+/* The branch that ends `run` was taken if `taken` is 1, not if it is 0:
+ * remembered if it is a call. */
 static inline void code_note_call_if(struct code_calls *c, struct code_run *run, unsigned taken)
 {
     c->from[c->count % CODE_CALLS] = run;

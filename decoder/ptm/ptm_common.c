@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The packets that most of a PTM stream is made of, whole in the bytes at hand: digest pft.md, 6.
- */
+/* The packets that most of a PTM stream is made of, whole in the bytes at hand:
+ * digest pft.md, 6. */
 #include "ptm_internal.h"
 
 /* Digest 6.4: atoms and their number for each header of a stream that is not cycle-accurate. */

@@ -35,7 +35,7 @@ static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
         flow_event_cycles(e, k->cycles);
 }
 
-/* ---- return stack (digest 11) -------------------------------------------------------------- */
+/* Return stack (digest 11). */
 
 static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run **from)
 {
@@ -58,7 +58,7 @@ static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, 
     return run;
 }
 
-/* ---- analyze_atomheader() ------------------------------------------------------------------- */
+/* analyze_atomheader(). */
 
 /* E on an indirect branch: only the return stack can tell where it went. */
 static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
@@ -147,8 +147,6 @@ void ptm_flow_atoms(struct ptm_flow *f, const struct ptm_packet *k, unsigned n,
         slow_atom(f, k, --n, out);
 }
 
-/* ---- branch_no_excp(), branch_with_excp() ---------------------------------------------------- */
-
 static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
@@ -211,8 +209,6 @@ static void analyze_branch(struct ptm_flow *f, const struct ptm_packet *k, struc
         flow_warn(&f->core, out, k->offset, BT_GAP_BAD_PACKET, k->value);
 }
 
-/* ---- analyze_waypoint_update() -------------------------------------------------------------- */
-
 static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet *k,
                                     struct flow_out *out)
 {
@@ -225,8 +221,7 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
     flow_walk_through(&f->core, out, k->offset, k->value);
 }
 
-/* ---- I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest ------------------------
- */
+/* I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest. */
 
 static enum bt_gap_cause isync_gap(const struct ptm_flow *f, unsigned reason)
 {

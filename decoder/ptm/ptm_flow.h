@@ -2,8 +2,8 @@
 /*
  * Flow reconstruction for PTM: packets and the program image -> executed blocks and events.
  * Implements the decompressor operations of the PFT architecture, appendix B.3.2 (digest pft.md,
- * section 14, with its corrections); exceptions: section 5.2.3 (digest 12); return stack: 11.
- */
+ * section 14, with its corrections); exceptions: section 5.2.3 (digest 12);
+ * return stack: 11. */
 #ifndef DECODER_PTM_FLOW_H
 #define DECODER_PTM_FLOW_H
 

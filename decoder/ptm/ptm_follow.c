@@ -154,9 +154,6 @@ static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct
     return true;
 }
 
-/* ---- interrupts --------------------------------------------------------------------------------
- */
-
 /* Note what the last waypoint was, before something else is put out. */
 static void trail_note(struct trail *t)
 {
@@ -290,9 +287,6 @@ static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out
     in->at++;
     return true;
 }
-
-/* ---- the loop ----------------------------------------------------------------------------------
- */
 
 /* What interrupts are made of. False: it is something else. */
 static __attribute__((noinline)) bool trail_rare(struct trail *t, struct bytes *in,

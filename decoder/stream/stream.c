@@ -47,8 +47,6 @@ bool stream_counts_blocks(const struct stream_config *config)
     return ops->counts_blocks && ops->counts_blocks(config);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------- */
-
 size_t stream_state_size(const struct stream_config *config)
 {
     return offsetof(struct stream, u) + protocols[config->protocol]->state_size(config);
@@ -72,8 +70,6 @@ void stream_unlink(struct stream *s)
     core->run = NULL;
     core->view_stale = true;
 }
-
-/* ---- the way of the bytes -------------------------------------------------------------------- */
 
 static void view_packet(const struct stream *s, const struct stream_batch *b, size_t i,
                         struct stream_packet *view)
@@ -192,8 +188,6 @@ void stream_set_generation(struct stream *s, uint32_t generation, struct stream_
     core->generation = generation;
     flow_core_link(core, core->code);
 }
-
-/* ---- what has come of it --------------------------------------------------------------------- */
 
 uint64_t stream_offset(const struct stream *s)
 {

@@ -109,8 +109,8 @@ bool stream_counts_blocks(const struct stream_config *config);
 
 /*
  * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
- * stream_state_size() bytes: what is behind belongs to other protocols, or is void in a copy.
- */
+ * stream_state_size() bytes: what is behind belongs to other protocols,
+ * or is void in a copy. */
 size_t stream_state_size(const struct stream_config *config);
 void stream_save(const struct stream *s, struct stream *copy);
 void stream_resume(struct stream *s, const struct stream *copy, struct code_cache *code);

@@ -14,8 +14,7 @@ struct join {
     void (*keep)(struct stream *s, const struct stream *before, const struct stream *mark);
 };
 
-/* ---- numbers that a stream has counted --------------------------------------------------------
- */
+/* Numbers that a stream has counted. */
 
 struct counts {
     uint64_t instructions;
@@ -57,9 +56,6 @@ static bool same_position(const struct flow_position *a, const struct flow_posit
            (!a->has_context || a->context == b->context) && a->has_vmid == b->has_vmid &&
            (!a->has_vmid || a->vmid == b->vmid);
 }
-
-/* ---- PTM ---------------------------------------------------------------------------------------
- */
 
 static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
 {
@@ -106,8 +102,7 @@ static void start_ptm(struct stream *s, uint64_t offset)
 
 static const struct join join_ptm = {.start_at = start_ptm, .same = same_ptm};
 
-/* ---- ETMv3 -------------------------------------------------------------------------------------
- */
+/* ETMv3. */
 
 static bool same_base(const struct etmv3_base *a, const struct etmv3_base *b)
 {
@@ -194,8 +189,7 @@ static void start_etmv3(struct stream *s, uint64_t offset)
 static const struct join join_etmv3 = {
     .possible = no_data, .start_at = start_etmv3, .same = same_etmv3, .keep = keep_due};
 
-/* ---- ETMv4 -------------------------------------------------------------------------------------
- */
+/* ETMv4. */
 
 static bool same_etmv4_parser(const struct etmv4 *a, const struct etmv4 *b)
 {
@@ -314,9 +308,6 @@ static void start_etmv4(struct stream *s, uint64_t offset)
 
 static const struct join join_etmv4 = {
     .start_at = start_etmv4, .same = same_etmv4, .keep = keep_returns};
-
-/* ---- joining -----------------------------------------------------------------------------------
- */
 
 static const struct join *join_of(unsigned protocol)
 {

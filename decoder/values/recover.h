@@ -59,9 +59,9 @@ struct recover_window {
     bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
     uint32_t infer; /* RECOVER_INFER_*: 0 leaves only what is proved */
     bool m_profile;
-    bool
-        m_one_stack; /* M-profile: PSP is not in use, and without m_fpu no frame has FP registers */
-    bool m_fpu;      /* M-profile: the core may stack floating-point registers */
+    bool m_one_stack;  /* M-profile: PSP is not in use,
+                          and without m_fpu no frame has FP registers */
+    bool m_fpu;        /* M-profile: the core may stack floating-point registers */
     bool m_nonsecure;  /* M-profile: it ran in Non-secure state, where LR of a handler is another */
     bool m_two_states; /* M-profile: code of the other security state runs, too: exceptions may take
                           r4-r11 away and give them back. So, too, if an event says so */
@@ -152,8 +152,8 @@ bool recover_word(const struct recover *r, size_t position, uint32_t address,
  * M-profile: the word at `address` is the xPSR that an exception stacked whose handler has not
  * returned at the position. *value has what is certain of it (instruction set, alignment and the
  * interrupted handler's number as the trace tells it), the rest is 0. For words that
- * recover_word() does not know: without that of a frame a debugger cannot unwind through it.
- */
+ * recover_word() does not know: without that of a frame a debugger cannot
+ * unwind through it. */
 bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value);
 
 void recover_counts(const struct recover *r, struct recover_counts *counts);

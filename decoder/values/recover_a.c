@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Modes of A- and R-profile cores. The mode is a value as any other: where it is not known yet, a
- * banked register is selected by it, so that what is learnt of the mode later counts as well.
- */
+ * banked register is selected by it, so that what is learnt of the mode later
+ * counts as well. */
 #include "recover_build.h"
 
 #include <string.h>
@@ -149,7 +149,7 @@ void build_a_lost(struct build *b)
     b->pred = pred;
 }
 
-/* ---- status registers --------------------------------------------------------------------- */
+/* Status registers. */
 
 static void part(struct build *b, uint32_t d, uint32_t word, uint32_t lsb, uint32_t width)
 {
@@ -187,8 +187,6 @@ struct build_status build_a_current(struct build *b)
     tie(b, &s, build_a_mode(b, &mode) && mode != BUILD_MODE_USER);
     return s;
 }
-
-/* ---- exceptions ----------------------------------------------------------------------------- */
 
 /* LR is the preferred return address and this. */
 static bool entered(const struct bt_event *event, uint32_t *mode, uint32_t *ahead)

@@ -275,8 +275,8 @@ static void branch(struct build *b, const struct insn_effect *e)
     build_assign(b, 14, constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }
 
-/* Registers that a load or store may have written before it was given up; its base is given back.
- */
+/* Registers that a load or store may have written before it was given up;
+ * its base is given back. */
 static uint32_t memory_writes(const struct insn_effect *e)
 {
     uint32_t regs = e->clobber;

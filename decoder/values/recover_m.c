@@ -2,8 +2,8 @@
 /*
  * Exceptions of M-profile cores. Where floating-point registers may be in the frames, the core's
  * CONTROL.FPCA decides: an instruction that uses them sets it, an exception clears it and a return
- * gives it back. Their room is often filled later, by the first such instruction of a handler.
- */
+ * gives it back. Their room is often filled later,
+ * by the first such instruction of a handler. */
 #include "recover_build.h"
 
 #include <string.h>

@@ -16,8 +16,8 @@
 #define HOW_SHIFT  8
 #define STEP_SHIFT 12
 
-/* Windows of real programs need 2 to 3 values an instruction, and 10 to 20 words for their rules.
- */
+/* Windows of real programs need 2 to 3 values an instruction,
+ * and 10 to 20 words for their rules. */
 #define VALUES_AN_INSN 3
 #define WORDS_AN_INSN  20
 #define LEAST          1024

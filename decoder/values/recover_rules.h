@@ -92,8 +92,8 @@ void rules_learn_at(struct recover_rules *r, uint32_t value, uint32_t number, en
 /* Applies, and adds if there is more to come of it. */
 void rules_add(struct recover_rules *r, const struct recover_rule *rule);
 
-/* The rule that has the value as d, if it is among so many latest uses of the value and was kept.
- */
+/* The rule that has the value as d, if it is among so many latest uses of the value
+ * and was kept. */
 bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
                    struct recover_rule *rule);
 

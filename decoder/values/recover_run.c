@@ -14,9 +14,6 @@ static bool spend(size_t *budget, size_t units)
     return *budget != 0;
 }
 
-/* ---- assumptions ------------------------------------------------------------------------------
- */
-
 /* A call that is seen not to keep a register is not believed for the others either. */
 static bool contradicted(const struct recover *r, const struct recover_pair *p)
 {
@@ -48,9 +45,6 @@ static void keep_registers(struct recover *r, const struct recover_pair *p)
         if (reg != 14 || keeps_lr(r, p))
             keep(r, p, reg);
 }
-
-/* ---- stages -----------------------------------------------------------------------------------
- */
 
 static void enter(struct recover *r, enum recover_stage stage)
 {

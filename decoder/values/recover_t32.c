@@ -364,8 +364,8 @@ static void by_group(uint32_t op, uint32_t address, struct insn_effect *e)
     }
 }
 
-/* SG from Non-secure state: another SP, and LR says where BXNS goes back to. Else it does nothing.
- */
+/* SG from Non-secure state: another SP, and LR says where BXNS goes back to.
+ * Else it does nothing. */
 #define SECURE_GATE     0xe97fe97fu
 #define CHANGED_BY_GATE (1u << 13 | 1u << 14)
 

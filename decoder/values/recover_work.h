@@ -164,8 +164,8 @@ bool recover_build_some(struct recover *r, size_t *budget);
 
 /*
  * recover_memory.c: one pass over the accesses, which begins, goes over accesses and over words
- * (true: done; *at is 0 first), and has changed something. What it learnt is to be passed on then.
- */
+ * (true: done; *at is 0 first), and has changed something. What it learnt is to be
+ * passed on then. */
 void recover_memory_begin(struct recover *r);
 bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget);
 bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget);

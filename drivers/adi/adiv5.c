@@ -74,8 +74,7 @@ static uint32_t ap_select(uint8_t ap, uint8_t address)
     return (uint32_t)ap << 24 | (address & BANK_MASK);
 }
 
-/* ---- registers of the DP ------------------------------------------------------------------------
- */
+/* Registers of the DP. */
 
 static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_t *value)
 {
@@ -126,8 +125,7 @@ int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags)
     return adiv5_dp_write(dp, DP_ABORT, 0, ABORT_CLEAR);
 }
 
-/* ---- registers of APs ---------------------------------------------------------------------------
- */
+/* Registers of APs. */
 
 /* The accesses of a list as they go over the link, and which of them has the value of which. */
 struct raw_list {
@@ -220,9 +218,6 @@ int adiv5_ap_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t va
     return run_list(dp, ap, &access, 1, true);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------
- */
-
 static int select_for(struct adiv5_dp *dp, uint32_t select)
 {
     struct debug_transfer transfer;
@@ -306,8 +301,7 @@ int adiv5_ap_block_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, const
     return rc;
 }
 
-/* ---- which APs there are ------------------------------------------------------------------------
- */
+/* Which APs there are. */
 
 int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max)
 {

@@ -4,8 +4,8 @@
  * are executed in order, with the result of each; beside them bit sequences, clock and pins.
  *
  * Implemented by probe drivers (cmsis_dap.h), used by adiv5.h. A link belongs to one thread and
- * every call waits for its end. The digest of the wire is specification adiv5, sections 2 to 5.
- */
+ * every call waits for its end. The digest of the wire is specification adiv5,
+ * sections 2 to 5. */
 #ifndef DRIVERS_DEBUG_LINK_H
 #define DRIVERS_DEBUG_LINK_H
 
@@ -67,8 +67,8 @@ struct debug_result {
  * BT_ERR_UNSUPPORTED, BT_ERR_INVAL. An access that the target refused is no error here: it is in
  * the result. After an access that failed, accesses behind it may have been executed too if they
  * are reads; never a write. Only a link that queues (ftdi.h) cannot hold back writes behind a write
- * that the target took while its acknowledge was damaged on the way: DEBUG_ACK_NONE or _PROTOCOL.
- */
+ * that the target took while its acknowledge was damaged on the way:
+ * DEBUG_ACK_NONE or _PROTOCOL. */
 struct debug_link_ops {
     int (*connect)(void *self, enum debug_wire wire);
     int (*disconnect)(void *self);

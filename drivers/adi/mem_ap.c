@@ -101,9 +101,6 @@ int mem_ap_check(const struct mem_ap *ap, uint64_t address, uint64_t length)
     return 0;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------
- */
-
 /* CSW and TAR where they are not as the run needs them. */
 static size_t put_setup(struct mem_ap *ap, const struct mem_ap_run *run, struct adiv5_access *list)
 {
@@ -194,9 +191,6 @@ int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words,
     ap->fault_address = run->address + (uint64_t)run->step * done;
     return rc;
 }
-
-/* ---- words --------------------------------------------------------------------------------------
- */
 
 /* Any number of words, in runs that stay within a wrap block. */
 static int words_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count, bool write)

@@ -30,9 +30,6 @@ static size_t in_block(uint64_t address, size_t step, size_t left)
     return left < room ? left : room;
 }
 
-/* ---- one size -----------------------------------------------------------------------------------
- */
-
 struct sized {
     struct mem_ap *ap;
     unsigned size;
@@ -127,8 +124,7 @@ int mem_ap_write_sized(struct mem_ap *ap, uint64_t address, unsigned size, const
     return rc != 0 ? rc : run_sized(&s, address, (uint8_t *)(uintptr_t)bytes, count);
 }
 
-/* ---- any address, any length --------------------------------------------------------------------
- */
+/* Any address, any length. */
 
 /* The part of a word that an AP without smaller accesses can only read as a whole. */
 static int read_in_word(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t count)

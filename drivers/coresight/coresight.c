@@ -9,9 +9,6 @@
 #define LAR           0xfb0u
 #define LAR_KEY       0xc5acce55u
 
-/* ---- on a MEM-AP --------------------------------------------------------------------------------
- */
-
 static int note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
 {
     if (rc != 0) {
@@ -66,8 +63,7 @@ void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap)
     *bus = (struct coresight_bus){.ops = &MEM_AP_OPS, .self = ap, .clock = ap->dp->clock};
 }
 
-/* ---- single registers ---------------------------------------------------------------------------
- */
+/* Single registers. */
 
 int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value)
 {
@@ -111,8 +107,7 @@ int coresight_unlock(struct coresight_bus *bus, uint64_t base)
     return coresight_write(bus, base + LAR, LAR_KEY);
 }
 
-/* ---- kinds: sections 2 and 4 --------------------------------------------------------------------
- */
+/* Kinds: sections 2 and 4. */
 
 #define ARCH_PRESENT 0x00100000u
 #define ARCH_ROM     0x0af7u

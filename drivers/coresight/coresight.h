@@ -42,8 +42,8 @@ int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value)
 
 /*
  * An access failed because of damaged bits and is worth another try: `*tries` begins with 0. read
- * and write of a bus on a MEM-AP do so themselves, for registers do not mind; read_fifo does not.
- */
+ * and write of a bus on a MEM-AP do so themselves, for registers do not mind;
+ * read_fifo does not. */
 bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries);
 
 /* Read, replace the bits of `mask` by those of `value`, write. */
@@ -56,8 +56,7 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
 /* Open the software lock of the component. */
 int coresight_unlock(struct coresight_bus *bus, uint64_t base);
 
-/* ---- what is there: section 3 ------------------------------------------------------------------
- */
+/* What is there: section 3. */
 
 #define CORESIGHT_ARM 0x23bu /* designer */
 

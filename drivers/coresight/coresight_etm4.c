@@ -77,8 +77,7 @@ static int await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uin
     return late ? coresight_etm4_fail(state, meaning, rc) : rc;
 }
 
-/* ---- access: power, locks, idle -----------------------------------------------------------------
- */
+/* Access: power, locks, idle. */
 
 /* Units of small cores have no power control of their own: the request reads back as 0. */
 static int power_up(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
@@ -127,9 +126,6 @@ static int prepare(struct coresight_bus *bus, uint64_t base, struct coresight_et
         return coresight_etm4_fail(state, CORESIGHT_ETM4_FORBIDDEN, BT_ERR_UNSUPPORTED);
     return rc == 0 ? stop(bus, base, state) : rc;
 }
-
-/* ---- settings -----------------------------------------------------------------------------------
- */
 
 static int check_options(const struct coresight_etm4_options *o, struct coresight_etm4_state *state)
 {
@@ -290,8 +286,7 @@ int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
     return rc;
 }
 
-/* ---- on and off ---------------------------------------------------------------------------------
- */
+/* On and off. */
 
 int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
                          const struct coresight_etm4_options *options,

@@ -100,8 +100,8 @@ int coresight_etm4_read(struct coresight_bus *bus, uint64_t base,
  *   BT_ERR_INVAL        trace ID, period or a range out of range; CORESIGHT_ETM4_ODD_ID
  *   BT_ERR_RANGE        CORESIGHT_ETM4_FEW_RANGES
  *   BT_ERR_UNSUPPORTED  another value of state->failure
- *   BT_ERR_IO           the access was refused, or with state->failure a state was not reached
- */
+ *   BT_ERR_IO           the access was refused,
+ * or with state->failure a state was not reached */
 int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
                            const struct coresight_etm4_options *options,
                            struct coresight_etm4_state *state);

@@ -11,8 +11,7 @@
 
 #include "drivers/coresight/coresight.h"
 
-/* ---- ETB and TMC as a circular buffer: sections 5 and 6 -----------------------------------------
- */
+/* ETB and TMC as a circular buffer: sections 5 and 6. */
 
 struct coresight_buffer {
     struct coresight_bus *bus;
@@ -60,8 +59,7 @@ struct coresight_buffer_content {
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
                           struct coresight_buffer_content *content);
 
-/* ---- funnel and ports: sections 7 to 9 ----------------------------------------------------------
- */
+/* Funnel and ports: sections 7 to 9. */
 
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
 int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port);
@@ -90,8 +88,7 @@ int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base);
  * and it goes on then: for a halt of all cores. Trace that comes meanwhile is lost. */
 int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base);
 
-/* ---- ETMv3 and PTM: sections 11 to 15 -----------------------------------------------------------
- */
+/* ETMv3 and PTM: sections 11 to 15. */
 
 struct coresight_etm_options {
     bool ptm;

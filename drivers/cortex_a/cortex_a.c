@@ -40,9 +40,6 @@ void cortex_a_init(struct cortex_a *core, struct mem_ap *ap, uint32_t base,
     *core = (struct cortex_a){.ap = ap, .base = base, .software = software, .name = ""};
 }
 
-/* ---- failures -----------------------------------------------------------------------------------
- */
-
 int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t address, int rc)
 {
     core->failure = failure;
@@ -112,8 +109,7 @@ const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t si
     return text;
 }
 
-/* ---- debug registers ----------------------------------------------------------------------------
- */
+/* Debug registers. */
 
 int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value)
 {
@@ -166,8 +162,7 @@ int cortex_a_need_halt(struct cortex_a *core)
     return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
 }
 
-/* ---- identification, power, locks ---------------------------------------------------------------
- */
+/* Identification, power, locks. */
 
 /* Reading clears the sticky bits. */
 int cortex_a_look_power(struct cortex_a *core, bool *powered)
@@ -281,9 +276,6 @@ int cortex_a_detach(struct cortex_a *core)
     }
     return 0;
 }
-
-/* ---- words --------------------------------------------------------------------------------------
- */
 
 const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size)
 {

@@ -168,9 +168,6 @@ int cortex_a_detach(struct cortex_a *core);
 /* The last failure for people: one line, lower case, without full stop. Returns `text`. */
 const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t size);
 
-/* ---- running ------------------------------------------------------------------------------------
- */
-
 /* What the core does. A power-down or reset that is seen sets breakpoints and watchpoints again. */
 int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status);
 
@@ -200,15 +197,14 @@ int cortex_a_catch_reset(struct cortex_a *core, bool on);
 
 /*
  * Cores that halt each other: what enters debug state pulls channel `channel` (0 to 3), which halts
- * those that are in it. Needs core->cti. The trigger numbers are those of the Cortex-A manuals.
- */
+ * those that are in it. Needs core->cti. The trigger numbers are those of
+ * the Cortex-A manuals. */
 int cortex_a_join(struct cortex_a *core, unsigned channel);
 
 /* Take the core out again. */
 int cortex_a_leave(struct cortex_a *core);
 
-/* ---- registers: halted cores only ---------------------------------------------------------------
- */
+/* Registers: halted cores only. */
 
 /* r0 to r15, CPSR: as of this halt, nothing is sent. */
 int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value);
@@ -227,8 +223,7 @@ int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value);
 int cortex_a_read_system(struct cortex_a *core, uint32_t mrc, uint32_t *value);
 int cortex_a_write_system(struct cortex_a *core, uint32_t mcr, uint32_t value);
 
-/* ---- memory: halted cores only ------------------------------------------------------------------
- */
+/* Memory: halted cores only. */
 
 /*
  * As the program would: through MMU and caches. Bytes are in the order of addresses. A data abort
@@ -250,8 +245,7 @@ int cortex_a_write_sized(struct cortex_a *core, uint32_t address, unsigned size,
  * dropped before the core runs again. */
 void cortex_a_code_changed(struct cortex_a *core);
 
-/* ---- breakpoints and watchpoints ----------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 
 /*
  * Comparators can be set while the core runs, software breakpoints need a halted one. `length`: of
@@ -266,9 +260,6 @@ int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t ad
 /* BT_ERR_RANGE: there is none such. */
 int cortex_a_remove(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
                     uint32_t length);
-
-/* ---- words --------------------------------------------------------------------------------------
- */
 
 /* "supervisor mode, Thumb, IRQ masked": what a CPSR says. Returns `text`. */
 const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size);

@@ -42,9 +42,6 @@ static bool several(struct cortex_a_access *a, uint32_t base, unsigned count, bo
     return found(a, low + (up == before ? 4 : 0), 4 * count, load);
 }
 
-/* ---- ARM ----------------------------------------------------------------------------------------
- */
-
 /* A register, shifted by a constant. */
 static uint32_t shifted(uint32_t code, const uint32_t *r)
 {
@@ -133,9 +130,6 @@ static bool arm(uint32_t code, const uint32_t *r, struct cortex_a_access *a)
         return false;
     }
 }
-
-/* ---- Thumb --------------------------------------------------------------------------------------
- */
 
 static bool thumb16(uint32_t code, const uint32_t *r, struct cortex_a_access *a)
 {

@@ -110,8 +110,7 @@ int cortex_a_look_power(struct cortex_a *core, bool *powered);
 /* Locks, halting debug and comparators, as they have to be. */
 int cortex_a_enable(struct cortex_a *core);
 
-/* ---- instructions: cortex_a_execute.c ----------------------------------------------------------
- */
+/* Instructions: cortex_a_execute.c */
 
 /*
  * What a halted core is to do: values given, instructions executed, values taken, in this order.
@@ -148,8 +147,7 @@ int cortex_a_ask(struct cortex_a *core, uint32_t opcode, uint32_t *r0);
 /* Behind an error: nothing is left in the channel, and no error is pending. */
 int cortex_a_settle(struct cortex_a *core);
 
-/* ---- registers ----------------------------------------------------------------------------------
- */
+/* Registers. */
 int cortex_a_load_values(struct cortex_a *core);  /* at a halt */
 int cortex_a_store_values(struct cortex_a *core); /* before the core runs */
 int cortex_a_find_features(struct cortex_a *core);
@@ -162,8 +160,7 @@ int cortex_a_leave_privileged(struct cortex_a *core, bool entered);
 /* Instructions are fetched anew, if memory has changed. */
 int cortex_a_sync_code(struct cortex_a *core);
 
-/* ---- breakpoints and watchpoints ----------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 int cortex_a_restore_points(struct cortex_a *core); /* all comparators as they have to be */
 int cortex_a_clear_points(struct cortex_a *core);
 bool cortex_a_breakpoint_at(const struct cortex_a *core, uint32_t address);

@@ -12,9 +12,6 @@
 #define SMALL_WORDS 57u   /* more goes faster in the channel's fast mode */
 #define PART_WORDS  1024u /* of one run in it */
 
-/* ---- aborts -------------------------------------------------------------------------------------
- */
-
 /* What the program's fault registers hold, before an access of ours may change them. */
 static int save_faults(struct cortex_a *core)
 {
@@ -44,9 +41,6 @@ static int explain(struct cortex_a *core, int rc, uint32_t address, size_t lengt
                          BT_ERR_IO);
 }
 
-/* ---- values and bytes ---------------------------------------------------------------------------
- */
-
 static void put_value(const struct cortex_a *core, uint8_t *bytes, uint32_t value, unsigned size)
 {
     bool big = (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0;
@@ -63,8 +57,7 @@ static uint32_t get_value(const struct cortex_a *core, const uint8_t *bytes, uns
     return value;
 }
 
-/* ---- single accesses ----------------------------------------------------------------------------
- */
+/* Single accesses. */
 
 static uint32_t load_opcode(unsigned size)
 {
@@ -119,9 +112,6 @@ static int write_items(struct cortex_a *core, uint32_t address, unsigned size, c
     }
     return rc;
 }
-
-/* ---- many words ---------------------------------------------------------------------------------
- */
 
 static int set_fast(struct cortex_a *core, bool fast)
 {
@@ -217,9 +207,6 @@ static int write_words(struct cortex_a *core, uint32_t address, const uint8_t *b
     }
     return rc;
 }
-
-/* ---- ranges -------------------------------------------------------------------------------------
- */
 
 /* Bytes, then words, then bytes. */
 static size_t head_of(uint32_t address, size_t length)
@@ -319,8 +306,7 @@ int cortex_a_sync_code(struct cortex_a *core)
     return core->code_changed ? rc : 0;
 }
 
-/* ---- as the program has it ----------------------------------------------------------------------
- */
+/* As the program has it. */
 
 int cortex_a_read_memory(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
 {

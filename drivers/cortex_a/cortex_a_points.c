@@ -42,9 +42,6 @@ static int put_watchpoint(struct cortex_a *core, unsigned k, uint32_t value, uin
     return rc == 0 && control != 0 ? cortex_a_poke(core, DBG_WCR + 4 * k, control) : rc;
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
-
 int cortex_a_restore_points(struct cortex_a *core)
 {
     int rc = 0;
@@ -61,9 +58,6 @@ int cortex_a_clear_points(struct cortex_a *core)
     memset(core->watchpoints, 0, sizeof core->watchpoints);
     return cortex_a_restore_points(core);
 }
-
-/* ---- breakpoints --------------------------------------------------------------------------------
- */
 
 static struct cortex_a_comparator *find_breakpoint(struct cortex_a *core, uint32_t address)
 {
@@ -131,9 +125,6 @@ int cortex_a_disarm_step(struct cortex_a *core)
 {
     return put_breakpoint(core, 0, core->breakpoints[0].value, core->breakpoints[0].control);
 }
-
-/* ---- watchpoints --------------------------------------------------------------------------------
- */
 
 /* Bytes of one word by their lanes, more by a mask of the address. Returns how many bytes of the
  * range this comparator takes. */
@@ -214,8 +205,7 @@ static int insert_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_
     return rc;
 }
 
-/* ---- which watchpoint it was --------------------------------------------------------------------
- */
+/* Which watchpoint it was. */
 
 /* Comparators in use that are not part of the same watchpoint as the first of them. */
 static bool several(const struct cortex_a *core)
@@ -306,9 +296,6 @@ int cortex_a_find_watch(struct cortex_a *core)
     core->last.watch_length = found->length;
     return 0;
 }
-
-/* ---- either kind --------------------------------------------------------------------------------
- */
 
 int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
                     uint32_t length)

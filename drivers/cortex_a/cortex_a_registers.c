@@ -25,8 +25,7 @@
 #define R(n)   (1u << (n))
 #define BANKED 0x7f00u /* r8 to r14 */
 
-/* ---- between core and values --------------------------------------------------------------------
- */
+/* Between core and values. */
 
 /* r`from` to r`to`, in one round trip. */
 static int load_range(struct cortex_a *core, unsigned from, unsigned to)
@@ -77,8 +76,8 @@ static int store_marked(struct cortex_a *core, uint32_t mask)
 
 /*
  * CPSR first: it says whose r8 to r14 these are. The PC is written always: writing CPSR and CP15
- * may have lost it. Bit 0 tells a core that branches by this write to stay in Thumb state.
- */
+ * may have lost it. Bit 0 tells a core that branches by this write to stay
+ * in Thumb state. */
 int cortex_a_store_values(struct cortex_a *core)
 {
     const uint32_t *v = core->values;
@@ -92,9 +91,6 @@ int cortex_a_store_values(struct cortex_a *core)
         rc = cortex_a_do(core, A_WRITE_PC, v[CORTEX_A_PC] | (cortex_a_thumb(core) ? 1u : 0));
     return rc == 0 ? store_marked(core, UINT32_MAX) : rc;
 }
-
-/* ---- core registers -----------------------------------------------------------------------------
- */
 
 int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 {
@@ -153,8 +149,7 @@ int cortex_a_leave_privileged(struct cortex_a *core, bool entered)
     return rc == 0 ? cortex_a_do(core, A_FLUSH, 0) : rc;
 }
 
-/* ---- system registers ---------------------------------------------------------------------------
- */
+/* System registers. */
 
 int cortex_a_read_system(struct cortex_a *core, uint32_t mrc, uint32_t *value)
 {
@@ -231,9 +226,6 @@ int cortex_a_find_caches(struct cortex_a *core)
     core->caches_known = rc == 0;
     return rc;
 }
-
-/* ---- VFP ----------------------------------------------------------------------------------------
- */
 
 /* May the mode that the program is in use it, and is it switched on? */
 static int look_at_vfp(struct cortex_a *core, bool *on)

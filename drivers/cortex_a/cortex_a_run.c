@@ -37,8 +37,7 @@ enum moe {
 #define CTI_KEY     0xc5acce55u
 #define CTI_REQUEST 0x1u /* of output 0 */
 
-/* ---- cross trigger ------------------------------------------------------------------------------
- */
+/* Cross trigger. */
 
 static int cti_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
 {
@@ -79,9 +78,6 @@ int cortex_a_leave(struct cortex_a *core)
     core->cti_on = rc != 0;
     return rc;
 }
-
-/* ---- status -------------------------------------------------------------------------------------
- */
 
 /* Is a BKPT of the program at `address`? */
 static bool bkpt_at(struct cortex_a *core, uint32_t address)
@@ -197,9 +193,6 @@ int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
     return 0;
 }
 
-/* ---- halt ---------------------------------------------------------------------------------------
- */
-
 /* CORTEX_A_FAIL_NO_HALT after `limit` microseconds. */
 static int wait_halt(struct cortex_a *core, uint32_t limit)
 {
@@ -229,9 +222,6 @@ int cortex_a_halt(struct cortex_a *core)
     rc = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
     return rc == 0 ? wait_halt(core, HALT_LIMIT_US) : rc;
 }
-
-/* ---- run ----------------------------------------------------------------------------------------
- */
 
 static int wait_start(struct cortex_a *core)
 {
@@ -347,9 +337,6 @@ int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)
     *pc = (sample & ~(thumb ? 1u : 3u)) - (thumb ? 4 : 8);
     return 0;
 }
-
-/* ---- reset --------------------------------------------------------------------------------------
- */
 
 /* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
  * only the sticky bit tells. */

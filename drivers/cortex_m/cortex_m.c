@@ -46,9 +46,6 @@ void cortex_m_init(struct cortex_m *core, struct mem_ap *ap)
     *core = (struct cortex_m){.ap = ap, .name = "", .ready_reads = 1};
 }
 
-/* ---- failures -----------------------------------------------------------------------------------
- */
-
 int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc)
 {
     core->failure = failure;
@@ -117,8 +114,7 @@ const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t si
     return text;
 }
 
-/* ---- registers of the system control space ------------------------------------------------------
- */
+/* Registers of the system control space. */
 
 int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
 {
@@ -190,9 +186,6 @@ int cortex_m_need_halt(struct cortex_m *core)
 {
     return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
 }
-
-/* ---- identification -----------------------------------------------------------------------------
- */
 
 /* A part that is not in the table: by its architecture. */
 static int identify_unknown(struct cortex_m *core)

@@ -167,9 +167,6 @@ int cortex_m_detach(struct cortex_m *core, bool keep_debug);
 /* The last failure for people: one line, lower case, without full stop. Returns `text`. */
 const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size);
 
-/* ---- running ------------------------------------------------------------------------------------
- */
-
 /* What the core does. A reset that is seen sets breakpoints and watchpoints again. */
 int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status);
 
@@ -211,8 +208,7 @@ int cortex_m_is_secure(struct cortex_m *core, bool *secure);
 /* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
 int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc);
 
-/* ---- registers: halted cores only ---------------------------------------------------------------
- */
+/* Registers: halted cores only. */
 
 enum cortex_m_register {
     CORTEX_M_R0 = 0,
@@ -252,8 +248,7 @@ int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
 /* All that the core has, in few round trips; the others are 0. */
 int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]);
 
-/* ---- memory: also while the core runs -----------------------------------------------------------
- */
+/* Memory: also while the core runs. */
 
 /* As mem_ap_read() and mem_ap_write(), but where a software breakpoint stands the bytes of the
  * program are read, and written below it. */
@@ -267,15 +262,14 @@ int cortex_m_read_sized(struct cortex_m *core, uint32_t address, unsigned size, 
 int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
                          const uint8_t *bytes, size_t count);
 
-/* ---- breakpoints and watchpoints ----------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 
 /*
  * Set: also while the core runs. `address` of a breakpoint is even, its `length` does not matter;
  * a watchpoint is `length` bytes (1 or more) at `address`. What is set already is left as it is.
  *   BT_ERR_RANGE        CORTEX_M_FAIL_FULL
- *   BT_ERR_UNSUPPORTED  CORTEX_M_FAIL_UPPER; CORTEX_M_FAIL_NOT_RAM: try CORTEX_M_BREAK_HARDWARE
- */
+ *   BT_ERR_UNSUPPORTED  CORTEX_M_FAIL_UPPER;
+ * CORTEX_M_FAIL_NOT_RAM: try CORTEX_M_BREAK_HARDWARE */
 int cortex_m_insert(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
                     uint32_t length);
 
@@ -297,8 +291,7 @@ int cortex_m_remove(struct cortex_m *core, enum cortex_m_point kind, uint32_t ad
 #define CORTEX_M_CATCH_FAULTS    0xff0u
 int cortex_m_vector_catch(struct cortex_m *core, uint32_t catches);
 
-/* ---- exceptions ---------------------------------------------------------------------------------
- */
+/* Exceptions. */
 
 /* The exception in which a halted core is, and what the fault registers say. */
 struct cortex_m_exception {

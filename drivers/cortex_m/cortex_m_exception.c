@@ -57,9 +57,6 @@ static const struct words SFSR_WORDS[] = {
     {1u << 7, 0, "Secure floating-point state was lost"},
 };
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
-
 /* The stacked PC, as long as LR still is what the exception entry left there. */
 static void find_frame(struct cortex_m *core, struct cortex_m_exception *e)
 {
@@ -108,9 +105,6 @@ int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *e)
         find_frame(core, e);
     return rc;
 }
-
-/* ---- words --------------------------------------------------------------------------------------
- */
 
 const char *cortex_m_exception_name(unsigned number, char *text, size_t size)
 {

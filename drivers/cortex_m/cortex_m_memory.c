@@ -9,8 +9,7 @@
 
 static const uint8_t BKPT[2] = {0x00, 0xbe};
 
-/* ---- memory as the program has it ---------------------------------------------------------------
- */
+/* Memory as the program has it. */
 
 /* Instructions that were cached are fetched again. */
 static int memory_changed(struct cortex_m *core)
@@ -98,8 +97,7 @@ int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
     return rc == 0 ? written(core, address, bytes, size * count) : rc;
 }
 
-/* ---- software breakpoints -----------------------------------------------------------------------
- */
+/* Software breakpoints. */
 
 static struct cortex_m_software *find_software(struct cortex_m *core, uint32_t address)
 {
@@ -150,9 +148,6 @@ static int remove_software(struct cortex_m *core, uint32_t address)
         *point = core->software[--core->software_count];
     return rc;
 }
-
-/* ---- either kind --------------------------------------------------------------------------------
- */
 
 int cortex_m_insert(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
                     uint32_t length)

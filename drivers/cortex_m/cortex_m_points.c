@@ -27,9 +27,6 @@
 #define DEVARCH_V2     0x00101a02u
 #define DEVARCH_MASK   0x0010ffffu
 
-/* ---- units --------------------------------------------------------------------------------------
- */
-
 static uint32_t dwt(unsigned k, unsigned reg)
 {
     return DWT_COMP + DWT_STEP * k + reg;
@@ -93,9 +90,6 @@ int cortex_m_find_units(struct cortex_m *core)
         rc = stop_comparator(core, k);
     return rc == 0 ? find_mask(core) : rc;
 }
-
-/* ---- breakpoints --------------------------------------------------------------------------------
- */
 
 static uint32_t comparator_value(const struct cortex_m *core, const struct cortex_m_comparator *c)
 {
@@ -187,9 +181,6 @@ bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
     }
     return false;
 }
-
-/* ---- watchpoints --------------------------------------------------------------------------------
- */
 
 static uint32_t function_value(const struct cortex_m *core, const struct cortex_m_watch *w)
 {
@@ -312,9 +303,6 @@ int cortex_m_find_watch(struct cortex_m *core)
     }
     return rc;
 }
-
-/* ---- all ----------------------------------------------------------------------------------------
- */
 
 bool cortex_m_any_point(const struct cortex_m *core)
 {

@@ -79,9 +79,6 @@ const char *cortex_m_register_name(unsigned reg)
     return reg < CORTEX_M_REGISTERS ? SINGLE[reg - CORTEX_M_S0] : "?";
 }
 
-/* ---- one register -------------------------------------------------------------------------------
- */
-
 static int wait_ready(struct cortex_m *core, uint32_t dhcsr)
 {
     uint64_t begin = cortex_m_now(core);
@@ -170,9 +167,6 @@ int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
         value &= ~1u;
     return rc == 0 ? write_selector(core, selector(reg), value) : rc;
 }
-
-/* ---- all of them --------------------------------------------------------------------------------
- */
 
 /* The selectors in one list, each with some looks at DHCSR; *ready: the last look was good. */
 static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t count, uint32_t *data,

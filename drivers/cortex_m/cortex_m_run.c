@@ -14,9 +14,6 @@
 #define BKPT_MASK      0xff00u
 #define BKPT           0xbe00u
 
-/* ---- status -------------------------------------------------------------------------------------
- */
-
 /* The halfword that the program has at `address`; 0 if it cannot be read. */
 static uint16_t instruction_at(struct cortex_m *core, uint32_t address)
 {
@@ -107,8 +104,7 @@ int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
     return 0;
 }
 
-/* ---- halt and run -------------------------------------------------------------------------------
- */
+/* Halt and run. */
 
 /* Where Secure code may not be debugged a halt waits for its end. */
 static enum cortex_m_failure no_halt(const struct cortex_m *core)
@@ -245,9 +241,6 @@ int cortex_m_resume(struct cortex_m *core)
     }
     return rc == 0 ? release(core, 0) : rc;
 }
-
-/* ---- reset --------------------------------------------------------------------------------------
- */
 
 static int set_pin(struct adiv5_dp *dp, bool low)
 {

@@ -26,8 +26,6 @@ static int refuse(struct reason *why, int error, const char *text)
     return error;
 }
 
-/* ---- header ---- */
-
 static int read_header(struct elf_image *image, struct reason *why)
 {
     GElf_Ehdr header;
@@ -55,8 +53,6 @@ static int read_header(struct elf_image *image, struct reason *why)
     }
     return 0;
 }
-
-/* ---- segments ---- */
 
 static int check_segment(const GElf_Phdr *ph, const struct elf_image *image, size_t file_size,
                          struct reason *why)
@@ -132,7 +128,7 @@ int elf_image_bytes(const struct elf_image *image, uint64_t address, const uint8
     return BT_ERR_NO_CODE;
 }
 
-/* ---- open and close ---- */
+/* Open and close. */
 
 static int load(struct elf_image *image, const uint8_t *data, size_t size, struct reason *why)
 {

@@ -20,7 +20,7 @@ struct collector {
     size_t count;
 };
 
-/* ---- mapping symbols ---- */
+/* Mapping symbols. */
 
 /* $a, $t, $d, $x, alone or followed by a dot and anything (AAELF32 5.5.5, AAELF64 5.9). */
 static enum elf_content mapping_kind(const char *name)
@@ -64,8 +64,6 @@ enum elf_content elf_image_content(const struct elf_image *image, uint64_t addre
         return ELF_CONTENT_UNKNOWN;
     return m[low - 1].content;
 }
-
-/* ---- collecting ---- */
 
 /* End of the section that holds a symbol; 0 if it is not in a section of code. */
 static uint64_t code_section_end(const struct collector *c, const GElf_Sym *sym)
@@ -226,8 +224,6 @@ int elf_symbols_load(struct elf_image *image)
     free(c.candidates);
     return result;
 }
-
-/* ---- look-ups ---- */
 
 static bool same_segment(const struct elf_image *image, uint64_t a, uint64_t b)
 {

@@ -68,8 +68,7 @@ static uint32_t get32(const uint8_t *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* ---- sections and symbols -----------------------------------------------------------------------
- */
+/* Sections and symbols. */
 
 static int check_header(struct reader *r)
 {
@@ -161,9 +160,6 @@ static int check_symbols(struct reader *r)
     return 0;
 }
 
-/* ---- image --------------------------------------------------------------------------------------
- */
-
 /* Sections that belong into RAM: not the description, unless it lies amid the code. */
 static bool in_image(const struct reader *r, size_t index, const GElf_Shdr *header)
 {
@@ -243,9 +239,6 @@ static int find_functions(struct reader *r, size_t sections)
     return 0;
 }
 
-/* ---- description --------------------------------------------------------------------------------
- */
-
 static int add_region(struct reader *r, uint32_t sector, uint32_t offset, uint32_t end)
 {
     struct flash_algorithm *a = r->algorithm;
@@ -298,9 +291,6 @@ static int read_device(struct reader *r)
         return refuse(r, BT_ERR_FORMAT, "the size of a page makes no sense");
     return read_sectors(r);
 }
-
-/* ---- open ---------------------------------------------------------------------------------------
- */
 
 static int read_all(struct reader *r)
 {

@@ -4,8 +4,8 @@
  * functions that erase and program a flash memory, and a table that describes it. Open-CMSIS-Pack
  * Specification, "Flash Programming". Running them: flash_algorithm_run.h.
  *
- * What an algorithm has is read only after it was opened; it holds no reference to the file.
- */
+ * What an algorithm has is read only after it was opened;
+ * it holds no reference to the file. */
 #ifndef DRIVERS_FLASH_ALGORITHM_H
 #define DRIVERS_FLASH_ALGORITHM_H
 

@@ -41,9 +41,6 @@ static uint64_t now(const struct flash_run *run)
     return clock->now_us(clock->user);
 }
 
-/* ---- place --------------------------------------------------------------------------------------
- */
-
 static uint32_t aligned(uint32_t size)
 {
     return (size + ALIGN - 1) & ~(ALIGN - 1);
@@ -103,9 +100,6 @@ static int place(struct flash_run *run)
     run->placed = rc == 0;
     return core_failed(run, rc);
 }
-
-/* ---- calls --------------------------------------------------------------------------------------
- */
 
 static uint32_t time_for(const struct flash_algorithm *a, enum flash_function function)
 {
@@ -221,9 +215,6 @@ static int call_and_finish(struct flash_run *run, enum flash_function function, 
     return rc == 0 ? finish(run) : rc;
 }
 
-/* ---- pages --------------------------------------------------------------------------------------
- */
-
 /* The next page is written into RAM while the one before is still programmed. */
 static int flush_page(struct flash_run *run)
 {
@@ -278,9 +269,6 @@ int flash_run_program(struct flash_run *run, uint32_t address, const uint8_t *by
     return rc;
 }
 
-/* ---- erase --------------------------------------------------------------------------------------
- */
-
 int flash_run_erase(struct flash_run *run, uint32_t address, uint32_t length)
 {
     int rc = 0;
@@ -314,8 +302,7 @@ int flash_run_erase_all(struct flash_run *run)
     return call_and_finish(run, FLASH_ERASE_CHIP, 0, 0, 0);
 }
 
-/* ---- begin and end ------------------------------------------------------------------------------
- */
+/* Begin and end. */
 
 static int uninit(struct flash_run *run)
 {

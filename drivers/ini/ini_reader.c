@@ -12,8 +12,8 @@
 
 /*
  * inih sees each line in a protected form: a colon in a key becomes COLON, and a value that does
- * not fit its line buffer becomes VALUE. Both are control characters, which the text cannot hold.
- */
+ * not fit its line buffer becomes VALUE. Both are control characters,
+ * which the text cannot hold. */
 #define COLON '\x01'
 #define VALUE "\x02"
 

@@ -19,8 +19,6 @@
 #define COMPRESSED    27u
 #define ATTR_SMALLEST 64u /* as of the first edition */
 
-/* ---- bytes ---- */
-
 uint32_t perf_u32(const struct perf_data *p, uint64_t at)
 {
     uint32_t v;
@@ -75,8 +73,6 @@ static bool inside(const struct perf_data *p, uint64_t at, uint64_t size)
     return at <= p->size && size <= p->size - at;
 }
 
-/* ---- attributes ---- */
-
 /* Flag `bit` of an attribute: a bit field, which a big-endian machine fills from the top. */
 static bool attr_flag(const struct perf_data *p, uint64_t at, unsigned bit)
 {
@@ -123,8 +119,6 @@ static int take_attrs(struct perf_reader *r, uint64_t at, uint64_t size, uint64_
     return BT_OK;
 }
 
-/* ---- records ---- */
-
 /* Records from `at` to `end`, one behind the other; what is cut off at the end is left. */
 static int take_records(struct perf_reader *r, uint64_t at, uint64_t end,
                         int (*take)(struct perf_reader *r, const struct perf_record *k,
@@ -164,7 +158,7 @@ static int take_id_entry(struct perf_reader *r, const struct perf_record *k, uin
     return perf_take_build_id(r, k);
 }
 
-/* ---- the file's tables ---- */
+/* The file's tables. */
 
 static bool has_feature(const struct perf_data *p, unsigned feature)
 {

@@ -4,8 +4,8 @@
  * them in tools/perf/util/cs-etm.h: version; PMU type and number of CPUs (each 32 bits); snapshot
  * mode. A block: kind, CPU, since version 1 the number of registers, the registers. ETE is there
  * since version 1; version 2 leaves trace IDs to PERF_RECORD_AUX_OUTPUT_HW_ID, and marks those that
- * it would have given by bit 31. Registers are only ever added at the end (TS_SOURCE was).
- */
+ * it would have given by bit 31. Registers are only ever added at the
+ * end (TS_SOURCE was). */
 #include <inttypes.h>
 
 #include "perf_data_internal.h"

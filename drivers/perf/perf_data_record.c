@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One record of a perf.data file: perf_event_open(2), and the records that perf adds (from 64 on).
- */
+/* One record of a perf.data file: perf_event_open(2), and the records that perf adds
+ * (from 64 on). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ enum {
 
 #define PROT_EXECUTE 4u
 
-/* ---- who and where a record comes from ---- */
+/* Who and where a record comes from. */
 
 struct origin {
     uint32_t cpu;
@@ -115,8 +115,6 @@ static const char *text_at(const struct perf_reader *r, const struct perf_record
     return offset < k->size && memchr(text, 0, (size_t)(k->size - offset)) ? text : NULL;
 }
 
-/* ---- processes ---- */
-
 static int add_task(struct perf_reader *r, const struct perf_record *k, enum perf_task_kind kind,
                     uint32_t pid, uint32_t tid, uint32_t parent)
 {
@@ -158,8 +156,6 @@ static int take_thread(struct perf_reader *r, const struct perf_record *k)
                  : add_task(r, k, PERF_TASK_SEEN, perf_u32(r->data, k->at + 8),
                             perf_u32(r->data, k->at + 12), 0);
 }
-
-/* ---- code ---- */
 
 static int take_map(struct perf_reader *r, const struct perf_record *k)
 {
@@ -212,8 +208,6 @@ int perf_take_build_id(struct perf_reader *r, const struct perf_record *k)
     memcpy(b->id, p->bytes + k->at + 12, PERF_BUILD_ID);
     return BT_OK;
 }
-
-/* ---- trace ---- */
 
 static int take_aux(struct perf_reader *r, const struct perf_record *k)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which program bytes each core of a perf.data file saw. Linux writes a thread's number into the
- * context ID that the trace may carry: by it programs at the same addresses are told apart.
- */
+ * context ID that the trace may carry: by it programs at the same addresses
+ * are told apart. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

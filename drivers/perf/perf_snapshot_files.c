@@ -144,7 +144,7 @@ int perf_find_program(struct perf_build *b, const struct perf_map *map, size_t *
     return BT_OK;
 }
 
-/* ---- the kernel ---- */
+/* The kernel. */
 
 static int add_dump(struct perf_build *b, struct snapshot_device *core, size_t file,
                     uint64_t address, uint64_t offset, uint64_t length)
@@ -182,8 +182,8 @@ static int add_kcore(struct perf_build *b, struct snapshot_device *core, Elf *el
 
 /*
  * How far the kernel ran from where it was linked. Its map is named for the symbol that perf took
- * as its mark, "[kernel.kallsyms]_text", and has the address of that in place of an offset.
- */
+ * as its mark, "[kernel.kallsyms]_text", and has the address of that in place
+ * of an offset. */
 static int kernel_slide(struct perf_build *b, const struct elf_image *image, uint64_t *slide)
 {
     const struct perf_data *p = &b->data;

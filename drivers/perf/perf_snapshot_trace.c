@@ -78,8 +78,6 @@ static int find_queues(struct trace *t)
     return error;
 }
 
-/* ---- pieces ---- */
-
 static const struct perf_unit *unit_of(const struct perf_data *p, uint32_t cpu)
 {
     for (size_t i = 0; i < p->unit_count; i++)
@@ -191,7 +189,7 @@ static int add_piece(struct trace *t, struct queue *q, uint64_t at, uint64_t siz
     return size || before != BT_GAP_TRACE_ON ? add_part(t, lane, at, size, before) : BT_OK;
 }
 
-/* ---- the kernel's records ---- */
+/* The kernel's records. */
 
 static struct queue *queue_of(struct trace *t, const struct perf_aux *aux)
 {
@@ -275,7 +273,7 @@ static int add_pieces(struct trace *t)
     return error;
 }
 
-/* ---- sources and cores ---- */
+/* Sources and cores. */
 
 static int add_reg(struct perf_build *b, struct snapshot_device *d, const char *name,
                    uint64_t value)

@@ -14,8 +14,6 @@
 
 #include "drivers/snapshot/snapshot_internal.h"
 
-/* ---- files of a folder ---- */
-
 /*
  * Open a regular file of the folder. Symbolic links are followed, but not out of the folder: a
  * recording from elsewhere must not make private files readable through GDB.
@@ -141,8 +139,6 @@ void snapshot_close(struct snapshot *snap)
     free(snap);
 }
 
-/* ---- contents ---- */
-
 static int map_file(struct snapshot *snap, size_t index)
 {
     struct snapshot_file *file = &snap->priv->files[index];
@@ -198,8 +194,6 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
             (const uint8_t *)snap->priv->files[buffer->files[n].file].map + buffer->files[n].offset;
     return 0;
 }
-
-/* ---- look-ups ---- */
 
 const struct snapshot_device *snapshot_device(const struct snapshot *snap, const char *name)
 {

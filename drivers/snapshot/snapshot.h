@@ -61,8 +61,8 @@ struct snapshot_device {
     const char *name;       /* unique in the snapshot */
     const char *class_name; /* as written */
     enum snapshot_class device_class;
-    const char
-        *type; /* core: "Cortex-A9"; source: "PTM1.1", "PFT1.1", "ETM3.5", "ETM4", "ITM"... */
+    const char *type;          /* core: "Cortex-A9"; source: "PTM1.1", "PFT1.1",
+                                  "ETM3.5", "ETM4", "ITM"... */
     const char *path;          /* its ini file, relative to the folder */
     struct snapshot_reg *regs; /* in file order */
     size_t reg_count;
@@ -170,8 +170,8 @@ const struct snapshot_reg *snapshot_find_reg(const struct snapshot_device *dev, 
 /*
  * Map a dump's bytes. *data points at dump->length bytes (NULL if that is 0); the mapping is made
  * once a file and lives until snapshot_close().
- * Return 0, or BT_ERR_IO (cannot be opened or mapped, or has become shorter since snapshot_open).
- */
+ * Return 0, or BT_ERR_IO (cannot be opened or mapped,
+ * or has become shorter since snapshot_open). */
 int snapshot_map_dump(struct snapshot *snap, const struct snapshot_dump *dump,
                       const uint8_t **data);
 

@@ -48,8 +48,6 @@ static int unknown_key(struct device_parser *p, const struct ini_entry *entry)
                          entry->section);
 }
 
-/* ---- [device] ---- */
-
 static int device_key(struct device_parser *p, const struct ini_entry *entry)
 {
     if (strcmp(entry->key, "name") == 0) {
@@ -62,8 +60,6 @@ static int device_key(struct device_parser *p, const struct ini_entry *entry)
         return set_once(p, entry, &p->dev->type);
     return unknown_key(p, entry);
 }
-
-/* ---- [regs] ---- */
 
 /* One item between the parentheses: "0x080", "id:0x80" or "size:64". */
 static int reg_attribute(struct device_parser *p, struct snapshot_reg *reg, const char *item,
@@ -204,8 +200,6 @@ static int check_regs(struct device_parser *p)
     return result;
 }
 
-/* ---- [dump...] ---- */
-
 static int dump_number(struct device_parser *p, const struct ini_entry *entry, bool *has,
                        uint64_t *value)
 {
@@ -296,8 +290,6 @@ static bool is_dump_section(const char *section)
 {
     return strncmp(section, "dump", 4) == 0;
 }
-
-/* ---- the file ---- */
 
 static int section_header(struct device_parser *p, const struct ini_entry *entry)
 {

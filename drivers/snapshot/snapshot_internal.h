@@ -64,7 +64,7 @@ int snapshot_load_device(struct snapshot_loader *ld, const char *path, unsigned 
 /* The trace metadata file, named in line `line` of snapshot.ini. */
 int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned line);
 
-/* ---- helpers, snapshot_text.c ---- */
+/* Helpers, snapshot_text.c */
 
 /* Fill in *err and return `error`. */
 __attribute__((format(printf, 5, 6))) int snapshot_fail(struct snapshot_error *err, int error,
@@ -85,8 +85,8 @@ void snapshot_free_strings(struct snapshot *snap);
 
 /*
  * Make room for one more element in an array that grows by doubling. `what` is for the message.
- * Returns the new, zeroed element (the caller counts it), or NULL with *error and `err` set.
- */
+ * Returns the new, zeroed element (the caller counts it),
+ * or NULL with *error and `err` set. */
 void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
                     size_t limit, const char *what, int *error);
 
@@ -106,8 +106,8 @@ int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char 
 
 /*
  * Hand each entry of the text of file `path` to `fn`. An `fn` that fails fills in ld->err (where
- * the file and the line are left empty they are added) and leaves its struct ini_error alone.
- */
+ * the file and the line are left empty they are added) and leaves its
+ * struct ini_error alone. */
 int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
                         size_t length, ini_entry_fn fn, void *user);
 

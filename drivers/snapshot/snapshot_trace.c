@@ -51,7 +51,7 @@ static size_t find_pending(const struct trace_parser *p, const char *section)
     return SIZE_MAX;
 }
 
-/* ---- first pass: which buffers ---- */
+/* First pass: which buffers. */
 
 static int list_buffers(struct trace_parser *p, const struct ini_entry *entry)
 {
@@ -93,7 +93,7 @@ static int list_entry(struct trace_parser *p, const struct ini_entry *entry)
     return 0;
 }
 
-/* ---- second pass: the buffers ---- */
+/* Second pass: the buffers. */
 
 static int add_buffer_file(struct trace_parser *p, struct snapshot_buffer *buffer, const char *path,
                            unsigned line)
@@ -246,7 +246,7 @@ static int check_buffers(struct trace_parser *p)
     return 0;
 }
 
-/* ---- third pass: sources and cores ---- */
+/* Third pass: sources and cores. */
 
 static int warn_unknown_device(struct trace_parser *p, const char *what, const char *name,
                                unsigned line)
@@ -328,8 +328,6 @@ static int link_entry(struct trace_parser *p, const struct ini_entry *entry)
     }
     return result;
 }
-
-/* ---- the file ---- */
 
 static int trace_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
 {

@@ -70,8 +70,6 @@ struct snapshot_writer {
     bool trace_dirty;               /* trace.ini is behind */
 };
 
-/* ---- helpers ---- */
-
 static bool valid_name(const char *name)
 {
     size_t length = strlen(name);
@@ -153,8 +151,6 @@ static bool valid_buffer(const struct snapshot_writer *w, int buffer)
     return buffer >= 0 && (size_t)buffer < w->buffer_count;
 }
 
-/* ---- create ---- */
-
 static char *clean_description(const char *text)
 {
     char *copy = strdup(text);
@@ -205,8 +201,6 @@ int snapshot_writer_create(const char *path, const char *description, struct sna
     *out = w;
     return 0;
 }
-
-/* ---- describe ---- */
 
 int snapshot_writer_add_device(struct snapshot_writer *w, const struct snapshot_writer_device *dev)
 {
@@ -356,7 +350,7 @@ int snapshot_writer_share_dump(struct snapshot_writer *w, int device)
     return name_dump(w, device, &w->newest_dump);
 }
 
-/* ---- ini files ---- */
+/* Ini files. */
 
 static void print_reg(FILE *f, const struct writer_reg *reg)
 {
@@ -478,8 +472,6 @@ int snapshot_writer_commit(struct snapshot_writer *w)
     w->index_dirty = false;
     return fsync(w->dir) == 0 ? 0 : BT_ERR_IO;
 }
-
-/* ---- trace ---- */
 
 int snapshot_writer_append(struct snapshot_writer *w, int buffer, const void *data, size_t length)
 {

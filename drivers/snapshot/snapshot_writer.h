@@ -56,8 +56,8 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
 /*
  * Trace of device `source` goes into `buffer`, and traces device `core` (-1: no core, as for STM
  * and ITM). A source has one buffer, a core may have several sources.
- * Return 0, BT_ERR_INVAL (no such device or buffer, source already has one), BT_ERR_NOMEM.
- */
+ * Return 0, BT_ERR_INVAL (no such device or buffer,
+ * source already has one), BT_ERR_NOMEM. */
 int snapshot_writer_add_source(struct snapshot_writer *w, int source, int buffer, int core);
 
 /*
@@ -73,8 +73,8 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
  * Write `length` bytes of memory at `address` to a dump file of the device. The file is written
  * and synced now, and named in the device's ini file at the next commit.
  * `space` is "" or NULL for any, or as in struct snapshot_dump ("S", "N", "EL1N"...).
- * Return 0, BT_ERR_INVAL (no such device, length 0, end beyond 2^64), BT_ERR_IO, BT_ERR_NOMEM.
- */
+ * Return 0, BT_ERR_INVAL (no such device, length 0,
+ * end beyond 2^64), BT_ERR_IO, BT_ERR_NOMEM. */
 int snapshot_writer_add_dump(struct snapshot_writer *w, int device, uint64_t address,
                              const char *space, const void *data, size_t length);
 

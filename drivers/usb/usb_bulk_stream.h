@@ -41,8 +41,8 @@ void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
 /* As usb.h describes it. Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. */
 struct usb_stream usb_bulk_stream_ops(struct usb_bulk_stream *s);
 
-/* 0 also if it does not run; BT_ERR_IO: a transfer does not come back, and `s` must never be freed.
- */
+/* 0 also if it does not run; BT_ERR_IO: a transfer does not come back,
+ * and `s` must never be freed. */
 int usb_bulk_stream_stop(struct usb_bulk_stream *s);
 
 #endif

@@ -24,9 +24,6 @@ struct usb_probe {
     struct usb_bulk_stream stream;
 };
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
-
 static int claim(struct usb_probe *p, struct usb_open_error *err)
 {
     (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
@@ -196,9 +193,6 @@ const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe)
     return &probe->choice;
 }
 
-/* ---- pipe ---------------------------------------------------------------------------------------
- */
-
 static int result_of(int rc)
 {
     if (rc == 0)
@@ -252,9 +246,6 @@ struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
                              .out_packet = probe->choice.out_packet,
                              .in_packet = probe->choice.in_packet};
 }
-
-/* ---- stream -------------------------------------------------------------------------------------
- */
 
 struct usb_stream usb_probe_stream(struct usb_probe *probe)
 {

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- several that fit ---------------------------------------------------------------------------
- */
+/* Several that fit. */
 
 void usb_several_add(struct usb_several *s, libusb_device *device,
                      const struct usb_device_info *info)
@@ -44,9 +43,6 @@ int usb_several_refuse(const struct usb_several *s, const char *noun, struct usb
         snprintf(err->text + at, size - at, ", ... (btraced probes lists them)");
     return BT_ERR_RANGE;
 }
-
-/* ---- finding ------------------------------------------------------------------------------------
- */
 
 static bool passes(libusb_device *device, const struct usb_wanted *wanted,
                    const struct usb_probe_filter *filter)

@@ -5,9 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- descriptions -------------------------------------------------------------------------------
- */
-
 void usb_libusb_path(libusb_device *device, char text[USB_MAX_PATH])
 {
     uint8_t ports[7]; /* of USB's depth */
@@ -115,10 +112,6 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
     }
     libusb_free_config_descriptor(config);
 }
-
-/* ---- the list
- * ------------------------------------------------------------------------------------
- */
 
 void usb_libusb_node(libusb_device *device, char *text, size_t size)
 {

@@ -95,8 +95,7 @@ void gdb_upstream_settle(struct gdb_upstream *u, bool settling)
     gdb_upstream_pump(u);
 }
 
-/* ---- questions of our own ---------------------------------------------------------------------
- */
+/* Questions of our own. */
 
 static int new_ask(const struct gdb_upstream *u, const struct gdb_thread *thread,
                    const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx,
@@ -173,9 +172,6 @@ int gdb_upstream_resume(struct gdb_upstream *u)
     gdb_upstream_pump(u);
     return BT_OK;
 }
-
-/* ---- the client -------------------------------------------------------------------------------
- */
 
 static struct gdb_request *take(struct gdb_request **from)
 {
@@ -276,9 +272,6 @@ void gdb_upstream_attach(struct gdb_upstream *u, const struct gdb_upstream_clien
     u->client = client;
     u->client_ctx = ctx;
 }
-
-/* ---- beginning and end ------------------------------------------------------------------------
- */
 
 static void forget_state(struct gdb_upstream *u)
 {

@@ -7,8 +7,8 @@
  * No sockets, no clock, no threads: the event loop hands in what arrived and takes what is to be
  * sent. Callbacks may call any function here but gdb_upstream_input() and gdb_upstream_free().
  *
- * Threads of the other side are cores here, in the order in which it lists them at the start.
- */
+ * Threads of the other side are cores here, in the order in which it lists them
+ * at the start. */
 #ifndef PROTOCOL_GDB_UPSTREAM_H
 #define PROTOCOL_GDB_UPSTREAM_H
 
@@ -81,8 +81,8 @@ int gdb_upstream_cores(const struct gdb_upstream *u);
 int gdb_upstream_stopped_core(const struct gdb_upstream *u);
 
 /*
- * The stop reply goes to the client, if one waits for it. Nothing happens if none is held.
- */
+ * The stop reply goes to the client, if one waits for it.
+ * Nothing happens if none is held. */
 void gdb_upstream_release_stop(struct gdb_upstream *u);
 
 /*

@@ -26,8 +26,7 @@ static int may_access(const struct gdb_upstream *u, int core)
     return gdb_upstream_may_ask(u);
 }
 
-/* ---- PC and PSR -------------------------------------------------------------------------------
- */
+/* PC and PSR. */
 
 struct regs_read {
     struct gdb_upstream *u;
@@ -174,9 +173,6 @@ int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_f
         free(r);
     return rc;
 }
-
-/* ---- memory -----------------------------------------------------------------------------------
- */
 
 struct memory_access {
     struct gdb_upstream *u;

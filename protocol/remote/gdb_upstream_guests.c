@@ -7,9 +7,6 @@
 
 #define KNOWN_MAX ((size_t)1 << 20) /* bytes */
 
-/* ---- guests -----------------------------------------------------------------------------------
- */
-
 void gdb_upstream_add_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g)
 {
     g->next = u->guests;
@@ -115,8 +112,7 @@ void gdb_upstream_outdate(struct gdb_upstream *u)
     u->epoch++;
 }
 
-/* ---- what the other side says of itself -------------------------------------------------------
- */
+/* What the other side says of itself. */
 
 struct gdb_known {
     struct gdb_known *next;

@@ -33,8 +33,7 @@ bool gdb_upstream_send(struct gdb_upstream *u, const char *payload, size_t len)
     return rc == BT_OK && u->link.open;
 }
 
-/* ---- what a request has changed ---------------------------------------------------------------
- */
+/* What a request has changed. */
 
 static void apply_breakpoint(struct gdb_upstream *u, const struct gdb_request *r)
 {
@@ -84,9 +83,6 @@ static void apply(struct gdb_upstream *u, const struct gdb_request *r, const cha
         apply_breakpoint(u, r);
     tell_change(u, &r->packet);
 }
-
-/* ---- sending ----------------------------------------------------------------------------------
- */
 
 static bool send_resume(struct gdb_upstream *u, struct gdb_request *r)
 {
@@ -239,9 +235,6 @@ void gdb_upstream_pump(struct gdb_upstream *u)
         u->pump_again = pump_one(u);
     u->pumping = false;
 }
-
-/* ---- receiving --------------------------------------------------------------------------------
- */
 
 static bool client_takes_output(const struct gdb_upstream *u)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GDB's end of a connection to a server: frames out, whole packets in, acknowledgements, damaged
- * and repeated frames. Knows nothing of what the packets mean. Not for use outside of protocol/.
- */
+ * and repeated frames. Knows nothing of what the packets mean.
+ * Not for use outside of protocol/. */
 #ifndef PROTOCOL_GDB_LINK_H
 #define PROTOCOL_GDB_LINK_H
 

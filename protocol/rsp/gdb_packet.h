@@ -63,8 +63,8 @@ bool gdb_packet_is_broken_write(const char *payload, size_t len);
 /* A choice of a thread that is none: QEMU does not answer some of them, as for all threads. */
 bool gdb_packet_is_broken_choice(const char *payload, size_t len);
 
-/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the same, or ends.
- */
+/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the
+ * same, or ends. */
 bool gdb_packet_is_broken_end(const char *payload, size_t len);
 
 bool gdb_packet_starts(const char *payload, size_t len, const char *start);

@@ -34,8 +34,8 @@ static void add_packet_size(struct text_buf *out, struct gdb_args *number, size_
 }
 
 /*
- * A server that does not tell its PacketSize gets what GDB takes for safe then: nothing is added.
- */
+ * A server that does not tell its PacketSize gets what GDB takes for safe then:
+ * nothing is added. */
 void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,
                         bool btrace, bool reverse)
 {

@@ -32,8 +32,7 @@ static void send_text(struct gdb_proxy *p, const char *text)
     gdb_proxy_send(p, text, strlen(text));
 }
 
-/* ---- answers of the other side ----------------------------------------------------------------
- */
+/* Answers of the other side. */
 
 /* GDB takes the thread of a stop reply for the selected one, without an Hg (2.13). The client knows
  * from now on where the cores are. */
@@ -153,8 +152,7 @@ static void client_settled(void *ctx)
 const struct gdb_upstream_client gdb_proxy_client = {client_reply, client_stopped, client_output,
                                                      client_dropped, client_settled};
 
-/* ---- packets of the client --------------------------------------------------------------------
- */
+/* Packets of the client. */
 
 static int try_pass(struct gdb_proxy *p, const struct gdb_thread *thread, const char *payload,
                     size_t len)
@@ -375,8 +373,7 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
     }
 }
 
-/* ---- packets that come before the answer to the one before ------------------------------------
- */
+/* Packets that come before the answer to the one before. */
 
 /* A failed allocation shows in text_buf_error(), and loses the whole session. */
 static void put_off(struct gdb_proxy *p, const char *payload, size_t len)

@@ -52,8 +52,7 @@ static bool answered(struct gdb_proxy *p, const char *text)
     return false;
 }
 
-/* ---- where the cores are ----------------------------------------------------------------------
- */
+/* Where the cores are. */
 
 /* Why the halted cores cannot be read; NULL: they are as this client saw them last. */
 static const char *obstacle(const struct gdb_proxy *p)
@@ -108,8 +107,8 @@ static void borrow_registers(struct gdb_proxy *p)
     }
 }
 
-/* GDB cannot connect without a stop, and without a PC: while cores run it is shown their last one.
- */
+/* GDB cannot connect without a stop, and without a PC: while cores run it is shown
+ * their last one. */
 static void tell_state(struct gdb_proxy *p)
 {
     const char *why = obstacle(p);
@@ -148,8 +147,7 @@ bool gdb_proxy_observe_interrupt(struct gdb_proxy *p)
     return true;
 }
 
-/* ---- packets that need no halted core ---------------------------------------------------------
- */
+/* Packets that need no halted core. */
 
 /* What the other side said of itself to the client in control: it is not asked on behalf of this
  * one, for it would take over the features of this one. */
@@ -251,8 +249,7 @@ static bool own_view(struct gdb_proxy *p, const char *payload, size_t len)
     return true;
 }
 
-/* ---- packets that do --------------------------------------------------------------------------
- */
+/* Packets that do. */
 
 static const char *const of_halt[] = {"g",  "p",  "m", "G", "P",      "M", "X", "qXfer:btrace:read",
                                       "bs", "bc", "Z", "z", "vFlash", NULL};
@@ -363,9 +360,6 @@ bool gdb_proxy_observe(struct gdb_proxy *p, const char *payload, size_t len)
         return true;
     return p->outdated ? catch_up(p, payload, len) : true;
 }
-
-/* ---- coming and going -------------------------------------------------------------------------
- */
 
 /* A text while GDB waits at its prompt would be taken for a reply: it is kept for the next time. */
 void gdb_proxy_tell_news(struct gdb_proxy *p)

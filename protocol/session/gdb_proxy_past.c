@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets about a core that is shown in the past: motions are the target's own, registers and
- * memory are read from the other server and changed into what they were, writes are refused.
- */
+ * memory are read from the other server and changed into what they were,
+ * writes are refused. */
 #include <string.h>
 
 #include "gdb_proxy_internal.h"
@@ -108,9 +108,6 @@ enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t 
     return t->in_past(s->target_ctx, s->general) && is_read(p, payload, len) ? PROXY_PAST_PATCHED
                                                                              : PROXY_PAST_NOT;
 }
-
-/* ---- answers ----------------------------------------------------------------------------------
- */
 
 static void put_reg(const struct gdb_proxy *p, const struct gdb_regs *regs, unsigned reg, char *to)
 {

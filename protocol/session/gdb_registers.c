@@ -51,8 +51,7 @@ static void add_value(struct gdb_session *s, bool known, uint64_t value, unsigne
         text_buf_puts(&s->reply, "xx");
 }
 
-/* ---- AArch64: x0 to x30, SP and PC, of 64 bits, and CPSR; further ones have no numbers ----------
- */
+/* AArch64: x0 to x30, SP and PC, of 64 bits, and CPSR; further ones have no numbers. */
 
 #define A64_COUNT 34u
 
@@ -86,9 +85,6 @@ static int read_a64(struct gdb_session *s, unsigned first, unsigned end)
     return rc < 0 ? rc : BT_OK;
 }
 
-/* ---- which one --------------------------------------------------------------------------------
- */
-
 /* A register of p and P. */
 struct which {
     bool is_extra;
@@ -116,9 +112,6 @@ static bool take_which(struct gdb_session *s, struct gdb_args *a, struct which *
     w->size = size_of(&list[w->index]);
     return true;
 }
-
-/* ---- reading ----------------------------------------------------------------------------------
- */
 
 static int add_core(struct gdb_session *s, unsigned first, unsigned end)
 {
@@ -177,9 +170,6 @@ static int read_one(struct gdb_session *s, struct gdb_args *a)
     return finish_read(s,
                        w.is_extra ? add_extra(s, w.index, w.size) : add_core(s, w.reg, w.reg + 1u));
 }
-
-/* ---- writing ----------------------------------------------------------------------------------
- */
 
 static int write_which(struct gdb_session *s, const struct which *w, uint64_t value,
                        struct gdb_why *why)

@@ -396,8 +396,7 @@ void gdb_session_output(struct gdb_session *s, const char *text)
         gdb_send_console(s, text);
 }
 
-/* ---- clients that are not served --------------------------------------------------------------
- */
+/* Clients that are not served. */
 
 void gdb_session_refuse(struct gdb_session *s, const char *text)
 {

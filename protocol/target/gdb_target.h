@@ -75,8 +75,8 @@ struct gdb_register {
 /*
  * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
  * when the operation is called; when still empty after an error, the session takes the text of
- * the error code. One short line; '#', '$', '*', '}' and control characters are replaced.
- */
+ * the error code. One short line; '#', '$', '*',
+ * '}' and control characters are replaced. */
 struct gdb_why {
     char text[160];
 };
@@ -209,8 +209,8 @@ struct gdb_target {
 
     /*
      * Reads up to `len` bytes; returns how many were read from the start on (1 .. len), or an
-     * error when not even the first is readable. The original code where breakpoints are planted.
-     */
+     * error when not even the first is readable.
+     * The original code where breakpoints are planted. */
     int (*read_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
     /* Optional. All or an error. `len` may be 0: a probe, answer BT_OK if writing is possible. */
     int (*write_memory)(void *ctx, int core, uint64_t address, const void *bytes, size_t len,

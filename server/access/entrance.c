@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- addresses --------------------------------------------------------------------------------
- */
-
 static int adopt_all(struct entrance *e, const struct config_access *config, struct message *why)
 {
     unsigned count = listener_handed_over();
@@ -68,8 +65,7 @@ static void warn(const struct entrance *e)
     }
 }
 
-/* ---- what holds for those who come ------------------------------------------------------------
- */
+/* What holds for those who come. */
 
 int entrance_reload(struct entrance *e, const struct config_access *config, const char *path,
                     struct message *why)
@@ -150,8 +146,7 @@ void entrance_stop(struct entrance *e)
     e->context = NULL;
 }
 
-/* ---- what is ready ----------------------------------------------------------------------------
- */
+/* What is ready. */
 
 /* An address that stands for all is none that can be connected to. */
 static bool is_any(const char *host)

@@ -50,8 +50,8 @@ struct entrance {
  * Takes all addresses and reads the certificates, so that what is wrong shows before anything is
  * started. Nobody can connect yet. `path` is the board file, for messages. Warns on standard error
  * where addresses alone let people in. 0, BT_ERR_IO when an address cannot be listened on, or
- * BT_ERR_FORMAT when the configuration is wrong, with *why filled; nothing is left to stop.
- */
+ * BT_ERR_FORMAT when the configuration is wrong, with *why filled;
+ * nothing is left to stop. */
 int entrance_open(struct entrance *e, const struct config_access *config, const char *path,
                   const char *command, struct message *why);
 

@@ -23,9 +23,6 @@ struct entrance_guest {
     bool refused;
 };
 
-/* ---- the log ----------------------------------------------------------------------------------
- */
-
 static void log_rest(struct entrance *e)
 {
     if (e->not_logged)
@@ -46,9 +43,6 @@ static void log_refusal(struct entrance *e, const char *peer, const char *why)
     else
         e->not_logged++;
 }
-
-/* ---- handshakes -------------------------------------------------------------------------------
- */
 
 /* Deadlines are in the order of arrival, nearly: a look now and then is enough for the rest. */
 static void set_deadline(struct entrance *e)
@@ -154,9 +148,6 @@ void entrance_clear(struct entrance *e)
     }
     log_rest(e);
 }
-
-/* ---- addresses --------------------------------------------------------------------------------
- */
 
 static bool is_in_networks(const struct entrance *e, int fd)
 {

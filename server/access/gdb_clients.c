@@ -15,9 +15,6 @@
 
 static void serve(struct gdb_clients *g, struct connection *c);
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
-
 static bool anybody_leaving(const struct gdb_clients *g)
 {
     for (const struct gdb_client *c = g->first; c; c = c->next)
@@ -141,9 +138,6 @@ static void client_send(void *ctx, const void *bytes, size_t length)
         drop_unread(c);
 }
 
-/* ---- the beginning ----------------------------------------------------------------------------
- */
-
 /* GDB begins with an acknowledgement or a packet; a browser, a shell or a port scanner does not. */
 static bool is_greeting(uint8_t byte)
 {
@@ -265,9 +259,6 @@ void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
         connection_close(c);
 }
 
-/* ---- time -------------------------------------------------------------------------------------
- */
-
 /* The place is free for another at once; the connection ends when the client is heard again. */
 static void let_go_of_idle(struct gdb_client *c)
 {
@@ -310,9 +301,6 @@ static void on_timer(uv_timer_t *timer)
             look_at(c, now);
     }
 }
-
-/* ---- all of them ------------------------------------------------------------------------------
- */
 
 int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,
                      const struct gdb_limits *limits)

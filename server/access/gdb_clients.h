@@ -43,15 +43,15 @@ struct gdb_client {
 struct gdb_service {
     /*
      * Makes c->session with `send` and `send_ctx`: gdb_session_init() or its kin. Returns what that
-     * returns; c->served is the service's. A client that is not wanted: gdb_session_refuse().
-     */
+     * returns; c->served is the service's.
+     * A client that is not wanted: gdb_session_refuse(). */
     int (*open)(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
     /* The client is served no more, which may be found out while it is served. Once. */
     void (*close)(void *ctx, struct gdb_client *c);
     /* Its session is gone: what was made for it can go, too. Last. */
     void (*release)(void *ctx, struct gdb_client *c);
-    /* Optional: a connection is over, and nobody waits. `last`: it was served, and nobody else is.
-     */
+    /* Optional: a connection is over, and nobody waits. `last`: it was served,
+     * and nobody else is. */
     void (*left)(void *ctx, bool last);
     void *ctx;
 };

@@ -16,8 +16,7 @@
 #define LOCK     "lock"
 #define NEW_LOCK "lock.new"
 
-/* ---- what dead daemons have left -------------------------------------------------------------
- */
+/* What dead daemons have left. */
 
 static void empty(int folder)
 {
@@ -77,9 +76,6 @@ static void remove_all_dead(const char *base)
             remove_dead(dirfd(dir), e->d_name);
     closedir(dir);
 }
-
-/* ---- our own ---------------------------------------------------------------------------------
- */
 
 static const char *base_folder(void)
 {

@@ -45,8 +45,7 @@ struct pipeline {
     atomic_uint readers;
 };
 
-/* ---- the decode thread ------------------------------------------------------------------------
- */
+/* The decode thread. */
 
 static void note_error(struct pipeline *p, int error)
 {
@@ -151,8 +150,7 @@ static void decode_thread(void *arg)
     }
 }
 
-/* ---- the capture side -------------------------------------------------------------------------
- */
+/* The capture side. */
 
 static void append(struct pipeline *p, struct pipeline_item *t)
 {
@@ -237,9 +235,6 @@ void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
     uv_mutex_unlock(&p->ring);
 }
 
-/* ---- readers ------------------------------------------------------------------------------------
- */
-
 bool pipeline_drain(struct pipeline *p, unsigned timeout_ms)
 {
     uint64_t deadline = uv_hrtime() + (uint64_t)timeout_ms * 1000000;
@@ -297,9 +292,6 @@ int pipeline_error(struct pipeline *p)
     uv_mutex_unlock(&p->ring);
     return error;
 }
-
-/* ---- life
- * ----------------------------------------------------------------------------------------- */
 
 static int make_histories(struct pipeline *p)
 {

@@ -7,8 +7,8 @@
  *   - pipeline_push(), pipeline_lost(): the capture thread alone (one producer);
  *   - the pipeline's own decode thread is the one consumer and the only writer of histories;
  *   - everything else: any thread. A history is read between pipeline_lock() and
- *     pipeline_unlock(); the decode thread waits meanwhile, and the ring takes what arrives.
- */
+ *     pipeline_unlock(); the decode thread waits meanwhile,
+ * and the ring takes what arrives. */
 #ifndef SERVER_PIPELINE_H
 #define SERVER_PIPELINE_H
 

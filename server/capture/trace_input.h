@@ -46,8 +46,8 @@ struct trace_input {
 
 /*
  * What the board file's [trace] and [capture] name; `config` must outlive it. 0, or a bt_error with
- * *why filled: a socket to listen on that cannot be had, memory. Nothing else is opened yet.
- */
+ * *why filled: a socket to listen on that cannot be had, memory.
+ * Nothing else is opened yet. */
 int trace_input_make(const struct config *config, struct trace_input *in, struct message *why);
 
 /* One file each. */

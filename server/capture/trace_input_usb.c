@@ -21,9 +21,6 @@ struct usb_input {
     const struct trace_input_sink *sink;
 };
 
-/* ---- which one --------------------------------------------------------------------------------
- */
-
 static enum orbtrace_input orbtrace_pins(const struct config *c)
 {
     if (config_captures_swo(c))
@@ -64,9 +61,6 @@ static const struct usb_device_info *info_of(const struct usb_input *u)
     return u->orbtrace ? orbtrace_info(u->orbtrace) : ftdi_capture_info(u->ftdi);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------
- */
-
 static void on_bytes(void *user, const uint8_t *data, size_t length)
 {
     const struct usb_input *u = user;
@@ -92,9 +86,6 @@ static int read_input(void *self)
     const struct usb_input *u = self;
     return u->stream.ops->poll(u->stream.self, POLL_MS);
 }
-
-/* ---- life -------------------------------------------------------------------------------------
- */
 
 static void close_input(void *self)
 {

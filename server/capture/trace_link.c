@@ -32,7 +32,7 @@ struct trace_link {
     struct message state; /* what is open, or why nothing is */
 };
 
-/* ---- the thread: bytes ----------------------------------------------------------------------- */
+/* The thread: bytes. */
 
 /* A trace port never rests: it sends syncs (7fff) while there is nothing to tell. */
 static bool only_syncs(const uint8_t *data, size_t n)
@@ -102,9 +102,6 @@ static void on_arrived(void *user, size_t n)
     uv_cond_broadcast(&l->arrived);
     uv_mutex_unlock(&l->lock);
 }
-
-/* ---- the thread: the input --------------------------------------------------------------------
- */
 
 /* False: the thread is to end. */
 static bool wait_for(struct trace_link *l, int fd, int timeout_ms)
@@ -182,8 +179,6 @@ static void capture_thread(void *arg)
     }
 }
 
-/* ---- everybody else ------------------------------------------------------------------------- */
-
 void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats)
 {
     uv_mutex_lock(&l->lock);
@@ -228,8 +223,6 @@ bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout
     uv_mutex_unlock(&l->lock);
     return end <= deadline;
 }
-
-/* ---- life ----------------------------------------------------------------------------------- */
 
 int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
                      struct trace_link **out, struct message *why)

@@ -40,8 +40,8 @@ void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats);
 /* Until the present connection has brought `bytes`; false after `timeout_ms`. Any thread. */
 bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms);
 
-/* Where it stands, in words: "running: the source is connected", "stopped: no source yet at ...".
- */
+/* Where it stands, in words: "running: the source is connected", "stopped:
+ * no source yet at ...". */
 void trace_link_describe(struct trace_link *l, char *text, size_t size);
 
 /* Until nothing but syncs has arrived for `quiet_ms`, and nothing can be on its way in the input

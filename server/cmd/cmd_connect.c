@@ -78,9 +78,6 @@ static const char connect_help[] =
     "Without --cert and --ca the files cert.pem, key.pem and ca.pem are taken from\n"
     "~/.config/btraced, if there are any; if there are none it is as with --plain.\n";
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
-
 static void close_all(struct pipe_ends *p)
 {
     if (p->gdb)
@@ -109,9 +106,6 @@ static void on_impatient(uv_timer_t *timer)
     else
         fail(p, "no answer to the handshake in 10 s: is it a btraced that speaks TLS?");
 }
-
-/* ---- bytes ------------------------------------------------------------------------------------
- */
 
 static void on_gdb_input(void *ctx, const void *bytes, size_t length)
 {
@@ -194,9 +188,6 @@ static void on_shaken(void *ctx, struct connection *c, const char *why)
     else
         on_ready(p);
 }
-
-/* ---- reaching it ------------------------------------------------------------------------------
- */
 
 /* 0, or the error number. */
 static int try_address(int fd, const struct sockaddr *address, socklen_t length)
@@ -299,9 +290,6 @@ static int run(const struct pipe_args *args)
     tls_context_drop(context);
     return p.code;
 }
-
-/* ---- options ----------------------------------------------------------------------------------
- */
 
 static int usage_error(const char *text)
 {

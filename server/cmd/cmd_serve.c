@@ -44,9 +44,6 @@ struct serve {
     int code;
 };
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
-
 static void say_recorded(const struct serve *s)
 {
     struct recorder_stats stats;
@@ -195,9 +192,6 @@ static void on_impatient(uv_timer_t *timer)
     stop(s, EXIT_INPUT);
 }
 
-/* ---- ready ------------------------------------------------------------------------------------
- */
-
 static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     return live_admit(&((struct serve *)ctx)->live, c, send, send_ctx);
@@ -324,9 +318,6 @@ static void on_halted(void *ctx, struct live *l)
     if (s->args.recording_only && !s->stopping)
         stop(s, EXIT_OK);
 }
-
-/* ---- start ------------------------------------------------------------------------------------
- */
 
 static int complain(const struct serve *s, const struct message *why, int code)
 {

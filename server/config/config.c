@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- messages, memory ------------------------------------------------------------------------ */
+/* Messages, memory. */
 
 int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
 {
@@ -71,8 +71,6 @@ void config_release(struct config *config)
     }
     memset(config, 0, sizeof *config);
 }
-
-/* ---- sections -------------------------------------------------------------------------------- */
 
 #define CORE_PREFIX "core"
 
@@ -141,8 +139,6 @@ static int begin_section(struct config_parser *p, unsigned line, const char *sec
         snprintf(hint, sizeof hint, "did you mean [%s]? ", nearest.best);
     return config_fail(p, line, label, "is not a section; %sallowed: %s", hint, allowed);
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* A key that the section does not have: where it belongs, or what it may have been meant to be. */
 static int unknown_key(struct config_parser *p, const struct ini_entry *e, const char *section)
@@ -225,8 +221,6 @@ static int take_entry(void *user, const struct ini_entry *e, struct ini_error *e
         snprintf(err->text, sizeof err->text, "%s", bt_strerror(error));
     return error;
 }
-
-/* ---- the whole file -------------------------------------------------------------------------- */
 
 /* Keys that are not there: their default, or an error. */
 static int complete(struct config_parser *p, const struct config_key *key, size_t number,

@@ -244,8 +244,8 @@ struct config_names {
 /*
  * Reads and checks a board file; `path` may be the bare name of an installed one ("virtual-a9").
  * Returns 0, or BT_ERR_IO, BT_ERR_FORMAT (a line, key or value is wrong, or one is missing),
- * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed". Release in all cases.
- */
+ * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed".
+ * Release in all cases. */
 int config_load(struct config *config, const char *path, const struct config_names *names,
                 struct message *why);
 void config_release(struct config *config);

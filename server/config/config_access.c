@@ -11,9 +11,6 @@
 
 #define SEPARATORS " \t,"
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
-
 /* The next item of a list; double quotes hold it together. 1, 0 at the end, -1: a problem. */
 static int next_item(const char **text, char *item, size_t size, const char **problem)
 {
@@ -65,9 +62,6 @@ static int each_item(struct config_parser *p, unsigned line, const struct config
     return BT_OK;
 }
 
-/* ---- listen -----------------------------------------------------------------------------------
- */
-
 static bool is_number(const char *host)
 {
     unsigned char a[sizeof(struct in6_addr)];
@@ -111,9 +105,6 @@ static int take_listen(struct config_parser *p, unsigned line, const struct conf
     return BT_OK;
 }
 
-/* ---- who ---------------------------------------------------------------------------------------
- */
-
 static int take_network(struct config_parser *p, unsigned line, const struct config_key *key,
                         const char *item)
 {
@@ -140,8 +131,7 @@ static int take_name(struct config_parser *p, unsigned line, const struct config
     return tls->allow[tls->allow_count++] ? BT_OK : BT_ERR_NOMEM;
 }
 
-/* ---- the file of a Unix socket ----------------------------------------------------------------
- */
+/* The file of a Unix socket. */
 
 static int store_mode(struct config_parser *p, unsigned line, const struct config_key *key,
                       unsigned *field, const char *value)
@@ -195,9 +185,6 @@ static int store_owner(struct config_parser *p, unsigned line, const struct conf
     return BT_OK;
 }
 
-/* ---- all kinds --------------------------------------------------------------------------------
- */
-
 int config_store_access(struct config_parser *p, unsigned line, const struct config_key *key,
                         void *field, const char *value)
 {
@@ -215,8 +202,7 @@ int config_store_access(struct config_parser *p, unsigned line, const struct con
     }
 }
 
-/* ---- after the last line ----------------------------------------------------------------------
- */
+/* After the last line. */
 
 int config_access_guarded(const struct config_access *a, const struct config_listen *listen,
                           struct message *why)
@@ -316,8 +302,7 @@ int config_check_access(struct config_parser *p)
     return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", why.text);
 }
 
-/* ---- of the command line ----------------------------------------------------------------------
- */
+/* Of the command line. */
 
 int config_access_listen(struct config_access *a, const char *text, struct message *why)
 {

@@ -11,8 +11,6 @@
 
 #define DEFAULT_TRACE_ID 0x10u
 
-/* ---- registers ------------------------------------------------------------------------------- */
-
 static int put_register(struct snapshot_device *device, const struct snapshot_reg *reg)
 {
     struct snapshot_reg *grown =
@@ -86,8 +84,6 @@ const char *config_drop_registers(struct config_core *core, const char *prefix)
     device->reg_count = kept;
     return first;
 }
-
-/* ---- one core -------------------------------------------------------------------------------- */
 
 static unsigned key_given(const struct config_parser *p, unsigned i, const char *name)
 {
@@ -335,8 +331,6 @@ static int check_debug(struct config_parser *p, unsigned i)
                            "vector of the reset");
     return BT_OK;
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Core and source are devices of one recording: their names must differ. */
 static int check_names(struct config_parser *p)

@@ -13,8 +13,6 @@
 #define USB_DEPTH     7 /* ports in a path */
 #define MAX_FREQUENCY UINT32_MAX
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 static bool parse_frequency(const char *text, uint64_t *value)
 {
     const char *end = config_scan_number(text, value);
@@ -252,7 +250,7 @@ int config_store_hardware(struct config_parser *p, unsigned line, const struct c
                        key->allowed);
 }
 
-/* ---- what goes together: target and probe ---------------------------------------------------- */
+/* What goes together: target and probe. */
 
 int config_missing(struct config_parser *p, const char *section, const char *name,
                    const char *because)

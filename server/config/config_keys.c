@@ -228,7 +228,7 @@ const char *const *config_core_types(size_t *count)
     return core_types;
 }
 
-/* ---- did you mean ---------------------------------------------------------------------------- */
+/* Did you mean. */
 
 #define WORD_MAX 63
 

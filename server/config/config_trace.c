@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what captures --------------------------------------------------------------------------- */
-
 #define BIT(type) (1u << (type))
 #define ON_USB                                                                                     \
     (BIT(CONFIG_CAPTURE_ORBTRACE) | BIT(CONFIG_CAPTURE_FTDI_FIFO) | BIT(CONFIG_CAPTURE_FTDI_UART))
@@ -82,8 +80,6 @@ static int check_capture(struct config_parser *p)
         error = check_no_socket(p);
     return error ? error : check_width(p);
 }
-
-/* ---- trace ----------------------------------------------------------------------------------- */
 
 static int check_swo(struct config_parser *p)
 {

@@ -11,8 +11,6 @@
 
 #define WORDS_MAX 256
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
 static int digit_of(char c, unsigned base)
 {
     int d = c >= '0' && c <= '9'   ? c - '0'
@@ -57,8 +55,6 @@ bool config_parse_size(const char *text, uint64_t *value)
     return end[1] == '\0';
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
-
 static int store_address(struct config_parser *p, unsigned line, const struct config_key *key,
                          struct address *field, const char *value)
 {
@@ -77,7 +73,7 @@ static int store_address(struct config_parser *p, unsigned line, const struct co
     return BT_OK;
 }
 
-/* ---- dollar names ---------------------------------------------------------------------------- */
+/* Dollar names. */
 
 /* What $NAME stands for; NULL with *why filled if it has no value. */
 static const char *name_value(struct config_parser *p, unsigned line, const char *key,
@@ -139,8 +135,6 @@ int config_expand(struct config_parser *p, unsigned line, const char *key, const
     return BT_OK;
 }
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
 /* The next word of *text, without its quotes, to `word`. 1, 0 at the end, or an error. */
 static int next_word(struct config_parser *p, unsigned line, const char *key, const char **text,
                      char *word)
@@ -192,8 +186,6 @@ static int store_words(struct config_parser *p, unsigned line, const struct conf
             return BT_ERR_NOMEM;
     }
 }
-
-/* ---- all kinds ------------------------------------------------------------------------------- */
 
 static int store_format(struct config_parser *p, unsigned line, const struct config_key *key,
                         const char *value)
@@ -274,8 +266,6 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return config_store_hardware(p, line, key, field, text);
     }
 }
-
-/* ---- [setup] --------------------------------------------------------------------------------- */
 
 int config_add_setup(struct config_parser *p, unsigned line, const char *address, const char *value)
 {

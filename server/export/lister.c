@@ -77,8 +77,6 @@ static const struct listing_column summary_columns[] = {
 
 #define COLUMNS(array) array, sizeof array / sizeof *array
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
 static const char *number_text(char *buffer, size_t size, uint64_t value)
 {
     snprintf(buffer, size, "%" PRIu64, value);
@@ -172,8 +170,7 @@ static void list_block_instructions(struct lister *l, const struct bt_block *b, 
     }
 }
 
-/* ---- the decoder's output ---------------------------------------------------------------------
- */
+/* The decoder's output. */
 
 static void take_event(struct lister *l, const struct bt_event *e)
 {
@@ -215,9 +212,6 @@ static void flush(void *ctx, struct flow_out *out)
     out->event_count = 0;
 }
 
-/* ---- packets -----------------------------------------------------------------------------------
- */
-
 static void keep(struct kept *k, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++, k->end++)
@@ -254,8 +248,7 @@ static void take_packet(void *ctx, const struct stream_packet *p)
     listing_row(&l->packets, row);
 }
 
-/* ---- one source
- * ---------------------------------------------------------------------------------- */
+/* One source. */
 
 static int feed_data(void *ctx, const uint8_t *data, size_t len)
 {

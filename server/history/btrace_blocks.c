@@ -153,8 +153,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
     return BT_OK;
 }
 
-/* ---- the halted PC -----------------------------------------------------------------------------
- */
+/* The halted PC. */
 
 /* A delta that begins within the last straight instructions. */
 static void join_walk(struct builder *b, const struct history_tail *tail, uint64_t base,
@@ -264,9 +263,6 @@ int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since
 {
     return since->valid ? build(view, since, out, mark) : BT_ERR_RANGE;
 }
-
-/* ---- the end of the history --------------------------------------------------------------------
- */
 
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key)
 {

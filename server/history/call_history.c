@@ -45,9 +45,6 @@ struct walk {
     struct bt_block last; /* valid once begun */
 };
 
-/* ---- names ------------------------------------------------------------------------------------
- */
-
 static const struct elf_symbol *symbol_at(const struct call_query *q, uint64_t address,
                                           uint64_t *offset)
 {
@@ -84,9 +81,6 @@ static bool other_function(const struct call_query *q, uint64_t a, uint64_t b)
     const struct elf_symbol *s = symbol_at(q, a, &offset), *t = symbol_at(q, b, &offset);
     return s != t;
 }
-
-/* ---- the walk ---------------------------------------------------------------------------------
- */
 
 static void add_line(struct walk *w, enum line_kind kind, uint64_t number, uint64_t address,
                      unsigned what)
@@ -200,9 +194,6 @@ static void walk_window(struct walk *w, const struct history_window *window)
         number += bt_block_count(&block);
     }
 }
-
-/* ---- answers ----------------------------------------------------------------------------------
- */
 
 static void print_line(const struct call_query *q, const struct line *l, int least,
                        const struct console *c)

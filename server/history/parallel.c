@@ -49,15 +49,12 @@ struct parallel {
     uv_mutex_t lock;
     uv_cond_t work; /* a piece was submitted, or stop */
     uv_cond_t done; /* a piece is done */
-    /* Pieces go round: [tail, taken) with workers or done, [taken, head) waiting, head is filled.
-     */
+    /* Pieces go round: [tail, taken) with workers or done, [taken, head) waiting,
+     * head is filled. */
     struct piece **ring;
     unsigned ring_size;
     uint64_t tail, taken, head;
 };
-
-/* ---- a worker -----------------------------------------------------------------------------------
- */
 
 struct worker_out {
     struct piece *piece;
@@ -203,8 +200,7 @@ static void work(void *arg)
     free(w);
 }
 
-/* ---- joining, in the caller's thread
- * ---------------------------------------------------------------- */
+/* Joining, in the caller's thread. */
 
 static void flush_exact(struct parallel *par)
 {
@@ -316,9 +312,6 @@ int parallel_drain(struct parallel *par)
     par->ring[par->head % par->ring_size]->len = 0;
     return BT_OK;
 }
-
-/* ---- life
- * ------------------------------------------------------------------------------------------- */
 
 static bool make_ring(struct parallel *par)
 {

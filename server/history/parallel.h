@@ -23,8 +23,8 @@ struct parallel_options {
 
 /*
  * `exact` is the caller's stream, at the beginning, and `sink` where all output goes, in order (its
- * flush gets larger arrays than its own). NULL: no memory, or the stream cannot be joined.
- */
+ * flush gets larger arrays than its own). NULL: no memory,
+ * or the stream cannot be joined. */
 struct parallel *parallel_new(const struct parallel_options *options,
                               const struct stream_config *config, const struct code_image *image,
                               struct stream *exact, struct stream_sink *sink);

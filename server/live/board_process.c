@@ -13,8 +13,6 @@
 
 #define GRACE_MS 2000
 
-/* ---- messages ------------------------------------------------------------------------------- */
-
 static void end_line(struct board_process *b)
 {
     b->line[b->used] = 0;
@@ -70,8 +68,6 @@ void board_process_describe(const struct board_process *b, char *text, size_t si
     else
         snprintf(text, size, "exit code %d%s%s", WEXITSTATUS(b->status), colon, b->last);
 }
-
-/* ---- life ----------------------------------------------------------------------------------- */
 
 static void on_child(uv_signal_t *handle, int number)
 {

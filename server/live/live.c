@@ -12,7 +12,7 @@
 #define RATE_MS  1000
 #define ANSWER_S 10 /* of the target's GDB server */
 
-/* ---- a stop: fetch and decode the last stretch ----------------------------------------------- */
+/* A stop: fetch and decode the last stretch. */
 
 static void read_next_core(struct live *l);
 
@@ -124,7 +124,7 @@ static void begin_drain(struct live *l)
         after_drain(&l->work, 0);
 }
 
-/* ---- events of the target's own GDB server --------------------------------------------------- */
+/* Events of the target's own GDB server. */
 
 static void on_stopped(void *ctx)
 {
@@ -238,8 +238,6 @@ static const struct gdb_upstream_events upstream_events = {
     .programmed = on_programmed,
     .lost = on_lost,
 };
-
-/* ---- start ----------------------------------------------------------------------------------- */
 
 static int add_program(struct live_core *c, struct message *why)
 {

@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who is here ------------------------------------------------------------------------------
- */
-
 static struct live_client *new_client(struct live *l, struct gdb_client *c)
 {
     struct live_client *k = calloc(1, sizeof *k);
@@ -81,9 +78,6 @@ static void pass_control(struct live *l)
         next = next->next;
     give_control(l, l->config->others == CONFIG_OTHERS_QUEUE ? next : NULL);
 }
-
-/* ---- coming and going -------------------------------------------------------------------------
- */
 
 static int open_control(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
@@ -199,8 +193,7 @@ void live_clients_list(const struct live *l, const struct live_client *me, const
         status_say_client(k->client, k == me, role(l, k), now, c);
 }
 
-/* ---- what concerns all ------------------------------------------------------------------------
- */
+/* What concerns all. */
 
 /* GDB waits for the end of a motion that can have none any more. */
 static void end_motion(struct live_client *k, const char *why)

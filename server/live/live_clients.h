@@ -32,8 +32,8 @@ struct live_client {
     struct live_past_reader readers[GDB_CORES_MAX];
 };
 
-/* `open` and `close` of struct gdb_service; what is released later is c->served. NULL is allowed.
- */
+/* `open` and `close` of struct gdb_service; what is released later is c->served.
+ * NULL is allowed. */
 int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
 void live_leave(struct live *l, struct gdb_client *c);
 void live_client_free(struct live_client *k);

@@ -36,7 +36,7 @@ static struct live_patch *new_patch(struct live *l, uint64_t address, const uint
     return p;
 }
 
-/* ---- written by GDB ------------------------------------------------------------------------- */
+/* Written by GDB. */
 
 static bool same_as_known(const struct live *l, uint64_t address, const uint8_t *bytes, size_t len)
 {
@@ -118,7 +118,7 @@ void live_code_commit(struct live *l)
         pipeline_unlock(l->pipeline);
 }
 
-/* ---- missing at a halt ---------------------------------------------------------------------- */
+/* Missing at a halt. */
 
 static bool asked_for(const struct live_code *code, uint64_t page)
 {

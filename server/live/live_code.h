@@ -50,8 +50,8 @@ void live_code_commit(struct live *l);
 /*
  * At a halt, when all trace is decoded: reads code that was missing, and decodes again, until
  * nothing is missing that can be read, or for LIVE_CODE_MS: the next halt goes on. Then `done` is
- * called (maybe at once). Damaged trace leads anywhere: memory that holds nothing is no code.
- */
+ * called (maybe at once). Damaged trace leads anywhere:
+ * memory that holds nothing is no code. */
 void live_code_complete(struct live *l, void (*done)(struct live *l));
 
 void live_code_release(struct live *l);

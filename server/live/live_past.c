@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- history ----------------------------------------------------------------------------------
- */
-
 static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
 {
     const struct live_client *k = ctx;
@@ -44,9 +41,6 @@ static void host_unlock(void *ctx)
 {
     unlock(((struct live_client *)ctx)->live);
 }
-
-/* ---- the session ------------------------------------------------------------------------------
- */
 
 static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
 {
@@ -125,9 +119,6 @@ static const struct past_host host = {
     .say = host_say,
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
-
 void live_past_init(struct live *l)
 {
     uv_idle_init(l->loop, &l->past.search);
@@ -191,9 +182,6 @@ void live_past_written(struct live *l, bool memory)
     live_past_forget(l);
     l->past.written = memory || before;
 }
-
-/* ---- operations -------------------------------------------------------------------------------
- */
 
 bool live_past_in(void *ctx, int core)
 {

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
-
 static const struct live_past_line *find_line(const struct live_past *p, int core, uint32_t line)
 {
     for (size_t i = 0; i < p->line_count; i++)
@@ -75,9 +72,6 @@ static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *valu
     return kind;
 }
 
-/* ---- registers --------------------------------------------------------------------------------
- */
-
 static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
 {
     struct live_past_core *pc = ctx;
@@ -140,8 +134,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
     return BT_OK;
 }
 
-/* ---- questions to the target ------------------------------------------------------------------
- */
+/* Questions to the target. */
 
 struct line_question {
     struct live *live;

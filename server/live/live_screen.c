@@ -179,8 +179,7 @@ void live_screen(struct live *l, bool first, gdb_print_fn print, void *to)
     line_decoded(l, &c, &stats);
 }
 
-/* ---- trace that no core gets ------------------------------------------------------------------
- */
+/* Trace that no core gets. */
 
 #define FRAMES_SEEN 4096 /* bytes among which a frame synchronisation would be */
 

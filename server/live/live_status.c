@@ -19,9 +19,6 @@ struct status {
     unsigned core_count;
 };
 
-/* ---- gathered ---------------------------------------------------------------------------------
- */
-
 /* Between us and the target is another GDB server, or a probe. */
 static const char *target_state(const struct live *l, uint64_t *losses)
 {
@@ -73,8 +70,7 @@ static void gather(const struct live *l, struct status *s)
     s->recording_failed = s->recorder.error != 0;
 }
 
-/* ---- for people -------------------------------------------------------------------------------
- */
+/* For people. */
 
 void live_status_say(const struct live *l, const struct console *c)
 {
@@ -100,8 +96,7 @@ void live_status_say(const struct live *l, const struct console *c)
                     s.recorder.folder, s.recorder.bytes, s.recorder.waiting, s.recorder.dropped);
 }
 
-/* ---- for programs -----------------------------------------------------------------------------
- */
+/* For programs. */
 
 static void target_page(const struct status *s, struct text_buf *out)
 {

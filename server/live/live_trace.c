@@ -11,7 +11,7 @@
 #define QUIET_MS      30 /* a source that cannot be asked has sent all when it is silent so long */
 #define CONTROL_TRIES 20 /* 50 ms each: the board makes its socket when it starts */
 
-/* ---- capture: the link's thread -------------------------------------------------------------- */
+/* Capture: the link's thread. */
 
 void live_take_bytes(struct live *l, const uint8_t *data, size_t len)
 {
@@ -75,7 +75,7 @@ uint64_t live_bytes(const struct live *l)
     return stats.bytes;
 }
 
-/* ---- the virtual board's control socket ------------------------------------------------------ */
+/* The virtual board's control socket. */
 
 static bool control_open(struct live *l)
 {
@@ -101,7 +101,7 @@ int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
     return error;
 }
 
-/* ---- a stop: fetch and decode the last stretch ----------------------------------------------- */
+/* A stop: fetch and decode the last stretch. */
 
 /* In a worker thread: the event loop goes on meanwhile. */
 void live_drain_work(uv_work_t *work)
@@ -130,8 +130,6 @@ void live_drain_work(uv_work_t *work)
         l->drain = LIVE_DRAIN_TIMEOUT;
 }
 
-/* ---- start ---------------------------------------------------------------------------------- */
-
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why)
 {
     const struct trace_link_sink sink = {.bytes = on_bytes, .lost = on_lost, .ctx = l};
@@ -147,8 +145,6 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
         error = trace_link_start(l->config, &sink, &l->trace, why);
     return error;
 }
-
-/* ---- recording ------------------------------------------------------------------------------- */
 
 int live_record(struct live *l, const char *dir, struct message *why)
 {

@@ -9,8 +9,7 @@
 #define CONNECT_MS 1000 /* a port has a listener before it sends: the first sync comes soon */
 #define PAUSE_MS   5
 
-/* ---- in the worker ---------------------------------------------------------------------------
- */
+/* In the worker. */
 
 static void find(struct live *l)
 {
@@ -77,9 +76,6 @@ void live_units_collect(struct live *l)
         collect(l);
     uv_mutex_unlock(&u->lock);
 }
-
-/* ---- on the loop ------------------------------------------------------------------------------
- */
 
 static void tell(struct live *l)
 {

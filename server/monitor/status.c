@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- gathered ---------------------------------------------------------------------------------
- */
-
 void status_of_visitors(struct status_clients *s, const struct gdb_clients *g)
 {
     memset(s, 0, sizeof *s);
@@ -34,8 +31,7 @@ void status_of_core(struct status_core *s, const char *name, const struct histor
         s->gaps[cause] = history_gap_count(h, (enum bt_gap_cause)cause);
 }
 
-/* ---- for people -------------------------------------------------------------------------------
- */
+/* For people. */
 
 void status_say_clients(const struct status_clients *s, unsigned limit, const struct console *c)
 {
@@ -70,8 +66,7 @@ void status_say_core(const struct status_core *s, const struct console *c)
                         bt_gap_name((enum bt_gap_cause)cause));
 }
 
-/* ---- for programs -----------------------------------------------------------------------------
- */
+/* For programs. */
 
 void status_head(struct text_buf *out, const char *name, const char *type, const char *help)
 {

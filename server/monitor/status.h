@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Numbers that live targets and recordings have in common, in the words of `monitor status`,
- * `monitor clients` and of the page of metrics (text format of Prometheus, version 0.0.4).
- */
+ * `monitor clients` and of the page of metrics (text format of
+ * Prometheus, version 0.0.4). */
 #ifndef SERVER_STATUS_H
 #define SERVER_STATUS_H
 

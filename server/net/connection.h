@@ -57,8 +57,8 @@ static inline int connection_start(struct connection *c, const struct connection
 
 /*
  * Sends bytes; what the other side does not take at once is copied, and waits. BT_OK, BT_ERR_NOMEM,
- * or BT_ERR_IO when the connection is broken; then it should be closed (`ended` is not called).
- */
+ * or BT_ERR_IO when the connection is broken; then it should be closed (`ended`
+ * is not called). */
 static inline int connection_write(struct connection *c, const void *bytes, size_t length)
 {
     return c->ops->write(c, bytes, length);

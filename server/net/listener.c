@@ -15,9 +15,6 @@
 #define BACKLOG  64
 #define PAUSE_MS 1000 /* without descriptors there is nothing to accept with */
 
-/* ---- what went wrong --------------------------------------------------------------------------
- */
-
 /* What a person may try. */
 static const char *advice(int error, const struct address *a)
 {
@@ -46,9 +43,6 @@ static int failed(struct listener *l, int error, struct message *why)
     l->fd = -1;
     return BT_ERR_IO;
 }
-
-/* ---- TCP --------------------------------------------------------------------------------------
- */
 
 static void note_tcp(struct listener *l, const struct sockaddr_storage *a)
 {
@@ -88,9 +82,6 @@ static int bind_tcp(struct listener *l, struct message *why)
     note_tcp(l, &a);
     return BT_OK;
 }
-
-/* ---- Unix sockets -----------------------------------------------------------------------------
- */
 
 static socklen_t unix_address(struct sockaddr_un *a, const char *path)
 {
@@ -152,9 +143,6 @@ int listener_bind(struct listener *l, const struct address *address,
     return address->kind == ADDRESS_UNIX ? bind_unix(l, file, why) : bind_tcp(l, why);
 }
 
-/* ---- handed over ------------------------------------------------------------------------------
- */
-
 unsigned listener_handed_over(void)
 {
     const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
@@ -199,9 +187,6 @@ int listener_adopt(struct listener *l, int fd, struct message *why)
     l->fd = fd;
     return BT_OK;
 }
-
-/* ---- connections ------------------------------------------------------------------------------
- */
 
 static void on_readable(uv_poll_t *poll, int status, int events);
 

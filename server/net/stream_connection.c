@@ -46,9 +46,6 @@ static struct stream_connection *self(struct connection *c)
     return (struct stream_connection *)c;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
-
 static void on_closed(uv_handle_t *handle)
 {
     struct stream_connection *s = handle->data;
@@ -137,9 +134,6 @@ static void stream_finish(struct connection *c)
     if (begin_shutdown(s) != BT_OK || begin_reading(s) != BT_OK || (s->shut && s->ended))
         stream_close(c);
 }
-
-/* ---- bytes ------------------------------------------------------------------------------------
- */
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
@@ -245,9 +239,6 @@ static const struct connection_ops stream_ops = {
     .close = stream_close,
 };
 
-/* ---- who it is --------------------------------------------------------------------------------
- */
-
 int stream_connection_address(int fd, struct sockaddr_storage *address)
 {
     socklen_t length = sizeof *address;
@@ -298,9 +289,6 @@ static void name_peer(int fd, char *text, size_t size)
         snprintf(text, size, "[%s]:%u", host, ntohs(v6.sin6_port));
     }
 }
-
-/* ---- the beginning ----------------------------------------------------------------------------
- */
 
 static struct stream_connection *make(uv_loop_t *loop)
 {

@@ -21,8 +21,8 @@ struct connection *stream_connection_stdio(uv_loop_t *loop);
 
 /*
  * The other side's address. Of an IPv4 address that came in through IPv6 the IPv4 address, so that
- * there is one way to write it in a list. BT_ERR_UNSUPPORTED: it has none, as on a Unix socket.
- */
+ * there is one way to write it in a list. BT_ERR_UNSUPPORTED: it has none,
+ * as on a Unix socket. */
 int stream_connection_address(int fd, struct sockaddr_storage *address);
 
 #endif

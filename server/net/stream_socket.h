@@ -13,8 +13,8 @@ int stream_socket_connect(const struct address *address);
 
 /*
  * Sends a line and reads one back, without its line end: how the virtual board is asked. The
- * answer is cut to `size`. BT_OK, or BT_ERR_IO when the peer is gone or silent for `timeout_ms`.
- */
+ * answer is cut to `size`. BT_OK, or BT_ERR_IO when the peer is gone or
+ * silent for `timeout_ms`. */
 int stream_socket_ask(int fd, const char *line, char *answer, size_t size, unsigned timeout_ms);
 
 #endif

@@ -27,8 +27,7 @@ static struct tls_connection *self(struct connection *c)
     return (struct tls_connection *)c;
 }
 
-/* ---- towards the other side -------------------------------------------------------------------
- */
+/* Towards the other side. */
 
 /* What TLS wants to send goes to the connection below. */
 static int flush(struct tls_connection *t)
@@ -104,8 +103,7 @@ static bool tls_leaving(const struct connection *c)
     return connection_leaving(((const struct tls_connection *)c)->lower);
 }
 
-/* ---- from the other side ----------------------------------------------------------------------
- */
+/* From the other side. */
 
 static void tell_done(struct tls_connection *t, const char *why)
 {

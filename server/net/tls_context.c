@@ -22,8 +22,7 @@ struct tls_context {
     bool shows_certificate;                    /* client */
 };
 
-/* ---- whom a certificate names -----------------------------------------------------------------
- */
+/* Whom a certificate names. */
 
 static bool is_allowed(const struct tls_context *t, const unsigned char *name, int length)
 {
@@ -90,9 +89,6 @@ static int on_verify(int good, X509_STORE_CTX *store)
     X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED);
     return 0;
 }
-
-/* ---- files ------------------------------------------------------------------------------------
- */
 
 /* The reason that OpenSSL gives first, which is the nearest to the cause; the queue is emptied. */
 static const char *reason(void)
@@ -161,9 +157,6 @@ static struct problem load_files(SSL_CTX *ssl, const char *ca, const char *cert,
         return (struct problem){PROBLEM_KEY, reason()};
     return (struct problem){PROBLEM_NONE, NULL};
 }
-
-/* ---- contexts ---------------------------------------------------------------------------------
- */
 
 static struct tls_context *make(bool server)
 {
@@ -257,9 +250,6 @@ bool tls_context_is_server(const struct tls_context *t)
 {
     return t->server;
 }
-
-/* ---- sessions ---------------------------------------------------------------------------------
- */
 
 /* The name that the server's certificate must have. */
 static bool expect_name(SSL *ssl, const char *name)

@@ -8,9 +8,6 @@
 
 #define VFP "org.gnu.gdb.arm.vfp"
 
-/* ---- helpers ----------------------------------------------------------------------------------
- */
-
 /* Notes who failed. */
 static int note(struct native_target *t, unsigned core, int rc)
 {
@@ -62,9 +59,6 @@ static void forget(struct native_target *t)
 {
     memset(t->a.vfp_read, 0, sizeof t->a.vfp_read);
 }
-
-/* ---- running ----------------------------------------------------------------------------------
- */
 
 /* Power came: it gets the breakpoints that the others have. */
 static int wake(struct native_target *t, unsigned core)
@@ -182,9 +176,6 @@ static void name_stop(struct native_target *t, unsigned core, struct gdb_stop *s
     (void)t, (void)core, (void)stop;
 }
 
-/* ---- registers --------------------------------------------------------------------------------
- */
-
 /* GDB makes s0-s31 of them. */
 static void describe_registers(struct native_target *t)
 {
@@ -250,9 +241,6 @@ static int write_extra(struct native_target *t, unsigned core, unsigned index, u
                 index < t->a.doubles ? cortex_a_write_double(c, index, value)
                                      : cortex_a_write_fpscr(c, (uint32_t)value));
 }
-
-/* ---- memory -----------------------------------------------------------------------------------
- */
 
 /* Width of a single access: it may be a device. 0: any will do. */
 static unsigned width(uint32_t address, size_t len)
@@ -325,8 +313,7 @@ static bool nothing_at(const struct native_target *t, unsigned core, uint64_t *a
     return c->failure == CORTEX_A_FAIL_ABORT;
 }
 
-/* ---- breakpoints and watchpoints --------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 
 static int lift(struct native_target *t, enum native_place place, uint32_t address, uint32_t length)
 {

@@ -17,9 +17,6 @@
 #define MODE_ABORT 0x17u
 #define MODE_UNDEF 0x1bu
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
-
 static const char *core_name(const struct native_target *t, unsigned i)
 {
     return t->config->cores[i].name;
@@ -89,9 +86,6 @@ void native_a_say_state(struct native_target *t, const struct console *c)
     for (unsigned i = 0; i < t->a.count; i++)
         say_state(t, i, c);
 }
-
-/* ---- faults -----------------------------------------------------------------------------------
- */
 
 /* Fault status, short descriptors: bit 10 and bits 3:0. From the public description of the
  * registers; what is not here is told as a number. */
@@ -182,9 +176,6 @@ static void cmd_fault(struct native_target *t, const char *rest, const struct co
     console_say(c, "last prefetch abort  0x%08" PRIx32 ": %s (IFSR 0x%08" PRIx32 ")\n", v[3],
                 v[2] ? fault_cause(v[2]) : "none yet", v[2]);
 }
-
-/* ---- commands ---------------------------------------------------------------------------------
- */
 
 static void cmd_memory(struct native_target *t, const char *rest, const struct console *c)
 {

@@ -13,9 +13,6 @@
 #define RESET_LIMIT_US 1000000u
 #define RESET_POLL_US  2000u
 
-/* ---- what there is ----------------------------------------------------------------------------
- */
-
 static bool all_told(const struct config *config)
 {
     bool told = true;
@@ -85,9 +82,6 @@ static void set_up(struct native_target *t)
     coresight_bus_on_mem_ap(&bus, &t->a.memory);
     setup_words_try(&bus, t->config);
 }
-
-/* ---- attaching --------------------------------------------------------------------------------
- */
 
 /* A core that is off stays so; it is taken in when it has power. */
 static int attach(struct native_target *t, unsigned core)
@@ -195,9 +189,6 @@ void native_a_close(struct native_target *t, bool run)
             (void)cortex_a_detach(&t->a.cores[i]);
     }
 }
-
-/* ---- reset ------------------------------------------------------------------------------------
- */
 
 static int drive_reset(struct native_target *t, bool low)
 {

@@ -10,8 +10,7 @@
 static const char none[] = "no flash algorithm: name the FLM file of the chip in the board file, "
                            "[flash] algorithm = FILE";
 
-/* ---- the memory map ---------------------------------------------------------------------------
- */
+/* The memory map. */
 
 static void add_region(struct native_flash *f, enum gdb_region_type type, uint64_t start,
                        uint64_t length, uint64_t blocksize)
@@ -36,9 +35,6 @@ int native_flash_map(const struct native_flash *f, const struct gdb_region **reg
     *regions = f->regions;
     return f->region_count;
 }
-
-/* ---- beginning and end ------------------------------------------------------------------------
- */
 
 static int open_algorithm(struct native_flash *f, const struct config *config,
                           struct cortex_m *core, struct message *why)
@@ -80,9 +76,6 @@ void native_flash_close(struct native_flash *f)
     flash_algorithm_close(f->algorithm);
     f->algorithm = NULL;
 }
-
-/* ---- packets ----------------------------------------------------------------------------------
- */
 
 static int end(struct native_flash *f)
 {

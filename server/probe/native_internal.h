@@ -37,7 +37,7 @@ const struct native_core_ops *native_ops_of(const struct config *config);
 /* What was read of the registers is void. */
 void native_forget(struct native_target *t);
 
-/* ---- native_run.c */
+/* native_run.c */
 int native_op_halt_reason(void *ctx, struct gdb_stop *stop);
 int native_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
                      struct gdb_why *why);
@@ -50,7 +50,7 @@ void native_watch(struct native_target *t);
 /* What runs cannot be followed any more: the session gets a stop, and the reason. */
 void native_give_up(struct native_target *t, const char *reason);
 
-/* ---- native_registers.c */
+/* native_registers.c */
 int native_op_read_regs(void *ctx, int core, struct gdb_regs *regs);
 void native_op_read_refused(void *ctx, struct gdb_why *why);
 int native_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
@@ -58,7 +58,7 @@ int native_op_extra_registers(void *ctx, int core, const struct gdb_register **l
 int native_op_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
 int native_op_write_extra(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why);
 
-/* ---- native_points.c */
+/* native_points.c */
 int native_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why);
 int native_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why);
 /* What GDB calls a stop at this address. */
@@ -66,7 +66,7 @@ enum gdb_stop_kind native_stop_kind(const struct native_target *t, uint32_t addr
 /* Takes all of them away. */
 void native_remove_points(struct native_target *t);
 
-/* ---- native_memory.c */
+/* native_memory.c */
 int native_op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len);
 int native_op_write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
                            struct gdb_why *why);
@@ -76,10 +76,10 @@ int native_op_flash_write(void *ctx, uint64_t address, const void *bytes, size_t
                           struct gdb_why *why);
 int native_op_flash_done(void *ctx, struct gdb_why *why);
 
-/* ---- native_monitor.c */
+/* native_monitor.c */
 int native_op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to);
 
-/* ---- native_m.c and its neighbours */
+/* native_m.c and its neighbours. */
 /* t->m.values are those of this halt. */
 int native_m_load_values(struct native_target *t);
 void native_m_describe_registers(struct native_target *t);
@@ -91,7 +91,7 @@ void native_m_say_cores(const struct native_target *t, const struct console *c);
 void native_m_say_state(struct native_target *t, const struct console *c);
 extern const struct native_command native_m_commands[];
 
-/* ---- native_a.c and its neighbours */
+/* native_a.c and its neighbours. */
 #define NATIVE_A_CHANNEL 2u /* of the cross triggers; 0 and 1 are others' habit */
 int native_a_open(struct native_target *t, struct message *why);
 void native_a_close(struct native_target *t, bool run);

@@ -22,9 +22,6 @@
 #define DEVICES_END   0x60000000u
 #define PRIVATE_START 0xe0000000u
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
-
 /* As the link was made: the port sleeps again behind some resets. */
 static void set_wake(struct native_target *t)
 {
@@ -89,9 +86,6 @@ static const char *name(const struct native_target *t, unsigned core)
     (void)core;
     return t->m.core.name;
 }
-
-/* ---- running ----------------------------------------------------------------------------------
- */
 
 static enum native_reason reason_of(const struct cortex_m_status *s)
 {
@@ -164,9 +158,6 @@ static int reset(struct native_target *t)
     return cortex_m_reset(&t->m.core, kind, true);
 }
 
-/* ---- faults -----------------------------------------------------------------------------------
- */
-
 static bool is_fault(unsigned exception)
 {
     return exception >= EXCEPTION_HARDFAULT && exception <= EXCEPTION_SECUREFAULT;
@@ -215,9 +206,6 @@ static void mode(struct native_target *t, unsigned core, char *text, size_t size
     bool known = t->m.core.security && cortex_m_is_secure(&t->m.core, &secure) == BT_OK;
     snprintf(text, size, "%s%s", name_of, !known ? "" : secure ? ", Secure" : ", Non-secure");
 }
-
-/* ---- memory -----------------------------------------------------------------------------------
- */
 
 static bool is_device(uint32_t address)
 {
@@ -282,8 +270,7 @@ static bool nothing_at(const struct native_target *t, unsigned core, uint64_t *a
     return t->link.dp.failure == DEBUG_FAIL_FAULT;
 }
 
-/* ---- breakpoints and watchpoints --------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 
 static int insert(struct native_target *t, enum native_place place, uint32_t address,
                   uint32_t length)

@@ -14,9 +14,6 @@ static const char *fault_text(struct native_target *t, char *text, size_t size)
     return text;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
-
 static void say_core(const struct native_target *t, const struct console *c)
 {
     const struct cortex_m *k = &t->m.core;
@@ -72,9 +69,6 @@ void native_m_say_state(struct native_target *t, const struct console *c)
     if (fault_text(t, text, sizeof text)[0])
         console_say(c, "exception     %s\n", text);
 }
-
-/* ---- commands ---------------------------------------------------------------------------------
- */
 
 static void cmd_fault(struct native_target *t, const char *rest, const struct console *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of a Cortex-M as GDB counts them: seventeen that each has, and what this one has more.
- */
+/* Registers of a Cortex-M as GDB counts them: seventeen that each has,
+ * and what this one has more. */
 #include "native_internal.h"
 
 #define SYSTEM   "org.gnu.gdb.arm.m-system"

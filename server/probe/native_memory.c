@@ -53,9 +53,6 @@ int native_op_memory_map(void *ctx, const struct gdb_region **regions)
     return native_flash_map(&((struct native_target *)ctx)->flash, regions);
 }
 
-/* ---- flash ------------------------------------------------------------------------------------
- */
-
 /* An algorithm counts on a core as it is behind a reset: the program's MPU or watchdog ends it. */
 static int begin_flash(struct native_target *t)
 {

@@ -6,8 +6,7 @@
 
 #define LINE_ERRORS_MANY 10
 
-/* ---- the first screen -------------------------------------------------------------------------
- */
+/* The first screen. */
 
 static void say_probe(const struct native_target *t, const struct console *c)
 {
@@ -37,9 +36,6 @@ void native_target_screen(struct native_target *t, gdb_print_fn print, void *to)
     native_flash_say(&t->flash, &c);
     say_notes(t, &c);
 }
-
-/* ---- commands ---------------------------------------------------------------------------------
- */
 
 static void cmd_probe(struct native_target *t, const char *rest, const struct console *c)
 {

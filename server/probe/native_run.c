@@ -11,9 +11,6 @@
 
 #define SAME_FIRST 8u /* resumes */
 
-/* ---- what a stop is ---------------------------------------------------------------------------
- */
-
 static void name_stop(struct native_target *t, unsigned core, const struct native_status *s,
                       struct gdb_stop *stop)
 {
@@ -63,8 +60,7 @@ static void take_halt(struct native_target *t, unsigned core, const struct nativ
     t->interrupted = false;
 }
 
-/* ---- several cores ----------------------------------------------------------------------------
- */
+/* Several cores. */
 
 /* How much a stop is worth telling: what a core stopped for by itself goes before requests. */
 static unsigned weight(const struct native_status *s)
@@ -144,8 +140,7 @@ static bool find_pending(struct native_target *t, const struct gdb_resume *resum
     return false;
 }
 
-/* ---- while it runs ----------------------------------------------------------------------------
- */
+/* While it runs. */
 
 static void begin_run(struct native_target *t)
 {
@@ -246,9 +241,6 @@ void native_watch(struct native_target *t)
     for (unsigned i = 0; i < t->core_count && go_on; i++)
         go_on = !t->let_go[i] || watch_core(t, i);
 }
-
-/* ---- operations -------------------------------------------------------------------------------
- */
 
 /* Cores that run are halted: GDB can do nothing with one that does not stand. */
 int native_op_halt_reason(void *ctx, struct gdb_stop *stop)

@@ -7,9 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
-
 /* The other end always reads; when it is gone the next recv() tells. */
 static void send_bytes(void *ctx, const void *bytes, size_t len)
 {
@@ -49,9 +46,6 @@ static void serve(void *arg)
             native_target_tick(&n->target);
     }
 }
-
-/* ---- everybody else ---------------------------------------------------------------------------
- */
 
 static void add_line(void *to, const char *text)
 {

@@ -22,9 +22,6 @@ static uint64_t now_us(void)
     return probe_link_clock.now_us(probe_link_clock.user);
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
-
 const char *native_describe(const struct native_target *t, char *text, size_t size)
 {
     if (t->gone && t->dark)
@@ -61,8 +58,7 @@ int native_refuse(struct native_target *t, struct gdb_why *why, int rc, const ch
     return rc;
 }
 
-/* ---- a probe that goes and comes --------------------------------------------------------------
- */
+/* A probe that goes and comes. */
 
 static void lose(struct native_target *t)
 {
@@ -142,8 +138,7 @@ int native_result(struct native_target *t, int rc, struct gdb_why *why)
     return rc;
 }
 
-/* ---- what goes on without questions -----------------------------------------------------------
- */
+/* What goes on without questions. */
 
 void native_forget(struct native_target *t)
 {
@@ -213,9 +208,6 @@ unsigned native_target_pause(const struct native_target *t)
     return t->trace.capturing && !t->gone ? CAPTURE_MS : IDLE_MS;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
-
 const struct native_core_ops *native_ops_of(const struct config *config)
 {
     return config_is_a_profile(&config->cores[0]) ? &native_a_ops : &native_m_ops;
@@ -249,9 +241,6 @@ void native_target_close(struct native_target *t)
     native_flash_close(&t->flash);
     probe_link_close(&t->link);
 }
-
-/* ---- the table --------------------------------------------------------------------------------
- */
 
 static int op_core_count(void *ctx)
 {

@@ -81,8 +81,8 @@ struct native_target {
  * halted nor reset, but as the board file says (connect_under_reset); other cores are halted for a
  * moment. `config` must outlive the
  * target; `sink` is copied, and gets bytes in the thread that calls, from the first resume or halt
- * on. Returns 0, or a bt_error with *why filled: what is wrong and what to do. Close in all cases.
- */
+ * on. Returns 0, or a bt_error with *why filled: what is wrong and what to do.
+ * Close in all cases. */
 int native_target_open(struct native_target *t, struct config *config,
                        const struct trace_sink *sink, struct message *why);
 

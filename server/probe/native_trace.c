@@ -13,8 +13,6 @@ static bool by_probe(const struct native_trace *t)
     return t->probe->swo.ops != NULL && t->setup.config->sink == CONFIG_SINK_SWO;
 }
 
-/* ---- SWO ------------------------------------------------------------------------------------- */
-
 /* Between packets a port repeats sync words for ever: that is not trace. */
 static void count_bytes(void *user, const uint8_t *data, size_t length)
 {
@@ -92,8 +90,6 @@ static int drain_port(struct native_trace *t, struct message *why)
     }
     return error;
 }
-
-/* ---- life ------------------------------------------------------------------------------------ */
 
 int native_trace_open(struct native_trace *t, struct probe_link *probe, struct config *config,
                       const struct trace_sink *sink, struct message *why)

@@ -40,8 +40,8 @@ struct native_trace {
  * the causes. Nothing is called before native_trace_resume() or, with config->attach,
  * native_trace_halted().
  * Returns 0, also if there is nothing to trace (t->setup.history is false, and the notes say why),
- * or BT_ERR_NOMEM, BT_ERR_IO (the probe or target is gone; *why is filled). Close in all cases.
- */
+ * or BT_ERR_NOMEM, BT_ERR_IO (the probe or target is gone; *why is filled).
+ * Close in all cases. */
 int native_trace_open(struct native_trace *t, struct probe_link *probe, struct config *config,
                       const struct trace_sink *sink, struct message *why);
 
@@ -53,8 +53,8 @@ int native_trace_poll(struct native_trace *t, struct message *why);
 
 /*
  * Delivers all trace of the stretch that has ended: reads the buffer, or takes what the port still
- * sends. With config->attach, the first time, that is what was captured before btraced came.
- */
+ * sends. With config->attach, the first time,
+ * that is what was captured before btraced came. */
 int native_trace_halted(struct native_trace *t, struct message *why);
 
 /* The trace units must be programmed again at the next resume. */

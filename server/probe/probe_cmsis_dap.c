@@ -105,8 +105,6 @@ static void close_probe(struct probe_link *p)
     p->probe = NULL;
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
 struct list {
     probe_listing_fn found;
     void *ctx;

@@ -21,8 +21,6 @@
 #define DHCSR_S_HALT    0x20000u
 #define DEMCR_CORERESET 0x1u
 
-/* ---- time ------------------------------------------------------------------------------------ */
-
 static uint64_t now_us(void *user)
 {
     struct timespec t;
@@ -39,8 +37,6 @@ static void sleep_us(void *user, uint32_t time)
 }
 
 const struct debug_clock probe_link_clock = {.now_us = now_us, .sleep_us = sleep_us};
-
-/* ---- what went wrong ------------------------------------------------------------------------- */
 
 bool probe_link_is_gone(const struct probe_link *p)
 {
@@ -67,8 +63,6 @@ static bool again(const struct probe_link *p, int error, unsigned *tries)
 {
     return debug_link_again(error, p->dp.failure, tries);
 }
-
-/* ---- the wire -------------------------------------------------------------------------------- */
 
 static int hold_reset(struct probe_link *p, bool low)
 {
@@ -181,8 +175,6 @@ static int reach_target(struct probe_link *p, bool under_reset, struct message *
         (void)hold_reset(p, false);
     return error;
 }
-
-/* ---- life ------------------------------------------------------------------------------------ */
 
 static int open_link(struct probe_link *p, bool under_reset, struct message *why)
 {

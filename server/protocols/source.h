@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the server knows of a trace protocol: which device types speak it, which registers
- * configure its decoder, and its packets in words. One row a protocol in source.c, one file each.
- */
+ * configure its decoder, and its packets in words. One row a protocol in source.c,
+ * one file each. */
 #ifndef SERVER_SOURCE_H
 #define SERVER_SOURCE_H
 
@@ -33,8 +33,8 @@ struct source_protocol {
 const struct source_protocol *source_protocol_of_type(const char *type);
 const struct source_protocol *source_protocol(enum stream_protocol protocol);
 
-/* A register that the decoder cannot do without: BT_ERR_FORMAT, and *why names file and register.
- */
+/* A register that the decoder cannot do without: BT_ERR_FORMAT,
+ * and *why names file and register. */
 int source_need_reg(const struct snapshot_device *device, const char *name, uint32_t *value,
                     struct message *why);
 

@@ -54,8 +54,6 @@ struct recorder {
     enum formatter_mode mode;
 };
 
-/* ---- the thread ------------------------------------------------------------------------------ */
-
 /* Of the first error only. Called with the mutex held. */
 static void set_error(struct recorder *r, int error, int reason)
 {
@@ -188,8 +186,6 @@ static void *recorder_thread(void *arg)
     pthread_mutex_unlock(&r->mutex);
     return NULL;
 }
-
-/* ---- capture --------------------------------------------------------------------------------- */
 
 /* A chain of empty blocks; NULL if there is no memory, or none are needed. */
 static struct block *new_blocks(size_t count)
@@ -387,7 +383,7 @@ void recorder_stats(struct recorder *r, struct recorder_stats *stats)
     pthread_mutex_unlock(&r->mutex);
 }
 
-/* ---- start, stop ----------------------------------------------------------------------------- */
+/* Start, stop. */
 
 static int start_thread(struct recorder *r)
 {

@@ -11,8 +11,8 @@
  * whole transfers at a time, and counted. Where bytes are missing the recording of a formatted
  * stream holds a mark that no trace source can send: who reads it loses frame alignment there and
  * finds it again at the next frame sync (format tpiu) or the next frame (format frames); it is a
- * gap, never a silent join. Raw trace has no such mark: there the packet decoder sees damage.
- */
+ * gap, never a silent join. Raw trace has no such mark:
+ * there the packet decoder sees damage. */
 #ifndef SERVER_RECORDER_H
 #define SERVER_RECORDER_H
 
@@ -58,8 +58,8 @@ void recorder_lost(struct recorder *r);
 /*
  * A core's PC and PSR at a halt, for the one who replays; written with the next commit, which comes
  * within a second, together with the length of the trace up to it (RECORDER_BYTES). Where that is
- * not the length of the buffer, the recording was cut off elsewhere and they say nothing.
- */
+ * not the length of the buffer, the recording was cut off elsewhere and
+ * they say nothing. */
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr);
 
 /* More of a core at a halt. */

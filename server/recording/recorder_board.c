@@ -10,8 +10,6 @@
 
 #define NUMBER_MAX 9999u
 
-/* ---- the folder ------------------------------------------------------------------------------ */
-
 /* mkdir() is what claims a name: two programs never share one. */
 static int make_numbered(const char *path, char *folder, size_t size, struct message *why)
 {
@@ -50,8 +48,6 @@ static int make_folder(const char *path, char *folder, size_t size, struct messa
     message_set(why, "cannot record to '%s': it exists and is not a folder", path);
     return BT_ERR_IO;
 }
-
-/* ---- the board ------------------------------------------------------------------------------- */
 
 static int add_device(struct recorder_board *b, const struct snapshot_device *d)
 {
@@ -163,8 +159,6 @@ static int describe(struct recorder_board *b, const struct config *c,
         error = add_images(b, images);
     return error < 0 ? error : snapshot_writer_commit(b->writer);
 }
-
-/* ---- create ---------------------------------------------------------------------------------- */
 
 int recorder_board_create(struct recorder_board *b, const struct config *config, const char *path,
                           const struct code_image *const *images, struct message *why)

@@ -31,7 +31,7 @@ static void add_warning(struct recording *r, const char *format, ...)
     r->warnings[r->warning_count++] = text;
 }
 
-/* ---- program image -------------------------------------------------------------------------- */
+/* Program image. */
 
 /* `space=` of a dump, as DS-5 and OpenCSD write it: which security state sees the bytes. */
 static bool space_security(const char *space, uint8_t *security)
@@ -155,8 +155,6 @@ static struct recording_core *core_of(struct recording *r, const struct snapshot
     return &r->cores[r->core_count];
 }
 
-/* ---- trace sources -------------------------------------------------------------------------- */
-
 static int add_source(struct recording *r, const struct snapshot_device *device,
                       const struct snapshot_buffer *buffer, struct message *why)
 {
@@ -215,7 +213,7 @@ static int add_sources(struct recording *r, struct message *why)
     return BT_OK;
 }
 
-/* ---- open, close, find ----------------------------------------------------------------------- */
+/* Open, close, find. */
 
 /* What is wrong with the folder or the file `path`, as one line. */
 static void say_error(const struct snapshot_error *err, const char *path, struct message *why)

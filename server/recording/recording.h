@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A recording ready to be decoded: its trace sources with their decoder configuration, the cores
- * they belong to, and the program image of each core. Wires drivers/snapshot to the decoder.
- */
+ * they belong to, and the program image of each core.
+ * Wires drivers/snapshot to the decoder. */
 #ifndef SERVER_RECORDING_H
 #define SERVER_RECORDING_H
 
@@ -46,8 +46,8 @@ struct recording {
 
 /*
  * Opens the folder; `elf` names `elf_count` program files whose segments complete the dumps.
- * Returns 0 or a bt_error with *why filled. Release with recording_close() in both cases.
- */
+ * Returns 0 or a bt_error with *why filled.
+ * Release with recording_close() in both cases. */
 int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
                    struct message *why);
 void recording_close(struct recording *r);

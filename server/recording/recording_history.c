@@ -5,8 +5,6 @@
 
 #define SLICE 4096u /* raw bytes taken apart at a time when reading back */
 
-/* ---- first pass ------------------------------------------------------------------------------ */
-
 static int on_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct recording_history *rh = ctx;
@@ -32,7 +30,7 @@ static int on_piece(void *ctx, size_t file, uint64_t at, const struct formatter 
     return recording_index_add(&rh->index, &place);
 }
 
-/* ---- reading back ---------------------------------------------------------------------------- */
+/* Reading back. */
 
 /* Bytes [from, from + len) of the source's stream are wanted in `out`. */
 struct want {
@@ -111,8 +109,6 @@ static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
     }
     return BT_OK;
 }
-
-/* ---- life ------------------------------------------------------------------------------------ */
 
 int recording_history_init(struct recording_history *rh, struct recording *r,
                            const struct recording_source *source,

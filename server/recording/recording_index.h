@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Places in a recording's raw buffer from which bytes of one source's stream are found again. When
- * there are more than the limit, every second one goes: from then on one is taken half as often.
- */
+ * there are more than the limit, every second one goes: from then on one is taken
+ * half as often. */
 #ifndef SERVER_RECORDING_INDEX_H
 #define SERVER_RECORDING_INDEX_H
 

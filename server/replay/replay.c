@@ -13,8 +13,6 @@
 #define XPSR_T       (1u << 24)
 #define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
 
-/* ---- registers ------------------------------------------------------------------------------- */
-
 static void set_reg(struct gdb_regs *regs, unsigned reg, uint64_t value)
 {
     regs->value[reg] = value;
@@ -99,8 +97,6 @@ static void complete_regs(struct replay_core *core)
         set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? CPSR_T : 0));
 }
 
-/* ---- cores ----------------------------------------------------------------------------------- */
-
 static enum gdb_profile profile_of(const struct snapshot_device *device)
 {
     if (device && strncasecmp(device->type, "Cortex-M", 8) == 0)
@@ -171,8 +167,6 @@ static int add_cores(struct replay *r)
     agree_on_width(r);
     return BT_OK;
 }
-
-/* ---- life ------------------------------------------------------------------------------------ */
 
 int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
                 const char *const *elf, size_t elf_count, struct message *why)
@@ -258,8 +252,6 @@ void replay_go_on(struct replay *r)
         past_motion_idle(&k->past);
     }
 }
-
-/* ---- operations ------------------------------------------------------------------------------ */
 
 static int op_core_count(void *ctx)
 {

@@ -35,9 +35,6 @@ static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_w
     return BT_OK;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
-
 static bool in_dump(const struct replay_core *c, uint32_t address)
 {
     for (size_t i = 0; c->device && i < c->device->dump_count; i++) {
@@ -104,9 +101,6 @@ static int host_machine(void *ctx, int core, struct past_machine *m)
     return BT_OK;
 }
 
-/* ---- breakpoints ------------------------------------------------------------------------------
- */
-
 static size_t find_breakpoint(const struct replay_client *k, const struct gdb_breakpoint *bp)
 {
     size_t i = 0;
@@ -165,9 +159,6 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
     }
     return n;
 }
-
-/* ---- the session ------------------------------------------------------------------------------
- */
 
 static const char *host_core_name(void *ctx, int core)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Floating-point registers of a recording. Their values are never known, but a GDB that is told to
- * expect them, by its program, and does not find them described does not survive a `finish`.
- */
+ * expect them, by its program, and does not find them described does not
+ * survive a `finish`. */
 #include "server/replay/replay.h"
 #include "server/reverse/past_machine.h"
 

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* ---- life -------------------------------------------------------------------------------------
- */
-
 /* Straight code from the decoder's end to the halted PC, as one block. */
 static void add_walk(struct past *p, uint64_t last)
 {
@@ -64,9 +61,6 @@ bool past_active(const struct past *p)
 {
     return p->position < p->end;
 }
-
-/* ---- stretches --------------------------------------------------------------------------------
- */
 
 size_t past_stretch_count(const struct past *p)
 {
@@ -188,9 +182,6 @@ int past_security(struct past *p, uint64_t position, enum bt_security *security)
         *security = (enum bt_security)key_at(&s, position).security;
     return error;
 }
-
-/* ---- gaps -------------------------------------------------------------------------------------
- */
 
 static bool is_hole(const struct past *p, uint64_t position)
 {

@@ -9,8 +9,7 @@
 #define EDGE  (HALF / 2) /* so near to where a window ends another one is wanted */
 #define AHEAD 16384u /* instructions: a part of the history is decoded before they are reached */
 
-/* ---- which of two is better -------------------------------------------------------------------
- */
+/* Which of two is better. */
 
 static bool knows_sp(const struct past_known *k, uint64_t position)
 {
@@ -85,8 +84,7 @@ void past_values_drop(struct past_values *v)
     past_work_end(&v->work);
 }
 
-/* ---- what to do next --------------------------------------------------------------------------
- */
+/* What to do next. */
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

@@ -27,8 +27,8 @@ bool past_has_float(struct elf_image *const *elf, size_t elf_count);
 
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack
- * around `sp` is RAM. `shared`: other cores write, too, so only the stack is this core's own.
- */
+ * around `sp` is RAM. `shared`: other cores write, too,
+ * so only the stack is this core's own. */
 enum recover_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
                                      uint32_t address, uint32_t sp, bool shared);
 

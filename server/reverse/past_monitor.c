@@ -18,9 +18,6 @@ static bool open_past(struct past_motion *m, int core, const struct console *c)
     return !error;
 }
 
-/* ---- goto -------------------------------------------------------------------------------------
- */
-
 static bool parse_position(const struct past *p, const char *text, uint64_t *position)
 {
     char *end;
@@ -81,8 +78,7 @@ static void cmd_goto(struct past_motion *m, int core, const char *rest, const st
         position + 1, pc, position == k->past.end ? ", where the core is halted" : "");
 }
 
-/* ---- where, explain ---------------------------------------------------------------------------
- */
+/* Where, explain. */
 
 static void cmd_where(struct past_motion *m, int core, const char *rest, const struct console *c)
 {
@@ -189,9 +185,6 @@ static void cmd_explain(struct past_motion *m, int core, const char *rest, const
                 explain(m, k, reg, told, &regs, c);
     k->told = told; /* the question was not GDB's */
 }
-
-/* ---- switches ---------------------------------------------------------------------------------
- */
 
 static void cmd_memory(struct past_motion *m, int core, const char *rest, const struct console *c)
 {

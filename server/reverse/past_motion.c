@@ -16,9 +16,6 @@ enum motion_state {
     MOTION_VALUES,
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
-
 int past_motion_init(struct past_motion *m, const struct past_host *host, void *ctx, int core_count)
 {
     memset(m, 0, sizeof *m);
@@ -61,9 +58,6 @@ void past_motion_reset(struct past_motion *m)
     m->memory = PAST_MEMORY_ERROR;
     m->told_alone = m->told_watch = false;
 }
-
-/* ---- state ------------------------------------------------------------------------------------
- */
 
 bool past_motion_active(const struct past_motion *m, int core)
 {
@@ -134,9 +128,6 @@ int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
     c->open = !error;
     return error;
 }
-
-/* ---- a motion ---------------------------------------------------------------------------------
- */
 
 static struct past_core *moving(struct past_motion *m)
 {
@@ -239,9 +230,6 @@ static int do_values(struct past_motion *m, int core)
         past_values_again(&c->values);
     return rc;
 }
-
-/* ---- ahead ------------------------------------------------------------------------------------
- */
 
 bool past_motion_ahead(const struct past_motion *m)
 {
@@ -432,8 +420,7 @@ void past_motion_interrupt(struct past_motion *m)
     m->interrupted = true;
 }
 
-/* ---- what GDB reads ---------------------------------------------------------------------------
- */
+/* What GDB reads. */
 
 /* As a rule it was done before the stop was told; not if a command has changed the rules since.
  * Without memory there are no values, only estimates. */

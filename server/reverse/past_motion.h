@@ -34,8 +34,8 @@ struct past_host {
     int (*view)(void *ctx, int core, struct btrace_view *view, struct gdb_why *why);
     void (*lock)(void *ctx);
     void (*unlock)(void *ctx);
-    /* The halted core, for its values. GDB_PENDING: past_motion_go_on() follows, asked again then.
-     */
+    /* The halted core, for its values. GDB_PENDING: past_motion_go_on() follows,
+     * asked again then. */
     int (*machine)(void *ctx, int core, struct past_machine *m);
     /*
      * Optional. Fetches memory that machine.read was asked for in vain: GDB_PENDING when something
@@ -136,10 +136,10 @@ bool past_motion_status(const struct past_motion *m, int core, char *text, size_
 
 /* server/reverse/past_say.c: what the user is told while a motion goes on. */
 void past_say_gap(struct past_motion *m, enum bt_gap_cause cause);
-void past_say_left_out(struct past_motion *m); /* by the search */
-void past_say_alone(struct past_motion *m);    /* once: other cores do not move */
-void past_say_unwatched(
-    struct past_motion *m); /* once: if there are watchpoints, a step does not see */
+void past_say_left_out(struct past_motion *m);  /* by the search */
+void past_say_alone(struct past_motion *m);     /* once: other cores do not move */
+void past_say_unwatched(struct past_motion *m); /* once: if there are watchpoints, a step does not
+                                                   see */
 
 /* server/reverse/past_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED: no such command here. */
 int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn print, void *to);

@@ -36,9 +36,6 @@ void past_values_forget(struct past_values *v)
     v->handler.known = false;
 }
 
-/* ---- windows ----------------------------------------------------------------------------------
- */
-
 /* At once; what was begun ahead is gone on with. */
 static int build(struct past_values *v, struct past *p, const struct past_machine *m, uint64_t from,
                  uint64_t to)
@@ -147,9 +144,6 @@ bool past_values_explain(const struct past_values *v, uint64_t position, unsigne
            recover_register(v->now.recover, (size_t)(position - v->now.from), reg, answer);
 }
 
-/* ---- registers --------------------------------------------------------------------------------
- */
-
 /* The value that the register had nearest to the position, else the present one. */
 static uint32_t estimate(const struct past_values *v, const struct past_machine *m,
                          uint64_t position, unsigned reg)
@@ -212,9 +206,6 @@ int past_values_regs(struct past_values *v, struct past *p, const struct past_ma
         *estimated = guessed;
     return BT_OK;
 }
-
-/* ---- memory -----------------------------------------------------------------------------------
- */
 
 /* The bytes of a word that lie in [address, address + len). */
 static void put_word(uint32_t word, uint32_t value, bool big, uint64_t address, uint8_t *bytes,

@@ -28,8 +28,8 @@ struct past_machine {
     bool registers_written; /* by the debugger since the halt: they tell nothing of the past */
     /*
      * Positions of halts at which the debugger wrote registers or memory, oldest first: nothing is
-     * carried over them. Unless `halts_known`, and before `written_before`, any halt may be such.
-     */
+     * carried over them. Unless `halts_known`, and before `written_before`,
+     * any halt may be such. */
     const uint64_t *written;
     size_t written_count;
     uint64_t written_before;

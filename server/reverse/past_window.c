@@ -35,15 +35,12 @@ static int add_event(struct past_window *w, const struct bt_event *e)
     return BT_OK;
 }
 
-/* ---- code -------------------------------------------------------------------------------------
- */
-
 #define SEEN 256u /* a power of two */
 
 /*
  * Blocks come again and again: what one was made of is copied then. It and the view are of the
- * present key, and last for one call of past_window_fill(): nobody else chooses views meanwhile.
- */
+ * present key, and last for one call of past_window_fill():
+ * nobody else chooses views meanwhile. */
 struct past_code {
     struct code_view *view; /* NULL: not chosen yet */
     struct {
@@ -149,9 +146,6 @@ static void track_key(struct past_window *f, const struct bt_event *event)
     if (memcmp(&before, &f->key, sizeof before) != 0)
         forget_code(f);
 }
-
-/* ---- positions --------------------------------------------------------------------------------
- */
 
 /* Events up to `position`, which is that of the next instruction. */
 static int take_events(struct past_window *f, const struct past_stretch *s, size_t *e,

@@ -15,8 +15,6 @@ static bool has_buffer(const struct trace_setup *t)
     return t->words != NULL;
 }
 
-/* ---- programming ----------------------------------------------------------------------------- */
-
 /* The nearest whole divider must be near enough for a receiver: 3 %. */
 static int start_swo(struct trace_setup *t, struct message *why)
 {
@@ -121,8 +119,6 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     t->programmed = !error;
     return error;
 }
-
-/* ---- the buffer ------------------------------------------------------------------------------ */
 
 static void deliver(const uint32_t *words, size_t count, const struct trace_sink *sink)
 {

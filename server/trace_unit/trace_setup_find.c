@@ -16,8 +16,6 @@
 #define TPIU_FULL      0x912u /* parts: of a system, with stop and flush */
 #define TPIU_FULL_600  0x9e7u
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
 void trace_setup_note(struct trace_setup *t, const char *format, ...)
 {
     struct trace_notes *n = &t->notes;
@@ -43,8 +41,6 @@ bool trace_setup_is_dead(const struct trace_setup *t, int error)
 {
     return error == BT_ERR_NOMEM || (error == BT_ERR_IO && t->bus->failure == DEBUG_FAIL_PROBE);
 }
-
-/* ---- components ------------------------------------------------------------------------------ */
 
 struct found {
     struct coresight_component list[MAX_COMPONENTS];
@@ -178,8 +174,6 @@ static void take_sink(struct trace_setup *t, const struct found *found)
     t->replicator = either(c->replicator, first_of(found, CORESIGHT_REPLICATOR));
 }
 
-/* ---- the sink -------------------------------------------------------------------------------- */
-
 static const char *sink_name(const struct config *c)
 {
     return c->sink == CONFIG_SINK_ETB ? "ETB" : c->sink == CONFIG_SINK_TMC ? "TMC" : "TPIU";
@@ -243,8 +237,6 @@ static int open_sink(struct trace_setup *t, const struct found *found)
     t->sink = 0;
     return BT_OK;
 }
-
-/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int look(struct trace_setup *t, uint64_t rom, struct found *found)
 {

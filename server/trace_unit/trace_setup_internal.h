@@ -29,8 +29,7 @@ int trace_setup_enable_syncs(struct trace_setup *t);
 /* Is this core an ARMv7-M or ARMv6-M, by its name? */
 bool trace_setup_is_m_profile(const struct config_core *core);
 
-/* ---- trace units, by kind ---------------------------------------------------------------------
- */
+/* Trace units, by kind. */
 
 struct trace_unit_ops {
     const char *control; /* name of the register in trace_setup_core.control */

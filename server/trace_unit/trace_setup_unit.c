@@ -19,9 +19,6 @@ uint32_t trace_setup_wish(const struct config_core *core, const char *name, uint
     return snapshot_reg(&core->source_device, name, &value) ? otherwise : (uint32_t)value;
 }
 
-/* ---- the board file ----------------------------------------------------------------------------
- */
-
 /* What the board file says of the hardware and is not so. */
 static void note_contradiction(struct trace_setup *t, unsigned i, const struct trace_register *r)
 {
@@ -58,9 +55,6 @@ int trace_setup_store(struct trace_setup *t, unsigned i, const char *type, const
     return error ? error : config_set_source(t->config, i, type);
 }
 
-/* ---- failures ----------------------------------------------------------------------------------
- */
-
 int trace_setup_failed(const struct trace_setup *t, int error, const char *what,
                        struct message *why)
 {
@@ -85,9 +79,6 @@ int trace_setup_unit_failed(const struct trace_setup *t, unsigned i, int error, 
     snprintf(text, sizeof text, "the trace unit of core %s cannot be %s", name, what);
     return trace_setup_failed(t, error, text, why);
 }
-
-/* ---- one core ----------------------------------------------------------------------------------
- */
 
 static void note_unusable(struct trace_setup *t, unsigned i, int error)
 {
@@ -117,9 +108,6 @@ int trace_setup_take_unit(struct trace_setup *t, unsigned i)
     core->traced = !error;
     return BT_OK;
 }
-
-/* ---- all of them -------------------------------------------------------------------------------
- */
 
 bool trace_setup_runs(const struct trace_setup *t)
 {

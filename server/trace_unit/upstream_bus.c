@@ -7,9 +7,6 @@
 
 #define MEMORY_CORE 0 /* whose view of memory is taken */
 
-/* ---- on the loop ------------------------------------------------------------------------------
- */
-
 /* Outlives an access that nobody waits for any more. */
 struct ticket {
     struct upstream_bus *b;
@@ -71,8 +68,7 @@ static void on_wake(uv_async_t *wake)
         finish(t, NULL, 0);
 }
 
-/* ---- in the user's thread ---------------------------------------------------------------------
- */
+/* In the user's thread. */
 
 static int fail(struct upstream_bus *b, enum debug_failure failure, uint64_t address)
 {
@@ -81,8 +77,8 @@ static int fail(struct upstream_bus *b, enum debug_failure failure, uint64_t add
     return BT_ERR_IO;
 }
 
-/* One access of at most UPSTREAM_BUS_WORDS, whose words to write are in b->bytes; holds the lock.
- */
+/* One access of at most UPSTREAM_BUS_WORDS, whose words to write are in b->bytes;
+ * holds the lock. */
 static int access_words(struct upstream_bus *b, bool write, uint64_t address, size_t count)
 {
     int late = 0;
@@ -196,9 +192,6 @@ static void sleep_us(void *user, uint32_t time)
     (void)user;
     usleep(time);
 }
-
-/* ---- life -------------------------------------------------------------------------------------
- */
 
 int upstream_bus_open(struct upstream_bus *b, uv_loop_t *loop, struct gdb_upstream *upstream,
                       unsigned timeout_ms, bool big_endian)

@@ -31,9 +31,6 @@
 #define SPECULATED      128  /* TRCIDR8 */
 #define MAX_TOLERATED   1e-3 /* of the number of instructions that ran, and of OpenCSD's */
 
-/* ---- ours -------------------------------------------------------------------------------------
- */
-
 static uint64_t ptm_packets(const struct bench_stream *s)
 {
     static struct ptm_packet out[BATCH];
@@ -143,9 +140,6 @@ static void full_run(const struct bench_stream *s, struct bench_runs *runs,
     code_cache_release(&code);
 }
 
-/* ---- OpenCSD ----------------------------------------------------------------------------------
- */
-
 static size_t opencsd_size(const struct bench_stream *s)
 {
     size_t units = (OCSD_SIZE + s->unit - 1) / s->unit;
@@ -169,9 +163,6 @@ static void opencsd_run(const struct bench_stream *s, bool full, struct bench_ru
     *counts = *bench_opencsd_counts(o);
     bench_opencsd_free(o);
 }
-
-/* ---- a stream ---------------------------------------------------------------------------------
- */
 
 struct result {
     struct bench_runs packets, full, ocsd_packets, ocsd_full;
@@ -248,9 +239,6 @@ static bool wanted(const char *name)
     const char *only = getenv("BENCH_ONLY");
     return !only || !*only || strstr(name, only);
 }
-
-/* ---- streams ----------------------------------------------------------------------------------
- */
 
 /* Code of a protocol whose cores have but one instruction set is of that. */
 static const struct bench_mix mixes[] = {

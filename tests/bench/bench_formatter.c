@@ -3,8 +3,8 @@
  * CoreSight frames taken apart, ours and OpenCSD's, on the same bytes. Prints a line a stream for
  * report.py: fields are NAME=VALUE, rates per second of CPU time.
  *
- * usage: bench_formatter [FOLDER]   FOLDER: real captures. BENCH_ONLY: part of a stream's name
- */
+ * usage: bench_formatter [FOLDER]   FOLDER: real captures. BENCH_ONLY:
+ * part of a stream's name */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

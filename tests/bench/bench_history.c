@@ -6,8 +6,8 @@
  * usage: bench_history --write FOLDER MEGABYTES [ptm|etmv4]   makes a recording, prints nothing
  *        bench_history --read FOLDER              measures it; a process of its own, since the
  *                                                 peak of memory is the process's
- *        bench_history MEGABYTES...               both, for each size, in a temporary folder
- */
+ *        bench_history MEGABYTES...               both, for each size,
+ * in a temporary folder */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,7 @@ static void check(int error, const char *what)
     exit(1);
 }
 
-/* ---- making a recording -----------------------------------------------------------------------
- */
+/* Making a recording. */
 
 static void write_recording(const char *folder, double megabytes, bool etmv4)
 {
@@ -56,9 +55,6 @@ static void write_recording(const char *folder, double megabytes, bool etmv4)
     check(bench_stream_record(&s, folder, (uint64_t)(megabytes * 1e6)), folder);
     bench_stream_release(&s);
 }
-
-/* ---- measuring --------------------------------------------------------------------------------
- */
 
 /* Kilobytes of a line of /proc/self/status. */
 static unsigned long status(const char *name)
@@ -131,9 +127,6 @@ static void read_recording(const char *folder)
     recording_history_release(&rh);
     recording_close(&r);
 }
-
-/* ---- a size -----------------------------------------------------------------------------------
- */
 
 /* Runs this program again: a process of its own for each part. */
 static void again(const char *mode, const char *folder, const char *size)

@@ -66,9 +66,6 @@ static void write_word(unsigned address, unsigned value)
     *(volatile unsigned *)address = value;
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
-
 T32 unsigned service(unsigned value)
 {
     services++;
@@ -114,9 +111,6 @@ A32 void interrupt(void)
     }
     write_word(GIC_CPU + 0x10, id);
 }
-
-/* ---- work ------------------------------------------------------------------------------------
- */
 
 T32 static unsigned fibonacci_t32(unsigned n);
 

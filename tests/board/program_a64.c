@@ -67,9 +67,6 @@ static unsigned core(void)
     return id & 0xff;
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
-
 static void serve(struct frame *frame, unsigned number)
 {
     services++;
@@ -120,9 +117,6 @@ void interrupt(struct frame *frame)
     }
     write_word(GIC_CPU + 0x10, id);
 }
-
-/* ---- work ------------------------------------------------------------------------------------
- */
 
 static __attribute__((noinline)) unsigned fibonacci(unsigned n)
 {

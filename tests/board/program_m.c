@@ -50,9 +50,6 @@ static void write_word(unsigned address, unsigned value)
     *(volatile unsigned *)address = value;
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
-
 void service(void)
 {
     services++;
@@ -88,9 +85,6 @@ void nmi(void)
 {
     nmis++;
 }
-
-/* ---- work ------------------------------------------------------------------------------------
- */
 
 static __attribute__((noinline)) unsigned fibonacci(unsigned n)
 {

@@ -2,8 +2,8 @@
 /*
  * The Secure part of a program for a Cortex-M33 with both security states (mps2-an505): it gives
  * the Non-secure part its memory, calls it, is called by it, and takes exceptions from both.
- * Compiled with -mcmse. The other part is program_nonsecure.c, what C does not make start_secure.S.
- */
+ * Compiled with -mcmse. The other part is program_nonsecure.c,
+ * what C does not make start_secure.S. */
 #include <arm_cmse.h>
 
 #include "print.h"
@@ -60,9 +60,6 @@ static unsigned read_word(unsigned address)
     return *(volatile unsigned *)address;
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
-
 void secure_interrupt(void)
 {
     interrupts++;
@@ -110,8 +107,7 @@ void secure_fault(unsigned *frame)
     frame[6] += half >> 11 >= 0x1d ? 4 : 2;
 }
 
-/* ---- what the other state may call -----------------------------------------------------------
- */
+/* What the other state may call. */
 
 static __attribute__((noinline)) unsigned mix(unsigned a, unsigned b)
 {
@@ -143,9 +139,6 @@ ENTRY unsigned secure_calls_back(unsigned (*function)(unsigned), unsigned value)
     callback = (nonsecure_function)cmse_nsfptr_create(function);
     return mix(value, callback(value)) + callback(value + 1);
 }
-
-/* ---- start -----------------------------------------------------------------------------------
- */
 
 /* From `first` of `parts` equal parts on, memory behind a protection controller is Non-secure. */
 static void give_away(unsigned gate, unsigned first, unsigned parts)

@@ -57,7 +57,7 @@ function print
     bkpt 0xab
     bx lr
 
-// ---- exceptions, which return in every way there is
+// Exceptions, which return in every way there is.
 
 function fault_entry
     tst lr, #4
@@ -107,7 +107,7 @@ function interrupt_pops_all
     bl interrupt
     pop {r4-r7, pc}
 
-// ---- what faults, and what calls
+// What faults, and what calls.
 
 function service_call
     svc #1
@@ -162,7 +162,7 @@ function pend_together
     isb
     bx lr
 
-// ---- flow
+// Flow.
 
 // unsigned tables(unsigned): TBB, TBH, CBZ, IT blocks, wide branches, PC written by data processing.
 function tables

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A target that lies: acks and values of all accesses come from the input, one byte of control and
- * up to four of value each. First byte: wire and posted reads. Connect, scan, memory of all sizes.
- */
+ * up to four of value each. First byte: wire and posted reads. Connect, scan,
+ * memory of all sizes. */
 #include <stdlib.h>
 #include <string.h>
 

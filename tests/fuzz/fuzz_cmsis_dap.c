@@ -2,8 +2,8 @@
 /*
  * A CMSIS-DAP probe that lies: its answers are taken from the input. First byte: transport and USB
  * packet size; then answers: a control byte, a length byte, bytes. The control byte tells whether
- * the command's number is put first, whether nothing comes, and whether the probe is gone.
- */
+ * the command's number is put first, whether nothing comes,
+ * and whether the probe is gone. */
 #include <stdlib.h>
 #include <string.h>
 

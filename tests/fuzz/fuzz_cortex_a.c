@@ -3,8 +3,8 @@
  * An ARMv7-A core that lies. Debug port and access port answer as they should; the core's debug
  * registers do so, too, as long as the input says nothing else. First byte: how many calls, then
  * two bytes for each of them, then one byte of control for each access to a debug register, with
- * the values that it asks for. What is in its system registers and its VFP is the input's as well.
- */
+ * the values that it asks for. What is in its system registers and its VFP is the
+ * input's as well. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +63,7 @@ static uint32_t take_value(struct input *in)
     return value;
 }
 
-/* ---- debug registers, as they should be -------------------------------------------------------
- */
+/* Debug registers, as they should be. */
 
 static void run(struct input *in, uint32_t value)
 {
@@ -171,9 +170,6 @@ static uint32_t read_register(struct input *in, uint32_t offset)
     }
 }
 
-/* ---- lies -------------------------------------------------------------------------------------
- */
-
 static enum debug_ack refusal(uint8_t control)
 {
     static const enum debug_ack acks[] = {DEBUG_ACK_WAIT, DEBUG_ACK_FAULT, DEBUG_ACK_NONE,
@@ -204,9 +200,6 @@ static int bus(struct input *in, bool write, uint32_t *value, enum debug_ack *ac
         in->dscr ^= (control & 3) == 3 ? 0x40u : 1u << (control & 1);
     return 0;
 }
-
-/* ---- the wire ---------------------------------------------------------------------------------
- */
 
 static int access_port(struct input *in, struct debug_transfer *t, enum debug_ack *ack)
 {
@@ -252,9 +245,6 @@ static int transfer(void *self, struct debug_transfer *list, size_t count, struc
     }
     return 0;
 }
-
-/* ---- calls ------------------------------------------------------------------------------------
- */
 
 static void check(const struct cortex_a *core, int rc)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Any bytes as the port of an ETMv2 over a small program: no crash, no runaway, and the same blocks
- * and events however the stream is cut. The first bytes choose the configuration and the code.
- */
+ * and events however the stream is cut. The first bytes choose the configuration
+ * and the code. */
 #include "tests/support/port_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

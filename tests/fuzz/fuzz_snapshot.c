@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The INI reader and the parsers of recordings, without a file system. The input holds several
- * files: a line "@name" begins the file of that name. Names that end in ".bin" exist without one.
- */
+ * files: a line "@name" begins the file of that name.
+ * Names that end in ".bin" exist without one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -123,7 +123,7 @@ def split_at_gap(before, after, listed, least):
         tail_of(rows, truth, len(rows))
 
 
-# ---- what GDB says about a program ----
+# What GDB says about a program.
 
 _SYMBOLS = {}
 
@@ -138,7 +138,7 @@ def symbol(elf, name):
     return _SYMBOLS[elf, name]
 
 
-# ---- a live target by hand ----
+# A live target by hand.
 
 class Wire(Client):
     """The remote protocol by hand, with a target that runs."""

@@ -178,7 +178,7 @@ def environment():
                 ASAN_OPTIONS=asan)
 
 
-# ---- the server ----
+# The server.
 
 class Server:
     """`btraced replay`, or another command, on a free port, ended by the `with` statement. That it ends well and
@@ -260,7 +260,7 @@ class Server:
         self.process.stdout.close()
 
 
-# ---- GDB ----
+# GDB.
 
 SETTINGS = ["set confirm off", "set pagination off", "set width 0", "set height 0",
             "set style enabled off", "set debuginfod enabled off"]
@@ -410,7 +410,7 @@ class Mi:
         self.process.stdin.close()
 
 
-# ---- the raw client ----
+# The raw client.
 
 def frame(payload):
     if isinstance(payload, str):
@@ -519,7 +519,7 @@ def blocks(document):
             re.findall(r'<block begin="(0x[0-9a-f]+)" end="(0x[0-9a-f]+)"/>', document)]
 
 
-# ---- recordings and what really ran ----
+# Recordings and what really ran.
 
 GAP = (1, 0)
 

@@ -19,7 +19,7 @@ def frames():
     return (RECORDING / "buffer_0.bin").read_bytes()
 
 
-# ---- the forms: written from the specification, not from the decoder ----
+# The forms: written from the specification, not from the decoder.
 
 def port(data, period=8, seed=1):
     """What a TPIU in continuous mode sends: syncs between and half syncs in the frames, joined
@@ -78,7 +78,7 @@ def orbflow(data, size=1024):
     return bytes(out)
 
 
-# ---- the bed ----
+# The bed.
 
 REGISTERS = """source = PTM1.1
 ETMCR = 0x30000400

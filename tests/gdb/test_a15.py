@@ -31,7 +31,7 @@ def once(function):
     return kept
 
 
-# ---- the truth ----
+# The truth.
 
 @once
 def code():
@@ -160,7 +160,7 @@ def calls(instructions):
     return rows
 
 
-# ---- with an ELF file ----
+# With an ELF file.
 
 @suite.test("a15: OpenCSD and DS-5 agree on what ran")
 def _():
@@ -348,7 +348,7 @@ def _():
     equal(again["info record"], s["info record"], "record of the next session")
 
 
-# ---- without one ----
+# Without one.
 
 NO_ELF = ["set record btrace replay-memory-access read-write"]
 

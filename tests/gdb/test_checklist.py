@@ -45,7 +45,7 @@ def point(numbers, name):
     return suite.test(f"checklist{digits}: {name}")
 
 
-# ---- start and configuration ----
+# Start and configuration.
 
 @point([1, 40], "qSupported holds exactly the tokens of this server")
 def _():
@@ -235,7 +235,7 @@ def _():
         equal(len(ran(client.blocks(), ISAS)), len(RUN) + 1, "instructions after run")
 
 
-# ---- fetching ----
+# Fetching.
 
 @point([13], "the first delta after Qbtrace:bts is an error, GDB reads everything without a word")
 def _():
@@ -378,7 +378,7 @@ def _():
     equal(value(s["p/x $pc"]), RUN[-1][0], "PC of the core that has trace")
 
 
-# ---- documents and blocks ----
+# Documents and blocks.
 
 @point([25], "documents are well-formed XML with the attributes that GDB wants")
 def _():
@@ -544,7 +544,7 @@ def _():
     expect(record_counts(s["info record"])[0] > 50000, "a short record")
 
 
-# ---- threads and stops ----
+# Threads and stops.
 
 @point([36], "the thread of a stop reply is the general thread then")
 def _():
@@ -638,7 +638,7 @@ def _():
     lacks(s.text, "bkpt|udf|UNDEFINED")
 
 
-# ---- what a recording refuses ----
+# What a recording refuses.
 
 @point([45, 49], "resumes and writes get a text, never nothing")
 def _():
@@ -656,7 +656,7 @@ def _():
     equal(value(s["p/x $pc"]), DEMO_PC, "PC")
 
 
-# ---- front ends ----
+# Front ends.
 
 @point([54], "both ready lines, each on its own, on standard error")
 def _():

@@ -52,7 +52,7 @@ def listed(listing, form, *arguments):
     return out.splitlines()
 
 
-# ---- usage ----
+# Usage.
 
 @suite.test("cli: --help and --version")
 def _():
@@ -231,7 +231,7 @@ def _():
                 "--listen", name, RECORDING)
 
 
-# ---- listening ----
+# Listening.
 
 @suite.test("cli: who starts it may have closed the standard files")
 def _():
@@ -310,7 +310,7 @@ def _():
     equal({b - 1 for b in odd} - thumb, set(), "odd blocks that are not T32 code")
 
 
-# ---- input errors ----
+# Input errors.
 
 @suite.test("cli: recordings and files that are not there or are something else")
 def _():
@@ -395,7 +395,7 @@ def _():
     equal((counts[0], counts[-1]), (0, len(demo_run())), "instructions at the ends")
 
 
-# ---- listings ----
+# Listings.
 
 @suite.test("cli: columns of tsv listings are stable, rows are complete")
 def _():

@@ -28,7 +28,7 @@ JTAG = "org.eclipse.cdt.debug.gdbjtag.core."
 suite = Suite()
 
 
-# ---- the files ----
+# The files.
 
 def configurations():
     text = LAUNCH.read_text()
@@ -65,7 +65,7 @@ def eclipse(port):
     return found
 
 
-# ---- what front ends do ----
+# What front ends do.
 
 class Front(Mi):
     """GDB behind a front end: each command must succeed."""
@@ -207,7 +207,7 @@ def look_back(front, board):
     front.console("monitor goto end")
 
 
-# ---- VS Code ----
+# VS Code.
 
 @suite.test("ide: VS Code C/C++ starts the server, sees the board's past, and the server ends with it")
 def _():
@@ -271,7 +271,7 @@ def _():
         goodbye(front)
 
 
-# ---- Eclipse ----
+# Eclipse.
 
 @suite.test("ide: Eclipse's hardware debugging, its reverse buttons, and btrace by its switch")
 def _():
@@ -308,7 +308,7 @@ def _():
         goodbye(front)
 
 
-# ---- other front ends ----
+# Other front ends.
 
 @suite.test("ide: the lines that other front ends wait for")
 def _():
@@ -320,7 +320,7 @@ def _():
             expect(re.search(pattern, live.stderr), f"{name} waits for ever")
 
 
-# ---- what is written about them ----
+# What is written about them.
 
 @suite.test("ide: docs/ide.md explains each key of each file")
 def _():

@@ -418,7 +418,7 @@ def _(board):
     process.stderr.close()
 
 
-# ---- limits and bad input ----
+# Limits and bad input.
 
 def refused(arguments, code, pattern):
     done = subprocess.run([BTRACED, "serve", *arguments], stdin=subprocess.DEVNULL,

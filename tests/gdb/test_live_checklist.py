@@ -87,7 +87,7 @@ def go(wire, board, function):
     return wire.run_to(address, size_at(board, address))
 
 
-# ---- start and configuration ----
+# Start and configuration.
 
 @point([1, 40], "the tokens of this server, reverse execution too", ONE_CORE + TWO_CORES)
 def _(board):
@@ -235,7 +235,7 @@ def _(board):
         each_core(board, live)
 
 
-# ---- fetching ----
+# Fetching.
 
 @point([14, 15], "the full history by new and by all; nothing new is an empty document")
 def _(board):
@@ -404,7 +404,7 @@ def _(board):
     tail_of(history(s["record instruction-history"]), live.truth(s[live.mark()]), 10)
 
 
-# ---- stops ----
+# Stops.
 
 def stops(board, wire, live):
     """Halts in many ways; each time its name."""
@@ -531,7 +531,7 @@ def _(board):
     tail_of(history("\n".join(rows)), live.truth(s[live.mark()]), 8)
 
 
-# ---- threads, memory ----
+# Threads, memory.
 
 @point([38], "all cores are there from the start; no new thread, no warning", TWO_CORES)
 def _(board):
@@ -566,7 +566,7 @@ def _(board):
     equal(rows[-3].address, address, "the instruction under the breakpoint")
 
 
-# ---- front ends ----
+# Front ends.
 
 @point([54], "both ready lines, each on its own, on standard error", ONE_CORE + TWO_CORES)
 def _(board):

@@ -102,7 +102,7 @@ def runs(p, maps, pid=500, path="/work"):
         p.mmap2(pid, pid, address, size, offset, path)
 
 
-# ---- trace units ----
+# Trace units.
 
 def cores():
     """Two cores with an ETE each, in frames, which are taken apart again."""
@@ -180,7 +180,7 @@ def older():
             is_truth(ran, board.Truth(f"{place}/truth"))
 
 
-# ---- threads and processes ----
+# Threads and processes.
 
 @suite.test("perf.data: threads with buffers of their own, which change the CPU")
 def threads():
@@ -280,7 +280,7 @@ def forks():
     equal(got == wanted, False, "another's child: that the blocks are the same")
 
 
-# ---- the kernel ----
+# The kernel.
 
 @suite.test("perf.data: the kernel's code out of a copy of kcore, and without any")
 def kernel():
@@ -313,7 +313,7 @@ def kernel():
     has(err, r"none: cannot open: No such file or directory")
 
 
-# ---- another reader ----
+# Another reader.
 
 @suite.test("perf.data: perf itself reads such records as they are meant")
 def by_perf():

@@ -42,7 +42,7 @@ STEP = "T05thread:1;"
 END = len(RUN)
 
 
-# ---- recordings ----
+# Recordings.
 
 @suite.test("reverse: steps go along the path, back and forth")
 def _():
@@ -352,7 +352,7 @@ def _():
     has(s.all("reverse-stepi")[1], "nothing was traced|no trace")
 
 
-# ---- live boards ----
+# Live boards.
 
 ELVES = {"virtual-a9": PROGRAMS / "crash-a9.elf", "virtual-m3": PROGRAMS / "crash-m3.elf",
          "virtual-m7": PROGRAMS / "crash-m7.elf", "virtual-m33": PROGRAMS / "crash-m33.elf"}

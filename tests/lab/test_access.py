@@ -71,7 +71,7 @@ def logged(server, pattern):
     wait_for(lambda: re.search(pattern, server.stderr, re.MULTILINE), f"a line '{pattern}'")
 
 
-# ---- certificates ----
+# Certificates.
 
 @suite.test("access: GDB comes through the pipe with its certificate, and sees the history")
 def _():
@@ -258,7 +258,7 @@ def _():
                f"no message '{text}'")
 
 
-# ---- the configuration ----
+# The configuration.
 
 def refused(code, pattern, *options):
     done = subprocess.run([BTRACED, "replay", *options, str(RECORDING)], capture_output=True,
@@ -340,7 +340,7 @@ def _():
         logged(server, r"refused 127\.0\.0\.1:\d+: its address is not in 'allow' of \[gdb\]")
 
 
-# ---- other ways in ----
+# Other ways in.
 
 class Daemon:
     """`btraced replay` that listens on no port of its own."""
@@ -428,7 +428,7 @@ def _():
         said(done, r"'0\.0\.0\.0:\d+' is not an address of this machine alone")
 
 
-# ---- the pipe ----
+# The pipe.
 
 @suite.test("access: what the pipe says when it cannot connect")
 def _():

@@ -125,7 +125,7 @@ def listening_on(what):
 REPLAY = [BTRACED, "replay", "-c", conf("[gdb]\nlisten = systemd\n"), str(RECORDING)]
 
 
-# ---- systemd ----
+# Systemd.
 
 @suite.test("service: who connects before it runs is served when it does")
 def _():
@@ -227,7 +227,7 @@ def _():
                 equal((done.returncode, done.stdout), (code, out), f"what {name} gets")
 
 
-# ---- the end ----
+# The end.
 
 @suite.test("service: --exit-after-detach ends with the last client that was served")
 def _():
@@ -269,7 +269,7 @@ def _():
         equal(server.process.wait(PATIENCE), 0, "exit code")
 
 
-# ---- how much is told ----
+# How much is told.
 
 @suite.test("service: the level of the log, by option and by environment")
 def _():
@@ -311,7 +311,7 @@ def _():
     lacks(server.said, "\x1b")
 
 
-# ---- installed ----
+# Installed.
 
 def install(place, **variables):
     words = [f"{name}={value}" for name, value in variables.items()]

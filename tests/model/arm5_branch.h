@@ -14,8 +14,8 @@ struct arm5_previous {
 
 /*
  * Class of an instruction, and makes it the previous one. The second half of a Thumb BL or BLX is a
- * direct branch right behind a first half, else an indirect one. ISB and barriers are none.
- */
+ * direct branch right behind a first half, else an indirect one.
+ * ISB and barriers are none. */
 enum waypoint_class arm5_classify(struct arm5_previous *previous, enum bt_isa isa, uint32_t opcode,
                                   uint32_t address);
 

@@ -13,8 +13,8 @@ static uint16_t noise(struct etmv1_encoder *e, uint16_t pkt, uint16_t valid)
 
 /*
  * 16-bit port: either reading of 3.1. Without holding, a byte that has the port for itself makes
- * the place of the next one uncertain, unless that is an address, or belongs to a later status.
- */
+ * the place of the next one uncertain, unless that is an address,
+ * or belongs to a later status. */
 static enum port_model_lone lone(const struct etmv1_encoder *e)
 {
     bool hold = e->options.hold_single && !e->draining;

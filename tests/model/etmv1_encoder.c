@@ -134,8 +134,7 @@ int etmv1_encoder_data(struct etmv1_encoder *e, const struct etmv1_model_access 
     return 0;
 }
 
-/* ---- exceptions, Debug state, filter, overflow ------------------------------------------------
- */
+/* Exceptions, Debug state, filter, overflow. */
 
 int etmv1_encoder_exception(struct etmv1_encoder *e, bool own, const struct etmv1_place *vector)
 {
@@ -217,9 +216,6 @@ int etmv1_encoder_restart(struct etmv1_encoder *e, const struct etmv1_place *nex
         error = drain_fifo(e);
     return error ? error : start_trace(e, ETMV1_REASON_OVERFLOW, next);
 }
-
-/* ---- other events -----------------------------------------------------------------------------
- */
 
 int etmv1_encoder_wait(struct etmv1_encoder *e, unsigned cycles)
 {

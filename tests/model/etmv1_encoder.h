@@ -88,8 +88,8 @@ struct etmv1_encoder;
 
 /*
  * New encoder that appends to `out`, which the caller owns and keeps until after
- * etmv1_encoder_free(). Trace is off, context ID 0. NULL: no memory, or options out of range.
- */
+ * etmv1_encoder_free(). Trace is off, context ID 0. NULL: no memory,
+ * or options out of range. */
 struct etmv1_encoder *etmv1_encoder_new(const struct etmv1_encoder_options *o,
                                         struct trace_bytes *out);
 void etmv1_encoder_free(struct etmv1_encoder *e);

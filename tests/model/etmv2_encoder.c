@@ -61,9 +61,6 @@ void etmv2_encoder_free(struct etmv2_encoder *e)
     free(e);
 }
 
-/* ---- the open cycle ---------------------------------------------------------------------------
- */
-
 static bool percent(struct etmv2_encoder *e, unsigned chance)
 {
     return trace_random_percent(&e->random, chance);
@@ -179,9 +176,6 @@ int etmv2_add(struct etmv2_encoder *e, enum etmv2_model_kind kind, const uint8_t
     return 0;
 }
 
-/* ---- instructions -----------------------------------------------------------------------------
- */
-
 static void note_busy(struct etmv2_encoder *e, const struct etmv2_insn *insn)
 {
     if (insn->in_progress) {
@@ -252,8 +246,7 @@ int etmv2_encoder_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
     return error;
 }
 
-/* ---- exceptions, Debug state, filter, overflow ------------------------------------------------
- */
+/* Exceptions, Debug state, filter, overflow. */
 
 int etmv2_encoder_exception(struct etmv2_encoder *e, bool cancel, const struct etmv2_place *vector)
 {
@@ -365,9 +358,6 @@ int etmv2_encoder_data_done(struct etmv2_encoder *e)
     e->busy = false;
     return e->off_due ? stop_trace(e) : 0;
 }
-
-/* ---- other events -----------------------------------------------------------------------------
- */
 
 int etmv2_encoder_wait(struct etmv2_encoder *e, unsigned cycles)
 {

@@ -112,8 +112,8 @@ struct etmv2_encoder;
 
 /*
  * New encoder that appends to `out`, which the caller owns and keeps until after
- * etmv2_encoder_free(). Trace is off, context ID 0. NULL: no memory, or options out of range.
- */
+ * etmv2_encoder_free(). Trace is off, context ID 0. NULL: no memory,
+ * or options out of range. */
 struct etmv2_encoder *etmv2_encoder_new(const struct etmv2_encoder_options *o,
                                         struct trace_bytes *out);
 void etmv2_encoder_free(struct etmv2_encoder *e);

@@ -94,8 +94,8 @@ struct etmv2_encoder {
 
 /*
  * etmv2_packets.c: bytes. Each writes to `p`, room for ETMV2_PACKET_MAX, and returns the number
- * written. The compressed ones use and move the base; `extra` more bytes than needed if there are.
- */
+ * written. The compressed ones use and move the base;
+ * `extra` more bytes than needed if there are. */
 unsigned etmv2_put_branch(uint8_t *p, struct etmv2_place *base, const struct etmv2_place *target,
                           bool cancel, unsigned extra);
 unsigned etmv2_put_data_address(uint8_t *p, uint32_t *base, uint32_t address, bool full,

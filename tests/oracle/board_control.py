@@ -24,7 +24,7 @@ ITM_PERIOD = 500
 report = oracle.Report()
 
 
-# --- filter ---------------------------------------------------------------------------------
+# Filter.
 
 
 class Filter:
@@ -193,7 +193,7 @@ def test_filter_commands(folder, program, ranges):
                  f"{len(ran)} of {stop} instructions")
 
 
-# --- a second source ------------------------------------------------------------------------
+# A second source.
 
 
 def source_bytes(frames, wanted):
@@ -274,7 +274,7 @@ def test_itm(folder, program):
                  f"{text}, {len(entered)} exceptions and {len(samples)} samples by ITM")
 
 
-# --- refusals -------------------------------------------------------------------------------
+# Refusals.
 
 REFUSED = [{"protocol": "etmv5"}, {"protocol": "etmv4", "trcconfigr": 2},
            {"protocol": "etmv4", "trcsyncpr": 21}, {"protocol": "etmv3", "etmcr": 4}, {"include": "8-4"},

@@ -68,7 +68,7 @@ OURS = {
 report = oracle.Report()
 
 
-# --- what is known of the programs ----------------------------------------------------------
+# What is known of the programs.
 
 # Exception numbers in packets of the M profile, in order of the architecture's numbers (9.4).
 M_NUMBERS = [0, 17, 10, 19, 13, 21, 9, 22, 16, 20, 18, 11, 12, 23, 14, 15, 8, 1, 2, 3, 4, 5, 6, 7]
@@ -121,7 +121,7 @@ def check_rows(truth):
     return [] if rows > 0 else [f"only {rows} exceptions before a handler's first instruction"]
 
 
-# --- OpenCSD --------------------------------------------------------------------------------
+# OpenCSD.
 
 
 def return_address(program, number, address):
@@ -181,7 +181,7 @@ def test_opencsd(folder, programs, name):
     report.check(f"board, btraced: {name}", problems, text)
 
 
-# --- btraced --------------------------------------------------------------------------------
+# Btraced.
 
 
 def our_run(program, folder, source="ETM_0"):
@@ -234,7 +234,7 @@ def test_ours(folder, program, name, arguments, source_format, least):
     report.check(f"board, btraced: {name}", problems, text)
 
 
-# --- both -----------------------------------------------------------------------------------
+# Both.
 
 
 def test_single_steps(folder, program):

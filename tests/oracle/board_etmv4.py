@@ -225,7 +225,7 @@ def test_run(folder, program, name, arguments, source_format, least):
     report.check(f"board, btraced: {name}", problems, text)
 
 
-# --- OpenCSD --------------------------------------------------------------------------------
+# OpenCSD.
 
 
 def take_back_walks(truth, ran, exceptions):

@@ -44,7 +44,7 @@ SETS = {
 report = oracle.Report()
 
 
-# --- OpenCSD --------------------------------------------------------------------------------
+# OpenCSD.
 
 
 def lister_elements(folder, options, trace_id=None, crashes=False):
@@ -88,7 +88,7 @@ def their_run(program, elements):
     return ran, exceptions, contexts, atoms, problems
 
 
-# --- comparison -----------------------------------------------------------------------------
+# Comparison.
 
 
 def compare_run(truth, ran, least):
@@ -198,7 +198,7 @@ def title(program, arguments):
     return f"{program.machine.core} {board.source_name(arguments)[:3]}"
 
 
-# --- tests ----------------------------------------------------------------------------------
+# Tests.
 
 
 def run_board(folder, program, arguments, **options):

@@ -61,8 +61,6 @@ struct reason {
     unsigned long seen;
 };
 
-/* --- words ------------------------------------------------------------------------------- */
-
 /* xorshift64*: the sequence is part of the test, the library's generators may change. */
 struct random_source {
     uint64_t state;
@@ -156,7 +154,7 @@ static inline std::vector<word> random_words(word_set set, uint64_t seed, size_t
     return words;
 }
 
-/* --- comparison -------------------------------------------------------------------------- */
+/* Comparison. */
 
 static inline view our_view(word_set set, const word &w)
 {

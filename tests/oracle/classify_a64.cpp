@@ -46,8 +46,6 @@ static bool matches(uint32_t op, uint32_t mask, uint32_t value)
     return (op & mask) == value;
 }
 
-/* --- differences --------------------------------------------------------------------------- */
-
 /* Instructions of v9.5 and v9.6 that the digest lists and that are younger than both of them. They
  * are P0 there: a decoder that takes them for others loses count of the atoms of such a core. The
  * two reserved conditions of CB, CBB and CBH are taken along, as the digest's masks do: they are
@@ -134,8 +132,6 @@ static int check_younger()
     std::printf("%s classify A64 of v9.5 and v9.6: published encodings\n", wrong ? "FAIL" : "PASS");
     return wrong;
 }
-
-/* --- binutils ------------------------------------------------------------------------------ */
 
 struct meaning {
     uint8_t cls;
@@ -247,7 +243,7 @@ static void check_binutils(ledger &book, const std::vector<word> &words)
         fatal("the listing ends early (is aarch64-linux-gnu-objdump installed? make deps)");
 }
 
-/* --- OpenCSD and the model ----------------------------------------------------------------- */
+/* OpenCSD and the model. */
 
 static view opencsd_view(const word &w)
 {
@@ -307,7 +303,7 @@ static view model_view(const word &w)
     return v;
 }
 
-/* --- the three of them --------------------------------------------------------------------- */
+/* The three of them. */
 
 /* Words, and how many of them are of each of the younger kinds. */
 struct trial {

@@ -168,7 +168,7 @@ static reason reasons[] = {
      DIFF_CLASS, INSN_OTHER, INSN_INDIRECT, 1054, 0},
 };
 
-/* --- the meaning of a line ----------------------------------------------------------------- */
+/* The meaning of a line. */
 
 enum verb {
     VERB_B,
@@ -358,8 +358,6 @@ static view their_view(word_set set, const line &l)
     v.conditional = found->second.conditional;
     return v;
 }
-
-/* --- objdump ------------------------------------------------------------------------------- */
 
 /* "40000000:\te12fff1e \tbx\tlr\t@ comment" */
 static bool parse(const char *text, bool thumb, line &l)

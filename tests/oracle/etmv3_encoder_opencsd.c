@@ -9,8 +9,8 @@
  * cancel a return. Cycle count packets it adds where they are, not where they belong.
  *
  * Of canceled instructions it takes back only some (a plain one that has a P-header of its own, and
- * then about every other): it may tell them or not. Their cycles are lost with those it takes back.
- */
+ * then about every other): it may tell them or not. Their cycles are lost with those
+ * it takes back. */
 #include <opencsd/c_api/opencsd_c_api.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@ PACKETS = {
 number = ptm_opencsd.number
 
 
-# --- OpenCSD's listing ----------------------------------------------------------------------
+# OpenCSD's listing.
 
 
 def their_fields(kind, text):
@@ -114,7 +114,7 @@ def their_lists(text):
     return packets, elements
 
 
-# --- our listing ----------------------------------------------------------------------------
+# Our listing.
 
 
 def our_event(kind, given):
@@ -177,7 +177,7 @@ def joined(elements):
     return out
 
 
-# --- comparison -----------------------------------------------------------------------------
+# Comparison.
 
 
 def write_dumps(folder, program):

@@ -42,7 +42,7 @@ REASONS = {"Periodic": "0", "Trace Enable": "1", "Restart Overflow": "2", "Debug
 ISAS = {"ARM(32)": "A32", "Thumb2": "T32", "A32": "A32", "T32": "T32"}
 
 
-# --- OpenCSD's listing ----------------------------------------------------------------------
+# OpenCSD's listing.
 
 
 def listing(folder, trace_id):
@@ -142,7 +142,7 @@ def their_lists(text):
     return packets, elements
 
 
-# --- our listing ----------------------------------------------------------------------------
+# Our listing.
 
 
 def our_fields(text):
@@ -215,7 +215,7 @@ def our_elements(source, folder):
     return elements
 
 
-# --- comparison -----------------------------------------------------------------------------
+# Comparison.
 
 
 def size_of(raw):

@@ -51,7 +51,7 @@ static bool next_item(FILE *f, char **line, size_t *room)
     return false;
 }
 
-/* ---- recordings made here ---- */
+/* Recordings made here. */
 
 /* 8000: nop; 8004: b 8000. */
 static const uint8_t loop_code[] = {0x00, 0x00, 0xa0, 0xe1, 0xfd, 0xff, 0xff, 0xea};
@@ -212,7 +212,7 @@ static void check_cut_off(const char *folder)
     snapshot_writer_close(r.writer);
 }
 
-/* ---- copies of real recordings ---- */
+/* Copies of real recordings. */
 
 static int copy_device(struct snapshot *snap, const struct snapshot_device *from,
                        struct snapshot_writer *w)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Recovery held against an emulator: every value that is called known, at every position.
- * differential MODE CHECKS [PROGRAM.bin ...]: prints PASS or FAIL lines and shares known.
- */
+ * differential MODE CHECKS [PROGRAM.bin ...]:
+ * prints PASS or FAIL lines and shares known. */
 #include "tests/recover/generate.h"
 #include "tests/recover/machine.h"
 

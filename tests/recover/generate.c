@@ -63,7 +63,7 @@ static uint32_t ram_address(struct out *o, unsigned align)
     return RAM_BASE + 0x1000 + pick(o, 64) * 16 + (align ? 0 : pick(o, 16));
 }
 
-/* ---- A32 ---------------------------------------------------------------------------------- */
+/* A32. */
 
 static void a32_base(struct out *o, unsigned rn, unsigned align)
 {
@@ -186,7 +186,7 @@ static void a32_memory(struct out *o)
     }
 }
 
-/* ---- T32 ---------------------------------------------------------------------------------- */
+/* T32. */
 
 static void t32_base(struct out *o, unsigned rn, unsigned align)
 {

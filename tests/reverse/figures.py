@@ -27,7 +27,7 @@ COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#8a6d3b")
 DOCS = bed.ROOT / "docs"
 
 
-# ---- local variables ----
+# Local variables.
 
 def functions(case):
     """[(name, first address, one past the last)]"""
@@ -87,7 +87,7 @@ def write_locals(case):
     (case.folder / "locals").write_bytes(out.tobytes())
 
 
-# ---- measuring ----
+# Measuring.
 
 def measure():
     """{(profile, assumptions, data trace): sums of the engine}"""
@@ -132,7 +132,7 @@ def table(totals):
     return "\n".join(lines) + "\n"
 
 
-# ---- the plot ----
+# The plot.
 
 def panel(left, top, title, lines):
     """One set of axes; `lines`: (name, percents, colour)."""

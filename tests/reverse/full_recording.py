@@ -42,7 +42,7 @@ class FullRecording:
     def __exit__(self, *_):
         self.listener.close()
 
-    # ---- packets ----
+    # Packets.
 
     def _serve(self):
         while True:
@@ -151,7 +151,7 @@ class FullRecording:
             self.breakpoints.discard(address)
         return "OK"
 
-    # ---- motion ----
+    # Motion.
 
     def _monitor(self, text):
         words = text.split()

@@ -11,8 +11,8 @@
  * is about to run; nothing is written after that.
  *
  * QEMU does not tell of what the core itself stacks at an exception. There, and while room for
- * floating-point registers waits to be filled, the words of the frame are compared with before.
- */
+ * floating-point registers waits to be filled, the words of the frame are
+ * compared with before. */
 #include "drivers/virtual/board/board_qemu.h"
 #include "drivers/virtual/board/qemu_plugin_api.h"
 
@@ -138,8 +138,8 @@ static void note_stacks(bool changes, bool popped[2])
     }
 }
 
-/* QEMU does not tell of an SG: the state in front of it, which is that behind it but for SP and LR.
- */
+/* QEMU does not tell of an SG: the state in front of it, which is that behind it but for
+ * SP and LR. */
 static void note_gate(const uint32_t *after)
 {
     uint32_t state[STATE_WORDS], control = 0;

@@ -21,8 +21,7 @@ enum kind {
     IRQ_END,  /* SUBS PC, LR, #4; BENCH_M_RETURN; ERET */
 };
 
-/* ---- making the code --------------------------------------------------------------------------
- */
+/* Making the code. */
 
 static unsigned below(struct bench_program *p, unsigned limit)
 {
@@ -327,9 +326,6 @@ void bench_program_release(struct bench_program *p)
     free(p->code);
     memset(p, 0, sizeof *p);
 }
-
-/* ---- running it -------------------------------------------------------------------------------
- */
 
 struct run {
     struct bench_program *p;

@@ -26,8 +26,7 @@
 #define V4_COMMITS       20 /* percent of P0 elements with a commit behind them */
 #define V4_WRONG         3  /* and with elements that are cancelled, or turned round */
 
-/* ---- trace unit models ------------------------------------------------------------------------
- */
+/* Trace unit models. */
 
 static int ptm_on(void *encoder, uint64_t address, enum bt_isa isa)
 {
@@ -210,9 +209,6 @@ static const struct {
     {STREAM_ETMV4, run_etmv4},
 };
 
-/* ---- streams ----------------------------------------------------------------------------------
- */
-
 /* The unit, again and again. */
 static int repeat(struct bench_stream *s, const uint8_t *unit, size_t len, size_t size)
 {
@@ -357,9 +353,6 @@ void bench_stream_release(struct bench_stream *s)
     bench_program_release(&s->program);
     memset(s, 0, sizeof *s);
 }
-
-/* ---- recordings -------------------------------------------------------------------------------
- */
 
 struct unit_reg {
     const char *name;

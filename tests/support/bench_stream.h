@@ -47,8 +47,8 @@ int bench_stream_generate(struct bench_stream *s, const struct bench_recipe *rec
 int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name,
                          size_t size);
 
-/* The first source of a recording, to its last byte; `instructions` ran in it. Otherwise as above.
- */
+/* The first source of a recording, to its last byte; `instructions` ran in it.
+ * Otherwise as above. */
 int bench_stream_run(struct bench_stream *s, struct recording *r, uint64_t instructions,
                      size_t size);
 

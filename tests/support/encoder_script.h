@@ -32,8 +32,8 @@ void script_options(struct ptm_encoder_options *o, uint32_t etmcr, uint32_t etmi
 bool script_start(struct script *s, const struct ptm_encoder_options *o);
 void script_end(struct script *s);
 
-/* Execution goes on at `address` (bit 0: T32) in the present security state; says nothing itself.
- */
+/* Execution goes on at `address` (bit 0: T32) in the present security state;
+ * says nothing itself. */
 void script_at(struct script *s, uint32_t address);
 void script_secure(struct script *s, enum bt_security security);
 
@@ -54,8 +54,8 @@ void script_run_to(struct script *s, uint32_t address);
 void script_exception(struct script *s, unsigned number, uint32_t vector);
 
 /*
- * Output since the mark (or the start), flushed, as "08 00 10"; static storage, at most 200 bytes.
- */
+ * Output since the mark (or the start), flushed, as "08 00 10"; static storage,
+ * at most 200 bytes. */
 const char *script_hex(struct script *s);
 
 #endif

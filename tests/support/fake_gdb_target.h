@@ -61,8 +61,8 @@ void fake_wire_release(struct fake_wire *w);
 
 /*
  * Sends one packet as GDB does, acknowledges what comes back, and returns the payloads with
- * escapes undone, joined by '|'; "(none)" when there was no frame. Valid until the next call.
- */
+ * escapes undone, joined by '|'; "(none)" when there was no frame.
+ * Valid until the next call. */
 const char *fake_ask(struct fake_wire *w, const char *payload);
 const char *fake_ask_bytes(struct fake_wire *w, const void *payload, size_t len);
 

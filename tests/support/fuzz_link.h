@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A debug link for fuzzers, and a clock: all it does beside transfers works, and costs nothing.
- * What it reaches is the caller's, who has a struct fuzz_link as the first member of his own.
- */
+ * What it reaches is the caller's, who has a struct fuzz_link as the first member
+ * of his own. */
 #ifndef TESTS_SUPPORT_FUZZ_LINK_H
 #define TESTS_SUPPORT_FUZZ_LINK_H
 

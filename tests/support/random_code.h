@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random A32 and T32 code for random_flow: every instruction with what it is and where it may go.
- */
+/* Random A32 and T32 code for random_flow: every instruction with what it is and where
+ * it may go. */
 #ifndef TESTS_SUPPORT_RANDOM_CODE_H
 #define TESTS_SUPPORT_RANDOM_CODE_H
 

@@ -75,8 +75,7 @@ static uint32_t target(struct random_etmv1_work *w, const struct arm5_insn *i)
     return c->targets[isa][below(w, c->target_count[isa])];
 }
 
-/* ---- what the packets tell --------------------------------------------------------------------
- */
+/* What the packets tell. */
 
 static uint32_t context_mask(const struct random_etmv1_work *w)
 {
@@ -112,9 +111,6 @@ static void observe(void *context, const struct etmv1_model_cycle *cycle)
     if (cycle->reason == 4)
         show_context(w);
 }
-
-/* ---- instructions -----------------------------------------------------------------------------
- */
 
 static bool traces(const struct random_etmv1_work *w, uint32_t bit)
 {
@@ -232,8 +228,7 @@ static int step(struct random_etmv1_work *w)
     return error;
 }
 
-/* ---- beside instructions ----------------------------------------------------------------------
- */
+/* Beside instructions. */
 
 static int start(struct random_etmv1_work *w, unsigned reason)
 {

@@ -73,8 +73,7 @@ uint32_t random_etmv3_target(struct random_etmv3_work *w, bool same_isa)
     return c->targets[state][random_etmv3_below(w, c->target_count[state])];
 }
 
-/* ---- where execution goes ---------------------------------------------------------------------
- */
+/* Where execution goes. */
 
 /* Hardware lets a return go only to less privileged security. */
 static enum bt_security return_security(const struct random_etmv3_work *w, enum bt_security wanted)
@@ -142,9 +141,6 @@ static uint32_t choose_next(struct random_etmv3_work *w, const struct code_insn 
         push_call(w, w->pc + 1);
     return next;
 }
-
-/* ---- one instruction --------------------------------------------------------------------------
- */
 
 /* The exception that an instruction causes when it runs, as numbered in the packet; 0: none. */
 static unsigned caused_exception(struct random_etmv3_work *w, const struct code_insn *insn)
@@ -300,9 +296,6 @@ static int run(struct random_etmv3_work *w, struct random_etmv3 *f)
         error = etmv3_encoder_flush(w->encoder);
     return error ? error : w->error;
 }
-
-/* ---- set-up -----------------------------------------------------------------------------------
- */
 
 static int make_code(struct random_etmv3_work *w, struct random_etmv3 *f)
 {

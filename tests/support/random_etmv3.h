@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random code, a random legal execution of it with data accesses, its ETMv3 stream, and what really
- * happened. The same seed and options always give the same flow. Used like random_flow.h.
- */
+ * happened. The same seed and options always give the same flow.
+ * Used like random_flow.h. */
 #ifndef TESTS_SUPPORT_RANDOM_ETMV3_H
 #define TESTS_SUPPORT_RANDOM_ETMV3_H
 

@@ -21,8 +21,7 @@ enum {
     M_RESET = 17,
 };
 
-/* ---- starting and stopping trace --------------------------------------------------------------
- */
+/* Starting and stopping trace. */
 
 int random_etmv3_start_trace(struct random_etmv3_work *w, unsigned reason, bool executing)
 {
@@ -112,9 +111,6 @@ static int continue_trace(struct random_etmv3_work *w)
         return continue_in_progress(w, reason, &plan);
     return random_etmv3_start_trace(w, reason, false);
 }
-
-/* ---- exceptions -------------------------------------------------------------------------------
- */
 
 int random_etmv3_change_context(struct random_etmv3_work *w)
 {
@@ -297,8 +293,7 @@ static int visit_debug_state(struct random_etmv3_work *w)
     return error ? error : random_etmv3_start_trace(w, 3, false);
 }
 
-/* ---- what happens between two instructions ----------------------------------------------------
- */
+/* What happens between two instructions. */
 
 static int small_events(struct random_etmv3_work *w)
 {

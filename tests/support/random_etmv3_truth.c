@@ -107,9 +107,6 @@ void random_etmv3_take_back(struct random_etmv3_work *w, unsigned count)
     }
 }
 
-/* ---- packets ----------------------------------------------------------------------------------
- */
-
 static uint32_t context_id_mask(const struct random_etmv3_work *w)
 {
     static const uint32_t masks[] = {0, 0xff, 0xffff, 0xffffffff};
@@ -165,8 +162,8 @@ static uint32_t canceled_idle(const struct random_etmv3_work *w)
 
 /*
  * Rules of 7.10.5: a periodic I-sync has neither a count nor a second address; every other one has
- * one count in cycle-accurate mode, its own or in a packet before the next, lost by overflows only.
- */
+ * one count in cycle-accurate mode, its own or in a packet before the next,
+ * lost by overflows only. */
 static void check_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t detail)
 {
     uint32_t etmcr = w->options.encoder.etmcr;

@@ -61,9 +61,6 @@ uint32_t v4_target(struct random_etmv4_work *w, enum v4_state state)
     return c->targets[state][v4_below(w, c->target_count[state])];
 }
 
-/* ---- one instruction -------------------------------------------------------------------------
- */
-
 static bool may_go(const struct random_etmv4_work *w, const struct v4_insn *insn, uint32_t target)
 {
     uint8_t isa = w->code.insns[target].isa;

@@ -96,8 +96,7 @@ static uint32_t fill(struct maker *m, const struct form *f)
     return f->value | ((uint32_t)trace_random_next(m->random) & f->free);
 }
 
-/* ---- A64 -------------------------------------------------------------------------------------
- */
+/* A64. */
 
 static void add_a64(struct maker *m, uint64_t address, uint32_t opcode, uint8_t cause, uint8_t bits)
 {
@@ -184,8 +183,7 @@ static int make_a64(struct maker *m)
     return error;
 }
 
-/* ---- A32 and T32 -----------------------------------------------------------------------------
- */
+/* A32 and T32. */
 
 static uint8_t cause_of(enum code_kind kind)
 {

@@ -18,9 +18,6 @@ static bool m_profile(const struct random_etmv4_work *w)
     return w->options.encoder.m_profile;
 }
 
-/* ---- context ---------------------------------------------------------------------------------
- */
-
 static bool is_ete(const struct random_etmv4_work *w)
 {
     return (w->options.encoder.devarch >> 12 & 0xf) == 5;
@@ -42,9 +39,6 @@ void v4_change_context(struct random_etmv4_work *w)
     c.nse = is_ete(w) && v4_below(w, 8) == 0;
     w->context = c;
 }
-
-/* ---- trace on and off ------------------------------------------------------------------------
- */
 
 int v4_start(struct random_etmv4_work *w)
 {
@@ -102,9 +96,6 @@ static int switch_trace(struct random_etmv4_work *w)
         return lose(w, false);
     return 0;
 }
-
-/* ---- exceptions ------------------------------------------------------------------------------
- */
 
 static unsigned random_type(struct random_etmv4_work *w)
 {
@@ -212,8 +203,7 @@ int v4_after_insn(struct random_etmv4_work *w, enum v4_cause cause)
     return cause == V4_CALL ? take(w, m_profile(w) ? M_SVC : CALL, w->pc) : 0;
 }
 
-/* ---- packets that belong to no instruction ---------------------------------------------------
- */
+/* Packets that belong to no instruction. */
 
 static int note(struct random_etmv4_work *w, enum bt_event_kind kind, uint64_t value,
                 unsigned number)

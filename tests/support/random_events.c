@@ -5,8 +5,7 @@
 
 #include "tests/support/random_work.h"
 
-/* ---- starting and stopping trace --------------------------------------------------------------
- */
+/* Starting and stopping trace. */
 
 int random_flow_start_trace(struct random_flow_work *w, unsigned reason)
 {
@@ -53,9 +52,6 @@ static int continue_trace(struct random_flow_work *w)
         return 0;
     return random_flow_start_trace(w, w->mode == MODE_OVERFLOW ? 2 : 1);
 }
-
-/* ---- exceptions -------------------------------------------------------------------------------
- */
 
 int random_flow_change_context(struct random_flow_work *w)
 {
@@ -191,8 +187,7 @@ static int visit_debug_state(struct random_flow_work *w)
     return random_flow_start_trace(w, 3);
 }
 
-/* ---- what happens between two instructions ----------------------------------------------------
- */
+/* What happens between two instructions. */
 
 static int traced_events(struct random_flow_work *w)
 {

@@ -72,9 +72,6 @@ uint32_t random_flow_target(struct random_flow_work *w, bool same_isa)
     return c->targets[state][random_flow_below(w, c->target_count[state])];
 }
 
-/* ---- one instruction --------------------------------------------------------------------------
- */
-
 static bool is_waypoint(const struct random_flow_work *w, const struct code_insn *insn)
 {
     switch (insn->kind) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What every fuzzer of a protocol checks: no crash, no runaway, and the same blocks and events
- * however the stream is cut, wherever its state is copied, and packet by packet. Aborts otherwise.
- */
+ * however the stream is cut, wherever its state is copied,
+ * and packet by packet. Aborts otherwise. */
 #ifndef TESTS_SUPPORT_STREAM_FUZZ_H
 #define TESTS_SUPPORT_STREAM_FUZZ_H
 

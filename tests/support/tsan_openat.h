@@ -3,8 +3,8 @@
  * Included in front of every file of the ThreadSanitizer variant. It knows file descriptors by
  * the calls that it intercepts, openat() not among them, nor the closing of libuv, which is a bare
  * system call: a number that libuv has given up and openat() got again still belongs to libuv's
- * thread for it, and the next close() is reported as a race. With open() it hears of the new file.
- */
+ * thread for it, and the next close() is reported as a race.
+ * With open() it hears of the new file. */
 #ifndef TESTS_SUPPORT_TSAN_OPENAT_H
 #define TESTS_SUPPORT_TSAN_OPENAT_H
 

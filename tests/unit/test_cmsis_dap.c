@@ -308,9 +308,6 @@ START_TEST(test_spoiled)
 }
 END_TEST
 
-/* ---- SWO ----------------------------------------------------------------------------------------
- */
-
 struct heard {
     uint8_t bytes[8192];
     size_t length;
@@ -509,8 +506,8 @@ START_TEST(test_silence)
 }
 END_TEST
 
-/* Bytes of a buffer that was full go, with all that were in it: where one is missing is not told.
- */
+/* Bytes of a buffer that was full go, with all that were in it:
+ * where one is missing is not told. */
 START_TEST(test_swo_overrun)
 {
     struct bench b;

@@ -9,8 +9,7 @@
 
 #define LONGEST 4096u /* bytes after which a run ends where the next instruction begins */
 
-/* ---- instructions that are no waypoints ---------------------------------------------------------
- */
+/* Instructions that are no waypoints. */
 
 static unsigned plain, all; /* of those tried in a test */
 
@@ -69,9 +68,6 @@ START_TEST(plain_t32)
     ck_assert_uint_gt(plain, all / 2);
 }
 END_TEST
-
-/* ---- runs ---------------------------------------------------------------------------------------
- */
 
 struct expected {
     uint32_t count, extent, length, wide;

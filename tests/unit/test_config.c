@@ -473,8 +473,6 @@ START_TEST(comments_and_line_ends)
 }
 END_TEST
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
 /* Those of the source tree, whose build folder this program stands in. */
 static const char *const boards[] = {"virtual-a9", "virtual-a9-smp", "virtual-m3", "virtual-m4"};
 

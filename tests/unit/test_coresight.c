@@ -159,9 +159,6 @@ static void set_ids(struct board *b, unsigned k, unsigned class, unsigned design
     id[11] = 0xb1;
 }
 
-/* ---- the walk -----------------------------------------------------------------------------------
- */
-
 START_TEST(test_walk)
 {
     struct board *b = board_new();
@@ -219,9 +216,6 @@ START_TEST(test_walk_class_9)
     free(b);
 }
 END_TEST
-
-/* ---- buffers ------------------------------------------------------------------------------------
- */
 
 static void fill_ram(struct board *b)
 {
@@ -379,8 +373,7 @@ START_TEST(test_frozen)
 }
 END_TEST
 
-/* ---- ports and sources --------------------------------------------------------------------------
- */
+/* Ports and sources. */
 
 START_TEST(test_ports)
 {

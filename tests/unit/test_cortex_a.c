@@ -68,9 +68,6 @@ static void check_words(struct bench *b, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "%s", text);
 }
 
-/* ---- attaching --------------------------------------------------------------------------------
- */
-
 START_TEST(test_attach)
 {
     struct bench *b = bench_new();
@@ -147,9 +144,6 @@ START_TEST(test_power)
     bench_free(b);
 }
 END_TEST
-
-/* ---- registers --------------------------------------------------------------------------------
- */
 
 START_TEST(test_registers)
 {
@@ -275,9 +269,6 @@ START_TEST(test_vfp_off)
 }
 END_TEST
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
-
 /* Every alignment, short and in the fast mode, against the memory itself. */
 START_TEST(test_memory)
 {
@@ -306,8 +297,8 @@ START_TEST(test_memory)
 }
 END_TEST
 
-/* Where memory ends: what lies before it is there, and the program's fault registers are its own.
- */
+/* Where memory ends: what lies before it is there,
+ * and the program's fault registers are its own. */
 START_TEST(test_abort)
 {
     struct bench *b = bench_halted();
@@ -380,9 +371,6 @@ START_TEST(test_caches)
     bench_free(b);
 }
 END_TEST
-
-/* ---- running ----------------------------------------------------------------------------------
- */
 
 START_TEST(test_step)
 {

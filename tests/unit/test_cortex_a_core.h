@@ -40,8 +40,8 @@ static inline bool fake_at(const struct fake_core *c, uint32_t address, unsigned
     return address >= CORE_MEMORY && address - CORE_MEMORY <= CORE_SIZE - size;
 }
 
-/* r0 goes on behind each access; an access that aborts leaves everything but the fault registers.
- */
+/* r0 goes on behind each access; an access that aborts leaves everything but
+ * the fault registers. */
 static inline void fake_access(struct fake_core *c, bool load, unsigned size, uint32_t *value)
 {
     if (!fake_at(c, c->reg[0], size)) {
@@ -175,8 +175,7 @@ static inline void fake_execute(struct fake_core *c, uint32_t opcode)
         fake_undefined(c);
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* Running. */
 
 static inline void fake_enter(struct fake_core *c, unsigned moe)
 {
@@ -219,8 +218,7 @@ static inline void fake_run(struct fake_core *c)
     }
 }
 
-/* ---- registers ----------------------------------------------------------------------------------
- */
+/* Registers. */
 
 static inline bool fake_ready(struct fake_core *c)
 {
@@ -248,8 +246,8 @@ static inline void fake_drcr(struct fake_core *c, uint32_t value)
         fake_run(c);
 }
 
-/* A write without effect, as far as this core is concerned, or a reset; the debug registers stay.
- */
+/* A write without effect, as far as this core is concerned, or a reset;
+ * the debug registers stay. */
 static inline void fake_prcr(struct fake_core *c, uint32_t value)
 {
     if ((value & 2) == 0 || !c->resets_itself)

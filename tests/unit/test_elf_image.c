@@ -47,7 +47,7 @@ static struct elf_image *build(const char *source, const char *as_flags, const c
     return image;
 }
 
-/* ---- images of the GNU toolchain ---- */
+/* Images of the GNU toolchain. */
 
 /* A32 and T32 functions, a label in a function, one behind it, data, .data apart from .text. */
 static const char mixed_source[] = ".syntax unified\n.text\n.global _start\n"
@@ -253,7 +253,7 @@ START_TEST(stripped)
 }
 END_TEST
 
-/* ---- made by hand ---- */
+/* Made by hand. */
 
 struct tiny64 {
     Elf64_Ehdr header;
@@ -407,7 +407,7 @@ START_TEST(damaged)
 }
 END_TEST
 
-/* ---- build attributes ---- */
+/* Build attributes. */
 
 struct section {
     uint8_t bytes[256];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bus with an ETMv4 on one page and an ETB on another, as far as a test of who programs them
- * needs: locks, power, idle, and a check that settings are only written when they are taken.
- */
+ * needs: locks, power, idle, and a check that settings are only written when
+ * they are taken. */
 #ifndef TESTS_UNIT_TEST_ETM4_BUS_H
 #define TESTS_UNIT_TEST_ETM4_BUS_H
 

@@ -60,8 +60,7 @@ static const struct etmv1_packet *last(const struct run *r)
     return NULL;
 }
 
-/* ---- addresses (digest 7) ---------------------------------------------------------------------
- */
+/* Addresses (digest 7). */
 
 /* Written from the digest's table, apart from the decoder. */
 static size_t encode(uint32_t base, uint32_t target, uint8_t *out)
@@ -144,8 +143,7 @@ START_TEST(test_jazelle_short)
 }
 END_TEST
 
-/* ---- cuts, checkpoints, where decoding begins -------------------------------------------------
- */
+/* Cuts, checkpoints, where decoding begins. */
 
 START_TEST(test_cuts)
 {
@@ -269,9 +267,6 @@ START_TEST(test_any_start)
 }
 END_TEST
 
-/* ---- damage -----------------------------------------------------------------------------------
- */
-
 /* Any one cycle lost, doubled or changed: the full address behind it is found. */
 START_TEST(test_damage)
 {
@@ -344,8 +339,7 @@ START_TEST(test_registers)
 }
 END_TEST
 
-/* ---- sizes of transfers (digest 9.2) ----------------------------------------------------------
- */
+/* Sizes of transfers (digest 9.2). */
 
 START_TEST(test_transfers)
 {

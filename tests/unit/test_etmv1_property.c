@@ -31,8 +31,8 @@ static void random_encoder(uint64_t seed, struct etmv1_encoder_options *e)
     e->etmcr = ETMV1_MODEL_CR_PORT(pick(seed, 0, 3)) | ETMV1_MODEL_CR_CONTEXT_ID(pick(seed, 1, 4));
     e->etmcr |= pick(seed, 2, 4) << 2; /* data access */
     /* On a 16-bit port it is not certain where data begins behind a byte that was alone (3.1): but
-     * where a byte is never alone. What a cycle without a byte shows must not look like one then.
-     */
+     * where a byte is never alone. What a cycle without a byte shows must not look
+     * like one then. */
     e->hold_single = pick(seed, 0, 3) == 2 && pick(seed, 2, 4);
     e->etmcr |= pick(seed, 3, 2) ? ETMV1_MODEL_CR_CPRT : 0;
     e->etmcr |= pick(seed, 4, 4) == 0 ? ETMV1_MODEL_CR_BROADCAST : 0;
@@ -75,8 +75,8 @@ static void configure(const struct random_etmv1_options *o, struct stream_config
     config->etmv1.high_vectors = o->high_vectors;
 }
 
-/* Was the last branch so late that an address's last byte is in one of its APO cycles, or is not?
- */
+/* Was the last branch so late that an address's last byte is in one of its APO cycles,
+ * or is not? */
 static bool ends_in_branch(const struct random_etmv1 *f)
 {
     for (size_t i = 1; i <= 3 && 4 * i <= f->trace.size; i++)

@@ -76,11 +76,10 @@ static size_t others(const struct run *r, const struct etmv2_packet **out)
     return n;
 }
 
-/* ---- branch addresses (BA13, BA25, BA26, BA30, BA35, BA36) ------------------------------------
- */
+/* Branch addresses (BA13, BA25, BA26, BA30, BA35, BA36). */
 
-/* Written from the digest's steps, apart from the decoder: bytes of `target`, as few as it takes.
- */
+/* Written from the digest's steps, apart from the decoder: bytes of `target`,
+ * as few as it takes. */
 static size_t encode(uint32_t base, bool base_thumb, uint32_t target, bool thumb, uint8_t *out)
 {
     uint64_t v[2] = {((uint64_t)1 << 32) + base, ((uint64_t)1 << 32) + target};
@@ -188,8 +187,7 @@ START_TEST(test_address_ends)
 }
 END_TEST
 
-/* ---- headers (digest 6, 8.4) ------------------------------------------------------------------
- */
+/* Headers (digest 6, 8.4). */
 
 /* Does `byte` match a pattern of 0, 1 and x? */
 static bool matches(unsigned byte, const char *pattern)
@@ -287,8 +285,7 @@ START_TEST(test_tfo_values)
 }
 END_TEST
 
-/* ---- cuts and checkpoints ---------------------------------------------------------------------
- */
+/* Cuts and checkpoints. */
 
 START_TEST(test_cuts)
 {
@@ -349,9 +346,6 @@ START_TEST(test_checkpoints)
     code_image_release(&image);
 }
 END_TEST
-
-/* ---- damage -----------------------------------------------------------------------------------
- */
 
 /* Any one cycle lost, doubled or changed: the TFO at the end is found, or the one before it. */
 START_TEST(test_damage)

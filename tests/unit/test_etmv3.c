@@ -42,8 +42,6 @@ static size_t parse_all(const struct etmv3_config *c, const uint8_t *data, size_
     return n + etmv3_finish(&p, out + n);
 }
 
-/* ---- headers ------------------------------------------------------------------------------- */
-
 /* One packet that begins with `header`, zeros behind it. */
 static struct etmv3_packet first_packet(const struct etmv3_config *c, uint8_t header)
 {
@@ -121,8 +119,6 @@ START_TEST(headers_below_0x80)
 }
 END_TEST
 
-/* ---- branch addresses ---------------------------------------------------------------------- */
-
 static const uint8_t shifts[4] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
 
 /* Digest 18.1: a branch packet of `n` bytes. */
@@ -186,8 +182,6 @@ START_TEST(branch_addresses)
     }
 }
 END_TEST
-
-/* ---- streams ------------------------------------------------------------------------------- */
 
 static size_t random_stream(uint8_t *data, size_t max, uint32_t seed)
 {
@@ -295,8 +289,6 @@ START_TEST(lost_bytes_forget_everything)
     ck_assert_uint_eq(out[0].value, 2);
 }
 END_TEST
-
-/* ---- registers ------------------------------------------------------------------------------ */
 
 START_TEST(registers)
 {

@@ -38,9 +38,6 @@ static void goes_to(struct etmv3_script *s, uint32_t target)
     etmv3_script_branch(s, s->pc.isa == BT_ISA_A32 ? A32_BX_R3 : T16_BX_LR, target);
 }
 
-/* ---- I-sync ----------------------------------------------------------------------------------
- */
-
 START_TEST(test_isync_thumb)
 {
     struct etmv3_script s;
@@ -195,9 +192,6 @@ START_TEST(test_async_zeros)
     finish(&s, "00 00 00 00 00 00 00 80 0C 08 21 00 80 00 00");
 }
 END_TEST
-
-/* ---- branches --------------------------------------------------------------------------------
- */
 
 static void branches_of(struct etmv3_script *s, const uint32_t *targets, unsigned count)
 {

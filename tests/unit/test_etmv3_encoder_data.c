@@ -40,9 +40,6 @@ static void word(struct etmv3_script *s, uint32_t address, uint32_t value, bool 
     ck_assert_int_eq(etmv3_encoder_data(s->encoder, &a), 0);
 }
 
-/* ---- data ------------------------------------------------------------------------------------
- */
-
 START_TEST(test_values)
 {
     struct etmv3_encoder_options o;
@@ -263,8 +260,7 @@ START_TEST(test_entry_and_trigger)
 }
 END_TEST
 
-/* ---- time stamps, VMID ------------------------------------------------------------------------
- */
+/* Time stamps, VMID. */
 
 static void stamp(struct etmv3_script *s, uint64_t time, bool clock_changed)
 {
@@ -321,8 +317,7 @@ START_TEST(test_vmid)
 }
 END_TEST
 
-/* ---- trace on during a data instruction -------------------------------------------------------
- */
+/* Trace on during a data instruction. */
 
 static struct etmv3_insn insn_at(uint32_t address, uint32_t opcode, bool in_progress)
 {

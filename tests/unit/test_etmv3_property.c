@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ETMv3, as a property: random executions of random code with data accesses, encoded with random
- * options by the model of a trace unit and cut into random pieces, decode to what really ran.
- */
+ * options by the model of a trace unit and cut into random pieces,
+ * decode to what really ran. */
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv3.h"
 #include "tests/unit/unit_main.h"
@@ -220,9 +220,6 @@ static void check_events(const struct random_etmv3 *f, const struct decoded *d, 
                   f->event_count);
     ck_assert_uint_eq(suppressions, f->packets[ETMV3_PACKET_DATA_SUPPRESSED]);
 }
-
-/* ---- data ------------------------------------------------------------------------------------
- */
 
 static int by_value_offset(const void *a, const void *b)
 {

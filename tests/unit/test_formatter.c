@@ -202,8 +202,7 @@ START_TEST(discontinuity)
 }
 END_TEST
 
-/* ---- property: what the model of a formatter builds is taken apart again, however it is cut ----
- */
+/* Property: what the model of a formatter builds is taken apart again, however it is cut. */
 
 struct truth {
     uint8_t *bytes[128];

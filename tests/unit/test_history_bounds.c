@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A history whose bytes are kept elsewhere, as a property: with few states and few windows it shows
- * the same as one that keeps everything, in any order, and nothing of it goes, however long it is.
- */
+ * the same as one that keeps everything, in any order, and nothing of it goes,
+ * however long it is. */
 #include "decoder/history/history_internal.h"
 #include "tests/support/random_sample.h"
 #include "tests/unit/unit_main.h"
@@ -111,7 +111,7 @@ static void tear_down(struct fixture *x)
     free(x->zeros);
 }
 
-/* ---- what must be the same ------------------------------------------------------------------- */
+/* What must be the same. */
 
 /* Asserting once a block takes too long: a pass is written to a file. */
 static bool same_block(const struct history_window *v, size_t i, const struct history_window *w,
@@ -170,7 +170,7 @@ static void same_instruction(struct fixture *x, uint64_t number)
     ck_assert_msg(same_block(&v, i, &w, k), "instruction %llu differs", (ull)number);
 }
 
-/* ---- feeding both ---------------------------------------------------------------------------- */
+/* Feeding both. */
 
 static void append(struct fixture *x, const uint8_t *data, size_t len)
 {
@@ -219,7 +219,7 @@ static void finish(struct fixture *x)
     history_finish(x->whole);
 }
 
-/* ---- the property ---------------------------------------------------------------------------- */
+/* The property. */
 
 /* So far is it at most to a state that is kept. */
 static size_t largest_spacing(const struct fixture *x, size_t limit)

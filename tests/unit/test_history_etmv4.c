@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * History of ETMv4 and ETE: windows decoded from checkpoints equal one straight decode, also where
- * elements wait for their commit at the checkpoint; and what a decoded block costs in memory.
- */
+ * elements wait for their commit at the checkpoint;
+ * and what a decoded block costs in memory. */
 #include "decoder/history/history_window.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv4.h"

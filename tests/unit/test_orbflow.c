@@ -194,8 +194,6 @@ START_TEST(long_packets)
 }
 END_TEST
 
-/* ---- frames ---------------------------------------------------------------------------------- */
-
 struct read_back {
     struct formatter formatter;
     struct text text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decoding in pieces by several threads, as a property: random executions, encoded with random
- * options and damaged at random places, give the same blocks, counts and events as one decode.
- */
+ * options and damaged at random places, give the same blocks,
+ * counts and events as one decode. */
 #include "server/history/parallel.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_sample.h"
@@ -15,8 +15,7 @@
 
 typedef unsigned long long ull;
 
-/* ---- the property ----------------------------------------------------------------------------
- */
+/* The property. */
 
 struct joins {
     uint64_t pieces; /* but for the first of each decode, which has nothing to be joined to */

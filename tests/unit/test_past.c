@@ -36,9 +36,6 @@ struct fixture {
     struct gdb_stop stop;
 };
 
-/* ---- the model --------------------------------------------------------------------------------
- */
-
 static unsigned size_at(const struct fixture *x, uint64_t address, enum bt_isa isa)
 {
     uint8_t b[2];
@@ -100,9 +97,6 @@ static uint64_t model_continue(const struct fixture *x, uint64_t from, bool back
     }
     return at;
 }
-
-/* ---- the target -------------------------------------------------------------------------------
- */
 
 static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
 {
@@ -167,9 +161,6 @@ static const struct past_host host = {
     .failed = host_failed,
     .say = host_say,
 };
-
-/* ---- set up -----------------------------------------------------------------------------------
- */
 
 static void set_up_gaps(struct fixture *x, uint64_t seed, unsigned instructions, size_t checkpoint,
                         bool gaps)
@@ -252,9 +243,6 @@ static void check_here(struct fixture *x, uint64_t wanted)
     for (unsigned reg = GDB_REG_SP; reg <= GDB_REG_PSR; reg++)
         ck_assert_uint_eq(regs.known >> reg & 1, 1);
 }
-
-/* ---- tests ------------------------------------------------------------------------------------
- */
 
 START_TEST(any_mixture_of_moves_equals_the_model)
 {

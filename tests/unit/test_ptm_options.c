@@ -280,8 +280,7 @@ START_TEST(test_requests_while_off)
 }
 END_TEST
 
-/* ---- properties of long streams ----------------------------------------------------------------
- */
+/* Properties of long streams. */
 
 /* What an observer saw. */
 struct packets {

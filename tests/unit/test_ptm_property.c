@@ -214,8 +214,8 @@ END_TEST
 
 /*
  * Damage: whatever is done to the bytes, no instruction is listed that cannot follow from the
- * code, memory stays within bounds, and the end of a long undamaged tail decodes as before.
- */
+ * code, memory stays within bounds, and the end of a long undamaged tail
+ * decodes as before. */
 START_TEST(damage_never_reaches_behind_the_next_sync)
 {
     struct random_flow f;

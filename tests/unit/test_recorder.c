@@ -68,7 +68,7 @@ static uint64_t reg(const struct snapshot *snap, const char *device, const char 
     return value;
 }
 
-/* ---- what the folder says -------------------------------------------------------------------- */
+/* What the folder says. */
 
 START_TEST(board)
 {
@@ -245,7 +245,7 @@ START_TEST(halts_while_running)
 }
 END_TEST
 
-/* ---- where the folder is --------------------------------------------------------------------- */
+/* Where the folder is. */
 
 START_TEST(folders)
 {
@@ -297,8 +297,6 @@ START_TEST(no_permission)
     ck_assert_int_eq(seteuid(user), 0);
 }
 END_TEST
-
-/* ---- bytes ----------------------------------------------------------------------------------- */
 
 START_TEST(all_bytes_in_order)
 {
@@ -481,8 +479,6 @@ START_TEST(memory_is_bounded)
     remove_parent();
 }
 END_TEST
-
-/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Byte n of a stream without end. */
 static uint8_t pattern(size_t n)

@@ -10,7 +10,7 @@
 
 #include "tests/unit/unit_main.h"
 
-/* ---- a folder to play in: one a test, made and removed around it ---- */
+/* A folder to play in: one a test, made and removed around it. */
 
 static char folder[64];
 
@@ -94,7 +94,7 @@ static void expect_warning(const struct snapshot *snap, size_t n, const char *fi
     ck_assert_uint_eq(snap->warnings[n].line, line);
 }
 
-/* ---- what is read ---- */
+/* What is read. */
 
 START_TEST(whole)
 {
@@ -391,7 +391,7 @@ START_TEST(no_trace)
 }
 END_TEST
 
-/* ---- what is refused: one text in place of one file ---- */
+/* What is refused: one text in place of one file. */
 
 struct refusal {
     const char *name; /* file that is replaced */
@@ -608,7 +608,7 @@ START_TEST(limits)
 }
 END_TEST
 
-/* ---- real recordings ---- */
+/* Real recordings. */
 
 static void check_real(const char *path, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An ETMv4 as the trace unit of a target: what goes into the configuration, wishes, words, filters.
- */
+/* An ETMv4 as the trace unit of a target: what goes into the configuration,
+ * wishes, words, filters. */
 #include "server/trace_unit/trace_setup.h"
 
 #include "server/protocols/source.h"

@@ -26,7 +26,7 @@ static struct {
     void (*user)(struct coresight_bus *bus);
 } t;
 
-/* ---- the other server, between two rounds of the loop ---------------------------------------- */
+/* The other server, between two rounds of the loop. */
 
 static void answer_read(unsigned address, unsigned len)
 {
@@ -73,8 +73,7 @@ static void on_check(uv_check_t *check)
     }
 }
 
-/* ---- the user's thread ------------------------------------------------------------------------
- */
+/* The user's thread. */
 
 static void work(uv_work_t *w)
 {

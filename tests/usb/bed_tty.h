@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The board's SWO pin on a serial adapter with a driver of the kernel: a terminal whose settings
- * are those of whoever has it open. Bytes of another rate, or that nobody reads, are lost.
- */
+ * are those of whoever has it open. Bytes of another rate,
+ * or that nobody reads, are lost. */
 #ifndef TESTS_USB_BED_TTY_H
 #define TESTS_USB_BED_TTY_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Model of a CMSIS-DAP firmware, protocol 2.1 (probes digest, section 7.3): command packets in,
- * response packets out, every transfer clocked bit by bit through a dap_model. Knows no USB.
- */
+ * response packets out, every transfer clocked bit by bit through a dap_model.
+ * Knows no USB. */
 #ifndef TESTS_USB_CMSIS_DAP_MODEL_H
 #define TESTS_USB_CMSIS_DAP_MODEL_H
 
@@ -124,8 +124,7 @@ size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);
  */
 size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_BLOCK]);
 
-/* ---- inside the model --------------------------------------------------------------------------
- */
+/* Inside the model. */
 
 uint8_t cmsis_dap_u8(struct cmsis_dap_reader *r);
 uint16_t cmsis_dap_u16(struct cmsis_dap_reader *r);

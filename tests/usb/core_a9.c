@@ -8,8 +8,7 @@
 #define STOP_MS   5000
 #define BYTES_MAX 64
 
-/* ---- run control ------------------------------------------------------------------------------
- */
+/* Run control. */
 
 static int ask(struct core_a9 *c, const char *packet, char *body, size_t size)
 {
@@ -135,8 +134,7 @@ static int mask(void *ctx, unsigned core, bool on)
     return 0;
 }
 
-/* ---- state of a core --------------------------------------------------------------------------
- */
+/* State of a core. */
 
 static int get_number(struct core_a9 *c, unsigned core, const char *what, uint32_t number,
                       uint32_t *value)
@@ -261,9 +259,6 @@ static int set_debug(void *ctx, unsigned core, bool state)
     struct core_a9 *c = ctx;
     return qemu_link_command(&c->link, NULL, "core %x debug %s", core, state ? "on" : "off");
 }
-
-/* ---- trace ------------------------------------------------------------------------------------
- */
 
 static int set_ranges(struct core_a9 *c, unsigned core, const struct core_a_trace *t)
 {

@@ -21,9 +21,6 @@ static struct core_a_sim_core *core_of(void *ctx, unsigned core)
     return &((struct core_a_sim *)ctx)->core[core];
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
-
 static bool inside(uint32_t address, size_t size)
 {
     uint32_t offset = address - CORE_A_SIM_MEMORY;
@@ -67,9 +64,6 @@ static int store(void *ctx, unsigned core, uint32_t address, const void *bytes, 
     int r = translate(ctx, core, address, &address);
     return r ? r : write_memory(ctx, address, bytes, size) < 0 ? CORE_A_REFUSED : 0;
 }
-
-/* ---- the program ------------------------------------------------------------------------------
- */
 
 static bool point_at(const struct core_a_sim_core *c, enum core_a_point kind, uint32_t address)
 {
@@ -167,9 +161,6 @@ static int mask(void *ctx, unsigned core, bool on)
     (void)on;
     return 0;
 }
-
-/* ---- registers --------------------------------------------------------------------------------
- */
 
 static unsigned bank_of(uint32_t cpsr)
 {
@@ -275,8 +266,7 @@ static int set_debug(void *ctx, unsigned core, bool state)
     return 0;
 }
 
-/* ---- trace: none ------------------------------------------------------------------------------
- */
+/* Trace: none. */
 
 static int set_trace(void *ctx, unsigned core, const struct core_a_trace *trace)
 {

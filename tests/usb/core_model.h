@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the modelled debug logic needs from a core: the small core of core_sim.h for unit tests, or
- * another simulator behind its own back-end. Every function returns 0, or negative on failure.
- */
+ * another simulator behind its own back-end. Every function returns 0,
+ * or negative on failure. */
 #ifndef TESTS_USB_CORE_MODEL_H
 #define TESTS_USB_CORE_MODEL_H
 

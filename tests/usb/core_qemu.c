@@ -59,9 +59,6 @@ static int read_bytes(struct core_qemu *c, uint32_t address, uint8_t *bytes, siz
     return 0;
 }
 
-/* ---- stops ------------------------------------------------------------------------------------
- */
-
 /* Does the debugger want to know of this exception? */
 static bool catches(struct core_qemu *c, unsigned exception)
 {
@@ -202,9 +199,6 @@ static int reset(void *ctx, bool stay)
     return stay ? 0 : go(c);
 }
 
-/* ---- registers --------------------------------------------------------------------------------
- */
-
 /* S registers are halves of the gdbstub's D registers, which are in memory order. */
 static int fp_packet(struct core_qemu *c, unsigned reg, char body[64])
 {
@@ -266,8 +260,7 @@ static int write_register(void *ctx, unsigned reg, uint32_t value)
     return qemu_link_command(&c->link, NULL, "register %x %x", reg, value);
 }
 
-/* ---- memory and comparators -------------------------------------------------------------------
- */
+/* Memory and comparators. */
 
 static int read_memory(void *ctx, uint32_t address, void *bytes, size_t size)
 {
@@ -320,8 +313,7 @@ static int set_point(void *ctx, enum core_point kind, uint32_t address, uint32_t
     return r;
 }
 
-/* ---- debug and trace control ------------------------------------------------------------------
- */
+/* Debug and trace control. */
 
 static int set_debug(void *ctx, uint32_t dhcsr, uint32_t demcr)
 {

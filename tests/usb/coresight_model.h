@@ -122,8 +122,8 @@ void coresight_model_release(struct coresight_model *m);
 /* Another kind of system around a core that does not tell; `pairs`: see etm4_options. */
 void coresight_model_become(struct coresight_model *m, enum cs_kind kind, unsigned pairs);
 
-/* Another size of the ETB, up to CS_ETB_MAX words, or 0 for a board without one; or a TMC. 0 or -1.
- */
+/* Another size of the ETB, up to CS_ETB_MAX words, or 0 for a board without one; or a TMC.
+ * 0 or -1. */
 int coresight_model_set_etb(struct coresight_model *m, uint32_t words, bool tmc);
 
 /* What the MEM-AP has: BASE and IDR, and the span of its increment. */
@@ -156,9 +156,6 @@ size_t coresight_model_pins(struct coresight_model *m, uint8_t *bytes, size_t si
 
 /* Width of the parallel port in bits; 0 while the port is SWO. */
 unsigned coresight_model_width(const struct coresight_model *m);
-
-/* ---- inside the model --------------------------------------------------------------------------
- */
 
 /* Offsets are within the component. */
 uint32_t cs_scs_read(struct coresight_model *m, unsigned offset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * FPB and the DWT's comparators (ADIv5 digest, section 9; CoreSight digest, section 17). Of v8-M
- * the digest has the fields of DWT_FUNCTION, not their values: those are as in the public manual.
- */
+ * the digest has the fields of DWT_FUNCTION, not their values:
+ * those are as in the public manual. */
 #include <string.h>
 
 #include "tests/usb/coresight_model.h"

@@ -151,8 +151,7 @@ void dap_model_power_cycle(struct dap_model *d);
 /* Its power goes; when it comes everything is as above. */
 void dap_model_power(struct dap_model *d, bool on);
 
-/* ---- inside the model: dap_dp.c for dap_swd.c and dap_jtag.c ----------------------------------
- */
+/* Inside the model: dap_dp.c for dap_swd.c and dap_jtag.c */
 
 /* An access as the serial engines see it. `jtag`: sticky flags do not show in the answer. */
 enum dap_ack dap_dp_check(struct dap_model *d, bool ap, bool read, unsigned reg, bool jtag);

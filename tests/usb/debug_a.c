@@ -30,8 +30,7 @@ void debug_a_init(struct debug_a *d, const struct core_a *cores, unsigned index)
     d->was_reset = true;
 }
 
-/* ---- DCC and ITR ------------------------------------------------------------------------------
- */
+/* DCC and ITR. */
 
 static bool blocking(const struct debug_a *d)
 {
@@ -119,8 +118,7 @@ void debug_a_put_tx(struct debug_a *d, uint32_t value)
     d->dtrtx = value;
 }
 
-/* ---- DSCR and DRCR ----------------------------------------------------------------------------
- */
+/* DSCR and DRCR. */
 
 static bool due(unsigned *reads)
 {
@@ -163,9 +161,6 @@ static void write_drcr(struct debug_a *d, uint32_t value)
     if (value & DRCR_RESTART && d->halted)
         debug_a_restart(d);
 }
-
-/* ---- power and locks --------------------------------------------------------------------------
- */
 
 void debug_a_power(struct debug_a *d, bool on)
 {
@@ -221,9 +216,6 @@ static bool answers(struct debug_a *d, unsigned offset)
     d->counters.refused += refused;
     return !refused;
 }
-
-/* ---- the registers ----------------------------------------------------------------------------
- */
 
 static uint32_t *comparator(struct debug_a *d, unsigned offset)
 {

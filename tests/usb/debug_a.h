@@ -129,8 +129,8 @@ void debug_a_init(struct debug_a *d, const struct core_a *cores, unsigned index)
 
 /*
  * A register, 0x000 to 0xffc; `external`: with address bit 31 set. 0, or -1: the bus refuses. The
- * core may have stopped or been told to go afterwards: then debug_a_poll() and what follows it.
- */
+ * core may have stopped or been told to go afterwards:
+ * then debug_a_poll() and what follows it. */
 int debug_a_read(struct debug_a *d, unsigned offset, bool external, uint32_t *value);
 int debug_a_write(struct debug_a *d, unsigned offset, bool external, uint32_t value);
 
@@ -158,9 +158,6 @@ void debug_a_was_reset(struct debug_a *d);
 /* The core's power domain, which holds most of the debug registers; and its OS lock. */
 void debug_a_power(struct debug_a *d, bool on);
 void debug_a_os_lock(struct debug_a *d, bool locked);
-
-/* ---- inside the model --------------------------------------------------------------------------
- */
 
 /* An instruction for the halted core; sets the sticky flags. */
 void debug_a_execute(struct debug_a *d, uint32_t opcode);

@@ -44,8 +44,7 @@ static void put_result(struct debug_a *d, unsigned rt, uint32_t value)
                     (debug_a_get(d, CORE_A_CPSR) & ~CPSR_FLAGS) | (value & CPSR_FLAGS));
 }
 
-/* ---- CP14 -------------------------------------------------------------------------------------
- */
+/* CP14. */
 
 static bool cp14(struct debug_a *d, const struct transfer *t)
 {
@@ -62,8 +61,7 @@ static bool cp14(struct debug_a *d, const struct transfer *t)
     return true;
 }
 
-/* ---- CP15 -------------------------------------------------------------------------------------
- */
+/* CP15. */
 
 /* PAR after an address translation: the page, or fault status and bit 0. */
 static void translate(struct debug_a *d, uint32_t address)
@@ -129,8 +127,7 @@ static bool cp15(struct debug_a *d, const struct transfer *t)
     return true;
 }
 
-/* ---- floating point ---------------------------------------------------------------------------
- */
+/* Floating point. */
 
 /* Off until CPACR lets it and, but for its control registers, FPEXC.EN is set. */
 bool debug_a_fp_enabled(const struct debug_a *d, bool control)

@@ -42,9 +42,6 @@ static unsigned rt(uint32_t opcode)
     return opcode >> 12 & 0xf;
 }
 
-/* ---- aborts -----------------------------------------------------------------------------------
- */
-
 static uint32_t cp15(const struct debug_a *d, uint32_t reg)
 {
     uint32_t value = 0;
@@ -94,8 +91,7 @@ void debug_a_abort(struct debug_a *d, uint32_t address, bool write, int why)
     d->cores.ops->set_cp15(d->cores.ctx, d->index, DFAR, address);
 }
 
-/* ---- single accesses --------------------------------------------------------------------------
- */
+/* Single accesses. */
 
 static bool in_window(const struct debug_a *d, uint32_t address, uint32_t *offset)
 {
@@ -212,9 +208,6 @@ static bool half_or_signed(struct debug_a *d, uint32_t opcode)
     single(d, opcode, offset, kind == 2 ? 1 : 2, kind > 1);
     return true;
 }
-
-/* ---- several ----------------------------------------------------------------------------------
- */
 
 /* LDM, STM of the current mode's registers. */
 static bool multiple(struct debug_a *d, uint32_t opcode)

@@ -16,9 +16,6 @@
 #define TYPE_MISMATCH 4u
 #define BANKED        (0x7f00u | 1u << CORE_A_SPSR) /* R8 to R14, SPSR */
 
-/* ---- registers --------------------------------------------------------------------------------
- */
-
 static uint32_t fetch(struct debug_a *d, unsigned reg)
 {
     if (!(d->valid >> reg & 1) && d->cores.ops->get(d->cores.ctx, d->index, reg, &d->reg[reg]) == 0)
@@ -61,9 +58,6 @@ void debug_a_set(struct debug_a *d, unsigned reg, uint32_t value)
         d->valid &= ~BANKED;
     }
 }
-
-/* ---- comparators ------------------------------------------------------------------------------
- */
 
 static unsigned type_of(uint32_t bcr)
 {
@@ -113,8 +107,8 @@ bool debug_a_vector_at(const struct debug_a *d, uint32_t pc)
     return false;
 }
 
-/* A word's lower and upper half: one point each, which an A32 instruction meets only as the first.
- */
+/* A word's lower and upper half: one point each, which an A32 instruction meets only
+ * as the first. */
 static struct debug_a_point code_point(const struct debug_a *d, unsigned n)
 {
     struct debug_a_point p = {.kind = CORE_A_POINT_CODE, .size = 2};
@@ -203,8 +197,7 @@ void debug_a_apply_points(struct debug_a *d)
     d->stops_at_bkpt = bkpt;
 }
 
-/* ---- entry and exit ---------------------------------------------------------------------------
- */
+/* Entry and exit. */
 
 static void want(struct debug_a *d, enum core_a_run run)
 {
@@ -280,9 +273,6 @@ void debug_a_enter(struct debug_a *d)
     d->cores.ops->set_debug(d->cores.ctx, d->index, true);
 }
 
-/* ---- reset ------------------------------------------------------------------------------------
- */
-
 static void go_in_reset(struct debug_a *d)
 {
     if (d->halted)
@@ -317,8 +307,7 @@ void debug_a_was_reset(struct debug_a *d)
     debug_a_release(d);
 }
 
-/* ---- requests from outside --------------------------------------------------------------------
- */
+/* Requests from outside. */
 
 void debug_a_request(struct debug_a *d, bool level)
 {

@@ -75,9 +75,6 @@ void etm4_init(struct etm4_model *u, const struct etm4_options *options)
     forget(u);
 }
 
-/* ---- states -----------------------------------------------------------------------------------
- */
-
 static bool enabled(const struct etm4_model *u)
 {
     return reg(u, TRCPRGCTLR) & 1 && !u->os_locked && u->powered;
@@ -143,9 +140,6 @@ void etm4_lose_power(struct etm4_model *u)
         u->power_looks = LOOKS_POWER;
     }
 }
-
-/* ---- accesses ---------------------------------------------------------------------------------
- */
 
 /* Those of the debug power domain, which the OS lock does not cover either. */
 static bool always_there(unsigned offset)

@@ -98,8 +98,7 @@ uint8_t etm4_trace_id(const struct etm4_model *u);
 void etm4_lock_again(struct etm4_model *u);
 void etm4_lose_power(struct etm4_model *u);
 
-/* ---- inside the model: etm4_settings.c ---------------------------------------------------------
- */
+/* Inside the model: etm4_settings.c */
 
 /* Bits of the register at `offset` that can be written; 0: no such setting. */
 uint32_t etm4_implemented(const struct etm4_model *u, unsigned offset);

@@ -123,9 +123,6 @@ uint32_t etm4_implemented(const struct etm4_model *u, unsigned offset)
     return 0;
 }
 
-/* ---- is what it was told to do allowed? -------------------------------------------------------
- */
-
 static bool must_write(const struct etm4_model *u, const struct setting *s)
 {
     uint32_t configr = reg(u, TRCCONFIGR);
@@ -195,9 +192,6 @@ bool etm4_selects(const struct etm4_model *u)
     uint32_t vi = reg(u, TRCVICTLR);
     return (vi & VI_EVENT) == VI_ALWAYS && vi & VI_STARTED;
 }
-
-/* ---- what it traces ---------------------------------------------------------------------------
- */
 
 bool etm4_stalls(const struct etm4_model *u)
 {

@@ -66,9 +66,6 @@ uint32_t mpsse_rate(const struct mpsse_model *m)
     return base / 2 / (1u + m->divisor);
 }
 
-/* ---- the clock ----------------------------------------------------------------------------------
- */
-
 static void set_level(struct mpsse_model *m, uint16_t mask, unsigned bit)
 {
     uint16_t level = (uint16_t)(bit ? m->level | mask : m->level & ~mask);
@@ -132,9 +129,6 @@ static bool clock_bit(struct mpsse_model *m, bool shifts)
     m->counters.clocks++;
     return true;
 }
-
-/* ---- commands -----------------------------------------------------------------------------------
- */
 
 static bool is_shift(uint8_t op)
 {
@@ -313,7 +307,7 @@ static void start(struct mpsse_model *m, const struct ftdi_fifo *in)
     }
 }
 
-/* ---- steps: each returns false when it cannot go on now -------------------------------------- */
+/* Steps: each returns false when it cannot go on now. */
 
 static bool step_opcode(struct mpsse_model *m, struct ftdi_fifo *out)
 {

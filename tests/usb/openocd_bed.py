@@ -123,7 +123,7 @@ def cannot_run(who, tools, files):
     return None
 
 
-# ---- what every probe has to pass ---------------------------------------------------------------
+# What every probe has to pass.
 
 RUN_CONTROL = """
 halt
@@ -218,7 +218,7 @@ def etb(folder, *options, who="openocd", **more):
            r"0xe0043010: \w{4}0005", r"0xe0043010: ")
 
 
-# ---- what an ORBTrace sends ------------------------------------------------------------------
+# What an ORBTrace sends.
 
 
 def uncobs(packet):

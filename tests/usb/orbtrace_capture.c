@@ -25,8 +25,7 @@ static size_t backlog(const struct orbtrace_capture *c)
     return c->wire.size - c->first;
 }
 
-/* ---- towards the host ---------------------------------------------------------------------------
- */
+/* Towards the host. */
 
 /* Bytes that are lost of `size` that come now: a fault, or there is no room. */
 static size_t excess(struct orbtrace_capture *c, size_t size)
@@ -112,9 +111,6 @@ static void send_keep_alive(struct orbtrace_capture *c)
         c->counters.keep_alive++;
     flush(c);
 }
-
-/* ---- from the port ------------------------------------------------------------------------------
- */
 
 static void on_run(void *ctx, uint8_t id, const uint8_t *bytes, size_t size)
 {
@@ -264,9 +260,6 @@ bool orbtrace_take(struct orbtrace_capture *c, uint8_t *bytes, size_t size, size
     *actual = n;
     return true;
 }
-
-/* ---- settings -----------------------------------------------------------------------------------
- */
 
 int orbtrace_set_format(struct orbtrace_capture *c, uint64_t now, unsigned format)
 {

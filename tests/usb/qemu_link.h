@@ -2,8 +2,8 @@
 /*
  * One QEMU with the virtual board's plugin as trace unit, started in a private folder, and the
  * three sockets to it: GDB's remote protocol for run control, the plugin's control socket for all
- * else, and the trace. One thread; a full trace socket stops QEMU, so every wait here reads it.
- */
+ * else, and the trace. One thread; a full trace socket stops QEMU,
+ * so every wait here reads it. */
 #ifndef TESTS_USB_QEMU_LINK_H
 #define TESTS_USB_QEMU_LINK_H
 

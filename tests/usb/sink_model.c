@@ -47,9 +47,6 @@ bool sink_captures(const struct sink_model *s)
     return s->ctl & CTL_CAPTURE && !s->stopped;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
-
 static bool is_fifo(const struct sink_model *s)
 {
     return s->tmc && s->mode == MODE_FIFO;
@@ -113,9 +110,6 @@ static uint32_t read_data(struct sink_model *s)
     }
     return value;
 }
-
-/* ---- registers --------------------------------------------------------------------------------
- */
 
 /* ETB: Full, AcqComp, FtEmpty; TMC: Full, TMCReady, FtEmpty, Empty. */
 static uint32_t status(const struct sink_model *s)

@@ -69,8 +69,7 @@ void system_a_release(struct system_a *s)
     trace_a_release(&s->trace);
 }
 
-/* ---- cores and cross triggers -----------------------------------------------------------------
- */
+/* Cores and cross triggers. */
 
 /* Channels of all CTIs are one matrix. */
 static void spread(struct system_a *s, unsigned from, uint32_t channels)
@@ -148,8 +147,7 @@ static void own_resets(struct system_a *s)
     system_a_nreset(s, false);
 }
 
-/* ---- the debug bus ----------------------------------------------------------------------------
- */
+/* The debug bus. */
 
 static const struct component *find(const struct system_a *s, uint32_t offset)
 {
@@ -301,9 +299,6 @@ void system_a_window(struct system_a *s, uint32_t base)
         s->debug[i].window = (struct debug_a_window){system_a_debug(s), base, WINDOW_SIZE};
 }
 
-/* ---- the system's memory ----------------------------------------------------------------------
- */
-
 static int memory_read(void *ctx, uint32_t address, unsigned size, uint32_t *value)
 {
     struct system_a *s = ctx;
@@ -324,8 +319,7 @@ struct model_bus system_a_memory(struct system_a *s)
     return (struct model_bus){s, memory_read, memory_write};
 }
 
-/* ---- the pins of the trace port ---------------------------------------------------------------
- */
+/* The pins of the trace port. */
 
 size_t system_a_pins(struct system_a *s, uint8_t *bytes, size_t size)
 {
@@ -335,9 +329,6 @@ size_t system_a_pins(struct system_a *s, uint8_t *bytes, size_t size)
         idle &= s->debug[i].halted;
     return tpiu_a_pins(&s->trace.tpiu, idle, bytes, size);
 }
-
-/* ---- for tests --------------------------------------------------------------------------------
- */
 
 int system_a_fault(struct system_a *s, const char *name, size_t size, unsigned value)
 {

@@ -66,8 +66,8 @@ void system_a_nreset(struct system_a *s, bool low);
 void system_a_run(struct system_a *s);
 
 /*
- * Faults: off (a bit for each core without power), oslock (a bit each). 0, or -1 for another name.
- */
+ * Faults: off (a bit for each core without power), oslock (a bit each). 0,
+ * or -1 for another name. */
 int system_a_fault(struct system_a *s, const char *name, size_t size, unsigned value);
 
 /* Counters, one "name value" a line. */

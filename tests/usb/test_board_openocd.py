@@ -30,7 +30,7 @@ def decode(folder, program, trace, options):
     return openocd_board.decode(folder, program, trace, {"protocol": "etmv3"}, options=options)
 
 
-# --- run control ----------------------------------------------------------------------------
+# Run control.
 
 # {0}: hard_fault_handler, {1}: RAM for two instructions and a word, {2}: main, {3}: crash_after
 RUN_CONTROL = """
@@ -129,7 +129,7 @@ def memory(folder, program):
           f"exit code {code}, same {same}, {got}, {output[-800:]!r}")
 
 
-# --- trace ----------------------------------------------------------------------------------
+# Trace.
 
 
 ETB = """

@@ -64,7 +64,7 @@ def broken_rules(counters):
     return {name: counters.get("etm4-" + name) for name in RULES if counters.get("etm4-" + name)}
 
 
-# --- the debug side -------------------------------------------------------------------------
+# The debug side.
 
 
 def built_in_core(folder, kind):
@@ -162,7 +162,7 @@ def both_states(folder, program):
            r"is 23 02000001", r"is 14 00000000")
 
 
-# --- registers of the trace unit ------------------------------------------------------------
+# Registers of the trace unit.
 
 REGISTERS = """
 halt
@@ -213,7 +213,7 @@ def registers(folder, program, locked):
           f"exit code {code}, no {missing}, {broken}, {output[-1200:]!r}")
 
 
-# --- trace ----------------------------------------------------------------------------------
+# Trace.
 
 
 def decode(folder, program, trace, config, options=()):

@@ -48,9 +48,6 @@ void tpiu_a_release(struct tpiu_a *t)
     trace_bytes_release(&t->framed);
 }
 
-/* ---- trace ------------------------------------------------------------------------------------
- */
-
 bool tpiu_a_sends(const struct tpiu_a *t)
 {
     return t->wired && !t->stopped && t->ffcr & FFCR_ENFCON && !(t->ctpmr & PATTERN_ON);
@@ -102,9 +99,6 @@ size_t tpiu_a_pins(struct tpiu_a *t, bool idle, uint8_t *bytes, size_t size)
     trace_pins_rest(&t->pins, &t->frames, idle && tpiu_a_sends(t), pin_rate(t));
     return trace_pins_take(&t->pins, bytes, size);
 }
-
-/* ---- registers --------------------------------------------------------------------------------
- */
 
 static uint32_t *plain(struct tpiu_a *t, unsigned offset)
 {

@@ -38,9 +38,6 @@ void trace_a_release(struct trace_a *t)
     tpiu_a_release(&t->tpiu);
 }
 
-/* ---- the flow ---------------------------------------------------------------------------------
- */
-
 /* A core that runs makes trace as fast as it is taken: some of it is enough for one look. */
 static void take(struct trace_a *t, unsigned core)
 {
@@ -116,9 +113,6 @@ void trace_a_write_tpiu(struct trace_a *t, unsigned offset, bool external, uint3
     flush_units(t);
     tpiu_a_flush(&t->tpiu);
 }
-
-/* ---- funnel -----------------------------------------------------------------------------------
- */
 
 /* LAR, or a write that the lock refuses: nothing is left to do. */
 static bool guarded(struct trace_a *t, bool *locked, unsigned offset, bool external, uint32_t value)

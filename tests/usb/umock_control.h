@@ -15,8 +15,8 @@
  * The last line is "ok", or "error REASON".
  *
  * A client hears of the cable through a socket that umockdev names after its file descriptor. Of
- * two clients with the same number only the younger one hears; when it has gone, none does.
- */
+ * two clients with the same number only the younger one hears;
+ * when it has gone, none does. */
 #ifndef TESTS_USB_UMOCK_CONTROL_H
 #define TESTS_USB_UMOCK_CONTROL_H
 

@@ -12,8 +12,8 @@ struct umock_usb;
 
 /*
  * Makes the test bed with the device in it, or puts the device into that of `beside`, which stays
- * the first one; free them in the other order. `u` must outlive it. NULL with a message on stderr.
- */
+ * the first one; free them in the other order. `u` must outlive it.
+ * NULL with a message on stderr. */
 struct umock_usb *umock_usb_new(struct usb_device *u, const struct umock_usb *beside);
 
 /* Pulls the cable: what is queued ends, the device leaves the bus. Nothing if it is out. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A modelled USB device as its carriers see it: control requests and transfers, whatever the device
- * is. What all devices have in common is done here. Statuses are those of an URB: 0 or -errno.
- */
+ * is. What all devices have in common is done here. Statuses are those of an URB:
+ * 0 or -errno. */
 #ifndef TESTS_USB_USB_DEVICE_H
 #define TESTS_USB_USB_DEVICE_H
 
@@ -47,8 +47,8 @@ struct usb_device_ops {
 };
 
 /*
- * Faults, ids, descriptors, board and unplugged are public. A device's type begins with this one.
- */
+ * Faults, ids, descriptors, board and unplugged are public.
+ * A device's type begins with this one. */
 struct usb_device {
     const struct usb_device_ops *ops;
     struct probe_board *board;
@@ -82,8 +82,8 @@ int usb_device_control(struct usb_device *d, const uint8_t setup[8], uint8_t *da
 
 /*
  * One OUT transfer. 0, -EPIPE, -ESHUTDOWN; USB_DEVICE_WAIT when the device took only the first
- * *taken bytes: to be called again with the same transfer and *taken. *taken begins with 0.
- */
+ * *taken bytes: to be called again with the same transfer and *taken.
+ * *taken begins with 0. */
 int usb_device_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes, size_t size,
                    size_t *taken);
 

@@ -44,8 +44,7 @@ static unsigned number_of(const struct usb_ftdi *u, const struct ftdi_channel *c
     return (unsigned)(c - u->channel);
 }
 
-/* ---- what a channel does with its buffers -------------------------------------------------------
- */
+/* What a channel does with its buffers. */
 
 static void drop(struct usb_ftdi *u, struct ftdi_channel *c)
 {
@@ -97,9 +96,6 @@ static void run_channel(struct usb_ftdi *u, struct ftdi_channel *c)
         break;
     }
 }
-
-/* ---- transfers ----------------------------------------------------------------------------------
- */
 
 /* One packet at the end of the transfer, if it is time for one; its size, or 0. */
 static size_t send_packet(struct usb_ftdi *u, struct ftdi_channel *c)
@@ -201,9 +197,6 @@ static int ftdi_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes
     }
     return 0;
 }
-
-/* ---- the device ---------------------------------------------------------------------------------
- */
 
 /* Trace comes while nobody looks, too. */
 static void ftdi_before(struct usb_device *d, uint8_t endpoint)

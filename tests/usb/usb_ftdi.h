@@ -107,8 +107,7 @@ int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
                   const struct usb_ftdi_options *options);
 void usb_ftdi_release(struct usb_ftdi *u);
 
-/* ---- inside the model --------------------------------------------------------------------------
- */
+/* Inside the model. */
 
 struct usb_ftdi *usb_ftdi_of(struct usb_device *d);
 /* Vendor requests (ftdi_control.c). */

@@ -41,9 +41,6 @@ static uint64_t now_of(const struct usb_orbtrace *u)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* ---- requests -----------------------------------------------------------------------------------
- */
-
 static int set_format(struct usb_orbtrace *u, unsigned format)
 {
     return orbtrace_set_format(&u->capture, now_of(u), format) < 0 ? -EPIPE : 0;
@@ -116,9 +113,6 @@ static int orbtrace_set_interface(struct usb_device *d, unsigned interface, unsi
     return 0;
 }
 
-/* ---- transfers ----------------------------------------------------------------------------------
- */
-
 static int orbtrace_out(struct usb_device *d, uint8_t endpoint, const uint8_t *bytes, size_t size,
                         size_t *taken)
 {
@@ -176,9 +170,6 @@ static int orbtrace_in(struct usb_device *d, uint8_t endpoint, uint8_t *bytes, s
         return -EPIPE;
     }
 }
-
-/* ---- the device ---------------------------------------------------------------------------------
- */
 
 static void orbtrace_replug(struct usb_device *d)
 {

@@ -33,8 +33,7 @@ struct usb_probe {
 /* `board` must outlive the device. */
 void usb_probe_init(struct usb_probe *u, struct probe_board *board, bool hid);
 
-/* ---- for other probes with such interfaces ------------------------------------------------------
- */
+/* For other probes with such interfaces. */
 
 #define USB_PROBE_HID_REPORT 64u
 

@@ -133,8 +133,8 @@ const char *bt_event_name(enum bt_event_kind kind);
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows
- * (0-based, counted from the start of the stream); events of one position stand in stream order.
- */
+ * (0-based, counted from the start of the stream);
+ * events of one position stand in stream order. */
 struct bt_event {
     uint64_t position;
     uint64_t offset; /* byte of the source's stream where the packet begins */

@@ -136,9 +136,6 @@ int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t lengt
     return answer[1] == 0 ? 0 : BT_ERR_UNSUPPORTED;
 }
 
-/* ---- what the probe is ------------------------------------------------------------------------
- */
-
 /* Ask for an item; *size bytes of it are at *data, 0 if the probe has none. */
 static int info(struct cmsis_dap *dap, uint8_t id, const uint8_t **data, size_t *size)
 {

@@ -74,8 +74,8 @@ struct debug_link cmsis_dap_link(struct cmsis_dap *dap);
  * Send one command and take its answer, without the bytes of padding that HID adds behind it:
  * *length is what the probe sent. The first byte of the answer has been checked.
  * Return 0, BT_ERR_IO (silent or gone), BT_ERR_FORMAT (answer to something else),
- * BT_ERR_UNSUPPORTED (the probe does not know the command), BT_ERR_INVAL (longer than a packet).
- */
+ * BT_ERR_UNSUPPORTED (the probe does not know the command),
+ * BT_ERR_INVAL (longer than a packet). */
 int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
                       const uint8_t **answer, size_t *answer_length);
 
@@ -83,7 +83,7 @@ int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t leng
  * BT_ERR_UNSUPPORTED. */
 int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t length);
 
-/* ---- SWO ------------------------------------------------------------------------------------ */
+/* SWO. */
 
 enum cmsis_dap_swo_mode {
     CMSIS_DAP_SWO_UART = 1,

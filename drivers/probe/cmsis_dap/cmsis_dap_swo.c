@@ -82,8 +82,8 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
 /*
  * A probe tells that its buffer was full, not where. So bytes are passed on only when a later
  * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
- * was told, is thrown away: a piece is missing in it, and frames would be joined across the hole.
- */
+ * was told, is thrown away: a piece is missing in it,
+ * and frames would be joined across the hole. */
 static void missing(struct cmsis_dap_swo *swo)
 {
     swo->held = 0;

@@ -3,8 +3,8 @@
  * Register accesses in packets, several packets in flight. Specification: probes, section 7.4.
  *
  * The probe executes a packet even when the one before it failed. So a packet that writes is sent
- * only when all before it are known to have worked; packets that only read are sent ahead.
- */
+ * only when all before it are known to have worked;
+ * packets that only read are sent ahead. */
 #include <string.h>
 
 #include "cmsis_dap_internal.h"

@@ -13,9 +13,6 @@
 /* Two commands that do not exist: their echoes show that answers belong to commands. */
 static const uint8_t BOGUS[] = {0xaa, 0xab};
 
-/* ---- batches ----------------------------------------------------------------------------------
- */
-
 static void start(struct ftdi *f, struct mpsse *m)
 {
     mpsse_start(m, f->command, sizeof f->command, f->layout.sample_falling);
@@ -105,9 +102,6 @@ void ftdi_put_pins(struct ftdi *f, struct mpsse *m, uint16_t value, uint16_t dir
     f->value = value;
     f->direction = direction;
 }
-
-/* ---- debug link -------------------------------------------------------------------------------
- */
 
 static int link_set_clock(void *self, uint32_t hz)
 {
@@ -210,9 +204,6 @@ struct debug_link ftdi_link(struct ftdi *f)
     return (struct debug_link){
         .ops = &LINK_OPS, .self = f, .caps = DEBUG_LINK_SWD | DEBUG_LINK_JTAG};
 }
-
-/* ---- life -------------------------------------------------------------------------------------
- */
 
 int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
               const struct debug_clock *clock)

@@ -8,8 +8,8 @@
  * keeps that bit by itself in every write of CTRL/STAT that asks for power, and takes it back when
  * it disconnects; until it is set, accesses go one by one.
  *
- * A probe belongs to one thread; it holds no memory, and the port it was given stays the caller's.
- */
+ * A probe belongs to one thread; it holds no memory, and the port it was given
+ * stays the caller's. */
 #ifndef DRIVERS_FTDI_H
 #define DRIVERS_FTDI_H
 
@@ -24,8 +24,8 @@ struct ftdi_port_ops {
      * Sends commands and receives the answer to them, `in_length` bytes without USB's status bytes.
      * What the chip answers is fetched while the commands are still being sent: an engine whose
      * answers nobody takes stops. *got is how much came, also after an error.
-     * Returns 0, FTDI_TIMED_OUT, BT_ERR_FORMAT (more came than was asked for), BT_ERR_IO.
-     */
+     * Returns 0, FTDI_TIMED_OUT,
+     * BT_ERR_FORMAT (more came than was asked for), BT_ERR_IO. */
     int (*exchange)(void *self, const uint8_t *out, size_t out_length, uint8_t *in,
                     size_t in_length, size_t *got, unsigned timeout_ms);
     /* Throws away what is under way in both directions. 0 or BT_ERR_IO. */
@@ -111,8 +111,8 @@ struct ftdi {
 /*
  * Finds the engine's commands and answers in step, sets pins and clock. `port`, `layout` and
  * `clock` are copied.
- * Returns 0, BT_ERR_IO (silent or gone), BT_ERR_FORMAT (something else than an MPSSE answers).
- */
+ * Returns 0, BT_ERR_IO (silent or gone),
+ * BT_ERR_FORMAT (something else than an MPSSE answers). */
 int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
               const struct debug_clock *clock);
 

@@ -39,9 +39,6 @@ struct ftdi_capture {
     uint8_t plain[FIFO_BYTES];
 };
 
-/* ---- bytes ------------------------------------------------------------------------------------
- */
-
 static void deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
 {
     if (length > 0)
@@ -74,9 +71,6 @@ static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
         c->sink.lost(c->sink.user, BT_GAP_LOST_BYTES);
     ftdi_capture_strip(data, length, c->ftdi->max_packet_size, c->plain, &c->sink);
 }
-
-/* ---- capture ----------------------------------------------------------------------------------
- */
 
 static void pause_ms(unsigned ms)
 {
@@ -134,9 +128,6 @@ struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
         .start = capture_start, .poll = capture_poll, .stop = capture_stop};
     return (struct trace_stream){.ops = &OPS, .self = c};
 }
-
-/* ---- opening ----------------------------------------------------------------------------------
- */
 
 static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {

@@ -51,9 +51,6 @@ bool ftdi_is_adapter(uint16_t vendor, uint16_t product)
     return false;
 }
 
-/* ---- finding ----------------------------------------------------------------------------------
- */
-
 static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
     if (filter->vendor || filter->product)
@@ -74,9 +71,6 @@ static int find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
     c->chip = ftdi_chip_of(seen.info.release);
     return 0;
 }
-
-/* ---- opening ----------------------------------------------------------------------------------
- */
 
 static int refused(const struct ftdi_channel *c, int rc, unsigned channel,
                    struct usb_open_error *err)
@@ -185,9 +179,6 @@ const struct ftdi_chip *ftdi_channel_chip(const struct ftdi_channel *c)
 {
     return c->chip;
 }
-
-/* ---- the list ---------------------------------------------------------------------------------
- */
 
 struct listing {
     void (*found)(void *user, const struct usb_probe_seen *adapter, const struct ftdi_chip *chip);

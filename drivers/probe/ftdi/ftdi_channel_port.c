@@ -4,8 +4,8 @@
  * until the answer is complete: so the chip's buffer never fills up, and the engine never stops.
  * libftdi's own transfers wait for ever on a chip that is alive and has nothing to say.
  *
- * In libftdi's context in_ep is the endpoint that is written to, and out_ep the one read from.
- */
+ * In libftdi's context in_ep is the endpoint that is written to,
+ * and out_ep the one read from. */
 #include "ftdi_channel_internal.h"
 
 #include "ftdi_mpsse.h"
@@ -40,9 +40,6 @@ static void handle_events(struct ftdi_channel *c, uint64_t ms)
     struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000) * 1000};
     (void)libusb_handle_events_timeout_completed(c->ftdi->usb_ctx, &tv, NULL);
 }
-
-/* ---- transfers --------------------------------------------------------------------------------
- */
 
 static void note_status(struct ftdi_channel *c, enum libusb_transfer_status status)
 {
@@ -133,9 +130,6 @@ bool ftdi_channel_stop_port(struct ftdi_channel *c)
     c->in = c->out = NULL;
     return true;
 }
-
-/* ---- exchange ---------------------------------------------------------------------------------
- */
 
 static void begin(struct ftdi_channel *c, uint8_t *in, size_t in_length)
 {

@@ -33,7 +33,7 @@ static inline bool ftdi_writes_dp(uint8_t request, unsigned reg)
     return (request & FTDI_REQUEST_MASK) == (DEBUG_DP | DEBUG_WRITE | reg);
 }
 
-/* ---- batches (ftdi.c) */
+/* Batches (ftdi.c). */
 
 /* An empty batch in f->command. After a failure the engine is brought in step again first. */
 void ftdi_start(struct ftdi *f, struct mpsse *m);
@@ -44,7 +44,7 @@ int ftdi_run(struct ftdi *f, struct mpsse *m);
 /* Adds what sets the pins to `value` and `direction`, where these differ from what they are. */
 void ftdi_put_pins(struct ftdi *f, struct mpsse *m, uint16_t value, uint16_t direction);
 
-/* ---- pins (ftdi_pins.c) */
+/* Pins (ftdi_pins.c). */
 
 /* Pins as they are when SWDIO is driven by the host or left to the target. */
 void ftdi_put_swdio(struct ftdi *f, struct mpsse *m, bool drive);
@@ -54,7 +54,7 @@ void ftdi_put_wire(struct ftdi *f, struct mpsse *m, enum debug_wire wire);
 
 int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input);
 
-/* ---- accesses (ftdi_transfer.c) */
+/* Accesses (ftdi_transfer.c). */
 
 int ftdi_link_transfer(void *self, struct debug_transfer *list, size_t count,
                        struct debug_result *result);
@@ -64,7 +64,7 @@ int ftdi_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
 /* Takes ORUNDETECT back, if it is set. */
 void ftdi_leave_overrun(struct ftdi *f);
 
-/* ---- SWD (ftdi_swd.c) */
+/* SWD (ftdi_swd.c). */
 
 /* Adds one access with its data phase. The answer has ftdi_swd_length() bytes. */
 void ftdi_swd_put(struct ftdi *f, struct mpsse *m, const struct ftdi_op *op);
@@ -79,7 +79,7 @@ int ftdi_swd_step(struct ftdi *f, const struct ftdi_op *op, enum debug_ack *ack,
 
 void ftdi_swd_put_sequence(struct ftdi *f, struct mpsse *m, unsigned bits, const uint8_t *bytes);
 
-/* ---- JTAG (ftdi_jtag.c) */
+/* JTAG (ftdi_jtag.c). */
 
 /* Adds the scan of one access, and one of the instruction before it if that changes. */
 void ftdi_jtag_put(struct ftdi *f, struct mpsse *m, const struct ftdi_op *op);

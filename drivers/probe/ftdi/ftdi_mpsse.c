@@ -213,8 +213,7 @@ void mpsse_send_immediate(struct mpsse *m)
     put_simple(m, SEND_IMMEDIATE);
 }
 
-/* ---- numbers and answers ----------------------------------------------------------------------
- */
+/* Numbers and answers. */
 
 uint32_t mpsse_clock(uint32_t hz, bool *slow_base, uint16_t *divisor)
 {

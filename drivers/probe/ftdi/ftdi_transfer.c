@@ -48,8 +48,7 @@ static bool is_ctrl_stat(uint8_t request)
     return (request & ~DEBUG_READ) == (DEBUG_DP | FTDI_REG_CTRL_STAT);
 }
 
-/* ---- what is known of the debug port ----------------------------------------------------------
- */
+/* What is known of the debug port. */
 
 static bool bank_zero(const struct ftdi *f)
 {
@@ -86,9 +85,6 @@ static void store(struct job *job, size_t index, uint32_t value)
         f->ctrl_stat = value & POWER;
     }
 }
-
-/* ---- planning ---------------------------------------------------------------------------------
- */
 
 struct plan {
     size_t first;    /* access of the batch */
@@ -209,9 +205,6 @@ static size_t plan_batch(struct job *job, size_t first)
         add(f, FTDI_RDBUFF_READ, 0, p.pending, p.next);
     return p.next;
 }
-
-/* ---- executing --------------------------------------------------------------------------------
- */
 
 /*
  * How many of f->ops may go at once. On JTAG a scan that is refused leaves the value that it would

@@ -44,9 +44,6 @@ struct orbtrace {
     struct trace_sink sink;
 };
 
-/* ---- which ------------------------------------------------------------------------------------
- */
-
 static bool is_known(uint8_t protocol)
 {
     return protocol == ORBTRACE_ORBFLOW || protocol == ORBTRACE_FRAMES;
@@ -102,9 +99,6 @@ static bool fits(const struct usb_device_info *info, const struct usb_probe_filt
     return info->vendor == vendor && info->product == product &&
            orbtrace_choose(info, &choice) == 0;
 }
-
-/* ---- capture ----------------------------------------------------------------------------------
- */
 
 static int request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data, uint16_t length)
 {
@@ -234,9 +228,6 @@ struct trace_stream orbtrace_stream(struct orbtrace *o)
         .start = capture_start, .poll = capture_poll, .stop = capture_stop};
     return (struct trace_stream){.ops = &OPS, .self = o};
 }
-
-/* ---- opening ----------------------------------------------------------------------------------
- */
 
 static int make_reader(struct orbtrace *o, struct usb_open_error *err)
 {

@@ -75,9 +75,6 @@ void board_finish(struct board *b)
     board_port_close(&b->port);
 }
 
-/* ---- commands --------------------------------------------------------------------------------
- */
-
 /* What a request travels with to a core: freed there, however late that is. */
 struct errand {
     struct board *board;

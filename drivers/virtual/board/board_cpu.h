@@ -122,8 +122,8 @@ uint32_t board_cpu_handler(const struct board_cpu *c, uint32_t psr, bool call);
 
 /*
  * M profile: `to` is where SG has led the core into Secure state. QEMU does that without telling,
- * so what was pending is led to the SG, the SG runs, and nothing is pending. False: it is not so.
- */
+ * so what was pending is led to the SG, the SG runs, and nothing is pending. False:
+ * it is not so. */
 bool board_cpu_through_gate(struct board_cpu *c, const struct board_insn *pending,
                             struct board_place to);
 

@@ -7,9 +7,6 @@
 
 #include "board.h"
 
-/* ---- text -------------------------------------------------------------------------------------
- */
-
 static int digit(char c)
 {
     static const char digits[] = "0123456789abcdef";
@@ -154,9 +151,6 @@ void board_debug_reply(const struct board_debug_order *o, char *reply, size_t si
         used += (size_t)snprintf(reply + used, size - used, "%02x", o->bytes[i]);
 }
 
-/* ---- orders -----------------------------------------------------------------------------------
- */
-
 static void pace(struct board *b, uint64_t rate, bool stall)
 {
     b->options.rate = rate;
@@ -281,9 +275,6 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
     }
     o->failed = !done;
 }
-
-/* ---- places to stop at ------------------------------------------------------------------------
- */
 
 /* QEMU leaves the block and finds the breakpoint when it comes to the place again. */
 static void stop_at(struct board *b, unsigned vcpu, uint32_t address, uintptr_t host)

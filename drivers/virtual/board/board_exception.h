@@ -2,8 +2,8 @@
 /*
  * Exceptions, recognised by where the core is and in what state: QEMU does not tell a plugin. Those
  * of the A profile are explained by LR and SPSR (board_exception.c), of AArch64 by ELR and ESR
- * (board_exception_a64.c), those of the M profile by what they have pushed (board_exception_m.c).
- */
+ * (board_exception_a64.c), those of the M profile by what they
+ * have pushed (board_exception_m.c). */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_EXCEPTION_H
 
@@ -12,8 +12,8 @@
 /*
  * If the core is at `to` because of an exception (or of several without an instruction in between):
  * settles what became of `pending` (NULL: nothing was), traces the exception, and returns true. For
- * the M profile notes, too, that `pending` is an exception return to `to`, and returns false.
- */
+ * the M profile notes, too, that `pending` is an exception return to `to`,
+ * and returns false. */
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
                           struct board_place to);
 

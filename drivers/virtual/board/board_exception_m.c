@@ -62,9 +62,6 @@ static unsigned traced_number(const struct board_cpu *c, uint32_t number)
     return number <= 23 ? number - 16 : number;
 }
 
-/* ---- handlers that are active -----------------------------------------------------------------
- */
-
 static bool is_active(const struct board_handlers *h, uint32_t number)
 {
     bool found = number == 0 || number == NUMBER(h->current);
@@ -119,9 +116,6 @@ static void leave_to(struct board_cpu *c, uint32_t handler)
     if (c->itm && !c->preempted)
         board_itm_exception(c->itm, NUMBER(handler), BOARD_ITM_RETURNED);
 }
-
-/* ---- frames -----------------------------------------------------------------------------------
- */
 
 static bool word(const struct board_cpu *c, const struct taken *t, uint32_t address,
                  uint32_t *value)
@@ -216,8 +210,8 @@ static bool interrupted_nonsecure(const struct board_cpu *c, const struct taken 
 
 /*
  * The exceptions that led to `to`, newest first. Each whose stacked PSR is that of a handler that
- * has not run yet came before its first instruction. Returns their number, 0 if it was none.
- */
+ * has not run yet came before its first instruction. Returns their number,
+ * 0 if it was none. */
 static unsigned find_chain(struct board_cpu *c, struct board_place to,
                            struct taken chain[CHAIN_MAX])
 {
@@ -248,8 +242,7 @@ static bool hides(const struct board_insn *insn)
     return insn && insn->size == 2 && (insn->opcode & 0xff87) == 0x4784;
 }
 
-/* ---- what became of the instruction that had started ------------------------------------------
- */
+/* What became of the instruction that had started. */
 
 /*
  * `pending` returned from the current handler, and the exception came before another instruction.
@@ -274,8 +267,8 @@ static bool interrupts_current(const struct board_cpu *c, const struct board_ins
     if (board_cpu_handler(c, first->psr, hides(pending)) != NUMBER(current) ||
         first->number == current)
         return false;
-    /* A Secure handler is hidden in Non-secure state: else it is that state's of the same number.
-     */
+    /* A Secure handler is hidden in Non-secure state: else it is that state's of
+     * the same number. */
     return current == 0 || current & BOARD_HANDLER_NS || !interrupted_nonsecure(c, first) ||
            IPSR(first->psr) != NUMBER(current) || !c->has_security;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the board asks of a trace unit's model, whatever its protocol: a core's flow in, bytes of
- * one trace source out. The models themselves (ptm_encoder.h, etmv3_encoder.h) know no board.
- */
+ * one trace source out. The models themselves (ptm_encoder.h,
+ * etmv3_encoder.h) know no board. */
 #ifndef DRIVERS_VIRTUAL_BOARD_BOARD_MODEL_H
 #define DRIVERS_VIRTUAL_BOARD_BOARD_MODEL_H
 

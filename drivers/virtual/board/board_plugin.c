@@ -2,8 +2,8 @@
 /*
  * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2 (or qemu-system-aarch64): each
  * Arm core of the machine gets a PTM, an ETMv3 or an ETMv4, all feed one formatter. Run with
- * -plugin build/virtual-board.so,out=unix:PATH,...; the arguments are those of board_options.h.
- */
+ * -plugin build/virtual-board.so,out=unix:PATH,...; the arguments are
+ * those of board_options.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,8 +58,8 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
 
 /*
  * State of the core that translates. Without access to the PSR the sizes of the instructions must
- * do: one of two bytes shows T32, four bytes at an odd halfword too, and all else passes as A32.
- */
+ * do: one of two bytes shows T32, four bytes at an odd halfword too,
+ * and all else passes as A32. */
 static struct board_code_state state_of(const struct qemu_plugin_tb *tb, size_t count)
 {
     bool m_profile = board.options.profile == BOARD_PROFILE_M;

@@ -77,8 +77,7 @@ static void *member(const struct board_qemu *q, unsigned vcpu, size_t offset)
     return cpu && offset ? (char *)cpu + offset : NULL;
 }
 
-/* ---- core registers ---------------------------------------------------------------------------
- */
+/* Core registers. */
 
 /* User mode cannot leave by itself; System mode, with the same bank, can. */
 static bool set_cpsr(const struct board_qemu *q, void *state, uint32_t now, uint32_t value)
@@ -160,11 +159,10 @@ bool board_qemu_a_set(const struct board_qemu *q, unsigned vcpu, uint32_t number
     return at;
 }
 
-/* ---- CP15 -------------------------------------------------------------------------------------
- */
+/* CP15. */
 
-/* Plain values of this version's Cortex-A9. QEMU ends when it is asked for one that is an action.
- */
+/* Plain values of this version's Cortex-A9. QEMU ends when it is asked for one that
+ * is an action. */
 static const struct {
     uint16_t reg;
     bool writable;
@@ -269,8 +267,7 @@ bool board_qemu_translate(const struct board_qemu *q, unsigned vcpu, uint32_t ad
     return page != UINT64_MAX;
 }
 
-/* ---- AArch64 ----------------------------------------------------------------------------------
- */
+/* AArch64. */
 
 static bool read_vectors(const struct board_qemu *q, unsigned vcpu, unsigned level, uint64_t *value)
 {

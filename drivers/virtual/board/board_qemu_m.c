@@ -134,8 +134,7 @@ static bool set_special(const struct board_qemu *q, unsigned vcpu, bool secure, 
     return set_stack(q, vcpu, false, msp) && set_stack(q, vcpu, true, psp);
 }
 
-/* ---- of a core with security states -----------------------------------------------------------
- */
+/* Of a core with security states. */
 
 /* Where a stack pointer of the other state, or a limit, is. */
 static bool find_banked(const struct board_qemu *q, unsigned vcpu, uint32_t number, uint32_t **at)

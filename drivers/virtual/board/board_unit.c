@@ -85,9 +85,6 @@ static void catch_up(struct board_unit *u)
     }
 }
 
-/* ---- when trace is on -------------------------------------------------------------------------
- */
-
 static bool may_trace(const struct board_unit *u)
 {
     return u->enabled && !u->debug && !u->overflowed && !u->failed;
@@ -114,8 +111,8 @@ static void start(struct board_unit *u, const struct board_state *next, enum boa
 
 /*
  * The filter looks at what ran from the instruction at `first` to the one at `last`, before the
- * model is told: one instruction, or, of a PTM, all since the last boundary (PFT: TraceEnable).
- */
+ * model is told: one instruction, or, of a PTM,
+ * all since the last boundary (PFT: TraceEnable). */
 static void filter(struct board_unit *u, const struct board_state *first, uint64_t last)
 {
     bool wanted;
@@ -175,9 +172,6 @@ static void recover(struct board_unit *u, const struct board_state *next)
     u->overflowed = false;
     start(u, next, BOARD_START_OVERFLOW);
 }
-
-/* ---- events -----------------------------------------------------------------------------------
- */
 
 static void run(struct board_unit *u, const struct board_step *step)
 {

@@ -79,9 +79,6 @@ void etmv3_encoder_free(struct etmv3_encoder *e)
     free(e);
 }
 
-/* ---- branches ---------------------------------------------------------------------------------
- */
-
 int etmv3_branch_flush(struct etmv3_encoder *e)
 {
     int error = 0;
@@ -156,8 +153,7 @@ static int end_of_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn,
     return error;
 }
 
-/* ---- where trace begins -----------------------------------------------------------------------
- */
+/* Where trace begins. */
 
 static int begin_region(struct etmv3_encoder *e, unsigned reason, const struct etmv3_state *next,
                         const struct etmv3_state *executing)
@@ -220,9 +216,6 @@ static int tell_long_idle(struct etmv3_encoder *e, const struct etmv3_insn *insn
     return error ? error : begin_region(e, REASON_TRACE_ON, &here, NULL);
 }
 
-/* ---- instructions -----------------------------------------------------------------------------
- */
-
 static void note_busy(struct etmv3_encoder *e, const struct etmv3_insn *insn)
 {
     if (e->busy)
@@ -278,8 +271,7 @@ void etmv3_encoder_data_done(struct etmv3_encoder *e)
     e->busy = false;
 }
 
-/* ---- exceptions, Debug state, filter, overflow ------------------------------------------------
- */
+/* Exceptions, Debug state, filter, overflow. */
 
 static bool exception_valid(const struct etmv3_encoder *e, unsigned number,
                             const struct etmv3_state *vector)
@@ -369,9 +361,6 @@ int etmv3_encoder_restart(struct etmv3_encoder *e, const struct etmv3_state *nex
 {
     return start_trace(e, next, REASON_OVERFLOW, executing);
 }
-
-/* ---- other events -----------------------------------------------------------------------------
- */
 
 int etmv3_encoder_set_context_id(struct etmv3_encoder *e, uint32_t value)
 {

@@ -189,8 +189,8 @@ int etmv3_encoder_exception_entry(struct etmv3_encoder *e);
 
 /*
  * Halting debug. Told by exception 1 at the next instruction's address if `told` and the version
- * and state allow (never in M profile). Nothing is traced until the exit, which has reason 3.
- */
+ * and state allow (never in M profile). Nothing is traced until the exit,
+ * which has reason 3. */
 int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool told, bool cancel);
 int etmv3_encoder_debug_exit(struct etmv3_encoder *e, const struct etmv3_state *restart);
 
@@ -200,8 +200,8 @@ int etmv3_encoder_debug_exit(struct etmv3_encoder *e, const struct etmv3_state *
  * If a data instruction is in progress (7.10.5):
  *  1. `executing`, the one at `next` is in the pipeline now: LSiP I-sync with both addresses;
  *  2. else if no other has run since: Normal I-sync with its address, and its E;
- *  3. else: Normal I-sync with its address, its E if options.gap_atom, branch packet to `next`.
- */
+ *  3. else: Normal I-sync with its address, its E if options.gap_atom,
+ * branch packet to `next`. */
 int etmv3_encoder_trace_off(struct etmv3_encoder *e);
 int etmv3_encoder_trace_on(struct etmv3_encoder *e, const struct etmv3_state *next, bool executing);
 

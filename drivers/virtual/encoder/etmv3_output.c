@@ -71,9 +71,6 @@ static bool visible_hyp(const struct etmv3_encoder *e, enum bt_security security
     return e->has_hyp && security == BT_SEC_HYP;
 }
 
-/* ---- branches --------------------------------------------------------------------------------
- */
-
 /* Address bytes to send: what is needed, or at random more. */
 static unsigned choose_bytes(struct etmv3_encoder *e, const struct etmv3_branch_fields *f)
 {
@@ -178,13 +175,10 @@ int etmv3_out_branch(struct etmv3_encoder *e, const struct etmv3_state *target,
     return etmv3_out_emit(e, ETMV3_PACKET_BRANCH, bytes, size, 0);
 }
 
-/* ---- I-sync, cycle count ----------------------------------------------------------------------
- */
-
 /*
  * The cycles between the last P-header and a non-periodic I-sync. 0 means unknown: more than 32
- * bits, or nothing counted since programming. Some restarts have a count that means nothing (7.2).
- */
+ * bits, or nothing counted since programming. Some restarts have a count that
+ * means nothing (7.2). */
 static uint32_t gap_count(struct etmv3_encoder *e, unsigned reason)
 {
     uint64_t gap = e->gap;
@@ -268,9 +262,6 @@ int etmv3_out_isync(struct etmv3_encoder *e, unsigned reason, const struct etmv3
     e->isync_due = false;
     return error || !e->trace_vmid ? error : etmv3_out_vmid(e);
 }
-
-/* ---- others -----------------------------------------------------------------------------------
- */
 
 int etmv3_out_context_id(struct etmv3_encoder *e)
 {

@@ -85,8 +85,7 @@ void etmv4_encoder_free(struct etmv4_encoder *e)
     free(e);
 }
 
-/* ---- before and after a P0 element -----------------------------------------------------------
- */
+/* Before and after a P0 element. */
 
 static int send_byte(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t byte)
 {
@@ -153,9 +152,6 @@ static void push(struct etmv4_encoder *e, const struct etmv4_place *place)
     }
     e->stack[e->stack_count++] = *place;
 }
-
-/* ---- instructions ----------------------------------------------------------------------------
- */
 
 static bool is_p0(const struct etmv4_encoder *e, const struct p0_insn *p)
 {
@@ -251,8 +247,7 @@ int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn)
     return error ? error : ETMV4_TRACED_P0;
 }
 
-/* ---- what happens beside instructions --------------------------------------------------------
- */
+/* What happens beside instructions. */
 
 /* Both the branch's target and where execution stopped: one address is enough. */
 static bool shares_address(struct etmv4_encoder *e, const struct etmv4_exception *x)

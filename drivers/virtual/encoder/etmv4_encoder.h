@@ -122,8 +122,8 @@ struct etmv4_encoder;
 /*
  * New encoder that appends to `out`, which the caller owns and keeps until after
  * etmv4_encoder_free(). Trace is off, the context is all zero. NULL: no memory, or options out of
- * range or contradictory (return stack together with branch broadcast; MAXSPEC with M profile).
- */
+ * range or contradictory (return stack together with branch broadcast;
+ * MAXSPEC with M profile). */
 struct etmv4_encoder *etmv4_encoder_new(const struct etmv4_encoder_options *o,
                                         struct trace_bytes *out);
 void etmv4_encoder_free(struct etmv4_encoder *e);
@@ -158,8 +158,8 @@ int etmv4_encoder_trace_on(struct etmv4_encoder *e, const struct etmv4_place *ne
 
 /*
  * The FIFO overflows, or the unit discards what it holds: atoms that are held back are lost
- * (etmv4_encoder_flush() before it saves them), and everything until etmv4_encoder_trace_on().
- */
+ * (etmv4_encoder_flush() before it saves them),
+ * and everything until etmv4_encoder_trace_on(). */
 int etmv4_encoder_overflow(struct etmv4_encoder *e);
 int etmv4_encoder_discard(struct etmv4_encoder *e);
 

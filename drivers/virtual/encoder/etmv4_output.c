@@ -54,8 +54,7 @@ int etmv4_out_bytes(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const 
     return error ? error : append(e, kind, bytes, size);
 }
 
-/* ---- synchronisation and atoms ---------------------------------------------------------------
- */
+/* Synchronisation and atoms. */
 
 int etmv4_out_sync(struct etmv4_encoder *e)
 {
@@ -116,9 +115,6 @@ int etmv4_out_atom(struct etmv4_encoder *e, bool taken)
         e->straight = e->atom_count;
     return append(e, ETMV4_SENT_ATOM, bytes, size);
 }
-
-/* ---- addresses -------------------------------------------------------------------------------
- */
 
 static bool is_is1(enum bt_isa isa)
 {
@@ -198,9 +194,6 @@ int etmv4_out_source(struct etmv4_encoder *e, const struct etmv4_place *place)
     etmv4_spec_count(e);
     return error;
 }
-
-/* ---- context ---------------------------------------------------------------------------------
- */
 
 static bool traces_context_id(const struct etmv4_encoder *e)
 {
@@ -285,9 +278,6 @@ int etmv4_out_place(struct etmv4_encoder *e, const struct etmv4_place *place)
     error = etmv4_out_context(e, aarch64);
     return error ? error : etmv4_out_address(e, place);
 }
-
-/* ---- the rest --------------------------------------------------------------------------------
- */
 
 int etmv4_out_reset(struct etmv4_encoder *e, unsigned type)
 {

@@ -75,9 +75,6 @@ void ptm_encoder_free(struct ptm_encoder *e)
     free(e);
 }
 
-/* ---- synchronisation --------------------------------------------------------------------------
- */
-
 static int start_sync(struct ptm_encoder *e)
 {
     int error = ptm_out_flush(e);
@@ -128,9 +125,6 @@ int ptm_encoder_request_sync(struct ptm_encoder *e)
     return error;
 }
 
-/* ---- boundaries -------------------------------------------------------------------------------
- */
-
 static void enter_block(struct ptm_encoder *e, const struct ptm_state *next)
 {
     e->next = *next;
@@ -162,9 +156,6 @@ static int start_trace(struct ptm_encoder *e, const struct ptm_state *next, unsi
     enter_block(e, next);
     return ptm_out_isync(e, reason, next);
 }
-
-/* ---- instructions -----------------------------------------------------------------------------
- */
 
 /*
  * A block that runs past its limit: name the last instruction below it, so that a decoder never has
@@ -301,8 +292,7 @@ int ptm_encoder_insn(struct ptm_encoder *e, const struct ptm_insn *insn)
     return error ? error : result;
 }
 
-/* ---- exceptions, Debug state, filter, overflow ------------------------------------------------
- */
+/* Exceptions, Debug state, filter, overflow. */
 
 /* What ran since the last boundary, when something other than a waypoint ends it. */
 static int upgrade(struct ptm_encoder *e)
@@ -379,9 +369,6 @@ int ptm_encoder_restart(struct ptm_encoder *e, const struct ptm_state *next)
 {
     return start_trace(e, next, REASON_OVERFLOW);
 }
-
-/* ---- other events -----------------------------------------------------------------------------
- */
 
 int ptm_encoder_set_context_id(struct ptm_encoder *e, uint32_t value)
 {

@@ -131,8 +131,8 @@ int ptm_encoder_debug_exit(struct ptm_encoder *e, const struct ptm_state *restar
 /*
  * The filter stops trace after the last boundary: non-waypoints since then never show. Events go on
  * being accepted and show nothing. trace_on: next instruction is traced again, I-sync reason 1.
- * Also for prohibited regions, and after a branch into Jazelle state, which stops trace itself.
- */
+ * Also for prohibited regions, and after a branch into Jazelle state,
+ * which stops trace itself. */
 int ptm_encoder_trace_off(struct ptm_encoder *e);
 int ptm_encoder_trace_on(struct ptm_encoder *e, const struct ptm_state *next);
 

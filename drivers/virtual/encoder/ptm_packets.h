@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * PFT packets as bytes, one function a packet. No state; the flow is in ptm_encoder.c. Each
- * function writes to `p`, which has room for PTM_PACKET_MAX bytes, and returns the number written.
- */
+ * function writes to `p`, which has room for PTM_PACKET_MAX bytes,
+ * and returns the number written. */
 #ifndef DRIVERS_VIRTUAL_PTM_PACKETS_H
 #define DRIVERS_VIRTUAL_PTM_PACKETS_H
 

@@ -31,8 +31,8 @@ unsigned waypoint_t32_size(uint16_t h1);
 
 /*
  * Classifies one instruction. `opcode`: A32, the word; T32 and ThumbEE of 16 bits, the halfword;
- * of 32 bits, first halfword in [31:16], second in [15:0]. Other states are WAYPOINT_NONE, size 1.
- */
+ * of 32 bits, first halfword in [31:16], second in [15:0].
+ * Other states are WAYPOINT_NONE, size 1. */
 void waypoint_classify(enum bt_isa isa, uint32_t opcode, uint64_t address, struct waypoint *out);
 
 #endif

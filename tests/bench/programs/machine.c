@@ -36,7 +36,7 @@ static const struct insn program[] = {
     {ADD, 1, 1, -1},          {JUMP, 0, 0, 0}, {STOP, 0, 0, 0},                   /* 15 */
 };
 
-/* ---- instructions as functions --------------------------------------------------------------- */
+/* Instructions as functions. */
 
 static void op_move(struct machine *m, const struct insn *i)
 {
@@ -146,7 +146,7 @@ static unsigned plain_steps(unsigned first)
     return sum;
 }
 
-/* ---- states as functions --------------------------------------------------------------------- */
+/* States as functions. */
 
 struct found {
     unsigned words, numbers, quoted, digits;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loops: a random text is compressed by references to earlier parts of itself, restored and
- * compared byte for byte and by checksum; then its words of four bytes are sorted in a heap.
- */
+ * compared byte for byte and by checksum; then its words of four bytes are sorted
+ * in a heap. */
 #include "tests/bench/programs/work.h"
 
 #define TEXT_SIZE  4096
@@ -130,8 +130,6 @@ static unsigned unpack(unsigned size)
     }
     return out;
 }
-
-/* ---- sorting --------------------------------------------------------------------------------- */
 
 static void sink(unsigned at, unsigned count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls: a random document of nested lists and maps is printed, read again and printed with
- * indentation, read again and printed as at first. Both short texts and both trees must be equal.
- */
+ * indentation, read again and printed as at first. Both short texts and both trees
+ * must be equal. */
 #include "tests/bench/programs/work.h"
 
 #define NODES_MAX 250
@@ -65,7 +65,7 @@ static struct node *new_node(struct tree *tree, enum kind kind)
     return node;
 }
 
-/* ---- a random document ----------------------------------------------------------------------- */
+/* A random document. */
 
 static struct slice random_word(unsigned *seed)
 {
@@ -105,8 +105,6 @@ static struct node *make(struct tree *tree, unsigned *seed, unsigned depth)
     }
     return node;
 }
-
-/* ---- printing -------------------------------------------------------------------------------- */
 
 static void put(struct text *text, char c)
 {
@@ -196,8 +194,6 @@ static void print(struct text *text, const struct node *node, int indent)
         break;
     }
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 static struct node *read_value(struct reader *r);
 
@@ -309,8 +305,6 @@ static struct node *read_text(struct tree *tree, const struct text *text)
     node = read_value(&r);
     return peek(&r) ? NULL : node;
 }
-
-/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool same_bytes(const char *a, const char *b, unsigned size)
 {

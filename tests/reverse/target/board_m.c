@@ -58,7 +58,7 @@ __attribute__((section(".vectors"), used)) static void (*const vectors[])(void) 
     interrupt,
 };
 
-/* ---- handlers, the lowest first -------------------------------------------------------------- */
+/* Handlers, the lowest first. */
 
 /* With floating point its result is in a register that only the description of such cores has. */
 T32 number weighted(u32 value)
@@ -113,7 +113,7 @@ void unexpected(void)
     finished(0);
 }
 
-/* ---- thread mode ----------------------------------------------------------------------------- */
+/* Thread mode. */
 
 T32 static void call_service(void)
 {

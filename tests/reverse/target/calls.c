@@ -8,7 +8,7 @@ typedef u32 (*step_fn)(u32 value);
 
 volatile u32 results[8];
 
-/* ---- leaves and recursion -------------------------------------------------------------------- */
+/* Leaves and recursion. */
 
 T32 u32 leaf(u32 value)
 {
@@ -49,7 +49,7 @@ T32 u32 digits(u32 value)
     return rest ? digits(rest) + digit : digit;
 }
 
-/* ---- pointers and tail calls ----------------------------------------------------------------- */
+/* Pointers and tail calls. */
 
 A32 u32 step_add(u32 value)
 {
@@ -91,7 +91,7 @@ A32 u32 apply_twice(step_fn step, u32 value)
     return step(step(value));
 }
 
-/* ---- many values alive at a time ------------------------------------------------------------- */
+/* Many values alive at a time. */
 
 T32 u32 pressure(u32 seed)
 {
@@ -114,7 +114,7 @@ A32 u32 eight(u32 a, u32 b, u32 c, u32 d, u32 e, u32 f, u32 g, u32 h)
     return first + second + leaf(e + f) + leaf(g + h);
 }
 
-/* ---- variable arguments, structures ---------------------------------------------------------- */
+/* Variable arguments, structures. */
 
 T32 u32 total(u32 count, ...)
 {
@@ -152,7 +152,7 @@ T32 u32 boxes(u32 seed)
     return box.high - box.low + (u32)box.signs[2];
 }
 
-/* ---- a stack frame whose size is not known --------------------------------------------------- */
+/* A stack frame whose size is not known. */
 
 A32 u32 spread(u32 count, u32 seed)
 {

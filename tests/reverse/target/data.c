@@ -5,7 +5,7 @@
 typedef unsigned long long u64;
 typedef int (*order_fn)(u32 a, u32 b);
 
-/* ---- a stack machine ------------------------------------------------------------------------- */
+/* A stack machine. */
 
 enum code { CODE_PUSH, CODE_ADD, CODE_MUL, CODE_SWAP, CODE_DUP, CODE_NOT, CODE_JUMP, CODE_END };
 
@@ -51,7 +51,7 @@ A32 u32 interpret(const unsigned char *at, u32 first)
     }
 }
 
-/* ---- a list that is sorted through a function ------------------------------------------------ */
+/* A list that is sorted through a function. */
 
 struct item {
     struct item *next;
@@ -111,8 +111,6 @@ A32 u32 walk(const struct item *item, u32 depth)
     return here + walk(item->next, depth + 1);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
-
 T32 u32 checksum(const unsigned char *bytes, u32 count)
 {
     u32 crc = 0xffff;
@@ -139,8 +137,6 @@ T32 void copy_text(char *to, const char *from)
     while ((*to++ = *from++))
         ;
 }
-
-/* ---- long numbers ---------------------------------------------------------------------------- */
 
 A32 u64 long_mix(u64 a, u64 b)
 {

@@ -91,7 +91,7 @@ halt_here:
     b halt_here
 endfunction finished
 
-// ---- handlers ----
+// Handlers.
 
 // r0: what it is about
 function note
@@ -170,7 +170,7 @@ function undefined_entry
     movs pc, lr
 endfunction undefined_entry
 
-// ---- what they interrupt ----
+// What they interrupt.
 
 function in_supervisor
     push {r4, lr}

@@ -229,9 +229,6 @@ START_TEST(test_fault_text)
 }
 END_TEST
 
-/* ---- USB ----------------------------------------------------------------------------------------
- */
-
 static int send_out(struct usb_probe *u, const uint8_t *bytes, size_t size)
 {
     size_t taken = 0;

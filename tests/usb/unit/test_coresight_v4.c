@@ -153,9 +153,6 @@ START_TEST(test_debug_registers)
 }
 END_TEST
 
-/* ---- trace ------------------------------------------------------------------------------------
- */
-
 static void enable_etm(void)
 {
     static const struct {

@@ -204,8 +204,7 @@ START_TEST(test_registers_running)
 }
 END_TEST
 
-/* ---- breakpoints and watchpoints ----------------------------------------------------------------
- */
+/* Breakpoints and watchpoints. */
 
 START_TEST(test_breakpoint)
 {

@@ -38,9 +38,6 @@ static struct native_bench *plain_bench(void)
     return bench_new(&options, false);
 }
 
-/* ---- other cores --------------------------------------------------------------------------------
- */
-
 START_TEST(test_v6m)
 {
     struct native_bench *b = plain_bench();
@@ -196,8 +193,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* ---- cores that are stuck -----------------------------------------------------------------------
- */
+/* Cores that are stuck. */
 
 START_TEST(test_no_halt)
 {
@@ -353,8 +349,7 @@ START_TEST(test_under_reset)
 }
 END_TEST
 
-/* ---- faults of the program ----------------------------------------------------------------------
- */
+/* Faults of the program. */
 
 START_TEST(test_exception)
 {

@@ -38,8 +38,8 @@ START_TEST(test_line)
 {
     static const struct {
         const char *fault;
-        bool heals; /* nothing of it is seen from outside: else a step, which is not repeated, fails
-                     */
+        bool heals; /* nothing of it is seen from outside: else a step,
+                       which is not repeated, fails */
         const char *words;
     } cases[] = {{"wait=1", true, ""},
                  {"fault=1", false, "bus error"},

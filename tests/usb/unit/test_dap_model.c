@@ -421,9 +421,6 @@ START_TEST(test_contention)
 }
 END_TEST
 
-/* ---- MEM-AP -------------------------------------------------------------------------------------
- */
-
 static uint32_t ap_read(unsigned reg)
 {
     uint32_t value;
@@ -509,9 +506,6 @@ START_TEST(test_ap_sizes)
     ck_assert_uint_eq(ap_read(MEM_AP_CSW) & 7, 2);
 }
 END_TEST
-
-/* ---- JTAG ---------------------------------------------------------------------------------------
- */
 
 static void tms(unsigned bits, unsigned count)
 {

@@ -304,9 +304,6 @@ START_TEST(test_full)
 }
 END_TEST
 
-/* ---- a target behind it -------------------------------------------------------------------------
- */
-
 #define TO_IDLE "4b 04 1f 4b 00 00"
 #define DPACC   " 4b 03 03 1b 02 02 4b 00 81 4b 01 01"
 #define IDLE    " 8e 07"

@@ -43,8 +43,7 @@ static struct {
     size_t raw_at_loss;
 } got;
 
-/* ---- the probe without USB --------------------------------------------------------------------
- */
+/* The probe without USB. */
 
 static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned timeout_ms)
 {
@@ -173,8 +172,7 @@ static void make_trace(unsigned first, unsigned count)
     coresight_model_run(&board.system);
 }
 
-/* ---- what is found -----------------------------------------------------------------------------
- */
+/* What is found. */
 
 START_TEST(discovery)
 {
@@ -241,9 +239,6 @@ START_TEST(no_history)
     close_all();
 }
 END_TEST
-
-/* ---- the buffer --------------------------------------------------------------------------------
- */
 
 static void expect_trace(unsigned from, unsigned first, unsigned count)
 {
@@ -391,11 +386,8 @@ START_TEST(unplugged)
 }
 END_TEST
 
-/* ---- the port ----------------------------------------------------------------------------------
- */
-
-/* A whole session; the line is damaged once, at the transfer `skip`. False: it ended before that.
- */
+/* A whole session; the line is damaged once, at the transfer `skip`. False:
+ * it ended before that. */
 static bool damaged_session(const char *fault, unsigned skip)
 {
     char text[64];

@@ -118,9 +118,6 @@ START_TEST(test_ends)
 }
 END_TEST
 
-/* ---- the port -----------------------------------------------------------------------------------
- */
-
 static char text[1024]; /* "ID: bytes" of what the frames held */
 static unsigned frames;
 static uint8_t current, last_id;

@@ -235,9 +235,6 @@ START_TEST(test_two_units)
 }
 END_TEST
 
-/* ---- TPIU -------------------------------------------------------------------------------------
- */
-
 static uint32_t RT(unsigned offset)
 {
     return tpiu_a_read(&tr.tpiu, offset, true);

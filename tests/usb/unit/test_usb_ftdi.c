@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The FT2232H as a USB device: packets, latency timer, requests, buffers (probes digest, 3 and 6).
- */
+/* The FT2232H as a USB device: packets, latency timer, requests, buffers (probes digest,
+ * 3 and 6). */
 #include "tests/usb/unit/ftdi_bench.h"
 #include "tests/usb/usbip_server.h"
 
@@ -335,8 +335,8 @@ static uint32_t next_random(uint32_t *state)
     return *state >> 16;
 }
 
-/* Whatever a host sends: statuses make sense, nothing is written behind a buffer, and it answers.
- */
+/* Whatever a host sends: statuses make sense, nothing is written behind a buffer,
+ * and it answers. */
 START_TEST(test_nonsense)
 {
     uint32_t state = (uint32_t)_i + 1;

@@ -88,8 +88,7 @@ static int receive(size_t size)
     return usb_device_in(&probe->device, EP, data, size, &actual);
 }
 
-/* ---- descriptors and requests -------------------------------------------------------------------
- */
+/* Descriptors and requests. */
 
 struct found {
     unsigned interfaces, settings, endpoints;
@@ -192,8 +191,7 @@ START_TEST(test_dap)
 }
 END_TEST
 
-/* ---- protocol 0x01 ------------------------------------------------------------------------------
- */
+/* Protocol 0x01. */
 
 START_TEST(test_frames)
 {
@@ -248,9 +246,6 @@ START_TEST(test_frames_lost)
     teardown();
 }
 END_TEST
-
-/* ---- ORBFLOW ------------------------------------------------------------------------------------
- */
 
 /* Good packets of tag 0x10 in `data`; their payload is left there. *bad: checksum or COBS. */
 static size_t unpack(size_t size, unsigned *bad)
@@ -364,8 +359,7 @@ START_TEST(test_flow_lost)
 }
 END_TEST
 
-/* ---- the port, time, and the cable --------------------------------------------------------------
- */
+/* The port, time, and the cable. */
 
 static void put_port(const void *bytes, size_t size)
 {
