@@ -184,7 +184,7 @@ include tests/reverse/rules.mk
 # Static checks.
 ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \
-    docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/recover/*.[ch] tests/recover/target/*.c \
+    docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/values/*.[ch] tests/values/target/*.c \
     tests/reverse/*.[ch] tests/reverse/target/*.[ch] tests/bench/programs/*.[ch])
 .PHONY: format format-check lint
 format:

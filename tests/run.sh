@@ -156,7 +156,7 @@ if [ "$mode" = quick ]; then
     step static tests/docs.sh
     units asan
     usb
-    step recover tests/recover/run.sh quick
+    step values tests/values/run.sh quick
     reverse
     oracles
     step cases tests/cases/selftest.py
@@ -201,7 +201,7 @@ else
     for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
         either usb "$BTRACED" "$t" 1
     done
-    step recover tests/recover/run.sh full
+    step values tests/values/run.sh full
     reverse
     for t in tests/full/*; do
         [ -x "$t" ] && [[ " $longest " != *" $t "* ]] && step full "$t"

@@ -198,7 +198,7 @@ static int write_one(struct gdb_session *s, struct gdb_args *a)
 }
 
 /* The values of a G packet. */
-struct values {
+struct register_values {
     uint64_t value[GDB_REG_COUNT + GDB_EXTRA_MAX];
     bool given[GDB_REG_COUNT + GDB_EXTRA_MAX]; /* `x` digits leave a register as it is */
 };
@@ -225,7 +225,7 @@ static int write_all(struct gdb_session *s, struct gdb_args *a)
     const struct gdb_register *list = NULL;
     unsigned extra = gdb_extra_registers(s, s->general, &list);
     unsigned count = GDB_REG_COUNT + extra;
-    struct values v = {.given = {false}};
+    struct register_values v = {.given = {false}};
     struct gdb_why why = {""};
     if (is_a64(s))
         return BT_ERR_UNSUPPORTED;

@@ -45,26 +45,26 @@ static uint32_t word_of(const uint8_t *b, bool big)
                : (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
 }
 
-static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *value)
+static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
     struct live_past_reader *r = ctx;
     struct live *l = r->client->live;
     const struct live_past_core *pc = &l->past.cores[r->core];
     const struct live_core *c = live_core_of(l, r->core);
     bool big = c->elf && c->elf->big_endian, shared = gdb_upstream_cores(l->upstream) > 1;
-    enum recover_memory kind =
+    enum values_memory kind =
         past_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
     const uint8_t *bytes;
     uint8_t code[4];
-    if (kind == RECOVER_MEMORY_CONST) {
+    if (kind == VALUES_MEMORY_CONST) {
         struct code_key key = {.core = (uint16_t)(c - l->cores), .generation = c->image.generation};
         if (code_image_read(&c->image, &key, address, code, sizeof code) != sizeof code)
-            return RECOVER_MEMORY_OTHER;
+            return VALUES_MEMORY_OTHER;
         bytes = code;
-    } else if (kind == RECOVER_MEMORY_RAM) {
+    } else if (kind == VALUES_MEMORY_RAM) {
         bytes = l->past.written ? NULL : present(r, address);
         if (!bytes)
-            return RECOVER_MEMORY_UNREAD;
+            return VALUES_MEMORY_UNREAD;
     } else {
         return kind;
     }

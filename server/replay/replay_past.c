@@ -56,26 +56,26 @@ static bool is_present(const struct replay_core *c, uint32_t address)
 }
 
 /* Memory that no program file speaks of, but that somebody dumped, is memory. */
-static enum recover_memory kind_of(const struct replay *r, const struct replay_core *c,
-                                   uint32_t address, bool dumped)
+static enum values_memory kind_of(const struct replay *r, const struct replay_core *c,
+                                  uint32_t address, bool dumped)
 {
     bool shared = r->core_count > 1;
-    enum recover_memory kind = past_memory_kind(r->recording.elf, r->recording.elf_count, address,
-                                                c->regs.value[GDB_REG_SP], shared);
-    return kind == RECOVER_MEMORY_OTHER && dumped && !shared ? RECOVER_MEMORY_RAM : kind;
+    enum values_memory kind = past_memory_kind(r->recording.elf, r->recording.elf_count, address,
+                                               c->regs.value[GDB_REG_SP], shared);
+    return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
 }
 
-static enum recover_memory read_word(void *ctx, uint32_t address, uint32_t *value)
+static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
     const struct replay_core *c = ctx;
     const struct replay *r = c->replay;
     uint8_t b[4];
     bool dumped = in_dump(c, address);
-    enum recover_memory kind = kind_of(r, c, address, dumped);
-    bool there = (dumped || kind == RECOVER_MEMORY_CONST) &&
+    enum values_memory kind = kind_of(r, c, address, dumped);
+    bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
                  code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
-    if (!there || (kind == RECOVER_MEMORY_RAM && !is_present(c, address)))
-        return kind == RECOVER_MEMORY_RAM ? RECOVER_MEMORY_UNREAD : RECOVER_MEMORY_OTHER;
+    if (!there || (kind == VALUES_MEMORY_RAM && !is_present(c, address)))
+        return kind == VALUES_MEMORY_RAM ? VALUES_MEMORY_UNREAD : VALUES_MEMORY_OTHER;
     *value = c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
                            : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
     return kind;

@@ -13,9 +13,9 @@
 
 static bool knows_sp(const struct past_known *k, uint64_t position)
 {
-    struct recover_answer answer;
-    return past_known_holds(k, position) && k->recover &&
-           recover_register(k->recover, (size_t)(position - k->from), GDB_REG_SP, &answer);
+    struct values_answer answer;
+    return past_known_holds(k, position) && k->values &&
+           values_register(k->values, (size_t)(position - k->from), GDB_REG_SP, &answer);
 }
 
 /* Distance of a position to the nearer end. */
@@ -48,7 +48,7 @@ void past_values_better(struct past_values *v, uint64_t position)
         return;
     past_known_release(&v->now);
     v->now = v->next;
-    v->next = (struct past_known){.recover = NULL};
+    v->next = (struct past_known){.values = NULL};
 }
 
 size_t past_values_reach(const struct past_values *v, const struct past *p)

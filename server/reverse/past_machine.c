@@ -86,18 +86,18 @@ bool past_has_float(struct elf_image *const *elf, size_t elf_count)
     return elf_count == 0 || any_has(elf, elf_count, is_float);
 }
 
-enum recover_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
-                                     uint32_t address, uint32_t sp, bool shared)
+enum values_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
+                                    uint32_t address, uint32_t sp, bool shared)
 {
     bool stack = address - (sp - STACK_NEAR) < 2 * STACK_NEAR;
     for (size_t i = 0; i < elf_count; i++) {
         enum elf_use kind = elf_image_use(elf[i], address);
         if (kind == ELF_USE_CONST)
-            return RECOVER_MEMORY_CONST;
+            return VALUES_MEMORY_CONST;
         if (kind == ELF_USE_RAM)
-            return stack || !shared ? RECOVER_MEMORY_RAM : RECOVER_MEMORY_OTHER;
+            return stack || !shared ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
     }
-    return stack ? RECOVER_MEMORY_RAM : RECOVER_MEMORY_OTHER;
+    return stack ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
 }
 
 bool past_is_v4t(const char *type)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the recovery of values may assume of a core and of memory, from the program files. */
+/* What value reconstruction may assume of a core and of memory, from the program files. */
 #ifndef SERVER_PAST_MACHINE_H
 #define SERVER_PAST_MACHINE_H
 
@@ -29,10 +29,10 @@ bool past_has_float(struct elf_image *const *elf, size_t elf_count);
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack
  * around `sp` is RAM. `shared`: other cores write, too,
  * so only the stack is this core's own. */
-enum recover_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
-                                     uint32_t address, uint32_t sp, bool shared);
+enum values_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
+                                    uint32_t address, uint32_t sp, bool shared);
 
-/* "ARM7TDMI" and the like: see decoder/values/recover.h. */
+/* "ARM7TDMI" and the like: see decoder/values/values.h. */
 bool past_is_v4t(const char *type);
 
 #endif

@@ -137,7 +137,7 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
                     const struct gdb_regs *regs, const struct console *c)
 {
     const struct past *p = &k->past;
-    struct recover_answer a;
+    struct values_answer a;
     if (reg == GDB_REG_PC) {
         console_say(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
     } else if (reg == GDB_REG_PSR) {
@@ -148,7 +148,7 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
     } else if (past_values_explain(&k->values, p->position, reg, &a)) {
         console_say(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
                     a.inferred ? " if calls keep to the procedure call standard" : "",
-                    recover_how_name((enum recover_how)a.how));
+                    values_how_name((enum values_how)a.how));
         if (a.step != UINT32_MAX)
             say_step(m, k, k->values.now.from + a.step, c);
         console_say(c, told >> reg & 1 ? "\n"
@@ -208,9 +208,9 @@ static void cmd_window(struct past_motion *m, int core, const char *rest, const 
     char *end;
     unsigned long n = strtoul(rest, &end, 10);
     (void)core;
-    if (*rest && (*end || n < PAST_FIRST_WINDOW || n > RECOVER_MAX_INSNS)) {
+    if (*rest && (*end || n < PAST_FIRST_WINDOW || n > VALUES_MAX_INSNS)) {
         console_say(c, "monitor past window N: %u to %u instructions, not '%s'\n",
-                    PAST_FIRST_WINDOW, RECOVER_MAX_INSNS, rest);
+                    PAST_FIRST_WINDOW, VALUES_MAX_INSNS, rest);
         return;
     }
     if (*rest) {
@@ -225,7 +225,7 @@ static void cmd_assume(struct past_motion *m, int core, const char *rest, const 
 {
     (void)core;
     if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0) {
-        m->infer = rest[1] == 'n' ? RECOVER_INFER_ALL : 0;
+        m->infer = rest[1] == 'n' ? VALUES_INFER_ALL : 0;
         for (int i = 0; i < m->core_count; i++) {
             m->cores[i].values.infer = m->infer;
             past_values_forget(&m->cores[i].values);

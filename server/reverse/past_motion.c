@@ -8,7 +8,7 @@
 
 #define SLICE      16   /* stretches between two looks at what GDB sends */
 #define ROUNDS_MAX 6    /* of fetching memory for one position */
-#define AHEAD      6000 /* units of recover_work() between two such looks */
+#define AHEAD      6000 /* units of values_work() between two such looks */
 
 enum motion_state {
     MOTION_IDLE,
@@ -54,7 +54,7 @@ void past_motion_reset(struct past_motion *m)
 {
     past_motion_forget(m);
     m->limit = PAST_VALUES_DEFAULT;
-    m->infer = RECOVER_INFER_ALL;
+    m->infer = VALUES_INFER_ALL;
     m->memory = PAST_MEMORY_ERROR;
     m->told_alone = m->told_watch = false;
 }

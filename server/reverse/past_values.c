@@ -17,7 +17,7 @@ void past_values_init(struct past_values *v)
     memset(v, 0, sizeof *v);
     v->limit = PAST_VALUES_DEFAULT;
     v->reach = SIZE_MAX;
-    v->infer = RECOVER_INFER_ALL;
+    v->infer = VALUES_INFER_ALL;
 }
 
 void past_values_again(struct past_values *v)
@@ -64,7 +64,7 @@ static bool holds(const struct past_values *v, uint64_t position)
 
 static bool knows_sp(const struct past_values *v, uint64_t position)
 {
-    struct recover_answer answer;
+    struct values_answer answer;
     return past_values_explain(v, position, SP, &answer);
 }
 
@@ -137,11 +137,11 @@ int past_values_at(struct past_values *v, struct past *p, const struct past_mach
 }
 
 bool past_values_explain(const struct past_values *v, uint64_t position, unsigned reg,
-                         struct recover_answer *answer)
+                         struct values_answer *answer)
 {
-    *answer = (struct recover_answer){.step = UINT32_MAX};
-    return holds(v, position) && v->now.recover && !v->now.conflict &&
-           recover_register(v->now.recover, (size_t)(position - v->now.from), reg, answer);
+    *answer = (struct values_answer){.step = UINT32_MAX};
+    return holds(v, position) && v->now.values && !v->now.conflict &&
+           values_register(v->now.values, (size_t)(position - v->now.from), reg, answer);
 }
 
 /* The value that the register had nearest to the position, else the present one. */
@@ -149,9 +149,9 @@ static uint32_t estimate(const struct past_values *v, const struct past_machine 
                          uint64_t position, unsigned reg)
 {
     const struct past_known *k = &v->now;
-    struct recover_answer answer;
-    if (holds(v, position) && k->recover && !k->conflict &&
-        recover_nearest(k->recover, (size_t)(position - k->from), reg, ESTIMATE_MAX, &answer))
+    struct values_answer answer;
+    if (holds(v, position) && k->values && !k->conflict &&
+        values_nearest(k->values, (size_t)(position - k->from), reg, ESTIMATE_MAX, &answer))
         return answer.value;
     return m->regs.known >> reg & 1 ? m->regs.value[reg] : 0;
 }
@@ -163,8 +163,8 @@ static uint32_t psr_at(struct past_values *v, struct past *p, const struct past_
     uint32_t t = m->m_profile ? XPSR_T : CPSR_T;
     uint32_t mask = 0, inferred = 0, flags = 0;
     psr = isa == BT_ISA_A32 ? psr & ~t : psr | t;
-    if (v->now.recover && !v->now.conflict && holds(v, position))
-        flags = recover_flags(v->now.recover, (size_t)(position - v->now.from), &mask, &inferred);
+    if (v->now.values && !v->now.conflict && holds(v, position))
+        flags = values_flags(v->now.values, (size_t)(position - v->now.from), &mask, &inferred);
     psr = (psr & ~mask) | (flags & mask);
     if (!m->m_profile)
         return psr;
@@ -195,7 +195,7 @@ int past_values_regs(struct past_values *v, struct past *p, const struct past_ma
     if (m->m_profile)
         regs->security = security_at(p, position);
     for (unsigned reg = 0; reg <= LR; reg++) {
-        struct recover_answer answer;
+        struct values_answer answer;
         bool known = past_values_explain(v, position, reg, &answer);
         bool needed = reg == SP || reg == LR;
         regs->value[reg] = known ? answer.value : needed ? estimate(v, m, position, reg) : 0;
@@ -227,13 +227,13 @@ size_t past_values_memory(struct past_values *v, const struct past_machine *m, u
     size_t at = (size_t)(position - k->from);
     for (uint64_t word = address & ~UINT64_C(3); word < address + len && word <= UINT32_MAX - 3;
          word += 4) {
-        struct recover_answer answer;
+        struct values_answer answer;
         uint32_t status; /* an estimate, as the PSR itself */
-        if (k->recover && recover_word(k->recover, at, (uint32_t)word, &answer)) {
+        if (k->values && values_word(k->values, at, (uint32_t)word, &answer)) {
             put_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
             continue;
         }
-        if (k->recover && recover_status(k->recover, at, (uint32_t)word, &status)) {
+        if (k->values && values_status(k->values, at, (uint32_t)word, &status)) {
             put_word((uint32_t)word, status, m->big_endian, address, bytes, len);
             continue;
         }

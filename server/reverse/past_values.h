@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What GDB is told of registers and memory in the past (GDB digest 5.4 - 5.6), from the recovery in
- * decoder/values/recover.h: known values; for PC, SP, LR and PSR always a number, an estimate where
- * it is not known; nothing for other registers. Windows that end at the halt are worked out when
- * they are asked for, short ones first, and kept until the core moves on.
+ * What GDB is told of registers and memory in the past (GDB digest 5.4 - 5.6), from the value
+ * reconstruction in decoder/values/values.h: known values; for PC, SP, LR and PSR always a number,
+ * an estimate where it is not known; nothing for other registers. Windows that end at the halt are
+ * worked out when they are asked for, short ones first, and kept until the core moves on.
  */
 #ifndef SERVER_PAST_VALUES_H
 #define SERVER_PAST_VALUES_H
 
-#include "decoder/values/recover.h"
+#include "decoder/values/values.h"
 #include "protocol/target/gdb_target.h"
 #include "server/reverse/past.h"
 
@@ -22,7 +22,7 @@ struct past_machine {
     struct gdb_regs regs;
     bool m_profile;
     bool a_banks;
-    bool m_one_stack, m_fpu, m_two_states; /* see decoder/values/recover.h */
+    bool m_one_stack, m_fpu, m_two_states; /* see decoder/values/values.h */
     bool v4t;
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: they tell nothing of the past */
@@ -34,7 +34,7 @@ struct past_machine {
     size_t written_count;
     uint64_t written_before;
     bool halts_known;
-    recover_read_fn *read; /* asked while a window is worked out and when memory is read */
+    values_read_fn *read; /* asked while a window is worked out and when memory is read */
     void *context;
 };
 
@@ -44,10 +44,10 @@ enum past_memory {
     PAST_MEMORY_PRESENT, /* its present contents */
 };
 
-/* server/reverse/past_window.c: the input of a recovery, of positions [from, to). */
+/* server/reverse/past_window.c: the input of a reconstruction, of positions [from, to). */
 struct past_window {
-    struct recover_window w;
-    struct recover_insn *insns;
+    struct values_window w;
+    struct values_insn *insns;
     struct bt_event *events;
     size_t event_max;
 
@@ -74,7 +74,7 @@ void past_window_release(struct past_window *w);
 
 /* A window that has been worked out. */
 struct past_known {
-    struct recover *recover;        /* NULL: nothing is known */
+    struct values *values;          /* NULL: nothing is known */
     uint64_t from, to;              /* positions */
     uint64_t wanted;                /* where it was to begin */
     bool halted;                    /* it ends at the halt */
@@ -82,7 +82,7 @@ struct past_known {
     bool conflict;                  /* it contradicts itself: not shown */
     bool stack_known;               /* the two below are valid */
     uint32_t stack_low, stack_high; /* least and greatest SP */
-    struct recover_counts counts;
+    struct values_counts counts;
 };
 
 /* server/reverse/past_work.c: a window that is being worked out. All zero: none is. */
@@ -92,13 +92,13 @@ struct past_work {
     bool halted;
     uint32_t infer;
     struct past_window window;
-    struct recover *recover;
+    struct values *values;
 };
 
 /* As past_window_begin(); past_work_end() in all cases. */
 int past_work_begin(struct past_work *w, struct past *p, const struct past_machine *m,
                     uint64_t from, uint64_t to, uint32_t infer);
-/* A slice, see recover_work(). *done: past_work_take() gives the result away. */
+/* A slice, see values_work(). *done: past_work_take() gives the result away. */
 int past_work_go_on(struct past_work *w, size_t budget, bool *done);
 void past_work_take(struct past_work *w, struct past_known *known);
 void past_work_end(struct past_work *w);
@@ -130,7 +130,7 @@ struct past_values {
     size_t reach;          /* windows that end at the halt and are longer contradict themselves */
     size_t warm;           /* stretch that was decoded ahead, plus 1 */
     size_t limit;          /* longest window that ends at the halt */
-    uint32_t infer;        /* RECOVER_INFER_* */
+    uint32_t infer;        /* VALUES_INFER_* */
     enum past_memory memory;
     bool quick; /* the last position was asked for so */
     struct past_handler handler;
@@ -185,6 +185,6 @@ size_t past_values_memory(struct past_values *v, const struct past_machine *m, u
 
 /* How a register is known; false if it is not. Positions as above. */
 bool past_values_explain(const struct past_values *v, uint64_t position, unsigned reg,
-                         struct recover_answer *answer);
+                         struct values_answer *answer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A part of the history, instruction by instruction, for the recovery of values. */
+/* A part of the history, instruction by instruction, for value reconstruction. */
 #include "decoder/flow/flow.h"
 #include "server/reverse/past_values.h"
 
@@ -10,7 +10,7 @@
 static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
 {
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-    bool entry = recover_is_halt(e);
+    bool entry = values_is_halt(e);
     bool debug = gap && e->cause == BT_GAP_DEBUG;
     bool first = e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_NONE;
     if (first)
@@ -125,7 +125,7 @@ static int fill_block(struct past_window *f, const struct bt_block *block, uint6
             return BT_OK;
         }
         if (number >= f->from)
-            f->insns[f->w.count++] = (struct recover_insn){
+            f->insns[f->w.count++] = (struct values_insn){
                 .address = (uint32_t)address,
                 .opcode = opcode,
                 .isa = (uint8_t)isa,
@@ -222,7 +222,7 @@ static int fill_end(struct past_window *f)
     return error ? error : add_written(f);
 }
 
-static void take_machine(struct recover_window *w, const struct past *p,
+static void take_machine(struct values_window *w, const struct past *p,
                          const struct past_machine *m, bool halted)
 {
     w->m_profile = m->m_profile;

@@ -25,7 +25,7 @@ static int fill(struct past_work *w, size_t budget, bool *done)
         return error;
     w->window.w.infer = w->infer;
     if (w->window.w.count)
-        return recover_begin(&w->recover, &w->window.w);
+        return values_begin(&w->values, &w->window.w);
     *done = true;
     return BT_OK;
 }
@@ -35,38 +35,38 @@ int past_work_go_on(struct past_work *w, size_t budget, bool *done)
     *done = false;
     if (!w->filled)
         return fill(w, budget, done);
-    return recover_work(w->recover, budget, done);
+    return values_work(w->values, budget, done);
 }
 
 void past_work_take(struct past_work *w, struct past_known *known)
 {
     past_known_release(known);
-    known->recover = w->recover;
+    known->values = w->values;
     known->wanted = w->wanted;
-    known->from = w->recover ? w->window.w.first : w->wanted;
+    known->from = w->values ? w->window.w.first : w->wanted;
     known->to = w->to;
     known->halted = w->halted;
     known->built = true;
-    if (known->recover) {
-        recover_counts(known->recover, &known->counts);
+    if (known->values) {
+        values_counts(known->values, &known->counts);
         known->stack_known =
-            recover_range(known->recover, GDB_REG_SP, &known->stack_low, &known->stack_high);
+            values_range(known->values, GDB_REG_SP, &known->stack_low, &known->stack_high);
     }
     known->conflict = known->counts.conflicts != 0;
-    w->recover = NULL;
+    w->values = NULL;
     past_work_end(w);
 }
 
 void past_work_end(struct past_work *w)
 {
-    recover_free(w->recover);
+    values_free(w->values);
     past_window_release(&w->window);
     memset(w, 0, sizeof *w);
 }
 
 void past_known_release(struct past_known *k)
 {
-    recover_free(k->recover);
+    values_free(k->values);
     memset(k, 0, sizeof *k);
 }
 

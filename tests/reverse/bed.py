@@ -97,7 +97,7 @@ M33 = etmv4("mps2-an505", "Cortex-M33",
              "-Wl,--defsym=data_base=0x38000000"])
 KINDS = {"a32": (A9, ["-marm"]), "t32": (A9, ["-mthumb"]), "mixed": (A9, ["-marm", "-DMIXED"]),
          "m3": (M3, []), "m4": (M4, ["-DHAS_FPU"])}
-# Not among the figures of docs/recovery.md.
+# Not among the figures of docs/values.md.
 V4_KINDS = {"m7": (M7, ["-DHAS_FPU"]), "m33": (M33, ["-DHAS_FPU"])}
 
 # Exceptions of all kinds: for a debugger, most handlers are where its callers end.

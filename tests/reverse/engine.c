@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery held against what the core really did: every register at every position that is called
- * known, flags, words of the stack and variables, for several halts of one run.
+ * Value reconstruction against what the core really did: every register at every position that is
+ * called known, flags, words of the stack and variables, for several halts of one run.
  *
  *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]
  *
@@ -38,12 +38,12 @@ struct engine {
     uint32_t seed;
 };
 
-static enum recover_memory present(void *context, uint32_t address, uint32_t *value)
+static enum values_memory present(void *context, uint32_t address, uint32_t *value)
 {
     const struct engine *e = context;
     if (truth_ram_word(&e->now, address, value))
-        return RECOVER_MEMORY_RAM;
-    return path_code_word(e->path, address, value) ? RECOVER_MEMORY_CONST : RECOVER_MEMORY_OTHER;
+        return VALUES_MEMORY_RAM;
+    return path_code_word(e->path, address, value) ? VALUES_MEMORY_CONST : VALUES_MEMORY_OTHER;
 }
 
 static unsigned band_of(size_t distance)
@@ -55,7 +55,7 @@ static unsigned band_of(size_t distance)
 }
 
 static void compare(struct engine *e, size_t at, const char *what, uint32_t which,
-                    const struct recover_answer *a, uint32_t truth)
+                    const struct values_answer *a, uint32_t truth)
 {
     if (a->value == truth)
         return;
@@ -63,39 +63,39 @@ static void compare(struct engine *e, size_t at, const char *what, uint32_t whic
     if (e->tally.shown++ < SHOWN)
         fprintf(stderr, "  at %zu, halt %zu, pc %08x: %s %x is %08x, said %08x (%s%s)\n", at,
                 e->halt, e->truth->states[at][15], what, which, truth, a->value,
-                recover_how_name((enum recover_how)a->how), a->inferred ? ", inferred" : "");
+                values_how_name((enum values_how)a->how), a->inferred ? ", inferred" : "");
 }
 
-static void check_registers(struct engine *e, const struct recover *r, size_t at)
+static void check_registers(struct engine *e, const struct values *r, size_t at)
 {
     const uint32_t *state = e->truth->states[at];
-    struct recover_answer a;
-    uint32_t mask, inferred, flags = recover_flags(r, at - e->first, &mask, &inferred);
+    struct values_answer a;
+    uint32_t mask, inferred, flags = values_flags(r, at - e->first, &mask, &inferred);
     unsigned band = band_of(e->halt - at);
 
     if (at < e->halt)
         e->tally.total[band]++;
     for (unsigned reg = 0; reg < 15; reg++) {
         e->tally.checks++;
-        if (!recover_register(r, at - e->first, reg, &a))
+        if (!values_register(r, at - e->first, reg, &a))
             continue;
         if (at < e->halt)
             e->tally.known[band][reg]++;
         compare(e, at, "r", reg, &a, state[reg]);
     }
-    a = (struct recover_answer){.value = flags & mask, .inferred = inferred != 0};
+    a = (struct values_answer){.value = flags & mask, .inferred = inferred != 0};
     compare(e, at, "flags", 0, &a, state[16] & mask);
 }
 
 /* False if the value is not known. */
-static bool check_word(struct engine *e, const struct recover *r, size_t at, uint32_t address)
+static bool check_word(struct engine *e, const struct values *r, size_t at, uint32_t address)
 {
-    struct recover_answer a;
+    struct values_answer a;
     uint32_t truth;
     if (!truth_ram_word(&e->past, address, &truth))
         return false;
     e->tally.words++;
-    if (!recover_word(r, at - e->first, address, &a))
+    if (!values_word(r, at - e->first, address, &a))
         return false;
     e->tally.words_known++;
     compare(e, at, "word", address, &a, truth);
@@ -103,7 +103,7 @@ static bool check_word(struct engine *e, const struct recover *r, size_t at, uin
 }
 
 /* Words of the stack, and of what was written. */
-static void check_some_words(struct engine *e, const struct recover *r, size_t at)
+static void check_some_words(struct engine *e, const struct values *r, size_t at)
 {
     const struct truth *t = e->truth;
     uint32_t sp = t->states[at][13] & ~3u;
@@ -114,17 +114,17 @@ static void check_some_words(struct engine *e, const struct recover *r, size_t a
     }
 }
 
-static void check_locals(struct engine *e, const struct recover *r, size_t at, size_t *next)
+static void check_locals(struct engine *e, const struct values *r, size_t at, size_t *next)
 {
     const struct truth *t = e->truth;
     unsigned band = band_of(e->halt - at);
-    struct recover_answer a;
+    struct values_answer a;
 
     while (*next < t->local_count && t->locals[*next].position < at)
         (*next)++;
     for (; *next < t->local_count && t->locals[*next].position == at; (*next)++) {
         uint32_t where = t->locals[*next].where;
-        bool known = where < 15 ? recover_register(r, at - e->first, where, &a)
+        bool known = where < 15 ? values_register(r, at - e->first, where, &a)
                                 : check_word(e, r, at, where & ~3u);
         if (at == e->halt)
             continue;
@@ -138,34 +138,34 @@ static int examine(struct engine *e, uint32_t infer)
     const struct path *p = e->path;
     const uint32_t *state = e->truth->states[e->halt];
     size_t from = 0, to, local = 0;
-    struct recover_counts counts;
-    struct recover *r;
+    struct values_counts counts;
+    struct values *r;
 
     while (from < p->event_count && p->events[from].position <= e->first)
         from++;
     for (to = from; to < p->event_count && p->events[to].position <= e->halt;)
         to++;
-    struct recover_window w = {.insns = p->insns + e->first,
-                               .count = e->halt - e->first,
-                               .events = p->events + from,
-                               .event_count = to - from,
-                               .first = e->first,
-                               .final_known = 0xffff,
-                               .final_cpsr = state[16],
-                               .final_cpsr_known = true,
-                               .read = present,
-                               .context = e,
-                               .infer = infer,
-                               .m_profile = p->m_profile,
-                               .a_banks = !p->m_profile,
-                               .m_one_stack = e->one_stack,
-                               .m_fpu = e->fpu};
+    struct values_window w = {.insns = p->insns + e->first,
+                              .count = e->halt - e->first,
+                              .events = p->events + from,
+                              .event_count = to - from,
+                              .first = e->first,
+                              .final_known = 0xffff,
+                              .final_cpsr = state[16],
+                              .final_cpsr_known = true,
+                              .read = present,
+                              .context = e,
+                              .infer = infer,
+                              .m_profile = p->m_profile,
+                              .a_banks = !p->m_profile,
+                              .m_one_stack = e->one_stack,
+                              .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
-    int error = recover_new(&r, &w);
+    int error = values_new(&r, &w);
     if (error)
         return error;
-    recover_counts(r, &counts);
+    values_counts(r, &counts);
     e->tally.conflicts += counts.conflicts;
     e->tally.bytes += counts.memory_bytes;
     e->tally.insns += w.count;
@@ -176,7 +176,7 @@ static int examine(struct engine *e, uint32_t infer)
         check_some_words(e, r, at);
         check_locals(e, r, at, &local);
     }
-    recover_free(r);
+    values_free(r);
     return BT_OK;
 }
 
@@ -234,8 +234,8 @@ int main(int argc, char **argv)
             e.halt = truth.count * (halts + i) / (2 * halts); /* in the later half */
             e.first = e.halt > window + START ? e.halt - window : START;
             truth_ram_move(&e.now, e.halt);
-            if (e.halt <= START || examine(&e, infer ? RECOVER_INFER_ALL : 0) != BT_OK) {
-                fprintf(stderr, "engine: cannot recover\n");
+            if (e.halt <= START || examine(&e, infer ? VALUES_INFER_ALL : 0) != BT_OK) {
+                fprintf(stderr, "engine: cannot reconstruct values\n");
                 return 1;
             }
         }

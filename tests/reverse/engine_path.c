@@ -31,14 +31,14 @@ bool path_code_word(const struct path *p, uint32_t address, uint32_t *value)
 static void add(struct path *p, uint32_t address, enum bt_isa isa, enum bt_cond cond)
 {
     uint32_t low = 0, high = 0;
-    struct recover_insn *i = &p->insns[p->count];
+    struct values_insn *i = &p->insns[p->count];
 
     if (!path_code_word(p, address & ~3u, &low))
         fail("no code", p->count);
     path_code_word(p, (address & ~3u) + 4, &high);
     if (address & 2)
         low = low >> 16 | high << 16;
-    *i = (struct recover_insn){.address = address, .isa = (uint8_t)isa, .cond = (uint8_t)cond};
+    *i = (struct values_insn){.address = address, .isa = (uint8_t)isa, .cond = (uint8_t)cond};
     i->size = isa == BT_ISA_T32 ? (uint8_t)insn_t32_size((uint16_t)low) : 4;
     i->opcode = isa == BT_ISA_A32 ? low : i->size == 2 ? low & 0xffff : low << 16 | low >> 16;
     p->count++;

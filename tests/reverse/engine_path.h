@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording's history as the recovery of values wants it. */
+/* A recording's history as value reconstruction needs it. */
 #ifndef TESTS_REVERSE_ENGINE_PATH_H
 #define TESTS_REVERSE_ENGINE_PATH_H
 
-#include "decoder/values/recover.h"
+#include "decoder/values/values.h"
 #include "server/recording/recording_history.h"
 #include "tests/reverse/engine_truth.h"
 
@@ -11,7 +11,7 @@ struct path {
     struct recording recording;
     struct recording_history history;
     const struct code_image *image;
-    struct recover_insn *insns;
+    struct values_insn *insns;
     size_t count;
     struct bt_event *events; /* in order */
     size_t event_count;

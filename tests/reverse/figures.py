@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures what is known of registers and local variables by distance from the halt, and writes the
-table and the plot of docs/recovery.md.
+table and the plot of docs/values.md.
 
 usage: figures.py    some minutes; `make reverse` first
 """
@@ -178,8 +178,8 @@ def main():
     if reason:
         sys.exit(reason)
     totals = measure()
-    (DOCS / "recovery-figures.svg").write_text(plot(totals))
-    page = DOCS / "recovery.md"
+    (DOCS / "values-figures.svg").write_text(plot(totals))
+    page = DOCS / "values.md"
     text = page.read_text()
     begin, end = "<!-- figures.py: begin -->\n", "<!-- figures.py: end -->\n"
     before, rest = text.split(begin)

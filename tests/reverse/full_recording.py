@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A target that has recorded everything: GDB's reverse execution over the truth of a run. What stock
-GDB does with it is what it should do with recovered values."""
+GDB does with it is what it should do with reconstructed values."""
 
 import re
 import socket

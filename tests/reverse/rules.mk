@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The tests of reverse debugging: a QEMU plugin that writes down what a core really did, and the
-# program that holds recovered values against it. `make reverse`. Included by the Makefile, whose
+# program that compares reconstructed values with it. `make reverse`. Included by the Makefile, whose
 # B, Q, CC, CFLAGS_ALL, CPPFLAGS_ALL and PKG_LIBS it uses.
 
 REVERSE_SRC := $(wildcard tests/reverse/engine*.c)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recovered values held against an emulator that wrote down all that the core did: programs of ten
+"""Reconstructed values compared with an emulator that wrote down all that the core did: programs of ten
 kinds at four levels of optimisation, recorded and decoded. Every value that is called known at any
 position must be right, and enough must be known.
 
@@ -78,7 +78,7 @@ def main():
     reason = bed.missing()
     if reason:
         needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-        print(f"{'FAIL' if needed else 'SKIP'} recovered values: {reason}")
+        print(f"{'FAIL' if needed else 'SKIP'} reconstructed values: {reason}")
         return needed
     totals, failed = {}, False
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
@@ -99,7 +99,7 @@ def main():
                 print(f"FAIL {case.name}: {why}" if why else
                       f"PASS {case.name}: {checks} registers compared", flush=True)
     checks = sum(total["checks"] for total in totals.values())
-    print(f"{'PASS' if checks >= CHECKS else 'FAIL'} recovered values: {checks} compared")
+    print(f"{'PASS' if checks >= CHECKS else 'FAIL'} reconstructed values: {checks} compared")
     for key, total in totals.items():
         kind = key.split(",")[0]
         least = (LEAST_TRAPS if kind in bed.TRAP_KINDS else

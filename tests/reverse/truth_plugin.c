@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that a core did, as a TCG plugin of qemu-system-arm 7.2, for the tests of recovered values.
- * QEMU must run with -singlestep: only then every register is exact before every instruction.
+ * All that a core did, as a TCG plugin of qemu-system-arm 7.2, for the tests of reconstructed
+ * values. QEMU must run with -singlestep: only then every register is exact before every
+ * instruction.
  *
  *     -plugin
  * reverse-truth.so,states=FILE,accesses=FILE,ram=FILE,base=HEX,size=HEX,halt=HEX[,twostates=1]

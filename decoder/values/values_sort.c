@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What memory held, in order of addresses: sorted in slices, runs first, which are merged then. */
-#include "recover_work.h"
+#include "values_work.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define RUN 64
 
-static bool before(const struct recover_record *x, const struct recover_record *y)
+static bool before(const struct values_record *x, const struct values_record *y)
 {
     return x->address != y->address ? x->address < y->address : x->from < y->from;
 }
 
-static void sort_run(struct recover_record *at, size_t count)
+static void sort_run(struct values_record *at, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
-        struct recover_record x = at[i];
+        struct values_record x = at[i];
         size_t k = i;
         for (; k > 0 && before(&x, &at[k - 1]); k--)
             at[k] = at[k - 1];
@@ -23,8 +23,8 @@ static void sort_run(struct recover_record *at, size_t count)
     }
 }
 
-static void merge(const struct recover_record *a, size_t a_count, const struct recover_record *b,
-                  size_t b_count, struct recover_record *out)
+static void merge(const struct values_record *a, size_t a_count, const struct values_record *b,
+                  size_t b_count, struct values_record *out)
 {
     while (a_count && b_count) {
         if (before(b, a)) {
@@ -45,19 +45,19 @@ static size_t at_most(size_t n, size_t limit)
 }
 
 /* The next two runs become one. */
-static size_t merge_next(struct recover_memory_state *m, struct recover_sort *s)
+static size_t merge_next(struct values_memory_state *m, struct values_sort *s)
 {
     size_t left = m->record_count - s->at;
     size_t a = at_most(s->width, left), b = at_most(s->width, left - a);
-    const struct recover_record *from = m->records + s->at;
+    const struct values_record *from = m->records + s->at;
     merge(from, a, from + a, b, s->other + s->at);
     s->at += a + b;
     return a + b;
 }
 
-static void swap_sides(struct recover_memory_state *m, struct recover_sort *s)
+static void swap_sides(struct values_memory_state *m, struct values_sort *s)
 {
-    struct recover_record *sorted = s->other;
+    struct values_record *sorted = s->other;
     s->other = m->records;
     m->records = sorted;
     m->record_max = m->record_count;
@@ -65,10 +65,10 @@ static void swap_sides(struct recover_memory_state *m, struct recover_sort *s)
     s->at = 0;
 }
 
-bool recover_sort_some(struct recover *r, size_t *budget)
+bool values_sort_some(struct values *r, size_t *budget)
 {
-    struct recover_memory_state *m = &r->memory;
-    struct recover_sort *s = &r->sort;
+    struct values_memory_state *m = &r->memory;
+    struct values_sort *s = &r->sort;
     for (; !s->width && s->at < m->record_count && *budget; s->at += RUN) {
         size_t n = at_most(RUN, m->record_count - s->at);
         sort_run(m->records + s->at, n);
@@ -90,6 +90,6 @@ bool recover_sort_some(struct recover *r, size_t *budget)
     if (!s->width || s->width < m->record_count)
         return false;
     free(s->other);
-    *s = (struct recover_sort){0};
+    *s = (struct values_sort){0};
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One instruction's effect as rules and accesses. */
-#include "recover_build.h"
+#include "values_build.h"
 
 #define SAVED_REGS 0x4ff0u /* r4-r11, LR: pushed to be given back */
 
@@ -8,7 +8,7 @@ static uint32_t make(struct build *b, enum rule_op op, uint32_t a, uint32_t x, u
                      uint32_t k)
 {
     uint32_t d = rules_value(&b->r->rules);
-    rules_add(&b->r->rules, &(struct recover_rule){
+    rules_add(&b->r->rules, &(struct values_rule){
                                 .op = (uint8_t)op, .slot = {d, a, x, c}, .k = k, .step = b->step});
     return d;
 }
@@ -196,18 +196,18 @@ static void transfer(struct build *b, const struct insn_effect *e, unsigned reg,
         data = rules_value(&b->r->rules);
         *loaded = data;
         if (reg == 15 && e->width == 4 && !b->w->v4t && build_target(b, &target))
-            rules_learn_at(&b->r->rules, data, target, RECOVER_BRANCH, b->step);
+            rules_learn_at(&b->r->rules, data, target, VALUES_BRANCH, b->step);
     } else if (reg < 15) {
         data = b->cur[reg];
         /* A base that is written back is stored as it was only when it is the lowest. */
         if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
             data = 0;
     }
-    struct recover_access *a = build_access(b,
-                                            e->load        ? ACCESS_LOAD
-                                            : e->exclusive ? ACCESS_KILL
-                                                           : ACCESS_STORE,
-                                            base, offset, data);
+    struct values_access *a = build_access(b,
+                                           e->load        ? ACCESS_LOAD
+                                           : e->exclusive ? ACCESS_KILL
+                                                          : ACCESS_STORE,
+                                           base, offset, data);
     if (!a)
         return;
     a->width = e->width;
@@ -221,7 +221,7 @@ static void transfer(struct build *b, const struct insn_effect *e, unsigned reg,
 
 static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)
 {
-    struct recover_access *a =
+    struct values_access *a =
         build_access(b, ACCESS_STORE, base, offset, rules_value(&b->r->rules));
     if (a)
         a->stack = stack;
@@ -264,13 +264,13 @@ static void memory(struct build *b, const struct insn_effect *e)
 static void branch(struct build *b, const struct insn_effect *e)
 {
     uint32_t target;
-    const struct recover_insn *i = &b->w->insns[b->step];
+    const struct values_insn *i = &b->w->insns[b->step];
     if (e->rn != EFFECT_NO_REG && !e->zero && e->rn < 15 && build_target(b, &target))
-        rules_learn_at(&b->r->rules, b->cur[e->rn], target, RECOVER_BRANCH, b->step);
+        rules_learn_at(&b->r->rules, b->cur[e->rn], target, VALUES_BRANCH, b->step);
     if (!e->link)
         return;
     uint32_t back = i->address + i->size;
-    uint32_t kept = 0x2ff0 | (b->w->a_banks ? 1u << RECOVER_MODE : 0);
+    uint32_t kept = 0x2ff0 | (b->w->a_banks ? 1u << VALUES_MODE : 0);
     build_push_frame(b, back, kept, false);
     build_assign(b, 14, constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }

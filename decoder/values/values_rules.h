@@ -4,10 +4,10 @@
  * passed on through its rules, forwards and backwards, until nothing changes. Linear in the
  * number of rules: each value is learnt at most once. Id 0 stands for "no value".
  */
-#ifndef DECODER_RECOVER_RULES_H
-#define DECODER_RECOVER_RULES_H
+#ifndef DECODER_VALUES_RULES_H
+#define DECODER_VALUES_RULES_H
 
-#include "decoder/values/recover.h"
+#include "decoder/values/values.h"
 
 enum rule_op {
     RULE_ADD,     /* d = a + b + k; b may be none; solved for each of them */
@@ -45,17 +45,17 @@ enum rule_op {
 #define RULE_STACKED_FLOAT   2u /* with room for floating-point registers */
 #define RULE_STACKED_ALIGNED 4u /* assumed: the core is set to align */
 
-struct recover_value {
+struct values_value {
     uint32_t number;
     uint32_t uses;      /* rule * 4 + slot, the latest rule first */
     uint32_t step : 20; /* instruction that gave it, or RULES_NO_STEP */
-    uint32_t how : 4;   /* enum recover_how; 0: not known */
+    uint32_t how : 4;   /* enum values_how; 0: not known */
     uint32_t inferred : 1;
 };
 
 #define RULES_NO_STEP 0xfffffu
 
-struct recover_rule {
+struct values_rule {
     uint32_t slot[4]; /* d, a, b, c */
     uint32_t k;
     uint32_t step; /* instruction */
@@ -63,8 +63,8 @@ struct recover_rule {
     uint8_t how; /* of what it gives, if not computed or undone */
 };
 
-struct recover_rules {
-    struct recover_value *values;
+struct values_rules {
+    struct values_value *values;
     uint32_t *pool; /* rules, each as long as it has operands */
     uint32_t *work; /* values learnt and not passed on */
     size_t value_count, value_max;
@@ -78,43 +78,43 @@ struct recover_rules {
 };
 
 /* `insns`: of the window; no more than a guess at the room. False: no memory. */
-bool rules_init(struct recover_rules *r, size_t insns);
-void rules_release(struct recover_rules *r);
+bool rules_init(struct values_rules *r, size_t insns);
+void rules_release(struct values_rules *r);
 
-uint32_t rules_value(struct recover_rules *r);
-uint32_t rules_constant(struct recover_rules *r, uint32_t number, uint32_t step);
+uint32_t rules_value(struct values_rules *r);
+uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step);
 
 /* `how` for values that are given. */
-void rules_learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how);
-void rules_learn_at(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
+void rules_learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how);
+void rules_learn_at(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                     uint32_t step);
 
 /* Applies, and adds if there is more to come of it. */
-void rules_add(struct recover_rules *r, const struct recover_rule *rule);
+void rules_add(struct values_rules *r, const struct values_rule *rule);
 
 /* The rule that has the value as d, if it is among so many latest uses of the value
  * and was kept. */
-bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
-                   struct recover_rule *rule);
+bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
+                   struct values_rule *rule);
 
 /* The two are equal; `how` explains what that gives. */
-void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
-                 enum recover_how how);
+void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step,
+                 enum values_how how);
 
 /* From now on frames of exceptions are assumed to be aligned to 8 bytes. */
-void rules_align_frames(struct recover_rules *r);
+void rules_align_frames(struct values_rules *r);
 
 /* Passes on until nothing changes; until then, or for as many values as the budget has (true:
  * done). */
-void rules_run(struct recover_rules *r);
-bool rules_run_some(struct recover_rules *r, size_t *budget);
+void rules_run(struct values_rules *r);
+bool rules_run_some(struct values_rules *r, size_t *budget);
 
-static inline bool rules_known(const struct recover_rules *r, uint32_t value)
+static inline bool rules_known(const struct values_rules *r, uint32_t value)
 {
     return value && r->values[value].how;
 }
 
-/* recover_forward.c: d of a forward rule; `in` has a, b, c (0 where none), `has` which are. */
+/* values_forward.c: d of a forward rule; `in` has a, b, c (0 where none), `has` which are. */
 uint32_t rules_forward(enum rule_op op, uint32_t k, const uint32_t in[3], const bool has[3]);
 
 /* Does condition 0..14 pass? `nz`: N << 1 | Z. */

@@ -4,7 +4,7 @@
  * CONTROL.FPCA decides: an instruction that uses them sets it, an exception clears it and a return
  * gives it back. Their room is often filled later,
  * by the first such instruction of a handler. */
-#include "recover_build.h"
+#include "values_build.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ static enum build_float outer(const struct build *b)
 static void stack(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
                   uint32_t data, bool saved)
 {
-    struct recover_access *a = build_access(b, kind, base, offset, data);
+    struct values_access *a = build_access(b, kind, base, offset, data);
     if (!a)
         return;
     a->stack = true;
@@ -68,16 +68,16 @@ static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt
 
 static uint32_t base_value(struct build *b, bool with_floats)
 {
-    struct recover_rules *rules = &b->r->rules;
+    struct values_rules *rules = &b->r->rules;
     if (b->base_lr[0])
         return b->base_lr[with_floats];
     b->base_lr[0] = rules_value(rules);
     b->base_lr[1] = rules_value(rules);
-    rules_add(rules, &(struct recover_rule){.op = RULE_XOR,
-                                            .slot = {b->base_lr[0], b->base_lr[1]},
-                                            .k = RETURN_THREAD ^ RETURN_THREAD_FLOAT,
-                                            .step = b->step,
-                                            .how = RECOVER_EXCEPTION});
+    rules_add(rules, &(struct values_rule){.op = RULE_XOR,
+                                           .slot = {b->base_lr[0], b->base_lr[1]},
+                                           .k = RETURN_THREAD ^ RETURN_THREAD_FLOAT,
+                                           .step = b->step,
+                                           .how = VALUES_EXCEPTION});
     return b->base_lr[with_floats];
 }
 
@@ -97,17 +97,17 @@ static void learn_return(struct build *b)
         return;
     if (b->nesting == 1)
         rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
-                    RECOVER_EXCEPTION);
+                    VALUES_EXCEPTION);
     else
         rules_learn_at(&b->r->rules, b->cur[14],
-                       with_floats ? RETURN_HANDLER_FLOAT : RETURN_HANDLER, RECOVER_EXCEPTION,
+                       with_floats ? RETURN_HANDLER_FLOAT : RETURN_HANDLER, VALUES_EXCEPTION,
                        b->step);
 }
 
 void build_m_halted(struct build *b, uint32_t psr)
 {
     if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !b->nonsecure)
-        rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, RECOVER_EXCEPTION);
+        rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, VALUES_EXCEPTION);
 }
 
 static void enter_context(struct build *b)
@@ -120,14 +120,14 @@ static void enter_context(struct build *b)
     b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
 }
 
-/* Keeps where the frame is for recover_status(). */
+/* Keeps where the frame is for values_status(). */
 static void note_frame(struct build *b, uint32_t frame, uint32_t sp, uint16_t number)
 {
-    struct recover *r = b->r;
-    if (b->nesting > BUILD_NESTING || !recover_room(r, (void **)&r->stacked, &r->stacked_max,
-                                                    r->stacked_count, sizeof *r->stacked))
+    struct values *r = b->r;
+    if (b->nesting > BUILD_NESTING || !values_room(r, (void **)&r->stacked, &r->stacked_max,
+                                                   r->stacked_count, sizeof *r->stacked))
         return;
-    r->stacked[r->stacked_count++] = (struct recover_stacked){
+    r->stacked[r->stacked_count++] = (struct values_stacked){
         .from = b->step, .until = UINT32_MAX, .frame = frame, .sp = sp, .number = number};
     b->stacked[b->nesting - 1] = (uint32_t)r->stacked_count;
 }
@@ -152,7 +152,7 @@ static void kept_taken(struct build *b)
 
 void build_m_entry(struct build *b, const struct bt_event *event)
 {
-    struct recover_rules *rules = &b->r->rules;
+    struct values_rules *rules = &b->r->rules;
     enum build_float was = b->floats;
     enter_context(b);
     uint16_t number = b->number;
@@ -166,12 +166,12 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     }
     uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
     bool with_floats = was == BUILD_FLOAT_USED;
-    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
-                                            .slot = {sp, b->cur[13], xpsr},
-                                            .k = RULE_STACKED_ENTRY |
-                                                 (with_floats ? RULE_STACKED_FLOAT : 0),
-                                            .step = b->step,
-                                            .how = RECOVER_EXCEPTION});
+    rules_add(rules, &(struct values_rule){.op = RULE_STACKED,
+                                           .slot = {sp, b->cur[13], xpsr},
+                                           .k = RULE_STACKED_ENTRY |
+                                                (with_floats ? RULE_STACKED_FLOAT : 0),
+                                           .step = b->step,
+                                           .how = VALUES_EXCEPTION});
     frame(b, sp, xpsr, event);
     note_frame(b, sp, b->cur[13], number);
     if (with_floats) {
@@ -185,7 +185,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
 
 void build_m_return(struct build *b)
 {
-    struct recover_rules *rules = &b->r->rules;
+    struct values_rules *rules = &b->r->rules;
     if (b->nesting) {
         b->nesting--;
         b->floats = outer(b);
@@ -200,11 +200,11 @@ void build_m_return(struct build *b)
     }
     bool with_floats = b->floats == BUILD_FLOAT_USED;
     uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
-    rules_add(rules, &(struct recover_rule){.op = RULE_STACKED,
-                                            .slot = {b->cur[13], sp, xpsr},
-                                            .k = with_floats ? RULE_STACKED_FLOAT : 0,
-                                            .step = b->step,
-                                            .how = RECOVER_EXCEPTION});
+    rules_add(rules, &(struct values_rule){.op = RULE_STACKED,
+                                           .slot = {b->cur[13], sp, xpsr},
+                                           .k = with_floats ? RULE_STACKED_FLOAT : 0,
+                                           .step = b->step,
+                                           .how = VALUES_EXCEPTION});
     frame(b, b->cur[13], xpsr, NULL);
     if (with_floats)
         b->pending = 0;
@@ -226,7 +226,7 @@ void build_m_chained(struct build *b, const struct bt_event *event)
 
 void build_m_states(struct build *b)
 {
-    const struct recover_window *w = b->w;
+    const struct values_window *w = b->w;
     bool changes = false;
     for (size_t i = 0; i < w->event_count && !changes; i++)
         changes = w->events[i].kind == BT_EVENT_STATE;
@@ -249,7 +249,7 @@ void build_m_lost(struct build *b)
 }
 
 /* Bits 27..24 of coprocessor space, coprocessors 10 and 11. */
-static bool uses_floats(const struct recover_insn *i)
+static bool uses_floats(const struct values_insn *i)
 {
     return i->size == 4 && (i->opcode & 0xec000e00) == 0xec000a00 &&
            (i->opcode & 0x03000000) != 0x03000000;
@@ -257,7 +257,7 @@ static bool uses_floats(const struct recover_insn *i)
 
 void build_m_executed(struct build *b)
 {
-    const struct recover_insn *i = &b->w->insns[b->step];
+    const struct values_insn *i = &b->w->insns[b->step];
     if (i->size == 4 && (i->opcode & 0xffe0d0ff) == (0xf3808000 | CONTROL)) {
         b->floats = BUILD_FLOAT_MAYBE;
         return;

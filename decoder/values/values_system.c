@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Instructions of A- and R-profile cores that deal with modes and status registers. */
-#include "recover_build.h"
+#include "values_build.h"
 
 #define SP           13
 #define LR           14
@@ -26,14 +26,14 @@ static uint32_t moved(struct build *b, uint32_t base, int32_t delta)
 {
     uint32_t d = fresh(b);
     rules_add(&b->r->rules,
-              &(struct recover_rule){
+              &(struct values_rule){
                   .op = RULE_ADD, .slot = {d, base}, .k = (uint32_t)delta, .step = b->step});
     return d;
 }
 
 static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint32_t data)
 {
-    struct recover_access *a = build_access(b, ACCESS_STORE, base, offset, data);
+    struct values_access *a = build_access(b, ACCESS_STORE, base, offset, data);
     if (a)
         a->stack = a->saved = true;
 }
@@ -41,7 +41,7 @@ static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint
 static uint32_t load(struct build *b, uint32_t base, uint32_t offset)
 {
     uint32_t data = fresh(b);
-    struct recover_access *a = build_access(b, ACCESS_LOAD, base, offset, data);
+    struct values_access *a = build_access(b, ACCESS_LOAD, base, offset, data);
     if (a) /* as a POP: what was saved there is not needed any more */
         a->stack = a->saved = true;
     return data;
@@ -52,7 +52,7 @@ static void learn_target(struct build *b, uint32_t value, uint32_t ahead)
 {
     uint32_t target;
     if (build_target(b, &target) && !(target & 3))
-        rules_learn_at(&b->r->rules, value, target - ahead, RECOVER_BRANCH, b->step);
+        rules_learn_at(&b->r->rules, value, target - ahead, VALUES_BRANCH, b->step);
 }
 
 /* CPSR becomes that. */
@@ -79,8 +79,8 @@ static uint32_t operand(struct build *b, const struct insn_effect *e)
 /* Interrupts are often masked so: the status as it was read, with other bits, and the mode kept. */
 static bool keeps_mode(const struct build *b, uint32_t value)
 {
-    const struct recover_rules *rules = &b->r->rules;
-    struct recover_rule r;
+    const struct values_rules *rules = &b->r->rules;
+    struct values_rule r;
     return rules_defines(rules, value, USES_BACK, &r) && (r.op == RULE_ORR || r.op == RULE_BIC) &&
            r.slot[1] == b->status_read.word && rules_known(rules, r.slot[2]) &&
            !(rules->values[r.slot[2]].number & MODE_BITS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of 16-bit T32 instructions. */
-#include "recover_effect.h"
+#include "values_effect.h"
 
 static unsigned field(uint32_t op, unsigned lsb, unsigned bits)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "recover_rules.h"
+#include "values_rules.h"
 
-#include "recover_effect.h"
+#include "values_effect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,11 @@
 #define WORDS_AN_INSN  20
 #define LEAST          1024
 
-_Static_assert(RECOVER_MAX_INSNS < RULES_NO_STEP, "a step fits where it is kept");
+_Static_assert(VALUES_MAX_INSNS < RULES_NO_STEP, "a step fits where it is kept");
 _Static_assert(RULE_RBIT < 1 << (HOW_SHIFT - OP_SHIFT), "so does an operation");
 
 /* Room for `more` of them; the arrays double. */
-static bool room(struct recover_rules *r, void **array, size_t *max, size_t count, size_t more,
+static bool room(struct values_rules *r, void **array, size_t *max, size_t count, size_t more,
                  size_t size)
 {
     if (count + more <= *max)
@@ -42,42 +42,42 @@ static bool room(struct recover_rules *r, void **array, size_t *max, size_t coun
     return true;
 }
 
-bool rules_init(struct recover_rules *r, size_t insns)
+bool rules_init(struct values_rules *r, size_t insns)
 {
-    *r = (struct recover_rules){.value_max = LEAST + VALUES_AN_INSN * insns,
-                                .pool_max = LEAST + WORDS_AN_INSN * insns};
+    *r = (struct values_rules){.value_max = LEAST + VALUES_AN_INSN * insns,
+                               .pool_max = LEAST + WORDS_AN_INSN * insns};
     r->values = malloc(r->value_max * sizeof *r->values);
     r->pool = malloc(r->pool_max * sizeof *r->pool);
     if (!r->values || !r->pool) {
         rules_release(r);
         return false;
     }
-    r->values[0] = (struct recover_value){.step = RULES_NO_STEP};
+    r->values[0] = (struct values_value){.step = RULES_NO_STEP};
     r->value_count = 1;
     r->pool_count = 1; /* no rule is at 0: that ends lists */
     return true;
 }
 
-void rules_release(struct recover_rules *r)
+void rules_release(struct values_rules *r)
 {
     free(r->values);
     free(r->pool);
     free(r->work);
-    *r = (struct recover_rules){0};
+    *r = (struct values_rules){0};
 }
 
-uint32_t rules_value(struct recover_rules *r)
+uint32_t rules_value(struct values_rules *r)
 {
     if (!room(r, (void **)&r->values, &r->value_max, r->value_count, 1, sizeof *r->values))
         return 0;
-    r->values[r->value_count] = (struct recover_value){0};
+    r->values[r->value_count] = (struct values_value){0};
     return (uint32_t)r->value_count++;
 }
 
-static void learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
+static void learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                   uint32_t step)
 {
-    struct recover_value *v = &r->values[value];
+    struct values_value *v = &r->values[value];
     if (!value)
         return;
     if (v->how) {
@@ -97,43 +97,43 @@ static void learn(struct recover_rules *r, uint32_t value, uint32_t number, enum
     r->news++;
 }
 
-void rules_learn(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how)
+void rules_learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how)
 {
     learn(r, value, number, how, RULES_NO_STEP);
 }
 
-void rules_learn_at(struct recover_rules *r, uint32_t value, uint32_t number, enum recover_how how,
+void rules_learn_at(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                     uint32_t step)
 {
     learn(r, value, number, how, step);
 }
 
-uint32_t rules_constant(struct recover_rules *r, uint32_t number, uint32_t step)
+uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step)
 {
     uint32_t value = rules_value(r);
-    rules_learn_at(r, value, number, RECOVER_CONSTANT, step);
+    rules_learn_at(r, value, number, VALUES_CONSTANT, step);
     return value;
 }
 
-static bool known(const struct recover_rules *r, uint32_t value, uint32_t *number)
+static bool known(const struct values_rules *r, uint32_t value, uint32_t *number)
 {
     *number = value ? r->values[value].number : 0;
     return !value || r->values[value].how;
 }
 
 /* Gives slot `slot` of a rule its value. */
-static void conclude(struct recover_rules *r, const struct recover_rule *rule, unsigned slot,
+static void conclude(struct values_rules *r, const struct values_rule *rule, unsigned slot,
                      uint32_t number)
 {
-    enum recover_how how = rule->how               ? (enum recover_how)rule->how
-                           : slot                  ? RECOVER_UNDONE
-                           : rule->op == RULE_COND ? RECOVER_CONDITION
-                                                   : RECOVER_COMPUTED;
+    enum values_how how = rule->how               ? (enum values_how)rule->how
+                          : slot                  ? VALUES_UNDONE
+                          : rule->op == RULE_COND ? VALUES_CONDITION
+                                                  : VALUES_COMPUTED;
     learn(r, rule->slot[slot], number, how, rule->step);
 }
 
 /* d = a b k, added, subtracted or exclusive-ored, solved for the one that is missing. */
-static void apply_linear(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_linear(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a, b, k = rule->k;
     bool has_d = known(r, rule->slot[0], &d);
@@ -150,7 +150,7 @@ static void apply_linear(struct recover_rules *r, const struct recover_rule *rul
         conclude(r, rule, 2, xor? d ^ a ^ k : sub ? a - d + k : d - a - k);
 }
 
-static void apply_select(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_select(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, p, v[2];
     bool has_d = known(r, rule->slot[0], &d);
@@ -198,7 +198,7 @@ static unsigned where(uint32_t flag, unsigned set)
 }
 
 /* If all states that are possible agree the condition is known. */
-static void apply_condition(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_condition(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, in[3];
     unsigned possible = STATES, pass = passing(rule->k);
@@ -214,20 +214,20 @@ static void apply_condition(struct recover_rules *r, const struct recover_rule *
     if (!known(r, rule->slot[0], &d))
         return;
     if (rule->k < 2 && (rule->k == 0) == (d != 0))
-        learn(r, rule->slot[1], 1, RECOVER_CONDITION, rule->step); /* Z is set, so N is not */
+        learn(r, rule->slot[1], 1, VALUES_CONDITION, rule->step); /* Z is set, so N is not */
     else if (rule->k == 2 || rule->k == 3)
-        learn(r, rule->slot[2], (rule->k == 2) == (d != 0), RECOVER_CONDITION, rule->step);
+        learn(r, rule->slot[2], (rule->k == 2) == (d != 0), VALUES_CONDITION, rule->step);
     else if (rule->k == 6 || rule->k == 7)
-        learn(r, rule->slot[3], (rule->k == 6) == (d != 0), RECOVER_CONDITION, rule->step);
+        learn(r, rule->slot[3], (rule->k == 6) == (d != 0), VALUES_CONDITION, rule->step);
 }
 
-static void apply_nz(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_nz(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a;
     if (known(r, rule->slot[1], &a))
         conclude(r, rule, 0, a ? a >> 31 << 1 : 1);
     else if (known(r, rule->slot[0], &d) && d == 1)
-        learn(r, rule->slot[1], 0, RECOVER_CONDITION, rule->step);
+        learn(r, rule->slot[1], 0, VALUES_CONDITION, rule->step);
 }
 
 /*
@@ -235,7 +235,7 @@ static void apply_nz(struct recover_rules *r, const struct recover_rule *rule)
  * the core is set so or floating-point registers are stacked. Otherwise d follows from a only when
  * a is a multiple of 8.
  */
-static void apply_stacked(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_stacked(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a, b;
     bool has_d = known(r, rule->slot[0], &d);
@@ -252,7 +252,7 @@ static void apply_stacked(struct recover_rules *r, const struct recover_rule *ru
         conclude(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
 
-static void apply_forward(struct recover_rules *r, const struct recover_rule *rule)
+static void apply_forward(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t in[3];
     bool has[3], all = true;
@@ -268,7 +268,7 @@ static void apply_forward(struct recover_rules *r, const struct recover_rule *ru
                 conclude(r, rule, 0, 0);
 }
 
-static void apply(struct recover_rules *r, const struct recover_rule *rule)
+static void apply(struct values_rules *r, const struct values_rule *rule)
 {
     switch (rule->op) {
     case RULE_ADD:
@@ -293,19 +293,19 @@ static void apply(struct recover_rules *r, const struct recover_rule *rule)
     }
 }
 
-static bool all_known(const struct recover_rules *r, const struct recover_rule *rule)
+static bool all_known(const struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t number;
     return known(r, rule->slot[0], &number) && known(r, rule->slot[1], &number) &&
            known(r, rule->slot[2], &number) && known(r, rule->slot[3], &number);
 }
 
-static unsigned operands(const struct recover_rule *rule)
+static unsigned operands(const struct values_rule *rule)
 {
     return rule->slot[3] ? 4 : rule->slot[2] ? 3 : rule->slot[1] ? 2 : 1;
 }
 
-static void keep(struct recover_rules *r, const struct recover_rule *rule)
+static void keep(struct values_rules *r, const struct values_rule *rule)
 {
     if (!room(r, (void **)&r->pool, &r->pool_max, r->pool_count, LONGEST, sizeof *r->pool))
         return;
@@ -315,7 +315,7 @@ static void keep(struct recover_rules *r, const struct recover_rule *rule)
               rule->step << STEP_SHIFT;
     made[1] = rule->k;
     for (uint32_t i = 0; i < n; i++) {
-        struct recover_value *v = &r->values[rule->slot[i]];
+        struct values_value *v = &r->values[rule->slot[i]];
         made[HEAD + i] = rule->slot[i];
         made[HEAD + n + i] = v->uses;
         if (rule->slot[i])
@@ -326,27 +326,27 @@ static void keep(struct recover_rules *r, const struct recover_rule *rule)
 }
 
 /* Words of the rule. */
-static size_t get(const struct recover_rules *r, uint32_t id, struct recover_rule *rule)
+static size_t get(const struct values_rules *r, uint32_t id, struct values_rule *rule)
 {
     const uint32_t *kept = &r->pool[id];
     unsigned n = (kept[0] & 3) + 1;
-    *rule = (struct recover_rule){.k = kept[1],
-                                  .step = kept[0] >> STEP_SHIFT,
-                                  .op = kept[0] >> OP_SHIFT & 0x3f,
-                                  .how = kept[0] >> HOW_SHIFT & 0xf};
+    *rule = (struct values_rule){.k = kept[1],
+                                 .step = kept[0] >> STEP_SHIFT,
+                                 .op = kept[0] >> OP_SHIFT & 0x3f,
+                                 .how = kept[0] >> HOW_SHIFT & 0xf};
     for (unsigned i = 0; i < n; i++)
         rule->slot[i] = kept[HEAD + i];
     return HEAD + 2 * n;
 }
 
 /* Of a value: behind one by a rule of so many words. */
-static uint32_t next_use(const struct recover_rules *r, uint32_t use, size_t words)
+static uint32_t next_use(const struct values_rules *r, uint32_t use, size_t words)
 {
     return r->pool[use / 4 + (words + HEAD) / 2 + use % 4];
 }
 
 /* What it gives itself it is asked again with. One that has said all it can is not kept. */
-void rules_add(struct recover_rules *r, const struct recover_rule *rule)
+void rules_add(struct values_rules *r, const struct values_rule *rule)
 {
     size_t before;
     r->news++;
@@ -358,8 +358,8 @@ void rules_add(struct recover_rules *r, const struct recover_rule *rule)
         keep(r, rule);
 }
 
-bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
-                   struct recover_rule *rule)
+bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
+                   struct values_rule *rule)
 {
     uint32_t use = r->values[value].uses;
     for (; use && uses; uses--) {
@@ -371,9 +371,9 @@ bool rules_defines(const struct recover_rules *r, uint32_t value, size_t uses,
     return false;
 }
 
-void rules_align_frames(struct recover_rules *r)
+void rules_align_frames(struct values_rules *r)
 {
-    struct recover_rule rule;
+    struct values_rule rule;
     for (size_t id = 1, n; id < r->pool_count; id += n) {
         n = get(r, (uint32_t)id, &rule);
         if (rule.op != RULE_STACKED)
@@ -384,21 +384,20 @@ void rules_align_frames(struct recover_rules *r)
     }
 }
 
-void rules_equal(struct recover_rules *r, uint32_t d, uint32_t a, uint32_t step,
-                 enum recover_how how)
+void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step, enum values_how how)
 {
     if (d && a && d != a)
-        rules_add(r, &(struct recover_rule){
+        rules_add(r, &(struct values_rule){
                          .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
 }
 
-bool rules_run_some(struct recover_rules *r, size_t *budget)
+bool rules_run_some(struct values_rules *r, size_t *budget)
 {
     for (; r->work_count && *budget; --*budget) {
         uint32_t value = r->work[--r->work_count];
         uint32_t use = r->values[value].uses;
         while (use) {
-            struct recover_rule rule;
+            struct values_rule rule;
             size_t words = get(r, use / 4, &rule);
             use = next_use(r, use, words);
             apply(r, &rule);
@@ -407,7 +406,7 @@ bool rules_run_some(struct recover_rules *r, size_t *budget)
     return !r->work_count;
 }
 
-void rules_run(struct recover_rules *r)
+void rules_run(struct values_rules *r)
 {
     size_t budget = SIZE_MAX;
     rules_run_some(r, &budget);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of 32-bit T32 instructions: first halfword in the upper half of the opcode. */
-#include "recover_effect.h"
+#include "values_effect.h"
 
 static unsigned field(uint32_t op, unsigned lsb, unsigned bits)
 {

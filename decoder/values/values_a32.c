@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of A32 instructions. Fields as in the ARM architecture's encoding tables. */
-#include "recover_effect.h"
+#include "values_effect.h"
 
 static unsigned field(uint32_t op, unsigned lsb, unsigned bits)
 {

@@ -3,7 +3,7 @@
  * The work in slices: what is done in which order does not depend on where they end. A unit of a
  * budget is about one value passed on, or one access to memory looked at.
  */
-#include "recover_work.h"
+#include "values_work.h"
 
 /* Each pass finds what the one before made possible; chains of more are rare. */
 #define ROUNDS_MAX 256
@@ -15,77 +15,77 @@ static bool spend(size_t *budget, size_t units)
 }
 
 /* A call that is seen not to keep a register is not believed for the others either. */
-static bool contradicted(const struct recover *r, const struct recover_pair *p)
+static bool contradicted(const struct values *r, const struct values_pair *p)
 {
-    for (unsigned reg = 0; reg < RECOVER_STATE_REGS; reg++) {
-        const struct recover_value *x = &r->rules.values[p->before[reg]];
-        const struct recover_value *y = &r->rules.values[p->after[reg]];
+    for (unsigned reg = 0; reg < VALUES_STATE_REGS; reg++) {
+        const struct values_value *x = &r->rules.values[p->before[reg]];
+        const struct values_value *y = &r->rules.values[p->after[reg]];
         if (p->kept >> reg & 1 && x->how && y->how && x->number != y->number)
             return true;
     }
     return false;
 }
 
-static void keep(struct recover *r, const struct recover_pair *p, unsigned reg)
+static void keep(struct values *r, const struct values_pair *p, unsigned reg)
 {
     if (p->kept >> reg & 1)
-        rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, RECOVER_CALL);
+        rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, VALUES_CALL);
 }
 
 /* An exception in the mode that it goes to has overwritten LR: nobody can give it back. */
-static bool keeps_lr(const struct recover *r, const struct recover_pair *p)
+static bool keeps_lr(const struct values *r, const struct values_pair *p)
 {
-    const struct recover_value *mode = &r->rules.values[p->before[RECOVER_MODE]];
+    const struct values_value *mode = &r->rules.values[p->before[VALUES_MODE]];
     return !p->mode || (mode->how && mode->number != p->mode);
 }
 
-static void keep_registers(struct recover *r, const struct recover_pair *p)
+static void keep_registers(struct values *r, const struct values_pair *p)
 {
-    for (unsigned reg = 0; reg < RECOVER_MODE; reg++)
+    for (unsigned reg = 0; reg < VALUES_MODE; reg++)
         if (reg != 14 || keeps_lr(r, p))
             keep(r, p, reg);
 }
 
-static void enter(struct recover *r, enum recover_stage stage)
+static void enter(struct values *r, enum values_stage stage)
 {
     r->stage = stage;
     r->at = 0;
 }
 
 /* What is learnt is passed on, then memory is looked at again and again. */
-static void settle(struct recover *r)
+static void settle(struct values *r)
 {
     r->passes = 0;
-    enter(r, RECOVER_RULES);
+    enter(r, VALUES_RULES);
 }
 
-static void begin_pass(struct recover *r)
+static void begin_pass(struct values *r)
 {
     r->rounds++;
     r->passes++;
-    recover_memory_begin(r);
-    enter(r, RECOVER_ACCESSES);
+    values_memory_begin(r);
+    enter(r, VALUES_ACCESSES);
 }
 
-static void end_pass(struct recover *r)
+static void end_pass(struct values *r)
 {
     if (r->changed && r->passes < ROUNDS_MAX)
         begin_pass(r);
     else
-        enter(r, RECOVER_SORT);
+        enter(r, VALUES_SORT);
 }
 
-static void begin_pairs(struct recover *r)
+static void begin_pairs(struct values *r)
 {
     r->rules.inferring = true;
-    r->keep_saved = r->infer & RECOVER_INFER_ABI;
+    r->keep_saved = r->infer & VALUES_INFER_ABI;
     if (r->align)
         rules_align_frames(&r->rules);
     r->pair = r->pair_count;
-    enter(r, RECOVER_PAIR);
+    enter(r, VALUES_PAIR);
 }
 
-static void next_pair(struct recover *r)
+static void next_pair(struct values *r)
 {
     while (r->pair && contradicted(r, &r->pairs[r->pair - 1]))
         r->pair--;
@@ -93,61 +93,61 @@ static void next_pair(struct recover *r)
         settle(r);
         return;
     }
-    keep(r, &r->pairs[--r->pair], RECOVER_MODE);
-    enter(r, RECOVER_PAIR_MODE);
+    keep(r, &r->pairs[--r->pair], VALUES_MODE);
+    enter(r, VALUES_PAIR_MODE);
 }
 
-static void settled(struct recover *r)
+static void settled(struct values *r)
 {
     bool first = !r->rules.inferring;
     if (first)
-        recover_memory_keep(r);
+        values_memory_keep(r);
     if (first && (r->pair_count || r->infer))
         begin_pairs(r);
     else
-        enter(r, RECOVER_DONE);
+        enter(r, VALUES_DONE);
 }
 
 /* One stage, or as much of it as the budget allows. */
-static void stage(struct recover *r, size_t *budget)
+static void stage(struct values *r, size_t *budget)
 {
-    struct recover_rules *rules = &r->rules;
+    struct values_rules *rules = &r->rules;
     switch (r->stage) {
-    case RECOVER_BUILD:
-        if (recover_build_some(r, budget))
+    case VALUES_BUILD:
+        if (values_build_some(r, budget))
             settle(r);
         break;
-    case RECOVER_RULES:
+    case VALUES_RULES:
         if (rules_run_some(rules, budget))
             begin_pass(r);
         break;
-    case RECOVER_ACCESSES:
-        if (recover_memory_accesses(r, &r->at, budget))
-            enter(r, RECOVER_CELLS);
+    case VALUES_ACCESSES:
+        if (values_memory_accesses(r, &r->at, budget))
+            enter(r, VALUES_CELLS);
         break;
-    case RECOVER_CELLS:
-        if (recover_memory_cells(r, &r->at, budget)) {
-            r->changed = recover_memory_changed(r);
-            enter(r, RECOVER_PASSED);
+    case VALUES_CELLS:
+        if (values_memory_cells(r, &r->at, budget)) {
+            r->changed = values_memory_changed(r);
+            enter(r, VALUES_PASSED);
         }
         break;
-    case RECOVER_PASSED:
+    case VALUES_PASSED:
         if (rules_run_some(rules, budget))
             end_pass(r);
         break;
-    case RECOVER_SORT:
-        if (recover_sort_some(r, budget))
+    case VALUES_SORT:
+        if (values_sort_some(r, budget))
             settled(r);
         break;
-    case RECOVER_PAIR:
+    case VALUES_PAIR:
         if (rules_run_some(rules, budget))
             next_pair(r);
         spend(budget, 4);
         break;
-    case RECOVER_PAIR_MODE:
+    case VALUES_PAIR_MODE:
         if (rules_run_some(rules, budget)) {
             keep_registers(r, &r->pairs[r->pair]);
-            enter(r, RECOVER_PAIR);
+            enter(r, VALUES_PAIR);
         }
         break;
     default:
@@ -155,10 +155,10 @@ static void stage(struct recover *r, size_t *budget)
     }
 }
 
-int recover_work(struct recover *r, size_t budget, bool *done)
+int values_work(struct values *r, size_t budget, bool *done)
 {
-    while (budget && r->stage != RECOVER_DONE && !r->rules.nomem)
+    while (budget && r->stage != VALUES_DONE && !r->rules.nomem)
         stage(r, &budget);
-    *done = r->stage == RECOVER_DONE;
+    *done = r->stage == VALUES_DONE;
     return r->rules.nomem ? BT_ERR_NOMEM : 0;
 }

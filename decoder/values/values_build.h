@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside of recover: walking the window once, in order, to make values, rules and accesses. */
-#ifndef DECODER_RECOVER_BUILD_H
-#define DECODER_RECOVER_BUILD_H
+/* Inside of value reconstruction: walking the window once, in order, to make values, rules and
+ * accesses. */
+#ifndef DECODER_VALUES_BUILD_H
+#define DECODER_VALUES_BUILD_H
 
-#include "recover_work.h"
+#include "values_work.h"
 
 #define BUILD_FRAMES     512
 #define BUILD_SAVED      16
@@ -48,19 +49,19 @@ struct build_bank {
 enum build_is { BUILD_IS_NOT, BUILD_IS, BUILD_IS_PERHAPS };
 
 struct build {
-    struct recover *r;
-    const struct recover_window *w;
-    uint32_t cur[RECOVER_STATE_REGS]; /* value of each register now */
-    uint32_t step;                    /* instruction that is looked at */
-    uint32_t from;                    /* first state that sees what is defined */
-    uint32_t pred;                    /* value: the instruction runs if it is 1; 0: it runs */
-    size_t event;                     /* next one */
-    const struct bt_event *behind;    /* the first behind the instruction that is not passive */
-    uint32_t next;                    /* where the path goes on, if it is known */
+    struct values *r;
+    const struct values_window *w;
+    uint32_t cur[VALUES_STATE_REGS]; /* value of each register now */
+    uint32_t step;                   /* instruction that is looked at */
+    uint32_t from;                   /* first state that sees what is defined */
+    uint32_t pred;                   /* value: the instruction runs if it is 1; 0: it runs */
+    size_t event;                    /* next one */
+    const struct bt_event *behind;   /* the first behind the instruction that is not passive */
+    uint32_t next;                   /* where the path goes on, if it is known */
     uint8_t next_isa;
     bool next_known;
     bool leaves; /* the path leaves the sequence behind the instruction */
-    struct recover_frame frames[BUILD_FRAMES];
+    struct values_frame frames[BUILD_FRAMES];
     size_t frame_count;
     uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
     uint8_t it_left; /* instructions after which an unknown one has ended */
@@ -97,8 +98,8 @@ struct build {
 void build_assign(struct build *b, unsigned reg, uint32_t value);
 void build_clobber(struct build *b, uint32_t regs);
 void build_clobber_memory(struct build *b);
-struct recover_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
-                                    uint32_t offset, uint32_t data);
+struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
+                                   uint32_t offset, uint32_t data);
 
 /* What the register reads as in the instruction that is looked at; the PC too. */
 uint32_t build_read(struct build *b, unsigned reg, bool align_pc);
@@ -106,19 +107,19 @@ uint32_t build_read(struct build *b, unsigned reg, bool align_pc);
 /* Where the path goes on after the instruction, with the T bit, as BX takes it. */
 bool build_target(const struct build *b, uint32_t *target);
 
-/* recover_exec.c: the instruction itself, without its condition. */
+/* values_exec.c: the instruction itself, without its condition. */
 void build_execute(struct build *b, const struct insn_effect *e);
 
 /* The entry to Debug state that this halt is: changes nothing. */
 bool build_is_halt(const struct build *b, const struct bt_event *event);
 
-/* recover_events.c: what happened between the instruction before and this one. */
+/* values_events.c: what happened between the instruction before and this one. */
 void build_events(struct build *b);
 void build_pair(struct build *b, uint32_t address, bool exception);
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception);
 void build_restore_it(struct build *b, uint32_t address);
 
-/* recover_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
+/* values_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
  * is lost; an instruction has run. */
 void build_m_entry(struct build *b, const struct bt_event *event);
 void build_m_return(struct build *b);
@@ -127,7 +128,7 @@ void build_m_lost(struct build *b);
 void build_m_states(struct build *b); /* first: does the window change the security state? */
 void build_m_executed(struct build *b);
 
-/* recover_a.c: the mode as far as it is known already. */
+/* values_a.c: the mode as far as it is known already. */
 bool build_a_mode(const struct build *b, uint32_t *number);
 int build_a_bank(uint32_t mode); /* -1: none that is followed */
 /* Is the mode one of that bank? Perhaps: if the value *condition is 1. */
@@ -143,7 +144,7 @@ void build_a_halted(struct build *b, uint32_t psr);
 struct build_status build_a_status(struct build *b, uint32_t word);
 struct build_status build_a_current(struct build *b);
 
-/* recover_system.c */
+/* values_system.c */
 void build_a_system(struct build *b, const struct insn_effect *e);
 
 /* The window has ended in what `psr` says. */

@@ -6,21 +6,21 @@
  * registers and its present memory. For every position a value is known or unknown; one that is
  * called known follows from the architecture. Values that need an assumption (calls keep the
  * registers that the procedure call standard tells them to keep) are marked as inferred, and
- * the assumption can be left out. See docs/recovery.md and the digest, gdb-btrace.md 5.5.
+ * the assumption can be left out. See docs/values.md and the digest, gdb-btrace.md 5.5.
  *
  * Position p is the state before instruction p runs; position `count` is the halted core. An
  * exception between two instructions has happened in the state of the position behind it.
  * A32 and T32 only: windows with other instruction sets are refused.
  */
-#ifndef DECODER_RECOVER_H
-#define DECODER_RECOVER_H
+#ifndef DECODER_VALUES_H
+#define DECODER_VALUES_H
 
 #include "btrace/types.h"
 
-#define RECOVER_MAX_INSNS 1000000u
-#define RECOVER_REGS      15u /* r0 to r14; the PC is the path itself */
+#define VALUES_MAX_INSNS 1000000u
+#define VALUES_REGS      15u /* r0 to r14; the PC is the path itself */
 
-struct recover_insn {
+struct values_insn {
     uint32_t address;
     uint32_t opcode; /* T32: first halfword in the upper half if 4 bytes */
     uint8_t isa;     /* enum bt_isa: A32 or T32 */
@@ -28,23 +28,23 @@ struct recover_insn {
     uint8_t cond;    /* enum bt_cond, as far as the trace tells */
 };
 
-enum recover_memory {
-    RECOVER_MEMORY_OTHER,  /* device, shared or not known: never trusted */
-    RECOVER_MEMORY_CONST,  /* nobody writes it: value at any time */
-    RECOVER_MEMORY_RAM,    /* only this core's instructions write it: value is the present one */
-    RECOVER_MEMORY_UNREAD, /* as RAM; the present value is not known */
+enum values_memory {
+    VALUES_MEMORY_OTHER,  /* device, shared or not known: never trusted */
+    VALUES_MEMORY_CONST,  /* nobody writes it: value at any time */
+    VALUES_MEMORY_RAM,    /* only this core's instructions write it: value is the present one */
+    VALUES_MEMORY_UNREAD, /* as RAM; the present value is not known */
 };
 
 /* Kind of the aligned word at `address`, and its value as an ordinary word load gives it. */
-typedef enum recover_memory recover_read_fn(void *context, uint32_t address, uint32_t *value);
+typedef enum values_memory values_read_fn(void *context, uint32_t address, uint32_t *value);
 
-#define RECOVER_INFER_ABI 1u /* calls keep SP and r4-r11; stores spare what is saved */
-#define RECOVER_INFER_EXCEPTION                                                                    \
+#define VALUES_INFER_ABI 1u /* calls keep SP and r4-r11; stores spare what is saved */
+#define VALUES_INFER_EXCEPTION                                                                     \
     2u /* handlers give back what they interrupted; CCR.STKALIGN is set */
-#define RECOVER_INFER_ALL 3u
+#define VALUES_INFER_ALL 3u
 
-struct recover_window {
-    const struct recover_insn *insns;
+struct values_window {
+    const struct values_insn *insns;
     size_t count;
     const struct bt_event *events; /* in order; positions are counted from `first` */
     size_t event_count;
@@ -54,10 +54,10 @@ struct recover_window {
     uint32_t final_cpsr;  /* CPSR or xPSR */
     bool final_cpsr_known;
     uint8_t final_isa;
-    recover_read_fn *read; /* NULL: no memory is known */
+    values_read_fn *read; /* NULL: no memory is known */
     void *context;
     bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
-    uint32_t infer; /* RECOVER_INFER_*: 0 leaves only what is proved */
+    uint32_t infer; /* VALUES_INFER_*: 0 leaves only what is proved */
     bool m_profile;
     bool m_one_stack;  /* M-profile: PSP is not in use,
                           and without m_fpu no frame has FP registers */
@@ -65,100 +65,99 @@ struct recover_window {
     bool m_nonsecure;  /* M-profile: it ran in Non-secure state, where LR of a handler is another */
     bool m_two_states; /* M-profile: code of the other security state runs, too: exceptions may take
                           r4-r11 away and give them back. So, too, if an event says so */
-    bool a_banks; /* A and R profile: registers of each mode are followed; see docs/recovery.md */
+    bool a_banks;    /* A and R profile: registers of each mode are followed; see docs/values.md */
     bool big_endian; /* of data */
     bool v4t;        /* loads into the PC do not change the instruction set */
 };
 
 /* Where a known value comes from: the last step of its derivation. */
-enum recover_how {
-    RECOVER_UNKNOWN,
-    RECOVER_HALTED,    /* register of the halted core */
-    RECOVER_CONSTANT,  /* in the opcode or relative to the PC; a call's return address */
-    RECOVER_COMPUTED,  /* forwards, from operands */
-    RECOVER_UNDONE,    /* backwards, from a result */
-    RECOVER_BRANCH,    /* where an indirect branch went */
-    RECOVER_CONDITION, /* a condition that passed or failed */
-    RECOVER_CODE,      /* read from constant memory */
-    RECOVER_PRESENT,   /* present memory, not written since */
-    RECOVER_FORWARDED, /* through a memory word, from a store or another load */
-    RECOVER_EXCEPTION, /* exception entry or return */
-    RECOVER_DATA,      /* data trace */
-    RECOVER_CALL,      /* assumed: kept by a call or by a handler */
-    RECOVER_HOWS
+enum values_how {
+    VALUES_UNKNOWN,
+    VALUES_HALTED,    /* register of the halted core */
+    VALUES_CONSTANT,  /* in the opcode or relative to the PC; a call's return address */
+    VALUES_COMPUTED,  /* forwards, from operands */
+    VALUES_UNDONE,    /* backwards, from a result */
+    VALUES_BRANCH,    /* where an indirect branch went */
+    VALUES_CONDITION, /* a condition that passed or failed */
+    VALUES_CODE,      /* read from constant memory */
+    VALUES_PRESENT,   /* present memory, not written since */
+    VALUES_FORWARDED, /* through a memory word, from a store or another load */
+    VALUES_EXCEPTION, /* exception entry or return */
+    VALUES_DATA,      /* data trace */
+    VALUES_CALL,      /* assumed: kept by a call or by a handler */
+    VALUES_HOWS
 };
 
 /* Short text such as "undone", for listings. */
-const char *recover_how_name(enum recover_how how);
+const char *values_how_name(enum values_how how);
 
-struct recover_answer {
+struct values_answer {
     uint32_t value;
     uint32_t step; /* instruction that gave it (index in the window), or UINT32_MAX */
-    uint8_t how;   /* enum recover_how; RECOVER_UNKNOWN: value is not valid */
+    uint8_t how;   /* enum values_how; VALUES_UNKNOWN: value is not valid */
     bool inferred; /* rests on an assumption */
 };
 
-struct recover_counts {
+struct values_counts {
     size_t values, rules, accesses, words, memory_bytes;
     unsigned rounds;
     size_t conflicts;          /* contradictions without assumptions: trace or model is wrong */
     size_t inferred_conflicts; /* calls that were seen not to keep the standard are not counted */
 };
 
-struct recover; /* private */
+struct values; /* private */
 
 /*
  * Works the window out; nothing of it is borrowed afterwards but `read` and `context`, which
- * recover_memory() may ask. Memory: about 200 bytes an instruction. 0, BT_ERR_INVAL (too long,
+ * values_memory() may ask. Memory: about 200 bytes an instruction. 0, BT_ERR_INVAL (too long,
  * empty or unordered), BT_ERR_UNSUPPORTED (instruction set), BT_ERR_NOMEM.
  */
-int recover_new(struct recover **out, const struct recover_window *window);
+int values_new(struct values **out, const struct values_window *window);
 
 /*
  * The same in slices, with the same result. The window is borrowed until *done. Questions are
- * allowed only then. recover_begin() returns as recover_new(); recover_work() 0 or BT_ERR_NOMEM,
- * after which only recover_free() is left. A unit of `budget` takes some 50 ns.
+ * allowed only then. values_begin() returns as values_new(); values_work() 0 or BT_ERR_NOMEM,
+ * after which only values_free() is left. A unit of `budget` takes some 50 ns.
  */
-int recover_begin(struct recover **out, const struct recover_window *window);
-int recover_work(struct recover *r, size_t budget, bool *done);
-void recover_free(struct recover *r);
+int values_begin(struct values **out, const struct values_window *window);
+int values_work(struct values *r, size_t budget, bool *done);
+void values_free(struct values *r);
 
 /* Register 0..14 at a position. False if unknown or out of range; *answer is always set. */
-bool recover_register(const struct recover *r, size_t position, unsigned reg,
-                      struct recover_answer *answer);
+bool values_register(const struct values *r, size_t position, unsigned reg,
+                     struct values_answer *answer);
 
 /*
  * The value that the register had nearest to a position, at most `distance` instructions away. As
  * above.
  */
-bool recover_nearest(const struct recover *r, size_t position, unsigned reg, size_t distance,
-                     struct recover_answer *answer);
+bool values_nearest(const struct values *r, size_t position, unsigned reg, size_t distance,
+                    struct values_answer *answer);
 
 /* Least and greatest known value of a register in the window; false if none is known. */
-bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high);
+bool values_range(const struct values *r, unsigned reg, uint32_t *low, uint32_t *high);
 
 /*
  * Condition flags at a position, in bits 31..28; `mask` has the bits that are known, `inferred`
  * those of them that rest on an assumption.
  */
-uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask,
-                       uint32_t *inferred);
+uint32_t values_flags(const struct values *r, size_t position, uint32_t *mask, uint32_t *inferred);
 
 /* The aligned word at `address` at a position. As above. */
-bool recover_word(const struct recover *r, size_t position, uint32_t address,
-                  struct recover_answer *answer);
+bool values_word(const struct values *r, size_t position, uint32_t address,
+                 struct values_answer *answer);
 
 /*
  * M-profile: the word at `address` is the xPSR that an exception stacked whose handler has not
  * returned at the position. *value has what is certain of it (instruction set, alignment and the
  * interrupted handler's number as the trace tells it), the rest is 0. For words that
- * recover_word() does not know: without that of a frame a debugger cannot
+ * values_word() does not know: without that of a frame a debugger cannot
  * unwind through it. */
-bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value);
+bool values_status(const struct values *r, size_t position, uint32_t address, uint32_t *value);
 
-void recover_counts(const struct recover *r, struct recover_counts *counts);
+void values_counts(const struct values *r, struct values_counts *counts);
 
 /* An exception by name only: the core enters Debug state. */
-bool recover_is_halt(const struct bt_event *event);
+bool values_is_halt(const struct bt_event *event);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "recover_build.h"
+#include "values_build.h"
 
 #include <stdlib.h>
 
@@ -7,53 +7,53 @@
 
 static void define(struct build *b, unsigned reg, uint32_t value)
 {
-    struct recover_defs *d = &b->r->defs[reg];
+    struct values_defs *d = &b->r->defs[reg];
     b->cur[reg] = value;
     if (d->count && d->at[d->count - 1].from == b->from) {
         d->at[d->count - 1].value = value;
         return;
     }
-    if (recover_room(b->r, (void **)&d->at, &d->max, d->count, sizeof *d->at))
-        d->at[d->count++] = (struct recover_def){b->from, value};
+    if (values_room(b->r, (void **)&d->at, &d->max, d->count, sizeof *d->at))
+        d->at[d->count++] = (struct values_def){b->from, value};
 }
 
 void build_assign(struct build *b, unsigned reg, uint32_t value)
 {
-    struct recover_rules *rules = &b->r->rules;
+    struct values_rules *rules = &b->r->rules;
     if (!b->pred) {
         define(b, reg, value);
         return;
     }
     uint32_t d = rules_value(rules);
-    rules_add(rules, &(struct recover_rule){.op = RULE_SELECT,
-                                            .step = b->step,
-                                            .slot = {d, b->pred, b->cur[reg], value}});
+    rules_add(rules, &(struct values_rule){.op = RULE_SELECT,
+                                           .step = b->step,
+                                           .slot = {d, b->pred, b->cur[reg], value}});
     define(b, reg, d);
 }
 
 void build_clobber(struct build *b, uint32_t regs)
 {
-    regs &= ((1u << RECOVER_STATE_REGS) - 1) & ~(1u << 15);
+    regs &= ((1u << VALUES_STATE_REGS) - 1) & ~(1u << 15);
     for (; regs; regs &= regs - 1)
         build_assign(b, (unsigned)__builtin_ctz(regs), rules_value(&b->r->rules));
 }
 
-struct recover_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
-                                    uint32_t offset, uint32_t data)
+struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
+                                   uint32_t offset, uint32_t data)
 {
-    struct recover_memory_state *m = &b->r->memory;
-    if (!recover_room(b->r, (void **)&m->accesses, &m->access_max, m->access_count,
-                      sizeof *m->accesses))
+    struct values_memory_state *m = &b->r->memory;
+    if (!values_room(b->r, (void **)&m->accesses, &m->access_max, m->access_count,
+                     sizeof *m->accesses))
         return NULL;
-    struct recover_access *a = &m->accesses[m->access_count++];
-    *a = (struct recover_access){.step = b->step,
-                                 .when = b->from,
-                                 .base = base,
-                                 .offset = offset,
-                                 .data = data,
-                                 .cond = b->pred,
-                                 .kind = (uint8_t)kind,
-                                 .width = 4};
+    struct values_access *a = &m->accesses[m->access_count++];
+    *a = (struct values_access){.step = b->step,
+                                .when = b->from,
+                                .base = base,
+                                .offset = offset,
+                                .data = data,
+                                .cond = b->pred,
+                                .kind = (uint8_t)kind,
+                                .width = 4};
     return a;
 }
 
@@ -64,7 +64,7 @@ void build_clobber_memory(struct build *b)
 
 uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
 {
-    const struct recover_insn *i = &b->w->insns[b->step];
+    const struct values_insn *i = &b->w->insns[b->step];
     if (reg == EFFECT_NO_REG)
         return rules_value(&b->r->rules);
     if (reg != 15)
@@ -108,8 +108,8 @@ static const struct bt_event *event_behind(const struct build *b)
 /* What follows on the instruction; events do, if there are any. */
 static void look_on(struct build *b)
 {
-    const struct recover_window *w = b->w;
-    const struct recover_insn *i = &w->insns[b->step];
+    const struct values_window *w = b->w;
+    const struct values_insn *i = &w->insns[b->step];
     bool last = b->step + 1 == b->r->count;
     b->behind = event_behind(b);
     b->next = last ? w->final[15] : i[1].address;
@@ -141,7 +141,7 @@ static unsigned flags_tested(unsigned cond)
 /* Sets b->pred; false: the instruction is known not to do anything. */
 static bool condition(struct build *b, const struct insn_effect *e)
 {
-    struct recover_rules *rules = &b->r->rules;
+    struct values_rules *rules = &b->r->rules;
     unsigned cond = b->w->insns[b->step].cond;
     b->pred = 0;
     if (e->cond >= EFFECT_ALWAYS)
@@ -149,20 +149,20 @@ static bool condition(struct build *b, const struct insn_effect *e)
     uint32_t nz = b->cur[EFFECT_NZ], p = rules_value(rules);
     if (e->zero) {
         nz = rules_value(rules);
-        rules_add(rules, &(struct recover_rule){
+        rules_add(rules, &(struct values_rule){
                              .op = RULE_NZ, .slot = {nz, b->cur[e->rn]}, .step = b->step});
     }
     if (cond == BT_COND_UNKNOWN && writes_pc(e) && b->leaves)
         cond = BT_COND_PASS;
     if (cond != BT_COND_UNKNOWN)
-        rules_learn_at(rules, p, cond == BT_COND_PASS, RECOVER_CONDITION, b->step);
+        rules_learn_at(rules, p, cond == BT_COND_PASS, VALUES_CONDITION, b->step);
     unsigned tests = flags_tested(e->cond);
-    rules_add(rules, &(struct recover_rule){.op = RULE_COND,
-                                            .slot = {p, tests & 1 ? nz : 0,
-                                                     tests & 2 ? b->cur[EFFECT_C] : 0,
-                                                     tests & 4 ? b->cur[EFFECT_V] : 0},
-                                            .k = e->cond,
-                                            .step = b->step});
+    rules_add(rules, &(struct values_rule){.op = RULE_COND,
+                                           .slot = {p, tests & 1 ? nz : 0,
+                                                    tests & 2 ? b->cur[EFFECT_C] : 0,
+                                                    tests & 4 ? b->cur[EFFECT_V] : 0},
+                                           .k = e->cond,
+                                           .step = b->step});
     rules_run(rules);
     if (rules_known(rules, p))
         return rules->values[p].number;
@@ -182,7 +182,7 @@ static void special_register(uint32_t op, struct insn_effect *e)
 
 static void decode(struct build *b, struct insn_effect *e)
 {
-    const struct recover_insn *i = &b->w->insns[b->step];
+    const struct values_insn *i = &b->w->insns[b->step];
     if (i->isa == BT_ISA_A32) {
         b->it = 0;
         effect_a32(i->opcode, e);
@@ -219,7 +219,7 @@ static void decode(struct build *b, struct insn_effect *e)
 /* Data trace of the instruction, if it made one access. */
 static void data_events(struct build *b, size_t first_access)
 {
-    struct recover_memory_state *m = &b->r->memory;
+    struct values_memory_state *m = &b->r->memory;
     const struct bt_event *found = NULL;
     for (size_t i = b->event; i < b->w->event_count; i++) {
         const struct bt_event *e = &b->w->events[i];
@@ -233,22 +233,22 @@ static void data_events(struct build *b, size_t first_access)
     }
     if (!found || b->pred || m->access_count != first_access + 1)
         return;
-    const struct recover_access *a = &m->accesses[first_access];
+    const struct values_access *a = &m->accesses[first_access];
     if (a->kind > ACCESS_STORE || (a->kind == ACCESS_STORE) != !!(found->flags & BT_EVENT_STORE))
         return;
     if (found->flags & BT_EVENT_HAS_ADDRESS)
-        rules_learn_at(&b->r->rules, a->base, (uint32_t)found->address - a->offset, RECOVER_DATA,
+        rules_learn_at(&b->r->rules, a->base, (uint32_t)found->address - a->offset, VALUES_DATA,
                        b->step);
     if (found->flags & BT_EVENT_HAS_VALUE && a->data &&
         (a->width == 4 || (a->kind == ACCESS_LOAD && !a->sign)))
-        rules_learn_at(&b->r->rules, a->data, (uint32_t)found->value, RECOVER_DATA, b->step);
+        rules_learn_at(&b->r->rules, a->data, (uint32_t)found->value, VALUES_DATA, b->step);
 }
 
 /*
  * Not every protocol says so, but an instruction to come back to did not complete. Where it is left
  * out of the path the one before it, which is here, did.
  */
-static bool aborted(const struct recover_insn *i, const struct insn_effect *e,
+static bool aborted(const struct values_insn *i, const struct insn_effect *e,
                     const struct bt_event *exception)
 {
     bool told = exception->flags & BT_EVENT_CANCELED;
@@ -265,7 +265,7 @@ static bool changes_state(const struct build *b, const struct bt_event *behind)
 
 static void instruction(struct build *b)
 {
-    const struct recover_insn *i = &b->w->insns[b->step];
+    const struct values_insn *i = &b->w->insns[b->step];
     struct insn_effect e;
     size_t first_access = b->r->memory.access_count;
     look_on(b);
@@ -301,10 +301,10 @@ static void instruction(struct build *b)
 
 static void halted(struct build *b)
 {
-    const struct recover_window *w = b->w;
+    const struct values_window *w = b->w;
     for (unsigned reg = 0; reg < 15; reg++)
         if (w->final_known >> reg & 1)
-            rules_learn(&b->r->rules, b->cur[reg], w->final[reg], RECOVER_HALTED);
+            rules_learn(&b->r->rules, b->cur[reg], w->final[reg], VALUES_HALTED);
     if (!w->final_cpsr_known)
         return;
     if (w->m_profile)
@@ -313,12 +313,12 @@ static void halted(struct build *b)
         build_a_halted(b, w->final_cpsr);
     uint32_t nz = w->final_cpsr >> 30;
     if (nz != 3)
-        rules_learn(&b->r->rules, b->cur[EFFECT_NZ], nz, RECOVER_HALTED);
-    rules_learn(&b->r->rules, b->cur[EFFECT_C], w->final_cpsr >> 29 & 1, RECOVER_HALTED);
-    rules_learn(&b->r->rules, b->cur[EFFECT_V], w->final_cpsr >> 28 & 1, RECOVER_HALTED);
+        rules_learn(&b->r->rules, b->cur[EFFECT_NZ], nz, VALUES_HALTED);
+    rules_learn(&b->r->rules, b->cur[EFFECT_C], w->final_cpsr >> 29 & 1, VALUES_HALTED);
+    rules_learn(&b->r->rules, b->cur[EFFECT_V], w->final_cpsr >> 28 & 1, VALUES_HALTED);
 }
 
-int recover_build_begin(struct recover *r, const struct recover_window *w)
+int values_build_begin(struct values *r, const struct values_window *w)
 {
     struct build *b = calloc(1, sizeof *b);
     if (!b)
@@ -337,7 +337,7 @@ int recover_build_begin(struct recover *r, const struct recover_window *w)
     return r->rules.nomem ? BT_ERR_NOMEM : 0;
 }
 
-bool recover_build_some(struct recover *r, size_t *budget)
+bool values_build_some(struct values *r, size_t *budget)
 {
     struct build *b = r->build;
     for (; b->step < r->count && *budget && !r->rules.nomem; b->step++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random straight code with short forward branches, without unpredictable encodings. */
-#ifndef TESTS_RECOVER_GENERATE_H
-#define TESTS_RECOVER_GENERATE_H
+#ifndef TESTS_VALUES_GENERATE_H
+#define TESTS_VALUES_GENERATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recovery held against an emulator: every value that is called known, at every position.
+ * Value reconstruction against an emulator: every value that is called known, at every position.
  * differential MODE CHECKS [PROGRAM.bin ...]:
  * prints PASS or FAIL lines and shares known. */
-#include "tests/recover/generate.h"
-#include "tests/recover/machine.h"
+#include "tests/values/generate.h"
+#include "tests/values/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,21 +24,21 @@ struct tally {
     unsigned shown, rounds;
 };
 
-static enum recover_memory present(void *context, uint32_t address, uint32_t *value)
+static enum values_memory present(void *context, uint32_t address, uint32_t *value)
 {
     const struct machine *m = context;
     if (address - RAM_BASE <= RAM_SIZE - 4) {
         memcpy(value, m->ram + (address - RAM_BASE), 4);
-        return RECOVER_MEMORY_RAM;
+        return VALUES_MEMORY_RAM;
     }
     if (address - CODE_BASE <= CODE_SIZE - 4) {
         memcpy(value, m->code + (address - CODE_BASE), 4);
-        return RECOVER_MEMORY_CONST;
+        return VALUES_MEMORY_CONST;
     }
-    return RECOVER_MEMORY_OTHER;
+    return VALUES_MEMORY_OTHER;
 }
 
-static bool is_branch(const struct recover_insn *i)
+static bool is_branch(const struct values_insn *i)
 {
     if (i->isa == BT_ISA_A32)
         return (i->opcode & 0x0e000000) == 0x0a000000 || (i->opcode & 0x0ffffff0) == 0x012fff10 ||
@@ -51,30 +51,30 @@ static bool is_branch(const struct recover_insn *i)
 }
 
 static void wrong(struct tally *t, const struct machine *m, size_t at, const char *what,
-                  uint32_t number, const struct recover_answer *a, uint32_t truth)
+                  uint32_t number, const struct values_answer *a, uint32_t truth)
 {
     if (t->shown++ >= 12)
         return;
-    const struct recover_insn *i = &m->insns[at < m->count ? at : m->count - 1];
+    const struct values_insn *i = &m->insns[at < m->count ? at : m->count - 1];
     printf(
         "  at %zu of %zu pc %08x: %s %x is %08x, said %08x (%s at %u%s) insn there %08x isa %u\n",
         at, m->count, i->address, what, number, truth, a->value,
-        recover_how_name((enum recover_how)a->how), a->step, a->inferred ? ", inferred" : "",
+        values_how_name((enum values_how)a->how), a->step, a->inferred ? ", inferred" : "",
         i->opcode, i->isa);
 }
 
-static void check_registers(struct tally *t, const struct recover *r, const struct machine *m,
+static void check_registers(struct tally *t, const struct values *r, const struct machine *m,
                             size_t first, size_t at)
 {
     const struct state *s = &m->states[first + at];
     size_t distance = m->count - first - at;
     unsigned band = distance < 100 ? 0 : distance < 1000 ? 1 : distance < 10000 ? 2 : 3;
-    struct recover_answer a;
-    uint32_t mask, inferred, flags = recover_flags(r, at, &mask, &inferred);
+    struct values_answer a;
+    uint32_t mask, inferred, flags = values_flags(r, at, &mask, &inferred);
     t->total[band]++;
     for (unsigned reg = 0; reg < 15; reg++) {
         t->checks++;
-        if (!recover_register(r, at, reg, &a))
+        if (!values_register(r, at, reg, &a))
             continue;
         t->known[band][reg]++;
         t->exact[band][reg] += !a.inferred;
@@ -87,20 +87,20 @@ static void check_registers(struct tally *t, const struct recover *r, const stru
     t->flags += mask != 0;
     if (((flags ^ s->cpsr) & mask) != 0) {
         *((flags ^ s->cpsr) & mask & ~inferred ? &t->flags_wrong : &t->inferred_wrong) += 1;
-        a = (struct recover_answer){.value = flags, .step = mask};
+        a = (struct values_answer){.value = flags, .step = mask};
         wrong(t, m, first + at, "flags", 0, &a, s->cpsr);
     }
 }
 
-static void check_word(struct tally *t, const struct recover *r, const struct machine *m,
+static void check_word(struct tally *t, const struct values *r, const struct machine *m,
                        size_t first, size_t at, const uint8_t *ram, uint32_t address)
 {
-    struct recover_answer a;
+    struct values_answer a;
     uint32_t truth;
     if (address - RAM_BASE > RAM_SIZE - 4)
         return;
     t->words++;
-    if (!recover_word(r, at, address, &a))
+    if (!values_word(r, at, address, &a))
         return;
     t->words_known++;
     memcpy(&truth, ram + (address - RAM_BASE), 4);
@@ -111,7 +111,7 @@ static void check_word(struct tally *t, const struct recover *r, const struct ma
 }
 
 /* From the end back, with the memory of each position. */
-static void compare(struct tally *t, const struct recover *r, const struct machine *m, size_t first)
+static void compare(struct tally *t, const struct values *r, const struct machine *m, size_t first)
 {
     static uint8_t ram[RAM_SIZE];
     size_t left = m->write_count;
@@ -142,7 +142,7 @@ static int examine(struct tally *t, struct machine *m, size_t first, enum knowle
                    uint32_t infer)
 {
     size_t count = m->count - first;
-    struct recover_insn *insns = malloc((count + 1) * sizeof *insns);
+    struct values_insn *insns = malloc((count + 1) * sizeof *insns);
     struct bt_event *events = calloc(m->event_count + 1, sizeof *events);
     size_t event_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -153,35 +153,35 @@ static int examine(struct tally *t, struct machine *m, size_t first, enum knowle
     for (size_t i = 0; i < m->event_count; i++)
         if (m->events[i].position > first)
             events[event_count++] = m->events[i];
-    struct recover_window w = {.insns = insns,
-                               .count = count,
-                               .events = events,
-                               .event_count = event_count,
-                               .first = first,
-                               .final_known = 0xffff,
-                               .final_cpsr_known = true,
-                               .read = present,
-                               .context = m,
-                               .infer = infer,
-                               .m_profile = m->handler != 0,
-                               .m_one_stack = m->handler != 0};
+    struct values_window w = {.insns = insns,
+                              .count = count,
+                              .events = events,
+                              .event_count = event_count,
+                              .first = first,
+                              .final_known = 0xffff,
+                              .final_cpsr_known = true,
+                              .read = present,
+                              .context = m,
+                              .infer = infer,
+                              .m_profile = m->handler != 0,
+                              .m_one_stack = m->handler != 0};
     memcpy(w.final, m->states[m->count].regs, sizeof w.final);
     w.final_cpsr = m->states[m->count].cpsr;
     w.final_isa = w.final_cpsr >> 5 & 1 ? BT_ISA_T32 : BT_ISA_A32;
-    struct recover *r;
-    int error = recover_begin(&r, &w);
+    struct values *r;
+    int error = values_begin(&r, &w);
     bool done = false;
     for (size_t slice = 1 + count % 997; !error && !done; slice = slice * 3 % 4099 + 1)
-        error = recover_work(r, slice, &done);
+        error = values_work(r, slice, &done);
     if (!error) {
-        struct recover_counts c;
+        struct values_counts c;
         compare(t, r, m, first);
-        recover_counts(r, &c);
+        values_counts(r, &c);
         t->conflicts += c.conflicts;
         t->insns += count;
         t->bytes += c.memory_bytes;
         t->rounds = c.rounds > t->rounds ? c.rounds : t->rounds;
-        recover_free(r);
+        values_free(r);
     }
     free(insns);
     free(events);
@@ -289,7 +289,7 @@ int main(int argc, char **argv)
             bool exceptions = k & 2;
             if (!exceptions || strstr(argv[i], "thumb"))
                 program(argv[i], checks / (uint64_t)(argc - 2) / 2, exceptions,
-                        k & 1 ? RECOVER_INFER_ALL : 0);
+                        k & 1 ? VALUES_INFER_ALL : 0);
         }
     }
     return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An emulated core whose every state is written down: the truth that recovery is held against. */
-#ifndef TESTS_RECOVER_MACHINE_H
-#define TESTS_RECOVER_MACHINE_H
+/* An emulated core whose every state is written down: the truth for reconstructed values. */
+#ifndef TESTS_VALUES_MACHINE_H
+#define TESTS_VALUES_MACHINE_H
 
-#include "decoder/values/recover.h"
+#include "decoder/values/values.h"
 
 #define CODE_BASE  0x00010000u
 #define CODE_SIZE  0x00010000u
@@ -24,7 +24,7 @@ struct write {
 
 struct machine {
     void *uc;
-    struct recover_insn *insns;
+    struct values_insn *insns;
     struct state *states; /* one more than insns */
     struct write *writes;
     struct bt_event *events;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/values/recover.h"
+#include "decoder/values/values.h"
 
-#include "recover_work.h"
+#include "values_work.h"
 
 #include <stdlib.h>
 
@@ -9,16 +9,16 @@
 #define STATUS_T       (1u << 24)
 #define STATUS_ALIGNED (1u << 9)
 
-static const char *const how_names[RECOVER_HOWS] = {
+static const char *const how_names[VALUES_HOWS] = {
     "unknown", "halted",  "constant",  "computed",  "undone", "branch", "condition",
     "code",    "present", "forwarded", "exception", "data",   "call"};
 
-const char *recover_how_name(enum recover_how how)
+const char *values_how_name(enum values_how how)
 {
-    return (unsigned)how < RECOVER_HOWS ? how_names[how] : "?";
+    return (unsigned)how < VALUES_HOWS ? how_names[how] : "?";
 }
 
-bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size)
+bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
 {
     if (count < *max)
         return true;
@@ -33,9 +33,9 @@ bool recover_room(struct recover *r, void **array, size_t *max, size_t count, si
     return true;
 }
 
-static int check(const struct recover_window *w)
+static int check(const struct values_window *w)
 {
-    if (!w->count || w->count > RECOVER_MAX_INSNS)
+    if (!w->count || w->count > VALUES_MAX_INSNS)
         return BT_ERR_INVAL;
     for (size_t i = 0; i < w->count; i++) {
         if (w->insns[i].isa != BT_ISA_A32 && w->insns[i].isa != BT_ISA_T32)
@@ -49,13 +49,13 @@ static int check(const struct recover_window *w)
     return 0;
 }
 
-int recover_begin(struct recover **out, const struct recover_window *window)
+int values_begin(struct values **out, const struct values_window *window)
 {
     *out = NULL;
     int error = check(window);
     if (error)
         return error;
-    struct recover *r = calloc(1, sizeof *r);
+    struct values *r = calloc(1, sizeof *r);
     if (!r || !rules_init(&r->rules, window->count)) {
         free(r);
         return BT_ERR_NOMEM;
@@ -66,36 +66,36 @@ int recover_begin(struct recover **out, const struct recover_window *window)
     r->earlier = window->earlier;
     r->big_endian = window->big_endian;
     r->infer = window->infer;
-    r->align = window->m_profile && window->infer & RECOVER_INFER_EXCEPTION;
-    error = recover_build_begin(r, window);
+    r->align = window->m_profile && window->infer & VALUES_INFER_EXCEPTION;
+    error = values_build_begin(r, window);
     if (error)
-        recover_free(r);
+        values_free(r);
     else
         *out = r;
     return error;
 }
 
-int recover_new(struct recover **out, const struct recover_window *window)
+int values_new(struct values **out, const struct values_window *window)
 {
     bool done;
-    int error = recover_begin(out, window);
+    int error = values_begin(out, window);
     if (!error)
-        error = recover_work(*out, SIZE_MAX, &done);
+        error = values_work(*out, SIZE_MAX, &done);
     if (error) {
-        recover_free(*out);
+        values_free(*out);
         *out = NULL;
     }
     return error;
 }
 
-void recover_free(struct recover *r)
+void values_free(struct values *r)
 {
     if (!r)
         return;
     rules_release(&r->rules);
     free(r->build);
     free(r->sort.other);
-    for (unsigned i = 0; i < RECOVER_STATE_REGS; i++)
+    for (unsigned i = 0; i < VALUES_STATE_REGS; i++)
         free(r->defs[i].at);
     free(r->memory.accesses);
     free(r->memory.records);
@@ -109,7 +109,7 @@ void recover_free(struct recover *r)
 }
 
 /* Index of the definition that holds at the position, plus 1. */
-static size_t find_def(const struct recover_defs *d, size_t position)
+static size_t find_def(const struct values_defs *d, size_t position)
 {
     size_t low = 0, high = d->count;
     while (low < high) {
@@ -122,17 +122,17 @@ static size_t find_def(const struct recover_defs *d, size_t position)
     return low;
 }
 
-static uint32_t value_at(const struct recover *r, size_t position, unsigned reg)
+static uint32_t value_at(const struct values *r, size_t position, unsigned reg)
 {
-    const struct recover_defs *d = &r->defs[reg];
+    const struct values_defs *d = &r->defs[reg];
     size_t here = find_def(d, position);
     return here ? d->at[here - 1].value : 0;
 }
 
-static bool answer_of(const struct recover *r, uint32_t id, struct recover_answer *answer)
+static bool answer_of(const struct values *r, uint32_t id, struct values_answer *answer)
 {
-    const struct recover_value *v = &r->rules.values[id];
-    *answer = (struct recover_answer){.step = UINT32_MAX};
+    const struct values_value *v = &r->rules.values[id];
+    *answer = (struct values_answer){.step = UINT32_MAX};
     if (!id || !v->how)
         return false;
     answer->value = v->number;
@@ -142,21 +142,21 @@ static bool answer_of(const struct recover *r, uint32_t id, struct recover_answe
     return true;
 }
 
-bool recover_register(const struct recover *r, size_t position, unsigned reg,
-                      struct recover_answer *answer)
+bool values_register(const struct values *r, size_t position, unsigned reg,
+                     struct values_answer *answer)
 {
-    uint32_t id = position <= r->count && reg < RECOVER_REGS ? value_at(r, position, reg) : 0;
+    uint32_t id = position <= r->count && reg < VALUES_REGS ? value_at(r, position, reg) : 0;
     return answer_of(r, id, answer);
 }
 
-bool recover_nearest(const struct recover *r, size_t position, unsigned reg, size_t distance,
-                     struct recover_answer *answer)
+bool values_nearest(const struct values *r, size_t position, unsigned reg, size_t distance,
+                    struct values_answer *answer)
 {
-    const struct recover_defs *d = &r->defs[reg < RECOVER_REGS ? reg : 0];
-    struct recover_answer before;
+    const struct values_defs *d = &r->defs[reg < VALUES_REGS ? reg : 0];
+    struct values_answer before;
     size_t here = find_def(d, position), gap;
-    *answer = (struct recover_answer){.step = UINT32_MAX};
-    if (reg >= RECOVER_REGS || position > r->count)
+    *answer = (struct values_answer){.step = UINT32_MAX};
+    if (reg >= VALUES_REGS || position > r->count)
         return false;
     for (size_t i = here; i < d->count && (gap = d->at[i].from - position) <= distance; i++)
         if (answer_of(r, d->at[i].value, answer)) {
@@ -172,15 +172,15 @@ bool recover_nearest(const struct recover *r, size_t position, unsigned reg, siz
             break;
         }
     }
-    return answer->how != RECOVER_UNKNOWN;
+    return answer->how != VALUES_UNKNOWN;
 }
 
-bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_t *high)
+bool values_range(const struct values *r, unsigned reg, uint32_t *low, uint32_t *high)
 {
-    const struct recover_defs *d = &r->defs[reg < RECOVER_REGS ? reg : 0];
+    const struct values_defs *d = &r->defs[reg < VALUES_REGS ? reg : 0];
     bool any = false;
-    for (size_t i = 0; i < d->count && reg < RECOVER_REGS; i++) {
-        const struct recover_value *v = &r->rules.values[d->at[i].value];
+    for (size_t i = 0; i < d->count && reg < VALUES_REGS; i++) {
+        const struct values_value *v = &r->rules.values[d->at[i].value];
         if (!d->at[i].value || !v->how)
             continue;
         *low = any && *low < v->number ? *low : v->number;
@@ -190,14 +190,14 @@ bool recover_range(const struct recover *r, unsigned reg, uint32_t *low, uint32_
     return any;
 }
 
-uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask, uint32_t *inferred)
+uint32_t values_flags(const struct values *r, size_t position, uint32_t *mask, uint32_t *inferred)
 {
     static const uint32_t bits[3] = {0xc0000000u, 0x20000000u, 0x10000000u};
     static const uint8_t shift[3] = {30, 29, 28};
     uint32_t flags = 0;
     *mask = *inferred = 0;
     for (unsigned i = 0; i < 3; i++) {
-        struct recover_answer answer;
+        struct values_answer answer;
         uint32_t id = position <= r->count ? value_at(r, position, EFFECT_NZ + i) : 0;
         if (!answer_of(r, id, &answer))
             continue;
@@ -209,23 +209,23 @@ uint32_t recover_flags(const struct recover *r, size_t position, uint32_t *mask,
 }
 
 /* From one of the two states of memory. */
-static bool word_in(const struct recover *r, const struct recover_memory_state *m, size_t position,
-                    uint32_t address, struct recover_answer *answer)
+static bool word_in(const struct values *r, const struct values_memory_state *m, size_t position,
+                    uint32_t address, struct values_answer *answer)
 {
     uint32_t value, present;
-    if (!recover_memory_find(r, m, (uint32_t)position, address, &value, &present))
+    if (!values_memory_find(r, m, (uint32_t)position, address, &value, &present))
         return false;
     if (value)
         return answer_of(r, value, answer);
     answer->value = present;
-    answer->how = RECOVER_PRESENT;
+    answer->how = VALUES_PRESENT;
     return true;
 }
 
-bool recover_word(const struct recover *r, size_t position, uint32_t address,
-                  struct recover_answer *answer)
+bool values_word(const struct values *r, size_t position, uint32_t address,
+                 struct values_answer *answer)
 {
-    *answer = (struct recover_answer){.step = UINT32_MAX};
+    *answer = (struct values_answer){.step = UINT32_MAX};
     if (position > r->count || address & 3)
         return false;
     if (word_in(r, &r->proved, position, address, answer))
@@ -237,12 +237,12 @@ bool recover_word(const struct recover *r, size_t position, uint32_t address,
     return true;
 }
 
-bool recover_status(const struct recover *r, size_t position, uint32_t address, uint32_t *value)
+bool values_status(const struct values *r, size_t position, uint32_t address, uint32_t *value)
 {
     for (size_t i = r->stacked_count; i-- > 0;) {
-        const struct recover_stacked *s = &r->stacked[i];
-        const struct recover_value *frame = &r->rules.values[s->frame];
-        const struct recover_value *sp = &r->rules.values[s->sp];
+        const struct values_stacked *s = &r->stacked[i];
+        const struct values_value *frame = &r->rules.values[s->frame];
+        const struct values_value *sp = &r->rules.values[s->sp];
         if (position < s->from || position >= s->until || !frame->how || !sp->how ||
             frame->number + STATUS_OFFSET != address)
             continue;
@@ -252,21 +252,21 @@ bool recover_status(const struct recover *r, size_t position, uint32_t address, 
     return false;
 }
 
-void recover_counts(const struct recover *r, struct recover_counts *counts)
+void values_counts(const struct values *r, struct values_counts *counts)
 {
-    const struct recover_rules *u = &r->rules;
-    const struct recover_memory_state *m = &r->memory;
-    *counts = (struct recover_counts){.values = u->value_count,
-                                      .rules = u->rule_count,
-                                      .accesses = m->access_count,
-                                      .words = m->cell_count,
-                                      .rounds = r->rounds,
-                                      .conflicts = u->conflicts,
-                                      .inferred_conflicts = u->inferred_conflicts};
+    const struct values_rules *u = &r->rules;
+    const struct values_memory_state *m = &r->memory;
+    *counts = (struct values_counts){.values = u->value_count,
+                                     .rules = u->rule_count,
+                                     .accesses = m->access_count,
+                                     .words = m->cell_count,
+                                     .rounds = r->rounds,
+                                     .conflicts = u->conflicts,
+                                     .inferred_conflicts = u->inferred_conflicts};
     counts->memory_bytes = u->value_max * sizeof *u->values + u->pool_max * sizeof *u->pool +
                            u->work_max * sizeof *u->work + m->access_max * sizeof *m->accesses +
                            m->record_max * sizeof *m->records + m->cell_max * sizeof *m->cells +
                            r->pair_max * sizeof *r->pairs;
-    for (unsigned i = 0; i < RECOVER_STATE_REGS; i++)
+    for (unsigned i = 0; i < VALUES_STATE_REGS; i++)
         counts->memory_bytes += r->defs[i].max * sizeof *r->defs[i].at;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic of the rules that are computed forwards only. */
-#include "recover_effect.h"
-#include "recover_rules.h"
+#include "values_effect.h"
+#include "values_rules.h"
 
 static uint32_t field_mask(uint32_t width)
 {

@@ -5,13 +5,13 @@
  * see it, and the last one is present memory. Every pass starts anew, since addresses that became
  * known make fewer stores ones that may write anywhere; rules once made stay right.
  */
-#include "recover_work.h"
+#include "values_work.h"
 
 #include <stdlib.h>
 
 #define HASH_START 1024
 
-static size_t slot_of(const struct recover_memory_state *m, uint32_t address)
+static size_t slot_of(const struct values_memory_state *m, uint32_t address)
 {
     size_t at = (address >> 2) * 2654435761u & (m->cell_max - 1);
     while (m->cells[at].used && m->cells[at].address != address)
@@ -19,13 +19,13 @@ static size_t slot_of(const struct recover_memory_state *m, uint32_t address)
     return at;
 }
 
-static bool grow_cells(struct recover *r)
+static bool grow_cells(struct values *r)
 {
-    struct recover_memory_state *m = &r->memory;
-    struct recover_cell *old = m->cells;
+    struct values_memory_state *m = &r->memory;
+    struct values_cell *old = m->cells;
     size_t old_max = m->cell_max;
     size_t max = old_max ? old_max * 2 : HASH_START;
-    struct recover_cell *cells = calloc(max, sizeof *cells);
+    struct values_cell *cells = calloc(max, sizeof *cells);
     if (!cells) {
         r->rules.nomem = true;
         return false;
@@ -39,20 +39,20 @@ static bool grow_cells(struct recover *r)
     return true;
 }
 
-static void record(struct recover *r, const struct recover_cell *c, uint32_t end)
+static void record(struct values *r, const struct values_cell *c, uint32_t end)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     if (!c->version || end <= c->from ||
-        !recover_room(r, (void **)&m->records, &m->record_max, m->record_count, sizeof *m->records))
+        !values_room(r, (void **)&m->records, &m->record_max, m->record_count, sizeof *m->records))
         return;
     m->records[m->record_count++] =
-        (struct recover_record){c->address, c->from, end - 1, c->version};
+        (struct values_record){c->address, c->from, end - 1, c->version};
 }
 
 /* Brings a cell up to this pass and past the clobbers since it was looked at. */
-static void refresh(struct recover *r, struct recover_cell *c)
+static void refresh(struct values *r, struct values_cell *c)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     if (c->round != m->round) {
         c->round = m->round;
         c->version = c->from = c->since = c->epoch = 0;
@@ -73,20 +73,20 @@ static void refresh(struct recover *r, struct recover_cell *c)
     c->from = m->clobbers[m->clobber_count - 1];
 }
 
-static enum recover_memory look(const struct recover *r, uint32_t address, uint32_t *word)
+static enum values_memory look(const struct values *r, uint32_t address, uint32_t *word)
 {
-    enum recover_memory kind = r->read ? r->read(r->context, address, word) : RECOVER_MEMORY_OTHER;
-    return kind == RECOVER_MEMORY_RAM && r->earlier ? RECOVER_MEMORY_UNREAD : kind;
+    enum values_memory kind = r->read ? r->read(r->context, address, word) : VALUES_MEMORY_OTHER;
+    return kind == VALUES_MEMORY_RAM && r->earlier ? VALUES_MEMORY_UNREAD : kind;
 }
 
-static struct recover_cell *cell(struct recover *r, uint32_t address)
+static struct values_cell *cell(struct values *r, uint32_t address)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     if (m->cell_count * 2 >= m->cell_max && !grow_cells(r))
         return NULL;
-    struct recover_cell *c = &m->cells[slot_of(m, address)];
+    struct values_cell *c = &m->cells[slot_of(m, address)];
     if (!c->used) {
-        *c = (struct recover_cell){.address = address, .used = true};
+        *c = (struct values_cell){.address = address, .used = true};
         c->kind = (uint8_t)look(r, address, &c->present);
         m->cell_count++;
     }
@@ -94,12 +94,12 @@ static struct recover_cell *cell(struct recover *r, uint32_t address)
     return c;
 }
 
-static void clobber(struct recover *r, uint32_t when, const struct recover_access *a)
+static void clobber(struct values *r, uint32_t when, const struct values_access *a)
 {
     bool hard = a->kind == ACCESS_CLOBBER || !r->keep_saved;
-    struct recover_memory_state *m = &r->memory;
-    if (!recover_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
-                      sizeof *m->clobbers))
+    struct values_memory_state *m = &r->memory;
+    if (!values_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
+                     sizeof *m->clobbers))
         return;
     m->clobbers[m->clobber_count++] = when;
     if (hard)
@@ -108,14 +108,14 @@ static void clobber(struct recover *r, uint32_t when, const struct recover_acces
         m->stack_epoch = m->clobber_count;
 }
 
-static uint32_t word_value(struct recover *r, uint32_t *value)
+static uint32_t word_value(struct values *r, uint32_t *value)
 {
     if (!*value)
         *value = rules_value(&r->rules);
     return *value;
 }
 
-static void replace(struct recover *r, struct recover_cell *c, uint32_t version, uint32_t when)
+static void replace(struct values *r, struct values_cell *c, uint32_t version, uint32_t when)
 {
     record(r, c, when);
     c->version = version;
@@ -123,14 +123,14 @@ static void replace(struct recover *r, struct recover_cell *c, uint32_t version,
     c->saved = false;
 }
 
-static uint32_t field_of(const struct recover *r, const struct recover_access *a, uint32_t address)
+static uint32_t field_of(const struct values *r, const struct values_access *a, uint32_t address)
 {
     uint32_t byte = address & 3;
     uint32_t lsb = 8 * (r->big_endian ? 4u - a->width - byte : byte);
     return lsb | a->width * 8u << 8 | (a->sign ? 1u << 16 : 0);
 }
 
-static void tie(struct recover *r, struct recover_access *a, const struct recover_rule *rule,
+static void tie(struct values *r, struct values_access *a, const struct values_rule *rule,
                 uint32_t version)
 {
     if (a->linked == version)
@@ -139,14 +139,13 @@ static void tie(struct recover *r, struct recover_access *a, const struct recove
     rules_add(&r->rules, rule);
 }
 
-static void load(struct recover *r, struct recover_access *a, struct recover_cell *c,
-                 uint32_t address)
+static void load(struct values *r, struct values_access *a, struct values_cell *c, uint32_t address)
 {
     bool whole = a->width == 4;
-    enum recover_how how = c->kind == RECOVER_MEMORY_CONST ? RECOVER_CODE : RECOVER_FORWARDED;
-    if (c->kind == RECOVER_MEMORY_OTHER || !a->data)
+    enum values_how how = c->kind == VALUES_MEMORY_CONST ? VALUES_CODE : VALUES_FORWARDED;
+    if (c->kind == VALUES_MEMORY_OTHER || !a->data)
         return;
-    if (c->kind == RECOVER_MEMORY_CONST) {
+    if (c->kind == VALUES_MEMORY_CONST) {
         uint32_t word = whole ? a->data : word_value(r, &a->word);
         c->version = 0; /* the same at any time: needs no record */
         if (!a->linked)
@@ -155,11 +154,11 @@ static void load(struct recover *r, struct recover_access *a, struct recover_cel
             a->linked = word;
         else
             tie(r, a,
-                &(struct recover_rule){.op = RULE_FIELD,
-                                       .slot = {a->data, word},
-                                       .how = (uint8_t)how,
-                                       .k = field_of(r, a, address),
-                                       .step = a->step},
+                &(struct values_rule){.op = RULE_FIELD,
+                                      .slot = {a->data, word},
+                                      .how = (uint8_t)how,
+                                      .k = field_of(r, a, address),
+                                      .step = a->step},
                 word);
         return;
     }
@@ -178,16 +177,16 @@ static void load(struct recover *r, struct recover_access *a, struct recover_cel
         a->linked = c->version;
     } else {
         tie(r, a,
-            &(struct recover_rule){.op = RULE_FIELD,
-                                   .slot = {a->data, c->version},
-                                   .how = (uint8_t)how,
-                                   .k = field_of(r, a, address),
-                                   .step = a->step},
+            &(struct values_rule){.op = RULE_FIELD,
+                                  .slot = {a->data, c->version},
+                                  .how = (uint8_t)how,
+                                  .k = field_of(r, a, address),
+                                  .step = a->step},
             c->version);
     }
 }
 
-static void store(struct recover *r, struct recover_access *a, struct recover_cell *c,
+static void store(struct values *r, struct values_access *a, struct values_cell *c,
                   uint32_t address)
 {
     uint32_t old = c->version;
@@ -199,17 +198,17 @@ static void store(struct recover *r, struct recover_access *a, struct recover_ce
     word_value(r, &a->word);
     if (old && a->data)
         tie(r, a,
-            &(struct recover_rule){.op = RULE_INSERT,
-                                   .slot = {a->word, old, a->data},
-                                   .k = field_of(r, a, address) & 0xffff,
-                                   .step = a->step},
+            &(struct values_rule){.op = RULE_INSERT,
+                                  .slot = {a->word, old, a->data},
+                                  .k = field_of(r, a, address) & 0xffff,
+                                  .step = a->step},
             old);
     replace(r, c, a->word, a->when);
 }
 
-static void kill(struct recover *r, struct recover_access *a, uint32_t address)
+static void kill(struct values *r, struct values_access *a, uint32_t address)
 {
-    struct recover_cell *c = cell(r, address & ~3u);
+    struct values_cell *c = cell(r, address & ~3u);
     if (c)
         replace(r, c, word_value(r, &a->word), a->when);
     if ((address & 3) + a->width <= 4)
@@ -219,9 +218,9 @@ static void kill(struct recover *r, struct recover_access *a, uint32_t address)
         replace(r, c, word_value(r, &a->second), a->when);
 }
 
-static void visit(struct recover *r, struct recover_access *a)
+static void visit(struct values *r, struct values_access *a)
 {
-    const struct recover_value *values = r->rules.values;
+    const struct values_value *values = r->rules.values;
     bool certain = !a->cond || values[a->cond].how;
     if (a->cond && values[a->cond].how && !values[a->cond].number)
         return;
@@ -233,21 +232,21 @@ static void visit(struct recover *r, struct recover_access *a)
     uint32_t address = values[a->base].number + a->offset;
     bool crosses = (address & 3) + a->width > 4;
     if (a->kind == ACCESS_LOAD) {
-        struct recover_cell *c = crosses || !certain ? NULL : cell(r, address & ~3u);
+        struct values_cell *c = crosses || !certain ? NULL : cell(r, address & ~3u);
         if (c)
             load(r, a, c, address);
     } else if (a->kind == ACCESS_KILL || crosses || !certain) {
         kill(r, a, address);
     } else {
-        struct recover_cell *c = cell(r, address & ~3u);
+        struct values_cell *c = cell(r, address & ~3u);
         if (c)
             store(r, a, c, address);
     }
 }
 
-void recover_memory_begin(struct recover *r)
+void values_memory_begin(struct values *r)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     r->news_before = r->rules.news;
     m->round++;
     m->record_count = 0;
@@ -255,42 +254,42 @@ void recover_memory_begin(struct recover *r)
     m->hard_epoch = m->stack_epoch = 0;
 }
 
-bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget)
+bool values_memory_accesses(struct values *r, size_t *at, size_t *budget)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     for (; *at < m->access_count && *budget && !r->rules.nomem; ++*at, --*budget)
         visit(r, &m->accesses[*at]);
     return *at == m->access_count;
 }
 
-bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget)
+bool values_memory_cells(struct values *r, size_t *at, size_t *budget)
 {
-    struct recover_memory_state *m = &r->memory;
+    struct values_memory_state *m = &r->memory;
     for (; *at < m->cell_max && *budget && !r->rules.nomem; ++*at, --*budget) {
-        struct recover_cell *c = &m->cells[*at];
+        struct values_cell *c = &m->cells[*at];
         if (!c->used || c->round != m->round)
             continue;
         refresh(r, c);
         record(r, c, (uint32_t)r->count + 1);
-        if (c->kind == RECOVER_MEMORY_RAM && c->version)
-            rules_learn(&r->rules, c->version, c->present, RECOVER_PRESENT);
+        if (c->kind == VALUES_MEMORY_RAM && c->version)
+            rules_learn(&r->rules, c->version, c->present, VALUES_PRESENT);
     }
     return *at == m->cell_max;
 }
 
-bool recover_memory_changed(const struct recover *r)
+bool values_memory_changed(const struct values *r)
 {
     return r->rules.news != r->news_before;
 }
 
-void recover_memory_keep(struct recover *r)
+void values_memory_keep(struct values *r)
 {
-    r->proved = (struct recover_memory_state){.records = r->memory.records,
-                                              .record_count = r->memory.record_count,
-                                              .record_max = r->memory.record_max,
-                                              .clobbers = r->memory.clobbers,
-                                              .clobber_count = r->memory.clobber_count,
-                                              .clobber_max = r->memory.clobber_max};
+    r->proved = (struct values_memory_state){.records = r->memory.records,
+                                             .record_count = r->memory.record_count,
+                                             .record_max = r->memory.record_max,
+                                             .clobbers = r->memory.clobbers,
+                                             .clobber_count = r->memory.clobber_count,
+                                             .clobber_max = r->memory.clobber_max};
     r->memory.records = NULL;
     r->memory.clobbers = NULL;
     r->memory.record_count = r->memory.record_max = 0;
@@ -302,21 +301,21 @@ void recover_memory_keep(struct recover *r)
  * word was not written by a known store from there to the end, nor by one that may write
  * anywhere, if no clobber follows.
  */
-bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
-                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present)
+bool values_memory_find(const struct values *r, const struct values_memory_state *m,
+                        uint32_t position, uint32_t address, uint32_t *value, uint32_t *present)
 {
     uint32_t word;
-    enum recover_memory kind = look(r, address, &word);
+    enum values_memory kind = look(r, address, &word);
     size_t low = 0, high = m->record_count;
     *value = 0;
-    if (kind == RECOVER_MEMORY_OTHER)
+    if (kind == VALUES_MEMORY_OTHER)
         return false;
     *present = word;
-    if (kind == RECOVER_MEMORY_CONST)
+    if (kind == VALUES_MEMORY_CONST)
         return true;
     while (low < high) { /* first record behind (address, position) */
         size_t mid = (low + high) / 2;
-        const struct recover_record *x = &m->records[mid];
+        const struct values_record *x = &m->records[mid];
         if (x->address < address || (x->address == address && x->from <= position))
             low = mid + 1;
         else
@@ -330,5 +329,5 @@ bool recover_memory_find(const struct recover *r, const struct recover_memory_st
         return false;
     if (m->clobber_count && m->clobbers[m->clobber_count - 1] > position)
         return false;
-    return kind == RECOVER_MEMORY_RAM;
+    return kind == VALUES_MEMORY_RAM;
 }

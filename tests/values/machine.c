@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/recover/machine.h"
+#include "tests/values/machine.h"
 
 #include "decoder/program/insn.h"
 
@@ -47,7 +47,7 @@ static bool passes(unsigned cond, uint32_t cpsr)
 }
 
 /* The condition as hardware sees it; the IT state is followed here. */
-static bool runs(struct machine *m, const struct recover_insn *i, const struct state *s)
+static bool runs(struct machine *m, const struct values_insn *i, const struct state *s)
 {
     uint32_t cpsr = s->cpsr;
     unsigned cond = 14;
@@ -70,10 +70,10 @@ static bool runs(struct machine *m, const struct recover_insn *i, const struct s
 
 static void append(struct machine *m, const struct state *s)
 {
-    struct recover_insn *i = &m->insns[m->count];
+    struct values_insn *i = &m->insns[m->count];
     bool thumb = s->cpsr >> 5 & 1;
     uint32_t w = word_at(m->code + (s->regs[15] - CODE_BASE));
-    *i = (struct recover_insn){.address = s->regs[15], .isa = thumb ? BT_ISA_T32 : BT_ISA_A32};
+    *i = (struct values_insn){.address = s->regs[15], .isa = thumb ? BT_ISA_T32 : BT_ISA_A32};
     i->size = thumb ? (uint8_t)insn_t32_size((uint16_t)w) : 4;
     i->opcode = !thumb ? w : i->size == 2 ? w & 0xffff : w << 16 | w >> 16;
     i->cond = runs(m, i, s) ? BT_COND_PASS : BT_COND_FAIL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/recover/generate.h"
+#include "tests/values/generate.h"
 
-#include "tests/recover/machine.h"
+#include "tests/values/machine.h"
 
 #include <string.h>
 

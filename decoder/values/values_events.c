@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exceptions, gaps and calls along the window. */
-#include "recover_build.h"
+#include "values_build.h"
 
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #define NUMBER_RESET 8
 
 #define FAULT_SPAN      4 /* bytes */
-#define KEPT_BY_SERVICE (0x6ff0u | 1u << RECOVER_MODE)
+#define KEPT_BY_SERVICE (0x6ff0u | 1u << VALUES_MODE)
 
-bool recover_is_halt(const struct bt_event *event)
+bool values_is_halt(const struct bt_event *event)
 {
     return event->kind == BT_EVENT_EXCEPTION && event->number == NUMBER_DEBUG &&
            !(event->flags & BT_EVENT_M_PROFILE);
@@ -18,7 +18,7 @@ bool recover_is_halt(const struct bt_event *event)
 
 bool build_is_halt(const struct build *b, const struct bt_event *event)
 {
-    return recover_is_halt(event) && event->position == b->w->first + b->r->count;
+    return values_is_halt(event) && event->position == b->w->first + b->r->count;
 }
 
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
@@ -29,7 +29,7 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
         memmove(b->frames, b->frames + BUILD_FRAMES / 2, sizeof b->frames / 2);
         b->frame_count = BUILD_FRAMES / 2;
     }
-    struct recover_frame *f = &b->frames[b->frame_count++];
+    struct values_frame *f = &b->frames[b->frame_count++];
     f->address = address;
     f->kept = kept;
     f->exception = exception;
@@ -38,7 +38,7 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
 }
 
 /* A fault's handler may go on behind the instruction: what it did for it is not known. */
-static bool goes_on(const struct build *b, const struct recover_frame *f, uint32_t address)
+static bool goes_on(const struct build *b, const struct values_frame *f, uint32_t address)
 {
     return b->w->a_banks && f->exception && address != f->address &&
            address - f->address <= FAULT_SPAN;
@@ -46,13 +46,13 @@ static bool goes_on(const struct build *b, const struct recover_frame *f, uint32
 
 void build_pair(struct build *b, uint32_t address, bool exception)
 {
-    struct recover *r = b->r;
+    struct values *r = b->r;
     size_t i = b->frame_count;
     /* Only within one exception: what never returned in it is left with it. */
     while (i && !b->frames[i - 1].exception && (exception || b->frames[i - 1].address != address))
         i--;
     if (i && exception && goes_on(b, &b->frames[i - 1], address)) {
-        b->frames[i - 1].kept = 1u << RECOVER_MODE;
+        b->frames[i - 1].kept = 1u << VALUES_MODE;
         b->frames[i - 1].address = address;
     }
     if (!i || b->frames[i - 1].exception != exception || b->frames[i - 1].address != address) {
@@ -61,10 +61,10 @@ void build_pair(struct build *b, uint32_t address, bool exception)
         return;
     }
     b->frame_count = i - 1;
-    if (!(b->w->infer & (exception ? RECOVER_INFER_EXCEPTION : RECOVER_INFER_ABI)) ||
-        !recover_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
+    if (!(b->w->infer & (exception ? VALUES_INFER_EXCEPTION : VALUES_INFER_ABI)) ||
+        !values_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
         return;
-    struct recover_pair *p = &r->pairs[r->pair_count++];
+    struct values_pair *p = &r->pairs[r->pair_count++];
     p->step = b->step;
     p->kept = b->frames[i - 1].kept;
     p->mode = b->frames[i - 1].mode;
@@ -117,7 +117,7 @@ static void entry(struct build *b, const struct bt_event *event)
             build_pair(b, (uint32_t)event->address, true);
         /* A service may give something back. */
         bool service = !b->w->m_profile && event->number == BUILD_NUMBER_SVC;
-        uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << RECOVER_MODE;
+        uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << VALUES_MODE;
         build_push_frame(b, (uint32_t)event->address, kept, true);
         if (b->w->a_banks && b->frame_count)
             b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
@@ -143,7 +143,7 @@ static void entry(struct build *b, const struct bt_event *event)
 /* Does an event at this position say that the security state is another one? */
 static bool state_changes(const struct build *b)
 {
-    const struct recover_window *w = b->w;
+    const struct values_window *w = b->w;
     for (size_t i = b->event; i < w->event_count; i++) {
         if (w->events[i].position != w->first + b->step || w->events[i].kind == BT_EVENT_EXCEPTION)
             break;
@@ -162,7 +162,7 @@ static void given_back(struct build *b, uint32_t address)
 
 static void came_back(struct build *b)
 {
-    const struct recover_window *w = b->w;
+    const struct values_window *w = b->w;
     if (w->a_banks && b->returned)
         return; /* the instruction was one */
     uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
@@ -205,7 +205,7 @@ static void other_state(struct build *b)
 
 void build_events(struct build *b)
 {
-    const struct recover_window *w = b->w;
+    const struct values_window *w = b->w;
     b->pred = 0;
     while (b->event < w->event_count && w->events[b->event].position <= w->first + b->step) {
         const struct bt_event *event = &w->events[b->event++];

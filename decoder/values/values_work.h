@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside of recover: the state that building, memory and queries share. */
-#ifndef DECODER_RECOVER_WORK_H
-#define DECODER_RECOVER_WORK_H
+/* Inside of value reconstruction: the state that building, memory and queries share. */
+#ifndef DECODER_VALUES_WORK_H
+#define DECODER_VALUES_WORK_H
 
-#include "recover_effect.h"
-#include "recover_rules.h"
+#include "values_effect.h"
+#include "values_rules.h"
 
-#define RECOVER_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
-#define RECOVER_MODE       19 /* A and R profile: the low five bits of the CPSR */
+#define VALUES_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
+#define VALUES_MODE       19 /* A and R profile: the low five bits of the CPSR */
 
 /* From state `from` on the register is `value`. */
-struct recover_def {
+struct values_def {
     uint32_t from;
     uint32_t value;
 };
 
-struct recover_defs {
-    struct recover_def *at;
+struct values_defs {
+    struct values_def *at;
     size_t count, max;
 };
 
@@ -28,7 +28,7 @@ enum access_kind {
 };
 
 /* Accesses in order of execution. */
-struct recover_access {
+struct values_access {
     uint32_t step;
     uint32_t when; /* state that is the first to see a store */
     uint32_t base; /* value; the address is base + offset */
@@ -46,13 +46,13 @@ struct recover_access {
 };
 
 /* The word at `address` is `value` in the states from..to. */
-struct recover_record {
+struct values_record {
     uint32_t address;
     uint32_t from, to;
     uint32_t value;
 };
 
-struct recover_cell {
+struct values_cell {
     uint32_t address;
     uint32_t present;
     uint32_t version; /* value; 0: none seen since `from` */
@@ -60,17 +60,17 @@ struct recover_cell {
     uint32_t since; /* state of the last store that is known, or may be one of a saved register */
     uint32_t epoch;
     uint32_t round;
-    uint8_t kind; /* enum recover_memory */
+    uint8_t kind; /* enum values_memory */
     bool used;
     bool saved; /* the version is a saved register that is not given back yet */
 };
 
-struct recover_memory_state {
-    struct recover_access *accesses;
+struct values_memory_state {
+    struct values_access *accesses;
     size_t access_count, access_max;
-    struct recover_record *records;
+    struct values_record *records;
     size_t record_count, record_max;
-    struct recover_cell *cells; /* open addressing; a power of two */
+    struct values_cell *cells; /* open addressing; a power of two */
     size_t cell_count, cell_max;
     uint32_t *clobbers; /* states; entry e ends epoch e */
     size_t hard_epoch;  /* the last of them that saved registers do not survive either, plus 1 */
@@ -80,71 +80,71 @@ struct recover_memory_state {
 };
 
 /* A call or an exception that has not come back. */
-struct recover_frame {
+struct values_frame {
     uint32_t address; /* where it comes back */
     uint32_t kept;    /* bit n: state register n is the same afterwards */
-    uint32_t saved[RECOVER_STATE_REGS];
+    uint32_t saved[VALUES_STATE_REGS];
     uint8_t mode; /* A and R profile: that the exception goes to; 0: none, or any */
     bool exception;
 };
 
 /* An M-profile exception frame, in the states from..until. */
-struct recover_stacked {
+struct values_stacked {
     uint32_t from, until;
     uint32_t frame, sp; /* values: its address, SP before */
     uint32_t number;    /* of the handler that was interrupted, or 0 */
 };
 
-struct recover_pair {
+struct values_pair {
     uint32_t step;
     uint32_t kept;
     uint8_t mode; /* if it was this one already LR was lost; 0: no */
-    uint32_t before[RECOVER_STATE_REGS];
-    uint32_t after[RECOVER_STATE_REGS];
+    uint32_t before[VALUES_STATE_REGS];
+    uint32_t after[VALUES_STATE_REGS];
 };
 
-/* In the order of the work; from RECOVER_PAIR it goes back to RECOVER_RULES, once. */
-enum recover_stage {
-    RECOVER_BUILD, /* instructions and events become rules */
-    RECOVER_RULES,
-    RECOVER_ACCESSES, /* a pass over the accesses to memory, then over the words */
-    RECOVER_CELLS,
-    RECOVER_PASSED, /* what the pass has found is passed on */
-    RECOVER_SORT,
-    RECOVER_PAIR, /* assumptions: for each call the mode first, then registers */
-    RECOVER_PAIR_MODE,
-    RECOVER_DONE
+/* In the order of the work; from VALUES_PAIR it goes back to VALUES_RULES, once. */
+enum values_stage {
+    VALUES_BUILD, /* instructions and events become rules */
+    VALUES_RULES,
+    VALUES_ACCESSES, /* a pass over the accesses to memory, then over the words */
+    VALUES_CELLS,
+    VALUES_PASSED, /* what the pass has found is passed on */
+    VALUES_SORT,
+    VALUES_PAIR, /* assumptions: for each call the mode first, then registers */
+    VALUES_PAIR_MODE,
+    VALUES_DONE
 };
 
-struct recover_sort {
-    struct recover_record *other; /* where runs are merged to */
-    size_t width;                 /* of a sorted run; 0: none yet */
+struct values_sort {
+    struct values_record *other; /* where runs are merged to */
+    size_t width;                /* of a sorted run; 0: none yet */
     size_t at;
 };
 
-struct build; /* recover_build.h */
+struct build; /* values_build.h */
 
-struct recover {
-    struct recover_rules rules;
-    struct recover_defs defs[RECOVER_STATE_REGS];
-    struct recover_memory_state memory;
-    struct recover_memory_state proved; /* records and clobbers before assumptions were made */
-    struct recover_pair *pairs;
+struct values {
+    struct values_rules rules;
+    struct values_defs defs[VALUES_STATE_REGS];
+    struct values_memory_state memory;
+    struct values_memory_state proved; /* records and clobbers before assumptions were made */
+    struct values_pair *pairs;
     size_t pair_count, pair_max;
-    struct recover_stacked *stacked;
+    struct values_stacked *stacked;
     size_t stacked_count, stacked_max;
-    recover_read_fn *read;
+    values_read_fn *read;
     void *context;
-    bool earlier; /* than the halt: see struct recover_window */
+    bool earlier; /* than the halt: see struct values_window */
     size_t count;
     unsigned rounds;
-    enum recover_stage stage;
+    enum values_stage stage;
     size_t at;           /* how far the stage is */
     size_t pair;         /* those from here on are done */
     size_t news_before;  /* the pass over memory */
     unsigned passes;     /* since the last assumption */
     struct build *build; /* until all instructions are rules */
-    struct recover_sort sort;
+    struct values_sort sort;
     uint32_t infer;
     bool changed; /* the pass has found something */
     bool align;   /* assume that frames are aligned */
@@ -153,32 +153,32 @@ struct recover {
 };
 
 /* Grows an array to hold one more; sets rules.nomem when that fails. */
-bool recover_room(struct recover *r, void **array, size_t *max, size_t count, size_t size);
+bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size);
 
 /*
- * recover_build.c: all instructions and events become rules and accesses. 0 or BT_ERR_NOMEM; then
+ * values_build.c: all instructions and events become rules and accesses. 0 or BT_ERR_NOMEM; then
  * true when the last of them has.
  */
-int recover_build_begin(struct recover *r, const struct recover_window *w);
-bool recover_build_some(struct recover *r, size_t *budget);
+int values_build_begin(struct values *r, const struct values_window *w);
+bool values_build_some(struct values *r, size_t *budget);
 
 /*
- * recover_memory.c: one pass over the accesses, which begins, goes over accesses and over words
+ * values_memory.c: one pass over the accesses, which begins, goes over accesses and over words
  * (true: done; *at is 0 first), and has changed something. What it learnt is to be
  * passed on then. */
-void recover_memory_begin(struct recover *r);
-bool recover_memory_accesses(struct recover *r, size_t *at, size_t *budget);
-bool recover_memory_cells(struct recover *r, size_t *at, size_t *budget);
-bool recover_memory_changed(const struct recover *r);
+void values_memory_begin(struct values *r);
+bool values_memory_accesses(struct values *r, size_t *at, size_t *budget);
+bool values_memory_cells(struct values *r, size_t *at, size_t *budget);
+bool values_memory_changed(const struct values *r);
 
-/* recover_sort.c: brings the records in order; true when they are. */
-bool recover_sort_some(struct recover *r, size_t *budget);
+/* values_sort.c: brings the records in order; true when they are. */
+bool values_sort_some(struct values *r, size_t *budget);
 
 /* Keeps what is proved so far, sorted, in r->proved; `memory` goes on. */
-void recover_memory_keep(struct recover *r);
+void values_memory_keep(struct values *r);
 
 /* Looks in one of the two states: *value is the word's value, or 0 if it is *present. */
-bool recover_memory_find(const struct recover *r, const struct recover_memory_state *m,
-                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present);
+bool values_memory_find(const struct values *r, const struct values_memory_state *m,
+                        uint32_t position, uint32_t address, uint32_t *value, uint32_t *present);
 
 #endif

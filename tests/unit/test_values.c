@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery of registers and memory: single rules by hand. Everything at once: tests/recover. */
-#include "decoder/values/recover.h"
+/* Reconstruction of registers and memory: single rules by hand. Everything at once: tests/values.
+ */
+#include "decoder/values/values.h"
 #include "tests/unit/unit_main.h"
 
 #include <string.h>
@@ -8,87 +9,86 @@
 #define RAM 0x20000000u
 
 struct path {
-    struct recover_insn insns[32];
+    struct values_insn insns[32];
     struct bt_event events[4];
-    struct recover_window w;
+    struct values_window w;
     uint32_t ram[16]; /* present, from RAM */
     uint32_t next;
 };
 
-static enum recover_memory read_ram(void *context, uint32_t address, uint32_t *value)
+static enum values_memory read_ram(void *context, uint32_t address, uint32_t *value)
 {
     const struct path *p = context;
     if (address - RAM < sizeof p->ram) {
         *value = p->ram[(address - RAM) / 4];
-        return RECOVER_MEMORY_RAM;
+        return VALUES_MEMORY_RAM;
     }
     if (address - 0x8000 < 0x1000) {
         *value = 0xc0de0000u | address;
-        return RECOVER_MEMORY_CONST;
+        return VALUES_MEMORY_CONST;
     }
-    return RECOVER_MEMORY_OTHER;
+    return VALUES_MEMORY_OTHER;
 }
 
 static void begin(struct path *p, enum bt_isa isa)
 {
     memset(p, 0, sizeof *p);
     p->next = 0x8000;
-    p->w = (struct recover_window){.insns = p->insns,
-                                   .events = p->events,
-                                   .read = read_ram,
-                                   .context = p,
-                                   .final_isa = (uint8_t)isa};
+    p->w = (struct values_window){.insns = p->insns,
+                                  .events = p->events,
+                                  .read = read_ram,
+                                  .context = p,
+                                  .final_isa = (uint8_t)isa};
 }
 
-static struct recover_insn *add(struct path *p, uint32_t opcode, enum bt_cond cond)
+static struct values_insn *add(struct path *p, uint32_t opcode, enum bt_cond cond)
 {
-    struct recover_insn *i = &p->insns[p->w.count++];
+    struct values_insn *i = &p->insns[p->w.count++];
     bool t32 = p->w.final_isa == BT_ISA_T32;
-    *i = (struct recover_insn){.address = p->next,
-                               .opcode = opcode,
-                               .isa = p->w.final_isa,
-                               .size = t32 && opcode < 0x10000 ? 2 : 4,
-                               .cond = (uint8_t)cond};
+    *i = (struct values_insn){.address = p->next,
+                              .opcode = opcode,
+                              .isa = p->w.final_isa,
+                              .size = t32 && opcode < 0x10000 ? 2 : 4,
+                              .cond = (uint8_t)cond};
     p->next += i->size;
     return i;
 }
 
 /* Worked out in the smallest slices: the same. */
-static void compare_slices(const struct path *p, const struct recover *whole)
+static void compare_slices(const struct path *p, const struct values *whole)
 {
-    struct recover *r = NULL;
-    struct recover_counts a, b;
-    ck_assert_int_eq(recover_begin(&r, &p->w), 0);
+    struct values *r = NULL;
+    struct values_counts a, b;
+    ck_assert_int_eq(values_begin(&r, &p->w), 0);
     for (bool done = false; !done;)
-        ck_assert_int_eq(recover_work(r, 1, &done), 0);
-    recover_counts(whole, &a);
-    recover_counts(r, &b);
+        ck_assert_int_eq(values_work(r, 1, &done), 0);
+    values_counts(whole, &a);
+    values_counts(r, &b);
     ck_assert(a.values == b.values && a.rules == b.rules && a.rounds == b.rounds);
     for (size_t at = 0; at <= p->w.count; at++)
-        for (unsigned reg = 0; reg < RECOVER_REGS; reg++) {
-            struct recover_answer x, y;
-            ck_assert_int_eq(recover_register(whole, at, reg, &x),
-                             recover_register(r, at, reg, &y));
+        for (unsigned reg = 0; reg < VALUES_REGS; reg++) {
+            struct values_answer x, y;
+            ck_assert_int_eq(values_register(whole, at, reg, &x), values_register(r, at, reg, &y));
             ck_assert(x.value == y.value && x.how == y.how && x.inferred == y.inferred);
         }
-    recover_free(r);
+    values_free(r);
 }
 
 /* The core halted behind the last instruction; all registers are known. */
-static struct recover *work(struct path *p)
+static struct values *work(struct path *p)
 {
-    struct recover *r = NULL;
+    struct values *r = NULL;
     p->w.final[15] = p->next;
     p->w.final_known = 0xffff;
-    ck_assert_int_eq(recover_new(&r, &p->w), 0);
+    ck_assert_int_eq(values_new(&r, &p->w), 0);
     compare_slices(p, r);
     return r;
 }
 
-static bool is_known(const struct recover *r, size_t at, unsigned reg, uint32_t value)
+static bool is_known(const struct values *r, size_t at, unsigned reg, uint32_t value)
 {
-    struct recover_answer a;
-    bool known = recover_register(r, at, reg, &a);
+    struct values_answer a;
+    bool known = values_register(r, at, reg, &a);
     if (known)
         ck_assert_uint_eq(a.value, value);
     return known;
@@ -104,12 +104,12 @@ START_TEST(test_backwards)
     p.w.final[1] = 20;
     p.w.final[2] = 30;
     p.w.final[13] = 0x20000100;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 0, 13, 0x20000110));
     ck_assert(is_known(r, 1, 0, 50));
     ck_assert(!is_known(r, 0, 0, 0));
     ck_assert(is_known(r, 0, 1, 20));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -121,15 +121,15 @@ START_TEST(test_constants)
     add(&p, 0xe3a0000c, BT_COND_PASS); /* mov r0, #12 */
     add(&p, 0xe2800001, BT_COND_PASS); /* add r0, r0, #1 */
     add(&p, 0xe1a00001, BT_COND_PASS); /* mov r0, r1 */
-    struct recover *r = work(&p);
-    struct recover_answer a;
-    ck_assert(recover_register(r, 1, 0, &a));
+    struct values *r = work(&p);
+    struct values_answer a;
+    ck_assert(values_register(r, 1, 0, &a));
     ck_assert_uint_eq(a.value, 0xc0de8008);
-    ck_assert_uint_eq(a.how, RECOVER_CODE);
+    ck_assert_uint_eq(a.how, VALUES_CODE);
     ck_assert_uint_eq(a.step, 0);
     ck_assert(is_known(r, 2, 0, 12));
     ck_assert(is_known(r, 3, 0, 13));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -145,13 +145,13 @@ START_TEST(test_return_reveals)
     p.next = 0x8400;
     add(&p, 0x46c6, BT_COND_PASS); /* mov lr, r8 */
     p.w.final[13] = RAM + 16;
-    struct recover *r = work(&p);
-    struct recover_answer a;
+    struct values *r = work(&p);
+    struct values_answer a;
     ck_assert(is_known(r, 4, 14, 0x8401));
-    ck_assert(recover_word(r, 5, RAM + 12, &a));
+    ck_assert(values_word(r, 5, RAM + 12, &a));
     ck_assert_uint_eq(a.value, 0x8401);
     ck_assert(is_known(r, 5, 13, RAM + 12));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -163,21 +163,21 @@ START_TEST(test_store_anywhere)
     add(&p, 0xe5810000, BT_COND_PASS); /* str r0, [r1] */
     add(&p, 0xe3a01000, BT_COND_PASS); /* mov r1, #0 */
     p.ram[3] = 77;
-    struct recover *r = work(&p);
-    struct recover_answer a;
-    ck_assert(!recover_word(r, 1, RAM + 12, &a));
-    ck_assert(recover_word(r, 2, RAM + 12, &a));
+    struct values *r = work(&p);
+    struct values_answer a;
+    ck_assert(!values_word(r, 1, RAM + 12, &a));
+    ck_assert(values_word(r, 2, RAM + 12, &a));
     ck_assert_uint_eq(a.value, 77);
-    ck_assert(!recover_word(r, 2, 0x40000000, &a));
-    recover_free(r);
+    ck_assert(!values_word(r, 2, 0x40000000, &a));
+    values_free(r);
 
     p.insns[2].opcode = 0xe1a02000; /* mov r2, r0: now the address is known */
     p.w.final[1] = RAM + 4;
     r = work(&p);
-    ck_assert(recover_word(r, 1, RAM + 12, &a));
-    ck_assert(!recover_word(r, 1, RAM + 4, &a));
-    ck_assert(recover_word(r, 2, RAM + 4, &a));
-    recover_free(r);
+    ck_assert(values_word(r, 1, RAM + 12, &a));
+    ck_assert(!values_word(r, 1, RAM + 4, &a));
+    ck_assert(values_word(r, 2, RAM + 4, &a));
+    values_free(r);
 }
 END_TEST
 
@@ -190,21 +190,21 @@ START_TEST(test_condition_unknown)
     add(&p, 0xe1a01000, BT_COND_PASS);    /* mov r1, r0 */
     add(&p, 0xe3a00000, BT_COND_PASS);    /* mov r0, #0 */
     add(&p, 0xe3a01000, BT_COND_PASS);    /* mov r1, #0 */
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 1, 0, 5));
     ck_assert(!is_known(r, 2, 0, 0));
-    recover_free(r);
+    values_free(r);
 
     p.w.count = 4; /* r1 is what it became: the condition passed */
     p.next -= 4;
     p.w.final[1] = 6;
     r = work(&p);
-    uint32_t mask, inferred, flags = recover_flags(r, 1, &mask, &inferred);
+    uint32_t mask, inferred, flags = values_flags(r, 1, &mask, &inferred);
     ck_assert(is_known(r, 2, 0, 6));
     ck_assert_uint_eq(mask & 0x40000000, 0x40000000);
     ck_assert_uint_eq(flags & 0x40000000, 0x40000000);
     ck_assert_uint_eq(inferred, 0);
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -216,14 +216,14 @@ START_TEST(test_branch_implies)
     add(&p, 0x0a000006, BT_COND_PASS); /* beq */
     p.next += 28;
     add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 0, 0, 9));
-    recover_free(r);
+    values_free(r);
     p.insns[1].cond = BT_COND_FAIL;
     p.insns[2].address = p.insns[1].address + 4;
     r = work(&p);
     ck_assert(!is_known(r, 0, 0, 0));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -238,15 +238,15 @@ START_TEST(test_gap)
     p.w.event_count = 1;
     p.w.first = 100;
     p.w.final[0] = p.w.final[4] = 3;
-    struct recover *r = work(&p);
-    struct recover_answer a;
+    struct values *r = work(&p);
+    struct values_answer a;
     ck_assert(is_known(r, 1, 0, 5));
     ck_assert(is_known(r, 2, 0, 3));
     ck_assert(is_known(r, 2, 4, 3));
     ck_assert(!is_known(r, 1, 4, 0));
-    ck_assert(!recover_word(r, 1, RAM, &a));
-    ck_assert(recover_word(r, 2, RAM, &a));
-    recover_free(r);
+    ck_assert(!values_word(r, 1, RAM, &a));
+    ck_assert(values_word(r, 2, RAM, &a));
+    values_free(r);
 }
 END_TEST
 
@@ -254,10 +254,10 @@ END_TEST
 START_TEST(test_call_assumed)
 {
     struct path p;
-    struct recover_answer a;
+    struct values_answer a;
     for (unsigned infer = 0; infer < 2; infer++) {
         begin(&p, BT_ISA_A32);
-        p.w.infer = infer ? RECOVER_INFER_ABI : 0;
+        p.w.infer = infer ? VALUES_INFER_ABI : 0;
         add(&p, 0xeb00003e, BT_COND_PASS); /* bl 0x8100 */
         p.next = 0x8100;
         add(&p, 0xe5974000, BT_COND_PASS); /* ldr r4, [r7] */
@@ -267,16 +267,16 @@ START_TEST(test_call_assumed)
         add(&p, 0xe1a00000, BT_COND_PASS);
         p.w.final[4] = 44;
         p.w.final[6] = p.w.final[7] = 0x40000000;
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         ck_assert(is_known(r, 1, 14, 0x8004));
-        ck_assert_int_eq(recover_register(r, 0, 4, &a), infer);
+        ck_assert_int_eq(values_register(r, 0, 4, &a), infer);
         if (infer) {
             ck_assert_uint_eq(a.value, 44);
             ck_assert(a.inferred);
         }
         ck_assert(!is_known(r, 2, 4, 0));
-        ck_assert(recover_register(r, 4, 4, &a) && !a.inferred);
-        recover_free(r);
+        ck_assert(values_register(r, 4, 4, &a) && !a.inferred);
+        values_free(r);
     }
 }
 END_TEST
@@ -285,7 +285,7 @@ END_TEST
 START_TEST(test_exception_frame)
 {
     struct path p;
-    struct recover_answer a;
+    struct values_answer a;
     begin(&p, BT_ISA_T32);
     p.w.m_profile = p.w.m_one_stack = true;
     add(&p, 0x3101, BT_COND_PASS);
@@ -301,11 +301,11 @@ START_TEST(test_exception_frame)
     p.ram[4] = 1000;
     p.ram[9] = 0x8111;      /* LR */
     p.ram[11] = 0x01000200; /* xPSR: SP was moved by 4 */
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 2, 13, RAM + 16));
     ck_assert(!is_known(r, 0, 0, 0)); /* a first instruction may be of an IT block */
-    ck_assert(recover_word(r, 2, RAM + 16 + 24, &a));
-    recover_free(r);
+    ck_assert(values_word(r, 2, RAM + 16 + 24, &a));
+    values_free(r);
 
     /* With the IT state settled the frame tells the registers from before. */
     begin(&p, BT_ISA_A32);
@@ -326,10 +326,10 @@ START_TEST(test_exception_frame)
     ck_assert(is_known(r, 0, 13, RAM + 16 + 0x24));
     ck_assert(is_known(r, 0, 0, 1000));
     ck_assert(is_known(r, 0, 14, 0x8111));
-    struct recover_counts c;
-    recover_counts(r, &c);
+    struct values_counts c;
+    values_counts(r, &c);
     ck_assert_uint_eq(c.conflicts, 0);
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -338,7 +338,7 @@ START_TEST(test_exception_floats)
 {
     for (unsigned floats = 0; floats < 2; floats++) {
         struct path p;
-        struct recover_answer a;
+        struct values_answer a;
         begin(&p, BT_ISA_T32);
         p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
         for (unsigned i = 0; i < 8; i++) /* the IT state is settled */
@@ -353,11 +353,11 @@ START_TEST(test_exception_floats)
         p.w.event_count = 1;
         p.w.final[13] = RAM;
         p.ram[7] = 0x01000000; /* xPSR */
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         ck_assert(is_known(r, 9, 13, RAM));
         ck_assert_int_eq(is_known(r, 8, 13, RAM + 0x68), floats);
-        ck_assert_int_eq(recover_word(r, 8, RAM + 0x18, &a), 0);
-        recover_free(r);
+        ck_assert_int_eq(values_word(r, 8, RAM + 0x18, &a), 0);
+        values_free(r);
     }
 }
 END_TEST
@@ -391,12 +391,12 @@ static void check_chained(bool etmv4)
     p.w.final[13] = RAM;
     p.w.final[14] = 0xfffffff9;
     p.ram[7] = 0x01000000;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 9, 13, RAM));
     ck_assert(is_known(r, 8, 13, RAM));
     ck_assert(is_known(r, 7, 13, RAM + 0x20));
     ck_assert(is_known(r, 8, 14, 0xfffffff9));
-    recover_free(r);
+    values_free(r);
 }
 
 START_TEST(test_exception_chained)
@@ -411,7 +411,7 @@ START_TEST(test_nonsecure)
 {
     for (unsigned nonsecure = 0; nonsecure < 2; nonsecure++) {
         struct path p;
-        struct recover_answer a;
+        struct values_answer a;
         begin(&p, BT_ISA_T32);
         p.w.m_profile = p.w.m_one_stack = true;
         p.w.m_nonsecure = nonsecure;
@@ -428,10 +428,10 @@ START_TEST(test_nonsecure)
                                             .address = 0x8002 + 0x100 * i,
                                             .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
         p.w.event_count = 2;
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         ck_assert_int_eq(is_known(r, 3, 14, 0xfffffff1), !nonsecure);
-        ck_assert_int_eq(recover_register(r, 3, 14, &a), !nonsecure);
-        recover_free(r);
+        ck_assert_int_eq(values_register(r, 3, 14, &a), !nonsecure);
+        values_free(r);
     }
 }
 END_TEST
@@ -458,10 +458,10 @@ START_TEST(test_two_states)
 {
     for (unsigned infer = 0; infer < 2; infer++) {
         struct path p;
-        struct recover_answer a;
+        struct values_answer a;
         begin_settled(&p);
         p.w.m_one_stack = true;
-        p.w.infer = infer ? RECOVER_INFER_ALL : 0;
+        p.w.infer = infer ? VALUES_INFER_ALL : 0;
         uint32_t back = p.next;
         p.events[p.w.event_count++] =
             (struct bt_event){.position = SETTLED,
@@ -480,15 +480,15 @@ START_TEST(test_two_states)
         add(&p, 0xbf00, BT_COND_PASS);
         p.w.final[13] = RAM + 0x20;
         p.w.final[7] = 7;
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         for (size_t at = SETTLED; at < SETTLED + 2; at++) {
-            ck_assert(!recover_register(r, at, 13, &a)); /* not SP - 0x20 */
-            ck_assert(!recover_register(r, at, 7, &a));  /* the core took it away */
-            ck_assert(!recover_register(r, at, 14, &a)); /* not 0xfffffff9 */
+            ck_assert(!values_register(r, at, 13, &a)); /* not SP - 0x20 */
+            ck_assert(!values_register(r, at, 7, &a));  /* the core took it away */
+            ck_assert(!values_register(r, at, 14, &a)); /* not 0xfffffff9 */
         }
         ck_assert_int_eq(is_known(r, SETTLED - 1, 13, RAM + 0x20), infer);
         ck_assert_int_eq(is_known(r, SETTLED - 1, 7, 7), infer);
-        recover_free(r);
+        values_free(r);
     }
 }
 END_TEST
@@ -497,9 +497,9 @@ END_TEST
 START_TEST(test_nonsecure_call)
 {
     struct path p;
-    struct recover_answer a;
+    struct values_answer a;
     begin_settled(&p);
-    p.w.infer = RECOVER_INFER_ALL;
+    p.w.infer = VALUES_INFER_ALL;
     add(&p, 0x47a4, BT_COND_PASS); /* blxns r4 */
     add_state(&p, SETTLED + 1, BT_SEC_NONSECURE);
     uint32_t back = p.next;
@@ -510,11 +510,11 @@ START_TEST(test_nonsecure_call)
     add(&p, 0xbf00, BT_COND_PASS);
     p.w.final[13] = RAM;
     p.w.final[5] = 5;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, SETTLED, 13, RAM) && is_known(r, SETTLED, 5, 5));
-    ck_assert(!recover_register(r, SETTLED + 1, 13, &a));
-    ck_assert(!recover_register(r, SETTLED + 1, 14, &a));
-    recover_free(r);
+    ck_assert(!values_register(r, SETTLED + 1, 13, &a));
+    ck_assert(!values_register(r, SETTLED + 1, 14, &a));
+    values_free(r);
 }
 END_TEST
 
@@ -522,19 +522,19 @@ END_TEST
 START_TEST(test_gate)
 {
     struct path p;
-    struct recover_answer a;
+    struct values_answer a;
     begin_settled(&p);
     add(&p, 0xe97fe97f, BT_COND_PASS); /* sg */
     add(&p, 0xbf00, BT_COND_PASS);
     p.w.final[13] = RAM;
     p.w.final[14] = 0x100;
     p.w.final[5] = 5;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, SETTLED + 1, 13, RAM) && is_known(r, SETTLED + 1, 14, 0x100));
     ck_assert(is_known(r, SETTLED, 5, 5));
-    ck_assert(!recover_register(r, SETTLED, 13, &a));
-    ck_assert(!recover_register(r, SETTLED, 14, &a));
-    recover_free(r);
+    ck_assert(!values_register(r, SETTLED, 13, &a));
+    ck_assert(!values_register(r, SETTLED, 14, &a));
+    values_free(r);
 }
 END_TEST
 
@@ -542,7 +542,7 @@ END_TEST
 START_TEST(test_float_stack)
 {
     struct path p;
-    struct recover_answer a;
+    struct values_answer a;
     begin(&p, BT_ISA_A32);
     add(&p, 0xe58d0000, BT_COND_PASS); /* str r0, [sp] */
     add(&p, 0xe58d0004, BT_COND_PASS); /* str r0, [sp, #4] */
@@ -552,14 +552,14 @@ START_TEST(test_float_stack)
     p.w.final[0] = 7;
     p.w.final[13] = RAM + 16;
     p.ram[4] = 1;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 3, 13, RAM + 8));
     ck_assert(is_known(r, 0, 13, RAM + 16));
-    ck_assert(recover_word(r, 4, RAM + 16, &a) && a.value == 7);
-    ck_assert(recover_word(r, 5, RAM + 20, &a) && a.value == 7);
-    ck_assert(recover_word(r, 5, RAM + 16, &a) && a.value == 1);
-    ck_assert(!recover_word(r, 2, RAM + 8, &a));
-    recover_free(r);
+    ck_assert(values_word(r, 4, RAM + 16, &a) && a.value == 7);
+    ck_assert(values_word(r, 5, RAM + 20, &a) && a.value == 7);
+    ck_assert(values_word(r, 5, RAM + 16, &a) && a.value == 1);
+    ck_assert(!values_word(r, 2, RAM + 8, &a));
+    values_free(r);
 }
 END_TEST
 
@@ -572,12 +572,12 @@ START_TEST(test_exception_a)
     p.events[0] = (struct bt_event){.position = 1, .kind = BT_EVENT_EXCEPTION, .number = 14};
     p.w.event_count = 1;
     p.w.final[0] = 9;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 1, 13, 0));
     ck_assert(!is_known(r, 0, 13, 0));
     ck_assert(!is_known(r, 0, 14, 0));
     ck_assert(is_known(r, 0, 0, 9));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -596,15 +596,15 @@ START_TEST(test_aborted)
     p.w.event_count = 1;
     p.w.final[0] = 5;
     p.w.final[1] = RAM;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 1, 0, 5));
     ck_assert(is_known(r, 2, 1, RAM));
     ck_assert(is_known(r, 1, 1, RAM));
-    recover_free(r);
+    values_free(r);
     p.w.v4t = true; /* there the base may have been changed */
     r = work(&p);
     ck_assert(!is_known(r, 1, 1, 0));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -619,10 +619,10 @@ START_TEST(test_debug_entry)
         p.events[0] = (struct bt_event){.position = at, .kind = BT_EVENT_EXCEPTION, .number = 1};
         p.w.event_count = 1;
         p.w.final[4] = 4;
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         ck_assert(is_known(r, 2, 4, 4));
         ck_assert(is_known(r, 0, 4, 4) == (at == 2));
-        recover_free(r);
+        values_free(r);
     }
 }
 END_TEST
@@ -637,9 +637,9 @@ START_TEST(test_bytes)
         add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
         p.w.final[1] = RAM;
         p.ram[0] = 0x11223344;
-        struct recover *r = work(&p);
+        struct values *r = work(&p);
         ck_assert(is_known(r, 1, 0, big ? 0x22 : 0x33));
-        recover_free(r);
+        values_free(r);
     }
 }
 END_TEST
@@ -659,10 +659,10 @@ START_TEST(test_data_trace)
                                     .number = 4,
                                     .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_HAS_VALUE};
     p.w.event_count = 1;
-    struct recover *r = work(&p);
+    struct values *r = work(&p);
     ck_assert(is_known(r, 1, 0, 0x1234));
     ck_assert(is_known(r, 0, 1, 0x40001000));
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
@@ -681,7 +681,7 @@ START_TEST(test_v81m)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct path p;
-        struct recover_counts counts;
+        struct values_counts counts;
         begin(&p, BT_ISA_T32);
         add(&p, 0x2007, BT_COND_PASS); /* movs r0, #7 */
         add(&p, 0x2101, BT_COND_PASS); /* movs r1, #1 */
@@ -696,12 +696,12 @@ START_TEST(test_v81m)
         p.w.final[2] = 2;
         p.w.final[3] = rows[i].r3;
         p.w.final[4] = 4;
-        struct recover *r = work(&p);
-        recover_counts(r, &counts);
+        struct values *r = work(&p);
+        values_counts(r, &counts);
         ck_assert_uint_eq(counts.conflicts, 0);
         ck_assert(is_known(r, 6, 0, rows[i].r0));
         ck_assert(is_known(r, 6, 3, rows[i].r3));
-        recover_free(r);
+        values_free(r);
     }
 }
 END_TEST
@@ -719,14 +719,14 @@ START_TEST(test_earlier)
         p.w.earlier = earlier;
         p.w.final[1] = RAM + 8;
         p.ram[2] = 0x1234;
-        struct recover *r = work(&p);
-        struct recover_answer a;
+        struct values *r = work(&p);
+        struct values_answer a;
         ck_assert_int_eq(is_known(r, 1, 0, 0x1234), !earlier);
-        ck_assert_int_eq(recover_word(r, 0, RAM + 8, &a), !earlier);
-        ck_assert_int_eq(recover_word(r, 4, RAM + 8, &a), !earlier);
+        ck_assert_int_eq(values_word(r, 0, RAM + 8, &a), !earlier);
+        ck_assert_int_eq(values_word(r, 4, RAM + 8, &a), !earlier);
         ck_assert(is_known(r, 3, 2, 0xc0de8010)); /* constant at any time */
-        ck_assert(recover_word(r, 0, 0x8010, &a) && a.value == 0xc0de8010);
-        recover_free(r);
+        ck_assert(values_word(r, 0, 0x8010, &a) && a.value == 0xc0de8010);
+        values_free(r);
     }
 }
 END_TEST
@@ -734,42 +734,42 @@ END_TEST
 START_TEST(test_refused)
 {
     struct path p;
-    struct recover *r;
+    struct values *r;
     begin(&p, BT_ISA_A32);
-    ck_assert_int_eq(recover_new(&r, &p.w), BT_ERR_INVAL);
+    ck_assert_int_eq(values_new(&r, &p.w), BT_ERR_INVAL);
     add(&p, 0, BT_COND_PASS)->isa = BT_ISA_A64;
-    ck_assert_int_eq(recover_new(&r, &p.w), BT_ERR_UNSUPPORTED);
+    ck_assert_int_eq(values_new(&r, &p.w), BT_ERR_UNSUPPORTED);
     ck_assert_ptr_null(r);
-    recover_free(r);
+    values_free(r);
 }
 END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("recover");
-    unit_case(s, "recover: halted registers reach back to their last write", test_backwards);
-    unit_case(s, "recover: immediates and literals", test_constants);
-    unit_case(s, "recover: a return reveals LR and the stack", test_return_reveals);
-    unit_case(s, "recover: a store to an unknown address", test_store_anywhere);
-    unit_case(s, "recover: a condition that the trace does not tell", test_condition_unknown);
-    unit_case(s, "recover: what a branch implies", test_branch_implies);
-    unit_case(s, "recover: nothing crosses a gap", test_gap);
-    unit_case(s, "recover: calls by the standard are marked", test_call_assumed);
-    unit_case(s, "recover: M-profile exception frame", test_exception_frame);
-    unit_case(s, "recover: M-profile frame with floating-point registers", test_exception_floats);
-    unit_case(s, "recover: M-profile exceptions in a row", test_exception_chained);
-    unit_case(s, "recover: M profile, handlers in Non-secure state", test_nonsecure);
-    unit_case(s, "recover: v8-M, a handler in the other security state", test_two_states);
-    unit_case(s, "recover: v8-M, BLXNS and FNC_RETURN", test_nonsecure_call);
-    unit_case(s, "recover: v8-M, SG", test_gate);
-    unit_case(s, "recover: floating-point registers on the stack", test_float_stack);
-    unit_case(s, "recover: A-profile exception has its own SP and LR", test_exception_a);
-    unit_case(s, "recover: an instruction that aborted", test_aborted);
-    unit_case(s, "recover: Debug state", test_debug_entry);
-    unit_case(s, "recover: bytes in both orders", test_bytes);
-    unit_case(s, "recover: data trace", test_data_trace);
-    unit_case(s, "recover: instructions of v8.1-M", test_v81m);
-    unit_case(s, "recover: a window that ends before the halt", test_earlier);
-    unit_case(s, "recover: windows that are refused", test_refused);
+    Suite *s = suite_create("values");
+    unit_case(s, "values: halted registers reach back to their last write", test_backwards);
+    unit_case(s, "values: immediates and literals", test_constants);
+    unit_case(s, "values: a return reveals LR and the stack", test_return_reveals);
+    unit_case(s, "values: a store to an unknown address", test_store_anywhere);
+    unit_case(s, "values: a condition that the trace does not tell", test_condition_unknown);
+    unit_case(s, "values: what a branch implies", test_branch_implies);
+    unit_case(s, "values: nothing crosses a gap", test_gap);
+    unit_case(s, "values: calls by the standard are marked", test_call_assumed);
+    unit_case(s, "values: M-profile exception frame", test_exception_frame);
+    unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
+    unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
+    unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
+    unit_case(s, "values: v8-M, a handler in the other security state", test_two_states);
+    unit_case(s, "values: v8-M, BLXNS and FNC_RETURN", test_nonsecure_call);
+    unit_case(s, "values: v8-M, SG", test_gate);
+    unit_case(s, "values: floating-point registers on the stack", test_float_stack);
+    unit_case(s, "values: A-profile exception has its own SP and LR", test_exception_a);
+    unit_case(s, "values: an instruction that aborted", test_aborted);
+    unit_case(s, "values: Debug state", test_debug_entry);
+    unit_case(s, "values: bytes in both orders", test_bytes);
+    unit_case(s, "values: data trace", test_data_trace);
+    unit_case(s, "values: instructions of v8.1-M", test_v81m);
+    unit_case(s, "values: a window that ends before the halt", test_earlier);
+    unit_case(s, "values: windows that are refused", test_refused);
     return s;
 }

@@ -3,7 +3,7 @@
  * Modes of A- and R-profile cores. The mode is a value as any other: where it is not known yet, a
  * banked register is selected by it, so that what is learnt of the mode later
  * counts as well. */
-#include "recover_build.h"
+#include "values_build.h"
 
 #include <string.h>
 
@@ -22,23 +22,23 @@ static uint32_t fresh(struct build *b)
 static uint32_t rule(struct build *b, enum rule_op op, uint32_t a, uint32_t x, uint32_t k)
 {
     uint32_t d = fresh(b);
-    rules_add(&b->r->rules, &(struct recover_rule){
-                                .op = (uint8_t)op, .slot = {d, a, x}, .k = k, .step = b->step});
+    rules_add(&b->r->rules,
+              &(struct values_rule){.op = (uint8_t)op, .slot = {d, a, x}, .k = k, .step = b->step});
     return d;
 }
 
 /* Value: 1 if the mode is `number`. */
 static uint32_t is_number(struct build *b, uint32_t number)
 {
-    uint32_t zero = rule(b, RULE_XOR, b->cur[RECOVER_MODE], 0, number);
+    uint32_t zero = rule(b, RULE_XOR, b->cur[VALUES_MODE], 0, number);
     return rule(b, RULE_COND, rule(b, RULE_NZ, zero, 0, 0), 0, 0);
 }
 
 bool build_a_mode(const struct build *b, uint32_t *number)
 {
-    const struct recover_rules *rules = &b->r->rules;
-    *number = rules->values[b->cur[RECOVER_MODE]].number;
-    return rules_known(rules, b->cur[RECOVER_MODE]);
+    const struct values_rules *rules = &b->r->rules;
+    *number = rules->values[b->cur[VALUES_MODE]].number;
+    return rules_known(rules, b->cur[VALUES_MODE]);
 }
 
 int build_a_bank(uint32_t mode)
@@ -53,7 +53,7 @@ int build_a_bank(uint32_t mode)
 
 enum build_is build_a_is(struct build *b, int bank, uint32_t *condition)
 {
-    uint32_t number, mode = b->cur[RECOVER_MODE];
+    uint32_t number, mode = b->cur[VALUES_MODE];
     *condition = 0;
     if (build_a_mode(b, &number))
         return build_a_bank(number) == bank ? BUILD_IS : BUILD_IS_NOT;
@@ -76,9 +76,9 @@ uint32_t build_a_choose(struct build *b, enum build_is is, uint32_t condition, u
     if (is != BUILD_IS_PERHAPS || yes == no)
         return is == BUILD_IS_NOT ? no : yes;
     uint32_t d = fresh(b);
-    rules_add(&b->r->rules, &(struct recover_rule){.op = RULE_SELECT,
-                                                   .slot = {d, condition, no, yes},
-                                                   .step = b->step});
+    rules_add(
+        &b->r->rules,
+        &(struct values_rule){.op = RULE_SELECT, .slot = {d, condition, no, yes}, .step = b->step});
     return d;
 }
 
@@ -109,7 +109,7 @@ static void become(struct build *b, unsigned reg, uint32_t value)
 static void arrive(struct build *b, uint32_t mode)
 {
     uint32_t p, sp = fresh(b), lr = fresh(b);
-    build_assign(b, RECOVER_MODE, mode);
+    build_assign(b, VALUES_MODE, mode);
     for (int i = 0; i < BUILD_BANKS; i++) {
         enum build_is is = build_a_is(b, i, &p);
         sp = build_a_choose(b, is, p, b->banks[i].sp, sp);
@@ -124,7 +124,7 @@ static void arrive(struct build *b, uint32_t mode)
 
 void build_a_switch(struct build *b, uint32_t mode)
 {
-    if (mode == b->cur[RECOVER_MODE])
+    if (mode == b->cur[VALUES_MODE])
         return;
     leave(b);
     arrive(b, mode);
@@ -134,7 +134,7 @@ void build_a_lost(struct build *b)
 {
     uint32_t pred = b->pred;
     b->pred = 0; /* whether or not */
-    build_assign(b, RECOVER_MODE, fresh(b));
+    build_assign(b, VALUES_MODE, fresh(b));
     for (int i = 0; i < BUILD_BANKS; i++) {
         struct build_bank *bank = &b->banks[i];
         bank->sp = fresh(b);
@@ -154,7 +154,7 @@ void build_a_lost(struct build *b)
 static void part(struct build *b, uint32_t d, uint32_t word, uint32_t lsb, uint32_t width)
 {
     rules_add(&b->r->rules,
-              &(struct recover_rule){
+              &(struct values_rule){
                   .op = RULE_FIELD, .slot = {d, word}, .k = lsb | width << 8, .step = b->step});
 }
 
@@ -181,7 +181,7 @@ struct build_status build_a_status(struct build *b, uint32_t word)
 struct build_status build_a_current(struct build *b)
 {
     uint32_t mode;
-    struct build_status s = {.word = fresh(b), .mode = b->cur[RECOVER_MODE]};
+    struct build_status s = {.word = fresh(b), .mode = b->cur[VALUES_MODE]};
     memcpy(s.flags, &b->cur[EFFECT_NZ], sizeof s.flags);
     /* User mode does not see its own mode. */
     tie(b, &s, build_a_mode(b, &mode) && mode != BUILD_MODE_USER);
@@ -236,7 +236,7 @@ void build_a_entry(struct build *b, const struct bt_event *event)
         build_a_lost(b);
         return;
     }
-    interrupted = (struct build_status){.word = fresh(b), .mode = b->cur[RECOVER_MODE]};
+    interrupted = (struct build_status){.word = fresh(b), .mode = b->cur[VALUES_MODE]};
     memcpy(interrupted.flags, &b->cur[EFFECT_NZ], sizeof interrupted.flags);
     tie(b, &interrupted, true);
     leave(b);
@@ -245,12 +245,12 @@ void build_a_entry(struct build *b, const struct bt_event *event)
     bool told = event->flags & BT_EVENT_HAS_ADDRESS && ahead != UINT32_MAX;
     uint32_t lr = fresh(b);
     if (told)
-        rules_learn_at(&b->r->rules, lr, (uint32_t)event->address + ahead, RECOVER_EXCEPTION,
+        rules_learn_at(&b->r->rules, lr, (uint32_t)event->address + ahead, VALUES_EXCEPTION,
                        b->step);
     build_assign(b, LR, lr);
 }
 
 void build_a_halted(struct build *b, uint32_t psr)
 {
-    rules_learn(&b->r->rules, b->cur[RECOVER_MODE], psr & 0x1f, RECOVER_HALTED);
+    rules_learn(&b->r->rules, b->cur[VALUES_MODE], psr & 0x1f, VALUES_HALTED);
 }
