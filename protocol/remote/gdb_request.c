@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
-struct gdb_request *gdb_request_new(const char *payload, size_t len, gdb_upstream_reply_fn reply,
+struct gdb_request *gdb_request_new(const char *payload, size_t len, gdb_remote_reply_fn reply,
                                     void *ctx)
 {
     struct gdb_request *r = malloc(sizeof(*r) + len);

@@ -40,12 +40,12 @@ static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
     s->threads_listed = false;
-    p->seen = p->upstream->epoch;
+    p->seen = p->remote->epoch;
     p->outdated = false;
     gdb_proxy_forget_shown(p);
     if (!gdb_thread_of_stop(reply, len, &p->general))
         return;
-    int core = gdb_upstream_core_of(p->upstream, &p->general);
+    int core = gdb_remote_core_of(p->remote, &p->general);
     if (core >= 0 && core < s->core_count) {
         s->stopped = core;
         s->general = core;
@@ -91,8 +91,8 @@ static void client_reply(void *ctx, const char *reply, size_t len)
     struct gdb_proxy *p = ctx;
     enum proxy_wait wait = p->wait;
     p->wait = PROXY_IDLE;
-    if (!p->observes && p->upstream != NULL)
-        gdb_upstream_remove_guest(p->upstream, &p->guest);
+    if (!p->observes && p->remote != NULL)
+        gdb_remote_remove_guest(p->remote, &p->guest);
     if (wait == PROXY_IDLE)
         return;
     if (wait == PROXY_STATE && reply != NULL)
@@ -135,7 +135,7 @@ static void client_dropped(void *ctx)
 {
     struct gdb_proxy *p = ctx;
     enum proxy_wait wait = p->wait;
-    p->upstream = NULL;
+    p->remote = NULL;
     p->wait = PROXY_IDLE;
     if (wait != PROXY_IDLE)
         send_lost(p, wait);
@@ -149,19 +149,19 @@ static void client_settled(void *ctx)
     drain(ctx);
 }
 
-const struct gdb_upstream_client gdb_proxy_client = {client_reply, client_stopped, client_output,
-                                                     client_dropped, client_settled};
+const struct gdb_remote_client gdb_proxy_client = {client_reply, client_stopped, client_output,
+                                                   client_dropped, client_settled};
 
 /* Packets of the client. */
 
 static int try_pass(struct gdb_proxy *p, const struct gdb_thread *thread, const char *payload,
                     size_t len)
 {
-    if (p->upstream == NULL)
+    if (p->remote == NULL)
         return BT_ERR_IO;
     if (p->observes)
-        return gdb_upstream_look(p->upstream, &p->guest, thread, payload, len);
-    return gdb_upstream_pass(p->upstream, thread, payload, len);
+        return gdb_remote_look(p->remote, &p->guest, thread, payload, len);
+    return gdb_remote_pass(p->remote, thread, payload, len);
 }
 
 static void send_refusal(struct gdb_proxy *p, int error)
@@ -211,10 +211,10 @@ void gdb_proxy_select(struct gdb_proxy *p, const struct gdb_packet *packet)
     int core = s->stopped;
     if (packet->thread.single)
         p->general = packet->thread;
-    else if (p->upstream != NULL)
-        p->general = p->upstream->stopped;
-    if (packet->thread.single && p->upstream != NULL)
-        core = gdb_upstream_core_of(p->upstream, &packet->thread);
+    else if (p->remote != NULL)
+        p->general = p->remote->stopped;
+    if (packet->thread.single && p->remote != NULL)
+        core = gdb_remote_core_of(p->remote, &packet->thread);
     /* A thread of an operating system: on which core it was is not known. */
     if (core >= 0 && core < s->core_count)
         s->general = core;
@@ -308,8 +308,8 @@ static void leave(struct gdb_proxy *p, const char *payload, size_t len)
     struct gdb_session *s = p->session;
     s->state = GDB_SESSION_OPEN;
     gdb_session_answer(s, payload, len);
-    if (p->upstream != NULL && !p->observes && s->state != GDB_SESSION_OPEN)
-        gdb_upstream_let_go(p->upstream, s->state == GDB_SESSION_DETACHED);
+    if (p->remote != NULL && !p->observes && s->state != GDB_SESSION_OPEN)
+        gdb_remote_let_go(p->remote, s->state == GDB_SESSION_DETACHED);
 }
 
 /* Our own commands first; the rest is the other side's. */
@@ -323,13 +323,13 @@ static void monitor(struct gdb_proxy *p, const char *payload, size_t len)
 /* While the target waits for a file, GDB may read and write its memory. */
 static void while_running(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    struct gdb_upstream *u = p->upstream;
+    struct gdb_remote *u = p->remote;
     enum gdb_packet_answer answer = gdb_packet_read(payload, len).answer;
     if (u == NULL || !u->serving_file || answer == GDB_ANSWER_STOP || answer == GDB_ANSWER_NONE)
         send_text(p, "E.the target is running");
     else if (len == 0 || payload[0] != 'F')
         pass(p, PROXY_REPLY, &p->general, payload, len);
-    else if (gdb_upstream_answer_file(u, payload, len) < 0)
+    else if (gdb_remote_answer_file(u, payload, len) < 0)
         send_text(p, "E.no file was asked for");
 }
 
@@ -355,7 +355,7 @@ static void handle(struct gdb_proxy *p, const char *payload, size_t len)
         while_running(p, payload, len);
     } else if (is_btrace(p, payload, len)) {
         gdb_session_answer(s, payload, len);
-    } else if (p->upstream != NULL && len > p->upstream->packet_size) {
+    } else if (p->remote != NULL && len > p->remote->packet_size) {
         send_text(p, "E.the packet is longer than PacketSize"); /* QEMU would not answer at all */
     } else if (gdb_packet_is_broken_write(payload, len) ||
                gdb_packet_is_broken_choice(payload, len) ||
@@ -390,7 +390,7 @@ static void put_off(struct gdb_proxy *p, const char *payload, size_t len)
 /* An answer is due first; or the history is about to change, and this is about it. */
 static bool must_wait(const struct gdb_proxy *p, const char *payload, size_t len)
 {
-    bool settling = p->upstream != NULL && p->upstream->settling && !p->session->running;
+    bool settling = p->remote != NULL && p->remote->settling && !p->session->running;
     bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
                 gdb_proxy_past_wants(p, payload, len);
     return p->wait != PROXY_IDLE || (settling && ours);
@@ -430,36 +430,36 @@ void gdb_proxy_interrupt(struct gdb_proxy *p)
         return;
     if (!p->passed && s->target->interrupt != NULL)
         s->target->interrupt(s->target_ctx);
-    else if (p->upstream != NULL)
-        gdb_upstream_interrupt(p->upstream);
+    else if (p->remote != NULL)
+        gdb_remote_interrupt(p->remote);
 }
 
-static struct gdb_proxy *new_proxy(struct gdb_session *s, struct gdb_upstream *u)
+static struct gdb_proxy *new_proxy(struct gdb_session *s, struct gdb_remote *u)
 {
     struct gdb_proxy *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return NULL;
     p->session = s;
-    p->upstream = u;
+    p->remote = u;
     text_buf_init(&p->backlog);
     p->guest.ops = &gdb_proxy_client;
     p->guest.ctx = p;
     p->general = u->stopped;
     p->seen = u->epoch;
-    s->stopped = gdb_upstream_stopped_core(u);
+    s->stopped = gdb_remote_stopped_core(u);
     s->general = s->stopped;
     return p;
 }
 
-struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u)
+struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_remote *u)
 {
     struct gdb_proxy *p = new_proxy(s, u);
     if (p != NULL)
-        gdb_upstream_attach(u, &gdb_proxy_client, p);
+        gdb_remote_attach(u, &gdb_proxy_client, p);
     return p;
 }
 
-struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_upstream *u,
+struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_remote *u,
                                       const char *greeting)
 {
     struct gdb_proxy *p = new_proxy(s, u);
@@ -467,7 +467,7 @@ struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_upstream
         return NULL;
     p->observes = true;
     snprintf(p->greeting, sizeof(p->greeting), "%s", greeting);
-    gdb_upstream_add_guest(u, &p->guest);
+    gdb_remote_add_guest(u, &p->guest);
     return p;
 }
 
@@ -480,10 +480,10 @@ void gdb_proxy_free(struct gdb_proxy *p)
 {
     if (p == NULL)
         return;
-    if (p->upstream != NULL)
-        gdb_upstream_remove_guest(p->upstream, &p->guest);
-    if (p->upstream != NULL && !p->observes)
-        gdb_upstream_detach(p->upstream);
+    if (p->remote != NULL)
+        gdb_remote_remove_guest(p->remote, &p->guest);
+    if (p->remote != NULL && !p->observes)
+        gdb_remote_detach(p->remote);
     text_buf_release(&p->backlog);
     gdb_proxy_forget_shown(p);
     free(p);

@@ -6,17 +6,17 @@
 #ifndef PROTOCOL_GDB_PROXY_H
 #define PROTOCOL_GDB_PROXY_H
 
-#include "protocol/remote/gdb_upstream.h"
+#include "protocol/remote/gdb_remote.h"
 #include "protocol/session/gdb_session.h"
 
 struct gdb_proxy; /* private */
 
 /* Whoever was the client of `u` before is dropped. NULL without memory. */
-struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_upstream *u);
+struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_remote *u);
 void gdb_proxy_free(struct gdb_proxy *p);
 
 /* One that looks on beside the client of `u`; `greeting` is told as soon as it takes text. */
-struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_upstream *u,
+struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_remote *u,
                                       const char *greeting);
 /* It is the client of `u` from now on; see gdb_session_take_control(). */
 void gdb_proxy_take_control(struct gdb_proxy *p);

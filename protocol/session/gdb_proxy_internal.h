@@ -5,7 +5,7 @@
 
 #include "gdb_internal.h"
 #include "gdb_proxy.h"
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 enum proxy_wait {
     PROXY_IDLE,
@@ -19,25 +19,25 @@ enum proxy_wait {
 
 struct gdb_proxy {
     struct gdb_session *session;
-    struct gdb_upstream *upstream; /* NULL: another client has it */
-    enum proxy_wait wait;          /* apart from the stop reply, which session->running tells of */
+    struct gdb_remote *remote; /* NULL: another client has it */
+    enum proxy_wait wait;      /* apart from the stop reply, which session->running tells of */
     struct gdb_thread general;
     struct text_buf backlog; /* packets that wait, each behind its length */
     bool draining;
     bool passed;                /* the resume under way is the other side's */
     char past_kind;             /* g, p or m: what PROXY_DATA or PROXY_PAST is the answer to */
     uint64_t past_at;           /* number of the register, or address */
-    bool observes;              /* looks on; then it is a guest of `upstream`, not its client */
+    bool observes;              /* looks on; then it is a guest of `remote`, not its client */
     bool outdated;              /* in control, but has not seen the last halt yet */
     bool first_wait;            /* for a stop reply as the answer to `?` */
     uint64_t seen;              /* u->epoch of the halt that the client was told of last */
     char *shown[GDB_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read */
-    struct gdb_upstream_guest guest;
+    struct gdb_remote_guest guest;
     char greeting[400]; /* told as soon as the client takes text; "": nothing */
 };
 
 /* How the other side's events come. */
-extern const struct gdb_upstream_client gdb_proxy_client;
+extern const struct gdb_remote_client gdb_proxy_client;
 
 /* The payload to the client. */
 void gdb_proxy_send(struct gdb_proxy *p, const char *payload, size_t len);

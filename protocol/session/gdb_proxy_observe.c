@@ -57,10 +57,10 @@ static bool answered(struct gdb_proxy *p, const char *text)
 /* Why the halted cores cannot be read; NULL: they are as this client saw them last. */
 static const char *obstacle(const struct gdb_proxy *p)
 {
-    const struct gdb_upstream *u = p->upstream;
-    if (u == NULL || u->phase != GDB_UPSTREAM_READY)
+    const struct gdb_remote *u = p->remote;
+    if (u == NULL || u->phase != GDB_REMOTE_READY)
         return gone;
-    if (gdb_upstream_is_running(u))
+    if (gdb_remote_is_running(u))
         return runs;
     return p->seen != u->epoch ? moved : NULL;
 }
@@ -72,7 +72,7 @@ static void wait_for_halt(struct gdb_proxy *p)
     p->passed = true;
     gdb_document_forget(s->document);
     if (!p->observes)
-        p->upstream->client_runs = true;
+        p->remote->client_runs = true;
     gdb_proxy_tell_news(p);
     gdb_send_console(s, p->observes ? waits : waits_too);
 }
@@ -80,7 +80,7 @@ static void wait_for_halt(struct gdb_proxy *p)
 static void show_halt(struct gdb_proxy *p)
 {
     gdb_document_forget(p->session->document);
-    gdb_proxy_show_stop(p, p->upstream->stop.data, p->upstream->stop.len);
+    gdb_proxy_show_stop(p, p->remote->stop.data, p->remote->stop.len);
 }
 
 /* A halt that is over: with the registers that some client has read at it. */
@@ -102,7 +102,7 @@ static void borrow_registers(struct gdb_proxy *p)
 {
     gdb_proxy_forget_shown(p);
     for (size_t i = 0; i < GDB_CORES_MAX; i++) {
-        const char *last = p->upstream->registers[i];
+        const char *last = p->remote->registers[i];
         p->shown[i] = last != NULL ? strdup(last) : NULL;
     }
 }
@@ -156,7 +156,7 @@ static void send_features(struct gdb_proxy *p)
     struct gdb_session *s = p->session;
     size_t len = 0;
     const char *known =
-        p->upstream != NULL ? gdb_upstream_known(p->upstream, "qSupported", 10, &len) : NULL;
+        p->remote != NULL ? gdb_remote_known(p->remote, "qSupported", 10, &len) : NULL;
     text_buf_clear(&s->reply);
     gdb_features_merge(&s->reply, known != NULL ? known : "", len, s->packet_size,
                        gdb_has_btrace(s->target), s->target->reverse != NULL);
@@ -176,14 +176,14 @@ static void send_threads(struct gdb_proxy *p)
     struct text_buf *out = &p->session->reply;
     char text[GDB_THREAD_TEXT];
     text_buf_clear(out);
-    for (int i = 0; i < p->upstream->core_count; i++) {
-        struct gdb_thread t = p->upstream->threads[i];
+    for (int i = 0; i < p->remote->core_count; i++) {
+        struct gdb_thread t = p->remote->threads[i];
         if (!t.single)
             continue;
         /* They were listed without processes, of which the client in control may have made use. */
-        if (!t.has_process && p->upstream->stopped.has_process) {
+        if (!t.has_process && p->remote->stopped.has_process) {
             t.has_process = true;
-            t.process = p->upstream->stopped.process;
+            t.process = p->remote->stopped.process;
         }
         gdb_thread_text(&t, text);
         text_buf_printf(out, "%c%s", out->len == 0 ? 'm' : ',', text);
@@ -197,7 +197,7 @@ static void send_threads(struct gdb_proxy *p)
 static bool send_known(struct gdb_proxy *p, const char *payload, size_t len)
 {
     size_t n = 0;
-    const char *known = gdb_upstream_known(p->upstream, payload, len, &n);
+    const char *known = gdb_remote_known(p->remote, payload, len, &n);
     if (known != NULL)
         gdb_proxy_send(p, known, n);
     else if (is(payload, len, "qfThreadInfo"))
@@ -310,7 +310,7 @@ static bool observe(struct gdb_proxy *p, const char *payload, size_t len)
     const char *why = obstacle(p);
     bool motion = gdb_packet_read(payload, len).answer == GDB_ANSWER_STOP;
     bool back = is(payload, len, "bs") || is(payload, len, "bc");
-    bool past = p->upstream != NULL && gdb_proxy_past_wants(p, payload, len);
+    bool past = p->remote != NULL && gdb_proxy_past_wants(p, payload, len);
     if (own_view(p, payload, len))
         return false;
     if (motion && p->session->running)
@@ -371,15 +371,15 @@ void gdb_proxy_tell_news(struct gdb_proxy *p)
 
 void gdb_proxy_take_control(struct gdb_proxy *p)
 {
-    struct gdb_upstream *u = p->upstream;
+    struct gdb_remote *u = p->remote;
     if (u == NULL || !p->observes)
         return;
-    gdb_upstream_attach(u, &gdb_proxy_client, p);
+    gdb_remote_attach(u, &gdb_proxy_client, p);
     p->observes = false;
     p->outdated = p->seen != u->epoch;
     snprintf(p->greeting, sizeof(p->greeting), "%s", controls);
     if (p->wait == PROXY_IDLE)
-        gdb_upstream_remove_guest(u, &p->guest);
+        gdb_remote_remove_guest(u, &p->guest);
     if (!p->session->running)
         return;
     gdb_proxy_tell_news(p);
@@ -390,12 +390,12 @@ void gdb_proxy_take_control(struct gdb_proxy *p)
 /* From within a command of its own, between two questions. */
 void gdb_proxy_give_control(struct gdb_proxy *p)
 {
-    struct gdb_upstream *u = p->upstream;
+    struct gdb_remote *u = p->remote;
     if (u == NULL || p->observes)
         return;
-    gdb_upstream_detach(u);
-    gdb_upstream_remove_guest(u, &p->guest);
-    gdb_upstream_add_guest(u, &p->guest);
+    gdb_remote_detach(u);
+    gdb_remote_remove_guest(u, &p->guest);
+    gdb_remote_add_guest(u, &p->guest);
     p->observes = true;
     p->seen = p->outdated ? 0 : u->epoch;
     p->outdated = false;

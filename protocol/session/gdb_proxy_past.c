@@ -18,8 +18,8 @@ static const char no_write[] = "E.the past cannot be changed: continue to the ha
 
 bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core)
 {
-    for (int i = 0; p->upstream != NULL && i < p->upstream->core_count; i++) {
-        const struct gdb_thread *t = &p->upstream->threads[i];
+    for (int i = 0; p->remote != NULL && i < p->remote->core_count; i++) {
+        const struct gdb_thread *t = &p->remote->threads[i];
         if (thread < 0 || (t->single && t->thread != (uint64_t)thread))
             continue;
         *core = i;
@@ -31,11 +31,11 @@ bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core)
 void gdb_proxy_add_thread(struct gdb_proxy *p, int core, struct text_buf *out)
 {
     char text[GDB_THREAD_TEXT];
-    if (p->upstream == NULL || core >= p->upstream->core_count)
+    if (p->remote == NULL || core >= p->remote->core_count)
         return;
-    p->general = p->upstream->threads[core];
+    p->general = p->remote->threads[core];
     if (!p->general.single) /* it listed none, and its stop replies may name one all the same */
-        p->general = p->upstream->stopped;
+        p->general = p->remote->stopped;
     if (!p->general.single)
         return;
     gdb_thread_text(&p->general, text);
@@ -113,26 +113,26 @@ static void put_reg(const struct gdb_proxy *p, const struct gdb_regs *regs, unsi
 {
     static const char hex[] = "0123456789abcdef";
     for (unsigned i = 0; i < DIGITS; i++) {
-        unsigned byte = i / 2, shift = 8 * (p->upstream->big_endian ? 3 - byte : byte);
+        unsigned byte = i / 2, shift = 8 * (p->remote->big_endian ? 3 - byte : byte);
         unsigned digit = regs->value[reg] >> (shift + (i % 2 ? 0 : 4)) & 0xf;
         to[i] = regs->known >> reg & 1 ? hex[digit] : 'x';
     }
 }
 
 /* Is there such a stack pointer in a g packet of `len` digits? */
-static bool has_stack(const struct gdb_upstream *u, enum gdb_stack stack, size_t len)
+static bool has_stack(const struct gdb_remote *u, enum gdb_stack stack, size_t len)
 {
     return u->at_stack[stack] != 0 && u->at_stack[stack] + DIGITS <= len;
 }
 
-static bool same_stack(const struct gdb_upstream *u, enum gdb_stack a, enum gdb_stack b,
+static bool same_stack(const struct gdb_remote *u, enum gdb_stack a, enum gdb_stack b,
                        const char *now, size_t len)
 {
     return has_stack(u, a, len) && has_stack(u, b, len) &&
            memcmp(now + u->at_stack[a], now + u->at_stack[b], DIGITS) == 0;
 }
 
-static bool uses_psp(const struct gdb_upstream *u, const struct gdb_regs *regs, const char *now,
+static bool uses_psp(const struct gdb_remote *u, const struct gdb_regs *regs, const char *now,
                      size_t len)
 {
     bool handler = (regs->value[GDB_REG_PSR] & 0x1ff) != 0;
@@ -141,8 +141,8 @@ static bool uses_psp(const struct gdb_upstream *u, const struct gdb_regs *regs, 
 }
 
 /* Which of two security states the core was in then, else the one that it is halted in. */
-static bool was_nonsecure(const struct gdb_upstream *u, const struct gdb_regs *regs,
-                          const char *now, size_t len)
+static bool was_nonsecure(const struct gdb_remote *u, const struct gdb_regs *regs, const char *now,
+                          size_t len)
 {
     if (regs->security != GDB_SECURITY_UNKNOWN)
         return regs->security == GDB_SECURITY_NONSECURE;
@@ -158,7 +158,7 @@ static bool was_nonsecure(const struct gdb_upstream *u, const struct gdb_regs *r
 static void put_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now,
                        size_t len, char *to)
 {
-    const struct gdb_upstream *u = p->upstream;
+    const struct gdb_remote *u = p->remote;
     enum gdb_stack used = uses_psp(u, regs, now, len) ? GDB_STACK_PSP : GDB_STACK_MSP;
     enum gdb_stack banked =
         used + (was_nonsecure(u, regs, now, len) ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S);
@@ -176,9 +176,9 @@ static void put_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const c
 static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
     struct text_buf *out = &p->session->reply;
-    size_t psr = p->upstream->has_description || len < PSR_OLD + DIGITS ? PSR_NEW : PSR_OLD;
-    if (p->upstream->at_psr != 0)
-        psr = p->upstream->at_psr;
+    size_t psr = p->remote->has_description || len < PSR_OLD + DIGITS ? PSR_NEW : PSR_OLD;
+    if (p->remote->at_psr != 0)
+        psr = p->remote->at_psr;
     for (size_t i = 0; i < len; i++)
         text_buf_putc(out, 'x');
     if (text_buf_error(out) < 0)
@@ -190,7 +190,7 @@ static void add_all(struct gdb_proxy *p, const struct gdb_regs *regs, const char
     put_stacks(p, regs, now, len, out->data);
 }
 
-static enum gdb_stack stack_of(const struct gdb_upstream *u, uint64_t number)
+static enum gdb_stack stack_of(const struct gdb_remote *u, uint64_t number)
 {
     unsigned i = 0;
     while (i < GDB_STACKS && (u->at_stack[i] == 0 || number != u->number_stack[i]))
@@ -201,7 +201,7 @@ static enum gdb_stack stack_of(const struct gdb_upstream *u, uint64_t number)
 /* A server that has its registers one by one is asked so: Secure state, if it is not known. */
 static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
 {
-    const struct gdb_upstream *u = p->upstream;
+    const struct gdb_remote *u = p->remote;
     char digits[DIGITS];
     unsigned reg = p->past_at < CORE_REGS ? (unsigned)p->past_at : GDB_REG_COUNT;
     if (p->past_at == u->number_psr)
@@ -243,7 +243,7 @@ void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len)
     struct gdb_session *s = p->session;
     struct gdb_regs regs = {.known = 0};
     text_buf_clear(&s->reply);
-    if (len == 0 || reply[0] == 'E' || p->upstream == NULL)
+    if (len == 0 || reply[0] == 'E' || p->remote == NULL)
         text_buf_add(&s->reply, reply, len);
     else if (p->past_kind == 'm')
         add_memory(p, reply, len);

@@ -91,12 +91,11 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
 
 /* `greeting` NULL: it has the other server to itself. */
 static int init_beside(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                       struct gdb_upstream *u, const char *greeting, gdb_send_fn send,
-                       void *send_ctx)
+                       struct gdb_remote *u, const char *greeting, gdb_send_fn send, void *send_ctx)
 {
     if (!btrace_complete(target))
         return BT_ERR_INVAL;
-    int cores = target->core_count != NULL ? target->core_count(target_ctx) : gdb_upstream_cores(u);
+    int cores = target->core_count != NULL ? target->core_count(target_ctx) : gdb_remote_cores(u);
     if (cores < 1 || cores > GDB_CORES_MAX)
         return BT_ERR_INVAL;
     int rc = init(s, target, target_ctx, send, send_ctx);
@@ -109,15 +108,15 @@ static int init_beside(struct gdb_session *s, const struct gdb_target *target, v
     return s->proxy != NULL ? BT_OK : BT_ERR_NOMEM;
 }
 
-int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
-                              void *send_ctx)
+int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *target,
+                            void *target_ctx, struct gdb_remote *u, gdb_send_fn send,
+                            void *send_ctx)
 {
     return init_beside(s, target, target_ctx, u, NULL, send, send_ctx);
 }
 
 int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_upstream *u, const char *greeting,
+                              void *target_ctx, struct gdb_remote *u, const char *greeting,
                               gdb_send_fn send, void *send_ctx)
 {
     return init_beside(s, target, target_ctx, u, greeting, send, send_ctx);

@@ -28,7 +28,7 @@ enum gdb_session_state {
 
 struct gdb_document; /* private, gdb_internal.h */
 struct gdb_proxy;    /* private, gdb_proxy.h */
-struct gdb_upstream; /* gdb_upstream.h */
+struct gdb_remote;   /* gdb_remote.h */
 
 /* Members are private to protocol/; use the functions. */
 struct gdb_session {
@@ -78,15 +78,15 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
  *
  * `target` needs nothing but the branch trace operations, all or none; core_count, core_info and
  * monitor are optional, the others are never called but for detach and kill (optional, too). The
- * stop of a resume comes from gdb_upstream_release_stop(): gdb_session_stopped() and
+ * stop of a resume comes from gdb_remote_release_stop(): gdb_session_stopped() and
  * gdb_session_resume_failed() are not for such a session.
  *
  * `u` has one session at a time: one that it had before gets errors from now on. It must outlive
  * the session, or be freed before the session has input again.
  * Otherwise as gdb_session_init(). */
-int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_upstream *u, gdb_send_fn send,
-                              void *send_ctx);
+int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *target,
+                            void *target_ctx, struct gdb_remote *u, gdb_send_fn send,
+                            void *send_ctx);
 
 /*
  * One that looks on beside the session that has `u`, which is not disturbed: it reads registers,
@@ -94,21 +94,21 @@ int gdb_session_init_upstream(struct gdb_session *s, const struct gdb_target *ta
  * gets an error for whatever would change something or run the cores. While they run, and when
  * they have run since it was told of a halt, reads are errors, too; `c` and its like wait for the
  * next halt, or tell of the one that it has not seen. `greeting`, a line or more with '\n', is
- * printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_upstream().
+ * printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_remote().
  * One that comes while the cores run is shown a halt of which nothing is known.
  */
 int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_upstream *u, const char *greeting,
+                              void *target_ctx, struct gdb_remote *u, const char *greeting,
                               gdb_send_fn send, void *send_ctx);
 bool gdb_session_observes(const struct gdb_session *s);
 
 /*
  * A session that looks on has `u` from now on, as if it had been made by
- * gdb_session_init_upstream(); the one before gets errors. GDB is told by text as soon as it takes
+ * gdb_session_init_remote(); the one before gets errors. GDB is told by text as soon as it takes
  * some. Nothing happens for other sessions.
  */
 void gdb_session_take_control(struct gdb_session *s);
-/* The other way round: a session of gdb_session_init_upstream() looks on. Its breakpoints go. */
+/* The other way round: a session of gdb_session_init_remote() looks on. Its breakpoints go. */
 void gdb_session_give_control(struct gdb_session *s);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a GDB session needs from the thing being debugged: a table of operations. Live, upstream
- * and recorded targets each supply one. GDB sees one thread a core: thread ID = core index + 1.
+ * What a GDB session needs from the thing being debugged: a table of operations. Live, remote and
+ * recorded targets each supply one. GDB sees one thread a core: thread ID = core index + 1.
  *
  * Every operation gets the `ctx` that was given to gdb_session_init(), is called from within
  * gdb_session_input() (one thread), and returns BT_OK, a count where said so, or a negative

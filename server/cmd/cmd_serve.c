@@ -275,7 +275,7 @@ static void start_listening(struct serve *s)
 static void on_seconds(uv_timer_t *timer)
 {
     struct serve *s = timer->data;
-    gdb_upstream_interrupt(s->live.upstream);
+    gdb_remote_interrupt(s->live.remote);
 }
 
 static void start_recording(struct serve *s)
@@ -285,7 +285,7 @@ static void start_recording(struct serve *s)
     log_say(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
     if (s->args.seconds)
         uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
-    if (gdb_upstream_resume(s->live.upstream) != BT_OK) {
+    if (gdb_remote_resume(s->live.remote) != BT_OK) {
         fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
         stop(s, EXIT_INPUT);
     }

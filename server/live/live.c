@@ -39,10 +39,10 @@ static void stop_done(struct live *l)
     if (l->told_ready)
         l->halted(l->ctx, l);
     tell_ready(l, BT_OK);
-    gdb_upstream_release_stop(l->upstream);
-    gdb_upstream_settle(l->upstream, false);
+    gdb_remote_release_stop(l->remote);
+    gdb_remote_settle(l->remote, false);
     if (l->run_after)
-        gdb_upstream_resume(l->upstream);
+        gdb_remote_resume(l->remote);
     l->run_after = false;
 }
 
@@ -68,12 +68,12 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
 
 static void read_next_core(struct live *l)
 {
-    if (!gdb_upstream_is_ready(l->upstream))
+    if (!gdb_remote_is_ready(l->remote))
         return;
     while ((unsigned)l->reading < l->config->core_count) {
         int thread = live_thread(&l->cores[l->reading]);
-        if (thread < gdb_upstream_cores(l->upstream) &&
-            gdb_upstream_read_pc(l->upstream, thread, on_regs, l) == BT_OK)
+        if (thread < gdb_remote_cores(l->remote) &&
+            gdb_remote_read_pc(l->remote, thread, on_regs, l) == BT_OK)
             return;
         l->cores[l->reading].regs.known = 0;
         l->reading++;
@@ -96,11 +96,11 @@ static void prepare_units(struct live *l)
 /* Once for each start of the target, then at every halt: its registers. */
 static void begin_reading(struct live *l)
 {
-    if (!gdb_upstream_is_ready(l->upstream))
+    if (!gdb_remote_is_ready(l->remote))
         return;
     l->looking = true;
     l->look_again = false;
-    gdb_upstream_settle(l->upstream, true);
+    gdb_remote_settle(l->remote, true);
     live_setup(l, prepare_units);
 }
 
@@ -118,7 +118,7 @@ static void begin_drain(struct live *l)
     if (l->draining || l->stopping)
         return;
     l->draining = true;
-    gdb_upstream_settle(l->upstream, true);
+    gdb_remote_settle(l->remote, true);
     l->work.data = l;
     if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);
@@ -161,7 +161,7 @@ static void on_ready(void *ctx, int error)
     }
     if (error)
         tell_ready(l, error);
-    else if (!gdb_upstream_is_running(l->upstream))
+    else if (!gdb_remote_is_running(l->remote))
         begin_drain(l);
     else
         tell_ready(l, BT_OK);
@@ -198,7 +198,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
     if (change == GDB_CHANGE_MEMORY) {
         live_past_written(l, true);
         live_code_written(l, address, length);
-        gdb_upstream_outdate(l->upstream);
+        gdb_remote_outdate(l->remote);
     } else if (change == GDB_CHANGE_REGISTERS || !l->native) {
         live_was_moved(l);
     } else if (live_native_reset(l)) {
@@ -212,7 +212,7 @@ static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t
 {
     live_past_written(ctx, true);
     live_code_programmed(ctx, address, bytes, len);
-    gdb_upstream_outdate(((struct live *)ctx)->upstream);
+    gdb_remote_outdate(((struct live *)ctx)->remote);
 }
 
 static void on_lost(void *ctx)
@@ -230,7 +230,7 @@ static void on_lost(void *ctx)
                 "again until it answers, the history is kept\n");
 }
 
-static const struct gdb_upstream_events upstream_events = {
+static const struct gdb_remote_events remote_events = {
     .ready = on_ready,
     .resumed = on_resumed,
     .stopped = on_stopped,
@@ -352,7 +352,7 @@ static void look_at_limits(struct live *l)
 /* An answer that never comes would keep everybody waiting for ever. */
 static void look_at_server(struct live *l)
 {
-    uint64_t owed = l->native ? 0 : gdb_upstream_owed(l->upstream);
+    uint64_t owed = l->native ? 0 : gdb_remote_owed(l->remote);
     l->owed_s = owed && owed == l->owed ? l->owed_s + 1 : 0;
     l->owed = owed;
     if (l->owed_s < ANSWER_S)
@@ -360,7 +360,7 @@ static void look_at_server(struct live *l)
     l->owed_s = 0;
     log_say(LOG_AT_WARNING, "btraced: the target's GDB server has not answered for %d s\n",
             ANSWER_S);
-    upstream_link_again(&l->link);
+    remote_link_again(&l->link);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -401,7 +401,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     live_past_init(l);
     int error = start_cores(l, why);
     if (!error)
-        error = gdb_upstream_new(&upstream_events, l, upstream_link_send, &l->link, &l->upstream);
+        error = gdb_remote_new(&remote_events, l, remote_link_send, &l->link, &l->remote);
     if (!error)
         error = live_units_start(l);
     /* Last: from here on the capture thread reads what was set above. */
@@ -414,8 +414,7 @@ int live_connect(struct live *l)
 {
     if (l->native)
         return live_connect_native(l);
-    return upstream_link_start(&l->link, l->loop, &l->config->target, l->upstream) ? BT_ERR_IO
-                                                                                   : BT_OK;
+    return remote_link_start(&l->link, l->loop, &l->config->target, l->remote) ? BT_ERR_IO : BT_OK;
 }
 
 void live_stop(struct live *l)
@@ -423,7 +422,7 @@ void live_stop(struct live *l)
     if (!l->loop || l->stopping)
         return;
     l->stopping = true;
-    upstream_link_stop(&l->link);
+    remote_link_stop(&l->link);
     live_units_stop(l);
     if (l->native && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
@@ -439,7 +438,7 @@ void live_release(struct live *l)
     live_past_release(l);
     drop_trace(l);
     live_units_release(l);
-    gdb_upstream_free(l->upstream);
+    gdb_remote_free(l->remote);
     if (l->board >= 0)
         close(l->board);
     for (unsigned i = 0; i < l->config->core_count; i++) {

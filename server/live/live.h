@@ -20,7 +20,7 @@
 #include "server/live/live_code.h"
 #include "server/live/live_past.h"
 #include "server/live/live_units.h"
-#include "server/live/upstream_link.h"
+#include "server/live/remote_link.h"
 #include "server/probe/native_server.h"
 #include "server/recording/recorder.h"
 
@@ -53,8 +53,8 @@ struct live {
     struct config *config;
     uv_loop_t *loop;
     struct live_core cores[CONFIG_MAX_CORES];
-    struct gdb_upstream *upstream;
-    struct upstream_link link;
+    struct gdb_remote *remote;
+    struct remote_link link;
     struct pipeline *pipeline;    /* NULL: no core has a trace unit */
     struct trace_link *trace;     /* NULL: the native server or a trace buffer delivers it */
     struct native_server *native; /* NULL: the target has a GDB server of its own */
@@ -96,7 +96,7 @@ struct live {
     uint64_t losses;              /* of the target's GDB server */
     uint64_t ring_told;           /* bytes dropped, that the log knows of */
     bool ring_full, recording_told, strays_told;
-    uint64_t owed; /* gdb_upstream_owed(), and for how many seconds it has been that */
+    uint64_t owed; /* gdb_remote_owed(), and for how many seconds it has been that */
     unsigned owed_s;
     bool lost; /* the target's GDB server, since it was ready */
     /* Optional: reads the board file again, and says what became of it. */

@@ -82,7 +82,7 @@ static void pass_control(struct live *l)
 static int open_control(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
     struct live *l = k->live;
-    int error = gdb_session_init_upstream(k->session, &live_target, k, l->upstream, send, send_ctx);
+    int error = gdb_session_init_remote(k->session, &live_target, k, l->remote, send, send_ctx);
     if (error)
         return error;
     l->control = k;
@@ -101,7 +101,7 @@ static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx
              c->number, c->connection->peer,
              l->config->others == CONFIG_OTHERS_QUEUE ? "; you wait for control" : "");
     int error =
-        gdb_session_init_observer(k->session, &live_target, k, l->upstream, text, send, send_ctx);
+        gdb_session_init_observer(k->session, &live_target, k, l->remote, text, send, send_ctx);
     if (!error)
         log_say(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
                 k->client->connection->peer);
@@ -112,8 +112,8 @@ static int open_refused(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
     const struct gdb_client *c = k->live->control->client;
     char text[CONNECTION_PEER_MAX + 120];
-    int error = gdb_session_init_observer(k->session, &live_target, k, k->live->upstream, "", send,
-                                          send_ctx);
+    int error =
+        gdb_session_init_observer(k->session, &live_target, k, k->live->remote, "", send, send_ctx);
     if (error)
         return error;
     snprintf(text, sizeof text, "client %u (%s) is in control, and [gdb] others = refuse",
@@ -218,7 +218,7 @@ void live_clients_moved(struct live *l)
     for (struct live_client *k = l->clients; k; k = k->next)
         for (unsigned i = 0; i < l->config->core_count; i++)
             k->cores[i].moved = true;
-    gdb_upstream_outdate(l->upstream);
+    gdb_remote_outdate(l->remote);
 }
 
 void live_clients_go_on(struct live *l)

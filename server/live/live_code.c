@@ -72,7 +72,7 @@ void live_code_written(struct live *l, uint64_t address, uint64_t length)
 {
     for (uint64_t at = 0; at < length; at += PIECE) {
         size_t n = length - at < PIECE ? (size_t)(length - at) : PIECE;
-        gdb_upstream_read_memory(l->upstream, 0, address + at, n, on_written, l);
+        gdb_remote_read_memory(l->remote, 0, address + at, n, on_written, l);
     }
 }
 
@@ -221,8 +221,8 @@ static void next_round(struct live *l)
     for (;;) {
         mind_the_time(l);
         if (code->first_new < code->page_count &&
-            gdb_upstream_read_memory(l->upstream, 0, code->pages[code->first_new] + code->piece,
-                                     PIECE, on_page, l) == BT_OK)
+            gdb_remote_read_memory(l->remote, 0, code->pages[code->first_new] + code->piece, PIECE,
+                                   on_page, l) == BT_OK)
             return;
         code->first_new = code->page_count;
         code->piece = 0;

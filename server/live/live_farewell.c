@@ -15,7 +15,7 @@ static void finish(struct live *l)
 static void on_look(uv_timer_t *timer)
 {
     struct live *l = timer->data;
-    bool over = !gdb_upstream_is_ready(l->upstream) || gdb_upstream_is_idle(l->upstream);
+    bool over = !gdb_remote_is_ready(l->remote) || gdb_remote_is_idle(l->remote);
     bool late = uv_now(l->loop) - l->farewell.begun > PATIENCE_MS;
     if (late && !over)
         log_say(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
@@ -27,8 +27,8 @@ static void on_look(uv_timer_t *timer)
 /* A probe's cores are left by the native server, a board's program ends with us. */
 static bool is_kept(const struct live *l)
 {
-    return l->loop && l->upstream && !l->native && !l->config->command &&
-           gdb_upstream_is_ready(l->upstream);
+    return l->loop && l->remote && !l->native && !l->config->command &&
+           gdb_remote_is_ready(l->remote);
 }
 
 void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx)
@@ -39,11 +39,11 @@ void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx)
         done(ctx);
         return;
     }
-    bool run = gdb_upstream_will_run(l->upstream) || l->run_after;
+    bool run = gdb_remote_will_run(l->remote) || l->run_after;
     if (l->config->at_exit != CONFIG_EXIT_LEAVE)
         run = l->config->at_exit == CONFIG_EXIT_RUN;
     l->run_after = false;
     l->farewell.begun = uv_now(l->loop);
     uv_timer_start(&l->farewell.timer, on_look, LOOK_MS, LOOK_MS);
-    gdb_upstream_let_go(l->upstream, run);
+    gdb_remote_let_go(l->remote, run);
 }

@@ -39,7 +39,7 @@ static struct live_core *traced_core(struct live *l, int thread)
 static int op_core_count(void *ctx)
 {
     const struct live *l = ((const struct live_client *)ctx)->live;
-    int n = gdb_upstream_cores(l->upstream);
+    int n = gdb_remote_cores(l->remote);
     return n > 0 ? n : 1;
 }
 

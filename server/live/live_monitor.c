@@ -77,13 +77,13 @@ static bool ask(struct live *l, const char *line, const struct console *c, const
 }
 
 /* One of the other server's own commands; its answer comes before GDB's next packet does. */
-static int ask_server(struct live *l, const char *text, gdb_upstream_reply_fn reply)
+static int ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply)
 {
     char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
     size_t n = strlen(packet);
     for (const char *p = text; *p && n + 2 < sizeof packet; p++)
         n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
-    return gdb_upstream_ask(l->upstream, packet, n, reply, l);
+    return gdb_remote_ask(l->remote, packet, n, reply, l);
 }
 
 /* What ran since tracing was switched off is missing at this place. */
@@ -100,16 +100,16 @@ static void add_hole(struct live_core *c, struct history *h)
 static void on_switched(void *ctx, const char *reply, size_t len)
 {
     (void)reply, (void)len;
-    gdb_upstream_settle(((struct live *)ctx)->upstream, false);
+    gdb_remote_settle(((struct live *)ctx)->remote, false);
 }
 
 /* Trace units behind a probe of ours belong to the native target's thread, and obey its command. */
 static bool switch_native(struct live *l, const char *command, const struct console *c)
 {
-    gdb_upstream_settle(l->upstream, true);
+    gdb_remote_settle(l->remote, true);
     if (ask_server(l, command, on_switched) == BT_OK)
         return true;
-    gdb_upstream_settle(l->upstream, false);
+    gdb_remote_settle(l->remote, false);
     console_say(c, "the target cannot be asked now\n");
     return false;
 }
@@ -270,10 +270,10 @@ int live_restart(struct live *l)
 {
     if (!l->config->reset[0] || l->native)
         return BT_ERR_UNSUPPORTED;
-    gdb_upstream_settle(l->upstream, true);
+    gdb_remote_settle(l->remote, true);
     int error = ask_server(l, l->config->reset, on_reset);
     if (error)
-        gdb_upstream_settle(l->upstream, false);
+        gdb_remote_settle(l->remote, false);
     return error;
 }
 
@@ -290,7 +290,7 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
     }
     if (l->native) {
         /* It says itself whether there was a reset, which is heard when its answer comes. */
-        l->run_after = run && !gdb_upstream_is_running(l->upstream);
+        l->run_after = run && !gdb_remote_is_running(l->remote);
         return BT_ERR_UNSUPPORTED;
     }
     if (live_restart(l) != BT_OK) {

@@ -37,7 +37,7 @@ static void on_moved(uv_async_t *async)
     if (reset)
         l->setup = 0;
     /* Cores that run are looked at when they halt. */
-    if (!gdb_upstream_is_running(l->upstream))
+    if (!gdb_remote_is_running(l->remote))
         live_was_moved(l);
 }
 
@@ -54,7 +54,7 @@ int live_connect_native(struct live *l)
     int fd = native_server_start(l->native, tell_moved, l);
     if (fd < 0)
         return fd;
-    if (upstream_link_open(&l->link, l->loop, fd, l->upstream) == 0)
+    if (remote_link_open(&l->link, l->loop, fd, l->remote) == 0)
         return BT_OK;
     close(fd);
     return BT_ERR_IO;

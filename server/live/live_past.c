@@ -47,7 +47,7 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
     const struct live_client *k = ctx;
     const struct live *l = k->live;
     const struct gdb_breakpoint *bp;
-    size_t count = gdb_upstream_breakpoints(l->upstream, &bp), n = 0;
+    size_t count = gdb_remote_breakpoints(l->remote, &bp), n = 0;
     *watch = false;
     if (gdb_session_observes(k->session))
         return 0; /* those that are set are another's */
@@ -127,7 +127,7 @@ void live_past_init(struct live *l)
 
 int live_past_client(struct live *l, struct live_client *k)
 {
-    int n = gdb_upstream_cores(l->upstream);
+    int n = gdb_remote_cores(l->remote);
     return past_motion_init(&k->motion, &host, k, n > 0 ? n : 1);
 }
 

@@ -51,7 +51,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     struct live *l = r->client->live;
     const struct live_past_core *pc = &l->past.cores[r->core];
     const struct live_core *c = live_core_of(l, r->core);
-    bool big = c->elf && c->elf->big_endian, shared = gdb_upstream_cores(l->upstream) > 1;
+    bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
     enum values_memory kind =
         past_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
     const uint8_t *bytes;
@@ -112,7 +112,7 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
     pc->core = core;
     if (!pc->told) {
         pc->asked = true;
-        int rc = gdb_upstream_read_regs(l->upstream, core, on_regs, pc);
+        int rc = gdb_remote_read_regs(l->remote, core, on_regs, pc);
         return rc < 0 ? rc : GDB_PENDING;
     }
     look_at_program(pc, c);
@@ -189,7 +189,7 @@ static bool ask_line(struct live_client *k, int core, bool ahead, uint32_t addre
         return false;
     *q = (struct line_question){l, k->client->number, l->past.halt, (uint16_t)core, ahead};
     k->misses[ahead].waiting++;
-    if (gdb_upstream_read_memory(l->upstream, core, address, LIVE_PAST_LINE, on_memory, q) == BT_OK)
+    if (gdb_remote_read_memory(l->remote, core, address, LIVE_PAST_LINE, on_memory, q) == BT_OK)
         return true;
     k->misses[ahead].waiting--;
     free(q);

@@ -57,7 +57,7 @@ static void next_piece(struct live *l)
     int thread = live_thread(&l->cores[l->record.core]);
     uint32_t at = s->stack + s->length;
     bool more = l->record.piece < PIECES && at <= UINT32_MAX - PIECE;
-    if (!more || gdb_upstream_read_memory(l->upstream, thread, at, PIECE, on_stack, l) != BT_OK)
+    if (!more || gdb_remote_read_memory(l->remote, thread, at, PIECE, on_stack, l) != BT_OK)
         put(l, s);
 }
 
@@ -95,7 +95,7 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
 
 static void next_core(struct live *l)
 {
-    if (!gdb_upstream_is_ready(l->upstream)) {
+    if (!gdb_remote_is_ready(l->remote)) {
         l->record.active = false;
         return;
     }
@@ -108,7 +108,7 @@ static void next_core(struct live *l)
         return;
     }
     const struct live_core *c = &l->cores[l->record.core];
-    if (live_is_a64(c) || gdb_upstream_read_regs(l->upstream, live_thread(c), on_regs, l) != BT_OK)
+    if (live_is_a64(c) || gdb_remote_read_regs(l->remote, live_thread(c), on_regs, l) != BT_OK)
         put(l, NULL);
 }
 

@@ -37,7 +37,7 @@ static void write_word(struct live *l, uint32_t value)
     uint8_t bytes[4];
     for (unsigned i = 0; i < 4; i++)
         bytes[big ? 3 - i : i] = (uint8_t)(value >> 8 * i);
-    if (gdb_upstream_write_memory(l->upstream, 0, line_of(l)->address, bytes, 4, on_written, l))
+    if (gdb_remote_write_memory(l->remote, 0, line_of(l)->address, bytes, 4, on_written, l))
         on_written(l, 0, NULL, 0);
 }
 
@@ -61,7 +61,7 @@ static void on_read(void *ctx, uint64_t address, const uint8_t *bytes, size_t le
 
 static void next_line(struct live *l)
 {
-    if (!gdb_upstream_is_ready(l->upstream))
+    if (!gdb_remote_is_ready(l->remote))
         return;
     if (l->setup >= l->config->setup_count) {
         l->setup_done(l);
@@ -70,7 +70,7 @@ static void next_line(struct live *l)
     const struct config_setup *s = line_of(l);
     if (s->how == CONFIG_SETUP_WRITE)
         write_word(l, s->value);
-    else if (gdb_upstream_read_memory(l->upstream, 0, s->address, 4, on_read, l))
+    else if (gdb_remote_read_memory(l->remote, 0, s->address, 4, on_read, l))
         on_read(l, 0, NULL, 0);
 }
 

@@ -25,9 +25,9 @@ static const char *target_state(const struct live *l, uint64_t *losses)
     unsigned of_probe = 0;
     bool lost = l->native && native_server_is_lost(l->native, &of_probe);
     *losses = l->losses + of_probe;
-    if (lost || !gdb_upstream_is_ready(l->upstream))
+    if (lost || !gdb_remote_is_ready(l->remote))
         return "lost";
-    return gdb_upstream_is_running(l->upstream) ? "running" : "halted";
+    return gdb_remote_is_running(l->remote) ? "running" : "halted";
 }
 
 static void gather_clients(const struct live *l, struct status *s)

@@ -45,7 +45,7 @@ static void prepare_work(uv_work_t *work)
     struct live_units *u = &l->units;
     uv_mutex_lock(&u->lock);
     u->error = BT_OK;
-    upstream_bus_begin(&u->bus);
+    remote_bus_begin(&u->bus);
     if (!u->found)
         find(l);
     else if (u->setup.history)
@@ -57,7 +57,7 @@ static void collect(struct live *l)
 {
     const struct trace_sink sink = live_sink(l);
     struct live_units *u = &l->units;
-    upstream_bus_begin(&u->bus);
+    remote_bus_begin(&u->bus);
     u->error = trace_setup_collect(&u->setup, &sink, &u->why);
     if (!u->error)
         u->error = trace_setup_rearm(&u->setup, &u->why);
@@ -117,7 +117,7 @@ static void prepared(uv_work_t *work, int status)
         begin_trace(l);
     bool next = u->again || (!found && u->found && u->setup.history);
     u->again = false;
-    if (next && gdb_upstream_is_ready(l->upstream)) {
+    if (next && gdb_remote_is_ready(l->remote)) {
         run(l);
         return;
     }
@@ -190,12 +190,12 @@ int live_units_start(struct live *l)
     if (!u->wanted)
         return BT_OK;
     uv_mutex_init(&u->lock);
-    return upstream_bus_open(&u->bus, l->loop, l->upstream, TIMEOUT_MS, big);
+    return remote_bus_open(&u->bus, l->loop, l->remote, TIMEOUT_MS, big);
 }
 
 void live_units_stop(struct live *l)
 {
-    upstream_bus_stop(&l->units.bus);
+    remote_bus_stop(&l->units.bus);
 }
 
 void live_units_release(struct live *l)
@@ -203,5 +203,5 @@ void live_units_release(struct live *l)
     trace_setup_release(&l->units.setup);
     if (l->units.wanted)
         uv_mutex_destroy(&l->units.lock);
-    upstream_bus_close(&l->units.bus);
+    remote_bus_close(&l->units.bus);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trace units of a target behind another GDB server, found and programmed through its memory
- * packets (trace_setup.h over upstream_bus.h), and the trace buffer read out the same way. Only
+ * packets (trace_setup.h over remote_bus.h), and the trace buffer read out the same way. Only
  * with [trace] sink in the board file.
  *
  * Called on the event loop, but where said otherwise; the registers are accessed in a worker
@@ -10,8 +10,8 @@
 #ifndef SERVER_LIVE_UNITS_H
 #define SERVER_LIVE_UNITS_H
 
+#include "server/trace_unit/remote_bus.h"
 #include "server/trace_unit/trace_setup.h"
-#include "server/trace_unit/upstream_bus.h"
 
 struct live;
 
@@ -21,7 +21,7 @@ struct live_units {
     _Atomic bool off; /* by command; the worker reads it */
     bool busy, again;
     uv_mutex_t lock; /* of the worker threads: one at a time */
-    struct upstream_bus bus;
+    struct remote_bus bus;
     struct trace_setup setup; /* the worker's, while there is one */
     uv_work_t work;
     int error; /* of the worker */

@@ -11,23 +11,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "gdb"), str(ROOT / "tests" / "usb")]
 
-import upstream_board  # noqa: E402
+import remote_board  # noqa: E402
 from live_gdb import Live  # noqa: E402
 from replay_gdb import Suite, equal, expect, folder, has, lacks, record_counts, said, value  # noqa: E402
-from upstream_board import compared, free_port, run_control, session  # noqa: E402
+from remote_board import compared, free_port, run_control, session  # noqa: E402
 
 suite = Suite()
 SERVER = ROOT / "tests/usb/pyocd_server.py"
 
 
 def board_file():
-    upstream_board.need("pyocd-gdbserver")
+    remote_board.need("pyocd-gdbserver")
     port = free_port()
     server = ["env", "PYOCD_USB_BACKEND=pyusb", "/usr/bin/python3", SERVER, "-t", "cortex_m",
               "--port", port, "--telnet-port", free_port(), "--soft-bkpt-as-hard", "--vector-catch",
               "none"]
     # It takes a register for ready at its first look, as it is on most boards.
-    return upstream_board.board_file(folder(), port, server, "sink = etb",
+    return remote_board.board_file(folder(), port, server, "sink = etb",
                                      ("--v1", "--quick-registers"))
 
 

@@ -2,8 +2,8 @@
 /* The past of a core behind another server: its answers, with stack pointers put in their place. */
 #include <stdio.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
-#include "tests/unit/test_gdb_upstream.h"
+#include "protocol/remote/gdb_remote_internal.h"
+#include "tests/unit/test_gdb_remote.h"
 
 #define NUMBER_MSP 26u /* and the others behind it, as in enum gdb_stack */
 #define DIGITS     8
@@ -30,7 +30,7 @@ static void connect_m33(void)
     static const char *const stacks[] = {"msp", "psp", "msp_s", "psp_s", "msp_ns", "psp_ns"};
     struct text_buf xml;
     const char *asked;
-    fake_upstream_init(&f);
+    fake_remote_init(&f);
     text_buf_init(&xml);
     text_buf_puts(&xml, "l<target>");
     for (unsigned i = 0; i < 16; i++)
@@ -39,7 +39,7 @@ static void connect_m33(void)
     for (unsigned i = 0; i < 6; i++)
         text_buf_printf(&xml, "<reg name=\"%s\" bitsize=\"32\"/>", stacks[i]);
     text_buf_puts(&xml, "</target>");
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     while (strcmp(asked = fake_server_got(&f), "(none)") != 0)
         fake_server_says(&f, strncmp(asked, "qSupported", 10) == 0 ? "qXfer:features:read+"
                              : strcmp(asked, "?") == 0             ? "T05thread:1;"
@@ -49,9 +49,9 @@ static void connect_m33(void)
                              : strncmp(asked, "qXfer", 5) == 0     ? xml.data
                                                                    : "OK");
     text_buf_release(&xml);
-    ck_assert(gdb_upstream_is_ready(f.u));
+    ck_assert(gdb_remote_is_ready(f.u));
     const struct gdb_target all = f.target.ops;
-    fake_upstream_open(&f);
+    fake_remote_open(&f);
     f.target.ops.in_past = in_past;
     f.target.ops.past_memory = past_memory;
     f.target.ops.reverse = all.reverse;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 #define ACCESS_MAX 1024
 
@@ -19,30 +19,30 @@
 #define G_PSR      (16 * REG_DIGITS)
 #define G_PSR_OLD  (16 * REG_DIGITS + 8 * 24 + REG_DIGITS)
 
-static int may_access(const struct gdb_upstream *u, int core)
+static int may_access(const struct gdb_remote *u, int core)
 {
-    if (core < 0 || core >= gdb_upstream_cores(u))
+    if (core < 0 || core >= gdb_remote_cores(u))
         return BT_ERR_INVAL;
-    return gdb_upstream_may_ask(u);
+    return gdb_remote_may_ask(u);
 }
 
 /* PC and PSR. */
 
 struct regs_read {
-    struct gdb_upstream *u;
-    gdb_upstream_regs_fn fn;
+    struct gdb_remote *u;
+    gdb_remote_regs_fn fn;
     void *ctx;
     int core;
     struct gdb_regs regs;
 };
 
-void gdb_upstream_set_big_endian(struct gdb_upstream *u, bool big_endian)
+void gdb_remote_set_big_endian(struct gdb_remote *u, bool big_endian)
 {
     u->big_endian = big_endian;
 }
 
 /* A register of 32 or 64 bits. `x` digits: not known. */
-static void take_reg(const struct gdb_upstream *u, struct gdb_regs *regs, enum gdb_reg reg,
+static void take_reg(const struct gdb_remote *u, struct gdb_regs *regs, enum gdb_reg reg,
                      const char *reply, size_t len)
 {
     struct gdb_args a = {reply, reply + len};
@@ -65,15 +65,15 @@ static void finish_regs(struct regs_read *r)
 }
 
 /* A question that follows from an answer comes before those of others. */
-static int ask_about(struct gdb_upstream *u, int core, bool next, const char *text, size_t len,
-                     gdb_upstream_reply_fn reply, void *ctx)
+static int ask_about(struct gdb_remote *u, int core, bool next, const char *text, size_t len,
+                     gdb_remote_reply_fn reply, void *ctx)
 {
     const struct gdb_thread *thread = &u->threads[core];
-    return next ? gdb_upstream_ask_next(u, thread, text, len, reply, ctx)
-                : gdb_upstream_ask_thread(u, thread, text, len, reply, ctx);
+    return next ? gdb_remote_ask_next(u, thread, text, len, reply, ctx)
+                : gdb_remote_ask_thread(u, thread, text, len, reply, ctx);
 }
 
-static int ask_reg(struct regs_read *r, bool next, unsigned number, gdb_upstream_reply_fn reply)
+static int ask_reg(struct regs_read *r, bool next, unsigned number, gdb_remote_reply_fn reply)
 {
     char text[16];
     int len = snprintf(text, sizeof(text), "p%x", number);
@@ -132,7 +132,7 @@ static void got_pc(void *ctx, const char *reply, size_t len)
         finish_regs(r);
 }
 
-int gdb_upstream_read_pc(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx)
+int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx)
 {
     int rc = may_access(u, core);
     if (rc < 0)
@@ -159,7 +159,7 @@ static void got_core(void *ctx, const char *reply, size_t len)
     finish_regs(r);
 }
 
-int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_fn fn, void *ctx)
+int gdb_remote_read_regs(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx)
 {
     int rc = may_access(u, core);
     if (rc < 0)
@@ -175,8 +175,8 @@ int gdb_upstream_read_regs(struct gdb_upstream *u, int core, gdb_upstream_regs_f
 }
 
 struct memory_access {
-    struct gdb_upstream *u;
-    gdb_upstream_memory_fn fn;
+    struct gdb_remote *u;
+    gdb_remote_memory_fn fn;
     void *ctx;
     int core;
     bool device; /* words, and each of them once */
@@ -194,7 +194,7 @@ static void finish_memory(struct memory_access *m)
     free(m);
 }
 
-static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t len,
+static int memory_new(struct gdb_remote *u, int core, uint64_t address, size_t len,
                       struct memory_access **out)
 {
     int rc = may_access(u, core);
@@ -217,7 +217,7 @@ static int memory_new(struct gdb_upstream *u, int core, uint64_t address, size_t
 }
 
 static int ask_memory(struct memory_access *m, const char *text, size_t len,
-                      gdb_upstream_reply_fn reply)
+                      gdb_remote_reply_fn reply)
 {
     bool next = m->asked;
     m->asked = true;
@@ -269,8 +269,8 @@ static void got_memory(void *ctx, const char *reply, size_t len)
         finish_memory(m);
 }
 
-static int read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len, bool device,
-                       gdb_upstream_memory_fn fn, void *ctx)
+static int read_memory(struct gdb_remote *u, int core, uint64_t address, size_t len, bool device,
+                       gdb_remote_memory_fn fn, void *ctx)
 {
     struct memory_access *m;
     int rc = memory_new(u, core, address, len, &m);
@@ -285,14 +285,14 @@ static int read_memory(struct gdb_upstream *u, int core, uint64_t address, size_
     return rc;
 }
 
-int gdb_upstream_read_memory(struct gdb_upstream *u, int core, uint64_t address, size_t len,
-                             gdb_upstream_memory_fn fn, void *ctx)
+int gdb_remote_read_memory(struct gdb_remote *u, int core, uint64_t address, size_t len,
+                           gdb_remote_memory_fn fn, void *ctx)
 {
     return read_memory(u, core, address, len, false, fn, ctx);
 }
 
-int gdb_upstream_read_device(struct gdb_upstream *u, int core, uint64_t address, size_t len,
-                             gdb_upstream_memory_fn fn, void *ctx)
+int gdb_remote_read_device(struct gdb_remote *u, int core, uint64_t address, size_t len,
+                           gdb_remote_memory_fn fn, void *ctx)
 {
     if (address % WORD != 0 || len % WORD != 0)
         return BT_ERR_INVAL;
@@ -329,9 +329,8 @@ static void got_write(void *ctx, const char *reply, size_t len)
     finish_memory(m);
 }
 
-int gdb_upstream_write_memory(struct gdb_upstream *u, int core, uint64_t address,
-                              const uint8_t *bytes, size_t len, gdb_upstream_memory_fn fn,
-                              void *ctx)
+int gdb_remote_write_memory(struct gdb_remote *u, int core, uint64_t address, const uint8_t *bytes,
+                            size_t len, gdb_remote_memory_fn fn, void *ctx)
 {
     struct memory_access *m;
     int rc = memory_new(u, core, address, len, &m);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 #define DOCUMENTS_MAX  32
 #define TEXT_MAX       (256u << 10)
@@ -70,7 +70,7 @@ struct place {
 
 static const char *const stacks[GDB_STACKS] = {"msp", "psp", "msp_s", "psp_s", "msp_ns", "psp_ns"};
 
-static void name_register(struct gdb_upstream *u, const char *name, const struct place *at)
+static void name_register(struct gdb_remote *u, const char *name, const struct place *at)
 {
     size_t digits = at->ordered ? at->digits : 0;
     if (strcasecmp(name, "pc") == 0) {
@@ -87,7 +87,7 @@ static void name_register(struct gdb_upstream *u, const char *name, const struct
     }
 }
 
-static void take_register(struct gdb_upstream *u, const struct tag *tag, struct place *at)
+static void take_register(struct gdb_remote *u, const struct tag *tag, struct place *at)
 {
     char text[ATTRIBUTE_MAX];
     unsigned before = at->number;
@@ -103,7 +103,7 @@ static void take_register(struct gdb_upstream *u, const struct tag *tag, struct 
     at->number++;
 }
 
-static void take_registers(struct gdb_upstream *u)
+static void take_registers(struct gdb_remote *u)
 {
     struct place at = {.ordered = true};
     struct tag tag;
@@ -114,18 +114,18 @@ static void take_registers(struct gdb_upstream *u)
         take_register(u, &tag, &at);
 }
 
-static void finish(struct gdb_upstream *u)
+static void finish(struct gdb_remote *u)
 {
     take_registers(u);
     text_buf_release(&u->description);
     text_buf_release(&u->document);
-    gdb_upstream_described(u);
+    gdb_remote_described(u);
 }
 
-static void ask_chunk(struct gdb_upstream *u);
+static void ask_chunk(struct gdb_remote *u);
 
 /* `document` takes the place of the tag that includes it; the first one begins it all. */
-static void put_document(struct gdb_upstream *u)
+static void put_document(struct gdb_remote *u)
 {
     struct text_buf all;
     struct tag tag;
@@ -146,7 +146,7 @@ static bool good_name(const char *name)
     return name[0] != '\0' && strpbrk(name, ":;#$}*") == NULL;
 }
 
-static void next_document(struct gdb_upstream *u)
+static void next_document(struct gdb_remote *u)
 {
     struct tag tag;
     put_document(u);
@@ -161,7 +161,7 @@ static void next_document(struct gdb_upstream *u)
 
 static void got_chunk(void *ctx, const char *reply, size_t len)
 {
-    struct gdb_upstream *u = ctx;
+    struct gdb_remote *u = ctx;
     if (reply == NULL)
         return;
     bool more = len > 1 && reply[0] == 'm';
@@ -173,15 +173,15 @@ static void got_chunk(void *ctx, const char *reply, size_t len)
         next_document(u);
 }
 
-static void ask_chunk(struct gdb_upstream *u)
+static void ask_chunk(struct gdb_remote *u)
 {
     char text[sizeof(u->annex) + 64];
     size_t len = u->packet_size - 4 < CHUNK_MAX ? u->packet_size - 4 : CHUNK_MAX;
     snprintf(text, sizeof(text), "qXfer:features:read:%s:%zx,%zx", u->annex, u->document.len, len);
-    gdb_upstream_greet_with(u, text, got_chunk);
+    gdb_remote_greet_with(u, text, got_chunk);
 }
 
-void gdb_upstream_describe(struct gdb_upstream *u)
+void gdb_remote_describe(struct gdb_remote *u)
 {
     text_buf_clear(&u->document);
     text_buf_clear(&u->description);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both ends of a session that is passed on to another GDB server: a client that asks and a server
- * that answers what the test says, packet by packet. Events of the upstream go to a log.
+ * that answers what the test says, packet by packet. Events of the remote target go to a log.
  */
-#ifndef TESTS_SUPPORT_FAKE_UPSTREAM_H
-#define TESTS_SUPPORT_FAKE_UPSTREAM_H
+#ifndef TESTS_SUPPORT_FAKE_REMOTE_H
+#define TESTS_SUPPORT_FAKE_REMOTE_H
 
-#include "protocol/remote/gdb_upstream.h"
+#include "protocol/remote/gdb_remote.h"
 #include "protocol/session/gdb_session.h"
 #include "tests/support/fake_gdb_target.h"
 
-struct fake_upstream {
-    struct gdb_upstream *u;
+struct fake_remote {
+    struct gdb_remote *u;
     struct gdb_session session;
     bool has_session;
     struct fake_target target; /* its branch trace operations and monitor are the session's */
@@ -22,36 +22,36 @@ struct fake_upstream {
     bool hold; /* stops are released by the test, else from within stopped() */
     bool server_no_ack;
     /* Called from within stopped(), when not NULL. */
-    void (*on_stopped)(struct fake_upstream *f);
-    void (*on_changed)(struct fake_upstream *f);
+    void (*on_stopped)(struct fake_remote *f);
+    void (*on_changed)(struct fake_remote *f);
     bool drop_on_send; /* the connection to the server breaks at the next byte sent */
 };
 
 /* All end the program on failure of what is not under test. */
-void fake_upstream_init(struct fake_upstream *f);
-void fake_upstream_release(struct fake_upstream *f);
+void fake_remote_init(struct fake_remote *f);
+void fake_remote_release(struct fake_remote *f);
 
 /* Connects, and answers the first questions: two cores, 1 and 2, that are halted in 1. */
-void fake_upstream_connect(struct fake_upstream *f);
+void fake_remote_connect(struct fake_remote *f);
 
 /* Begins and ends a client's session. */
-void fake_upstream_open(struct fake_upstream *f);
-void fake_upstream_close(struct fake_upstream *f);
+void fake_remote_open(struct fake_remote *f);
+void fake_remote_close(struct fake_remote *f);
 
 /*
  * Packets that the server has got since the last call, joined by '|', "^C" for the interrupt,
  * "(none)" when there were none. Valid until the next call of any of these.
  */
-const char *fake_server_got(struct fake_upstream *f);
-void fake_server_says(struct fake_upstream *f, const char *payload);
+const char *fake_server_got(struct fake_remote *f);
+void fake_server_says(struct fake_remote *f, const char *payload);
 /* Bytes as they are. */
-void fake_server_sends(struct fake_upstream *f, const char *bytes);
+void fake_server_sends(struct fake_remote *f, const char *bytes);
 
-void fake_client_says(struct fake_upstream *f, const char *payload);
-void fake_client_says_bytes(struct fake_upstream *f, const void *payload, size_t len);
-const char *fake_client_got(struct fake_upstream *f);
+void fake_client_says(struct fake_remote *f, const char *payload);
+void fake_client_says_bytes(struct fake_remote *f, const void *payload, size_t len);
+const char *fake_client_got(struct fake_remote *f);
 
 /* Events since the last call. */
-const char *fake_upstream_log(struct fake_upstream *f);
+const char *fake_remote_log(struct fake_remote *f);
 
 #endif

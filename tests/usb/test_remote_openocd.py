@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 
-import upstream_board  # noqa: E402
+import remote_board  # noqa: E402
 from live_gdb import Live, Wire, follow, symbol, split_at_gap  # noqa: E402
 from replay_gdb import (GAP, Suite, equal, expect, folder, frame, has, record_counts,  # noqa: E402
                         said, value, wait_for)
-from upstream_board import ELF, compared, free_port, run_control, session  # noqa: E402
+from remote_board import ELF, compared, free_port, run_control, session  # noqa: E402
 
 suite = Suite()
 SWO = 2000000
@@ -42,10 +42,10 @@ init
 
 def board_file(trace, *options, more="", then=""):
     """Options of the bed, keys of [trace], lines for OpenOCD."""
-    upstream_board.need("openocd")
+    remote_board.need("openocd")
     place, port = folder(), free_port()
     (place / "openocd.cfg").write_text(OPENOCD.format(port=port, more=more, then=then))
-    return upstream_board.board_file(place, port, ["openocd", "-f", place / "openocd.cfg"], trace,
+    return remote_board.board_file(place, port, ["openocd", "-f", place / "openocd.cfg"], trace,
                                      options)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/trace_unit/upstream_bus.h"
+#include "server/trace_unit/remote_bus.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 /* Outlives an access that nobody waits for any more. */
 struct ticket {
-    struct upstream_bus *b;
+    struct remote_bus *b;
     uint64_t serial;
 };
 
 static void finish(struct ticket *t, const uint8_t *bytes, size_t len)
 {
-    struct upstream_bus *b = t->b;
+    struct remote_bus *b = t->b;
     uv_mutex_lock(&b->lock);
     if (t->serial == b->serial && !b->finished) {
         if (!b->write && len)
@@ -37,7 +37,7 @@ static void on_answer(void *ctx, uint64_t address, const uint8_t *bytes, size_t 
 /* The answer may come from within the question, so the lock is not held meanwhile. */
 static void on_wake(uv_async_t *wake)
 {
-    struct upstream_bus *b = wake->data;
+    struct remote_bus *b = wake->data;
     struct ticket *t = malloc(sizeof *t);
     uint8_t bytes[sizeof b->bytes];
     int error = BT_ERR_NOMEM;
@@ -60,26 +60,25 @@ static void on_wake(uv_async_t *wake)
         return;
     }
     if (write)
-        error =
-            gdb_upstream_write_memory(b->upstream, MEMORY_CORE, address, bytes, len, on_answer, t);
+        error = gdb_remote_write_memory(b->remote, MEMORY_CORE, address, bytes, len, on_answer, t);
     else
-        error = gdb_upstream_read_device(b->upstream, MEMORY_CORE, address, len, on_answer, t);
+        error = gdb_remote_read_device(b->remote, MEMORY_CORE, address, len, on_answer, t);
     if (error)
         finish(t, NULL, 0);
 }
 
 /* In the user's thread. */
 
-static int fail(struct upstream_bus *b, enum debug_failure failure, uint64_t address)
+static int fail(struct remote_bus *b, enum debug_failure failure, uint64_t address)
 {
     b->bus.failure = failure;
     b->bus.fault_address = address;
     return BT_ERR_IO;
 }
 
-/* One access of at most UPSTREAM_BUS_WORDS, whose words to write are in b->bytes;
+/* One access of at most REMOTE_BUS_WORDS, whose words to write are in b->bytes;
  * holds the lock. */
-static int access_words(struct upstream_bus *b, bool write, uint64_t address, size_t count)
+static int access_words(struct remote_bus *b, bool write, uint64_t address, size_t count)
 {
     int late = 0;
     if (b->stopping || b->failed)
@@ -105,13 +104,13 @@ static int access_words(struct upstream_bus *b, bool write, uint64_t address, si
     return b->good == count ? BT_OK : fail(b, DEBUG_FAIL_FAULT, address + 4 * b->good);
 }
 
-static void put_word(const struct upstream_bus *b, uint8_t *bytes, uint32_t word)
+static void put_word(const struct remote_bus *b, uint8_t *bytes, uint32_t word)
 {
     for (unsigned i = 0; i < 4; i++)
         bytes[b->big_endian ? 3 - i : i] = (uint8_t)(word >> 8 * i);
 }
 
-static uint32_t get_word(const struct upstream_bus *b, const uint8_t *bytes)
+static uint32_t get_word(const struct remote_bus *b, const uint8_t *bytes)
 {
     uint32_t word = 0;
     for (unsigned i = 0; i < 4; i++)
@@ -120,7 +119,7 @@ static uint32_t get_word(const struct upstream_bus *b, const uint8_t *bytes)
 }
 
 /* What was read before an access was refused is handed out, too. */
-static int read_piece(struct upstream_bus *b, uint64_t address, uint32_t *words, size_t count)
+static int read_piece(struct remote_bus *b, uint64_t address, uint32_t *words, size_t count)
 {
     uv_mutex_lock(&b->lock);
     int error = access_words(b, false, address, count);
@@ -130,8 +129,7 @@ static int read_piece(struct upstream_bus *b, uint64_t address, uint32_t *words,
     return error;
 }
 
-static int write_piece(struct upstream_bus *b, uint64_t address, const uint32_t *words,
-                       size_t count)
+static int write_piece(struct remote_bus *b, uint64_t address, const uint32_t *words, size_t count)
 {
     uv_mutex_lock(&b->lock);
     for (size_t i = 0; i < count; i++)
@@ -143,7 +141,7 @@ static int write_piece(struct upstream_bus *b, uint64_t address, const uint32_t 
 
 static size_t piece(size_t count)
 {
-    return count < UPSTREAM_BUS_WORDS ? count : UPSTREAM_BUS_WORDS;
+    return count < REMOTE_BUS_WORDS ? count : REMOTE_BUS_WORDS;
 }
 
 static int bus_read(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
@@ -175,7 +173,7 @@ static int bus_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *
     return error;
 }
 
-static const struct coresight_bus_ops UPSTREAM_OPS = {
+static const struct coresight_bus_ops REMOTE_OPS = {
     .read = bus_read,
     .write = bus_write,
     .read_fifo = bus_read_fifo,
@@ -193,13 +191,13 @@ static void sleep_us(void *user, uint32_t time)
     usleep(time);
 }
 
-int upstream_bus_open(struct upstream_bus *b, uv_loop_t *loop, struct gdb_upstream *upstream,
-                      unsigned timeout_ms, bool big_endian)
+int remote_bus_open(struct remote_bus *b, uv_loop_t *loop, struct gdb_remote *remote,
+                    unsigned timeout_ms, bool big_endian)
 {
     memset(b, 0, sizeof *b);
     b->bus = (struct coresight_bus){
-        .ops = &UPSTREAM_OPS, .self = b, .clock = {.now_us = now_us, .sleep_us = sleep_us}};
-    b->upstream = upstream;
+        .ops = &REMOTE_OPS, .self = b, .clock = {.now_us = now_us, .sleep_us = sleep_us}};
+    b->remote = remote;
     b->timeout_ms = timeout_ms;
     b->big_endian = big_endian;
     b->finished = true;
@@ -219,7 +217,7 @@ int upstream_bus_open(struct upstream_bus *b, uv_loop_t *loop, struct gdb_upstre
     return BT_OK;
 }
 
-void upstream_bus_begin(struct upstream_bus *b)
+void remote_bus_begin(struct remote_bus *b)
 {
     uv_mutex_lock(&b->lock);
     b->failed = false;
@@ -227,7 +225,7 @@ void upstream_bus_begin(struct upstream_bus *b)
     uv_mutex_unlock(&b->lock);
 }
 
-void upstream_bus_stop(struct upstream_bus *b)
+void remote_bus_stop(struct remote_bus *b)
 {
     if (!b->open || b->stopping)
         return;
@@ -238,7 +236,7 @@ void upstream_bus_stop(struct upstream_bus *b)
     uv_mutex_unlock(&b->lock);
 }
 
-void upstream_bus_close(struct upstream_bus *b)
+void remote_bus_close(struct remote_bus *b)
 {
     if (!b->open)
         return;

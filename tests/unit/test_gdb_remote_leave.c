@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How clients of a session that is passed on come and go, and what a lost connection does. */
-#include "tests/unit/test_gdb_upstream.h"
+#include "tests/unit/test_gdb_remote.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +30,11 @@ START_TEST(detach_lets_run)
     SERVER_SAYS("E01");
     SERVER_GOT("vCont;c");
     LOG("resumed;");
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
+    ck_assert(gdb_remote_is_running(f.u));
     /* The next one finds the cores running, and halts them with its first question. */
-    fake_upstream_open(&f);
+    fake_remote_open(&f);
     CLIENT_SAYS("qSupported");
     SERVER_GOT("^C");
     CLIENT_GOT("(none)");
@@ -68,7 +68,7 @@ START_TEST(attach_again)
     LOG("resumed;stopped 0;");
     SERVER_GOT("(none)");
     CLIENT_GOT("(none)");
-    gdb_upstream_release_stop(f.u);
+    gdb_remote_release_stop(f.u);
     SERVER_GOT("?");
     SERVER_SAYS("T02thread:01;");
     CLIENT_GOT("T02thread:01;");
@@ -92,8 +92,8 @@ START_TEST(detach_while_running)
     SERVER_GOT("vCont;c");
     LOG("resumed;stopped 0;resumed;");
     CLIENT_GOT("(none)");
-    fake_upstream_close(&f);
-    fake_upstream_open(&f);
+    fake_remote_close(&f);
+    fake_remote_open(&f);
     CLIENT_SAYS("?");
     SERVER_GOT("^C");
     SERVER_SAYS("T02thread:01;");
@@ -106,7 +106,7 @@ START_TEST(detach_while_running)
     CLIENT_SAYS("D");
     CLIENT_GOT("OK");
     SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
+    ck_assert(gdb_remote_is_running(f.u));
 }
 END_TEST
 
@@ -120,8 +120,8 @@ START_TEST(kill_halts)
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
     ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_KILLED);
-    fake_upstream_close(&f);
-    fake_upstream_open(&f);
+    fake_remote_close(&f);
+    fake_remote_open(&f);
     CLIENT_SAYS("c");
     SERVER_GOT("c");
     ours("vKill", "E01");
@@ -131,7 +131,7 @@ START_TEST(kill_halts)
     SERVER_SAYS("T02thread:01;");
     CLIENT_GOT("(none)");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
     LOG("resumed;stopped 0;");
 }
 END_TEST
@@ -142,30 +142,30 @@ START_TEST(client_disappears)
     through("Z0,8000,4", "OK");
     CLIENT_SAYS("Z0,9000,4");
     SERVER_GOT("Z0,9000,4");
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     SERVER_SAYS("OK");
     SERVER_GOT("z0,8000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("z0,9000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
     LOG("");
     /* While cores run: they run on, and what was planted goes when they halt. */
-    fake_upstream_open(&f);
+    fake_remote_open(&f);
     through("Hg1", "OK");
     through("Z0,8000,4", "OK");
     CLIENT_SAYS("c");
     SERVER_GOT("c");
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     SERVER_GOT("(none)");
-    ck_assert(gdb_upstream_is_running(f.u));
+    ck_assert(gdb_remote_is_running(f.u));
     SERVER_SAYS("T05thread:02;");
     LOG("resumed;stopped 1;");
     SERVER_GOT("z0,8000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_upstream_is_running(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
 }
 END_TEST
 
@@ -173,7 +173,7 @@ END_TEST
 START_TEST(detach_before_the_resume)
 {
     through("Hg1", "OK");
-    gdb_upstream_ask(f.u, "qC", 2, got_reply, NULL);
+    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
     CLIENT_SAYS("vCont;s:1");
     CLIENT_SAYS("D");
     CLIENT_GOT("OK");
@@ -184,7 +184,7 @@ START_TEST(detach_before_the_resume)
     SERVER_GOT("(none)");
     CLIENT_GOT("(none)");
     LOG("'QC1';resumed;stopped 0;");
-    gdb_upstream_ask(f.u, "qC", 2, got_reply, NULL);
+    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
     CLIENT_SAYS("vCont;s:1");
     CLIENT_SAYS("k");
     SERVER_GOT("qC");
@@ -197,12 +197,12 @@ END_TEST
 /* The old session of a client that comes again may be there still. */
 START_TEST(two_sessions)
 {
-    struct fake_upstream second;
+    struct fake_remote second;
     CLIENT_SAYS("qC");
     SERVER_GOT("Hg1");
-    fake_upstream_init(&second);
-    ck_assert_int_eq(gdb_session_init_upstream(&second.session, &f.target.ops, &f.target, f.u,
-                                               f.session.send, &second),
+    fake_remote_init(&second);
+    ck_assert_int_eq(gdb_session_init_remote(&second.session, &f.target.ops, &f.target, f.u,
+                                             f.session.send, &second),
                      BT_OK);
     second.has_session = true;
     CLIENT_GOT(GONE);
@@ -213,10 +213,10 @@ START_TEST(two_sessions)
     fake_client_says(&second, "?");
     SERVER_SAYS("QC1");
     SERVER_GOT("?");
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     SERVER_SAYS("T05thread:01;");
     ck_assert_str_eq(fake_client_got(&second), "T05thread:01;");
-    fake_upstream_release(&second);
+    fake_remote_release(&second);
 }
 END_TEST
 
@@ -225,7 +225,7 @@ START_TEST(lost_while_halted)
     CLIENT_SAYS("qC");
     SERVER_GOT("Hg1");
     CLIENT_SAYS("m0,4");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     CLIENT_GOT(GONE "|E05"); /* GDB takes no text for memory */
     LOG("lost;");
     ours("?", GONE);
@@ -238,7 +238,7 @@ START_TEST(lost_while_halted)
     ours("D", "OK");
     ours("k", "(none)");
     /* It may come back. */
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     through("?", "T05thread:01;");
 }
 END_TEST
@@ -247,29 +247,29 @@ START_TEST(lost_while_running)
 {
     CLIENT_SAYS("vCont;c");
     SERVER_GOT("vCont;c");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("resumed;lost;");
     ck_assert(!gdb_session_running(&f.session));
     ours("?", GONE);
     /* While a stop is held, and while a resume waits for its turn. */
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     f.hold = true;
     CLIENT_SAYS("c");
     SERVER_GOT("c");
     SERVER_SAYS("S05");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("resumed;stopped 0;lost;");
     text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
-    gdb_upstream_ask(f.u, "qC", 2, got_reply, NULL);
+    fake_remote_connect(&f);
+    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
     CLIENT_SAYS("c");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("'none';lost;");
     text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     f.drop_on_send = true;
     CLIENT_SAYS("c");
     CLIENT_GOT(GONE_OUTPUT "|X09");
@@ -280,7 +280,7 @@ END_TEST
 START_TEST(freed_before_the_session)
 {
     CLIENT_SAYS("c");
-    gdb_upstream_free(f.u);
+    gdb_remote_free(f.u);
     f.u = NULL;
     CLIENT_GOT(GONE_OUTPUT "|X09");
     CLIENT_SAYS("qC");
@@ -290,12 +290,12 @@ END_TEST
 
 START_TEST(client_before_the_greeting_is_over)
 {
-    fake_upstream_close(&f);
-    gdb_upstream_connected(f.u);
+    fake_remote_close(&f);
+    gdb_remote_connected(f.u);
     LOG("lost;");
     text_buf_clear(&f.to_server);
-    fake_upstream_open(&f);
-    gdb_upstream_connected(f.u);
+    fake_remote_open(&f);
+    gdb_remote_connected(f.u);
     LOG("ready -7;");
     CLIENT_SAYS("qC");
     SERVER_GOT("qSupported:xmlRegisters=arm");
@@ -323,25 +323,25 @@ START_TEST(too_many_breakpoints)
     ours("Z0,8000,4", "E.too much is under way");
     through("z0,0,4", "OK");
     through("Z0,8000,4", "OK");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
 }
 END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("gdb_upstream_leave");
-    add(suite, "gdb_upstream_leave: detach lets the cores run", detach_lets_run);
-    add(suite, "gdb_upstream_leave: attach after detach", attach_again);
-    add(suite, "gdb_upstream_leave: detach while running", detach_while_running);
-    add(suite, "gdb_upstream_leave: detach before the resume was sent", detach_before_the_resume);
-    add(suite, "gdb_upstream_leave: kill leaves the cores halted", kill_halts);
-    add(suite, "gdb_upstream_leave: a client that disappears", client_disappears);
-    add(suite, "gdb_upstream_leave: a second session takes over", two_sessions);
-    add(suite, "gdb_upstream_leave: connection lost while halted", lost_while_halted);
-    add(suite, "gdb_upstream_leave: connection lost while running", lost_while_running);
-    add(suite, "gdb_upstream_leave: upstream freed first", freed_before_the_session);
-    add(suite, "gdb_upstream_leave: client before the greeting is over",
+    Suite *suite = suite_create("gdb_remote_leave");
+    add(suite, "gdb_remote_leave: detach lets the cores run", detach_lets_run);
+    add(suite, "gdb_remote_leave: attach after detach", attach_again);
+    add(suite, "gdb_remote_leave: detach while running", detach_while_running);
+    add(suite, "gdb_remote_leave: detach before the resume was sent", detach_before_the_resume);
+    add(suite, "gdb_remote_leave: kill leaves the cores halted", kill_halts);
+    add(suite, "gdb_remote_leave: a client that disappears", client_disappears);
+    add(suite, "gdb_remote_leave: a second session takes over", two_sessions);
+    add(suite, "gdb_remote_leave: connection lost while halted", lost_while_halted);
+    add(suite, "gdb_remote_leave: connection lost while running", lost_while_running);
+    add(suite, "gdb_remote_leave: remote target freed first", freed_before_the_session);
+    add(suite, "gdb_remote_leave: client before the greeting is over",
         client_before_the_greeting_is_over);
-    add(suite, "gdb_upstream_leave: too many breakpoints", too_many_breakpoints);
+    add(suite, "gdb_remote_leave: too many breakpoints", too_many_breakpoints);
     return suite;
 }

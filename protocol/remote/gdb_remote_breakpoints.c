@@ -3,14 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 static bool same(const struct gdb_breakpoint *a, const struct gdb_breakpoint *b)
 {
     return a->type == b->type && a->address == b->address && a->kind == b->kind;
 }
 
-static size_t find(const struct gdb_upstream *u, const struct gdb_breakpoint *bp)
+static size_t find(const struct gdb_remote *u, const struct gdb_breakpoint *bp)
 {
     size_t i = 0;
     while (i < u->breakpoint_count && !same(&u->breakpoints[i], bp))
@@ -18,7 +18,7 @@ static size_t find(const struct gdb_upstream *u, const struct gdb_breakpoint *bp
     return i;
 }
 
-static int grow(struct gdb_upstream *u)
+static int grow(struct gdb_remote *u)
 {
     size_t capacity = u->breakpoint_capacity > 0 ? 2 * u->breakpoint_capacity : 16;
     struct gdb_breakpoint *bp = realloc(u->breakpoints, capacity * sizeof(*bp));
@@ -29,26 +29,26 @@ static int grow(struct gdb_upstream *u)
     return BT_OK;
 }
 
-size_t gdb_upstream_breakpoints(const struct gdb_upstream *u, const struct gdb_breakpoint **out)
+size_t gdb_remote_breakpoints(const struct gdb_remote *u, const struct gdb_breakpoint **out)
 {
     *out = u->breakpoints;
     return u->breakpoint_count;
 }
 
-int gdb_upstream_reserve(struct gdb_upstream *u)
+int gdb_remote_reserve(struct gdb_remote *u)
 {
     if (u->breakpoint_count < u->breakpoint_capacity)
         return BT_OK;
-    return u->breakpoint_count < GDB_UPSTREAM_BREAKPOINTS_MAX ? grow(u) : BT_ERR_NOMEM;
+    return u->breakpoint_count < GDB_REMOTE_BREAKPOINTS_MAX ? grow(u) : BT_ERR_NOMEM;
 }
 
-void gdb_upstream_note_inserted(struct gdb_upstream *u, const struct gdb_breakpoint *bp)
+void gdb_remote_note_inserted(struct gdb_remote *u, const struct gdb_breakpoint *bp)
 {
     if (find(u, bp) == u->breakpoint_count && u->breakpoint_count < u->breakpoint_capacity)
         u->breakpoints[u->breakpoint_count++] = *bp;
 }
 
-void gdb_upstream_note_removed(struct gdb_upstream *u, const struct gdb_breakpoint *bp)
+void gdb_remote_note_removed(struct gdb_remote *u, const struct gdb_breakpoint *bp)
 {
     size_t i = find(u, bp);
     if (i < u->breakpoint_count)
@@ -56,9 +56,9 @@ void gdb_upstream_note_removed(struct gdb_upstream *u, const struct gdb_breakpoi
 }
 
 /* Whatever the answer is, nothing better can be done. */
-void gdb_upstream_remove_orphans(struct gdb_upstream *u)
+void gdb_remote_remove_orphans(struct gdb_remote *u)
 {
-    if (!u->orphaned || u->run == GDB_UPSTREAM_RUNNING)
+    if (!u->orphaned || u->run == GDB_REMOTE_RUNNING)
         return;
     u->orphaned = false;
     while (u->breakpoint_count > 0) {
@@ -66,11 +66,11 @@ void gdb_upstream_remove_orphans(struct gdb_upstream *u)
         char text[64];
         int len = snprintf(text, sizeof(text), "z%x,%llx,%x", (unsigned)bp.type,
                            (unsigned long long)bp.address, (unsigned)bp.kind);
-        gdb_upstream_ask_thread(u, NULL, text, (size_t)len, NULL, NULL);
+        gdb_remote_ask_thread(u, NULL, text, (size_t)len, NULL, NULL);
     }
 }
 
-void gdb_upstream_forget_breakpoints(struct gdb_upstream *u)
+void gdb_remote_forget_breakpoints(struct gdb_remote *u)
 {
     free(u->breakpoints);
     u->breakpoints = NULL;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the tests of sessions that are passed on: both ends, scripted packet by packet. */
-#ifndef TESTS_UNIT_TEST_GDB_UPSTREAM_H
-#define TESTS_UNIT_TEST_GDB_UPSTREAM_H
+#ifndef TESTS_UNIT_TEST_GDB_REMOTE_H
+#define TESTS_UNIT_TEST_GDB_REMOTE_H
 
-#include "tests/support/fake_upstream.h"
+#include "tests/support/fake_remote.h"
 #include "tests/unit/unit_main.h"
 
-static struct fake_upstream f;
+static struct fake_remote f;
 
 static void setup(void)
 {
-    fake_upstream_init(&f);
-    fake_upstream_connect(&f);
-    fake_upstream_open(&f);
+    fake_remote_init(&f);
+    fake_remote_connect(&f);
+    fake_remote_open(&f);
 }
 
 static void teardown(void)
 {
-    fake_upstream_release(&f);
+    fake_remote_release(&f);
 }
 
 #define CLIENT_SAYS(text) fake_client_says(&f, text)
 #define SERVER_SAYS(text) fake_server_says(&f, text)
 #define CLIENT_GOT(text)  ck_assert_str_eq(fake_client_got(&f), text)
 #define SERVER_GOT(text)  ck_assert_str_eq(fake_server_got(&f), text)
-#define LOG(text)         ck_assert_str_eq(fake_upstream_log(&f), text)
+#define LOG(text)         ck_assert_str_eq(fake_remote_log(&f), text)
 #define TARGET_LOG(text)                                                                           \
     do {                                                                                           \
         ck_assert_str_eq(f.target.log.data, text);                                                 \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A CoreSight bus on memory packets: the packets, words in both orders, refusals, silence. */
-#include "server/trace_unit/upstream_bus.h"
+#include "server/trace_unit/remote_bus.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/fake_upstream.h"
+#include "tests/support/fake_remote.h"
 #include "tests/unit/unit_main.h"
 
 #define BASE    0x40000000u
@@ -14,8 +14,8 @@
 #define FIFO    (BASE + 0x10)  /* counts its reads */
 
 static struct {
-    struct fake_upstream f;
-    struct upstream_bus b;
+    struct fake_remote f;
+    struct remote_bus b;
     uv_loop_t loop;
     uv_check_t server;
     uv_work_t work;
@@ -78,33 +78,33 @@ static void on_check(uv_check_t *check)
 static void work(uv_work_t *w)
 {
     (void)w;
-    upstream_bus_begin(&t.b);
+    remote_bus_begin(&t.b);
     t.user(&t.b.bus);
 }
 
 static void after(uv_work_t *w, int status)
 {
     (void)w, (void)status;
-    upstream_bus_stop(&t.b);
+    remote_bus_stop(&t.b);
     uv_close((uv_handle_t *)&t.server, NULL);
 }
 
 static void run(void (*user)(struct coresight_bus *bus), bool big_endian)
 {
     t.user = user;
-    fake_upstream_init(&t.f);
-    fake_upstream_connect(&t.f);
+    fake_remote_init(&t.f);
+    fake_remote_connect(&t.f);
     ck_assert_int_eq(uv_loop_init(&t.loop), 0);
     uv_check_init(&t.loop, &t.server);
     uv_check_start(&t.server, on_check);
     for (unsigned i = 0; i < SIZE; i++)
         t.memory[i] = (uint8_t)(i ^ i >> 8);
-    ck_assert_int_eq(upstream_bus_open(&t.b, &t.loop, t.f.u, 100, big_endian), BT_OK);
+    ck_assert_int_eq(remote_bus_open(&t.b, &t.loop, t.f.u, 100, big_endian), BT_OK);
     uv_queue_work(&t.loop, &t.work, work, after);
     uv_run(&t.loop, UV_RUN_DEFAULT);
     ck_assert_int_eq(uv_loop_close(&t.loop), 0);
-    fake_upstream_release(&t.f);
-    upstream_bus_close(&t.b);
+    fake_remote_release(&t.f);
+    remote_bus_close(&t.b);
 }
 
 static uint32_t little(unsigned at)
@@ -208,7 +208,7 @@ static uv_async_t breaker;
 
 static void break_connection(uv_async_t *async)
 {
-    gdb_upstream_disconnected(t.f.u);
+    gdb_remote_disconnected(t.f.u);
     uv_close((uv_handle_t *)async, NULL);
 }
 
@@ -226,15 +226,15 @@ START_TEST(lost_connection)
     ck_assert_int_eq(uv_loop_init(&t.loop), 0);
     uv_async_init(&t.loop, &breaker, break_connection);
     t.user = broken_connection;
-    fake_upstream_init(&t.f);
-    fake_upstream_connect(&t.f);
+    fake_remote_init(&t.f);
+    fake_remote_connect(&t.f);
     uv_check_init(&t.loop, &t.server);
-    ck_assert_int_eq(upstream_bus_open(&t.b, &t.loop, t.f.u, 5000, false), BT_OK);
+    ck_assert_int_eq(remote_bus_open(&t.b, &t.loop, t.f.u, 5000, false), BT_OK);
     uv_queue_work(&t.loop, &t.work, work, after);
     uv_run(&t.loop, UV_RUN_DEFAULT);
     ck_assert_int_eq(uv_loop_close(&t.loop), 0);
-    fake_upstream_release(&t.f);
-    upstream_bus_close(&t.b);
+    fake_remote_release(&t.f);
+    remote_bus_close(&t.b);
 }
 END_TEST
 
@@ -247,12 +247,12 @@ static void add(Suite *suite, const char *name, const TTest *test)
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("upstream_bus");
-    add(suite, "upstream_bus: words", plain_words);
-    add(suite, "upstream_bus: the same register again and again", fifo);
-    add(suite, "upstream_bus: big endian", big_endian);
-    add(suite, "upstream_bus: refused", refused);
-    add(suite, "upstream_bus: silence", silence);
-    add(suite, "upstream_bus: lost connection", lost_connection);
+    Suite *suite = suite_create("remote_bus");
+    add(suite, "remote_bus: words", plain_words);
+    add(suite, "remote_bus: the same register again and again", fifo);
+    add(suite, "remote_bus: big endian", big_endian);
+    add(suite, "remote_bus: refused", refused);
+    add(suite, "remote_bus: silence", silence);
+    add(suite, "remote_bus: lost connection", lost_connection);
     return suite;
 }

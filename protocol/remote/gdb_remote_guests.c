@@ -3,23 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 #define KNOWN_MAX ((size_t)1 << 20) /* bytes */
 
-void gdb_upstream_add_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g)
+void gdb_remote_add_guest(struct gdb_remote *u, struct gdb_remote_guest *g)
 {
     g->next = u->guests;
     g->linked = true;
     u->guests = g;
 }
 
-void gdb_upstream_remove_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g)
+void gdb_remote_remove_guest(struct gdb_remote *u, struct gdb_remote_guest *g)
 {
     if (!g->linked)
         return;
     g->linked = false;
-    struct gdb_upstream_guest **at = &u->guests;
+    struct gdb_remote_guest **at = &u->guests;
     while (*at != g)
         at = &(*at)->next;
     *at = g->next;
@@ -40,14 +40,14 @@ void gdb_upstream_remove_guest(struct gdb_upstream *u, struct gdb_upstream_guest
 
 static void guest_reply(void *ctx, const char *reply, size_t len)
 {
-    const struct gdb_upstream_guest *g = ctx;
+    const struct gdb_remote_guest *g = ctx;
     g->ops->reply(g->ctx, reply, len);
 }
 
-int gdb_upstream_look(struct gdb_upstream *u, struct gdb_upstream_guest *g,
-                      const struct gdb_thread *thread, const char *payload, size_t len)
+int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_guest *g,
+                    const struct gdb_thread *thread, const char *payload, size_t len)
 {
-    if (u->phase != GDB_UPSTREAM_READY || !g->linked)
+    if (u->phase != GDB_REMOTE_READY || !g->linked)
         return BT_ERR_IO;
     struct gdb_request *r = gdb_request_new(payload, len, guest_reply, g);
     if (r == NULL)
@@ -58,21 +58,21 @@ int gdb_upstream_look(struct gdb_upstream *u, struct gdb_upstream_guest *g,
     while (*at != NULL)
         at = &(*at)->next;
     *at = r;
-    gdb_upstream_pump(u);
+    gdb_remote_pump(u);
     return BT_OK;
 }
 
-struct gdb_request *gdb_upstream_take_look(struct gdb_upstream *u)
+struct gdb_request *gdb_remote_take_look(struct gdb_remote *u)
 {
     struct gdb_request *r = u->looks;
-    if (r == NULL || u->run != GDB_UPSTREAM_HALTED || u->settling)
+    if (r == NULL || u->run != GDB_REMOTE_HALTED || u->settling)
         return NULL;
     u->looks = r->next;
     r->next = NULL;
     return r;
 }
 
-void gdb_upstream_refuse_looks(struct gdb_upstream *u, const char *reply)
+void gdb_remote_refuse_looks(struct gdb_remote *u, const char *reply)
 {
     while (u->looks != NULL) {
         struct gdb_request *r = u->looks;
@@ -82,32 +82,32 @@ void gdb_upstream_refuse_looks(struct gdb_upstream *u, const char *reply)
 }
 
 /* Whoever is told may leave, but nobody else does from within. */
-void gdb_upstream_guests_stopped(struct gdb_upstream *u, const char *reply, size_t len)
+void gdb_remote_guests_stopped(struct gdb_remote *u, const char *reply, size_t len)
 {
-    for (struct gdb_upstream_guest *g = u->guests, *next; g != NULL; g = next) {
+    for (struct gdb_remote_guest *g = u->guests, *next; g != NULL; g = next) {
         next = g->next;
         g->ops->stopped(g->ctx, reply, len);
     }
 }
 
-void gdb_upstream_guests_settled(struct gdb_upstream *u)
+void gdb_remote_guests_settled(struct gdb_remote *u)
 {
-    for (struct gdb_upstream_guest *g = u->guests, *next; g != NULL; g = next) {
+    for (struct gdb_remote_guest *g = u->guests, *next; g != NULL; g = next) {
         next = g->next;
         g->ops->settled(g->ctx);
     }
 }
 
-void gdb_upstream_drop_guests(struct gdb_upstream *u)
+void gdb_remote_drop_guests(struct gdb_remote *u)
 {
     while (u->guests != NULL) {
-        struct gdb_upstream_guest *g = u->guests;
-        gdb_upstream_remove_guest(u, g);
+        struct gdb_remote_guest *g = u->guests;
+        gdb_remote_remove_guest(u, g);
         g->ops->dropped(g->ctx);
     }
 }
 
-void gdb_upstream_outdate(struct gdb_upstream *u)
+void gdb_remote_outdate(struct gdb_remote *u)
 {
     u->epoch++;
 }
@@ -134,7 +134,7 @@ static size_t question_of(const char *payload, size_t len)
     return 0;
 }
 
-static struct gdb_known **find(struct gdb_upstream *u, const char *payload, size_t len)
+static struct gdb_known **find(struct gdb_remote *u, const char *payload, size_t len)
 {
     struct gdb_known **at = &u->known;
     while (*at != NULL && ((*at)->question_len != len || memcmp((*at)->bytes, payload, len) != 0))
@@ -142,19 +142,19 @@ static struct gdb_known **find(struct gdb_upstream *u, const char *payload, size
     return at;
 }
 
-static void remember_registers(struct gdb_upstream *u, const struct gdb_request *r,
-                               const char *reply, size_t len)
+static void remember_registers(struct gdb_remote *u, const struct gdb_request *r, const char *reply,
+                               size_t len)
 {
-    int core = gdb_upstream_core_of(u, &r->thread);
+    int core = gdb_remote_core_of(u, &r->thread);
     if (reply == NULL || len == 0 || reply[0] == 'E' || memchr(reply, '\0', len) != NULL)
         return;
     if (core < 0)
-        core = gdb_upstream_stopped_core(u);
+        core = gdb_remote_stopped_core(u);
     free(u->registers[core]);
     u->registers[core] = strndup(reply, len);
 }
 
-void gdb_upstream_forget_registers(struct gdb_upstream *u)
+void gdb_remote_forget_registers(struct gdb_remote *u)
 {
     for (size_t i = 0; i < GDB_CORES_MAX; i++) {
         free(u->registers[i]);
@@ -162,8 +162,8 @@ void gdb_upstream_forget_registers(struct gdb_upstream *u)
     }
 }
 
-void gdb_upstream_remember(struct gdb_upstream *u, const struct gdb_request *r, const char *reply,
-                           size_t len)
+void gdb_remote_remember(struct gdb_remote *u, const struct gdb_request *r, const char *reply,
+                         size_t len)
 {
     size_t n = question_of(r->payload, r->len), used = 0;
     if (r->len == 1 && r->payload[0] == 'g')
@@ -187,8 +187,8 @@ void gdb_upstream_remember(struct gdb_upstream *u, const struct gdb_request *r, 
     u->known = k;
 }
 
-const char *gdb_upstream_known(const struct gdb_upstream *u, const char *payload, size_t len,
-                               size_t *reply_len)
+const char *gdb_remote_known(const struct gdb_remote *u, const char *payload, size_t len,
+                             size_t *reply_len)
 {
     for (const struct gdb_known *k = u->known; k != NULL; k = k->next) {
         if (k->question_len != len || memcmp(k->bytes, payload, len) != 0)
@@ -199,7 +199,7 @@ const char *gdb_upstream_known(const struct gdb_upstream *u, const char *payload
     return NULL;
 }
 
-void gdb_upstream_forget_known(struct gdb_upstream *u)
+void gdb_remote_forget_known(struct gdb_remote *u)
 {
     while (u->known != NULL) {
         struct gdb_known *k = u->known;

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The connection to another GDB server: greeting, own questions, running and halting, its end. */
-#include "protocol/remote/gdb_upstream.h"
+#include "protocol/remote/gdb_remote.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/fake_upstream.h"
+#include "tests/support/fake_remote.h"
 #include "tests/unit/unit_main.h"
 
-static struct fake_upstream f;
+static struct fake_remote f;
 
 static void setup(void)
 {
-    fake_upstream_init(&f);
+    fake_remote_init(&f);
 }
 
 static void setup_connected(void)
 {
-    fake_upstream_init(&f);
-    fake_upstream_connect(&f);
+    fake_remote_init(&f);
+    fake_remote_connect(&f);
 }
 
 static void teardown(void)
 {
-    fake_upstream_release(&f);
+    fake_remote_release(&f);
 }
 
 #define SERVER_GOT(text) ck_assert_str_eq(fake_server_got(&f), text)
-#define LOG(text)        ck_assert_str_eq(fake_upstream_log(&f), text)
+#define LOG(text)        ck_assert_str_eq(fake_remote_log(&f), text)
 #define EXCHANGE(text, reply)                                                                      \
     do {                                                                                           \
         SERVER_GOT(text);                                                                          \
@@ -71,14 +71,14 @@ static void got_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t
 
 static int ask(const char *text)
 {
-    return gdb_upstream_ask(f.u, text, strlen(text), got_reply, NULL);
+    return gdb_remote_ask(f.u, text, strlen(text), got_reply, NULL);
 }
 
 START_TEST(greeting)
 {
-    ck_assert(!gdb_upstream_is_ready(f.u));
+    ck_assert(!gdb_remote_is_ready(f.u));
     ck_assert_int_eq(ask("m0,4"), BT_ERR_IO);
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm",
              "PacketSize=4000;QStartNoAckMode+;QNonStop+;qXfer:features:read+");
     EXCHANGE("QStartNoAckMode", "OK");
@@ -91,14 +91,14 @@ START_TEST(greeting)
     EXCHANGE("qXfer:features:read:a.xml:0,ff0",
              "l<reg name='r0'/><reg bitsize=\"32\" name=\"PC\" regnum=\"32\"/><reg name='xPSR'/>"
              "<!-- <reg name='pc' regnum='7'/> -->");
-    ck_assert(!gdb_upstream_is_ready(f.u));
+    ck_assert(!gdb_remote_is_ready(f.u));
     EXCHANGE("vCont?", "vCont;c;C");
     LOG("ready 0;");
-    ck_assert(gdb_upstream_is_ready(f.u));
-    ck_assert(!gdb_upstream_is_running(f.u));
-    ck_assert_int_eq(gdb_upstream_cores(f.u), 2);
-    ck_assert_int_eq(gdb_upstream_stopped_core(f.u), 1);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert(gdb_remote_is_ready(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert_int_eq(gdb_remote_cores(f.u), 2);
+    ck_assert_int_eq(gdb_remote_stopped_core(f.u), 1);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("Hgp1.1", "OK");
     EXCHANGE("p20", "78563412");
     EXCHANGE("p21", "33000060");
@@ -110,15 +110,15 @@ END_TEST
 START_TEST(greeting_of_a_plain_server)
 {
     char regs[17 * 8 + 1];
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "");
     EXCHANGE("vCont?", "");
     LOG("ready 0;");
-    ck_assert_int_eq(gdb_upstream_cores(f.u), 1);
-    ck_assert_int_eq(gdb_upstream_stopped_core(f.u), 0);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_cores(f.u), 1);
+    ck_assert_int_eq(gdb_remote_stopped_core(f.u), 0);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("pf", "");
     memset(regs, '0', sizeof(regs) - 1);
     regs[sizeof(regs) - 1] = '\0';
@@ -126,7 +126,7 @@ START_TEST(greeting_of_a_plain_server)
     regs[16 * 8 + 1] = '9';
     EXCHANGE("g", regs);
     LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_upstream_resume(f.u), BT_OK);
+    ck_assert_int_eq(gdb_remote_resume(f.u), BT_OK);
     EXCHANGE("c", "S05");
     LOG("resumed;stopped 0;");
 }
@@ -134,16 +134,16 @@ END_TEST
 
 START_TEST(no_gdb_server)
 {
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     fake_server_sends(&f, "SSH-2.0-OpenSSH_9.2\r\n");
     LOG("ready -6;");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     LOG("");
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     text_buf_clear(&f.to_server);
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     LOG("ready -7;");
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "E01");
     LOG("ready -6;");
@@ -153,7 +153,7 @@ END_TEST
 /* QEMU tells of the halt that the connection itself has caused, before any answer. */
 START_TEST(stop_before_the_first_answer)
 {
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     fake_server_says(&f, "T02thread:02;");
     EXCHANGE("qSupported:xmlRegisters=arm", "PacketSize=1000");
     EXCHANGE("?", "T05thread:01;");
@@ -163,7 +163,7 @@ END_TEST
 START_TEST(endless_threads)
 {
     int asked = 0;
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm", "");
     EXCHANGE("?", "S05");
     SERVER_GOT("qfThreadInfo");
@@ -177,7 +177,7 @@ START_TEST(endless_threads)
     ck_assert_int_eq(asked, 1025);
     fake_server_says(&f, "vCont;c");
     LOG("ready 0;");
-    ck_assert_int_eq(gdb_upstream_cores(f.u), GDB_CORES_MAX);
+    ck_assert_int_eq(gdb_remote_cores(f.u), GDB_CORES_MAX);
 }
 END_TEST
 
@@ -185,7 +185,7 @@ END_TEST
 START_TEST(endless_description)
 {
     int documents = 0;
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm", "qXfer:features:read+;PacketSize=1000");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
@@ -196,7 +196,7 @@ START_TEST(endless_description)
     ck_assert_int_eq(documents, 32);
     fake_server_says(&f, "");
     LOG("ready 0;");
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     LOG("lost;");
     EXCHANGE("qSupported:xmlRegisters=arm", "qXfer:features:read+;PacketSize=1000");
     EXCHANGE("?", "S05");
@@ -227,10 +227,10 @@ END_TEST
 
 START_TEST(registers)
 {
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 2, got_regs, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, -1, got_regs, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 1, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 2, got_regs, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, -1, got_regs, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 1, got_regs, NULL), BT_OK);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("pf", "00100000");
     EXCHANGE("p19", "xxxxxxxx");
@@ -238,8 +238,8 @@ START_TEST(registers)
     EXCHANGE("pf", "E01");
     EXCHANGE("g", "E01");
     LOG("core 0 pc 1000 psr 0 known 8000;core 1 none;");
-    gdb_upstream_set_big_endian(f.u, true);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 1, got_regs, NULL), BT_OK);
+    gdb_remote_set_big_endian(f.u, true);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 1, got_regs, NULL), BT_OK);
     EXCHANGE("pf", "00001000");
     EXCHANGE("p19", "0000000000000013");
     LOG("core 1 pc 1000 psr 13 known 18000;");
@@ -254,18 +254,18 @@ START_TEST(registers_of_a_server_whose_p_fails)
     regs[sizeof(regs) - 1] = '\0';
     regs[15 * 8 + 1] = '4';
     regs[16 * 8 + 1] = '9';
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("pf", "E01");
     EXCHANGE("g", regs);
     LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("g", regs);
     LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_upstream_read_regs(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_regs(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("g", regs);
     LOG("core 0 pc 4 psr 9 known 1ffff;");
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
     EXCHANGE("g", "E01");
     LOG("core 0 none;");
 }
@@ -274,12 +274,12 @@ END_TEST
 /* Another core's registers are worse than none. */
 START_TEST(core_that_cannot_be_selected)
 {
-    gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
     EXCHANGE("Hg2", "E22"); /* for p */
     EXCHANGE("Hg2", "E22"); /* for g */
     SERVER_GOT("(none)");
     LOG("core 1 none;");
-    gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
     EXCHANGE("Hg2", "");
     EXCHANGE("Hg2", "");
     LOG("core 1 none;");
@@ -288,24 +288,24 @@ END_TEST
 
 START_TEST(memory)
 {
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("m1000,4", "01020304");
     LOG("memory 1000 4:01020304;");
-    ck_assert_int_eq(gdb_upstream_read_memory(f.u, 0, 0, 1025, got_memory, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_upstream_read_memory(f.u, 0, 0, 0, got_memory, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_remote_read_memory(f.u, 0, 0, 1025, got_memory, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_remote_read_memory(f.u, 0, 0, 0, got_memory, NULL), BT_ERR_INVAL);
     /* Shorter than asked for. */
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
     EXCHANGE("m1000,4", "0102");
     EXCHANGE("m1002,2", "E01");
     EXCHANGE("m1002,1", "03");
     LOG("memory 1000 3:010203;");
     /* More than asked for, or no bytes: as good as an error. */
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
     EXCHANGE("m1000,1", "0102");
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
     EXCHANGE("m1000,1", "0g");
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
     EXCHANGE("m1000,1", "");
     LOG("memory 1000 0:;memory 1000 0:;memory 1000 0:;");
 }
@@ -318,7 +318,7 @@ START_TEST(memory_that_ends)
     size_t good = ends[_i];
     int asked = 0;
     char wanted[64];
-    gdb_upstream_read_memory(f.u, 0, 0x1000, 1024, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0x1000, 1024, got_memory, NULL);
     EXCHANGE("Hg1", "OK");
     for (;;) {
         unsigned address;
@@ -344,14 +344,14 @@ START_TEST(memory_in_small_packets)
 {
     uint8_t bytes[200];
     memset(bytes, 0xab, sizeof(bytes));
-    gdb_upstream_connected(f.u);
+    gdb_remote_connected(f.u);
     LOG("lost;");
     EXCHANGE("qSupported:xmlRegisters=arm", "PacketSize=90");
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
     EXCHANGE("vCont?", "");
     LOG("ready 0;");
-    gdb_upstream_write_memory(f.u, 0, 0x20, bytes, sizeof(bytes), got_memory, NULL);
+    gdb_remote_write_memory(f.u, 0, 0x20, bytes, sizeof(bytes), got_memory, NULL);
     ck_assert_int_eq(strncmp(fake_server_got(&f), "M20,38:abab", 11), 0);
     ck_assert_uint_le(strlen(f.text.data), 0x90);
     fake_server_says(&f, "OK");
@@ -363,10 +363,10 @@ START_TEST(memory_in_small_packets)
              "abababababababababababababababababababababababababababababababab",
              "OK");
     LOG("memory 20 c8:abababab;");
-    gdb_upstream_write_memory(f.u, 0, 0x20, bytes, 4, got_memory, NULL);
+    gdb_remote_write_memory(f.u, 0, 0x20, bytes, 4, got_memory, NULL);
     EXCHANGE("M20,4:abababab", "E01");
     LOG("memory 20 0:;");
-    gdb_upstream_read_memory(f.u, 0, 0, 0x48, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0, 0x48, got_memory, NULL);
     SERVER_GOT("m0,47");
 }
 END_TEST
@@ -374,30 +374,30 @@ END_TEST
 START_TEST(running_without_a_client)
 {
     f.hold = true;
-    ck_assert_int_eq(gdb_upstream_resume(f.u), BT_OK);
+    ck_assert_int_eq(gdb_remote_resume(f.u), BT_OK);
     SERVER_GOT("vCont;c");
     LOG("resumed;");
-    ck_assert(gdb_upstream_is_running(f.u));
-    ck_assert(!gdb_upstream_is_held(f.u));
-    ck_assert_int_eq(gdb_upstream_resume(f.u), BT_ERR_INVAL);
+    ck_assert(gdb_remote_is_running(f.u));
+    ck_assert(!gdb_remote_is_held(f.u));
+    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_INVAL);
     ck_assert_int_eq(ask("m0,4"), BT_ERR_INVAL);
-    gdb_upstream_release_stop(f.u);
+    gdb_remote_release_stop(f.u);
     fake_server_says(&f, "O48");
-    gdb_upstream_interrupt(f.u);
+    gdb_remote_interrupt(f.u);
     SERVER_GOT("^C");
     fake_server_says(&f, "T02thread:02;");
     LOG("stopped 1;");
-    ck_assert(gdb_upstream_is_held(f.u));
-    ck_assert(gdb_upstream_is_running(f.u));
-    gdb_upstream_interrupt(f.u);
-    ck_assert_int_eq(gdb_upstream_resume(f.u), BT_ERR_INVAL);
+    ck_assert(gdb_remote_is_held(f.u));
+    ck_assert(gdb_remote_is_running(f.u));
+    gdb_remote_interrupt(f.u);
+    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_INVAL);
     ck_assert_int_eq(ask("m0,4"), BT_OK);
     EXCHANGE("m0,4", "00000000");
     LOG("'00000000';");
-    gdb_upstream_release_stop(f.u);
-    ck_assert(!gdb_upstream_is_running(f.u));
-    gdb_upstream_release_stop(f.u);
-    gdb_upstream_interrupt(f.u);
+    gdb_remote_release_stop(f.u);
+    ck_assert(!gdb_remote_is_running(f.u));
+    gdb_remote_release_stop(f.u);
+    gdb_remote_interrupt(f.u);
     SERVER_GOT("(none)");
     LOG("");
 }
@@ -407,9 +407,9 @@ END_TEST
 START_TEST(resume_waits_for_questions)
 {
     ask("m0,4");
-    gdb_upstream_resume(f.u);
-    ck_assert(gdb_upstream_is_running(f.u));
-    gdb_upstream_interrupt(f.u);
+    gdb_remote_resume(f.u);
+    ck_assert(gdb_remote_is_running(f.u));
+    gdb_remote_interrupt(f.u);
     ck_assert_int_eq(ask("m4,4"), BT_ERR_INVAL);
     LOG("");
     EXCHANGE("m0,4", "00");
@@ -420,41 +420,41 @@ START_TEST(resume_waits_for_questions)
 }
 END_TEST
 
-static void disconnect_now(struct fake_upstream *fake)
+static void disconnect_now(struct fake_remote *fake)
 {
-    gdb_upstream_disconnected(fake->u);
+    gdb_remote_disconnected(fake->u);
 }
 
 START_TEST(lost_connection)
 {
     ask("m0,4");
     ask("m4,4");
-    gdb_upstream_read_pc(f.u, 0, got_regs, NULL);
-    gdb_upstream_read_memory(f.u, 0, 0, 4, got_memory, NULL);
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_read_pc(f.u, 0, got_regs, NULL);
+    gdb_remote_read_memory(f.u, 0, 0, 4, got_memory, NULL);
+    gdb_remote_disconnected(f.u);
     LOG("none;none;core 0 none;memory 0 0:;lost;");
-    ck_assert(!gdb_upstream_is_ready(f.u));
-    gdb_upstream_disconnected(f.u);
+    ck_assert(!gdb_remote_is_ready(f.u));
+    gdb_remote_disconnected(f.u);
     LOG("");
     ck_assert_int_eq(ask("m0,4"), BT_ERR_IO);
-    ck_assert_int_eq(gdb_upstream_resume(f.u), BT_ERR_IO);
-    ck_assert_int_eq(gdb_upstream_read_pc(f.u, 0, got_regs, NULL), BT_ERR_IO);
+    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_IO);
+    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_ERR_IO);
     text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     /* From within an event, and from within a write. */
     f.on_stopped = disconnect_now;
-    gdb_upstream_resume(f.u);
+    gdb_remote_resume(f.u);
     EXCHANGE("vCont;c", "T05thread:01;");
     LOG("resumed;stopped 0;lost;");
-    ck_assert(!gdb_upstream_is_running(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
     text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     f.drop_on_send = true;
-    gdb_upstream_resume(f.u);
+    gdb_remote_resume(f.u);
     LOG("resumed;lost;");
-    ck_assert(!gdb_upstream_is_running(f.u));
+    ck_assert(!gdb_remote_is_running(f.u));
     text_buf_clear(&f.to_server);
-    fake_upstream_connect(&f);
+    fake_remote_connect(&f);
     f.drop_on_send = true;
     ask("m0,4");
     LOG("none;lost;");
@@ -509,7 +509,7 @@ START_TEST(reply_that_is_too_long)
     EXCHANGE("m0,8", payload);
     LOG("'E.the target's GDB server sent a packet that is too long';");
     payload[len - 1] = '\0';
-    gdb_upstream_read_memory(f.u, 0, 0, 4, got_memory, NULL);
+    gdb_remote_read_memory(f.u, 0, 0, 4, got_memory, NULL);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("m0,4", payload);
     EXCHANGE("m0,2", payload);
@@ -540,7 +540,7 @@ START_TEST(unasked)
     fake_server_says(&f, "O48");
     EXCHANGE("m0,1", "55");
     LOG("'55';");
-    gdb_upstream_resume(f.u);
+    gdb_remote_resume(f.u);
     EXCHANGE("vCont;c", "Fwrite,1,2,3");
     SERVER_GOT("F-1,270f");
     fake_server_says(&f, "T05thread:02;");
@@ -548,7 +548,7 @@ START_TEST(unasked)
 }
 END_TEST
 
-static void ask_many(struct fake_upstream *fake)
+static void ask_many(struct fake_remote *fake)
 {
     (void)fake;
     while (ask("m0,1") == BT_OK) {
@@ -561,7 +561,7 @@ START_TEST(too_many_questions)
     ck_assert_int_eq(ask("m0,1"), BT_ERR_NOMEM);
     EXCHANGE("m0,1", "00");
     ck_assert_int_eq(ask("m0,1"), BT_OK);
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
 }
 END_TEST
 
@@ -575,33 +575,33 @@ static void add(Suite *suite, const char *name, const TTest *test, void (*before
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("gdb_upstream");
-    add(suite, "gdb_upstream: greeting with all features", greeting, setup);
-    add(suite, "gdb_upstream: greeting of a plain server", greeting_of_a_plain_server, setup);
-    add(suite, "gdb_upstream: no GDB server at the other end", no_gdb_server, setup);
-    add(suite, "gdb_upstream: a stop before the first answer", stop_before_the_first_answer, setup);
-    add(suite, "gdb_upstream: endless list of threads", endless_threads, setup);
-    add(suite, "gdb_upstream: endless description", endless_description, setup);
-    add(suite, "gdb_upstream: questions one at a time", questions_one_at_a_time, setup_connected);
-    add(suite, "gdb_upstream: PC and PSR", registers, setup_connected);
-    add(suite, "gdb_upstream: PC and PSR of a server whose p fails",
+    Suite *suite = suite_create("gdb_remote");
+    add(suite, "gdb_remote: greeting with all features", greeting, setup);
+    add(suite, "gdb_remote: greeting of a plain server", greeting_of_a_plain_server, setup);
+    add(suite, "gdb_remote: no GDB server at the other end", no_gdb_server, setup);
+    add(suite, "gdb_remote: a stop before the first answer", stop_before_the_first_answer, setup);
+    add(suite, "gdb_remote: endless list of threads", endless_threads, setup);
+    add(suite, "gdb_remote: endless description", endless_description, setup);
+    add(suite, "gdb_remote: questions one at a time", questions_one_at_a_time, setup_connected);
+    add(suite, "gdb_remote: PC and PSR", registers, setup_connected);
+    add(suite, "gdb_remote: PC and PSR of a server whose p fails",
         registers_of_a_server_whose_p_fails, setup_connected);
-    add(suite, "gdb_upstream: core that cannot be selected", core_that_cannot_be_selected,
+    add(suite, "gdb_remote: core that cannot be selected", core_that_cannot_be_selected,
         setup_connected);
-    add(suite, "gdb_upstream: memory", memory, setup_connected);
-    TCase *c = tcase_create("gdb_upstream: memory that ends");
+    add(suite, "gdb_remote: memory", memory, setup_connected);
+    TCase *c = tcase_create("gdb_remote: memory that ends");
     tcase_add_checked_fixture(c, setup_connected, teardown);
     tcase_add_loop_test(c, memory_that_ends, 0, 9);
     suite_add_tcase(suite, c);
-    add(suite, "gdb_upstream: memory in small packets", memory_in_small_packets, setup_connected);
-    add(suite, "gdb_upstream: running without a client", running_without_a_client, setup_connected);
-    add(suite, "gdb_upstream: a resume waits for questions", resume_waits_for_questions,
+    add(suite, "gdb_remote: memory in small packets", memory_in_small_packets, setup_connected);
+    add(suite, "gdb_remote: running without a client", running_without_a_client, setup_connected);
+    add(suite, "gdb_remote: a resume waits for questions", resume_waits_for_questions,
         setup_connected);
-    add(suite, "gdb_upstream: lost connection", lost_connection, setup_connected);
-    add(suite, "gdb_upstream: damaged frames and runs", damaged_and_repeated, setup_connected);
-    add(suite, "gdb_upstream: a server that refuses for ever", refused_for_ever, setup_connected);
-    add(suite, "gdb_upstream: replies that are too long", reply_that_is_too_long, setup_connected);
-    add(suite, "gdb_upstream: packets that nobody asked for", unasked, setup_connected);
-    add(suite, "gdb_upstream: too many questions", too_many_questions, setup_connected);
+    add(suite, "gdb_remote: lost connection", lost_connection, setup_connected);
+    add(suite, "gdb_remote: damaged frames and runs", damaged_and_repeated, setup_connected);
+    add(suite, "gdb_remote: a server that refuses for ever", refused_for_ever, setup_connected);
+    add(suite, "gdb_remote: replies that are too long", reply_that_is_too_long, setup_connected);
+    add(suite, "gdb_remote: packets that nobody asked for", unasked, setup_connected);
+    add(suite, "gdb_remote: too many questions", too_many_questions, setup_connected);
     return suite;
 }

@@ -2,7 +2,7 @@
 /* Whose turn it is: one request at a time goes out, its reply comes in. */
 #include <string.h>
 
-#include "protocol/remote/gdb_upstream_internal.h"
+#include "protocol/remote/gdb_remote_internal.h"
 
 /* File-I/O: "unknown error". */
 static const char file_refused[] = "F-1,270f";
@@ -12,42 +12,41 @@ static const char overtaken[] = "E05";
 
 static const char too_long[] = "E.the target's GDB server sent a packet that is too long";
 
-static void changed(struct gdb_upstream *u, enum gdb_change change, uint64_t address,
-                    uint64_t length)
+static void changed(struct gdb_remote *u, enum gdb_change change, uint64_t address, uint64_t length)
 {
     u->events->changed(u->ctx, change, address, length);
 }
 
-void gdb_upstream_interrupt_now(struct gdb_upstream *u)
+void gdb_remote_interrupt_now(struct gdb_remote *u)
 {
     u->halting = true;
     gdb_link_interrupt(&u->link);
 }
 
-bool gdb_upstream_send(struct gdb_upstream *u, const char *payload, size_t len)
+bool gdb_remote_send(struct gdb_remote *u, const char *payload, size_t len)
 {
     int rc = gdb_link_send(&u->link, payload, len);
     u->packets++;
     if (rc == BT_ERR_NOMEM)
-        gdb_upstream_fail(u, rc);
+        gdb_remote_fail(u, rc);
     return rc == BT_OK && u->link.open;
 }
 
 /* What a request has changed. */
 
-static void apply_breakpoint(struct gdb_upstream *u, const struct gdb_request *r)
+static void apply_breakpoint(struct gdb_remote *u, const struct gdb_request *r)
 {
     if (r->packet.effect == GDB_EFFECT_REMOVE) {
-        gdb_upstream_note_removed(u, &r->packet.breakpoint);
+        gdb_remote_note_removed(u, &r->packet.breakpoint);
         return;
     }
-    gdb_upstream_note_inserted(u, &r->packet.breakpoint);
+    gdb_remote_note_inserted(u, &r->packet.breakpoint);
     u->orphaned = u->orphaned || r->abandoned;
-    gdb_upstream_remove_orphans(u);
+    gdb_remote_remove_orphans(u);
 }
 
 /* Which thread the other side selects for a `?` is not said anywhere: it is selected again. */
-static void apply_halted(struct gdb_upstream *u, const char *reply, size_t len)
+static void apply_halted(struct gdb_remote *u, const char *reply, size_t len)
 {
     gdb_thread_of_stop(reply, len, &u->stopped);
     u->selected = (struct gdb_thread){.single = false};
@@ -56,7 +55,7 @@ static void apply_halted(struct gdb_upstream *u, const char *reply, size_t len)
 }
 
 /* Changes that we have made ourselves are no news. */
-static void tell_change(struct gdb_upstream *u, const struct gdb_packet *p)
+static void tell_change(struct gdb_remote *u, const struct gdb_packet *p)
 {
     if (p->effect == GDB_EFFECT_MEMORY)
         changed(u, GDB_CHANGE_MEMORY, p->address, p->length);
@@ -68,8 +67,7 @@ static void tell_change(struct gdb_upstream *u, const struct gdb_packet *p)
         changed(u, GDB_CHANGE_RESET, 0, 0);
 }
 
-static void apply(struct gdb_upstream *u, const struct gdb_request *r, const char *reply,
-                  size_t len)
+static void apply(struct gdb_remote *u, const struct gdb_request *r, const char *reply, size_t len)
 {
     if (r->packet.answer != GDB_ANSWER_NONE && !gdb_packet_succeeded(&r->packet, reply, len))
         return;
@@ -84,7 +82,7 @@ static void apply(struct gdb_upstream *u, const struct gdb_request *r, const cha
     tell_change(u, &r->packet);
 }
 
-static bool send_resume(struct gdb_upstream *u, struct gdb_request *r)
+static bool send_resume(struct gdb_remote *u, struct gdb_request *r)
 {
     unsigned epoch = u->link.epoch;
     u->resuming = true;
@@ -92,21 +90,21 @@ static bool send_resume(struct gdb_upstream *u, struct gdb_request *r)
     tell_change(u, &r->packet);
     u->events->resumed(u->ctx);
     u->epoch++;
-    gdb_upstream_refuse_looks(u, overtaken);
+    gdb_remote_refuse_looks(u, overtaken);
     u->resuming = false;
-    if (u->link.epoch == epoch && gdb_upstream_send(u, r->payload, r->len)) {
-        u->run = GDB_UPSTREAM_RUNNING;
+    if (u->link.epoch == epoch && gdb_remote_send(u, r->payload, r->len)) {
+        u->run = GDB_REMOTE_RUNNING;
         u->halting = false;
         if (u->interrupt_wanted)
-            gdb_upstream_interrupt_now(u);
+            gdb_remote_interrupt_now(u);
         u->interrupt_wanted = false;
     }
     gdb_request_finish(r, NULL, 0);
-    return u->run != GDB_UPSTREAM_RUNNING;
+    return u->run != GDB_REMOTE_RUNNING;
 }
 
 /* True when the next request may follow at once. */
-static bool send_request(struct gdb_upstream *u, struct gdb_request *r)
+static bool send_request(struct gdb_remote *u, struct gdb_request *r)
 {
     switch (r->packet.answer) {
     case GDB_ANSWER_STOP:
@@ -114,18 +112,18 @@ static bool send_request(struct gdb_upstream *u, struct gdb_request *r)
         return send_resume(u, r);
     case GDB_ANSWER_NONE:
         u->in_flight = NULL;
-        if (gdb_upstream_send(u, r->payload, r->len))
+        if (gdb_remote_send(u, r->payload, r->len))
             apply(u, r, NULL, 0);
         gdb_request_finish(r, NULL, 0);
         return true;
     default:
         u->in_flight = r;
-        gdb_upstream_send(u, r->payload, r->len);
+        gdb_remote_send(u, r->payload, r->len);
         return false;
     }
 }
 
-static bool start_request(struct gdb_upstream *u, struct gdb_request *r)
+static bool start_request(struct gdb_remote *u, struct gdb_request *r)
 {
     char text[GDB_THREAD_TEXT + 2] = "Hg";
     if (!r->thread.single || gdb_thread_same(&r->thread, &u->selected))
@@ -133,12 +131,12 @@ static bool start_request(struct gdb_upstream *u, struct gdb_request *r)
     gdb_thread_text(&r->thread, text + 2);
     u->in_flight = r;
     u->selecting = true;
-    gdb_upstream_send(u, text, strlen(text));
+    gdb_remote_send(u, text, strlen(text));
     return false;
 }
 
 /* A client's request goes out all the same; one of ours would read another core's values. */
-static void take_selected(struct gdb_upstream *u, bool good)
+static void take_selected(struct gdb_remote *u, bool good)
 {
     struct gdb_request *r = u->in_flight;
     u->selecting = false;
@@ -151,7 +149,7 @@ static void take_selected(struct gdb_upstream *u, bool good)
     send_request(u, r);
 }
 
-struct gdb_request *gdb_upstream_take_ask(struct gdb_upstream *u)
+struct gdb_request *gdb_remote_take_ask(struct gdb_remote *u)
 {
     struct gdb_request *r = u->asks;
     u->asks = r->next;
@@ -168,53 +166,53 @@ static struct gdb_request *take(struct gdb_request **from)
     return r;
 }
 
-static bool client_may_ask(const struct gdb_upstream *u)
+static bool client_may_ask(const struct gdb_remote *u)
 {
-    return (u->run == GDB_UPSTREAM_HALTED && !u->settling) || u->serving_file;
+    return (u->run == GDB_REMOTE_HALTED && !u->settling) || u->serving_file;
 }
 
 /* In turns: neither keeps the other waiting for ever. */
-static struct gdb_request *take_next_of_clients(struct gdb_upstream *u)
+static struct gdb_request *take_next_of_clients(struct gdb_remote *u)
 {
-    struct gdb_request *r = u->guest_turn ? gdb_upstream_take_look(u) : NULL;
+    struct gdb_request *r = u->guest_turn ? gdb_remote_take_look(u) : NULL;
     if (r == NULL && client_may_ask(u))
         r = take(&u->waiting);
     if (r == NULL)
-        r = gdb_upstream_take_look(u);
+        r = gdb_remote_take_look(u);
     if (r != NULL)
         u->guest_turn = r->guest == NULL;
     return r;
 }
 
 /* The next request that may be sent now, taken out of its queue; NULL when there is none. */
-static struct gdb_request *take_next(struct gdb_upstream *u)
+static struct gdb_request *take_next(struct gdb_remote *u)
 {
-    if (u->phase == GDB_UPSTREAM_GREETING)
+    if (u->phase == GDB_REMOTE_GREETING)
         return take(&u->greeting);
-    if (u->asks != NULL && u->run != GDB_UPSTREAM_RUNNING)
-        return gdb_upstream_take_ask(u);
-    if (u->resume_wanted && u->run == GDB_UPSTREAM_HALTED && !u->settling) {
+    if (u->asks != NULL && u->run != GDB_REMOTE_RUNNING)
+        return gdb_remote_take_ask(u);
+    if (u->resume_wanted && u->run == GDB_REMOTE_HALTED && !u->settling) {
         struct gdb_request *r = u->can_vcont ? gdb_request_new("vCont;c", 7, NULL, NULL)
                                              : gdb_request_new("c", 1, NULL, NULL);
         if (r == NULL)
-            gdb_upstream_fail(u, BT_ERR_NOMEM);
+            gdb_remote_fail(u, BT_ERR_NOMEM);
         return r;
     }
     return take_next_of_clients(u);
 }
 
 /* A client that is new while cores run: GDB cannot do anything before they are halted. */
-static void halt_for_client(struct gdb_upstream *u)
+static void halt_for_client(struct gdb_remote *u)
 {
-    if (u->waiting != NULL && u->run == GDB_UPSTREAM_RUNNING && !u->serving_file && !u->halting)
-        gdb_upstream_interrupt_now(u);
+    if (u->waiting != NULL && u->run == GDB_REMOTE_RUNNING && !u->serving_file && !u->halting)
+        gdb_remote_interrupt_now(u);
 }
 
 /* True when there may be more to send; also when it was asked for meanwhile. */
-static bool pump_one(struct gdb_upstream *u)
+static bool pump_one(struct gdb_remote *u)
 {
     u->pump_again = false;
-    if (u->phase == GDB_UPSTREAM_DOWN || u->in_flight != NULL)
+    if (u->phase == GDB_REMOTE_DOWN || u->in_flight != NULL)
         return false;
     struct gdb_request *r = take_next(u);
     if (r == NULL) {
@@ -225,7 +223,7 @@ static bool pump_one(struct gdb_upstream *u)
     return more || u->pump_again;
 }
 
-void gdb_upstream_pump(struct gdb_upstream *u)
+void gdb_remote_pump(struct gdb_remote *u)
 {
     u->pump_again = true;
     if (u->pumping)
@@ -236,7 +234,7 @@ void gdb_upstream_pump(struct gdb_upstream *u)
     u->pumping = false;
 }
 
-static bool client_takes_output(const struct gdb_upstream *u)
+static bool client_takes_output(const struct gdb_remote *u)
 {
     const struct gdb_request *r = u->in_flight;
     if (u->client == NULL)
@@ -246,46 +244,46 @@ static bool client_takes_output(const struct gdb_upstream *u)
     return u->client_runs;
 }
 
-static void take_reply(struct gdb_upstream *u, const char *payload, size_t len)
+static void take_reply(struct gdb_remote *u, const char *payload, size_t len)
 {
     struct gdb_request *r = take(&u->in_flight);
     if (r->from_client || r->guest != NULL)
-        gdb_upstream_remember(u, r, payload, len);
+        gdb_remote_remember(u, r, payload, len);
     apply(u, r, payload, len);
     gdb_request_finish(r, payload, len);
 }
 
-static void take_file_request(struct gdb_upstream *u, const char *payload, size_t len)
+static void take_file_request(struct gdb_remote *u, const char *payload, size_t len)
 {
     if (u->client != NULL && u->client_runs) {
         u->serving_file = true;
         u->client->output(u->client_ctx, payload, len);
     } else {
-        gdb_upstream_send(u, file_refused, strlen(file_refused));
+        gdb_remote_send(u, file_refused, strlen(file_refused));
     }
 }
 
-static void take_stop(struct gdb_upstream *u, const char *payload, size_t len)
+static void take_stop(struct gdb_remote *u, const char *payload, size_t len)
 {
     text_buf_clear(&u->stop);
     text_buf_add(&u->stop, payload, len);
     if (text_buf_error(&u->stop) < 0) {
-        gdb_upstream_fail(u, BT_ERR_NOMEM);
+        gdb_remote_fail(u, BT_ERR_NOMEM);
         return;
     }
-    u->run = GDB_UPSTREAM_HELD;
-    gdb_upstream_forget_registers(u);
+    u->run = GDB_REMOTE_HELD;
+    gdb_remote_forget_registers(u);
     u->halting = false;
     u->serving_file = false;
     if (gdb_thread_of_stop(payload, len, &u->stopped))
         u->selected = u->stopped;
-    gdb_upstream_remove_orphans(u);
+    gdb_remote_remove_orphans(u);
     u->events->stopped(u->ctx);
 }
 
-void gdb_upstream_packet(void *ctx, const char *payload, size_t len)
+void gdb_remote_packet(void *ctx, const char *payload, size_t len)
 {
-    struct gdb_upstream *u = ctx;
+    struct gdb_remote *u = ctx;
     u->packets++;
     if (payload == NULL) {
         payload = too_long;
@@ -300,9 +298,9 @@ void gdb_upstream_packet(void *ctx, const char *payload, size_t len)
         take_selected(u, len == 2 && memcmp(payload, "OK", 2) == 0);
     else if (u->in_flight != NULL)
         take_reply(u, payload, len);
-    else if (u->run == GDB_UPSTREAM_RUNNING && len > 1 && payload[0] == 'F')
+    else if (u->run == GDB_REMOTE_RUNNING && len > 1 && payload[0] == 'F')
         take_file_request(u, payload, len);
-    else if (u->run == GDB_UPSTREAM_RUNNING)
+    else if (u->run == GDB_REMOTE_RUNNING)
         take_stop(u, payload, len);
-    gdb_upstream_pump(u);
+    gdb_remote_pump(u);
 }

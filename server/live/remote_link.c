@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/live/upstream_link.h"
+#include "server/live/remote_link.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #define RETRY_MS  100
 #define QUEUE_MAX (16u << 20) /* bytes that the other side may leave unread */
 
-static void attempt(struct upstream_link *l);
+static void attempt(struct remote_link *l);
 
 static void on_retry(uv_timer_t *timer)
 {
@@ -16,41 +16,41 @@ static void on_retry(uv_timer_t *timer)
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct upstream_link *l = handle->data;
+    struct remote_link *l = handle->data;
     l->socket_open = false;
     if (!l->stopping && !l->given)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
 }
 
-static void drop(struct upstream_link *l)
+static void drop(struct remote_link *l)
 {
     bool was_connected = l->connected;
     l->connected = false;
     if (l->socket_open && !uv_is_closing(&l->socket.handle))
         uv_close(&l->socket.handle, on_closed);
     if (was_connected)
-        gdb_upstream_disconnected(l->upstream);
+        gdb_remote_disconnected(l->remote);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct upstream_link *l = handle->data;
+    struct remote_link *l = handle->data;
     (void)suggested;
     *buf = uv_buf_init(l->buffer, sizeof l->buffer);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct upstream_link *l = stream->data;
+    struct remote_link *l = stream->data;
     if (n > 0)
-        gdb_upstream_input(l->upstream, buf->base, (size_t)n);
+        gdb_remote_input(l->remote, buf->base, (size_t)n);
     else if (n < 0)
         drop(l);
 }
 
 static void on_connected(uv_connect_t *request, int status)
 {
-    struct upstream_link *l = request->data;
+    struct remote_link *l = request->data;
     if (status < 0 || l->stopping) {
         drop(l);
         return;
@@ -59,19 +59,19 @@ static void on_connected(uv_connect_t *request, int status)
     if (l->address.kind == ADDRESS_TCP)
         uv_tcp_nodelay(&l->socket.tcp, 1);
     uv_read_start(&l->socket.stream, on_alloc, on_read);
-    gdb_upstream_connected(l->upstream);
+    gdb_remote_connected(l->remote);
 }
 
 static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
 {
-    struct upstream_link *l = lookup->data;
+    struct remote_link *l = lookup->data;
     if (status < 0 || l->stopping ||
         uv_tcp_connect(&l->request, &l->socket.tcp, found->ai_addr, on_connected) < 0)
         drop(l);
     uv_freeaddrinfo(found);
 }
 
-static void attempt(struct upstream_link *l)
+static void attempt(struct remote_link *l)
 {
     if (l->stopping || l->socket_open)
         return;
@@ -91,21 +91,20 @@ static void attempt(struct upstream_link *l)
         drop(l);
 }
 
-static int init(struct upstream_link *l, uv_loop_t *loop, struct gdb_upstream *upstream)
+static int init(struct remote_link *l, uv_loop_t *loop, struct gdb_remote *remote)
 {
     memset(l, 0, sizeof *l);
     l->loop = loop;
-    l->upstream = upstream;
+    l->remote = remote;
     l->request.data = l->lookup.data = l;
     int error = uv_timer_init(loop, &l->retry);
     l->retry.data = l;
     return error;
 }
 
-int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
-                       struct gdb_upstream *upstream)
+int remote_link_open(struct remote_link *l, uv_loop_t *loop, int fd, struct gdb_remote *remote)
 {
-    int error = init(l, loop, upstream);
+    int error = init(l, loop, remote);
     if (!error)
         error = uv_pipe_init(loop, &l->socket.pipe, 0);
     if (error)
@@ -118,14 +117,14 @@ int upstream_link_open(struct upstream_link *l, uv_loop_t *loop, int fd,
         return error;
     l->connected = true;
     uv_read_start(&l->socket.stream, on_alloc, on_read);
-    gdb_upstream_connected(upstream);
+    gdb_remote_connected(remote);
     return 0;
 }
 
-int upstream_link_start(struct upstream_link *l, uv_loop_t *loop, const struct address *address,
-                        struct gdb_upstream *upstream)
+int remote_link_start(struct remote_link *l, uv_loop_t *loop, const struct address *address,
+                      struct gdb_remote *remote)
 {
-    int error = init(l, loop, upstream);
+    int error = init(l, loop, remote);
     l->address = *address;
     if (!error)
         attempt(l);
@@ -143,9 +142,9 @@ static void on_written(uv_write_t *request, int status)
     free(request);
 }
 
-void upstream_link_send(void *link, const void *bytes, size_t len)
+void remote_link_send(void *link, const void *bytes, size_t len)
 {
-    struct upstream_link *l = link;
+    struct remote_link *l = link;
     if (!l->connected)
         return;
     struct pending_write *w = NULL;
@@ -163,13 +162,13 @@ void upstream_link_send(void *link, const void *bytes, size_t len)
     }
 }
 
-void upstream_link_again(struct upstream_link *l)
+void remote_link_again(struct remote_link *l)
 {
     if (!l->given)
         drop(l);
 }
 
-void upstream_link_stop(struct upstream_link *l)
+void remote_link_stop(struct remote_link *l)
 {
     if (!l->loop || l->stopping)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A session that is passed on: what goes to the other server, what comes back, what is ours. */
-#include "tests/unit/test_gdb_upstream.h"
+#include "tests/unit/test_gdb_remote.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(features_without_trace)
 {
     struct gdb_target *t = &f.target.ops;
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     t->btrace_enable = NULL;
     t->btrace_disable = NULL;
     t->btrace_set_size = NULL;
@@ -89,7 +89,7 @@ START_TEST(features_without_trace)
     t->btrace_read = NULL;
     t->btrace_delivered = NULL;
     t->monitor = NULL;
-    fake_upstream_open(&f);
+    fake_remote_open(&f);
     CLIENT_SAYS("qSupported");
     SERVER_GOT("qSupported");
     SERVER_SAYS("PacketSize=1000");
@@ -99,7 +99,7 @@ START_TEST(features_without_trace)
     through("Qbtrace:bts", "");
     t->btrace_read = (int (*)(void *, int, enum gdb_annex, struct gdb_btrace_blocks *))1;
     struct gdb_session s;
-    ck_assert_int_eq(gdb_session_init_upstream(&s, t, &f.target, f.u, NULL, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_session_init_remote(&s, t, &f.target, f.u, NULL, NULL), BT_ERR_INVAL);
     t->btrace_read = NULL;
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(own_questions_in_between)
 {
     through("Hgp1.1", "OK");
     through("g", "00");
-    gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
     SERVER_GOT("Hg2");
     CLIENT_SAYS("m0,4");
     SERVER_SAYS("OK");
@@ -197,7 +197,7 @@ START_TEST(own_questions_in_between)
     LOG("core 1 pc 60000000;");
     SERVER_GOT("Hgp1.1");
     /* One that comes meanwhile waits for the client's. */
-    gdb_upstream_ask(f.u, "qC", 2, got_reply, NULL);
+    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
     SERVER_SAYS("OK");
     SERVER_GOT("m0,4");
     SERVER_SAYS("11");
@@ -206,7 +206,7 @@ START_TEST(own_questions_in_between)
     SERVER_SAYS("QC1");
     LOG("'QC1';");
     /* Chosen by a question of the test. */
-    gdb_upstream_ask(f.u, "Hg2", 3, got_reply, NULL);
+    gdb_remote_ask(f.u, "Hg2", 3, got_reply, NULL);
     SERVER_GOT("Hg2");
     SERVER_SAYS("OK");
     LOG("'OK';");
@@ -245,10 +245,10 @@ START_TEST(run_and_stop)
     ck_assert(gdb_session_running(&f.session));
     /* No interrupt for cores that are halted. */
     gdb_session_input(&f.session, "\x03", 1);
-    gdb_upstream_read_pc(f.u, 1, got_regs, NULL);
+    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
     SERVER_GOT("pf");
     SERVER_SAYS("04000000");
-    gdb_upstream_release_stop(f.u);
+    gdb_remote_release_stop(f.u);
     CLIENT_GOT("T02thread:p1.2;core:1;");
     ck_assert(!gdb_session_running(&f.session));
     SERVER_GOT("p19");
@@ -306,9 +306,9 @@ START_TEST(changes)
 }
 END_TEST
 
-static void ask_in_change(struct fake_upstream *fake)
+static void ask_in_change(struct fake_remote *fake)
 {
-    gdb_upstream_ask(fake->u, "qC", 2, got_reply, NULL);
+    gdb_remote_ask(fake->u, "qC", 2, got_reply, NULL);
 }
 
 START_TEST(question_from_within_an_event)
@@ -385,7 +385,7 @@ START_TEST(files_of_the_client)
     ours("m0,1", "E.the target is running");
     SERVER_SAYS("Fclose,3");
     CLIENT_GOT("Fclose,3");
-    fake_upstream_close(&f);
+    fake_remote_close(&f);
     SERVER_GOT("F-1,4,C");
     SERVER_SAYS("T02thread:01;");
     LOG("stopped 0;");
@@ -419,18 +419,18 @@ END_TEST
 /* While the server looks at the halted cores: the client waits, in order, and its history, too. */
 START_TEST(client_waits_for_the_cores)
 {
-    gdb_upstream_settle(f.u, true);
+    gdb_remote_settle(f.u, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_SAYS("m0,4");
     CLIENT_GOT("(none)");
     SERVER_GOT("(none)");
-    ck_assert_int_eq(gdb_upstream_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
     SERVER_GOT("qOurs");
     SERVER_SAYS("1");
     LOG("'1';");
-    gdb_upstream_settle(f.u, true);
+    gdb_remote_settle(f.u, true);
     SERVER_GOT("(none)");
-    gdb_upstream_settle(f.u, false);
+    gdb_remote_settle(f.u, false);
     CLIENT_GOT("OK");
     TARGET_LOG("disable 0;");
     SERVER_GOT("Hg1");
@@ -438,11 +438,11 @@ START_TEST(client_waits_for_the_cores)
     SERVER_GOT("m0,4");
     SERVER_SAYS("00000000");
     CLIENT_GOT("00000000");
-    gdb_upstream_settle(f.u, true);
+    gdb_remote_settle(f.u, true);
     CLIENT_SAYS("Hg1");
     CLIENT_SAYS("c");
     SERVER_GOT("(none)");
-    gdb_upstream_settle(f.u, false);
+    gdb_remote_settle(f.u, false);
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
     CLIENT_GOT("OK");
@@ -450,20 +450,20 @@ START_TEST(client_waits_for_the_cores)
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* A resume that waits does not make the cores run. */
-    gdb_upstream_settle(f.u, true);
+    gdb_remote_settle(f.u, true);
     CLIENT_SAYS("c");
-    ck_assert_int_eq(gdb_upstream_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    ck_assert_int_eq(gdb_remote_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
     SERVER_GOT("qOurs");
     SERVER_SAYS("2");
-    gdb_upstream_settle(f.u, false);
+    gdb_remote_settle(f.u, false);
     SERVER_GOT("c");
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* Nobody waits for ever when the other side is gone. */
-    gdb_upstream_settle(f.u, true);
+    gdb_remote_settle(f.u, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_GOT("(none)");
-    gdb_upstream_disconnected(f.u);
+    gdb_remote_disconnected(f.u);
     CLIENT_GOT("OK");
 }
 END_TEST
@@ -506,25 +506,24 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("gdb_upstream_session");
-    add(suite, "gdb_upstream_session: packets go through", packets_go_through);
-    add(suite, "gdb_upstream_session: data goes through", data_goes_through);
-    add(suite, "gdb_upstream_session: features are merged", features);
-    add(suite, "gdb_upstream_session: a target without trace", features_without_trace);
-    add(suite, "gdb_upstream_session: branch trace is ours", trace_is_ours);
-    add(suite, "gdb_upstream_session: acknowledgements of each link", link_of_its_own);
-    add(suite, "gdb_upstream_session: extended mode, vRun, R", extended_mode);
-    add(suite, "gdb_upstream_session: own questions in between", own_questions_in_between);
-    add(suite, "gdb_upstream_session: run, interrupt, held stop", run_and_stop);
-    add(suite, "gdb_upstream_session: every way to run and to stop", ways_to_run);
-    add(suite, "gdb_upstream_session: changes are told", changes);
-    add(suite, "gdb_upstream_session: question from within an event",
-        question_from_within_an_event);
-    add(suite, "gdb_upstream_session: monitor", monitor_commands);
-    add(suite, "gdb_upstream_session: files of the client", files_of_the_client);
-    add(suite, "gdb_upstream_session: packets ahead of answers", packets_ahead_of_answers);
-    add(suite, "gdb_upstream_session: the client waits for the cores", client_waits_for_the_cores);
-    add(suite, "gdb_upstream_session: threads that are no cores", unknown_threads);
-    add(suite, "gdb_upstream_session: endless output", endless_output);
+    Suite *suite = suite_create("gdb_remote_session");
+    add(suite, "gdb_remote_session: packets go through", packets_go_through);
+    add(suite, "gdb_remote_session: data goes through", data_goes_through);
+    add(suite, "gdb_remote_session: features are merged", features);
+    add(suite, "gdb_remote_session: a target without trace", features_without_trace);
+    add(suite, "gdb_remote_session: branch trace is ours", trace_is_ours);
+    add(suite, "gdb_remote_session: acknowledgements of each link", link_of_its_own);
+    add(suite, "gdb_remote_session: extended mode, vRun, R", extended_mode);
+    add(suite, "gdb_remote_session: own questions in between", own_questions_in_between);
+    add(suite, "gdb_remote_session: run, interrupt, held stop", run_and_stop);
+    add(suite, "gdb_remote_session: every way to run and to stop", ways_to_run);
+    add(suite, "gdb_remote_session: changes are told", changes);
+    add(suite, "gdb_remote_session: question from within an event", question_from_within_an_event);
+    add(suite, "gdb_remote_session: monitor", monitor_commands);
+    add(suite, "gdb_remote_session: files of the client", files_of_the_client);
+    add(suite, "gdb_remote_session: packets ahead of answers", packets_ahead_of_answers);
+    add(suite, "gdb_remote_session: the client waits for the cores", client_waits_for_the_cores);
+    add(suite, "gdb_remote_session: threads that are no cores", unknown_threads);
+    add(suite, "gdb_remote_session: endless output", endless_output);
     return suite;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/support/fake_upstream.h"
+#include "tests/support/fake_remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 
 static void ready(void *ctx, int error)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     text_buf_printf(&f->log, "ready %d;", error);
 }
 
 static void resumed(void *ctx)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     /* The packet that does it must not be on the wire yet. */
     if (memchr(f->to_server.data, '$', f->to_server.len) != NULL)
         text_buf_puts(&f->log, "late ");
@@ -23,17 +23,17 @@ static void resumed(void *ctx)
 
 static void stopped(void *ctx)
 {
-    struct fake_upstream *f = ctx;
-    text_buf_printf(&f->log, "stopped %d;", gdb_upstream_stopped_core(f->u));
+    struct fake_remote *f = ctx;
+    text_buf_printf(&f->log, "stopped %d;", gdb_remote_stopped_core(f->u));
     if (f->on_stopped != NULL)
         f->on_stopped(f);
     if (!f->hold)
-        gdb_upstream_release_stop(f->u);
+        gdb_remote_release_stop(f->u);
 }
 
 static void changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     if (change == GDB_CHANGE_MEMORY)
         text_buf_printf(&f->log, "memory %llx %llx;", (unsigned long long)address,
                         (unsigned long long)length);
@@ -45,53 +45,52 @@ static void changed(void *ctx, enum gdb_change change, uint64_t address, uint64_
 
 static void lost(void *ctx)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     text_buf_puts(&f->log, "lost;");
 }
 
 static void programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     text_buf_printf(&f->log, "programmed %llx ", (unsigned long long)address);
     text_buf_hex(&f->log, bytes, len);
     text_buf_putc(&f->log, ';');
 }
 
-static const struct gdb_upstream_events events = {ready,   resumed,    stopped,
-                                                  changed, programmed, lost};
+static const struct gdb_remote_events events = {ready, resumed, stopped, changed, programmed, lost};
 
 static void send_to_server(void *ctx, const void *bytes, size_t len)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     text_buf_add(&f->to_server, bytes, len);
     if (f->drop_on_send) {
         f->drop_on_send = false;
-        gdb_upstream_disconnected(f->u);
+        gdb_remote_disconnected(f->u);
     }
 }
 
 static void send_to_client(void *ctx, const void *bytes, size_t len)
 {
-    struct fake_upstream *f = ctx;
+    struct fake_remote *f = ctx;
     text_buf_add(&f->to_client, bytes, len);
 }
 
-void fake_upstream_init(struct fake_upstream *f)
+void fake_remote_init(struct fake_remote *f)
 {
-    *f = (struct fake_upstream){.hold = false};
+    *f = (struct fake_remote){.hold = false};
     fake_target_init(&f->target);
     text_buf_init(&f->to_server);
     text_buf_init(&f->to_client);
     text_buf_init(&f->text);
     text_buf_init(&f->log);
-    if (gdb_upstream_new(&events, f, send_to_server, f, &f->u) < 0)
+    if (gdb_remote_new(&events, f, send_to_server, f, &f->u) < 0)
         abort();
 }
 
-void fake_upstream_release(struct fake_upstream *f)
+void fake_remote_release(struct fake_remote *f)
 {
-    fake_upstream_close(f);
-    gdb_upstream_free(f->u);
+    fake_remote_close(f);
+    gdb_remote_free(f->u);
     fake_target_release(&f->target);
     text_buf_release(&f->to_server);
     text_buf_release(&f->to_client);
@@ -99,7 +98,7 @@ void fake_upstream_release(struct fake_upstream *f)
     text_buf_release(&f->log);
 }
 
-void fake_upstream_open(struct fake_upstream *f)
+void fake_remote_open(struct fake_remote *f)
 {
     /* Only what such a session may use: anything else would crash. */
     const struct gdb_target *t = &f->target.ops;
@@ -113,13 +112,13 @@ void fake_upstream_open(struct fake_upstream *f)
         .monitor = t->monitor,
     };
     text_buf_clear(&f->to_client);
-    if (gdb_session_init_upstream(&f->session, &f->target.ops, &f->target, f->u, send_to_client,
-                                  f) < 0)
+    if (gdb_session_init_remote(&f->session, &f->target.ops, &f->target, f->u, send_to_client, f) <
+        0)
         abort();
     f->has_session = true;
 }
 
-void fake_upstream_close(struct fake_upstream *f)
+void fake_remote_close(struct fake_remote *f)
 {
     if (f->has_session)
         gdb_session_release(&f->session);
@@ -127,8 +126,8 @@ void fake_upstream_close(struct fake_upstream *f)
 }
 
 /* Takes the frames of one wire; acknowledgements are dropped. */
-static const char *take_all(struct fake_upstream *f, struct text_buf *wire,
-                            void (*acknowledge)(struct fake_upstream *f))
+static const char *take_all(struct fake_remote *f, struct text_buf *wire,
+                            void (*acknowledge)(struct fake_remote *f))
 {
     struct text_buf payload;
     bool first = true;
@@ -157,42 +156,42 @@ static const char *take_all(struct fake_upstream *f, struct text_buf *wire,
     return f->text.data;
 }
 
-static void server_acknowledges(struct fake_upstream *f)
+static void server_acknowledges(struct fake_remote *f)
 {
     if (!f->server_no_ack)
-        gdb_upstream_input(f->u, "+", 1);
+        gdb_remote_input(f->u, "+", 1);
 }
 
-static void client_acknowledges(struct fake_upstream *f)
+static void client_acknowledges(struct fake_remote *f)
 {
     gdb_session_input(&f->session, "+", 1);
 }
 
-const char *fake_server_got(struct fake_upstream *f)
+const char *fake_server_got(struct fake_remote *f)
 {
     return take_all(f, &f->to_server, server_acknowledges);
 }
 
-const char *fake_client_got(struct fake_upstream *f)
+const char *fake_client_got(struct fake_remote *f)
 {
     return take_all(f, &f->to_client, client_acknowledges);
 }
 
-void fake_server_sends(struct fake_upstream *f, const char *bytes)
+void fake_server_sends(struct fake_remote *f, const char *bytes)
 {
-    gdb_upstream_input(f->u, bytes, strlen(bytes));
+    gdb_remote_input(f->u, bytes, strlen(bytes));
 }
 
-void fake_server_says(struct fake_upstream *f, const char *payload)
+void fake_server_says(struct fake_remote *f, const char *payload)
 {
     struct text_buf frame;
     text_buf_init(&frame);
     fake_frame(&frame, payload, strlen(payload));
-    gdb_upstream_input(f->u, frame.data, frame.len);
+    gdb_remote_input(f->u, frame.data, frame.len);
     text_buf_release(&frame);
 }
 
-void fake_client_says_bytes(struct fake_upstream *f, const void *payload, size_t len)
+void fake_client_says_bytes(struct fake_remote *f, const void *payload, size_t len)
 {
     struct text_buf frame;
     text_buf_init(&frame);
@@ -201,21 +200,21 @@ void fake_client_says_bytes(struct fake_upstream *f, const void *payload, size_t
     text_buf_release(&frame);
 }
 
-void fake_client_says(struct fake_upstream *f, const char *payload)
+void fake_client_says(struct fake_remote *f, const char *payload)
 {
     fake_client_says_bytes(f, payload, strlen(payload));
 }
 
-static void answer(struct fake_upstream *f, const char *question, const char *reply)
+static void answer(struct fake_remote *f, const char *question, const char *reply)
 {
     if (strcmp(fake_server_got(f), question) != 0)
         abort();
     fake_server_says(f, reply);
 }
 
-void fake_upstream_connect(struct fake_upstream *f)
+void fake_remote_connect(struct fake_remote *f)
 {
-    gdb_upstream_connected(f->u);
+    gdb_remote_connected(f->u);
     answer(f, "qSupported:xmlRegisters=arm",
            "PacketSize=1000;qXfer:features:read-;vContSupported+");
     answer(f, "?", "T05thread:01;");
@@ -223,11 +222,11 @@ void fake_upstream_connect(struct fake_upstream *f)
     answer(f, "qsThreadInfo", "m02");
     answer(f, "qsThreadInfo", "l");
     answer(f, "vCont?", "vCont;c;C;s;S");
-    if (strcmp(fake_upstream_log(f), "ready 0;") != 0)
+    if (strcmp(fake_remote_log(f), "ready 0;") != 0)
         abort();
 }
 
-const char *fake_upstream_log(struct fake_upstream *f)
+const char *fake_remote_log(struct fake_remote *f)
 {
     text_buf_clear(&f->text);
     text_buf_add(&f->text, f->log.data, f->log.len);

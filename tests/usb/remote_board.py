@@ -55,7 +55,7 @@ def board_file(place, port, server, trace, options, core="", machine=True):
         words[1:1] = ["--core", f"qemu:netduinoplus2,{ELF}", "--plugin",
                       ROOT / "build/virtual-board.so"]
     command = " ".join(map(str, [*words, "--", *server]))
-    path = place / "upstream.conf"
+    path = place / "remote.conf"
     path.write_text(BOARD.format(port=port, command=command, elf=ELF, core=core, trace=trace))
     return path
 

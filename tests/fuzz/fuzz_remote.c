@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/fake_upstream.h"
+#include "tests/support/fake_remote.h"
 
 enum step {
     STEP_CLIENT_BYTES,
@@ -44,7 +44,7 @@ enum action {
 static const struct gdb_btrace_block blocks[] = {{0x8010, 0x8010}, {0x0, 0x8004}};
 
 struct run {
-    struct fake_upstream fake; /* first: events get a pointer to it */
+    struct fake_remote fake; /* first: events get a pointer to it */
     int open_questions;
     bool ask_in_events;
 };
@@ -86,24 +86,24 @@ static void count(struct run *r, int rc)
 static void ask(struct run *r)
 {
     r->open_questions++;
-    count(r, gdb_upstream_ask(r->fake.u, "qC", 2, got_reply, r));
+    count(r, gdb_remote_ask(r->fake.u, "qC", 2, got_reply, r));
 }
 
 static void access_target(struct run *r, enum action action)
 {
     static const uint8_t bytes[64];
-    struct gdb_upstream *u = r->fake.u;
-    int last = gdb_upstream_cores(u) - 1;
+    struct gdb_remote *u = r->fake.u;
+    int last = gdb_remote_cores(u) - 1;
     r->open_questions++;
     if (action == ACTION_READ_PC)
-        count(r, gdb_upstream_read_pc(u, last, got_regs, r));
+        count(r, gdb_remote_read_pc(u, last, got_regs, r));
     else if (action == ACTION_READ_MEMORY)
-        count(r, gdb_upstream_read_memory(u, 0, 0x1000, 1024, got_memory, r));
+        count(r, gdb_remote_read_memory(u, 0, 0x1000, 1024, got_memory, r));
     else
-        count(r, gdb_upstream_write_memory(u, last, 0x2000, bytes, sizeof(bytes), got_memory, r));
+        count(r, gdb_remote_write_memory(u, last, 0x2000, bytes, sizeof(bytes), got_memory, r));
 }
 
-static void on_event(struct fake_upstream *fake)
+static void on_event(struct fake_remote *fake)
 {
     struct run *r = (struct run *)fake;
     if (r->ask_in_events) {
@@ -112,44 +112,44 @@ static void on_event(struct fake_upstream *fake)
     }
 }
 
-static void close_session(struct fake_upstream *f)
+static void close_session(struct fake_remote *f)
 {
-    fake_upstream_close(f);
+    fake_remote_close(f);
     text_buf_clear(&f->to_client);
 }
 
-static void greet(struct fake_upstream *f)
+static void greet(struct fake_remote *f)
 {
-    gdb_upstream_disconnected(f->u);
+    gdb_remote_disconnected(f->u);
     text_buf_clear(&f->to_server);
     text_buf_clear(&f->log);
     f->server_no_ack = false;
     f->drop_on_send = false;
-    fake_upstream_connect(f);
+    fake_remote_connect(f);
 }
 
-static void connection_action(struct fake_upstream *f, enum action action)
+static void connection_action(struct fake_remote *f, enum action action)
 {
     if (action == ACTION_BREAK)
-        gdb_upstream_disconnected(f->u);
+        gdb_remote_disconnected(f->u);
     else if (action == ACTION_BREAK_IN_SEND)
         f->drop_on_send = true;
     else if (action == ACTION_CONNECT)
-        gdb_upstream_connected(f->u);
+        gdb_remote_connected(f->u);
     else if (action == ACTION_GREET)
         greet(f);
     else if (action == ACTION_CLOSE || f->has_session)
         close_session(f);
     else
-        fake_upstream_open(f);
+        fake_remote_open(f);
 }
 
 static void act(struct run *r, enum action action)
 {
-    struct fake_upstream *f = &r->fake;
+    struct fake_remote *f = &r->fake;
     switch (action) {
     case ACTION_RELEASE:
-        gdb_upstream_release_stop(f->u);
+        gdb_remote_release_stop(f->u);
         break;
     case ACTION_HOLD:
         f->hold = !f->hold;
@@ -163,10 +163,10 @@ static void act(struct run *r, enum action action)
         access_target(r, action);
         break;
     case ACTION_RESUME:
-        gdb_upstream_resume(f->u);
+        gdb_remote_resume(f->u);
         break;
     case ACTION_INTERRUPT:
-        gdb_upstream_interrupt(f->u);
+        gdb_remote_interrupt(f->u);
         break;
     case ACTION_NO_ACK:
         f->server_no_ack = !f->server_no_ack;
@@ -181,19 +181,19 @@ static void act(struct run *r, enum action action)
 
 static void check(const struct run *r)
 {
-    const struct gdb_upstream *u = r->fake.u;
-    if (gdb_upstream_is_held(u) && !gdb_upstream_is_running(u))
+    const struct gdb_remote *u = r->fake.u;
+    if (gdb_remote_is_held(u) && !gdb_remote_is_running(u))
         abort();
-    if (gdb_upstream_is_running(u) && !gdb_upstream_is_ready(u) && !r->fake.has_session)
+    if (gdb_remote_is_running(u) && !gdb_remote_is_ready(u) && !r->fake.has_session)
         abort();
-    if (gdb_upstream_cores(u) < 1 || gdb_upstream_cores(u) > GDB_CORES_MAX)
+    if (gdb_remote_cores(u) < 1 || gdb_remote_cores(u) > GDB_CORES_MAX)
         abort();
-    if (gdb_upstream_stopped_core(u) >= gdb_upstream_cores(u))
+    if (gdb_remote_stopped_core(u) >= gdb_remote_cores(u))
         abort();
 }
 
 /* Both end the program when they see a frame that is not right. */
-static void acknowledge(struct fake_upstream *f)
+static void acknowledge(struct fake_remote *f)
 {
     fake_server_got(f);
     if (f->has_session && gdb_session_state(&f->session) != GDB_SESSION_FAILED)
@@ -202,7 +202,7 @@ static void acknowledge(struct fake_upstream *f)
 
 static void do_step(struct run *r, enum step step, const uint8_t *bytes, size_t len)
 {
-    struct fake_upstream *f = &r->fake;
+    struct fake_remote *f = &r->fake;
     struct text_buf frame;
     text_buf_init(&frame);
     fake_frame(&frame, bytes, len);
@@ -211,9 +211,9 @@ static void do_step(struct run *r, enum step step, const uint8_t *bytes, size_t 
     else if (step == STEP_CLIENT_PACKET && f->has_session)
         gdb_session_input(&f->session, frame.data, frame.len);
     else if (step == STEP_SERVER_BYTES)
-        gdb_upstream_input(f->u, bytes, len);
+        gdb_remote_input(f->u, bytes, len);
     else if (step == STEP_SERVER_PACKET)
-        gdb_upstream_input(f->u, frame.data, frame.len);
+        gdb_remote_input(f->u, frame.data, frame.len);
     else if (step == STEP_ACKNOWLEDGE)
         acknowledge(f);
     for (size_t i = 0; step == STEP_ACTION && i < len; i++)
@@ -229,13 +229,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct run r = {.open_questions = 0};
-    fake_upstream_init(&r.fake);
+    fake_remote_init(&r.fake);
     r.fake.on_stopped = on_event;
     r.fake.on_changed = on_event;
     r.fake.target.blocks = blocks;
     r.fake.target.block_count = sizeof(blocks) / sizeof(*blocks);
-    fake_upstream_connect(&r.fake);
-    fake_upstream_open(&r.fake);
+    fake_remote_connect(&r.fake);
+    fake_remote_open(&r.fake);
     while (size >= 2) {
         enum step step = (enum step)(data[0] % STEP_COUNT);
         size_t len = data[1] < size - 2 ? data[1] : size - 2;
@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 2 + len;
     }
     acknowledge(&r.fake);
-    fake_upstream_release(&r.fake);
+    fake_remote_release(&r.fake);
     if (r.open_questions != 0)
         abort();
     return 0;

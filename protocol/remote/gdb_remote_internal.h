@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of an upstream connection, and what a GDB session sees of it. Not for use outside of
+ * The parts of a remote target, and what a GDB session sees of it. Not for use outside of
  * protocol/.
  *
  * Who is answered when: one request at a time is on the wire. Questions of our own come first,
  * then a resume of our own, then the client's request and those of guests in turns; each has one
  * request at a time here.
  */
-#ifndef PROTOCOL_GDB_UPSTREAM_INTERNAL_H
-#define PROTOCOL_GDB_UPSTREAM_INTERNAL_H
+#ifndef PROTOCOL_GDB_REMOTE_INTERNAL_H
+#define PROTOCOL_GDB_REMOTE_INTERNAL_H
 
-#include "protocol/remote/gdb_upstream.h"
+#include "protocol/remote/gdb_remote.h"
 #include "protocol/rsp/gdb_link.h"
 #include "protocol/rsp/gdb_packet.h"
 #include "protocol/target/gdb_target.h"
 
 /* Payloads of the other side: its documents may come in larger pieces than ours. */
-#define GDB_UPSTREAM_PAYLOAD_MAX (4 * GDB_PACKET_SIZE)
+#define GDB_REMOTE_PAYLOAD_MAX (4 * GDB_PACKET_SIZE)
 
 /* A server that does not say how long a packet may be gets none that is longer. */
-#define GDB_UPSTREAM_PACKET_SIZE     0x18a
-#define GDB_UPSTREAM_PACKET_SIZE_MIN 0x40
+#define GDB_REMOTE_PACKET_SIZE     0x18a
+#define GDB_REMOTE_PACKET_SIZE_MIN 0x40
 
 /* Registers in the layout of "org.gnu.gdb.arm.core", unless a description says otherwise. */
 #define GDB_NUMBER_PC  15
 #define GDB_NUMBER_PSR 25
 
 /* Breakpoints of the client that can be there at once. */
-#define GDB_UPSTREAM_BREAKPOINTS_MAX 1024
+#define GDB_REMOTE_BREAKPOINTS_MAX 1024
 
 /* Questions of our own that can wait at once. */
-#define GDB_UPSTREAM_ASKS_MAX 4096
+#define GDB_REMOTE_ASKS_MAX 4096
 
-enum gdb_upstream_phase {
-    GDB_UPSTREAM_DOWN,
-    GDB_UPSTREAM_GREETING,
-    GDB_UPSTREAM_READY,
+enum gdb_remote_phase {
+    GDB_REMOTE_DOWN,
+    GDB_REMOTE_GREETING,
+    GDB_REMOTE_READY,
 };
 
-enum gdb_upstream_run {
-    GDB_UPSTREAM_HALTED,
-    GDB_UPSTREAM_RUNNING,
-    GDB_UPSTREAM_HELD, /* halted, and the stop reply waits for its release */
+enum gdb_remote_run {
+    GDB_REMOTE_HALTED,
+    GDB_REMOTE_RUNNING,
+    GDB_REMOTE_HELD, /* halted, and the stop reply waits for its release */
 };
 
 /* A packet that waits for its turn or for its answer. */
@@ -50,17 +50,17 @@ struct gdb_request {
     struct gdb_packet packet;
     struct gdb_thread thread; /* selected before it is sent; not single: whichever is */
     bool from_client;
-    bool abandoned;                   /* the client has gone since */
-    struct gdb_upstream_guest *guest; /* NULL, or who looks on and asks this */
-    gdb_upstream_reply_fn reply;      /* may be NULL */
+    bool abandoned;                 /* the client has gone since */
+    struct gdb_remote_guest *guest; /* NULL, or who looks on and asks this */
+    gdb_remote_reply_fn reply;      /* may be NULL */
     void *ctx;
     size_t len;
     char payload[];
 };
 
 /* The client's end. Each may be called from within the functions below. */
-struct gdb_upstream_client {
-    /* Answer to gdb_upstream_pass(). NULL: there will be none, the connection broke. */
+struct gdb_remote_client {
+    /* Answer to gdb_remote_pass(). NULL: there will be none, the connection broke. */
     void (*reply)(void *ctx, const char *reply, size_t len);
     /* The same for a packet that resumes. */
     void (*stopped)(void *ctx, const char *reply, size_t len);
@@ -68,7 +68,7 @@ struct gdb_upstream_client {
     void (*output)(void *ctx, const char *payload, size_t len);
     /* Another client took the place, or the connection was freed. */
     void (*dropped)(void *ctx);
-    /* What waited for gdb_upstream_settle() may go on. */
+    /* What waited for gdb_remote_settle() may go on. */
     void (*settled)(void *ctx);
 };
 
@@ -76,9 +76,9 @@ struct gdb_upstream_client {
  * Somebody who looks on beside the client: asks of halted cores, is told of stops. Linked here
  * between add and remove; of its operations `output` is never called.
  */
-struct gdb_upstream_guest {
-    struct gdb_upstream_guest *next;
-    const struct gdb_upstream_client *ops;
+struct gdb_remote_guest {
+    struct gdb_remote_guest *next;
+    const struct gdb_remote_client *ops;
     void *ctx;
     bool linked;
 };
@@ -94,14 +94,14 @@ enum gdb_stack {
     GDB_STACKS,
 };
 
-struct gdb_known; /* private to gdb_upstream_guests.c */
+struct gdb_known; /* private to gdb_remote_guests.c */
 
-struct gdb_upstream {
-    const struct gdb_upstream_events *events;
+struct gdb_remote {
+    const struct gdb_remote_events *events;
     void *ctx;
     struct gdb_link link;
-    enum gdb_upstream_phase phase;
-    enum gdb_upstream_run run;
+    enum gdb_remote_phase phase;
+    enum gdb_remote_run run;
 
     struct gdb_request *asks;
     struct gdb_request **asks_end;
@@ -147,11 +147,11 @@ struct gdb_upstream {
     size_t breakpoint_capacity;
     bool orphaned; /* no client has them any more: they go at the next halt */
 
-    const struct gdb_upstream_client *client;
+    const struct gdb_remote_client *client;
     void *client_ctx;
     bool client_runs; /* it waits for a stop reply */
 
-    struct gdb_upstream_guest *guests;
+    struct gdb_remote_guest *guests;
     struct gdb_request *looks;      /* of guests, in the order that they came */
     bool guest_turn;                /* the client had the last one */
     uint64_t packets;               /* sent and received */
@@ -160,107 +160,105 @@ struct gdb_upstream {
     struct gdb_known *known;        /* what the other side says of itself */
 };
 
-/* gdb_upstream.c */
+/* gdb_remote.c */
 
 /* Any client before is dropped. */
-void gdb_upstream_attach(struct gdb_upstream *u, const struct gdb_upstream_client *client,
-                         void *ctx);
+void gdb_remote_attach(struct gdb_remote *u, const struct gdb_remote_client *client, void *ctx);
 /* Its breakpoints go as soon as the cores are halted; nothing else changes. */
-void gdb_upstream_detach(struct gdb_upstream *u);
+void gdb_remote_detach(struct gdb_remote *u);
 
 /*
  * Sends a packet of the client with `thread` selected (not single: whichever is). reply()
  * follows, maybe from within; none for R. BT_OK, BT_ERR_IO (not connected), BT_ERR_NOMEM,
  * BT_ERR_INVAL (one is under way already).
  */
-int gdb_upstream_pass(struct gdb_upstream *u, const struct gdb_thread *thread, const char *payload,
-                      size_t len);
+int gdb_remote_pass(struct gdb_remote *u, const struct gdb_thread *thread, const char *payload,
+                    size_t len);
 
 /* The client's answer to a file request; BT_ERR_INVAL when there was none. */
-int gdb_upstream_answer_file(struct gdb_upstream *u, const char *payload, size_t len);
+int gdb_remote_answer_file(struct gdb_remote *u, const char *payload, size_t len);
 
 /* Core of a thread; -1 when the thread is none that was listed. */
-int gdb_upstream_core_of(const struct gdb_upstream *u, const struct gdb_thread *thread);
+int gdb_remote_core_of(const struct gdb_remote *u, const struct gdb_thread *thread);
 
-/* A question for one thread (NULL: whichever is selected). As gdb_upstream_ask(). */
-int gdb_upstream_ask_thread(struct gdb_upstream *u, const struct gdb_thread *thread,
-                            const char *payload, size_t len, gdb_upstream_reply_fn reply,
-                            void *ctx);
+/* A question for one thread (NULL: whichever is selected). As gdb_remote_ask(). */
+int gdb_remote_ask_thread(struct gdb_remote *u, const struct gdb_thread *thread,
+                          const char *payload, size_t len, gdb_remote_reply_fn reply, void *ctx);
 
 /* The same, before all that wait: what goes on from an answer needs the same thread. */
-int gdb_upstream_ask_next(struct gdb_upstream *u, const struct gdb_thread *thread,
-                          const char *payload, size_t len, gdb_upstream_reply_fn reply, void *ctx);
+int gdb_remote_ask_next(struct gdb_remote *u, const struct gdb_thread *thread, const char *payload,
+                        size_t len, gdb_remote_reply_fn reply, void *ctx);
 
-/* What gdb_upstream_ask() returns for a question now. */
-int gdb_upstream_may_ask(const struct gdb_upstream *u);
+/* What gdb_remote_ask() returns for a question now. */
+int gdb_remote_may_ask(const struct gdb_remote *u);
 
 /* Ends the connection from our side: what waits is answered, then ready() or lost(). */
-void gdb_upstream_fail(struct gdb_upstream *u, int error);
+void gdb_remote_fail(struct gdb_remote *u, int error);
 
-/* gdb_upstream_guests.c */
+/* gdb_remote_guests.c */
 
-void gdb_upstream_add_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g);
+void gdb_remote_add_guest(struct gdb_remote *u, struct gdb_remote_guest *g);
 /* Its question, too, is forgotten. Nothing happens when it is not there. */
-void gdb_upstream_remove_guest(struct gdb_upstream *u, struct gdb_upstream_guest *g);
-/* As gdb_upstream_pass(), of halted cores: the caller sees to that, and that nothing is changed. */
-int gdb_upstream_look(struct gdb_upstream *u, struct gdb_upstream_guest *g,
-                      const struct gdb_thread *thread, const char *payload, size_t len);
+void gdb_remote_remove_guest(struct gdb_remote *u, struct gdb_remote_guest *g);
+/* As gdb_remote_pass(), of halted cores: the caller sees to that, and that nothing is changed. */
+int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_guest *g,
+                    const struct gdb_thread *thread, const char *payload, size_t len);
 /* The next question of a guest, taken out of the queue; NULL: none, or not now. */
-struct gdb_request *gdb_upstream_take_look(struct gdb_upstream *u);
+struct gdb_request *gdb_remote_take_look(struct gdb_remote *u);
 /* Questions that wait get this answer. */
-void gdb_upstream_refuse_looks(struct gdb_upstream *u, const char *reply);
+void gdb_remote_refuse_looks(struct gdb_remote *u, const char *reply);
 /* Tells all guests; reply NULL: the connection is lost. */
-void gdb_upstream_guests_stopped(struct gdb_upstream *u, const char *reply, size_t len);
-void gdb_upstream_guests_settled(struct gdb_upstream *u);
-void gdb_upstream_drop_guests(struct gdb_upstream *u);
+void gdb_remote_guests_stopped(struct gdb_remote *u, const char *reply, size_t len);
+void gdb_remote_guests_settled(struct gdb_remote *u);
+void gdb_remote_drop_guests(struct gdb_remote *u);
 
 /* What the other side has said of itself: remembered when it is one of those that stay the same. */
-void gdb_upstream_remember(struct gdb_upstream *u, const struct gdb_request *r, const char *reply,
-                           size_t len);
+void gdb_remote_remember(struct gdb_remote *u, const struct gdb_request *r, const char *reply,
+                         size_t len);
 /* NULL: nothing. Valid until the next call of remember or forget. */
-const char *gdb_upstream_known(const struct gdb_upstream *u, const char *payload, size_t len,
-                               size_t *reply_len);
-void gdb_upstream_forget_known(struct gdb_upstream *u);
-void gdb_upstream_forget_registers(struct gdb_upstream *u);
+const char *gdb_remote_known(const struct gdb_remote *u, const char *payload, size_t len,
+                             size_t *reply_len);
+void gdb_remote_forget_known(struct gdb_remote *u);
+void gdb_remote_forget_registers(struct gdb_remote *u);
 
-/* gdb_upstream_turns.c */
+/* gdb_remote_turns.c */
 
 /* Sends what can be sent now. */
-void gdb_upstream_pump(struct gdb_upstream *u);
-/* A packet of the other side. `ctx` is the struct gdb_upstream. */
-void gdb_upstream_packet(void *ctx, const char *payload, size_t len);
+void gdb_remote_pump(struct gdb_remote *u);
+/* A packet of the other side. `ctx` is the struct gdb_remote. */
+void gdb_remote_packet(void *ctx, const char *payload, size_t len);
 /* A packet out of turn. False when the connection is gone. */
-bool gdb_upstream_send(struct gdb_upstream *u, const char *payload, size_t len);
-void gdb_upstream_interrupt_now(struct gdb_upstream *u);
+bool gdb_remote_send(struct gdb_remote *u, const char *payload, size_t len);
+void gdb_remote_interrupt_now(struct gdb_remote *u);
 /* The first question of the queue, taken out of it. */
-struct gdb_request *gdb_upstream_take_ask(struct gdb_upstream *u);
+struct gdb_request *gdb_remote_take_ask(struct gdb_remote *u);
 
 /* gdb_request.c */
 
 /* NULL without memory. */
-struct gdb_request *gdb_request_new(const char *payload, size_t len, gdb_upstream_reply_fn reply,
+struct gdb_request *gdb_request_new(const char *payload, size_t len, gdb_remote_reply_fn reply,
                                     void *ctx);
 /* Calls reply() and frees the request. */
 void gdb_request_finish(struct gdb_request *r, const char *reply, size_t len);
 
-/* gdb_upstream_greet.c: the first questions, until ready() */
-void gdb_upstream_greet(struct gdb_upstream *u);
+/* gdb_remote_greet.c: the first questions, until ready() */
+void gdb_remote_greet(struct gdb_remote *u);
 /* One of them; its answer asks the next. */
-void gdb_upstream_greet_with(struct gdb_upstream *u, const char *text, gdb_upstream_reply_fn reply);
-/* Goes on after gdb_upstream_describe(). */
-void gdb_upstream_described(struct gdb_upstream *u);
+void gdb_remote_greet_with(struct gdb_remote *u, const char *text, gdb_remote_reply_fn reply);
+/* Goes on after gdb_remote_describe(). */
+void gdb_remote_described(struct gdb_remote *u);
 
-/* gdb_upstream_describe.c: numbers of registers, ended by gdb_upstream_described() */
-void gdb_upstream_describe(struct gdb_upstream *u);
+/* gdb_remote_describe.c: numbers of registers, ended by gdb_remote_described() */
+void gdb_remote_describe(struct gdb_remote *u);
 
-/* gdb_upstream_breakpoints.c */
+/* gdb_remote_breakpoints.c */
 
 /* Room for one more, before it is inserted: BT_OK or BT_ERR_NOMEM. */
-int gdb_upstream_reserve(struct gdb_upstream *u);
-void gdb_upstream_note_inserted(struct gdb_upstream *u, const struct gdb_breakpoint *bp);
-void gdb_upstream_note_removed(struct gdb_upstream *u, const struct gdb_breakpoint *bp);
+int gdb_remote_reserve(struct gdb_remote *u);
+void gdb_remote_note_inserted(struct gdb_remote *u, const struct gdb_breakpoint *bp);
+void gdb_remote_note_removed(struct gdb_remote *u, const struct gdb_breakpoint *bp);
 /* Asks for the removal of all, when the client has left them behind and cores are halted. */
-void gdb_upstream_remove_orphans(struct gdb_upstream *u);
-void gdb_upstream_forget_breakpoints(struct gdb_upstream *u);
+void gdb_remote_remove_orphans(struct gdb_remote *u);
+void gdb_remote_forget_breakpoints(struct gdb_remote *u);
 
 #endif
