@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [setup] of a board file: words written through the GDB server of the target, one by one. */
+/* The init sequence, [setup] of a board file: register writes through the target's GDB server, one
+ * by one. */
 #include "server/live/live.h"
 
 #include "server/base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ARMv7-A cores: found, attached to, reset, let go. */
 #include "native_internal.h"
-#include "server/trace_unit/setup_word.h"
+#include "server/trace_unit/init_sequence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,8 +71,8 @@ static int open_memory(struct native_target *t, struct message *why)
 }
 
 /*
- * [setup] where it can be done before anything else: without clocks the debug and trace registers
- * of some chips do not answer. The same words are written again when GDB comes.
+ * The init sequence where it can run before anything else: without clocks the debug and trace
+ * registers of some chips do not answer. It runs again when GDB connects.
  */
 static void set_up(struct native_target *t)
 {
@@ -80,7 +80,7 @@ static void set_up(struct native_target *t)
     if (!t->a.has_memory)
         return;
     coresight_bus_on_mem_ap(&bus, &t->a.memory);
-    setup_words_try(&bus, t->config);
+    init_sequence_try(&bus, t->config);
 }
 
 /* A core that is off stays so; it is taken in when it has power. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of a Cortex-M: native_core.h. */
 #include "native_internal.h"
-#include "server/trace_unit/setup_word.h"
+#include "server/trace_unit/init_sequence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static int open_core(struct native_target *t, struct message *why)
         message_set(why, "%s: no core to debug: %s", t->config->path,
                     describe(t, text, sizeof text));
     else if (config_programs_trace(t->config) && !t->config->attach)
-        setup_words_try(&t->link.bus, t->config); /* trace units without a clock do not answer */
+        init_sequence_try(&t->link.bus, t->config); /* trace units without a clock do not answer */
     return rc ? rc : native_flash_open(&t->flash, t->config, core, why);
 }
 

@@ -264,7 +264,7 @@ def _(board):
         has(s["monitor trace status"], r"^gaps          none$")
 
 
-@each(["virtual-a9", "virtual-m3"], "setup: words are written before the target runs, and after a reset")
+@each(["virtual-a9", "virtual-m3"], "setup: registers are written before the target runs, and after a reset")
 def _(board):
     path = board_file(board)
     place = {"virtual-a9": 0x60100000, "virtual-m3": 0x20010000}[board]

@@ -73,7 +73,7 @@ for board, (machine, core, options, changes) in M_BOARDS.items():
 
 # Cores with an ETMv4. The models have no funnel and no replicator, no trace components but the ones of the
 # core, and plain memory where [setup] switches clocks on. Name: (machine, core, type, options of the bed,
-# changes, words of [setup] and what they are then).
+# changes, registers of [setup] and what they hold then).
 FUNNEL = r"^funnel(_port)? = .*\n", ""
 V4_BOARDS = {
     "stm32h7-cmsis-dap.conf": (
@@ -243,7 +243,7 @@ def _():
                             "p/x *(int *) 0x60043000", "record btrace", "tbreak report_topics",
                             "continue", *LIST, live.mark(), "stepi 3", LIST[1], live.mark()],
                 elf=ELF_A, connect="target extended-remote", before=[LOADED_MACHINE])
-        equal(value(s["p/x *(int *) 0x60043000"]), 2, "the word of [setup]")
+        equal(value(s["p/x *(int *) 0x60043000"]), 2, "the register of [setup]")
         has(s["continue"], r"^Temporary breakpoint 1, report_topics")
         for mark, listed in zip(s.all(live.mark()), s.all(LIST[1])):
             check_history(live, listed, mark, at_least=100)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/trace_unit/setup_word.h"
+#include "server/trace_unit/init_sequence.h"
 
-int setup_word_write(struct coresight_bus *bus, const struct config_setup *line)
+int init_sequence_write(struct coresight_bus *bus, const struct config_setup *line)
 {
     if (line->how == CONFIG_SETUP_WRITE)
         return coresight_write(bus, line->address, line->value);
@@ -9,8 +9,8 @@ int setup_word_write(struct coresight_bus *bus, const struct config_setup *line)
                             line->how == CONFIG_SETUP_SET ? line->value : 0);
 }
 
-void setup_words_try(struct coresight_bus *bus, const struct config *config)
+void init_sequence_try(struct coresight_bus *bus, const struct config *config)
 {
     for (unsigned i = 0; i < config->setup_count; i++)
-        (void)setup_word_write(bus, &config->setup[i]);
+        (void)init_sequence_write(bus, &config->setup[i]);
 }
