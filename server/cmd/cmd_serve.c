@@ -86,7 +86,7 @@ static void stop(struct serve *s, int code)
     metrics_stop(s->metrics);
     s->live.leaving = true; /* control is not passed on any more */
     gdb_clients_stop(&s->clients);
-    live_farewell(&s->live, end, s);
+    live_detach(&s->live, end, s);
 }
 
 static void print_line(void *to, const char *text)

@@ -393,8 +393,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     uv_mutex_init(&l->lock);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
-    uv_timer_init(loop, &l->farewell.timer);
-    l->farewell.timer.data = l;
+    uv_timer_init(loop, &l->detach.timer);
+    l->detach.timer.data = l;
     l->rate_time = l->started = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
@@ -427,7 +427,7 @@ void live_stop(struct live *l)
     if (l->native && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
-    uv_close((uv_handle_t *)&l->farewell.timer, NULL);
+    uv_close((uv_handle_t *)&l->detach.timer, NULL);
     live_past_stop(l);
 }
 

@@ -109,13 +109,13 @@ struct live {
     void (*halted)(void *ctx, struct live *l);
     void *ctx;
     bool told_ready;
-    bool leaving; /* clients are sent away, then comes the farewell */
+    bool leaving; /* clients are disconnected, then the target is detached */
     struct {
         uv_timer_t timer;
         uint64_t begun; /* uv_now() */
         void (*done)(void *ctx);
         void *ctx;
-    } farewell;
+    } detach;
     bool stopping;
 };
 
@@ -146,7 +146,7 @@ int live_connect(struct live *l);
  * ours; `done` follows, maybe at once, within a few seconds at most. Then live_stop(). Clients must
  * be gone. Both also for a target that is all zero, and so is live_release().
  */
-void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx);
+void live_detach(struct live *l, void (*done)(void *ctx), void *ctx);
 void live_stop(struct live *l);
 void live_release(struct live *l);
 

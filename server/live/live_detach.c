@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of btraced is not the end of the target: how another GDB server's is left behind. */
+/* Detach: the target of another GDB server goes on, or stays halted, when btraced ends. */
 #include "live_internal.h"
 #include "server/base/log.h"
 
@@ -8,15 +8,15 @@
 
 static void finish(struct live *l)
 {
-    uv_timer_stop(&l->farewell.timer);
-    l->farewell.done(l->farewell.ctx);
+    uv_timer_stop(&l->detach.timer);
+    l->detach.done(l->detach.ctx);
 }
 
 static void on_look(uv_timer_t *timer)
 {
     struct live *l = timer->data;
     bool over = !gdb_remote_is_ready(l->remote) || gdb_remote_is_idle(l->remote);
-    bool late = uv_now(l->loop) - l->farewell.begun > PATIENCE_MS;
+    bool late = uv_now(l->loop) - l->detach.begun > PATIENCE_MS;
     if (late && !over)
         log_say(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
                                 "left as it is, maybe with breakpoints\n");
@@ -31,10 +31,10 @@ static bool is_kept(const struct live *l)
            gdb_remote_is_ready(l->remote);
 }
 
-void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx)
+void live_detach(struct live *l, void (*done)(void *ctx), void *ctx)
 {
-    l->farewell.done = done;
-    l->farewell.ctx = ctx;
+    l->detach.done = done;
+    l->detach.ctx = ctx;
     if (!is_kept(l)) {
         done(ctx);
         return;
@@ -43,7 +43,7 @@ void live_farewell(struct live *l, void (*done)(void *ctx), void *ctx)
     if (l->config->at_exit != CONFIG_EXIT_LEAVE)
         run = l->config->at_exit == CONFIG_EXIT_RUN;
     l->run_after = false;
-    l->farewell.begun = uv_now(l->loop);
-    uv_timer_start(&l->farewell.timer, on_look, LOOK_MS, LOOK_MS);
+    l->detach.begun = uv_now(l->loop);
+    uv_timer_start(&l->detach.timer, on_look, LOOK_MS, LOOK_MS);
     gdb_remote_let_go(l->remote, run);
 }
