@@ -104,7 +104,7 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
     if (passed && f->step.end == CODE_END_INDIRECT) {
         f->waiting = true;
         core->cur.known = false;
-        core->run = NULL;
+        core->range = NULL;
         return;
     }
     trail_advance(&f->trail, &f->step, passed);

@@ -153,7 +153,7 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     f->synced = f->core.started = true;
 }
 
-/* With the run rebased: what is held stays, since nothing behind this can cancel it. */
+/* With the range rebased: what is held stays, since nothing behind this can cancel it. */
 static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
                        struct flow_out *out)
 {
@@ -272,7 +272,7 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
     if (unexplained(f, k, here))
         contradict(f, k, here, out);
-    struct code_run *from = f->pending ? f->core.run : NULL;
+    struct code_range *from = f->pending ? f->core.range : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
@@ -280,7 +280,7 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
         return;
     etmv3_go_to(f, k->value, isa);
     if (from && !f->core.view_stale && isa <= BT_ISA_T32)
-        f->core.run = code_indirect(f->core.code, f->core.view, from, k->value, (enum bt_isa)isa);
+        f->core.range = code_indirect(f->core.code, f->core.view, from, k->value, (enum bt_isa)isa);
 }
 
 /* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
@@ -458,7 +458,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
         if (!flow_room(out))
             return i;
         const struct etmv3_packet *k = &packets[i];
-        if (!f->core.run && f->done)
+        if (!f->core.range && f->done)
             etmv3_relink(f, out, k->offset);
         if (f->queued)
             settle_queue(f, k, out);
@@ -478,7 +478,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
 
 void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
 {
-    if (!f->core.run && f->done)
+    if (!f->core.range && f->done)
         etmv3_relink(f, out, offset);
     etmv3_rebase(f);
     etmv3_split(f, out);
@@ -487,7 +487,7 @@ void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *o
 void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out)
 {
     static const struct etmv3_packet nothing = {.kind = ETMV3_ASYNC};
-    if (!f->core.run && f->done)
+    if (!f->core.range && f->done)
         etmv3_relink(f, out, nothing.offset);
     if (f->has_deferred)
         defer(f, &nothing, out);

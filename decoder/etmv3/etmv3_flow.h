@@ -56,9 +56,9 @@ struct etmv3_waiting {
 };
 
 /*
- * See struct flow_core for copies. core.cur.address is where the run begins that execution is in:
+ * See struct flow_core for copies. core.cur.address is where the range begins that execution is in:
  * `done` of its instructions have been executed, those from `begin` on are the open block, with
- * `joined` ones of the runs right before.
+ * `joined` ones of the ranges right before.
  */
 struct etmv3_flow {
     struct flow_core core;
@@ -69,7 +69,7 @@ struct etmv3_flow {
     uint32_t gap_waited;  /* those that the latest trace-on found */
     uint32_t due_changes; /* how often `count_due` was set anew */
     uint32_t begin, done, joined;
-    uint32_t near_index, near_offset; /* place of an instruction of the run, to go on from */
+    uint32_t near_index, near_offset; /* place of an instruction of the range, to go on from */
     uint8_t last_isa;
     bool synced;      /* an I-sync was seen since the last loss */
     bool pending;     /* an indirect branch was executed: its branch packet must come */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Atoms to blocks: digest etmv3.md 6, 7.3, 16.1. Runs of E are eaten a run of code at a time. */
+/* Atoms to blocks: digest etmv3.md 6, 7.3, 16.1. Runs of E are taken one instruction range at a
+ * time. */
 #include "etmv3_flow_parts.h"
 
 #define JOINED_MAX (1u << 20) /* instructions of one block */
 
-static inline bool is_branch(const struct code_run *run)
+static inline bool is_branch(const struct code_range *range)
 {
-    return run->end == CODE_END_DIRECT || run->end == CODE_END_INDIRECT;
+    return range->end == CODE_END_DIRECT || range->end == CODE_END_INDIRECT;
 }
 
 /* No code for the next instruction: what was open is put out, and the position is lost. */
@@ -19,55 +20,57 @@ static void no_code(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
     f->begin = f->done = f->joined = 0;
 }
 
-/* The run at the position, with at least one instruction left in it; NULL: the position is lost. */
-static inline struct code_run *need_run(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
+/* The range at the position, with at least one instruction left in it; NULL:
+ * the position is lost. */
+static inline struct code_range *need_range(struct etmv3_flow *f, uint64_t offset,
+                                            struct flow_out *out)
 {
-    struct code_run *run = f->core.run;
-    if (!run) {
+    struct code_range *range = f->core.range;
+    if (!range) {
         struct code_view *view = flow_view(&f->core);
         if (view)
-            run =
+            range =
                 code_lookup(f->core.code, view, f->core.cur.address, (enum bt_isa)f->core.cur.isa);
-        f->core.run = run;
+        f->core.range = range;
     }
-    if (run && f->done < code_run_count(run))
-        return run;
+    if (range && f->done < code_range_count(range))
+        return range;
     no_code(f, offset, out);
     return NULL;
 }
 
-static inline void start_run(struct etmv3_flow *f, struct code_run *run, uint64_t address)
+static inline void start_range(struct etmv3_flow *f, struct code_range *range, uint64_t address)
 {
     f->core.cur.address = address;
-    f->core.run = run;
+    f->core.range = range;
     f->begin = f->done = 0;
     f->near_index = 0;
 }
 
-/* Behind the run's last instruction. */
-static void onward(struct etmv3_flow *f, struct code_run *run)
+/* Behind the range's last instruction. */
+static void onward(struct etmv3_flow *f, struct code_range *range)
 {
-    uint64_t address = code_run_behind(run);
-    start_run(f, code_onward(f->core.code, f->core.view, run), address);
+    uint64_t address = code_range_behind(range);
+    start_range(f, code_onward(f->core.code, f->core.view, range), address);
 }
 
-static void taken(struct etmv3_flow *f, struct code_run *run)
+static void taken(struct etmv3_flow *f, struct code_range *range)
 {
     f->branched = ETMV3_BRANCHED_DIRECT;
-    etmv3_set_last(f, code_run_last(run), code_run_isa(run));
-    if (run->end == CODE_END_INDIRECT) {
+    etmv3_set_last(f, code_range_last(range), code_range_isa(range));
+    if (range->end == CODE_END_INDIRECT) {
         f->pending = true;
         f->core.cur.known = false;
-        start_run(f, run, f->last); /* the run: where its branch goes is asked of it */
+        start_range(f, range, f->last); /* the range: where its branch goes is asked of it */
         return;
     }
     enum bt_isa isa;
-    uint32_t target = code_target(f->core.code, f->core.view, run, &isa);
+    uint32_t target = code_target(f->core.code, f->core.view, range, &isa);
     f->core.cur.isa = (uint8_t)isa;
-    start_run(f, code_taken(f->core.code, f->core.view, run), target);
+    start_range(f, code_taken(f->core.code, f->core.view, range), target);
 }
 
-/* A block of the current run ends with its instruction `done` - 1, at `last`. */
+/* A block of the current range ends with its instruction `done` - 1, at `last`. */
 static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond cond,
                              uint64_t cycles, bool hold, struct flow_out *out)
 {
@@ -89,38 +92,39 @@ static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond c
         etmv3_release(f, out);
 }
 
-/* Execution is behind instruction `done` - 1 of the run, at `last`: a block has ended there. */
-static inline void step_on(struct etmv3_flow *f, struct code_run *run, uint64_t last, bool passed)
+/* Execution is behind instruction `done` - 1 of the range, at `last`: a block has ended there. */
+static inline void step_on(struct etmv3_flow *f, struct code_range *range, uint64_t last,
+                           bool passed)
 {
     f->begin = f->done;
     f->branched = ETMV3_BRANCHED_NOT;
-    if (f->done < code_run_count(run) || run->end == CODE_END_NO_CODE) {
-        if (code_run_isa(run) == BT_ISA_A32)
+    if (f->done < code_range_count(range) || range->end == CODE_END_NO_CODE) {
+        if (code_range_isa(range) == BT_ISA_A32)
             f->first = (uint32_t)(last + 4);
         else if (f->done <= CODE_WIDE_BITS) /* sizes that `wide` tells */
-            f->first = (uint32_t)(last + 2 + 2 * (run->wide >> (f->done - 1) & 1));
+            f->first = (uint32_t)(last + 2 + 2 * (range->wide >> (f->done - 1) & 1));
         else
-            f->first = (uint32_t)(run->start + etmv3_run_offset(f, f->done));
+            f->first = (uint32_t)(range->start + etmv3_range_offset(f, f->done));
         return;
     }
-    if (passed && is_branch(run))
-        taken(f, run);
+    if (passed && is_branch(range))
+        taken(f, range);
     else
-        onward(f, run);
+        onward(f, range);
     f->first = f->core.cur.address;
 }
 
-/* The run was executed to its end, which is no branch: the open block goes on behind it. */
-static void join(struct etmv3_flow *f, struct code_run *run, struct flow_out *out)
+/* The range was executed to its end, which is no branch: the open block goes on behind it. */
+static void join(struct etmv3_flow *f, struct code_range *range, struct flow_out *out)
 {
-    etmv3_set_last(f, code_run_last(run), code_run_isa(run));
+    etmv3_set_last(f, code_range_last(range), code_range_isa(range));
     if (etmv3_open(f) > JOINED_MAX) {
         end_block(f, f->last, BT_COND_PASS, FLOW_NO_CYCLES, false, out);
-        step_on(f, run, f->last, false);
+        step_on(f, range, f->last, false);
         return;
     }
     f->joined += f->done - f->begin;
-    onward(f, run);
+    onward(f, range);
 }
 
 /* `e` instructions that passed; `more`: another atom follows. Returns atoms that had no place. */
@@ -128,10 +132,10 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
                            struct flow_out *out)
 {
     while (e) {
-        struct code_run *run = need_run(f, offset, out);
-        if (!run)
+        struct code_range *range = need_range(f, offset, out);
+        if (!range)
             return e;
-        uint32_t left = code_run_count(run) - f->done;
+        uint32_t left = code_range_count(range) - f->done;
         if (e < left) {
             f->done += e;
             f->branched = ETMV3_BRANCHED_NOT;
@@ -139,14 +143,14 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
         }
         e -= left;
         f->done += left;
-        if (run->end == CODE_END_NO_CODE)
+        if (range->end == CODE_END_NO_CODE)
             continue;
-        if (!is_branch(run)) {
-            join(f, run, out);
+        if (!is_branch(range)) {
+            join(f, range, out);
             continue;
         }
-        end_block(f, code_run_last(run), BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
-        step_on(f, run, code_run_last(run), true);
+        end_block(f, code_range_last(range), BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
+        step_on(f, range, code_range_last(range), true);
         if (!f->core.cur.known)
             return e;
     }
@@ -157,8 +161,8 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
 static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool hold,
                     struct flow_out *out)
 {
-    struct code_run *run = need_run(f, offset, out);
-    if (!run)
+    struct code_range *range = need_range(f, offset, out);
+    if (!range)
         return false;
     uint64_t cycles = FLOW_NO_CYCLES;
     if (f->config.cycle_accurate) {
@@ -166,10 +170,10 @@ static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool hol
         f->waited = 0;
     }
     /* With nothing open the next instruction is the block's first: no offset to be looked up. */
-    uint64_t last = etmv3_open(f) ? run->start + etmv3_run_offset(f, f->done) : f->first;
+    uint64_t last = etmv3_open(f) ? range->start + etmv3_range_offset(f, f->done) : f->first;
     f->done++;
     end_block(f, last, passed ? BT_COND_PASS : BT_COND_FAIL, cycles, hold, out);
-    step_on(f, run, last, passed);
+    step_on(f, range, last, passed);
     return true;
 }
 

@@ -34,15 +34,15 @@ static inline uint32_t etmv3_bits_set(uint32_t x)
     return x * 0x01010101u >> 24;
 }
 
-/* Bytes from the start of a run of T32 to its instruction `index`, up to CODE_WIDE_BITS. */
-static inline uint32_t etmv3_wide_offset(const struct code_run *run, uint32_t index)
+/* Bytes from the start of a range of T32 to its instruction `index`, up to CODE_WIDE_BITS. */
+static inline uint32_t etmv3_wide_offset(const struct code_range *range, uint32_t index)
 {
-    uint32_t before = run->wide & (uint32_t)(((uint64_t)1 << index) - 1);
+    uint32_t before = range->wide & (uint32_t)(((uint64_t)1 << index) - 1);
     return 2 * index + 2 * etmv3_bits_set(before);
 }
 
-/* Bytes from the start of the run to its instruction `index`. */
-uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index);
+/* Bytes from the start of the range to its instruction `index`. */
+uint32_t etmv3_range_offset(struct etmv3_flow *f, uint32_t index);
 
 /* Execution goes on at `address`: the open block must be closed. */
 void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa);
@@ -50,10 +50,10 @@ void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa);
 /* Address of the next instruction, if the position is known. */
 uint64_t etmv3_here(struct etmv3_flow *f);
 
-/* The run at the position again, after a copy or a change of the image: false if it is lost. */
+/* The range at the position again, after a copy or a change of the image: false if it is lost. */
 bool etmv3_relink(struct etmv3_flow *f, struct flow_out *out, uint64_t offset);
 
-/* The open block, if any, becomes the held one, and the run begins at the next instruction. */
+/* The open block, if any, becomes the held one, and the range begins at the next instruction. */
 void etmv3_close(struct etmv3_flow *f);
 void etmv3_rebase(struct etmv3_flow *f);
 

@@ -9,12 +9,12 @@ static bool same_security(const struct etmv3 *p, const struct etmv3_flow *f)
     return etmv3_state(p, &p->base) >> 4 == f->core.cur.security;
 }
 
-/* The run at the position, as the next atom would look for it. */
-static void find_run(struct flow_core *c)
+/* The range at the position, as the next atom would look for it. */
+static void find_range(struct flow_core *c)
 {
     struct code_view *view = flow_view(c);
-    if (view && !c->run && c->cur.known)
-        c->run = code_lookup(c->code, view, c->cur.address, (enum bt_isa)c->cur.isa);
+    if (view && !c->range && c->cur.known)
+        c->range = code_lookup(c->code, view, c->cur.address, (enum bt_isa)c->cur.isa);
 }
 
 static bool may_follow(const struct etmv3 *p, const struct etmv3_flow *f)
@@ -52,18 +52,18 @@ static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
            etmv3_packet_security(k) == f->core.cur.security;
 }
 
-struct code_run *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
-                                        const struct etmv3_origin *from, struct flow_out *out)
+struct code_range *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                          const struct etmv3_origin *from, struct flow_out *out)
 {
     struct etmv3_packet k = {.offset = offset_of(in)};
     const struct etmv3_base saved = in->p->base;
-    struct code_run *run = NULL;
+    struct code_range *range = NULL;
     if (in->holding || out->event_max - out->event_count < FLOW_SLACK)
         return NULL;
     size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
     if (size && is_simple(f, in, &k))
-        run = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
-    if (!run) {
+        range = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
+    if (!range) {
         in->p->base = saved;
         return NULL;
     }
@@ -72,7 +72,7 @@ struct code_run *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes
     in->inner += size - 1;
     in->branched = in->at;
     in->settled = in->atoms;
-    return run;
+    return range;
 }
 
 bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
@@ -113,8 +113,8 @@ static bool follow_common(struct etmv3_flow *f, struct etmv3_bytes *in, struct f
     if (!may_follow(in->p, f))
         return false;
     if (f->done == 0)
-        find_run(&f->core);
-    if (!f->core.run || f->core.view_stale || !flow_room(out))
+        find_range(&f->core);
+    if (!f->core.range || f->core.view_stale || !flow_room(out))
         return false;
     code_calls_of(f->core.code, f->core.view);
     in->start = in->at;

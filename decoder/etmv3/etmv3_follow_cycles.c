@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cycle-accurate streams: every instruction is a block. Headers are not followed one by one, since
- * nobody can predict which of them ends in which run of code: the atoms of several are gathered
- * without any branch that depends on them, and followed together, run by run. Blocks are stored
- * HALF at a time, more than enough of them, each worked out from the first one.
- */
+ * nobody can predict which of them ends in which instruction range: the atoms of several are
+ * gathered without any branch that depends on them, and followed together, one range at a time.
+ * Blocks are stored HALF at a time, more than enough of them,
+ * each worked out from the first one. */
 #include "etmv3_follow_parts.h"
 
 #define ATOMS_MAX 8  /* of one P-header */
@@ -56,34 +56,34 @@ static inline void store_block(struct bt_block *b, block_bits bits)
 /* Where execution is, and what its blocks are made from. */
 struct chain {
     block_bits here; /* the next instruction's block, if it passes */
-    struct code_run *run;
-    struct code_run *before; /* the run that was left last, in this call */
+    struct code_range *range;
+    struct code_range *before; /* the range that was left last, in this call */
     struct bt_block *b;
     int64_t wide;    /* sizes of the next instruction and those behind it: bit set: four bytes */
     uint64_t waited; /* cycles since the last instruction */
     uint64_t latest; /* cycles of the latest instruction in this call */
-    uint32_t left;   /* instructions of the run that were not executed yet */
-    bool cut;        /* and more, whose sizes are not at hand: a long run of T32 */
-    bool pending;    /* the run's indirect branch was executed: its branch packet must come */
+    uint32_t left;   /* instructions of the range that were not executed yet */
+    bool cut;        /* and more, whose sizes are not at hand: a long range of T32 */
+    bool pending;    /* the range's indirect branch was executed: its branch packet must come */
 };
 
-static inline void chain_enter(struct chain *c, struct code_run *run)
+static inline void chain_enter(struct chain *c, struct code_range *range)
 {
-    c->run = run;
-    c->here = (block_bits){run->start, rest_of(code_run_isa(run), BT_COND_PASS)};
-    c->wide = (int32_t)run->wide; /* of a long run of A32: ones without end */
-    c->left = code_run_count(run);
+    c->range = range;
+    c->here = (block_bits){range->start, rest_of(code_range_isa(range), BT_COND_PASS)};
+    c->wide = (int32_t)range->wide; /* of a long range of A32: ones without end */
+    c->left = code_range_count(range);
     c->cut = false;
-    if (c->left > CODE_WIDE_BITS && code_run_isa(run) != BT_ISA_A32) {
+    if (c->left > CODE_WIDE_BITS && code_range_isa(range) != BT_ISA_A32) {
         c->cut = true;
         c->left = CODE_WIDE_BITS;
     }
 }
 
-/* Instructions of the run that were executed. */
+/* Instructions of the range that were executed. */
 static inline uint32_t chain_done(const struct chain *c)
 {
-    return (c->cut ? CODE_WIDE_BITS : code_run_count(c->run)) - c->left;
+    return (c->cut ? CODE_WIDE_BITS : code_range_count(c->range)) - c->left;
 }
 
 /* The next instruction's address. */
@@ -95,7 +95,7 @@ static inline uint64_t chain_first(const struct chain *c)
 /* False: nothing can be followed from there. */
 static bool chain_load(const struct etmv3_flow *f, const struct flow_out *out, struct chain *c)
 {
-    chain_enter(c, f->core.run);
+    chain_enter(c, f->core.range);
     if (f->done > c->left || etmv3_open(f))
         return false;
     c->before = NULL;
@@ -109,7 +109,7 @@ static bool chain_load(const struct etmv3_flow *f, const struct flow_out *out, s
     return true;
 }
 
-/* `n` instructions of the run, at least one, that passed. */
+/* `n` instructions of the range, at least one, that passed. */
 static inline void chain_blocks(struct chain *c, uint32_t n)
 {
     const block_bits *step;
@@ -130,30 +130,30 @@ static inline void chain_blocks(struct chain *c, uint32_t n)
     c->b += n;
 }
 
-/* The way from the run's end, whose instruction passed. NULL: not along known links, or it is not
+/* The way from the range's end, whose instruction passed. NULL: not along known links, or it is not
  * told yet: *pending. */
-static inline struct code_run *chain_way(const struct chain *c, bool *pending)
+static inline struct code_range *chain_way(const struct chain *c, bool *pending)
 {
-    struct code_run *run = c->run;
+    struct code_range *range = c->range;
     *pending = false;
-    if (run->end == CODE_END_DIRECT && !c->cut)
-        return run->next[CODE_TAKEN];
-    if (c->cut || run->end == CODE_END_NO_CODE)
+    if (range->end == CODE_END_DIRECT && !c->cut)
+        return range->next[CODE_TAKEN];
+    if (c->cut || range->end == CODE_END_NO_CODE)
         return NULL;
-    *pending = run->end == CODE_END_INDIRECT;
-    return *pending ? NULL : run->next[CODE_ONWARD];
+    *pending = range->end == CODE_END_INDIRECT;
+    return *pending ? NULL : range->next[CODE_ONWARD];
 }
 
 /* One instruction failed. False: it cannot be told what follows, and nothing was done. */
 static inline bool chain_failed(struct chain *c)
 {
     const block_bits failed = {0, rest_of(0, BT_COND_FAIL) - rest_of(0, BT_COND_PASS)};
-    struct code_run *run = c->run, *next = run->next[CODE_ONWARD];
-    if (c->left == 0 || (c->left == 1 && (c->cut || run->end == CODE_END_NO_CODE || !next)))
+    struct code_range *range = c->range, *next = range->next[CODE_ONWARD];
+    if (c->left == 0 || (c->left == 1 && (c->cut || range->end == CODE_END_NO_CODE || !next)))
         return false;
     store_block(c->b++, c->here + failed);
     if (c->left == 1) {
-        c->before = run;
+        c->before = range;
         chain_enter(c, next);
         return true;
     }
@@ -203,14 +203,14 @@ static inline uint64_t chain_atoms(struct chain *c, struct code_calls *calls, ui
     while (bits != 1) {
         uint32_t e = (uint32_t)__builtin_ctzll(bits), left = c->left;
         if (e >= left) {
-            struct code_run *run = c->run, *next;
+            struct code_range *range = c->range, *next;
             bool pending;
             next = chain_way(c, &pending);
             if (!next && !pending)
                 break;
             chain_blocks(c, left);
-            code_note_call(calls, run);
-            c->before = run;
+            code_note_call(calls, range);
+            c->before = range;
             bits >>= left;
             if (pending) {
                 c->pending = true;
@@ -242,13 +242,13 @@ static inline bool chain_branch(struct etmv3_flow *f, struct chain *c, struct et
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (c->pending) {
-        struct code_run *next =
-            code_went(f->core.code, f->core.view, c->run, k.address, isa, false);
+        struct code_range *next =
+            code_went(f->core.code, f->core.view, c->range, k.address, isa, false);
         if (!next)
             return false;
         chain_enter(c, next);
         c->pending = false;
-    } else if ((uint32_t)chain_first(c) != k.address || code_run_isa(c->run) != isa) {
+    } else if ((uint32_t)chain_first(c) != k.address || code_range_isa(c->range) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
@@ -260,21 +260,21 @@ static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_
                             struct flow_out *out)
 {
     const struct etmv3_origin from = {
-        .address = (uint32_t)chain_first(c), .isa = code_run_isa(c->run), .known = !c->pending};
+        .address = (uint32_t)chain_first(c), .isa = code_range_isa(c->range), .known = !c->pending};
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
         return etmv3_unsettled(in) && etmv3_follow_return(f, in, c->b - 1, out);
-    struct code_run *run = etmv3_follow_exception(f, in, &from, out);
-    if (!run)
+    struct code_range *range = etmv3_follow_exception(f, in, &from, out);
+    if (!range)
         return false;
     c->pending = false;
-    chain_enter(c, run);
+    chain_enter(c, range);
     return true;
 }
 
 /* What was put out last. A branch that was taken counts while it is held, an instruction that
- * failed, or did not end its run, does not. */
+ * failed, or did not end its range, does not. */
 static void chain_last(struct etmv3_flow *f, const struct chain *c, bool hold,
                        const struct bt_block *base)
 {
@@ -305,10 +305,10 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
         etmv3_follow_hold(f, in, --c->b, last, out);
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
-    f->core.run = c->run;
-    f->core.cur.isa = code_run_isa(c->run);
+    f->core.range = c->range;
+    f->core.cur.isa = code_range_isa(c->range);
     f->core.cur.known = !c->pending;
-    f->core.cur.address = c->pending ? f->last : c->run->start;
+    f->core.cur.address = c->pending ? f->last : c->range->start;
     f->first = c->pending ? f->last : chain_first(c);
     f->begin = f->done = c->pending ? 0 : chain_done(c);
     f->pending = c->pending;

@@ -43,10 +43,10 @@ static inline bool etmv3_unsettled(const struct etmv3_bytes *in)
 
 /*
  * An exception that cancels nothing, at `from`, to code that is known and in the same state:
- * its event is put out, and its run returned. NULL: it is something else,
+ * its event is put out, and its range returned. NULL: it is something else,
  * and nothing was done. */
-struct code_run *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
-                                        const struct etmv3_origin *from, struct flow_out *out);
+struct code_range *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                          const struct etmv3_origin *from, struct flow_out *out);
 
 /* An exception exit behind the block `b`, which is not settled. False: nothing was done. */
 bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,

@@ -12,47 +12,48 @@
 
 typedef uint64_t block_bits __attribute__((vector_size(16)));
 
-/* What of a run's second half is its block. */
-static const block_bits run_block = {UINT32_MAX, 0xffffffff0000ffff};
+/* What of a range's second half is its block. */
+static const block_bits range_block = {UINT32_MAX, 0xffffffff0000ffff};
 
 /* Where execution is. */
 struct spot {
-    struct code_run *run;
-    struct code_run *before; /* if `joined` is more than 0: the run before; NULL: see the flow */
-    struct bt_block *b;      /* the next block */
-    uint64_t first;          /* where the open block begins, if `joined` is not 0 */
-    uint32_t left;           /* instructions of the run that were not executed yet */
-    int32_t joined; /* instructions of the open block in earlier runs, less those of this run that
-                       are not in it */
-    bool pending;   /* the run's indirect branch was executed: its branch packet must come */
+    struct code_range *range;
+    struct code_range *before; /* if `joined` is more than 0: the range before; NULL:
+                                  see the flow */
+    struct bt_block *b;        /* the next block */
+    uint64_t first;            /* where the open block begins, if `joined` is not 0 */
+    uint32_t left;             /* instructions of the range that were not executed yet */
+    int32_t joined; /* instructions of the open block in earlier ranges, less those of this range
+                       that are not in it */
+    bool pending;   /* the range's indirect branch was executed: its branch packet must come */
 };
 
-static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_run *run)
+static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_range *range)
 {
-    s->run = run;
-    s->left = code_run_count(run);
+    s->range = range;
+    s->left = code_range_count(range);
     s->joined = 0;
 }
 
 /* Where the open block begins, or will begin. */
 static inline uint64_t spot_first(const struct spot *s)
 {
-    return s->joined ? s->first : s->run->start;
+    return s->joined ? s->first : s->range->start;
 }
 
 static void spot_load(const struct etmv3_flow *f, const struct flow_out *out, struct spot *s)
 {
-    *s = (struct spot){.run = f->core.run,
+    *s = (struct spot){.range = f->core.range,
                        .b = out->blocks + out->block_count,
                        .first = f->first,
-                       .left = code_run_count(f->core.run) - f->done,
+                       .left = code_range_count(f->core.range) - f->done,
                        .joined = (int32_t)f->joined - (int32_t)f->begin,
                        .pending = f->pending};
 }
 
 static inline uint32_t spot_done(const struct spot *s)
 {
-    return code_run_count(s->run) - s->left;
+    return code_range_count(s->range) - s->left;
 }
 
 /* Nothing is open: the latest atom ended a block. */
@@ -61,52 +62,54 @@ static inline bool spot_ended(const struct spot *s)
     return s->pending || s->joined + (int32_t)spot_done(s) == 0;
 }
 
-/* A block ends with the last instruction of the run, and mostly began with its first. */
-static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_run *run, enum bt_cond cond)
+/* A block ends with the last instruction of the range, and mostly began with its first. */
+static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_range *range,
+                                     enum bt_cond cond)
 {
     if (s->joined == 0) {
         block_bits block;
-        memcpy(&block, &run->start, sizeof block);
-        block = (block & run_block) + (block_bits){0, (uint64_t)cond << 36};
+        memcpy(&block, &range->start, sizeof block);
+        block = (block & range_block) + (block_bits){0, (uint64_t)cond << 36};
         memcpy(s->b, &block, sizeof block);
     } else {
         s->b->first = s->first;
-        s->b->extent = (uint32_t)(run->start - s->first) + run->extent;
-        s->b->info = run->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+        s->b->extent = (uint32_t)(range->start - s->first) + range->extent;
+        s->b->info = range->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
     }
     s->b++;
 }
 
-/* The run was executed to its end, which is no branch: the open block goes on behind it. */
+/* The range was executed to its end, which is no branch: the open block goes on behind it. */
 static ALWAYS_INLINE bool spot_join(struct spot *s)
 {
-    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
-    int32_t joined = s->joined + (int32_t)code_run_count(run);
-    if (!next || run->end == CODE_END_NO_CODE || joined > JOINED_MAX)
+    struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
+    int32_t joined = s->joined + (int32_t)code_range_count(range);
+    if (!next || range->end == CODE_END_NO_CODE || joined > JOINED_MAX)
         return false;
     s->first = spot_first(s);
-    s->run = next;
-    s->before = run;
-    s->left = code_run_count(next);
+    s->range = next;
+    s->before = range;
+    s->left = code_range_count(next);
     s->joined = joined;
     return true;
 }
 
-/* An N inside the run: a block ends there. */
+/* An N inside the range: a block ends there. */
 static ALWAYS_INLINE bool spot_inside(struct spot *s)
 {
-    const struct code_run *run = s->run;
+    const struct code_range *range = s->range;
     uint32_t index = spot_done(s), size = 4, offset = 4 * index;
-    if (code_run_isa(run) != BT_ISA_A32) {
+    if (code_range_isa(range) != BT_ISA_A32) {
         if (index >= CODE_WIDE_BITS)
             return false;
-        offset = etmv3_wide_offset(run, index);
-        size = 2 + 2 * (run->wide >> index & 1);
+        offset = etmv3_wide_offset(range, index);
+        size = 2 + 2 * (range->wide >> index & 1);
     }
-    uint64_t last = run->start + offset;
+    uint64_t last = range->start + offset;
     s->b->first = spot_first(s);
     s->b->extent = (uint32_t)(last - s->b->first);
-    s->b->info = bt_block_info((uint32_t)s->joined + index + 1, code_run_isa(run), BT_COND_FAIL);
+    s->b->info =
+        bt_block_info((uint32_t)s->joined + index + 1, code_range_isa(range), BT_COND_FAIL);
     s->b++;
     s->first = last + size;
     s->left--;
@@ -117,14 +120,14 @@ static ALWAYS_INLINE bool spot_inside(struct spot *s)
 /* One instruction failed. False: it has yet to be taken, the long way. */
 static ALWAYS_INLINE bool spot_failed(struct spot *s)
 {
-    struct code_run *run = s->run, *next = run->next[CODE_ONWARD];
+    struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
         return false;
     if (s->left > 1)
         return spot_inside(s);
-    if (!next || run->end == CODE_END_NO_CODE)
+    if (!next || range->end == CODE_END_NO_CODE)
         return false;
-    spot_block(s, run, BT_COND_FAIL);
+    spot_block(s, range, BT_COND_FAIL);
     spot_enter(s, next);
     return true;
 }
@@ -133,10 +136,10 @@ static ALWAYS_INLINE bool spot_failed(struct spot *s)
 static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
 {
     while (e >= s->left) {
-        struct code_run *run = s->run, *next = run->next[CODE_TAKEN];
+        struct code_range *range = s->range, *next = range->next[CODE_TAKEN];
         uint32_t left = s->left;
-        if (run->end != CODE_END_DIRECT) {
-            if (run->end != CODE_END_INDIRECT) {
+        if (range->end != CODE_END_DIRECT) {
+            if (range->end != CODE_END_INDIRECT) {
                 if (!spot_join(s))
                     return e;
                 e -= left;
@@ -144,15 +147,15 @@ static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *cal
             }
             if (e != left)
                 return e;
-            spot_block(s, run, BT_COND_PASS);
-            code_note_call(calls, run);
+            spot_block(s, range, BT_COND_PASS);
+            code_note_call(calls, range);
             s->pending = true;
             return 0;
         }
         if (!next)
             return e;
-        spot_block(s, run, BT_COND_PASS);
-        code_note_call(calls, run);
+        spot_block(s, range, BT_COND_PASS);
+        code_note_call(calls, range);
         spot_enter(s, next);
         e -= left;
     }
@@ -187,13 +190,13 @@ static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, stru
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (s->pending) {
-        struct code_run *next =
-            code_went(f->core.code, f->core.view, s->run, k.address, isa, false);
+        struct code_range *next =
+            code_went(f->core.code, f->core.view, s->range, k.address, isa, false);
         if (!next)
             return false;
         spot_enter(s, next);
         s->pending = false;
-    } else if (!spot_ended(s) || spot_first(s) != k.address || code_run_isa(s->run) != isa) {
+    } else if (!spot_ended(s) || spot_first(s) != k.address || code_range_isa(s->range) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
@@ -202,7 +205,7 @@ static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, stru
 
 /* Code seen for the first time. */
 
-/* The run where the branch packet leads that comes next. */
+/* The range where the branch packet leads that comes next. */
 static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
 {
     struct etmv3_form form = etmv3_form(in->p);
@@ -216,18 +219,18 @@ static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
 /* The successor that the next of the atoms wants that are left. */
 static bool spot_link_next(struct etmv3_flow *f, struct spot *s, const struct etmv3_header *left)
 {
-    struct code_run *run = s->run;
-    bool taken = left->passed > 0 && run->end == CODE_END_DIRECT;
+    struct code_range *range = s->range;
+    bool taken = left->passed > 0 && range->end == CODE_END_DIRECT;
     if (left->passed ? left->passed < s->left : s->left != 1)
         return false;
-    if (run->end == CODE_END_NO_CODE || (left->passed && run->end == CODE_END_INDIRECT) ||
-        run->next[taken ? CODE_TAKEN : CODE_ONWARD])
+    if (range->end == CODE_END_NO_CODE || (left->passed && range->end == CODE_END_INDIRECT) ||
+        range->next[taken ? CODE_TAKEN : CODE_ONWARD])
         return false;
-    return taken ? code_taken(f->core.code, f->core.view, run)
-                 : code_onward(f->core.code, f->core.view, run);
+    return taken ? code_taken(f->core.code, f->core.view, range)
+                 : code_onward(f->core.code, f->core.view, range);
 }
 
-/* The loop has stopped for want of a run, or of a link to it: that is made, and the rest of the
+/* The loop has stopped for want of a range, or of a link to it: that is made, and the rest of the
  * header taken. False: it was something else. */
 static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spot *s,
                                                 struct etmv3_bytes *in, const struct flow_out *out)
@@ -252,20 +255,21 @@ static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spo
  * at s->b, -1 where it takes longer to tell. */
 static int spot_close(const struct spot *s, uint64_t *here)
 {
-    const struct code_run *run = s->run;
+    const struct code_range *range = s->range;
     uint32_t done = spot_done(s), offset, size = 4;
     *here = spot_first(s);
     if (spot_ended(s))
         return 0;
-    if (done == 0 || (code_run_isa(run) != BT_ISA_A32 && done > CODE_WIDE_BITS))
+    if (done == 0 || (code_range_isa(range) != BT_ISA_A32 && done > CODE_WIDE_BITS))
         return -1;
-    offset = code_run_isa(run) == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(run, done - 1);
-    if (code_run_isa(run) != BT_ISA_A32)
-        size = 2 + 2 * (run->wide >> (done - 1) & 1);
-    uint64_t last = run->start + offset;
+    offset =
+        code_range_isa(range) == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(range, done - 1);
+    if (code_range_isa(range) != BT_ISA_A32)
+        size = 2 + 2 * (range->wide >> (done - 1) & 1);
+    uint64_t last = range->start + offset;
     s->b->first = spot_first(s);
     s->b->extent = (uint32_t)(last - s->b->first);
-    s->b->info = bt_block_info((uint32_t)s->joined + done, code_run_isa(run), BT_COND_PASS);
+    s->b->info = bt_block_info((uint32_t)s->joined + done, code_range_isa(range), BT_COND_PASS);
     *here = (uint32_t)(last + size);
     return 1;
 }
@@ -274,18 +278,18 @@ static int spot_close(const struct spot *s, uint64_t *here)
 static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
                            struct flow_out *out)
 {
-    struct etmv3_origin from = {.isa = code_run_isa(s->run), .known = !s->pending};
+    struct etmv3_origin from = {.isa = code_range_isa(s->range), .known = !s->pending};
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
         return spot_ended(s) && etmv3_unsettled(in) && etmv3_follow_return(f, in, s->b - 1, out);
     int blocks = spot_close(s, &from.address);
-    struct code_run *run = blocks < 0 ? NULL : etmv3_follow_exception(f, in, &from, out);
-    if (!run)
+    struct code_range *range = blocks < 0 ? NULL : etmv3_follow_exception(f, in, &from, out);
+    if (!range)
         return false;
     s->b += blocks;
     s->pending = false;
-    spot_enter(s, run);
+    spot_enter(s, range);
     return true;
 }
 
@@ -299,7 +303,7 @@ static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
     const struct bt_block *b = s->b;
     if (s->joined > 0 && !s->pending) {
         if (s->before)
-            etmv3_set_last(f, code_run_last(s->before), code_run_isa(s->before));
+            etmv3_set_last(f, code_range_last(s->before), code_range_isa(s->before));
         return;
     }
     if (hold && bt_block_cond(b - 1) != BT_COND_PASS)
@@ -324,10 +328,10 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
     }
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
-    f->core.run = s->run;
-    f->core.cur.isa = code_run_isa(s->run);
+    f->core.range = s->range;
+    f->core.cur.isa = code_range_isa(s->range);
     f->core.cur.known = !s->pending;
-    f->core.cur.address = s->pending ? f->last : s->run->start;
+    f->core.cur.address = s->pending ? f->last : s->range->start;
     f->first = s->pending ? f->last : spot_first(s);
     f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
     f->near_index = 0;

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* Far into a long run of T32: from the instruction looked at last, or the last one of `wide`. */
+/* Far into a long range of T32: from the instruction looked at last, or the last one of `wide`. */
 static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
 {
-    struct code_run *run = f->core.run;
+    struct code_range *range = f->core.range;
     uint32_t i = CODE_WIDE_BITS;
-    uint32_t offset = etmv3_wide_offset(run, CODE_WIDE_BITS);
+    uint32_t offset = etmv3_wide_offset(range, CODE_WIDE_BITS);
     if (f->near_index > i && f->near_index <= index) {
         i = f->near_index;
         offset = f->near_offset;
@@ -17,7 +17,7 @@ static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
     while (i < index) {
         struct insn insn = {.size = 2};
         uint32_t opcode;
-        code_insn(f->core.code, f->core.view, run->start + offset, code_run_isa(run), &insn,
+        code_insn(f->core.code, f->core.view, range->start + offset, code_range_isa(range), &insn,
                   &opcode);
         offset += insn.size;
         i++;
@@ -27,18 +27,18 @@ static uint32_t far_offset(struct etmv3_flow *f, uint32_t index)
     return offset;
 }
 
-uint32_t etmv3_run_offset(struct etmv3_flow *f, uint32_t index)
+uint32_t etmv3_range_offset(struct etmv3_flow *f, uint32_t index)
 {
-    const struct code_run *run = f->core.run;
+    const struct code_range *range = f->core.range;
     if (index == 0)
         return 0;
-    if (index == code_run_count(run))
-        return code_run_length(run);
-    if (code_run_isa(run) == BT_ISA_A32)
+    if (index == code_range_count(range))
+        return code_range_length(range);
+    if (code_range_isa(range) == BT_ISA_A32)
         return 4 * index;
     if (index > CODE_WIDE_BITS)
         return far_offset(f, index);
-    return etmv3_wide_offset(run, index);
+    return etmv3_wide_offset(range, index);
 }
 
 void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa)
@@ -54,23 +54,23 @@ uint64_t etmv3_here(struct etmv3_flow *f)
 {
     if (f->done == 0)
         return f->core.cur.address;
-    return (uint32_t)(f->core.run->start + etmv3_run_offset(f, f->done));
+    return (uint32_t)(f->core.range->start + etmv3_range_offset(f, f->done));
 }
 
 bool etmv3_relink(struct etmv3_flow *f, struct flow_out *out, uint64_t offset)
 {
-    if (f->core.run || f->done == 0)
+    if (f->core.range || f->done == 0)
         return true;
-    struct code_run *run = flow_run_here(&f->core, out, offset);
-    if (run && code_run_count(run) > f->done)
+    struct code_range *range = flow_range_here(&f->core, out, offset);
+    if (range && code_range_count(range) > f->done)
         return true;
-    if (run && code_run_count(run) == f->done) {
-        if (run->end != CODE_END_NO_CODE) /* what was executed last is a waypoint only now */
+    if (range && code_range_count(range) == f->done) {
+        if (range->end != CODE_END_NO_CODE) /* what was executed last is a waypoint only now */
             etmv3_rebase(f);
         return true;
     }
     f->begin = f->done = f->joined = 0;
-    if (run)
+    if (range)
         flow_lose(&f->core, out, offset, BT_GAP_DESYNC, f->core.cur.address);
     return false;
 }
@@ -80,7 +80,7 @@ void etmv3_close(struct etmv3_flow *f)
     uint32_t count = etmv3_open(f);
     if (count == 0)
         return;
-    uint64_t last = f->done ? f->core.run->start + etmv3_run_offset(f, f->done - 1) : f->last;
+    uint64_t last = f->done ? f->core.range->start + etmv3_range_offset(f, f->done - 1) : f->last;
     f->held = (struct etmv3_held){.first = f->first,
                                   .cycles = FLOW_NO_CYCLES,
                                   .extent = (uint32_t)(last - f->first),

@@ -23,7 +23,7 @@ static void forget(struct etmv4_flow *f)
     f->due = false;
     f->rs_count = 0;
     f->core.cur.known = f->core.cur.halted = false;
-    f->core.run = NULL;
+    f->core.range = NULL;
 }
 
 /* Times and events happened, whatever becomes of the elements between them. False: no room for

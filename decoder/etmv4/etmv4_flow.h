@@ -14,8 +14,8 @@
 
 struct etmv4_return {
     uint64_t address;
-    struct code_run *from; /* the call, while flow_runs_valid(): not in a copy */
-    uint8_t isa;           /* or ETMV4_RETURN_FOREIGN */
+    struct code_range *from; /* the call, while flow_ranges_valid(): not in a copy */
+    uint8_t isa;             /* or ETMV4_RETURN_FOREIGN */
 };
 
 /* From before the place where decoding began (stream_join.h): its address is not known here. */
@@ -38,7 +38,7 @@ struct etmv4_flow {
     struct etmv4_packet q;
     struct etmv4_packet early;   /* an address without context: it waits for that */
     struct etmv4_packet handler; /* context of an exception's handler: it waits for the vector */
-    struct code_run *went;       /* while `due`: the branch; as `from` above */
+    struct code_range *went;     /* while `due`: the branch; as `from` above */
     uint8_t wait;                /* enum etmv4_wait */
     uint8_t exception_address;   /* enum etmv4_exception_address */
     uint8_t on_reason;           /* of the trace-on event that the next address makes */

@@ -7,12 +7,12 @@
 
 void etmv4_flow_keep_pointers(struct etmv4_flow *f)
 {
-    if (flow_runs_valid(&f->core))
+    if (flow_ranges_valid(&f->core))
         return;
     for (unsigned i = 0; i < ETMV4_RETURN_STACK; i++)
         f->rs[i].from = NULL;
     f->went = NULL;
-    f->core.run_epoch = f->core.code->epoch;
+    f->core.range_epoch = f->core.code->epoch;
 }
 
 /* The entry to return by; NULL: it is not known. */
@@ -38,28 +38,28 @@ void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
         return;
     }
-    struct code_run *from = flow_runs_valid(&f->core) ? r->from : NULL;
+    struct code_range *from = flow_ranges_valid(&f->core) ? r->from : NULL;
     flow_go_to(&f->core, r->address, r->isa);
     if (from && !f->core.view_stale)
-        f->core.run = code_onward(f->core.code, f->core.view, from);
+        f->core.range = code_onward(f->core.code, f->core.view, from);
 }
 
-/* The P0 instruction that ends `run` was taken. */
-static inline void taken(struct etmv4_flow *f, struct code_run *run)
+/* The P0 instruction that ends `range` was taken. */
+static inline void taken(struct etmv4_flow *f, struct code_range *range)
 {
     etmv4_flow_keep_pointers(f);
-    if ((run->last & INSN_LINK) && f->config.return_stack && !f->push_blocked)
-        etmv4_flow_push(f, run);
-    if (run->end != CODE_END_INDIRECT) {
+    if ((range->last & INSN_LINK) && f->config.return_stack && !f->push_blocked)
+        etmv4_flow_push(f, range);
+    if (range->end != CODE_END_INDIRECT) {
         enum bt_isa to;
-        f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
+        f->core.cur.address = code_target(f->core.code, f->core.view, range, &to);
         f->core.cur.isa = (uint8_t)to;
-        f->core.run = code_taken(f->core.code, f->core.view, run);
+        f->core.range = code_taken(f->core.code, f->core.view, range);
     } else {
-        f->went = run;
+        f->went = range;
         f->due = true;
         f->core.cur.known = false;
-        f->core.run = NULL;
+        f->core.range = NULL;
         f->pending_pop = f->config.return_stack;
     }
 }
@@ -68,56 +68,56 @@ static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
                             struct flow_out *out)
 {
     enum bt_cond cond = passed ? BT_COND_PASS : BT_COND_FAIL;
-    struct code_run *run = f->core.run;
-    if (!run || run->end >= CODE_END_PAGE) {
-        run = flow_walk_to_waypoint(&f->core, out, offset, cond, FLOW_NO_CYCLES);
-        if (!run)
+    struct code_range *range = f->core.range;
+    if (!range || range->end >= CODE_END_PAGE) {
+        range = flow_walk_to_waypoint(&f->core, out, offset, cond, FLOW_NO_CYCLES);
+        if (!range)
             return;
     } else {
-        flow_block(&f->core, out, code_run_first64(run), run->extent,
-                   run->info | (uint32_t)cond << 4, FLOW_NO_CYCLES);
+        flow_block(&f->core, out, code_range_first64(range), range->extent,
+                   range->info | (uint32_t)cond << 4, FLOW_NO_CYCLES);
     }
-    f->last_p0 = code_run_last64(run);
+    f->last_p0 = code_range_last64(range);
     if (passed) {
-        taken(f, run);
+        taken(f, range);
         return;
     }
-    if (run->last & CODE_SURE) {
+    if (range->last & CODE_SURE) {
         flow_contradict(&f->core, out, offset, BT_GAP_DESYNC, f->last_p0);
         return;
     }
-    f->core.cur.address = code_run_behind64(run);
-    f->core.run = code_onward(f->core.code, f->core.view, run);
+    f->core.cur.address = code_range_behind64(range);
+    f->core.range = code_onward(f->core.code, f->core.view, range);
 }
 
-/* Atoms as far as the links between runs lead; returns how many. */
+/* Atoms as far as the links between ranges lead; returns how many. */
 static inline unsigned linked_atoms(struct etmv4_flow *f, uint32_t atoms, unsigned n,
                                     struct flow_out *out)
 {
-    struct code_run *run = f->core.run, *last = NULL;
+    struct code_range *range = f->core.range, *last = NULL;
     bool pushes = f->config.return_stack && !f->push_blocked;
     unsigned done = 0;
-    if (!run || !f->core.cur.known)
+    if (!range || !f->core.cur.known)
         return 0;
     etmv4_flow_keep_pointers(f);
-    for (; done < n && run->end < CODE_END_INDIRECT; done++, atoms >>= 1) {
+    for (; done < n && range->end < CODE_END_INDIRECT; done++, atoms >>= 1) {
         unsigned e = atoms & 1;
-        struct code_run *next = run->next[e ? CODE_TAKEN : CODE_ONWARD];
-        if (!next || (!e && (run->last & CODE_SURE)))
+        struct code_range *next = range->next[e ? CODE_TAKEN : CODE_ONWARD];
+        if (!next || (!e && (range->last & CODE_SURE)))
             break;
-        flow_block(&f->core, out, code_run_first64(run), run->extent,
-                   run->info | (uint32_t)(e ? BT_COND_PASS : BT_COND_FAIL) << 4, FLOW_NO_CYCLES);
-        if (pushes && e && (run->last & INSN_LINK))
-            etmv4_flow_push(f, run);
-        last = run;
-        run = next;
+        flow_block(&f->core, out, code_range_first64(range), range->extent,
+                   range->info | (uint32_t)(e ? BT_COND_PASS : BT_COND_FAIL) << 4, FLOW_NO_CYCLES);
+        if (pushes && e && (range->last & INSN_LINK))
+            etmv4_flow_push(f, range);
+        last = range;
+        range = next;
     }
     if (!last)
         return 0;
-    f->last_p0 = code_run_last64(last);
-    f->core.cur.address = code_run_first64(run);
-    f->core.cur.isa = (uint8_t)code_run_isa(run);
-    f->core.run = run;
+    f->last_p0 = code_range_last64(last);
+    f->core.cur.address = code_range_first64(range);
+    f->core.cur.isa = (uint8_t)code_range_isa(range);
+    f->core.range = range;
     return done;
 }
 

@@ -105,7 +105,7 @@ void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, u
                       struct flow_out *out)
 {
     struct flow_core *core = &f->core;
-    struct code_run *next = NULL, *went = f->due && flow_runs_valid(core) ? f->went : NULL;
+    struct code_range *next = NULL, *went = f->due && flow_ranges_valid(core) ? f->went : NULL;
     if (f->announce) {
         trace_on_event(f, offset, address, isa, out);
         core->agreed = core->instructions;
@@ -118,7 +118,7 @@ void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, u
         next = code_indirect(core->code, core->view, went, address, (enum bt_isa)isa);
     }
     flow_go_to(core, address, isa);
-    core->run = next;
+    core->range = next;
 }
 
 void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)

@@ -84,7 +84,7 @@ void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, st
         return;
     f->wait = ETMV4_WAIT_VECTOR;
     f->core.cur.known = false;
-    f->core.run = NULL;
+    f->core.range = NULL;
 }
 
 /* What ran between the last P0 instruction and the exception. */
@@ -119,7 +119,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
     }
     f->due = false;
     core->cur.known = false;
-    core->run = NULL;
+    core->range = NULL;
     f->wait = ETMV4_WAIT_VECTOR;
     if (!is_debug_halt(&f->exception))
         return;

@@ -16,14 +16,14 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
 /* A P0 element comes: an indirect branch that got no address went where the return stack says. */
 void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out);
 
-/* Pointers to runs that are void are taken out: before they are used. */
+/* Pointers to ranges that are void are taken out: before they are used. */
 void etmv4_flow_keep_pointers(struct etmv4_flow *f);
 
-/* Digest 9: `run`, which ends with a link, led on. Pointers must have been kept. */
-static inline void etmv4_flow_push(struct etmv4_flow *f, struct code_run *run)
+/* Digest 9: `range`, which ends with a link, led on. Pointers must have been kept. */
+static inline void etmv4_flow_push(struct etmv4_flow *f, struct code_range *range)
 {
     f->rs[f->rs_top] =
-        (struct etmv4_return){code_run_behind64(run), run, (uint8_t)code_run_isa(run)};
+        (struct etmv4_return){code_range_behind64(range), range, (uint8_t)code_range_isa(range)};
     f->rs_top = (f->rs_top + 1) % ETMV4_RETURN_STACK;
     if (f->rs_count < ETMV4_RETURN_STACK)
         f->rs_count++;

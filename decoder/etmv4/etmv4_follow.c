@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* An atom header. False: not all of it goes along cached runs. */
+/* An atom header. False: not all of it goes along cached ranges. */
 static inline bool trail_header(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
@@ -50,7 +50,7 @@ void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct
                                        (uint64_t)UINT32_MAX << 32 | UINT16_MAX},
                               .calls = f->core.code->calls.from,
                               .call_count = f->core.code->calls.count,
-                              .run = f->due ? f->went : f->core.run,
+                              .range = f->due ? f->went : f->core.range,
                               .b = b,
                               .base = b,
                               .instructions = f->core.instructions,
@@ -75,10 +75,10 @@ void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out)
     f->due = t->due;
     f->pending_pop = t->due && t->pops;
     f->core.cur.known = !t->due;
-    f->core.run = t->due ? NULL : t->run;
-    f->went = t->run;
-    f->core.cur.address = code_run_first64(t->run);
-    f->core.cur.isa = (uint8_t)code_run_isa(t->run);
+    f->core.range = t->due ? NULL : t->range;
+    f->went = t->range;
+    f->core.cur.address = code_range_first64(t->range);
+    f->core.cur.isa = (uint8_t)code_range_isa(t->range);
 }
 
 bool etmv4_trail_may_begin(struct etmv4_flow *f)
@@ -92,11 +92,11 @@ bool etmv4_trail_may_begin(struct etmv4_flow *f)
     }
     if (!c->cur.known || !flow_view(c))
         return false;
-    if (!c->run)
-        c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
+    if (!c->range)
+        c->range = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
     etmv4_flow_keep_pointers(f);
-    return c->run && code_run_first64(c->run) == c->cur.address &&
-           (code_run_isa(c->run) == BT_ISA_A64) == etmv4_trail_is_wide(f);
+    return c->range && code_range_first64(c->range) == c->cur.address &&
+           (code_range_isa(c->range) == BT_ISA_A64) == etmv4_trail_is_wide(f);
 }
 
 static void follow_common(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)

@@ -51,7 +51,7 @@ bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *
     etmv4_trail_note(t);
     struct bt_event *e = flow_event(&t->f->core, out, BT_EVENT_EXCEPTION_RET, offset);
     e->position = t->instructions;
-    flow_event_address(e, t->f->last_p0, (uint8_t)code_run_isa(t->run));
+    flow_event_address(e, t->f->last_p0, (uint8_t)code_range_isa(t->range));
     t->pops = false;
     return true;
 }
@@ -69,22 +69,22 @@ static bool trail_return(struct etmv4_trail *t, struct etmv4_bytes *in, struct f
     return true;
 }
 
-/* The whole instructions of the run in front of `address`, which stands in it: *count, and the
+/* The whole instructions of the range in front of `address`, which stands in it: *count, and the
  * offset of the last of them. False: it does not, or not so near. */
-static bool find_inside(const struct code_run *run, uint64_t address, uint32_t *count,
+static bool find_inside(const struct code_range *range, uint64_t address, uint32_t *count,
                         uint32_t *offset)
 {
-    uint64_t ahead = address - code_run_first64(run);
-    if (ahead >= code_run_length(run))
+    uint64_t ahead = address - code_range_first64(range);
+    if (ahead >= code_range_length(range))
         return false;
-    if (code_run_isa(run) != BT_ISA_T32) {
+    if (code_range_isa(range) != BT_ISA_T32) {
         *count = (uint32_t)ahead / 4;
         *offset = 4 * *count - 4;
         return true;
     }
     uint32_t behind = 0;
     for (*count = 0; *count < CODE_WIDE_BITS; ++*count) {
-        uint32_t size = 2 + 2 * (run->wide >> *count & 1);
+        uint32_t size = 2 + 2 * (range->wide >> *count & 1);
         if (ahead - behind < size)
             return true;
         *offset = behind;
@@ -93,12 +93,12 @@ static bool find_inside(const struct code_run *run, uint64_t address, uint32_t *
     return false;
 }
 
-/* What ran between the last P0 instruction and the exception: a part of the run that is ahead. */
+/* What ran between the last P0 instruction and the exception: a part of the range that is ahead. */
 static void put_part(struct etmv4_trail *t, enum bt_isa isa, uint32_t count, uint32_t offset)
 {
     etmv4_trail_note(t);
     if (count)
-        *t->b++ = (struct bt_block){code_run_first64(t->run), offset,
+        *t->b++ = (struct bt_block){code_range_first64(t->range), offset,
                                     bt_block_info(count, isa, BT_COND_UNKNOWN)};
     t->base = t->b;
     t->instructions += count;
@@ -114,8 +114,9 @@ bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struc
     struct bt_event event;
     if (t->due || out->event_max - out->event_count < FLOW_SLACK || (!wide && e->to > UINT32_MAX))
         return false;
-    struct code_run *run = code_find(core->code, core->view, e->to, to_isa);
-    if (!run || isa != code_run_isa(t->run) || !find_inside(t->run, e->from, &count, &offset) ||
+    struct code_range *range = code_find(core->code, core->view, e->to, to_isa);
+    if (!range || isa != code_range_isa(t->range) ||
+        !find_inside(t->range, e->from, &count, &offset) ||
         etmv4_flow_exception_event(t->f, &event, e->type))
         return false;
     put_part(t, isa, count, offset);
@@ -126,7 +127,7 @@ bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struc
     event.offset = e->offset;
     event.position = t->instructions;
     out->events[out->event_count++] = event;
-    t->run = run;
+    t->range = range;
     t->f->isa_bit = e->to_isa;
     return true;
 }

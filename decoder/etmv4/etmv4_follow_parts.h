@@ -26,9 +26,10 @@ typedef uint64_t etmv4_bits __attribute__((vector_size(16)));
 /* What a stretch of packets works on; written back when it ends. */
 struct etmv4_trail {
     struct etmv4_flow *f;
-    etmv4_bits mask;         /* what of a run's second half is its block */
-    struct code_run **calls; /* those of the cache: the next one's place is call_count */
-    struct code_run *run; /* that execution is in front of, or `due`: the branch that was taken */
+    etmv4_bits mask;           /* what of a range's second half is its block */
+    struct code_range **calls; /* those of the cache: the next one's place is call_count */
+    struct code_range *range;  /* that execution is in front of, or `due`:
+                                  the branch that was taken */
     struct bt_block *b;
     const struct bt_block *base; /* no block before it ends with a P0 instruction not yet noted */
     uint64_t instructions;       /* number of the next one */
@@ -53,8 +54,8 @@ static inline bool etmv4_trail_is_wide(const struct etmv4_flow *f)
     return f->aarch64 && !f->config.m_profile;
 }
 
-/* Whether the loop can begin, at the run that execution is in front of or that it left. Then begin,
- * and what ends it. */
+/* Whether the loop can begin, at the range that execution is in front of or that it left. Then
+ * begin, and what ends it. */
 bool etmv4_trail_may_begin(struct etmv4_flow *f);
 void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out);
 void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out);
@@ -121,18 +122,18 @@ static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t i
 }
 
 /* As code_went(), with the count of calls that is at hand. */
-static inline struct code_run *etmv4_trail_went(struct etmv4_trail *t, uint64_t address,
-                                                enum bt_isa isa, bool wide)
+static inline struct code_range *etmv4_trail_went(struct etmv4_trail *t, uint64_t address,
+                                                  enum bt_isa isa, bool wide)
 {
     const struct flow_core *core = &t->f->core;
-    const struct code_run *call = t->calls[(t->call_count - 1) % CODE_CALLS];
-    struct code_run **guess = &t->run->next[CODE_TAKEN];
-    if (!(t->run->last & INSN_LINK) && call && code_run_isa(call) == isa &&
-        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
+    const struct code_range *call = t->calls[(t->call_count - 1) % CODE_CALLS];
+    struct code_range **guess = &t->range->next[CODE_TAKEN];
+    if (!(t->range->last & INSN_LINK) && call && code_range_isa(call) == isa &&
+        (wide ? code_range_behind64(call) : code_range_behind(call)) == address) {
         t->call_count--;
         guess = &t->calls[t->call_count % CODE_CALLS]->next[CODE_ONWARD];
     }
-    if (!*guess || !code_run_at(*guess, address, isa, wide))
+    if (!*guess || !code_range_at(*guess, address, isa, wide))
         *guess = code_find(core->code, core->view, address, isa);
     return *guess;
 }
@@ -144,14 +145,14 @@ static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, en
     if (!wide && address > UINT32_MAX)
         return false;
     if (t->due) {
-        struct code_run *next = etmv4_trail_went(t, address, isa, wide);
+        struct code_range *next = etmv4_trail_went(t, address, isa, wide);
         if (!next)
             return false;
-        t->run = next;
+        t->range = next;
         t->due = false;
         return true;
     }
-    if (!code_run_at(t->run, address, isa, wide))
+    if (!code_range_at(t->range, address, isa, wide))
         return false;
     t->agreed = t->instructions;
     return true;
@@ -172,33 +173,33 @@ static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *
 
 /* Atoms. */
 
-_Static_assert(offsetof(struct code_run, wide) - offsetof(struct code_run, start) == 4 &&
-                   offsetof(struct code_run, extent) - offsetof(struct code_run, start) ==
+_Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, start) == 4 &&
+                   offsetof(struct code_range, extent) - offsetof(struct code_range, start) ==
                        offsetof(struct bt_block, extent) &&
-                   offsetof(struct code_run, info) - offsetof(struct code_run, start) ==
+                   offsetof(struct code_range, info) - offsetof(struct code_range, start) ==
                        offsetof(struct bt_block, info),
-               "a run's second half is a block");
+               "a range's second half is a block");
 
 /* `wide`, here and below: all code is A64; else none is. */
-static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_run *run,
+static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_range *range,
                                      unsigned fail)
 {
     etmv4_bits block;
-    memcpy(&block, &run->start, sizeof block);
+    memcpy(&block, &range->start, sizeof block);
     block = (block & t->mask) + (etmv4_bits){0, (uint64_t)(BT_COND_PASS + fail) << 36};
     memcpy(t->b, &block, sizeof block);
     t->b++;
-    t->instructions += run->info >> 8;
+    t->instructions += range->info >> 8;
 }
 
-/* The branch that ends `run` was taken. */
-static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_run *run)
+/* The branch that ends `range` was taken. */
+static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_range *range)
 {
     if (!t->stack) {
-        t->calls[t->call_count % CODE_CALLS] = run;
-        t->call_count += run->last & INSN_LINK;
-    } else if (run->last & INSN_LINK) {
-        etmv4_flow_push(t->f, run);
+        t->calls[t->call_count % CODE_CALLS] = range;
+        t->call_count += range->last & INSN_LINK;
+    } else if (range->last & INSN_LINK) {
+        etmv4_flow_push(t->f, range);
     }
 }
 
@@ -209,26 +210,26 @@ static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
     unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
     if (!t->pops || f->rs_count == 0 || !f->rs[top].from)
         return false;
-    struct code_run *next = f->rs[top].from->next[CODE_ONWARD];
-    if (!next || (code_run_isa(next) == BT_ISA_A64) != wide)
+    struct code_range *next = f->rs[top].from->next[CODE_ONWARD];
+    if (!next || (code_range_isa(next) == BT_ISA_A64) != wide)
         return false;
     f->rs_count--;
     f->rs_top = (uint8_t)top;
-    t->run = next;
+    t->range = next;
     t->due = false;
     return true;
 }
 
-/* `e` times E, along cached runs: returns how many are left. */
+/* `e` times E, along cached ranges: returns how many are left. */
 static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e)
 {
     for (; e > 0; e--) {
-        struct code_run *run = t->run, *next = run->next[CODE_TAKEN];
-        if (run->end >= CODE_END_INDIRECT || !next)
+        struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
+        if (range->end >= CODE_END_INDIRECT || !next)
             break;
-        etmv4_trail_block(t, run, 0);
-        etmv4_trail_push(t, run);
-        t->run = next;
+        etmv4_trail_block(t, range, 0);
+        etmv4_trail_push(t, range);
+        t->range = next;
     }
     return e;
 }
@@ -236,11 +237,11 @@ static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e)
 /* An E on an indirect branch. False: it is none. */
 static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
 {
-    struct code_run *run = t->run;
-    if (run->end != CODE_END_INDIRECT)
+    struct code_range *range = t->range;
+    if (range->end != CODE_END_INDIRECT)
         return false;
-    etmv4_trail_block(t, run, 0);
-    etmv4_trail_push(t, run);
+    etmv4_trail_block(t, range, 0);
+    etmv4_trail_push(t, range);
     t->due = true;
     t->pops = t->stack;
     return true;
@@ -249,15 +250,15 @@ static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
 /* An N. False: it has yet to be taken, the long way. */
 static inline bool etmv4_trail_failed(struct etmv4_trail *t)
 {
-    struct code_run *run = t->run, *next = run->next[CODE_ONWARD];
-    if (run->end > CODE_END_INDIRECT || !next || (run->last & CODE_SURE))
+    struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
+    if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
         return false;
-    etmv4_trail_block(t, run, 1);
-    t->run = next;
+    etmv4_trail_block(t, range, 1);
+    t->range = next;
     return true;
 }
 
-/* Atoms along cached runs, oldest in bit 0: returns how many are left. */
+/* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
 static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n,
                                          bool wide)
 {

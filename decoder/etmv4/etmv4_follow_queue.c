@@ -227,7 +227,7 @@ static bool drain_rare(struct etmv4_trail *t, struct taker *d, struct flow_out *
     return true;
 }
 
-/* Atoms that are committed. False: not all go along cached runs. */
+/* Atoms that are committed. False: not all go along cached ranges. */
 static inline bool drain_atoms(struct etmv4_trail *t, struct taker *d, bool wide)
 {
     struct etmv4_packet *k = d->item;
@@ -281,7 +281,7 @@ static inline void drain_run(struct etmv4_trail *now, struct taker *items, struc
     *items = d;
 }
 
-/* Committed items, as far as they go along cached runs. */
+/* Committed items, as far as they go along cached ranges. */
 static void drain_along(struct etmv4_flow *f, struct flow_out *out)
 {
     struct etmv4_queue *q = &f->queue;

@@ -16,9 +16,9 @@ void flow_core_link(struct flow_core *f, struct code_cache *code)
 {
     f->code = code;
     f->view = NULL;
-    f->run = NULL;
+    f->range = NULL;
     f->view_stale = true;
-    f->run_epoch = CODE_EPOCH_NONE;
+    f->range_epoch = CODE_EPOCH_NONE;
 }
 
 void flow_core_key(const struct flow_core *f, struct code_key *key)
@@ -72,7 +72,7 @@ void flow_lose(struct flow_core *f, struct flow_out *out, uint64_t offset, enum 
     e->cause = (uint8_t)cause;
     flow_event_address(e, address, f->cur.isa);
     f->cur.known = false;
-    f->run = NULL;
+    f->range = NULL;
 }
 
 void flow_contradict(struct flow_core *f, struct flow_out *out, uint64_t offset,
@@ -97,7 +97,7 @@ void flow_core_gap(struct flow_core *f, uint64_t offset, enum bt_gap_cause cause
     f->cur.halted = false;
     f->cur.has_context = false;
     f->cur.has_vmid = false;
-    f->run = NULL;
+    f->range = NULL;
     f->view_stale = true;
 }
 
@@ -110,20 +110,20 @@ struct code_view *flow_view(struct flow_core *f)
     flow_core_key(f, &key);
     f->view = code_select(f->code, &key);
     if (f->view != before) /* a call's link to what is behind it is of the view of the call */
-        f->run_epoch = CODE_EPOCH_NONE;
+        f->range_epoch = CODE_EPOCH_NONE;
     f->view_stale = false;
-    f->run = NULL;
+    f->range = NULL;
     return f->view;
 }
 
-struct code_run *flow_run_here(struct flow_core *f, struct flow_out *out, uint64_t offset)
+struct code_range *flow_range_here(struct flow_core *f, struct flow_out *out, uint64_t offset)
 {
     struct code_view *view = flow_view(f);
-    if (view && !f->run)
-        f->run = code_lookup(f->code, view, f->cur.address, (enum bt_isa)f->cur.isa);
-    if (!f->run)
+    if (view && !f->range)
+        f->range = code_lookup(f->code, view, f->cur.address, (enum bt_isa)f->cur.isa);
+    if (!f->range)
         flow_lose(f, out, offset, BT_GAP_NO_CODE, f->cur.address);
-    return f->run;
+    return f->range;
 }
 
 void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa)
@@ -132,7 +132,7 @@ void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa)
     f->cur.isa = isa;
     f->cur.known = true;
     f->cur.halted = false;
-    f->run = NULL;
+    f->range = NULL;
 }
 
 void flow_set_security(struct flow_core *f, struct flow_out *out, uint64_t offset,

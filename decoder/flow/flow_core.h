@@ -23,7 +23,7 @@ struct flow_position {
 };
 
 /*
- * Plain data but for `code`, `view` and `run`, which are looked up again after a copy: a
+ * Plain data but for `code`, `view` and `range`, which are looked up again after a copy: a
  * checkpoint is a copy with flow_core_link(copy, NULL),
  * brought back with flow_core_link(). */
 struct flow_core {
@@ -36,12 +36,12 @@ struct flow_core {
     uint64_t dropped; /* atoms (ETMv1, ETMv2: instructions) on an unknown position */
     uint32_t generation;
     uint16_t core;
-    bool started;       /* a synchronising packet that gives the position was seen at all */
-    bool view_stale;    /* what selects the view has changed */
-    uint32_t run_epoch; /* of `code`, when a flow stage last kept pointers to runs */
+    bool started;         /* a synchronising packet that gives the position was seen at all */
+    bool view_stale;      /* what selects the view has changed */
+    uint32_t range_epoch; /* of `code`, when a flow stage last kept pointers to ranges */
     struct code_cache *code;
     struct code_view *view;
-    struct code_run *run; /* that starts at cur.address, or NULL: look it up */
+    struct code_range *range; /* that starts at cur.address, or NULL: look it up */
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
@@ -79,16 +79,16 @@ void flow_contradict(struct flow_core *f, struct flow_out *out, uint64_t offset,
 void flow_core_gap(struct flow_core *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                    struct flow_out *out);
 
-/* The view for the current state; NULL: no memory. Clears `run` when the view changes. */
+/* The view for the current state; NULL: no memory. Clears `range` when the view changes. */
 struct code_view *flow_view(struct flow_core *f);
 
-/* The run at the current position; NULL, after a gap event, when there is no memory for it. */
-struct code_run *flow_run_here(struct flow_core *f, struct flow_out *out, uint64_t offset);
+/* The range at the current position; NULL, after a gap event, when there is no memory for it. */
+struct code_range *flow_range_here(struct flow_core *f, struct flow_out *out, uint64_t offset);
 
-/* Pointers to runs that a flow stage kept are still good. */
-static inline bool flow_runs_valid(const struct flow_core *f)
+/* Pointers to ranges that a flow stage kept are still good. */
+static inline bool flow_ranges_valid(const struct flow_core *f)
 {
-    return f->run_epoch == f->code->epoch;
+    return f->range_epoch == f->code->epoch;
 }
 
 void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa);

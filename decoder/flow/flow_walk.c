@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/flow/flow_walk.h"
 
-/* Runs passed on the way, joined to one block. */
+/* Ranges passed on the way, joined to one block. */
 struct stretch {
     uint64_t first;
     uint32_t extent;
@@ -34,57 +34,57 @@ static void put_out(struct flow_core *f, struct flow_out *out, const struct stre
                    cycles);
 }
 
-struct code_run *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *out, uint64_t offset,
-                                       enum bt_cond cond, uint64_t cycles)
+struct code_range *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *out, uint64_t offset,
+                                         enum bt_cond cond, uint64_t cycles)
 {
     struct stretch s;
     begin(f, &s);
-    struct code_run *r = flow_run_here(f, out, offset);
+    struct code_range *r = flow_range_here(f, out, offset);
     if (!r)
         return NULL;
     while (r && r->end == CODE_END_PAGE && s.count < FLOW_WALK_LIMIT) {
-        extend(&s, code_run_last64(r), code_run_count(r));
+        extend(&s, code_range_last64(r), code_range_count(r));
         r = code_onward(f->code, f->view, r);
     }
     if (r && r->end < CODE_END_PAGE) {
-        extend(&s, code_run_last64(r), code_run_count(r));
+        extend(&s, code_range_last64(r), code_range_count(r));
         put_out(f, out, &s, cond, cycles);
         return r;
     }
-    if (r && r->end == CODE_END_NO_CODE && code_run_count(r))
-        extend(&s, code_run_last64(r), code_run_count(r));
+    if (r && r->end == CODE_END_NO_CODE && code_range_count(r))
+        extend(&s, code_range_last64(r), code_range_count(r));
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_lose(f, out, offset, r && r->end == CODE_END_PAGE ? BT_GAP_DESYNC : BT_GAP_NO_CODE,
-              r ? code_run_behind64(r) : f->cur.address);
+              r ? code_range_behind64(r) : f->cur.address);
     return NULL;
 }
 
-/* Size of instruction `index` of a run, at `address`; 0: it cannot be read any more. */
-static unsigned insn_size(const struct flow_core *f, const struct code_run *run, uint32_t index,
+/* Size of instruction `index` of a range, at `address`; 0: it cannot be read any more. */
+static unsigned insn_size(const struct flow_core *f, const struct code_range *range, uint32_t index,
                           uint64_t address)
 {
     struct insn insn;
     uint32_t opcode;
-    if (code_run_isa(run) == BT_ISA_A32 || code_run_isa(run) == BT_ISA_A64)
+    if (code_range_isa(range) == BT_ISA_A32 || code_range_isa(range) == BT_ISA_A64)
         return 4;
     if (index < CODE_WIDE_BITS)
-        return run->wide >> index & 1 ? 4 : 2;
-    if (code_insn(f->code, f->view, address, code_run_isa(run), &insn, &opcode))
+        return range->wide >> index & 1 ? 4 : 2;
+    if (code_insn(f->code, f->view, address, code_range_isa(range), &insn, &opcode))
         return 0;
     return insn.size;
 }
 
 /*
- * Instructions of a run that are whole before `stop`, at most `max` of them: adds them to `s` and
+ * Instructions of a range that are whole before `stop`, at most `max` of them: adds them to `s` and
  * gives the address behind them.
  */
-static uint64_t part_of_run(const struct flow_core *f, const struct code_run *run, uint64_t stop,
-                            uint32_t max, struct stretch *s)
+static uint64_t part_of_range(const struct flow_core *f, const struct code_range *range,
+                              uint64_t stop, uint32_t max, struct stretch *s)
 {
-    uint64_t address = code_run_first64(run), last = address;
+    uint64_t address = code_range_first64(range), last = address;
     uint32_t index = 0;
-    while (index < max && index < code_run_count(run)) {
-        unsigned size = insn_size(f, run, index, address);
+    while (index < max && index < code_range_count(range)) {
+        unsigned size = insn_size(f, range, index, address);
         if (size == 0 || stop - address < size)
             break;
         last = address;
@@ -102,40 +102,40 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
     struct stretch s;
     struct code_view *view = flow_view(f);
     begin(f, &s);
-    struct code_run *run = NULL;
+    struct code_range *range = NULL;
     if (view)
-        run = f->run ? f->run : code_lookup(f->code, view, s.first, (enum bt_isa)s.isa);
-    while (run && address - code_run_first64(run) >= code_run_length(run)) {
-        bool to_the_end = run->end == CODE_END_NO_CODE;
-        if (run->end < CODE_END_PAGE && !over)
+        range = f->range ? f->range : code_lookup(f->code, view, s.first, (enum bt_isa)s.isa);
+    while (range && address - code_range_first64(range) >= code_range_length(range)) {
+        bool to_the_end = range->end == CODE_END_NO_CODE;
+        if (range->end < CODE_END_PAGE && !over)
             return FLOW_WALK_PASSED;
-        if (code_run_count(run))
-            extend(&s, code_run_last64(run), code_run_count(run));
-        if (code_run_behind64(run) == address) {
-            run = NULL;
+        if (code_range_count(range))
+            extend(&s, code_range_last64(range), code_range_count(range));
+        if (code_range_behind64(range) == address) {
+            range = NULL;
             break;
         }
         if (to_the_end || s.count >= FLOW_WALK_LIMIT)
             return FLOW_WALK_LOST;
-        run = code_onward(f->code, view, run);
-        if (!run)
+        range = code_onward(f->code, view, range);
+        if (!range)
             return FLOW_WALK_LOST;
     }
-    uint64_t behind = run ? part_of_run(f, run, address, UINT32_MAX, &s) : address;
+    uint64_t behind = range ? part_of_range(f, range, address, UINT32_MAX, &s) : address;
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);
     return FLOW_WALK_THERE;
 }
 
-/* Instructions of a run up to the one that holds `wanted`: adds them to `s`,
+/* Instructions of a range up to the one that holds `wanted`: adds them to `s`,
  * and goes behind them. */
-static bool walk_inside(struct flow_core *f, const struct code_run *run, uint64_t wanted,
+static bool walk_inside(struct flow_core *f, const struct code_range *range, uint64_t wanted,
                         struct stretch *s)
 {
     struct stretch passed = *s;
-    uint64_t address = part_of_run(f, run, wanted, UINT32_MAX, &passed);
+    uint64_t address = part_of_range(f, range, wanted, UINT32_MAX, &passed);
     uint32_t index = passed.count - s->count;
-    unsigned size = index < code_run_count(run) ? insn_size(f, run, index, address) : 0;
+    unsigned size = index < code_range_count(range) ? insn_size(f, range, index, address) : 0;
     if (size == 0)
         return false;
     extend(&passed, address, 1);
@@ -149,38 +149,39 @@ void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offse
     struct stretch s;
     bool warned = false;
     begin(f, &s);
-    struct code_run *run = flow_run_here(f, out, offset);
-    if (!run)
+    struct code_range *range = flow_range_here(f, out, offset);
+    if (!range)
         return;
-    while (run && wanted - code_run_first64(run) >= code_run_length(run) &&
-           run->end != CODE_END_NO_CODE && s.count < FLOW_WALK_LIMIT) {
-        extend(&s, code_run_last64(run), code_run_count(run));
-        if (run->end != CODE_END_PAGE && !warned) {
-            flow_warn(f, out, offset, BT_GAP_DESYNC, code_run_last64(run));
+    while (range && wanted - code_range_first64(range) >= code_range_length(range) &&
+           range->end != CODE_END_NO_CODE && s.count < FLOW_WALK_LIMIT) {
+        extend(&s, code_range_last64(range), code_range_count(range));
+        if (range->end != CODE_END_PAGE && !warned) {
+            flow_warn(f, out, offset, BT_GAP_DESYNC, code_range_last64(range));
             warned = true;
         }
-        run = code_onward(f->code, f->view, run);
+        range = code_onward(f->code, f->view, range);
     }
-    bool found = run && wanted - code_run_first64(run) < code_run_length(run) &&
-                 walk_inside(f, run, wanted, &s);
-    bool no_code = run && run->end == CODE_END_NO_CODE;
-    if (!found && no_code && code_run_count(run))
-        extend(&s, code_run_last64(run), code_run_count(run));
+    bool found = range && wanted - code_range_first64(range) < code_range_length(range) &&
+                 walk_inside(f, range, wanted, &s);
+    bool no_code = range && range->end == CODE_END_NO_CODE;
+    if (!found && no_code && code_range_count(range))
+        extend(&s, code_range_last64(range), code_range_count(range));
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     if (!found)
         flow_lose(f, out, offset, no_code ? BT_GAP_NO_CODE : BT_GAP_DESYNC,
-                  run ? code_run_behind64(run) : wanted);
+                  range ? code_range_behind64(range) : wanted);
 }
 
-/* Execution came from behind the last instruction of a stretch, in `run`, to `to`. */
-static bool can_lead(const struct flow_core *f, struct code_run *run, uint64_t behind, uint64_t to)
+/* Execution came from behind the last instruction of a stretch, in `range`, to `to`. */
+static bool can_lead(const struct flow_core *f, struct code_range *range, uint64_t behind,
+                     uint64_t to)
 {
     enum bt_isa isa;
     if (behind == to)
         return true;
-    if (!run || run->end >= CODE_END_PAGE || behind != code_run_behind64(run))
+    if (!range || range->end >= CODE_END_PAGE || behind != code_range_behind64(range))
         return false;
-    return run->end == CODE_END_INDIRECT || code_target(f->code, f->view, run, &isa) == to;
+    return range->end == CODE_END_INDIRECT || code_target(f->code, f->view, range, &isa) == to;
 }
 
 enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count,
@@ -190,20 +191,21 @@ enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, ui
     struct code_view *view = flow_view(f);
     begin(f, &s);
     uint64_t behind = s.first;
-    struct code_run *run = view ? code_lookup(f->code, view, s.first, (enum bt_isa)s.isa) : NULL;
-    while (run && s.count < count) {
+    struct code_range *range =
+        view ? code_lookup(f->code, view, s.first, (enum bt_isa)s.isa) : NULL;
+    while (range && s.count < count) {
         uint32_t left = count - s.count;
-        if (run->end == CODE_END_NO_CODE && code_run_count(run) < left)
+        if (range->end == CODE_END_NO_CODE && code_range_count(range) < left)
             return FLOW_WALK_LOST;
-        if (run->end < CODE_END_PAGE && code_run_count(run) < left)
+        if (range->end < CODE_END_PAGE && code_range_count(range) < left)
             return FLOW_WALK_PASSED;
-        behind = part_of_run(f, run, UINT64_MAX, left, &s);
+        behind = part_of_range(f, range, UINT64_MAX, left, &s);
         if (s.count < count)
-            run = code_onward(f->code, view, run);
+            range = code_onward(f->code, view, range);
     }
-    if (!run && count)
+    if (!range && count)
         return FLOW_WALK_LOST;
-    if (!can_lead(f, count ? run : NULL, behind, to))
+    if (!can_lead(f, count ? range : NULL, behind, to))
         return FLOW_WALK_PASSED;
     put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);

@@ -15,8 +15,8 @@
  * where it was. NULL: there is no code, or no end; what was passed is put out, the position is
  * lost, and an event tells.
  */
-struct code_run *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *out, uint64_t offset,
-                                       enum bt_cond cond, uint64_t cycles);
+struct code_range *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *out, uint64_t offset,
+                                         enum bt_cond cond, uint64_t cycles);
 
 /* How flow_walk_before() ended. */
 enum flow_walk_end {

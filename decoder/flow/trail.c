@@ -11,16 +11,17 @@ void trail_init(struct trail *t, struct code_cache *code, uint16_t core, uint32_
     flow_core_init(&t->core, code, core, generation);
 }
 
-/* Size of an instruction inside a run. */
-static uint8_t size_inside(struct trail *t, const struct code_run *run, uint32_t address)
+/* Size of an instruction inside a range. */
+static uint8_t size_inside(struct trail *t, const struct code_range *range, uint32_t address)
 {
     struct insn insn;
     uint32_t opcode;
-    if (code_run_isa(run) == BT_ISA_A32)
+    if (code_range_isa(range) == BT_ISA_A32)
         return 4;
-    if (code_run_length(run) == 2 * code_run_count(run))
+    if (code_range_length(range) == 2 * code_range_count(range))
         return 2;
-    if (code_insn(t->core.code, t->core.view, address, code_run_isa(run), &insn, &opcode) != BT_OK)
+    if (code_insn(t->core.code, t->core.view, address, code_range_isa(range), &insn, &opcode) !=
+        BT_OK)
         return 2;
     return insn.size;
 }
@@ -28,28 +29,29 @@ static uint8_t size_inside(struct trail *t, const struct code_run *run, uint32_t
 bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct trail_step *step)
 {
     uint32_t address = (uint32_t)t->core.cur.address;
-    /* Not flow_run_here(): only a loss may close the open block, not a look-up after a copy. */
+    /* Not flow_range_here(): only a loss may close the open block, not a look-up after a copy. */
     struct code_view *view = flow_view(&t->core);
-    if (view && !t->core.run)
-        t->core.run = code_lookup(t->core.code, view, address, (enum bt_isa)t->core.cur.isa);
-    struct code_run *run = t->core.run;
-    if (!run || code_run_count(run) == 0) {
+    if (view && !t->core.range)
+        t->core.range = code_lookup(t->core.code, view, address, (enum bt_isa)t->core.cur.isa);
+    struct code_range *range = t->core.range;
+    if (!range || code_range_count(range) == 0) {
         trail_lose(t, out, offset, BT_GAP_NO_CODE, address);
         return false;
     }
-    uint32_t at = address - run->start;
-    bool last = at == run->extent;
-    *step = (struct trail_step){.address = address, .isa = code_run_isa(run), .end = CODE_END_PAGE};
+    uint32_t at = address - range->start;
+    bool last = at == range->extent;
+    *step =
+        (struct trail_step){.address = address, .isa = code_range_isa(range), .end = CODE_END_PAGE};
     step->size =
-        last ? (uint8_t)(code_run_length(run) - run->extent) : size_inside(t, run, address);
+        last ? (uint8_t)(code_range_length(range) - range->extent) : size_inside(t, range, address);
     step->next = address + step->size;
     if (!last)
         return true;
-    if (run->end < CODE_END_PAGE)
-        step->end = run->end;
-    if (run->end == CODE_END_DIRECT || run->end == CODE_END_BARRIER) {
+    if (range->end < CODE_END_PAGE)
+        step->end = range->end;
+    if (range->end == CODE_END_DIRECT || range->end == CODE_END_BARRIER) {
         enum bt_isa isa;
-        step->target = code_target(t->core.code, view, run, &isa);
+        step->target = code_target(t->core.code, view, range, &isa);
         step->target_isa = (uint8_t)isa;
     }
     return true;
@@ -58,17 +60,17 @@ bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct 
 void trail_advance(struct trail *t, const struct trail_step *step, bool taken)
 {
     struct flow_core *f = &t->core;
-    struct code_run *run = f->run;
-    bool last = run && step->address - run->start == run->extent;
+    struct code_range *range = f->range;
+    bool last = range && step->address - range->start == range->extent;
     if (taken && step->end == CODE_END_DIRECT) {
         f->cur.address = step->target;
         f->cur.isa = step->target_isa;
-        f->run = run ? code_taken(f->code, f->view, run) : NULL;
+        f->range = range ? code_taken(f->code, f->view, range) : NULL;
         return;
     }
     f->cur.address = step->next;
     if (last)
-        f->run = run->end == CODE_END_NO_CODE ? NULL : code_onward(f->code, f->view, run);
+        f->range = range->end == CODE_END_NO_CODE ? NULL : code_onward(f->code, f->view, range);
 }
 
 bool trail_opcode(struct trail *t, const struct trail_step *step, uint32_t *opcode)

@@ -11,7 +11,7 @@
 
 #include "decoder/flow/flow_core.h"
 
-/* `core` comes first. core.run, if set, is the run that holds core.cur.address. */
+/* `core` comes first. core.range, if set, is the range that holds core.cur.address. */
 struct trail {
     struct flow_core core;
     uint32_t first, last; /* of the open block */

@@ -376,7 +376,7 @@ size_t history_memory(const struct history *h)
     size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
                history_states_memory(&h->states) + h->mark_max * sizeof *h->marks +
                h->gaps.max * sizeof *h->gaps.entries +
-               h->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
+               h->code.chunk_count * CODE_RANGE_CHUNK * sizeof(struct code_range);
     if (!h->config.read)
         n += h->ring_size;
     for (size_t i = 0; i < WINDOW_CACHE; i++)

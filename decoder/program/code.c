@@ -4,23 +4,23 @@
 
 #include <stdlib.h>
 
-#define LONGEST    4096u /* bytes of a run, or a little more */
-#define MOST_RUNS  (1u << 20)
-#define VIEWS_MAX  64
-#define HASH_MIN   1024
-#define CACHE_LINE 64 /* bytes; CODE_RUN_CHUNK runs are a multiple of it */
+#define LONGEST     4096u /* bytes of a range, or a little more */
+#define MOST_RANGES (1u << 20)
+#define VIEWS_MAX   64
+#define HASH_MIN    1024
+#define CACHE_LINE  64 /* bytes; CODE_RANGE_CHUNK ranges are a multiple of it */
 
 /*
- * A slot of the hash: the number of a run in the low bits, and in the others some of the hash, so
- * that few runs are looked at in vain. 0: free.
+ * A slot of the hash: the number of a range in the low bits, and in the others some of the hash, so
+ * that few ranges are looked at in vain. 0: free.
  */
-#define SLOT_NUMBER (2 * MOST_RUNS - 1)
+#define SLOT_NUMBER (2 * MOST_RANGES - 1)
 #define SLOT_TAG    (~SLOT_NUMBER)
 
 struct code_view {
     const struct code_region **regions; /* best first */
     size_t region_count;
-    uint32_t *hash;   /* open addressing; numbers of runs from 1 on */
+    uint32_t *hash;   /* open addressing; numbers of ranges from 1 on */
     size_t hash_size; /* a power of two */
     size_t used;
 };
@@ -40,15 +40,15 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
     memset(cache, 0, sizeof *cache);
     cache->image = image;
     cache->options = *options;
-    if (cache->options.max_runs == 0 || cache->options.max_runs > MOST_RUNS)
-        cache->options.max_runs = MOST_RUNS;
-    if (cache->options.max_runs < CODE_RUN_CHUNK)
-        cache->options.max_runs = CODE_RUN_CHUNK;
+    if (cache->options.max_ranges == 0 || cache->options.max_ranges > MOST_RANGES)
+        cache->options.max_ranges = MOST_RANGES;
+    if (cache->options.max_ranges < CODE_RANGE_CHUNK)
+        cache->options.max_ranges = CODE_RANGE_CHUNK;
     cache->edits = image->edits;
     return BT_OK;
 }
 
-static void drop_runs(struct code_cache *cache)
+static void drop_ranges(struct code_cache *cache)
 {
     for (size_t i = 0; i < cache->view_count; i++) {
         struct code_view *view = cache->views[i];
@@ -61,7 +61,7 @@ static void drop_runs(struct code_cache *cache)
     free(cache->chunks);
     cache->chunks = NULL;
     cache->chunk_count = 0;
-    cache->run_count = 0;
+    cache->range_count = 0;
     memset(&cache->calls, 0, sizeof cache->calls);
     if (++cache->epoch == CODE_EPOCH_NONE)
         cache->epoch = 0;
@@ -69,7 +69,7 @@ static void drop_runs(struct code_cache *cache)
 
 static void drop_views(struct code_cache *cache)
 {
-    drop_runs(cache);
+    drop_ranges(cache);
     for (size_t i = 0; i < cache->view_count; i++)
         view_free(cache->views[i]);
     free(cache->views);
@@ -145,15 +145,15 @@ static inline size_t hash_place(const struct code_view *view, uint64_t hash)
     return (size_t)(hash >> 20) & (view->hash_size - 1);
 }
 
-/* Run number `number` of the cache, from 1 on. */
-static inline struct code_run *run_number(const struct code_cache *cache, uint32_t number)
+/* Range number `number` of the cache, from 1 on. */
+static inline struct code_range *range_number(const struct code_cache *cache, uint32_t number)
 {
-    return &cache->chunks[(number - 1) / CODE_RUN_CHUNK][(number - 1) % CODE_RUN_CHUNK];
+    return &cache->chunks[(number - 1) / CODE_RANGE_CHUNK][(number - 1) % CODE_RANGE_CHUNK];
 }
 
-static inline struct code_run *hash_find(const struct code_cache *cache,
-                                         const struct code_view *view, uint64_t address,
-                                         enum bt_isa isa)
+static inline struct code_range *hash_find(const struct code_cache *cache,
+                                           const struct code_view *view, uint64_t address,
+                                           enum bt_isa isa)
 {
     uint64_t hash = hash_of(address, isa);
     size_t place = hash_place(view, hash);
@@ -162,9 +162,9 @@ static inline struct code_run *hash_find(const struct code_cache *cache,
          place = (place + 1) & (view->hash_size - 1)) {
         if ((found & SLOT_TAG) != tag)
             continue;
-        struct code_run *run = run_number(cache, found & SLOT_NUMBER);
-        if (code_run_at(run, address, isa, true))
-            return run;
+        struct code_range *range = range_number(cache, found & SLOT_NUMBER);
+        if (code_range_at(range, address, isa, true))
+            return range;
     }
     return NULL;
 }
@@ -190,8 +190,8 @@ static bool hash_grow(const struct code_cache *cache, struct code_view *view)
         uint32_t number = old[i] & SLOT_NUMBER;
         if (!number)
             continue;
-        const struct code_run *run = run_number(cache, number);
-        hash_put(view, number, hash_of(code_run_first64(run), code_run_isa(run)));
+        const struct code_range *range = range_number(cache, number);
+        hash_put(view, number, hash_of(code_range_first64(range), code_range_isa(range)));
     }
     free(old);
     return true;
@@ -203,7 +203,7 @@ size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, s
     return code_regions_read(view->regions, view->region_count, address, out, len, &big_endian);
 }
 
-/* Bytes that lie in one piece, so that not each instruction of a run asks all regions. */
+/* Bytes that lie in one piece, so that not each instruction of a range asks all regions. */
 struct span {
     const uint8_t *bytes;
     uint64_t address;
@@ -330,26 +330,27 @@ static bool is_waypoint(const struct code_options *options, uint8_t cls)
            (cls == INSN_START && options->start_waypoints);
 }
 
-/* True when `insn` ends a run; fills how. */
-static bool ends_run(const struct code_cache *cache, const struct insn *insn, struct code_run *run)
+/* True when `insn` ends a range; fills how. */
+static bool ends_range(const struct code_cache *cache, const struct insn *insn,
+                       struct code_range *range)
 {
     switch (insn->cls) {
     case INSN_DIRECT:
-        run->end = CODE_END_DIRECT;
+        range->end = CODE_END_DIRECT;
         break;
     case INSN_INDIRECT:
-        run->end = CODE_END_INDIRECT;
+        range->end = CODE_END_INDIRECT;
         break;
     case INSN_ISB:
-        run->end = CODE_END_BARRIER;
+        range->end = CODE_END_BARRIER;
         break;
     default:
         if (!is_waypoint(&cache->options, insn->cls))
             return false;
-        run->end = CODE_END_BARRIER;
+        range->end = CODE_END_BARRIER;
         break;
     }
-    run->last = insn->flags;
+    range->last = insn->flags;
     return true;
 }
 
@@ -360,9 +361,9 @@ static bool is_sure(const struct insn *insn, enum bt_isa isa, uint64_t behind)
            (isa == BT_ISA_A32 || isa == BT_ISA_A64) && insn->target != behind;
 }
 
-/* A run while it is made. */
+/* A range while it is made. */
 struct growing {
-    struct code_run *run;
+    struct code_range *range;
     uint64_t start;
     uint64_t behind; /* the last instruction so far */
     uint32_t count;
@@ -372,7 +373,7 @@ struct growing {
 static inline void grow(struct growing *g, uint32_t size, bool wide)
 {
     if (wide && g->count < CODE_WIDE_BITS)
-        g->run->wide |= 1u << g->count;
+        g->range->wide |= 1u << g->count;
     g->count++;
     g->size = size;
     g->behind += size;
@@ -401,7 +402,7 @@ static void grow_plain_halves(struct growing *g, const uint8_t *at, uint64_t roo
     }
 }
 
-/* The same from where the run has come to: never up to its longest, nor to the end of `span`. */
+/* The same from where the range has come to: never up to its longest, nor to the end of `span`. */
 static void grow_plain(const struct code_cache *cache, const struct span *span, struct growing *g,
                        enum bt_isa isa)
 {
@@ -415,11 +416,11 @@ static void grow_plain(const struct code_cache *cache, const struct span *span, 
         grow_plain_halves(g, span->bytes + at, room);
 }
 
-static void build_run(const struct code_cache *cache, const struct code_view *view,
-                      struct code_run *run, enum bt_isa isa)
+static void build_range(const struct code_cache *cache, const struct code_view *view,
+                        struct code_range *range, enum bt_isa isa)
 {
-    uint64_t start = isa == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
-    struct growing g = {.run = run, .start = start, .behind = start};
+    uint64_t start = isa == BT_ISA_A64 ? (uint64_t)range->wide << 32 | range->start : range->start;
+    struct growing g = {.range = range, .start = start, .behind = start};
     struct span span = {.bytes = NULL};
     struct insn insn = {.size = 0};
     uint32_t opcode;
@@ -430,126 +431,129 @@ static void build_run(const struct code_cache *cache, const struct code_view *vi
         if (isa != BT_ISA_A64)
             g.behind = (uint32_t)g.behind;
         if (g.behind - start >= LONGEST) { /* or round the end of the address space */
-            run->end = CODE_END_PAGE;
+            range->end = CODE_END_PAGE;
             break;
         }
         if (insn_at(cache, view, &span, g.behind, isa, &insn, &opcode) != BT_OK) {
-            run->end = CODE_END_NO_CODE;
+            range->end = CODE_END_NO_CODE;
             break;
         }
         grow(&g, insn.size, insn.size == 4 && isa != BT_ISA_A64);
-        if (ends_run(cache, &insn, run))
+        if (ends_range(cache, &insn, range))
             break;
     }
     if (isa != BT_ISA_A64)
         g.behind = (uint32_t)g.behind;
-    run->extent = (uint16_t)(g.behind - g.size - start);
-    if (run->end == CODE_END_DIRECT && is_sure(&insn, isa, g.behind))
-        run->last |= CODE_SURE;
-    run->last |= (uint8_t)(g.size / 2 << CODE_SIZE_SHIFT);
-    run->info = bt_block_info(g.count, isa, BT_COND_UNKNOWN);
+    range->extent = (uint16_t)(g.behind - g.size - start);
+    if (range->end == CODE_END_DIRECT && is_sure(&insn, isa, g.behind))
+        range->last |= CODE_SURE;
+    range->last |= (uint8_t)(g.size / 2 << CODE_SIZE_SHIFT);
+    range->info = bt_block_info(g.count, isa, BT_COND_UNKNOWN);
 }
 
-static struct code_run *run_alloc(struct code_cache *cache)
+static struct code_range *range_alloc(struct code_cache *cache)
 {
-    if (cache->run_count == cache->options.max_runs)
-        drop_runs(cache);
-    size_t chunk = cache->run_count / CODE_RUN_CHUNK;
+    if (cache->range_count == cache->options.max_ranges)
+        drop_ranges(cache);
+    size_t chunk = cache->range_count / CODE_RANGE_CHUNK;
     if (chunk == cache->chunk_count) {
-        struct code_run **grown = realloc(cache->chunks, (chunk + 1) * sizeof *grown);
+        struct code_range **grown = realloc(cache->chunks, (chunk + 1) * sizeof *grown);
         if (!grown)
             return NULL;
         cache->chunks = grown;
-        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RUN_CHUNK * sizeof **grown);
+        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RANGE_CHUNK * sizeof **grown);
         if (!grown[chunk])
             return NULL;
         cache->chunk_count++;
     }
-    struct code_run *run = &cache->chunks[chunk][cache->run_count++ % CODE_RUN_CHUNK];
-    memset(run, 0, sizeof *run);
-    return run;
+    struct code_range *range = &cache->chunks[chunk][cache->range_count++ % CODE_RANGE_CHUNK];
+    memset(range, 0, sizeof *range);
+    return range;
 }
 
-static struct code_run *add_run(struct code_cache *cache, struct code_view *view, uint64_t address,
-                                enum bt_isa isa)
+static struct code_range *add_range(struct code_cache *cache, struct code_view *view,
+                                    uint64_t address, enum bt_isa isa)
 {
-    struct code_run *run = run_alloc(cache);
-    if (!run || (2 * (view->used + 1) > view->hash_size && !hash_grow(cache, view)))
+    struct code_range *range = range_alloc(cache);
+    if (!range || (2 * (view->used + 1) > view->hash_size && !hash_grow(cache, view)))
         return NULL;
-    run->start = (uint32_t)address;
+    range->start = (uint32_t)address;
     if (isa == BT_ISA_A64)
-        run->wide = (uint32_t)(address >> 32);
-    build_run(cache, view, run, isa);
-    hash_put(view, (uint32_t)cache->run_count, hash_of(address, isa));
+        range->wide = (uint32_t)(address >> 32);
+    build_range(cache, view, range, isa);
+    hash_put(view, (uint32_t)cache->range_count, hash_of(address, isa));
     view->used++;
-    return run;
+    return range;
 }
 
-struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
-                             enum bt_isa isa)
+struct code_range *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                               enum bt_isa isa)
 {
     address = isa == BT_ISA_A64 ? address : (uint32_t)address;
-    struct code_run *run = hash_find(cache, view, address, isa);
-    return run ? run : add_run(cache, view, address, isa);
+    struct code_range *range = hash_find(cache, view, address, isa);
+    return range ? range : add_range(cache, view, address, isa);
 }
 
-struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
-                           uint64_t address, enum bt_isa isa)
+struct code_range *code_find(const struct code_cache *cache, const struct code_view *view,
+                             uint64_t address, enum bt_isa isa)
 {
     return hash_find(cache, view, isa == BT_ISA_A64 ? address : (uint32_t)address, isa);
 }
 
-struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
-                               struct code_run *from, uint64_t address, enum bt_isa isa)
+struct code_range *code_indirect(struct code_cache *cache, struct code_view *view,
+                                 struct code_range *from, uint64_t address, enum bt_isa isa)
 {
-    struct code_run *guess = from->next[CODE_TAKEN];
-    if (guess && code_run_at(guess, address, isa, true))
+    struct code_range *guess = from->next[CODE_TAKEN];
+    if (guess && code_range_at(guess, address, isa, true))
         return guess;
     uint32_t epoch = cache->epoch;
-    struct code_run *next = code_lookup(cache, view, address, isa);
+    struct code_range *next = code_lookup(cache, view, address, isa);
     if (epoch == cache->epoch)
         from->next[CODE_TAKEN] = next;
     return next;
 }
 
 uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
-                     const struct code_run *run, enum bt_isa *isa)
+                     const struct code_range *range, enum bt_isa *isa)
 {
-    const struct code_run *next = run->next[CODE_TAKEN];
+    const struct code_range *next = range->next[CODE_TAKEN];
     struct insn insn;
     uint32_t opcode;
     if (next) {
-        *isa = code_run_isa(next);
-        return code_run_first64(next);
+        *isa = code_range_isa(next);
+        return code_range_first64(next);
     }
-    *isa = code_run_isa(run);
-    if (run->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
-        code_insn(cache, view, code_run_last64(run), *isa, &insn, &opcode) != BT_OK)
-        return code_run_behind64(run);
+    *isa = code_range_isa(range);
+    if (range->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
+        code_insn(cache, view, code_range_last64(range), *isa, &insn, &opcode) != BT_OK)
+        return code_range_behind64(range);
     *isa = (enum bt_isa)insn.target_isa;
     return insn.target;
 }
 
-struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run)
+struct code_range *code_taken(struct code_cache *cache, struct code_view *view,
+                              struct code_range *range)
 {
-    if (run->next[CODE_TAKEN])
-        return run->next[CODE_TAKEN];
+    if (range->next[CODE_TAKEN])
+        return range->next[CODE_TAKEN];
     uint32_t epoch = cache->epoch;
     enum bt_isa isa;
-    uint64_t target = code_target(cache, view, run, &isa);
-    struct code_run *next = code_lookup(cache, view, target, isa);
+    uint64_t target = code_target(cache, view, range, &isa);
+    struct code_range *next = code_lookup(cache, view, target, isa);
     if (epoch == cache->epoch)
-        run->next[CODE_TAKEN] = next;
+        range->next[CODE_TAKEN] = next;
     return next;
 }
 
-struct code_run *code_onward(struct code_cache *cache, struct code_view *view, struct code_run *run)
+struct code_range *code_onward(struct code_cache *cache, struct code_view *view,
+                               struct code_range *range)
 {
-    if (run->next[CODE_ONWARD])
-        return run->next[CODE_ONWARD];
+    if (range->next[CODE_ONWARD])
+        return range->next[CODE_ONWARD];
     uint32_t epoch = cache->epoch;
-    struct code_run *next = code_lookup(cache, view, code_run_behind64(run), code_run_isa(run));
+    struct code_range *next =
+        code_lookup(cache, view, code_range_behind64(range), code_range_isa(range));
     if (epoch == cache->epoch)
-        run->next[CODE_ONWARD] = next;
+        range->next[CODE_ONWARD] = next;
     return next;
 }

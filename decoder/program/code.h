@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs of instructions on the program image, classified once per start address: from an address
- * to the next waypoint (or some 4 kB on, or to the end of known code). Runs are linked to their
+ * Instruction ranges of the program image, classified once per start address: from an address
+ * to the next waypoint (or some 4 kB on, or to the end of known code). Ranges are linked to their
  * successors, so following a hot loop is pointer chasing. One cache serves one decoder and
  * belongs to its thread; the image must not change while it is followed.
  */
@@ -21,7 +21,7 @@ enum code_end {
     CODE_END_NO_CODE,  /* no code behind the last instruction; count may be 0 */
 };
 
-/* Ways on from a run; CODE_TAKEN of an indirect branch is a guess: where it went last. */
+/* Ways on from a range; CODE_TAKEN of an indirect branch is a guess: where it went last. */
 enum code_way {
     CODE_TAKEN,
     CODE_ONWARD, /* to the instruction behind the last one */
@@ -32,8 +32,8 @@ enum code_way {
  * memory first of all. Addresses have 32 bits here; A64, whose instructions are all alike in size,
  * keeps the upper half in `wide`.
  */
-struct code_run {
-    struct code_run *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
+struct code_range {
+    struct code_range *next[2]; /* by enum code_way; NULL: ask code_taken(), code_onward() */
     /* from here on as in struct bt_block, but for what `wide`, `end` and `last` add */
     uint32_t start;
     uint32_t wide;   /* bit i: instruction i, of the first CODE_WIDE_BITS, has four bytes; A64:
@@ -48,60 +48,61 @@ struct code_run {
 #define CODE_SIZE_SHIFT 6
 #define CODE_SURE       0x10u /* a direct branch that no condition keeps from being taken */
 
-static inline uint32_t code_run_count(const struct code_run *run)
+static inline uint32_t code_range_count(const struct code_range *range)
 {
-    return run->info >> 8;
+    return range->info >> 8;
 }
 
-static inline enum bt_isa code_run_isa(const struct code_run *run)
+static inline enum bt_isa code_range_isa(const struct code_range *range)
 {
-    return (enum bt_isa)(run->info & 0xf);
+    return (enum bt_isa)(range->info & 0xf);
 }
 
 /* Bytes from start to the byte behind the last instruction. */
-static inline uint32_t code_run_length(const struct code_run *run)
+static inline uint32_t code_range_length(const struct code_range *range)
 {
-    return run->extent + 2u * (run->last >> CODE_SIZE_SHIFT);
+    return range->extent + 2u * (range->last >> CODE_SIZE_SHIFT);
 }
 
 /* The first byte of the last instruction, and the byte behind it. */
-static inline uint32_t code_run_last(const struct code_run *run)
+static inline uint32_t code_range_last(const struct code_range *range)
 {
-    return run->start + run->extent;
+    return range->start + range->extent;
 }
 
-static inline uint32_t code_run_behind(const struct code_run *run)
+static inline uint32_t code_range_behind(const struct code_range *range)
 {
-    return run->start + code_run_length(run);
+    return range->start + code_range_length(range);
 }
 
 /* The same of any instruction set. */
-static inline uint64_t code_run_first64(const struct code_run *run)
+static inline uint64_t code_range_first64(const struct code_range *range)
 {
-    return code_run_isa(run) == BT_ISA_A64 ? (uint64_t)run->wide << 32 | run->start : run->start;
+    return code_range_isa(range) == BT_ISA_A64 ? (uint64_t)range->wide << 32 | range->start
+                                               : range->start;
 }
 
-static inline uint64_t code_run_last64(const struct code_run *run)
+static inline uint64_t code_range_last64(const struct code_range *range)
 {
-    return code_run_first64(run) + run->extent;
+    return code_range_first64(range) + range->extent;
 }
 
-static inline uint64_t code_run_behind64(const struct code_run *run)
+static inline uint64_t code_range_behind64(const struct code_range *range)
 {
-    uint64_t behind = code_run_first64(run) + code_run_length(run);
-    return code_run_isa(run) == BT_ISA_A64 ? behind : (uint32_t)behind;
+    uint64_t behind = code_range_first64(range) + code_range_length(range);
+    return code_range_isa(range) == BT_ISA_A64 ? behind : (uint32_t)behind;
 }
 
-#define CODE_RUN_CHUNK 1024
+#define CODE_RANGE_CHUNK 1024
 
 struct code_view; /* the image as one key sees it */
 
 struct code_options {
-    bool barrier_waypoints; /* DMB, DSB end a run */
+    bool barrier_waypoints; /* DMB, DSB end a range */
     bool t32_split;         /* BL/BLX pairs in T32 are two instructions */
-    bool wait_waypoints;    /* WFI, WFE end a run */
-    bool start_waypoints;   /* TSTART ends a run */
-    size_t max_runs;        /* memory limit: the cache starts over when it is reached; 0: default */
+    bool wait_waypoints;    /* WFI, WFE end a range */
+    bool start_waypoints;   /* TSTART ends a range */
+    size_t max_ranges;      /* memory limit: the cache starts over when it is reached; 0: default */
 };
 
 #define CODE_EPOCH_NONE UINT32_MAX /* no cache is ever in it */
@@ -110,8 +111,8 @@ struct code_options {
 
 /* Calls seen last: guesses where a return goes, for protocols that tell its target anyway. */
 struct code_calls {
-    const struct code_view *view; /* that the runs are of */
-    struct code_run *from[CODE_CALLS];
+    const struct code_view *view; /* that the ranges are of */
+    struct code_range *from[CODE_CALLS];
     uint32_t count; /* modulo CODE_CALLS: the next free entry */
 };
 
@@ -120,11 +121,11 @@ struct code_cache {
     struct code_options options;
     struct code_view **views;
     size_t view_count;
-    struct code_run **chunks;
+    struct code_range **chunks;
     size_t chunk_count;
-    size_t run_count;
+    size_t range_count;
     uint32_t edits; /* of the image when the cache was filled */
-    uint32_t epoch; /* changes when runs given out earlier are void */
+    uint32_t epoch; /* changes when ranges given out earlier are void */
     struct code_calls calls;
 };
 
@@ -133,7 +134,7 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
                     const struct code_options *options);
 void code_cache_release(struct code_cache *cache);
 
-/* Drops runs if the image has changed since. Call before following, not while. */
+/* Drops ranges if the image has changed since. Call before following, not while. */
 void code_cache_refresh(struct code_cache *cache);
 
 /* The view for `key`: valid until code_cache_release() or a refresh that dropped.
@@ -141,35 +142,36 @@ void code_cache_refresh(struct code_cache *cache);
 struct code_view *code_select(struct code_cache *cache, const struct code_key *key);
 
 /*
- * The run that starts at `address`. NULL: no memory. May start the cache over (epoch
- * changes); then every run given out before is void.
+ * The range that starts at `address`. NULL: no memory. May start the cache over (epoch
+ * changes); then every range given out before is void.
  */
-struct code_run *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
-                             enum bt_isa isa);
+struct code_range *code_lookup(struct code_cache *cache, struct code_view *view, uint64_t address,
+                               enum bt_isa isa);
 
 /*
- * The run at `address` where `from`, an indirect branch, went: remembers the last target, since
+ * The range at `address` where `from`, an indirect branch, went: remembers the last target, since
  * most branches go where they went before.
  */
-struct code_run *code_indirect(struct code_cache *cache, struct code_view *view,
-                               struct code_run *from, uint64_t address, enum bt_isa isa);
+struct code_range *code_indirect(struct code_cache *cache, struct code_view *view,
+                                 struct code_range *from, uint64_t address, enum bt_isa isa);
 
-/* Whether the next run that is made leaves those valid that were given out before. */
+/* Whether the next range that is made leaves those valid that were given out before. */
 static inline bool code_has_room(const struct code_cache *cache)
 {
-    return cache->run_count < cache->options.max_runs;
+    return cache->range_count < cache->options.max_ranges;
 }
 
-/* Where the branch leads that ends `run`; CODE_END_DIRECT, CODE_END_BARRIER. */
+/* Where the branch leads that ends `range`; CODE_END_DIRECT, CODE_END_BARRIER. */
 uint64_t code_target(const struct code_cache *cache, const struct code_view *view,
-                     const struct code_run *run, enum bt_isa *isa);
+                     const struct code_range *range, enum bt_isa *isa);
 
-/* Successors of a run; the first call looks up, later ones follow the link. */
-struct code_run *code_taken(struct code_cache *cache, struct code_view *view, struct code_run *run);
-struct code_run *code_onward(struct code_cache *cache, struct code_view *view,
-                             struct code_run *run);
+/* Successors of a range; the first call looks up, later ones follow the link. */
+struct code_range *code_taken(struct code_cache *cache, struct code_view *view,
+                              struct code_range *range);
+struct code_range *code_onward(struct code_cache *cache, struct code_view *view,
+                               struct code_range *range);
 
-/* Before code_note_call() and code_went() are used on runs of `view`. */
+/* Before code_note_call() and code_went() are used on ranges of `view`. */
 static inline void code_calls_of(struct code_cache *cache, const struct code_view *view)
 {
     if (cache->calls.view == view)
@@ -178,48 +180,48 @@ static inline void code_calls_of(struct code_cache *cache, const struct code_vie
     cache->calls.view = view;
 }
 
-/* The branch that ends `run` was taken if `taken` is 1, not if it is 0:
+/* The branch that ends `range` was taken if `taken` is 1, not if it is 0:
  * remembered if it is a call. */
-static inline void code_note_call_if(struct code_calls *c, struct code_run *run, unsigned taken)
+static inline void code_note_call_if(struct code_calls *c, struct code_range *range, unsigned taken)
 {
-    c->from[c->count % CODE_CALLS] = run;
-    c->count += run->last & INSN_LINK & taken;
+    c->from[c->count % CODE_CALLS] = range;
+    c->count += range->last & INSN_LINK & taken;
 }
 
-static inline void code_note_call(struct code_calls *c, struct code_run *run)
+static inline void code_note_call(struct code_calls *c, struct code_range *range)
 {
-    code_note_call_if(c, run, 1);
+    code_note_call_if(c, range, 1);
 }
 
-/* As code_lookup() if the run is there; never makes one, so that none is void afterwards. */
-struct code_run *code_find(const struct code_cache *cache, const struct code_view *view,
-                           uint64_t address, enum bt_isa isa);
+/* As code_lookup() if the range is there; never makes one, so that none is void afterwards. */
+struct code_range *code_find(const struct code_cache *cache, const struct code_view *view,
+                             uint64_t address, enum bt_isa isa);
 
-/* Whether a run starts there. `wide`: it may be A64. */
-static inline bool code_run_at(const struct code_run *run, uint64_t address, enum bt_isa isa,
-                               bool wide)
+/* Whether a range starts there. `wide`: it may be A64. */
+static inline bool code_range_at(const struct code_range *range, uint64_t address, enum bt_isa isa,
+                                 bool wide)
 {
-    return run->start == (uint32_t)address && code_run_isa(run) == isa &&
-           (!wide || isa != BT_ISA_A64 || run->wide == address >> 32);
+    return range->start == (uint32_t)address && code_range_isa(range) == isa &&
+           (!wide || isa != BT_ISA_A64 || range->wide == address >> 32);
 }
 
 /*
  * As code_indirect() with code_find(); returns are first looked for behind the latest call. `wide`
  * as above; where it is false the address has 32 bits.
  */
-static inline struct code_run *code_went(struct code_cache *cache, const struct code_view *view,
-                                         struct code_run *from, uint64_t address, enum bt_isa isa,
-                                         bool wide)
+static inline struct code_range *code_went(struct code_cache *cache, const struct code_view *view,
+                                           struct code_range *from, uint64_t address,
+                                           enum bt_isa isa, bool wide)
 {
     struct code_calls *c = &cache->calls;
-    struct code_run *call = c->from[(c->count - 1) % CODE_CALLS];
-    struct code_run **guess = &from->next[CODE_TAKEN];
-    if (!(from->last & INSN_LINK) && call && code_run_isa(call) == isa &&
-        (wide ? code_run_behind64(call) : code_run_behind(call)) == address) {
+    struct code_range *call = c->from[(c->count - 1) % CODE_CALLS];
+    struct code_range **guess = &from->next[CODE_TAKEN];
+    if (!(from->last & INSN_LINK) && call && code_range_isa(call) == isa &&
+        (wide ? code_range_behind64(call) : code_range_behind(call)) == address) {
         c->count--;
         guess = &call->next[CODE_ONWARD];
     }
-    if (!*guess || !code_run_at(*guess, address, isa, wide))
+    if (!*guess || !code_range_at(*guess, address, isa, wide))
         *guess = code_find(cache, view, address, isa);
     return *guess;
 }

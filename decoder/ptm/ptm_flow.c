@@ -37,25 +37,25 @@ static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
 
 /* Return stack (digest 11). */
 
-static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_run **from)
+static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_range **from)
 {
     if (f->rs_count == 0)
         return false;
     f->rs_count--;
     f->rs_top = (f->rs_top + PTM_RETURN_STACK - 1) % PTM_RETURN_STACK;
     *r = f->rs[f->rs_top];
-    *from = flow_runs_valid(&f->core) ? f->rs_from[f->rs_top] : NULL;
+    *from = flow_ranges_valid(&f->core) ? f->rs_from[f->rs_top] : NULL;
     return true;
 }
 
 /* Walks to the next waypoint and outputs it with its condition. The position stays. */
-static struct code_run *take_waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
-                                      enum bt_cond cond, uint64_t cycles)
+static struct code_range *take_waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                                        enum bt_cond cond, uint64_t cycles)
 {
-    struct code_run *run = flow_walk_to_waypoint(&f->core, out, offset, cond, cycles);
-    if (run)
-        f->last_waypoint = code_run_last(run);
-    return run;
+    struct code_range *range = flow_walk_to_waypoint(&f->core, out, offset, cond, cycles);
+    if (range)
+        f->last_waypoint = code_range_last(range);
+    return range;
 }
 
 /* analyze_atomheader(). */
@@ -65,7 +65,7 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
                              uint64_t address)
 {
     struct ptm_return r;
-    struct code_run *call;
+    struct code_range *call;
     if (!f->config.return_stack || !pop_return(f, &r, &call)) {
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, address);
         return;
@@ -73,58 +73,59 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
     flow_set_security(&f->core, out, offset, (enum bt_security)r.security, true);
     flow_go_to(&f->core, r.address, r.isa);
     if (call && !f->core.view_stale)
-        f->core.run = code_onward(f->core.code, f->core.view, call);
+        f->core.range = code_onward(f->core.code, f->core.view, call);
 }
 
-/* After the waypoint that ends `run`, E: the position it leads to. */
-static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_run *run,
+/* After the waypoint that ends `range`, E: the position it leads to. */
+static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_range *range,
                          uint64_t offset)
 {
-    uint64_t ret = code_run_behind(run);
+    uint64_t ret = code_range_behind(range);
     uint8_t isa = f->core.cur.isa, security = f->core.cur.security;
-    /* Following a link may start the cache over: the run is void then. */
-    bool push = (run->last & INSN_LINK) && f->config.return_stack;
+    /* Following a link may start the cache over: the range is void then. */
+    bool push = (range->last & INSN_LINK) && f->config.return_stack;
     uint32_t epoch = f->core.code->epoch;
-    if (run->end != CODE_END_INDIRECT) {
+    if (range->end != CODE_END_INDIRECT) {
         enum bt_isa to;
-        f->core.cur.address = code_target(f->core.code, f->core.view, run, &to);
+        f->core.cur.address = code_target(f->core.code, f->core.view, range, &to);
         f->core.cur.isa = (uint8_t)to;
-        f->core.run = code_taken(f->core.code, f->core.view, run);
+        f->core.range = code_taken(f->core.code, f->core.view, range);
     } else {
-        indirect_by_atom(f, out, offset, code_run_last(run));
+        indirect_by_atom(f, out, offset, code_range_last(range));
     }
     /* After the pop, never before (digest 11). */
     if (push)
-        ptm_flow_push(f, ret, isa, security, epoch == f->core.code->epoch ? run : NULL);
+        ptm_flow_push(f, ret, isa, security, epoch == f->core.code->epoch ? range : NULL);
 }
 
-/* One waypoint with its condition. Returns its run, NULL when the code could not be followed. */
-static inline struct code_run *waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
-                                        enum bt_cond cond, uint64_t cycles)
+/* One waypoint with its condition. Returns its range, NULL when the code could not be followed. */
+static inline struct code_range *waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
+                                          enum bt_cond cond, uint64_t cycles)
 {
-    struct code_run *run = f->core.run;
-    if (!run || run->end >= CODE_END_PAGE)
+    struct code_range *range = f->core.range;
+    if (!range || range->end >= CODE_END_PAGE)
         return take_waypoint(f, out, offset, cond, cycles);
-    /* The hot path: a cached run that ends in a waypoint. */
-    flow_block(&f->core, out, run->start, run->extent, run->info | (uint32_t)cond << 4, cycles);
-    f->last_waypoint = code_run_last(run);
-    return run;
+    /* The hot path: a cached range that ends in a waypoint. */
+    flow_block(&f->core, out, range->start, range->extent, range->info | (uint32_t)cond << 4,
+               cycles);
+    f->last_waypoint = code_range_last(range);
+    return range;
 }
 
 static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
                             struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
-    struct code_run *run =
+    struct code_range *range =
         waypoint(f, out, k->offset, passed ? BT_COND_PASS : BT_COND_FAIL, cycles);
-    if (!run)
+    if (!range)
         return;
     if (passed) {
-        taken(f, out, run, k->offset);
+        taken(f, out, range, k->offset);
         return;
     }
-    f->core.cur.address = code_run_behind(run);
-    f->core.run = code_onward(f->core.code, f->core.view, run);
+    f->core.cur.address = code_range_behind(range);
+    f->core.range = code_onward(f->core.code, f->core.view, range);
 }
 
 static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i,
@@ -151,25 +152,26 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
     enum bt_isa isa = ptm_packet_isa(k), to;
-    struct code_run *run = NULL, *next = NULL;
+    struct code_range *range = NULL, *next = NULL;
     if (f->core.cur.known) {
         if (f->core.view_stale)
             flow_view(&f->core);
-        run = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
+        range = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
     }
-    if (run) {
-        if ((run->last & INSN_LINK) && f->config.return_stack)
-            ptm_flow_push(f, code_run_behind(run), f->core.cur.isa, f->core.cur.security, run);
-        if (run->end == CODE_END_DIRECT &&
-            code_target(f->core.code, f->core.view, run, &to) != k->value)
-            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, code_run_last(run));
-        if (run->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
-            next = code_indirect(f->core.code, f->core.view, run, k->value, isa);
+    if (range) {
+        if ((range->last & INSN_LINK) && f->config.return_stack)
+            ptm_flow_push(f, code_range_behind(range), f->core.cur.isa, f->core.cur.security,
+                          range);
+        if (range->end == CODE_END_DIRECT &&
+            code_target(f->core.code, f->core.view, range, &to) != k->value)
+            flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, code_range_last(range));
+        if (range->end == CODE_END_INDIRECT && !(k->flags & PTM_HAS_INFO) && isa <= BT_ISA_T32)
+            next = code_indirect(f->core.code, f->core.view, range, k->value, isa);
     }
     if (k->flags & PTM_HAS_INFO)
         flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);
     flow_go_to(&f->core, k->value, (uint8_t)isa);
-    f->core.run = next;
+    f->core.range = next;
     if (isa == BT_ISA_JAZELLE) /* not traced until an I-sync (digest 13.6) */
         f->core.cur.known = false;
 }
@@ -187,7 +189,7 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
         PTM_EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
         f->core.cur.halted = f->core.cur.known;
         f->core.cur.known = false;
-        f->core.run = NULL;
+        f->core.range = NULL;
         return;
     }
     flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);

@@ -27,8 +27,9 @@ struct ptm_flow {
     uint8_t rs_count;
     uint8_t rs_top; /* index of the next free entry */
     struct ptm_return rs[PTM_RETURN_STACK];
-    /* The calls, while flow_runs_valid(): not in a copy. Must be last: copies are kept without. */
-    struct code_run *rs_from[PTM_RETURN_STACK];
+    /* The calls, while flow_ranges_valid(): not in a copy. Must be last:
+     * copies are kept without. */
+    struct code_range *rs_from[PTM_RETURN_STACK];
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */

@@ -9,13 +9,14 @@
 
 #define PTM_EXC_DEBUG 1u
 
-/* Return stack (digest 11): `from` is the run of the call, to go on behind it without a look-up. */
+/* Return stack (digest 11): `from` is the range of the call,
+ * to go on behind it without a look-up. */
 static inline void ptm_flow_push(struct ptm_flow *f, uint64_t address, uint8_t isa,
-                                 uint8_t security, struct code_run *from)
+                                 uint8_t security, struct code_range *from)
 {
-    if (!flow_runs_valid(&f->core)) {
+    if (!flow_ranges_valid(&f->core)) {
         memset(f->rs_from, 0, sizeof f->rs_from);
-        f->core.run_epoch = f->core.code->epoch;
+        f->core.range_epoch = f->core.code->epoch;
     }
     f->rs[f->rs_top] = (struct ptm_return){(uint32_t)address, isa, security};
     f->rs_from[f->rs_top] = from;

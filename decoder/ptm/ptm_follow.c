@@ -21,7 +21,7 @@ struct bytes {
 struct trail {
     struct ptm_flow *f;
     struct code_calls *calls;
-    struct code_run *run;
+    struct code_range *range;
     struct bt_block *b;
     const struct bt_block *base; /* no block before it ends with a waypoint not yet noted */
     uint64_t *counts;            /* of the next block; NULL: not wanted, or there are none */
@@ -36,11 +36,11 @@ struct kind {
     bool stack;
 };
 
-static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_run *run, unsigned fail,
-                                      struct kind kind, uint32_t cycles)
+static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_range *range,
+                                      unsigned fail, struct kind kind, uint32_t cycles)
 {
-    uint32_t info = run->info, extent = run->extent;
-    t->b->first = run->start;
+    uint32_t info = range->info, extent = range->extent;
+    t->b->first = range->start;
     t->b->extent = extent;
     t->b->info = info + ((BT_COND_PASS + fail) << 4);
     t->b++;
@@ -49,26 +49,27 @@ static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_run *ru
         *t->counts++ = cycles;
 }
 
-/* The branch that ends `run` was taken, unless it failed. Nobody could predict that: so it is no
- * branch of ours, or one that mostly depends on the run. */
-static ALWAYS_INLINE void trail_push(struct trail *t, struct code_run *run, unsigned fail,
+/* The branch that ends `range` was taken, unless it failed. Nobody could predict that: so it is no
+ * branch of ours, or one that mostly depends on the range. */
+static ALWAYS_INLINE void trail_push(struct trail *t, struct code_range *range, unsigned fail,
                                      struct kind kind)
 {
     if (!kind.stack)
-        code_note_call_if(t->calls, run, fail ^ 1);
-    else if (run->last & INSN_LINK & (fail ^ 1))
-        ptm_flow_push(t->f, code_run_behind(run), code_run_isa(run), t->f->core.cur.security, run);
+        code_note_call_if(t->calls, range, fail ^ 1);
+    else if (range->last & INSN_LINK & (fail ^ 1))
+        ptm_flow_push(t->f, code_range_behind(range), code_range_isa(range),
+                      t->f->core.cur.security, range);
 }
 
 /* Return by an E atom: where the call on top of the return stack goes on, if that is at hand. */
-static inline struct code_run *trail_pop(struct trail *t)
+static inline struct code_range *trail_pop(struct trail *t)
 {
     struct ptm_flow *f = t->f;
     unsigned top = (f->rs_top + PTM_RETURN_STACK - 1u) % PTM_RETURN_STACK;
-    if (f->rs_count == 0 || !flow_runs_valid(&f->core) || !f->rs_from[top] ||
+    if (f->rs_count == 0 || !flow_ranges_valid(&f->core) || !f->rs_from[top] ||
         f->rs[top].security != f->core.cur.security)
         return NULL;
-    struct code_run *next = f->rs_from[top]->next[CODE_ONWARD];
+    struct code_range *next = f->rs_from[top]->next[CODE_ONWARD];
     if (!next)
         return NULL;
     f->rs_count--;
@@ -76,28 +77,28 @@ static inline struct code_run *trail_pop(struct trail *t)
     return next;
 }
 
-/* Atoms along cached runs, oldest in bit n - 1: returns how many are left. */
+/* Atoms along cached ranges, oldest in bit n - 1: returns how many are left. */
 static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsigned n,
                                           struct kind kind, uint32_t cycles)
 {
     while (n > 0) {
-        struct code_run *run = t->run, *next = NULL;
+        struct code_range *range = t->range, *next = NULL;
         unsigned fail = value >> (n - 1) & 1;
-        if (run->end + !fail <= CODE_END_INDIRECT)
-            next = run->next[fail];
-        else if (kind.stack && run->end == CODE_END_INDIRECT)
+        if (range->end + !fail <= CODE_END_INDIRECT)
+            next = range->next[fail];
+        else if (kind.stack && range->end == CODE_END_INDIRECT)
             next = trail_pop(t);
         if (!next)
             break;
-        trail_block(t, run, fail, kind, cycles);
-        trail_push(t, run, fail, kind);
-        t->run = next;
+        trail_block(t, range, fail, kind, cycles);
+        trail_push(t, range, fail, kind);
+        t->range = next;
         n--;
     }
     return n;
 }
 
-/* An atom header. False: it is another one, not all there, or not all along cached runs. */
+/* An atom header. False: it is another one, not all there, or not all along cached ranges. */
 static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct kind kind)
 {
     uint8_t header = *in->at;
@@ -124,12 +125,12 @@ static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct
 /* A branch packet that only says where an indirect branch went. */
 static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct kind kind)
 {
-    struct code_run *run = t->run, *next;
+    struct code_range *range = t->range, *next;
     const struct flow_core *core = &t->f->core;
     size_t len = (size_t)(in->end - in->at);
     uint32_t cycles = 0;
     struct ptm_short k;
-    if (run->end != CODE_END_INDIRECT ||
+    if (range->end != CODE_END_INDIRECT ||
         !ptm_short_address(in->p->last_address, ptm_shift(in->p), in->at, len, &k) || k.e)
         return false;
     unsigned n = k.bytes;
@@ -141,12 +142,12 @@ static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct
         if (!ptm_more_count(in->at, len, &n, byte & 0x40, &cycles))
             return false;
     }
-    next = code_went(core->code, core->view, run, k.address, t->isa, false);
+    next = code_went(core->code, core->view, range, k.address, t->isa, false);
     if (!next)
         return false;
-    trail_block(t, run, 0, kind, cycles);
-    trail_push(t, run, 0, kind);
-    t->run = next;
+    trail_block(t, range, 0, kind, cycles);
+    trail_push(t, range, 0, kind);
+    t->range = next;
     t->cycles += cycles;
     in->p->last_address = k.address;
     in->at += n;
@@ -173,7 +174,7 @@ static struct bt_event *trail_event(struct trail *t, const struct bytes *in, con
 
 /* A packet that says that an exception was taken, without a change of state. */
 struct entry {
-    struct code_run *run;
+    struct code_range *range;
     uint32_t address;
     uint32_t cycles;
     uint16_t number;
@@ -205,26 +206,26 @@ static bool parse_entry(const struct trail *t, const struct bytes *in, const uin
             return false;
     }
     e->size = n;
-    e->run = code_find(t->f->core.code, t->f->core.view, e->address, t->isa);
-    return e->run;
+    e->range = code_find(t->f->core.code, t->f->core.view, e->address, t->isa);
+    return e->range;
 }
 
-/* The instruction of the run that holds `wanted`: its index and place. False: there is none, or
+/* The instruction of the range that holds `wanted`: its index and place. False: there is none, or
  * not so near. */
-static bool find_inside(const struct code_run *run, uint32_t wanted, uint32_t *index,
+static bool find_inside(const struct code_range *range, uint32_t wanted, uint32_t *index,
                         uint32_t *offset, uint32_t *size)
 {
-    uint32_t ahead = wanted - (uint32_t)run->start;
+    uint32_t ahead = wanted - (uint32_t)range->start;
     *size = 4;
     *index = ahead / 4;
     *offset = ahead & ~3u;
-    if (ahead >= code_run_length(run))
+    if (ahead >= code_range_length(range))
         return false;
-    if (code_run_isa(run) == BT_ISA_A32)
+    if (code_range_isa(range) == BT_ISA_A32)
         return true;
     *offset = 0;
     for (*index = 0; *index < CODE_WIDE_BITS; ++*index) {
-        *size = 2 + 2 * (run->wide >> *index & 1);
+        *size = 2 + 2 * (range->wide >> *index & 1);
         if (ahead - *offset < *size)
             return true;
         *offset += *size;
@@ -236,7 +237,7 @@ static bool find_inside(const struct code_run *run, uint32_t wanted, uint32_t *i
  * went (digest 12). */
 static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *out)
 {
-    const struct code_run *run = t->run;
+    const struct code_range *range = t->range;
     const uint8_t *at = in->at;
     uint32_t base = in->p->last_address, index = 0, offset = 0, size = 0;
     struct ptm_short update;
@@ -247,15 +248,15 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
             return false;
         at += update.bytes + 1;
         base = in->p->config.update_keeps_base ? base : update.address;
-        if (!find_inside(run, update.address, &index, &offset, &size))
+        if (!find_inside(range, update.address, &index, &offset, &size))
             return false;
     }
     if (out->event_max - out->event_count < FLOW_SLACK || !parse_entry(t, in, at, base, &entry))
         return false;
     trail_note(t);
     if (updated) {
-        *t->b++ = (struct bt_block){run->start, offset,
-                                    bt_block_info(index + 1, code_run_isa(run), BT_COND_UNKNOWN)};
+        *t->b++ = (struct bt_block){
+            range->start, offset, bt_block_info(index + 1, code_range_isa(range), BT_COND_UNKNOWN)};
         t->base = t->b;
         t->instructions += index + 1;
         if (t->counts)
@@ -265,11 +266,11 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
     e->number = entry.number;
     e->value = entry.address;
     e->target_isa = (uint8_t)t->isa;
-    flow_event_address(e, (uint32_t)(run->start + offset + size), code_run_isa(run));
+    flow_event_address(e, (uint32_t)(range->start + offset + size), code_range_isa(range));
     if (in->p->config.cycle_accurate)
         flow_event_cycles(e, entry.cycles);
     t->cycles += entry.cycles;
-    t->run = entry.run;
+    t->range = entry.range;
     in->inner += (size_t)(at - in->at) - updated + entry.size - 1;
     in->at = at + entry.size;
     in->p->last_address = entry.address;
@@ -283,7 +284,7 @@ static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out
         return false;
     trail_note(t);
     struct bt_event *e = trail_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
-    flow_event_address(e, t->f->last_waypoint, code_run_isa(t->run));
+    flow_event_address(e, t->f->last_waypoint, code_range_isa(t->range));
     in->at++;
     return true;
 }
@@ -340,9 +341,9 @@ static void trail_end(struct trail *t, struct flow_out *out)
     f->core.blocks += count;
     f->core.instructions = t->instructions;
     f->core.cycles += t->cycles;
-    f->core.run = t->run;
-    f->core.cur.address = t->run->start;
-    f->core.cur.isa = code_run_isa(t->run);
+    f->core.range = t->range;
+    f->core.cur.address = t->range->start;
+    f->core.cur.isa = code_range_isa(t->range);
 }
 
 static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
@@ -351,7 +352,7 @@ static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out 
     struct bt_block *b = out->blocks + out->block_count;
     struct trail t = {.f = f,
                       .calls = &f->core.code->calls,
-                      .run = f->core.run,
+                      .range = f->core.range,
                       .b = b,
                       .base = b,
                       .counts = out->cycles && counted ? out->cycles + out->block_count : NULL,
@@ -366,7 +367,7 @@ static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out 
     trail_end(&t, out);
 }
 
-/* The run at the position, as the next waypoint would look for it. */
+/* The range at the position, as the next waypoint would look for it. */
 static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
 {
     struct flow_core *c = &f->core;
@@ -374,9 +375,9 @@ static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flo
         return false;
     if (!f->synced || !c->cur.known || !flow_room(out) || !flow_view(c))
         return false;
-    if (!c->run)
-        c->run = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
-    return c->run;
+    if (!c->range)
+        c->range = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
+    return c->range;
 }
 
 /* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */

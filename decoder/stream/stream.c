@@ -67,7 +67,7 @@ void stream_resume(struct stream *s, const struct stream *copy, struct code_cach
 void stream_unlink(struct stream *s)
 {
     struct flow_core *core = stream_core(s);
-    core->run = NULL;
+    core->range = NULL;
     core->view_stale = true;
 }
 

@@ -71,7 +71,7 @@ struct stream_ops {
     void (*gap)(struct stream *s, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                 struct flow_out *out);
 
-    /* The code is about to change: nothing of a run that was followed in part may be left. NULL:
+    /* The code is about to change: nothing of a range that was followed in part may be left. NULL:
      * there never is. */
     void (*settle)(struct stream *s, uint64_t offset, struct flow_out *out);
 

@@ -335,7 +335,7 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
 /* What decoding cost: each instruction is classified, and asked of the disassembler, once. */
 static void list_stats(struct lister *l)
 {
-    summary_row(l, "code-runs", l->code.run_count);
+    summary_row(l, "code-ranges", l->code.range_count);
     summary_row(l, "code-restarts", l->code.epoch);
     summary_row(l, "disassembler-calls", disasm_calls(l->disasm));
     summary_row(l, "disassembler-texts", disasm_texts(l->disasm));

@@ -44,13 +44,13 @@ START_TEST(same_address_under_two_contexts)
     key.has_context = true;
     key.context = 1;
     ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0xe1a00000);
-    struct code_run *one = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
+    struct code_range *one = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
     key.context = 2;
     ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0xeafffffe);
-    struct code_run *two = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
-    ck_assert_uint_eq(code_run_count(one), 2);
+    struct code_range *two = code_lookup(&cache, code_select(&cache, &key), 0x8000, BT_ISA_A32);
+    ck_assert_uint_eq(code_range_count(one), 2);
     ck_assert_int_eq(one->end, CODE_END_INDIRECT);
-    ck_assert_uint_eq(code_run_count(two), 1);
+    ck_assert_uint_eq(code_range_count(two), 1);
     ck_assert_int_eq(two->end, CODE_END_DIRECT);
     key.context = 3;
     ck_assert_uint_eq(opcode_at(&cache, &key, 0x8000), 0);
@@ -251,12 +251,12 @@ START_TEST(end_of_known_code)
     code_cache_init(&cache, &image, &options);
     code_key_init(&key);
     struct code_view *view = code_select(&cache, &key);
-    struct code_run *run = code_lookup(&cache, view, 0x10, BT_ISA_T32);
-    ck_assert_int_eq(run->end, CODE_END_INDIRECT);
-    ck_assert_uint_eq(code_run_count(run), 2);
-    run = code_onward(&cache, view, run);
-    ck_assert_int_eq(run->end, CODE_END_NO_CODE);
-    ck_assert_uint_eq(code_run_count(run), 0);
+    struct code_range *range = code_lookup(&cache, view, 0x10, BT_ISA_T32);
+    ck_assert_int_eq(range->end, CODE_END_INDIRECT);
+    ck_assert_uint_eq(code_range_count(range), 2);
+    range = code_onward(&cache, view, range);
+    ck_assert_int_eq(range->end, CODE_END_NO_CODE);
+    ck_assert_uint_eq(code_range_count(range), 0);
     code_cache_release(&cache);
     code_image_release(&image);
 }
@@ -267,7 +267,7 @@ START_TEST(cache_starts_over_at_its_bound)
     static uint8_t code[64 * 1024];
     struct code_image image;
     struct code_cache cache;
-    struct code_options options = {.max_runs = CODE_RUN_CHUNK};
+    struct code_options options = {.max_ranges = CODE_RANGE_CHUNK};
     struct code_key key;
     for (size_t i = 0; i < sizeof code; i += 4)
         memcpy(code + i, b_self, 4);
@@ -277,14 +277,14 @@ START_TEST(cache_starts_over_at_its_bound)
     code_key_init(&key);
     struct code_view *view = code_select(&cache, &key);
     for (uint64_t a = 0; a < sizeof code; a += 4) {
-        struct code_run *run = code_lookup(&cache, view, a, BT_ISA_A32);
+        struct code_range *range = code_lookup(&cache, view, a, BT_ISA_A32);
         enum bt_isa isa = BT_ISA_T32;
-        ck_assert_uint_eq(code_target(&cache, view, run, &isa), a);
-        ck_assert_ptr_eq(code_taken(&cache, view, run), run);
-        ck_assert_uint_eq(code_target(&cache, view, run, &isa), a); /* now by the link */
+        ck_assert_uint_eq(code_target(&cache, view, range, &isa), a);
+        ck_assert_ptr_eq(code_taken(&cache, view, range), range);
+        ck_assert_uint_eq(code_target(&cache, view, range, &isa), a); /* now by the link */
         ck_assert_int_eq(isa, BT_ISA_A32);
     }
-    ck_assert_uint_le(cache.run_count, CODE_RUN_CHUNK);
+    ck_assert_uint_le(cache.range_count, CODE_RANGE_CHUNK);
     ck_assert_uint_gt(cache.epoch, 10);
     code_cache_release(&cache);
     code_image_release(&image);

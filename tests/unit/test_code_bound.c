@@ -64,7 +64,7 @@ static void see(void *ctx, const struct stream_packet *packet)
 }
 
 struct way {
-    size_t max_runs;
+    size_t max_ranges;
     bool packets; /* someone looks at packets: there is no short way */
     bool counts;  /* an array for cycles that the trace may not have */
     size_t piece; /* bytes a call */
@@ -90,7 +90,7 @@ static struct sum decode(const struct bench_stream *s, const struct way *way, ui
                                .packet = way->packets ? see : NULL,
                                .ctx = &sum};
     stream_code_options(&s->config, &options);
-    options.max_runs = way->max_runs;
+    options.max_ranges = way->max_ranges;
     ck_assert_int_eq(code_cache_init(&cache, s->image, &options), 0);
     stream_init(&stream, &s->config, &cache);
     for (size_t at = 0; at < s->unit; at += way->piece)
@@ -120,10 +120,11 @@ START_TEST(blocks_do_not_depend_on_the_cache)
                                   .control = sources[_i].control,
                                   .unit = UNIT,
                                   .max_speculated = sources[_i].max_speculated};
-    static const struct way ways[] = {{.max_runs = CODE_RUN_CHUNK, .piece = 65536},
-                                      {.counts = true, .piece = 1000},
-                                      {.packets = true, .piece = 65536},
-                                      {.packets = true, .max_runs = CODE_RUN_CHUNK, .piece = 777}};
+    static const struct way ways[] = {
+        {.max_ranges = CODE_RANGE_CHUNK, .piece = 65536},
+        {.counts = true, .piece = 1000},
+        {.packets = true, .piece = 65536},
+        {.packets = true, .max_ranges = CODE_RANGE_CHUNK, .piece = 777}};
     uint64_t blocks, others;
     uint32_t epochs;
     ck_assert_int_eq(bench_stream_generate(&s, &recipe, UNIT), 0);
@@ -135,7 +136,7 @@ START_TEST(blocks_do_not_depend_on_the_cache)
         ck_assert_uint_eq(other.blocks, first.blocks);
         ck_assert_uint_eq(other.events, first.events);
         ck_assert_uint_eq(others, blocks);
-        if (ways[i].max_runs)
+        if (ways[i].max_ranges)
             ck_assert_uint_gt(epochs, 3);
     }
     bench_stream_release(&s);

@@ -368,7 +368,7 @@ START_TEST(memory_does_not_grow)
     ck_assert_uint_eq(history_memory(x.bounded), once);
     /* Two tables, and the states of two spans of up to 2 * 64 / 8 windows. */
     size_t state = stream_state_size(&x.sample.config);
-    size_t code = x.bounded->code.chunk_count * CODE_RUN_CHUNK * sizeof(struct code_run);
+    size_t code = x.bounded->code.chunk_count * CODE_RANGE_CHUNK * sizeof(struct code_range);
     size_t tables = 64 * sizeof(struct checkpoint) + (8 + 2 * 15) * state;
     size_t gaps = x.bounded->gaps.max * sizeof(struct gap_entry);
     ck_assert_uint_le(once, sizeof(struct history) + code + tables + gaps);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs of code: what is told by a few bits, and by all of them, is the same. */
+/* Instruction ranges: what is told by a few bits, and by all of them, is the same. */
 #include "decoder/program/code.h"
 #include "decoder/program/insn_plain.h"
 #include "drivers/virtual/encoder/trace_bytes.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define LONGEST 4096u /* bytes after which a run ends where the next instruction begins */
+#define LONGEST 4096u /* bytes after which a range ends where the next instruction begins */
 
 /* Instructions that are no waypoints. */
 
@@ -74,13 +74,13 @@ struct expected {
     uint8_t end, flags;
 };
 
-/* The run at `address`, an instruction at a time. */
+/* The range at `address`, an instruction at a time. */
 static struct expected walk(const struct code_cache *cache, const struct code_view *view,
                             uint64_t address, enum bt_isa isa)
 {
     struct expected e = {.end = CODE_END_PAGE};
     uint32_t opcode;
-    uint64_t end = isa == BT_ISA_A64 ? UINT64_MAX : (uint64_t)1 << 32; /* no run goes round it */
+    uint64_t end = isa == BT_ISA_A64 ? UINT64_MAX : (uint64_t)1 << 32; /* no range goes round it */
     while (e.length < LONGEST && address + e.length < end) {
         struct insn insn;
         if (code_insn(cache, view, address + e.length, isa, &insn, &opcode)) {
@@ -105,26 +105,26 @@ static struct expected walk(const struct code_cache *cache, const struct code_vi
     return e;
 }
 
-static void same_run(struct code_cache *cache, struct code_view *view, uint64_t address,
-                     enum bt_isa isa)
+static void same_range(struct code_cache *cache, struct code_view *view, uint64_t address,
+                       enum bt_isa isa)
 {
     struct expected e = walk(cache, view, address, isa);
-    const struct code_run *run = code_lookup(cache, view, address, isa);
-    ck_assert_ptr_nonnull(run);
-    ck_assert_uint_eq(code_run_first64(run), address);
-    ck_assert_uint_eq(code_run_count(run), e.count);
-    ck_assert_uint_eq(code_run_length(run), e.length);
-    ck_assert_uint_eq(run->extent, e.extent);
-    ck_assert_uint_eq(run->end, e.end);
-    ck_assert_uint_eq(run->last & (INSN_LINK | INSN_CONDITIONAL | INSN_EXC_RETURN), e.flags & 7);
+    const struct code_range *range = code_lookup(cache, view, address, isa);
+    ck_assert_ptr_nonnull(range);
+    ck_assert_uint_eq(code_range_first64(range), address);
+    ck_assert_uint_eq(code_range_count(range), e.count);
+    ck_assert_uint_eq(code_range_length(range), e.length);
+    ck_assert_uint_eq(range->extent, e.extent);
+    ck_assert_uint_eq(range->end, e.end);
+    ck_assert_uint_eq(range->last & (INSN_LINK | INSN_CONDITIONAL | INSN_EXC_RETURN), e.flags & 7);
     if (isa != BT_ISA_A64)
-        ck_assert_uint_eq(run->wide, e.wide);
+        ck_assert_uint_eq(range->wide, e.wide);
 }
 
 #define CODE_SIZE 30000u
 #define STRETCH   9000u /* bytes without any waypoint */
 
-/* Mostly no waypoints, as code is; with a stretch of none, longer than a run may be. */
+/* Mostly no waypoints, as code is; with a stretch of none, longer than a range may be. */
 static void fill(uint8_t *code, size_t size, enum bt_isa isa, uint32_t seed)
 {
     struct trace_random random = {seed};
@@ -160,7 +160,7 @@ static const struct {
     {.isa = BT_ISA_A64, .address = 0x8000, .big_endian = true},
 };
 
-START_TEST(runs_are_what_their_instructions_are)
+START_TEST(ranges_are_what_their_instructions_are)
 {
     static uint8_t code[CODE_SIZE];
     struct code_image image;
@@ -185,7 +185,7 @@ START_TEST(runs_are_what_their_instructions_are)
     code_key_init(&key);
     struct code_view *view = code_select(&cache, &key);
     for (uint32_t at = 0; at < CODE_SIZE; at += at < STRETCH ? 36 : word ? 4 : 2)
-        same_run(&cache, view, images[_i].address + at, isa);
+        same_range(&cache, view, images[_i].address + at, isa);
     code_cache_release(&cache);
     code_image_release(&image);
 }
@@ -193,11 +193,11 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("code_runs");
+    Suite *s = suite_create("code_ranges");
     unit_case(s, "code: A32 that a few bits tell is no waypoint", plain_a32);
     unit_case(s, "code: A64 that a few bits tell is no waypoint", plain_a64);
     unit_case(s, "code: T32 that a few bits tell is no waypoint", plain_t32);
-    unit_cases(s, "code: runs are what their instructions are, one at a time",
-               runs_are_what_their_instructions_are, 0, sizeof images / sizeof *images);
+    unit_cases(s, "code: ranges are what their instructions are, one at a time",
+               ranges_are_what_their_instructions_are, 0, sizeof images / sizeof *images);
     return s;
 }
