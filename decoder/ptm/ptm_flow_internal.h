@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the PTM flow: ptm_flow.c has every operation, ptm_follow.c the common ones, fast. */
+/* Private to the PTM flow: ptm_flow.c has every operation, ptm_fast.c the common ones, fast. */
 #ifndef DECODER_PTM_FLOW_INTERNAL_H
 #define DECODER_PTM_FLOW_INTERNAL_H
 

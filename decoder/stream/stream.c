@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define FEW 3 /* packets after which the short way is tried again */
+#define FEW 3 /* packets after which the fast path is tried again */
 
 /* One row a protocol. */
 static const struct stream_ops *const protocols[] = {
@@ -120,10 +120,10 @@ static void count_skipped(struct stream *s, const struct stream_batch *b)
 }
 
 /* The way past the packets: a listing wants to see them. */
-static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
+static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
 {
     const struct stream_ops *ops = ops_of(s);
-    return ops->follow && !sink->packet ? ops->follow(s, data, len, &sink->out) : 0;
+    return ops->fast_path && !sink->packet ? ops->fast_path(s, data, len, &sink->out) : 0;
 }
 
 static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
@@ -143,7 +143,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
     struct stream_batch b;
     size_t max = STREAM_BATCH;
     while (len > 0) {
-        size_t used = follow(s, data, len, sink);
+        size_t used = fast_path(s, data, len, sink);
         data += used;
         len -= used;
         if (!flow_room(&sink->out)) {

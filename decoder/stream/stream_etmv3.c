@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_ops.h"
 
-#include "decoder/etmv3/etmv3_follow.h"
+#include "decoder/etmv3/etmv3_fast.h"
 
 static void code_options(const struct stream_config *config, struct code_options *options)
 {
@@ -43,9 +43,9 @@ static bool position(const struct stream *s, uint64_t *address, enum bt_isa *isa
     return etmv3_flow_position(&s->u.etmv3.flow, address, isa);
 }
 
-static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
+static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
 {
-    return etmv3_follow(&s->u.etmv3.parser, &s->u.etmv3.flow, data, len, out, &s->packets);
+    return etmv3_fast(&s->u.etmv3.parser, &s->u.etmv3.flow, data, len, out, &s->packets);
 }
 
 static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
@@ -103,7 +103,7 @@ const struct stream_ops stream_ops_etmv3 = {
     .core = core,
     .place = place,
     .position = position,
-    .follow = follow,
+    .fast_path = fast_path,
     .parse = parse,
     .finish = finish,
     .run = run,

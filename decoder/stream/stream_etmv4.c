@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_ops.h"
 
-#include "decoder/etmv4/etmv4_follow.h"
+#include "decoder/etmv4/etmv4_fast.h"
 
 static void code_options(const struct stream_config *config, struct code_options *options)
 {
@@ -34,9 +34,9 @@ static struct stream_place place(const struct stream *s)
                                  .synced = parser->synced};
 }
 
-static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
+static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
 {
-    return etmv4_follow(&s->u.etmv4.parser, &s->u.etmv4.flow, data, len, out, &s->packets);
+    return etmv4_fast(&s->u.etmv4.parser, &s->u.etmv4.flow, data, len, out, &s->packets);
 }
 
 static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
@@ -86,7 +86,7 @@ const struct stream_ops stream_ops_etmv4 = {
     .state_size = state_size,
     .core = core,
     .place = place,
-    .follow = follow,
+    .fast_path = fast_path,
     .parse = parse,
     .finish = finish,
     .run = run,

@@ -50,7 +50,7 @@ struct stream_ops {
     bool (*position)(const struct stream *s, uint64_t *address, enum bt_isa *isa);
 
     /* Bytes that make blocks without packets; returns how many. NULL: there are none. */
-    size_t (*follow)(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out);
+    size_t (*fast_path)(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out);
 
     /* Up to `max` packets into an empty batch; returns how many bytes they took. */
     size_t (*parse)(struct stream *s, const uint8_t *data, size_t len, size_t max,

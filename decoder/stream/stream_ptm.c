@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_ops.h"
 
-#include "decoder/ptm/ptm_follow.h"
+#include "decoder/ptm/ptm_fast.h"
 
 static void code_options(const struct stream_config *config, struct code_options *options)
 {
@@ -39,9 +39,9 @@ static struct stream_place place(const struct stream *s)
                                  .synced = parser->synced};
 }
 
-static size_t follow(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
+static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct flow_out *out)
 {
-    return ptm_follow(&s->u.ptm.parser, &s->u.ptm.flow, data, len, out, &s->packets);
+    return ptm_fast(&s->u.ptm.parser, &s->u.ptm.flow, data, len, out, &s->packets);
 }
 
 static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
@@ -87,7 +87,7 @@ const struct stream_ops stream_ops_ptm = {
     .counts_blocks = counts_blocks,
     .core = core,
     .place = place,
-    .follow = follow,
+    .fast_path = fast_path,
     .parse = parse,
     .finish = finish,
     .run = run,

@@ -53,7 +53,7 @@ static void feed_with_copies(struct decoded *d, const uint8_t *data, size_t size
     }
 }
 
-/* A sink for packets makes the stream take the long way for every byte. */
+/* A sink for packets makes the stream take the slow path for every byte. */
 static void ignore(void *ctx, const struct stream_packet *packet)
 {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The same trace gives the same blocks whatever the cache may hold, and on the short way and the
- * long one. */
+/* The same trace gives the same blocks whatever the cache may hold, and on the fast path and the
+ * slow one. */
 #include "drivers/virtual/encoder/etmv3_encoder.h"
 #include "drivers/virtual/encoder/etmv4_encoder.h"
 #include "drivers/virtual/encoder/ptm_encoder.h"
@@ -65,7 +65,7 @@ static void see(void *ctx, const struct stream_packet *packet)
 
 struct way {
     size_t max_ranges;
-    bool packets; /* someone looks at packets: there is no short way */
+    bool packets; /* someone looks at packets: there is no fast path */
     bool counts;  /* an array for cycles that the trace may not have */
     size_t piece; /* bytes a call */
 };
@@ -146,7 +146,7 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("code_bound");
-    unit_cases(s, "code: the same blocks with a small cache, and the long way",
+    unit_cases(s, "code: the same blocks with a small cache, and by the slow path",
                blocks_do_not_depend_on_the_cache, 0, sizeof sources / sizeof *sources);
     return s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Code that changes on the way, also to what contradicts the trace, as a property: any split of the
- * input, any pauses, and the long way instead of the short one give the same.
+ * input, any pauses, and the slow path instead of the fast one give the same.
  */
 #include "tests/support/decoded.h"
 #include "tests/support/random_sample.h"
@@ -16,13 +16,13 @@ struct way {
     const char *name;
     size_t piece; /* bytes at once; 0: as many as can be */
     size_t pause; /* bytes after which the decoder's state is a copy without pointers; 0: never */
-    bool packets; /* someone looks at packets: there is no short way */
+    bool packets; /* someone looks at packets: there is no fast path */
 };
 
 static const struct way ways[] = {{"in pieces", 13, 0, false},
                                   {"with pauses", 0, 96, false},
-                                  {"the long way", 0, 0, true},
-                                  {"the long way with pauses", 0, 50, true}};
+                                  {"the slow path", 0, 0, true},
+                                  {"the slow path with pauses", 0, 50, true}};
 
 static void see(void *ctx, const struct stream_packet *packet)
 {
@@ -111,7 +111,7 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("generations");
-    unit_cases(s, "code that changes on the way: any split, pauses, the long way",
+    unit_cases(s, "code that changes on the way: any split, pauses, the slow path",
                code_changes_on_the_way, 0, sizeof protocols / sizeof *protocols);
     return s;
 }

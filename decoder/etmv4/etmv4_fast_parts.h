@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the short way share. Private to decoder/etmv4_follow*.c. */
-#ifndef DECODER_ETMV4_FOLLOW_PARTS_H
-#define DECODER_ETMV4_FOLLOW_PARTS_H
+/* What the files of the fast path share. Private to decoder/etmv4_fast*.c. */
+#ifndef DECODER_ETMV4_FAST_PARTS_H
+#define DECODER_ETMV4_FAST_PARTS_H
 
 #include "etmv4_flow_parts.h"
 #include "etmv4_forms.h"
@@ -10,14 +10,14 @@
 
 #define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf; digest 6.14 */
 
-/* Bytes that are being followed. */
+/* Bytes on the fast path. */
 struct etmv4_bytes {
     struct etmv4 *p;
     const uint8_t *at;
     const uint8_t *end;
     const uint8_t *start; /* of the stretch: at the parser's offset */
     uint64_t inner;       /* bytes of packets behind their first ones */
-    unsigned left; /* atoms of the header before `at` that have yet to be taken, the long way */
+    unsigned left; /* atoms of the header before `at` that have yet to be taken, by the slow path */
 };
 
 /* A block as a whole: its address, and the rest. */
@@ -247,7 +247,7 @@ static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
     return true;
 }
 
-/* An N. False: it has yet to be taken, the long way. */
+/* An N. False: it has yet to be taken, by the slow path. */
 static inline bool etmv4_trail_failed(struct etmv4_trail *t)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
@@ -279,7 +279,7 @@ static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, 
     return 0;
 }
 
-/* etmv4_follow_exception.c */
+/* etmv4_fast_exception.c */
 
 /* What interrupts are made of. False: it is something else, and nothing was taken. */
 bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,

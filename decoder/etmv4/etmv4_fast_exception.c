@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exceptions and their returns, from within the loop: no change of security, AArch64 or numbers. */
-#include "etmv4_follow_parts.h"
+#include "etmv4_fast_parts.h"
 
 #include <string.h>
 

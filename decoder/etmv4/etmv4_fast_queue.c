@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way of a unit that speculates. Packets go straight into the queue, where commits only
+ * The fast path of a unit that speculates. Packets go straight into the queue, where commits only
  * count and what is cancelled vanishes; what is committed then goes from the queue to blocks, many
  * items at a time.
  */
-#include "decoder/etmv4/etmv4_follow.h"
+#include "decoder/etmv4/etmv4_fast.h"
 
-#include "etmv4_follow_parts.h"
+#include "etmv4_fast_parts.h"
 
 #define HDR_COMMIT 0x2d /* the number behind it */
 
@@ -76,7 +76,7 @@ static bool fill_count(struct filler *w, uint32_t most)
     return false;
 }
 
-/* The packet at w->item. False: it has yet to be taken, the long way, or it is `accepted`. */
+/* The packet at w->item. False: it has yet to be taken, by the slow path, or it is `accepted`. */
 static inline bool fill_one(struct filler *w, uint32_t most, bool m_profile)
 {
     switch (w->item->kind) {
@@ -330,8 +330,8 @@ static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t 
     return size;
 }
 
-size_t etmv4_follow_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                          struct flow_out *out, uint64_t *packets)
+size_t etmv4_fast_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
+                        struct flow_out *out, uint64_t *packets)
 {
     size_t used = 0, step = 1;
     while ((step > 0 || f->accepted) && drain(f, out)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/etmv4/etmv4_follow.h"
+#include "decoder/etmv4/etmv4_fast.h"
 
-#include "etmv4_follow_parts.h"
+#include "etmv4_fast_parts.h"
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ bool etmv4_trail_may_begin(struct etmv4_flow *f)
            (code_range_isa(c->range) == BT_ISA_A64) == etmv4_trail_is_wide(f);
 }
 
-static void follow_common(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
+static void fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
 {
     struct etmv4_trail t;
     etmv4_trail_begin(&t, f, out);
@@ -112,8 +112,9 @@ static void follow_common(struct etmv4_flow *f, struct etmv4_bytes *in, struct f
     etmv4_trail_end(&t, out);
 }
 
-/* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */
-static bool follow_other(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
+/* What was left of a header, or one packet that the loop cannot take: the slow path,
+ * but at once. */
+static bool slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
 {
     struct etmv4_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
@@ -141,16 +142,16 @@ static bool is_on_the_way(const struct etmv4 *p, const struct etmv4_flow *f)
            (f->core.cur.known || f->due || f->wait != ETMV4_WAIT_NONE);
 }
 
-size_t etmv4_follow(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                    struct flow_out *out, uint64_t *packets)
+size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets)
 {
     struct etmv4_bytes in = {.p = p, .at = data, .end = data + len};
     if (f->config.max_speculated)
-        return etmv4_follow_queue(p, f, data, len, out, packets);
+        return etmv4_fast_queue(p, f, data, len, out, packets);
     while (is_on_the_way(p, f) && flow_room(out)) {
         if (etmv4_trail_may_begin(f))
-            follow_common(f, &in, out);
-        if (!follow_other(f, &in, out))
+            fast_path(f, &in, out);
+        if (!slow_packet(f, &in, out))
             break;
     }
     size_t used = (size_t)(in.at - data);

@@ -5,7 +5,7 @@
  * gathered without any branch that depends on them, and followed together, one range at a time.
  * Blocks are stored HALF at a time, more than enough of them,
  * each worked out from the first one. */
-#include "etmv3_follow_parts.h"
+#include "etmv3_fast_parts.h"
 
 #define ATOMS_MAX 8  /* of one P-header */
 #define GATHERED  63 /* atoms that are gathered at most: 64 bits hold them and one more */
@@ -264,8 +264,8 @@ static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
-        return etmv3_unsettled(in) && etmv3_follow_return(f, in, c->b - 1, out);
-    struct code_range *range = etmv3_follow_exception(f, in, &from, out);
+        return etmv3_unsettled(in) && etmv3_fast_return(f, in, c->b - 1, out);
+    struct code_range *range = etmv3_fast_exception(f, in, &from, out);
     if (!range)
         return false;
     c->pending = false;
@@ -302,7 +302,7 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
         f->branched = hold && chain_taken(c) ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
     chain_last(f, c, hold, out->blocks + out->block_count);
     if (hold)
-        etmv3_follow_hold(f, in, --c->b, last, out);
+        etmv3_fast_hold(f, in, --c->b, last, out);
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
     f->core.range = c->range;
@@ -340,8 +340,8 @@ static uint64_t go_back(struct chain *c, struct etmv3_bytes *in, uint32_t n)
 
 /* A header when atoms must not come, or something is held until one does. False: it cannot be
  * taken so. */
-static bool follow_alone(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
-                         struct flow_out *out)
+static bool fast_alone(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
+                       struct flow_out *out)
 {
     const struct etmv3_header *h = &etmv3_cycle_headers[*in->at >> 1 & 63];
     if (!(h->versions & 1u << f->config.version_minor) || (c->pending && h->n))
@@ -360,8 +360,8 @@ static bool follow_alone(struct etmv3_flow *f, struct chain *c, struct etmv3_byt
 }
 
 /* As many headers as can be gathered. False: not all of that could be taken. */
-static inline bool follow_headers(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
-                                  const struct flow_out *out)
+static inline bool fast_headers(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
+                                const struct flow_out *out)
 {
     uint64_t unwanted[GATHERED];
     uint8_t version = (uint8_t)(1u << f->config.version_minor);
@@ -390,8 +390,8 @@ static inline bool follow_headers(struct etmv3_flow *f, struct chain *c, struct 
 
 /* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
  * that compilers keep them in registers. */
-static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain *chain,
-                                             struct etmv3_bytes *bytes, struct flow_out *out)
+static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct chain *chain,
+                                                struct etmv3_bytes *bytes, struct flow_out *out)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct etmv3_bytes in = *bytes;
@@ -403,9 +403,9 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain 
             if (go_on)
                 in.branched = in.at;
         } else if (c.pending || in.holding) {
-            go_on = follow_alone(f, &c, &in, out);
+            go_on = fast_alone(f, &c, &in, out);
         } else {
-            go_on = follow_headers(f, &c, &in, out);
+            go_on = fast_headers(f, &c, &in, out);
         }
         if (!go_on)
             break;
@@ -414,13 +414,13 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct chain 
     *bytes = in;
 }
 
-void etmv3_follow_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+void etmv3_fast_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
     struct chain c;
     if (!chain_load(f, out, &c))
         return;
     do
-        follow(f, &c, in, out);
+        fast_loop(f, &c, in, out);
     while (chain_interrupt(f, &c, in, out));
     chain_store(f, &c, in, c.latest, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two loops of the short way share. Private to decoder/etmv3_follow*.c. */
-#ifndef DECODER_ETMV3_FOLLOW_PARTS_H
-#define DECODER_ETMV3_FOLLOW_PARTS_H
+/* What the two loops of the fast path share. Private to decoder/etmv3_fast*.c. */
+#ifndef DECODER_ETMV3_FAST_PARTS_H
+#define DECODER_ETMV3_FAST_PARTS_H
 
 #include "etmv3_flow_parts.h"
 #include "etmv3_headers.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Bytes that are being followed, and what came of them in one call of a loop. */
+/* Bytes on the fast path, and what came of them in one call of a loop. */
 struct etmv3_bytes {
     struct etmv3 *p;
     const uint8_t *at;
@@ -22,7 +22,8 @@ struct etmv3_bytes {
     uint64_t returned;       /* those before the event that is out->events[tail] */
     size_t tail;
     bool holding; /* the flow holds something: no atom has come yet */
-    /* Atoms of the P-header before `at` that have yet to be taken, the long way; as in a packet. */
+    /* Atoms of the P-header before `at` that have yet to be taken, by the slow path; as in a
+     * packet. */
     uint32_t left;
     uint32_t value;
     uint16_t flags;
@@ -45,16 +46,16 @@ static inline bool etmv3_unsettled(const struct etmv3_bytes *in)
  * An exception that cancels nothing, at `from`, to code that is known and in the same state:
  * its event is put out, and its range returned. NULL: it is something else,
  * and nothing was done. */
-struct code_range *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
-                                          const struct etmv3_origin *from, struct flow_out *out);
+struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                        const struct etmv3_origin *from, struct flow_out *out);
 
 /* An exception exit behind the block `b`, which is not settled. False: nothing was done. */
-bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
-                         struct flow_out *out);
+bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
+                       struct flow_out *out);
 
 /* The block `b` is held, and so are the events behind it. */
-void etmv3_follow_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
-                       uint64_t cycles, struct flow_out *out);
+void etmv3_fast_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
+                     uint64_t cycles, struct flow_out *out);
 
 /* It was followed. */
 static inline void etmv3_short_take(struct etmv3_bytes *in, const struct etmv3_short *k)
@@ -74,10 +75,10 @@ static inline void etmv3_emitted(struct etmv3_flow *f, struct flow_out *out,
     f->core.instructions += instructions;
 }
 
-/* etmv3_follow_plain.c */
-void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
+/* etmv3_fast_plain.c */
+void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
 
-/* etmv3_follow_cycles.c */
-void etmv3_follow_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
+/* etmv3_fast_cycles.c */
+void etmv3_fast_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/etmv3/etmv3_follow.h"
+#include "decoder/etmv3/etmv3_fast.h"
 
-#include "etmv3_follow_parts.h"
+#include "etmv3_fast_parts.h"
 
 /* Short branches leave it as it is. */
 static bool same_security(const struct etmv3 *p, const struct etmv3_flow *f)
@@ -17,7 +17,7 @@ static void find_range(struct flow_core *c)
         c->range = code_lookup(c->code, view, c->cur.address, (enum bt_isa)c->cur.isa);
 }
 
-static bool may_follow(const struct etmv3 *p, const struct etmv3_flow *f)
+static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
 {
     if (!p->synced || p->in_zeros || p->carry_len || !p->base.known || p->config.data_only)
         return false;
@@ -52,8 +52,8 @@ static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
            etmv3_packet_security(k) == f->core.cur.security;
 }
 
-struct code_range *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
-                                          const struct etmv3_origin *from, struct flow_out *out)
+struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                        const struct etmv3_origin *from, struct flow_out *out)
 {
     struct etmv3_packet k = {.offset = offset_of(in)};
     const struct etmv3_base saved = in->p->base;
@@ -75,8 +75,8 @@ struct code_range *etmv3_follow_exception(struct etmv3_flow *f, struct etmv3_byt
     return range;
 }
 
-bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
-                         struct flow_out *out)
+bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
+                       struct flow_out *out)
 {
     if (f->config.m_profile || out->event_max - out->event_count < FLOW_SLACK)
         return false;
@@ -92,8 +92,8 @@ bool etmv3_follow_return(struct etmv3_flow *f, struct etmv3_bytes *in, const str
     return true;
 }
 
-void etmv3_follow_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
-                       uint64_t cycles, struct flow_out *out)
+void etmv3_fast_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
+                     uint64_t cycles, struct flow_out *out)
 {
     f->held = (struct etmv3_held){.first = b->first,
                                   .cycles = cycles,
@@ -108,9 +108,9 @@ void etmv3_follow_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const
 }
 
 /* What the two loops can take at in->at, out of them: false, and nothing is taken. */
-static bool follow_common(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    if (!may_follow(in->p, f))
+    if (!fast_path_may_begin(in->p, f))
         return false;
     if (f->done == 0)
         find_range(&f->core);
@@ -123,9 +123,9 @@ static bool follow_common(struct etmv3_flow *f, struct etmv3_bytes *in, struct f
     in->returned = UINT64_MAX;
     in->holding = etmv3_holding(f);
     if (in->p->config.cycle_accurate)
-        etmv3_follow_cycles(f, in, out);
+        etmv3_fast_cycles(f, in, out);
     else
-        etmv3_follow_plain(f, in, out);
+        etmv3_fast_plain(f, in, out);
     in->p->offset += (size_t)(in->at - in->start);
     return true;
 }
@@ -146,8 +146,8 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
     return true;
 }
 
-/* One packet that the loops cannot take: the long way, but at once. */
-static bool follow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+/* One packet that the loops cannot take: the slow path, but at once. */
+static bool slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
     struct etmv3_packet k[3]; /* what one step of the parser may need */
     struct etmv3 *p = in->p;
@@ -163,11 +163,11 @@ static bool follow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct f
     return true;
 }
 
-size_t etmv3_follow(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, size_t len,
-                    struct flow_out *out, uint64_t *packets)
+size_t etmv3_fast(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets)
 {
     struct etmv3_bytes in = {.p = p, .at = data, .end = data + len};
-    while (follow_common(f, &in, out) && (take_left(f, &in, out) || follow_packet(f, &in, out)))
+    while (fast_path(f, &in, out) && (take_left(f, &in, out) || slow_packet(f, &in, out)))
         ;
     size_t used = (size_t)(in.at - data);
     *packets += used - in.inner;

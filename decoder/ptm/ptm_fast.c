@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/ptm/ptm_follow.h"
+#include "decoder/ptm/ptm_fast.h"
 
 #include "ptm_flow_internal.h"
 #include "ptm_internal.h"
@@ -7,14 +7,14 @@
 /* The loop is one function: its state stays in registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Bytes that are being followed. */
+/* Bytes on the fast path. */
 struct bytes {
     struct ptm *p;
     const uint8_t *at;
     const uint8_t *end;
     const uint8_t *start; /* of the stretch: at the parser's offset */
     uint64_t inner;       /* bytes of packets behind their first ones */
-    unsigned left; /* atoms of the header before `at` that have yet to be taken, the long way */
+    unsigned left; /* atoms of the header before `at` that have yet to be taken, by the slow path */
 };
 
 /* What a stretch of packets works on; written back when it ends. */
@@ -346,7 +346,7 @@ static void trail_end(struct trail *t, struct flow_out *out)
     f->core.cur.isa = code_range_isa(t->range);
 }
 
-static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
 {
     bool counted = in->p->config.cycle_accurate;
     struct bt_block *b = out->blocks + out->block_count;
@@ -368,7 +368,7 @@ static void follow_common(struct ptm_flow *f, struct bytes *in, struct flow_out 
 }
 
 /* The range at the position, as the next waypoint would look for it. */
-static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
+static bool fast_path_may_begin(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
 {
     struct flow_core *c = &f->core;
     if (!p->synced || p->in_zeros || p->carry_len || !p->based)
@@ -380,8 +380,9 @@ static bool may_follow(const struct ptm *p, struct ptm_flow *f, const struct flo
     return c->range;
 }
 
-/* What was left of a header, or one packet that the loop cannot take: the long way, but at once. */
-static bool follow_other(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+/* What was left of a header, or one packet that the loop cannot take: the slow path,
+ * but at once. */
+static bool slow_packet(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
 {
     struct ptm_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
@@ -403,14 +404,14 @@ static bool follow_other(struct ptm_flow *f, struct bytes *in, struct flow_out *
     return true;
 }
 
-size_t ptm_follow(struct ptm *p, struct ptm_flow *f, const uint8_t *data, size_t len,
-                  struct flow_out *out, uint64_t *packets)
+size_t ptm_fast(struct ptm *p, struct ptm_flow *f, const uint8_t *data, size_t len,
+                struct flow_out *out, uint64_t *packets)
 {
     struct bytes in = {.p = p, .at = data, .end = data + len};
-    while (may_follow(p, f, out)) {
+    while (fast_path_may_begin(p, f, out)) {
         code_calls_of(f->core.code, f->core.view);
-        follow_common(f, &in, out);
-        if (!follow_other(f, &in, out))
+        fast_path(f, &in, out);
+        if (!slow_packet(f, &in, out))
             break;
     }
     size_t used = (size_t)(in.at - data);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The short way from bytes to blocks, past the packets: atoms and addresses that go along code that
+ * The fast path from bytes to blocks, past the packets: atoms and addresses that go along code that
  * has been looked up before, most bytes of any ETMv4 stream. The states of both stages are then
- * those that the long way would have left. Private to decoder/.
+ * those that the slow path would have left. Private to decoder/.
  */
-#ifndef DECODER_ETMV4_FOLLOW_H
-#define DECODER_ETMV4_FOLLOW_H
+#ifndef DECODER_ETMV4_FAST_H
+#define DECODER_ETMV4_FAST_H
 
 #include "decoder/etmv4/etmv4_flow.h"
 
@@ -14,12 +14,12 @@
  * or the end of `data` cuts a packet, or when `out` has less than FLOW_SLACK room left. Returns the
  * bytes taken, and adds their packets to *packets.
  */
-size_t etmv4_follow(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                    struct flow_out *out, uint64_t *packets);
+size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets);
 
 /* The same for units that speculate. What is committed may be left in the queue when `out` has no
  * room for it: then come again, with what is left of the data, which is never nothing. */
-size_t etmv4_follow_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                          struct flow_out *out, uint64_t *packets);
+size_t etmv4_fast_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
+                        struct flow_out *out, uint64_t *packets);
 
 #endif

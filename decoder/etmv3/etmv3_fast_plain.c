@@ -3,7 +3,7 @@
  * Streams without cycle counts: a block ends with a taken branch, or with an instruction that
  * failed its condition. What can be told at the end is not kept on the way.
  */
-#include "etmv3_follow_parts.h"
+#include "etmv3_fast_parts.h"
 
 /* The loop is one function: its state stays in registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -117,7 +117,7 @@ static ALWAYS_INLINE bool spot_inside(struct spot *s)
     return true;
 }
 
-/* One instruction failed. False: it has yet to be taken, the long way. */
+/* One instruction failed. False: it has yet to be taken, by the slow path. */
 static ALWAYS_INLINE bool spot_failed(struct spot *s)
 {
     struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
@@ -132,7 +132,7 @@ static ALWAYS_INLINE bool spot_failed(struct spot *s)
     return true;
 }
 
-/* `e` instructions passed. Returns those that have yet to be taken, the long way. */
+/* `e` instructions passed. Returns those that have yet to be taken, by the slow path. */
 static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
 {
     while (e >= s->left) {
@@ -282,9 +282,9 @@ static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_by
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
-        return spot_ended(s) && etmv3_unsettled(in) && etmv3_follow_return(f, in, s->b - 1, out);
+        return spot_ended(s) && etmv3_unsettled(in) && etmv3_fast_return(f, in, s->b - 1, out);
     int blocks = spot_close(s, &from.address);
-    struct code_range *range = blocks < 0 ? NULL : etmv3_follow_exception(f, in, &from, out);
+    struct code_range *range = blocks < 0 ? NULL : etmv3_fast_exception(f, in, &from, out);
     if (!range)
         return false;
     s->b += blocks;
@@ -321,7 +321,7 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
     if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;
     if (hold) {
-        etmv3_follow_hold(f, in, --s->b, FLOW_NO_CYCLES, out);
+        etmv3_fast_hold(f, in, --s->b, FLOW_NO_CYCLES, out);
         instructions -= f->held.count;
         if (f->held.cond == BT_COND_PASS)
             f->branched = ETMV3_BRANCHED_DIRECT;
@@ -347,8 +347,8 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
 
 /* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
  * that compilers keep them in registers. */
-static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct spot *spot,
-                                             struct etmv3_bytes *bytes, struct flow_out *out)
+static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct spot *spot,
+                                                struct etmv3_bytes *bytes, struct flow_out *out)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct code_calls *calls = &f->core.code->calls;
@@ -382,12 +382,12 @@ static __attribute__((noinline)) void follow(struct etmv3_flow *f, struct spot *
     *bytes = in;
 }
 
-void etmv3_follow_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
     struct spot s;
     spot_load(f, out, &s);
     do
-        follow(f, &s, in, out);
+        fast_loop(f, &s, in, out);
     while (spot_interrupt(f, &s, in, out) || spot_link(f, &s, in, out));
     spot_store(f, &s, in, out);
 }
