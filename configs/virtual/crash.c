@@ -156,6 +156,8 @@ A32 static unsigned report_topics(const struct topic *topic)
     return sum + report_topics(topic->right);
 }
 
+/* Messages. */
+
 T32 static unsigned read_number(const char *text)
 {
     unsigned value = 0;
