@@ -2,7 +2,7 @@
 /* btraced arm: trace into the chip's own buffer, and nobody watches. docs/flight-recorder.md. */
 #include "commands.h"
 #include "server/base/exit_codes.h"
-#include "server/probe/native_trace.h"
+#include "server/probe/probe_target_trace.h"
 #include "server/trace_unit/init_sequence.h"
 
 #include <getopt.h>
@@ -33,7 +33,7 @@ struct arm {
     bool halt_on_fault;
     struct config config;
     struct probe_link probe;
-    struct native_trace trace;
+    struct probe_target_trace trace;
 };
 
 static void no_bytes(void *user, const uint8_t *data, size_t length)
@@ -112,12 +112,12 @@ static int start_trace(struct arm *a)
     struct message why;
     const struct trace_sink sink = {.bytes = no_bytes, .lost = no_loss};
     char text[100];
-    int error = native_trace_open(&a->trace, &a->probe, &a->config, &sink, &why);
+    int error = probe_target_trace_open(&a->trace, &a->probe, &a->config, &sink, &why);
     fputs(a->trace.setup.notes.text, stderr);
     if (!error && !a->trace.setup.history)
         return EXIT_PROBE;
     if (!error)
-        error = native_trace_resume(&a->trace, &why);
+        error = probe_target_trace_resume(&a->trace, &why);
     if (error)
         return complain(&why, EXIT_PROBE);
     printf("armed: %s%s\n", trace_setup_describe_sink(&a->trace.setup, text, sizeof text),
@@ -165,7 +165,7 @@ static int run(struct arm *a)
     if (!code)
         look_at_core(a);
     if (a->trace.probe)
-        native_trace_close(&a->trace);
+        probe_target_trace_close(&a->trace);
     probe_link_close(&a->probe);
     config_release(&a->config);
     return code;

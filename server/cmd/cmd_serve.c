@@ -34,7 +34,7 @@ struct serve {
     struct config *file; /* as it was read last: without options, and what hardware told */
     struct metrics *metrics;
     struct live live;
-    struct native_server native;
+    struct probe_server probe;
     struct board_process board;
     struct entrance entrance;
     struct gdb_limits limits;
@@ -175,13 +175,13 @@ static void on_impatient(uv_timer_t *timer)
     address_format(&s->config.target, where, sizeof where);
     if (!s->told) {
         s->told = true;
-        if (!s->live.native && !s->config.command)
+        if (!s->live.probe && !s->config.command)
             log_say(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
                     where, s->config.path);
         uv_timer_start(timer, on_impatient, PATIENCE_MS - SILENCE_MS, 0);
         return;
     }
-    if (s->live.native)
+    if (s->live.probe)
         fprintf(stderr, "%s: the target does not answer in %d s\n", s->args.command,
                 PATIENCE_MS / 1000);
     else
@@ -387,22 +387,22 @@ static int start(struct serve *s)
 {
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
-    bool native = config_has_probe(&s->config);
+    bool has_probe = config_has_probe(&s->config);
     if (!s->args.stdio && !s->args.recording_only) {
         int error =
             entrance_open(&s->entrance, &s->config.access, s->config.path, s->args.command, &why);
         if (error)
             return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }
-    if (native && native_server_open(&s->native, &s->config, &sink, &why))
+    if (has_probe && probe_server_open(&s->probe, &s->config, &sink, &why))
         return complain(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
         return complain(s, &why, EXIT_INPUT);
     if (s->config.command &&
         board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
         return complain(s, &why, EXIT_INPUT);
-    if (native)
-        live_use_native(&s->live, &s->native);
+    if (has_probe)
+        live_use_probe(&s->live, &s->probe);
     if (live_connect(&s->live))
         return EXIT_INTERNAL;
     uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
@@ -425,7 +425,7 @@ static int run(struct serve *s)
         if (code)
             stop(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
-        native_server_stop(&s->native);
+        probe_server_stop(&s->probe);
         live_release(&s->live);
         uv_loop_close(&s->loop); /* behind all threads: they may be given its file descriptors */
         code = s->code;

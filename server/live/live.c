@@ -129,7 +129,7 @@ static void begin_drain(struct live *l)
 static void on_stopped(void *ctx)
 {
     struct live *l = ctx;
-    if (live_native_reset(l))
+    if (live_probe_reset(l))
         l->setup = 0;
     begin_drain(l);
 }
@@ -187,11 +187,11 @@ void live_was_moved(struct live *l)
 void live_was_reset(struct live *l)
 {
     l->setup = 0;
-    live_native_reset(l);
+    live_probe_reset(l);
     live_was_moved(l);
 }
 
-/* The native target tells whether a command has reset it; of another that is not known. */
+/* The probe target tells whether a command has reset it; of another that is not known. */
 static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
 {
     struct live *l = ctx;
@@ -199,9 +199,9 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
         live_past_written(l, true);
         live_code_written(l, address, length);
         gdb_remote_outdate(l->remote);
-    } else if (change == GDB_CHANGE_REGISTERS || !l->native) {
+    } else if (change == GDB_CHANGE_REGISTERS || !l->probe) {
         live_was_moved(l);
-    } else if (live_native_reset(l)) {
+    } else if (live_probe_reset(l)) {
         live_was_reset(l);
     } else {
         l->run_after = false;
@@ -352,7 +352,7 @@ static void look_at_limits(struct live *l)
 /* An answer that never comes would keep everybody waiting for ever. */
 static void look_at_server(struct live *l)
 {
-    uint64_t owed = l->native ? 0 : gdb_remote_owed(l->remote);
+    uint64_t owed = l->probe ? 0 : gdb_remote_owed(l->remote);
     l->owed_s = owed && owed == l->owed ? l->owed_s + 1 : 0;
     l->owed = owed;
     if (l->owed_s < ANSWER_S)
@@ -412,8 +412,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
 
 int live_connect(struct live *l)
 {
-    if (l->native)
-        return live_connect_native(l);
+    if (l->probe)
+        return live_connect_probe(l);
     return remote_link_start(&l->link, l->loop, &l->config->target, l->remote) ? BT_ERR_IO : BT_OK;
 }
 
@@ -424,7 +424,7 @@ void live_stop(struct live *l)
     l->stopping = true;
     remote_link_stop(&l->link);
     live_units_stop(l);
-    if (l->native && l->moved.data)
+    if (l->probe && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A live target: run control through its own GDB server, trace from a stream, history in between.
- * Behind a probe of ours that server is native_server.h, which delivers the trace, too.
+ * Behind a probe of ours that server is probe_server.h, which delivers the trace, too.
  * Everything here is called from the event loop, but where said otherwise.
  *
  * A stop: the other server's reply is kept back, the trace of the last stretch is fetched and
@@ -21,7 +21,7 @@
 #include "server/live/live_past.h"
 #include "server/live/live_units.h"
 #include "server/live/remote_link.h"
-#include "server/probe/native_server.h"
+#include "server/probe/probe_server.h"
 #include "server/recording/recorder.h"
 
 #define LIVE_HOLES 64 /* places that are remembered */
@@ -55,13 +55,13 @@ struct live {
     struct live_core cores[CONFIG_MAX_CORES];
     struct gdb_remote *remote;
     struct remote_link link;
-    struct pipeline *pipeline;    /* NULL: no core has a trace unit */
-    struct trace_link *trace;     /* NULL: the native server or a trace buffer delivers it */
-    struct native_server *native; /* NULL: the target has a GDB server of its own */
-    uv_async_t moved;             /* it tells of what no packet tells */
-    unsigned resets;              /* of the native target, that are known here */
-    bool run_after;               /* reset run: what is to come when everything about it is known */
-    _Atomic uint64_t fed;         /* bytes of trace that did not come through `trace` */
+    struct pipeline *pipeline;  /* NULL: no core has a trace unit */
+    struct trace_link *trace;   /* NULL: the probe server or a trace buffer delivers it */
+    struct probe_server *probe; /* NULL: the target has a GDB server of its own */
+    uv_async_t moved;           /* it tells of what no packet tells */
+    unsigned resets;            /* of the probe target, that are known here */
+    bool run_after;             /* reset run: what is to come when everything about it is known */
+    _Atomic uint64_t fed;       /* bytes of trace that did not come through `trace` */
     struct {
         uint8_t *bytes;
         size_t used;
@@ -130,13 +130,13 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why);
 
 /*
- * For native_server_open(): trace goes to the target's decoders. Before live_start(), which must
+ * For probe_server_open(): trace goes to the target's decoders. Before live_start(), which must
  * follow before any byte comes.
  */
 struct trace_sink live_sink(struct live *l);
 
-/* Behind live_start(), before live_connect(): the target is that of `native`. */
-void live_use_native(struct live *l, struct native_server *native);
+/* Behind live_start(), before live_connect(): the target is that of `probe`. */
+void live_use_probe(struct live *l, struct probe_server *probe);
 
 /* Begins to connect to the target's GDB server, which may still have to start. */
 int live_connect(struct live *l);

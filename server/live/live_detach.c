@@ -24,10 +24,10 @@ static void on_look(uv_timer_t *timer)
         finish(l);
 }
 
-/* A probe's cores are left by the native server, a board's program ends with us. */
+/* A probe's cores are left by the probe server, a board's program ends with us. */
 static bool is_kept(const struct live *l)
 {
-    return l->loop && l->remote && !l->native && !l->config->command &&
+    return l->loop && l->remote && !l->probe && !l->config->command &&
            gdb_remote_is_ready(l->remote);
 }
 

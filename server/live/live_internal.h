@@ -31,7 +31,7 @@ int live_start_trace(struct live *l, const struct pipeline_config *p, struct mes
 int live_start_sources(struct live *l, struct message *why);
 
 /* live_monitor.c: resets the target with the words of the board file; BT_ERR_UNSUPPORTED: it has
- * none, or the native target does it. */
+ * none, or the probe target does it. */
 int live_restart(struct live *l);
 
 /* live.c: what is known of the halted cores, and what was programmed for them, may be otherwise. */
@@ -46,10 +46,10 @@ void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
 void live_take_loss(struct live *l, enum bt_gap_cause cause);
 uint64_t live_bytes(const struct live *l);
 
-/* live_native.c */
-int live_connect_native(struct live *l);
-/* The native target was reset since this was asked last. */
-bool live_native_reset(struct live *l);
+/* live_probe.c */
+int live_connect_probe(struct live *l);
+/* The probe target was reset since this was asked last. */
+bool live_probe_reset(struct live *l);
 
 /* live_trace.c: for a worker thread; work->data is the target. l->drain tells how it ended. */
 void live_drain_work(uv_work_t *work);

@@ -103,8 +103,8 @@ static void on_switched(void *ctx, const char *reply, size_t len)
     gdb_remote_settle(((struct live *)ctx)->remote, false);
 }
 
-/* Trace units behind a probe of ours belong to the native target's thread, and obey its command. */
-static bool switch_native(struct live *l, const char *command, const struct console *c)
+/* Trace units behind a probe of ours belong to the probe target's thread, and obey its command. */
+static bool switch_probe_trace(struct live *l, const char *command, const struct console *c)
 {
     gdb_remote_settle(l->remote, true);
     if (ask_server(l, command, on_switched) == BT_OK)
@@ -118,13 +118,13 @@ static bool switch_native(struct live *l, const char *command, const struct cons
 static bool switch_trace(struct live *l, bool on, const struct console *c)
 {
     const char *done = on ? "tracing is on" : "tracing is off: what runs now is not in the history";
-    if (!l->units.wanted && !l->native)
+    if (!l->units.wanted && !l->probe)
         return ask(l, on ? "on" : "off", c, done);
     if (!l->pipeline) {
         console_say(c, "nothing is traced: 'monitor trace status' says why\n");
         return false;
     }
-    if (l->native && !switch_native(l, on ? "trace on" : "trace off", c))
+    if (l->probe && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
         return false;
     if (l->units.wanted) {
         live_units_enable(l, on);
@@ -165,7 +165,7 @@ static int cmd_filter(struct live_client *k, int core, const char *rest, const s
     struct live *l = k->live;
     struct message why;
     (void)core;
-    if (l->native) /* its trace units belong to its own thread, which answers */
+    if (l->probe) /* its trace units belong to its own thread, which answers */
         return BT_ERR_UNSUPPORTED;
     if (l->units.wanted) {
         if (live_units_filter(l, rest, &why) == BT_OK)
@@ -268,7 +268,7 @@ static void on_reset(void *ctx, const char *reply, size_t len)
 
 int live_restart(struct live *l)
 {
-    if (!l->config->reset[0] || l->native)
+    if (!l->config->reset[0] || l->probe)
         return BT_ERR_UNSUPPORTED;
     gdb_remote_settle(l->remote, true);
     int error = ask_server(l, l->config->reset, on_reset);
@@ -288,7 +288,7 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
         console_say(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
         return BT_OK;
     }
-    if (l->native) {
+    if (l->probe) {
         /* It says itself whether there was a reset, which is heard when its answer comes. */
         l->run_after = run && !gdb_remote_is_running(l->remote);
         return BT_ERR_UNSUPPORTED;
@@ -394,8 +394,8 @@ static int cmd_help(struct live_client *k, int core, const char *rest, const str
         if (commands[i].run != cmd_reset || l->config->reset[0])
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
     past_monitor_help(c->print, c->to);
-    if (l->native)
-        native_target_help(l->config, c->print, c->to);
+    if (l->probe)
+        probe_target_help(l->config, c->print, c->to);
     else
         console_say(c, "everything else is for the target's own GDB server\n");
     return BT_OK;
@@ -411,7 +411,7 @@ static int run_command(struct live_client *k, size_t i, int core, const char *re
 }
 
 /* "monitor trace" alone, or with a word that is none of ours. Another GDB server may have commands
- * that begin so; QEMU and the native target have none. */
+ * that begin so; QEMU and a probe target have none. */
 static bool help_group(const struct live *l, const char *text, const struct console *c)
 {
     static const char *const groups[] = {"trace", "record"};
@@ -420,7 +420,7 @@ static bool help_group(const struct live *l, const char *text, const struct cons
         size_t n = strlen(groups[i]);
         if (!console_rest(text, groups[i], rest, sizeof rest))
             continue;
-        if (*rest && !l->native && l->config->control.kind == ADDRESS_NONE)
+        if (*rest && !l->probe && l->config->control.kind == ADDRESS_NONE)
             return false;
         if (*rest)
             console_say(c, "no command '%s %s'; there is:\n", groups[i], rest);
@@ -444,7 +444,7 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
     if (text[strspn(text, " ")] == '\0')
         return cmd_help(k, core, "", &c);
     int error = past_monitor(&k->motion, core, text, print, to);
-    if (error != BT_ERR_UNSUPPORTED || k->live->native || !past_motion_any(&k->motion) ||
+    if (error != BT_ERR_UNSUPPORTED || k->live->probe || !past_motion_any(&k->motion) ||
         gdb_packet_only_shows(text))
         return error;
     /* It may change anything, and GDB would go on as if it were still in the past. */

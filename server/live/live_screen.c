@@ -20,13 +20,13 @@ static void say_bytes(const struct console *c, uint64_t n, const char *after)
 static void line_clock(struct live *l, const struct console *c)
 {
     char where[sizeof((struct message *)0)->text + 16];
-    if (!l->trace && !l->native) {
+    if (!l->trace && !l->probe) {
         trace_setup_describe_sink(&l->units.setup, where, sizeof where);
         console_say(c, "trace clock   not needed: %s, read out at each halt\n", where);
         return;
     }
     if (!l->trace) {
-        console_say(c, "trace clock   seen by the probe: %s\n", l->native->sink);
+        console_say(c, "trace clock   seen by the probe: %s\n", l->probe->sink);
         return;
     }
     trace_link_describe(l->trace, where, sizeof where);
@@ -138,11 +138,11 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 }
 
 /* The state is that of the moment when the probe was opened: later it is not told again. */
-static void say_native(const struct live *l, bool first, gdb_print_fn print, void *to)
+static void say_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
 {
-    char line[NATIVE_SCREEN];
+    char line[PROBE_SERVER_SCREEN];
     unsigned losses;
-    for (const char *at = l->native->screen; *at;) {
+    for (const char *at = l->probe->screen; *at;) {
         size_t len = strcspn(at, "\n");
         len += at[len] == '\n';
         snprintf(line, sizeof line, "%.*s", (int)len, at);
@@ -151,7 +151,7 @@ static void say_native(const struct live *l, bool first, gdb_print_fn print, voi
             print(to, line);
         at += len;
     }
-    if (!first && native_server_is_lost(l->native, &losses))
+    if (!first && probe_server_is_lost(l->probe, &losses))
         print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
@@ -159,12 +159,12 @@ void live_screen(struct live *l, bool first, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
-    if (l->native)
-        say_native(l, first, print, to);
+    if (l->probe)
+        say_probe(l, first, print, to);
     live_units_say(l, print, to);
     if (!l->pipeline) {
         console_say(&c, "%s\n",
-                    l->native          ? "no history: nothing is traced"
+                    l->probe           ? "no history: nothing is traced"
                     : !l->units.wanted ? "no trace: the board file names no trace unit"
                     : !l->units.found  ? "no trace: the trace units are looked for at the next halt"
                                        : "no trace: there is no history of this target");

@@ -23,7 +23,7 @@ struct status {
 static const char *target_state(const struct live *l, uint64_t *losses)
 {
     unsigned of_probe = 0;
-    bool lost = l->native && native_server_is_lost(l->native, &of_probe);
+    bool lost = l->probe && probe_server_is_lost(l->probe, &of_probe);
     *losses = l->losses + of_probe;
     if (lost || !gdb_remote_is_ready(l->remote))
         return "lost";

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "usb"), str(ROOT / "tests" / "gdb")]
 from bench_live import PACE, SECONDS, SET, Load, recorded_stream, row  # noqa: E402
 from live_runs import prepare  # noqa: E402
-from native_gdb import Native, ask_bed, bed, children  # noqa: E402
+from probe_gdb import ProbeServer, ask_bed, bed, children  # noqa: E402
 from replay_gdb import Failed, Skipped, folder  # noqa: E402
 
 CLIENT = ROOT / "build/release/stream_client"
@@ -53,7 +53,7 @@ def board_file():
 def live(name, unit, options):
     place = folder()
     control = place / "bed"
-    with Native("--probe", unit, *options, "--control", control, path=board_file()) as server:
+    with ProbeServer("--probe", unit, *options, "--control", control, path=board_file()) as server:
         inner = Inner(server)
         load, before = Load(inner), counters(control)
         while load.goes_on():

@@ -46,7 +46,7 @@ int board_a_start(struct board_a *b, const struct qemu_link_options *o,
         return -1;
     struct core_a cores = core_a9_cores(&b->cores);
     system_a_init(&b->system, &cores, trace);
-    b->target = (struct probe_target){
+    b->target = (struct probe_system){
         .ctx = &b->system,
         .ap_count = 2,
         .ap = {{.idr = AHB_AP_IDR, .base = NO_ROM_TABLE},

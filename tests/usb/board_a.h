@@ -11,7 +11,7 @@
 struct board_a {
     struct core_a9 cores;
     struct system_a system;
-    struct probe_target target; /* for probe_board_options */
+    struct probe_system target; /* for probe_board_options */
 };
 
 /* Starts it, running. 0, or -1 with `message`. Stop also after a failure. */

@@ -80,7 +80,7 @@ static size_t swo(void *ctx, uint8_t *bytes, size_t size)
     return n;
 }
 
-static void init_aps(struct probe_board *b, const struct probe_target *t)
+static void init_aps(struct probe_board *b, const struct probe_system *t)
 {
     b->target = *t;
     for (unsigned i = 0; i < t->ap_count; i++) {

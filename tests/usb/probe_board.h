@@ -22,7 +22,7 @@ struct probe_port {
 };
 
 /* Another system than the Cortex-M's behind the debug port; functions may be NULL but for run(). */
-struct probe_target {
+struct probe_system {
     void *ctx;
     unsigned ap_count;
     struct ap_model_options ap[DAP_APS];
@@ -55,7 +55,7 @@ struct probe_board_options {
     bool resets_trace;                 /* see coresight_model.resets_trace */
     unsigned etb_words;                /* 0: CS_ETB_WORDS */
     const struct core_model *core;     /* NULL: the built-in core */
-    const struct probe_target *target; /* NULL: the Cortex-M's system around that core */
+    const struct probe_system *target; /* NULL: the Cortex-M's system around that core */
 };
 
 /* The parts are public: tests reach into them. */
@@ -63,7 +63,7 @@ struct probe_board {
     struct core_sim sim;
     struct coresight_model system;
     struct ap_model ap;
-    struct probe_target target; /* and its APs; ap_count 0: not there */
+    struct probe_system target; /* and its APs; ap_count 0: not there */
     struct ap_model target_ap[DAP_APS];
     struct dap_model dap;
     struct cmsis_dap_model probe;

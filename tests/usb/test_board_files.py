@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The shipped board files of probes, served on the modelled probe and a system that fits: what they
 say is taken as it is but for the program, and for what the test names. A halt, and the history of what
-ran. The Zynq-7000 is in test_native_a.py; chips whose map no model has are at their model's map."""
+ran. The Zynq-7000 is in test_probe_a.py; chips whose map no model has are at their model's map."""
 
 import os
 import re
@@ -12,10 +12,10 @@ import socket
 import subprocess
 import threading
 
-from native_gdb import LOADED_MACHINE, ROOT, Board, bed
+from probe_gdb import LOADED_MACHINE, ROOT, Board, bed
 from live_gdb import Live, gone, tail_of
-from test_native_a import A9, ENDLESS, KT_LINK, RULES, check_history
-from test_native_a import ELF as ELF_A
+from test_probe_a import A9, ENDLESS, KT_LINK, RULES, check_history
+from test_probe_a import ELF as ELF_A
 from replay_gdb import Suite, equal, expect, folder, gdb, has, history, lacks, said, tool, value
 from streams import free_port
 

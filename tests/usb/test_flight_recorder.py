@@ -9,7 +9,7 @@ import shlex
 import struct
 import subprocess
 
-from native_gdb import ROOT, Native, bed, board_file
+from probe_gdb import ROOT, ProbeServer, bed, board_file
 from live_gdb import symbol
 from replay_gdb import (BTRACED, Failed, Server, Skipped, Suite, equal, expect, folder, functions,
                         gdb, has, record_counts, tool, value)
@@ -41,7 +41,7 @@ def late_crash(messages):
     raise Failed("crash_after is in no segment")
 
 
-class Story(Native):
+class Story(ProbeServer):
     """Armed after each of `delays` with the options in `arms`, left alone for `wait` seconds, then
     served."""
 

@@ -5,7 +5,7 @@ recording whose bytes are put in."""
 
 import re
 
-from native_gdb import Native, ask_bed, refused
+from probe_gdb import ProbeServer, ask_bed, refused
 from live_gdb import Wire
 from replay_gdb import GAP, Suite, equal, expect, folder, has, said, same_list
 from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
@@ -24,7 +24,7 @@ def _():
         (place / name).write_bytes(stream)
         with Target() as target:
             path = board(target.port, FIFO.format(name), place)
-            with Native("--probe", "ftdi", *chip, "--fifo", f"{place}/{name},1000000", path=path) as live, \
+            with ProbeServer("--probe", "ftdi", *chip, "--fifo", f"{place}/{name},1000000", path=path) as live, \
                     Wire(live) as wire:
                 said(live, rf"^trace clock   running: FT{'232H m' if chip else '2232H MiniM'}odule, "
                            "serial MODEL0002$")
@@ -48,7 +48,7 @@ def _():
     with Target() as target:
         path = board(target.port, FIFO.format("tpiu"), place)
         # Slow: of a longer history GDB is given the newest part, however much comes later.
-        with Native("--probe", "ftdi", "--paced", f"{place}/port,5000,0", "--control", place / "bed",
+        with ProbeServer("--probe", "ftdi", "--paced", f"{place}/port,5000,0", "--control", place / "bed",
                     path=path) as live, Wire(live) as wire:
             def pull():
                 ask_bed(place / "bed", "unplug")

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from native_gdb import BED, LOADED_MACHINE, ROOT, Native, bed
+from probe_gdb import BED, LOADED_MACHINE, ROOT, ProbeServer, bed
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
                         lacks, tool)
 
@@ -41,7 +41,7 @@ def options(here):
 
 
 def board(here):
-    return Native(*options(here), path=here / "board.conf")
+    return ProbeServer(*options(here), path=here / "board.conf")
 
 
 def run(here, line):
@@ -88,7 +88,7 @@ def _():
     table = GUIDE.split("## 5. ")[1].split("\n## ")[0]
     typed = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)[1:]
     source = "".join((ROOT / "server" / name).read_text()
-                     for name in ("native_monitor.c", "native_m_monitor.c"))
+                     for name in ("probe_target_monitor.c", "probe_target_m_monitor.c"))
     known = re.findall(r'^    \{"(\w+)", cmd_', source, re.MULTILINE)
     equal(sorted({line.split()[0] for line in typed}), sorted(known), "commands in the guide")
     page = (ROOT / "docs" / "btraced.1").read_text()
@@ -115,7 +115,7 @@ def _():
     equal(after[:3], ["build/btraced", "serve", "-c"], "the server's command")
     session = [text for kind, text in BLOCKS if kind == "gdb"][-1]
     shown = re.split(r"^\(gdb\) (.*)\n", session, flags=re.MULTILINE)[1:]
-    with Native(*before, path=ROOT / after[3]) as server:
+    with ProbeServer(*before, path=ROOT / after[3]) as server:
         compare([text for kind, text in BLOCKS if kind == "text"][-1].replace(
             ":3333", f":{server.port}"), server.stderr)
         s = gdb(server.port, shown[2::2], elf=lines[-1].split()[-1],

@@ -10,7 +10,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from native_gdb import Board
+from probe_gdb import Board
 from replay_gdb import Suite, equal, expect, folder, has, tool
 
 suite = Suite()
@@ -48,7 +48,7 @@ def board(core):
 def each(name):
     def add(function):
         for core in TRIED:
-            suite.test(f"native past, {core}: {name}")(lambda core=core: function(core))
+            suite.test(f"probe past, {core}: {name}")(lambda core=core: function(core))
     return add
 
 

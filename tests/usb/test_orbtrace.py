@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from native_gdb import LOADED_MACHINE, ROOT, Board, Native, children, refused
+from probe_gdb import LOADED_MACHINE, ROOT, Board, ProbeServer, children, refused
 from live_gdb import Wire, symbol, tail_of
 from frozen import Frozen
 from replay_gdb import (BTRACED, GAP, Suite, equal, expect, folder, frame, gdb, has, history, said,
@@ -31,7 +31,7 @@ def _():
                         ("orbtrace,both", "ORBFLOW"), ("orbtrace,frames", "TPIU frames")):
         with Target() as target:
             path = board(target.port, ORBTRACE, place)
-            with Native("--probe", probe, "--paced", f"{place}/port,100000,1", "--buffer", "0",
+            with ProbeServer("--probe", probe, "--paced", f"{place}/port,100000,1", "--buffer", "0",
                         path=path) as live, Wire(live) as wire:
                 said(live, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
@@ -108,7 +108,7 @@ def _():
     (place / "port").write_bytes(port(frames())[3:])  # from a sync on, as it is sent over and over
     with Target() as target:
         path = board(target.port, f"[trace]\nring = 1M\n{ORBTRACE}", place)
-        with Native("--probe", "orbtrace", "--paced", f"{place}/port,{RATE},0", "--buffer", "0",
+        with ProbeServer("--probe", "orbtrace", "--paced", f"{place}/port,{RATE},0", "--buffer", "0",
                     path=path) as live, Wire(live) as wire:
             def dropped():
                 text = wire.monitor("trace status")

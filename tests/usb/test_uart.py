@@ -8,7 +8,7 @@ import os
 import random
 import re
 
-from native_gdb import ROOT, Board, Native, ask_bed
+from probe_gdb import ROOT, Board, ProbeServer, ask_bed
 from live_gdb import Wire, tail_of
 from replay_gdb import GAP, Suite, equal, expect, folder, has, history, said, same_list
 from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
@@ -37,7 +37,7 @@ def _():
         (place / "line").write_bytes(stream)
         with Target() as target:
             path = board(target.port, UART.format(form, BAUD), place)
-            with Native("--probe", "ftdi", "--uart", f"{place}/line,{BAUD}", "--report",
+            with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,{BAUD}", "--report",
                         place / "report", *options, path=path) as live, Wire(live) as wire:
                 said(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
@@ -53,7 +53,7 @@ def _():
     (place / "line").write_bytes(random.Random(1).randbytes(20000))
     with Target() as target:
         path = board(target.port, UART.format("tpiu", "2M"), place)
-        with Native("--probe", "ftdi", "--uart", f"{place}/line,2000000", path=path) as live, \
+        with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,2000000", path=path) as live, \
                 Wire(live) as wire:
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             wait_until(lambda: "btraced: no history: trace arrives" in live.stderr, "a word of it")
@@ -69,7 +69,7 @@ def _():
     (place / "line").write_bytes(port(frames())[3:])  # from a sync on, as it is sent over and over
     with Target() as target:
         path = board(target.port, UART.format("tpiu", "1M"), place)
-        with Native("--probe", "ftdi", "--uart", f"{place}/line,1000000,0", "--control", place / "bed",
+        with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,1000000,0", "--control", place / "bed",
                     path=path) as live, Wire(live) as wire:
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             wait_until(lambda: re.search(r"^history +instructions 1 to \d{4,} ",

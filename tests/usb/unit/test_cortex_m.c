@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Run control of the modelled Cortex-M4: halt, step, reset, registers, points. */
-#include "tests/usb/unit/native_bench.h"
+#include "tests/usb/unit/probe_bench.h"
 
 #define LOOP     0x08000044u /* nop; adds; str; b */
 #define COUNTER  0x20000100u /* where the program stores */
@@ -16,7 +16,7 @@ START_TEST(test_attach)
                                                 {.jtag = true},
                                                 {.packet_size = 64},
                                                 {.wrap_1k = true}};
-    struct native_bench *b = bench_new(&kinds[_i], _i == 3);
+    struct probe_bench *b = bench_new(&kinds[_i], _i == 3);
     ck_assert_int_eq(cortex_m_attach(&b->core), 0);
     ck_assert_str_eq(b->core.name, "Cortex-M4");
     ck_assert_int_eq(b->core.arch, CORTEX_M_V7M);
@@ -41,7 +41,7 @@ END_TEST
 /* Attaching changes nothing of a core that somebody has halted, but takes his breakpoints away. */
 START_TEST(test_attach_halted)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP, 2), 0);
     uint64_t before = b->board.sim.instructions;
     cortex_m_init(&b->core, &b->ap);
@@ -58,7 +58,7 @@ END_TEST
 
 START_TEST(test_detach)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     uint8_t code[2];
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x08000800, 2), 0);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, RAM_CODE, 2), 0);
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(test_step)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, LOOP | 1), 0);
     static const uint32_t pcs[] = {LOOP + 2, LOOP + 4, LOOP + 6, LOOP};
     for (unsigned i = 0; i < 8; i++) {
@@ -98,7 +98,7 @@ END_TEST
 
 START_TEST(test_reset)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     enum cortex_m_reset_kind kind = _i & 1 ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP, 2), 0);
     if (_i & 2)
@@ -130,7 +130,7 @@ END_TEST
 /* Somebody presses the button: it is told, and what was set holds. */
 START_TEST(test_reset_seen)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     ck_assert(!bench_status(b).reset_seen);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 2, 2), 0);
     memset(b->board.system.fp_comp, 0, sizeof b->board.system.fp_comp);
@@ -149,7 +149,7 @@ END_TEST
 
 START_TEST(test_registers)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     uint32_t all[CORTEX_M_REGISTERS];
     uint32_t one;
     for (unsigned r = 0; r < CORTEX_M_REGISTERS; r++) {
@@ -189,7 +189,7 @@ END_TEST
 
 START_TEST(test_registers_running)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     uint32_t all[CORTEX_M_REGISTERS];
     uint32_t pc;
     ck_assert_int_eq(cortex_m_read_register(&b->core, 0, &pc), BT_ERR_INVAL);
@@ -208,7 +208,7 @@ END_TEST
 
 START_TEST(test_breakpoint)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     uint32_t at = LOOP + 2 * (unsigned)_i;
     for (unsigned round = 0; round < 3; round++) {
         ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, at, 2), 0);
@@ -236,7 +236,7 @@ END_TEST
 
 START_TEST(test_breakpoints_full)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     for (unsigned i = 0; i < 2 * CS_FPB_CODE; i++)
         ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x100 + 2 * i, 2), 0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0xc0000101);
@@ -255,7 +255,7 @@ START_TEST(test_breakpoints_full)
 }
 END_TEST
 
-static void put_code(struct native_bench *b, uint32_t address, const uint16_t *code, size_t count)
+static void put_code(struct probe_bench *b, uint32_t address, const uint16_t *code, size_t count)
 {
     memcpy(b->board.sim.ram + (address - CORE_SIM_RAM), code, 2 * count);
 }
@@ -263,7 +263,7 @@ static void put_code(struct native_bench *b, uint32_t address, const uint16_t *c
 START_TEST(test_software_breakpoint)
 {
     static const uint16_t code[] = {0x2001, 0x2002, 0x2003, 0xe7fb}; /* movs r0, 1, 2, 3; b */
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     uint8_t bytes[8];
     put_code(b, RAM_CODE, code, 4);
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, RAM_CODE), 0);
@@ -296,7 +296,7 @@ END_TEST
 
 START_TEST(test_software_not_ram)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     /* A word that ignores writes, and one that refuses them. */
     struct bench_change *c = bench_change(b, LOOP);
     c->drop = true;
@@ -314,7 +314,7 @@ END_TEST
 START_TEST(test_program_bkpt)
 {
     static const uint16_t code[] = {0x2001, 0xbe01, 0x2003, 0xe7fb};
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     put_code(b, RAM_CODE, code, 4);
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, RAM_CODE), 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -348,7 +348,7 @@ START_TEST(test_watchpoint)
         {CORTEX_M_WATCH_WRITE, COUNTER + 4, 4, false},
         {CORTEX_M_WATCH_WRITE, COUNTER - 8, 8, false},
     };
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     ck_assert_int_eq(cortex_m_insert(&b->core, cases[_i].kind, cases[_i].address, cases[_i].length),
                      0);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
@@ -375,7 +375,7 @@ END_TEST
 
 START_TEST(test_watchpoints_full)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     b->board.system.dwt_function[1] = 8; /* somebody's, for trace */
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER, 3), 0);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER + 1, 3), BT_ERR_RANGE);
@@ -393,7 +393,7 @@ END_TEST
 
 START_TEST(test_memory)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     uint8_t out[300];
     uint8_t in[300];
     for (unsigned i = 0; i < sizeof out; i++)

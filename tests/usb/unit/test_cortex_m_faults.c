@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Run control when things go wrong: other cores, cores that are stuck, faults. */
-#include "tests/usb/unit/native_bench.h"
+#include "tests/usb/unit/probe_bench.h"
 
 #define LOOP    0x08000044u
 #define COUNTER 0x20000100u
@@ -32,7 +32,7 @@
 #define S_SDE      0x00100000u
 #define S_RESET_ST 0x02000000u
 
-static struct native_bench *plain_bench(void)
+static struct probe_bench *plain_bench(void)
 {
     const struct probe_board_options options = {.packet_count = 4};
     return bench_new(&options, false);
@@ -40,7 +40,7 @@ static struct native_bench *plain_bench(void)
 
 START_TEST(test_v6m)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     bench_value(b, CPUID, 0x410cc200);
     bench_value(b, FP_CTRL, 0x40);
     ck_assert_int_eq(cortex_m_attach(&b->core), 0);
@@ -57,9 +57,9 @@ START_TEST(test_v6m)
 }
 END_TEST
 
-static struct native_bench *v8_bench(bool secure_debug)
+static struct probe_bench *v8_bench(bool secure_debug)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     bench_change(b, DHCSR)->set = secure_debug ? S_SDE : 0;
     bench_value(b, CPUID, 0x410fd213);
     bench_value(b, PFR1, 0x210);
@@ -74,7 +74,7 @@ static struct native_bench *v8_bench(bool secure_debug)
 
 START_TEST(test_v8m)
 {
-    struct native_bench *b = v8_bench(true);
+    struct probe_bench *b = v8_bench(true);
     ck_assert_str_eq(b->core.name, "Cortex-M33");
     ck_assert_int_eq(b->core.arch, CORTEX_M_V8M_MAIN);
     ck_assert(b->core.security && b->core.secure_debug);
@@ -104,7 +104,7 @@ END_TEST
 /* A chip that lets nobody debug its Secure code. */
 START_TEST(test_v8m_closed)
 {
-    struct native_bench *b = v8_bench(false);
+    struct probe_bench *b = v8_bench(false);
     bool secure = false;
     ck_assert(b->core.security && !b->core.secure_debug);
     ck_assert(!cortex_m_has_register(&b->core, CORTEX_M_MSP_S));
@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(test_cache)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     uint8_t byte = 1;
     bench_value(b, CPUID, 0x411fc272);
     bench_value(b, CLIDR, 0x09000003);
@@ -159,7 +159,7 @@ START_TEST(test_unknown_part)
                  {0x410cd990, 0x47702a04, "ARMv8-M baseline"},
                  {0x720fc990, 0, "ARMv7-M"},
                  {0x410cc990, 1, "ARMv6-M"}};
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     bench_value(b, CPUID, cases[_i].cpuid);
     bench_value(b, DEVARCH, cases[_i].devarch);
     bench_change(b, DEVARCH)->fail = cases[_i].devarch == 1;
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(test_no_core)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     bench_value(b, CPUID, _i == 0 ? 0 : _i == 1 ? UINT32_MAX : 0x41123456);
     ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_FORMAT);
     bench_says(b, "no Cortex-M answers");
@@ -181,7 +181,7 @@ END_TEST
 
 START_TEST(test_refused)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     bench_change(b, CPUID)->fail = true;
     ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_IO);
     bench_says(b, "no access to 0xe000ed00");
@@ -197,7 +197,7 @@ END_TEST
 
 START_TEST(test_no_halt)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     bench_change(b, DHCSR)->clear = S_HALT;
     uint64_t begin = b->now;
     ck_assert_int_eq(cortex_m_halt(&b->core), BT_ERR_IO);
@@ -211,7 +211,7 @@ END_TEST
 
 START_TEST(test_sleep_and_lockup)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     struct bench_change *dhcsr = bench_change(b, DHCSR);
     char text[128];
     struct cortex_m_exception e;
@@ -234,7 +234,7 @@ END_TEST
 /* One that stops running without halting again: a step of it ends. */
 START_TEST(test_step_stuck)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     bench_change(b, DHCSR)->clear = S_HALT;
     bench_change(b, DHCSR)->trigger = C_STEP;
     uint64_t begin = b->now;
@@ -247,7 +247,7 @@ END_TEST
 
 START_TEST(test_registers_stuck)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     uint32_t all[CORTEX_M_REGISTERS];
     bench_change(b, DHCSR)->clear = S_REGRDY;
     ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_IO);
@@ -266,7 +266,7 @@ END_TEST
 
 START_TEST(test_no_reset)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     enum cortex_m_reset_kind kind = _i != 0 ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
     uint64_t begin = b->now;
     bench_change(b, AIRCR)->drop = true;
@@ -282,7 +282,7 @@ END_TEST
 /* A port that is dead while nRESET is low: the core halts at its first instruction all the same. */
 START_TEST(test_dead_in_reset)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     b->dead_in_reset = true;
     ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);
     ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
@@ -295,7 +295,7 @@ END_TEST
 /* The one answer that tells of the reset is lost. */
 START_TEST(test_reset_unseen)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     bench_change(b, DHCSR)->clear = S_RESET_ST;
     ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true), 0);
     ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
@@ -322,7 +322,7 @@ static void forgetful_reset(void *ctx, bool low)
 /* A breakpoint at an instruction that runs once, right behind the reset. */
 START_TEST(test_forgetful)
 {
-    struct native_bench *b = bench_attached();
+    struct probe_bench *b = bench_attached();
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP - 2, 2), 0);
     b->board.probe.options.nreset = forgetful_reset;
     ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, false), 0);
@@ -336,7 +336,7 @@ END_TEST
 /* Connecting while nRESET is held low, for a program that locks the debugger out. */
 START_TEST(test_under_reset)
 {
-    struct native_bench *b = plain_bench();
+    struct probe_bench *b = plain_bench();
     ck_assert_int_eq(cortex_m_hold_reset(&b->dp, true), 0);
     ck_assert(b->board.held);
     ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
@@ -372,7 +372,7 @@ START_TEST(test_exception)
         {15, 0x8200, 0, 0, 0, "SysTick"},
         {21, 0, 0, 0, 0, "interrupt 5"},
     };
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     struct cortex_m_exception e;
     char text[256];
     char small[16];
@@ -403,7 +403,7 @@ END_TEST
 /* The program runs into nowhere: with vector catch it stops there. */
 START_TEST(test_vector_catch)
 {
-    struct native_bench *b = bench_halted();
+    struct probe_bench *b = bench_halted();
     ck_assert_int_eq(cortex_m_vector_catch(&b->core, CORTEX_M_CATCH_HARDFAULT), 0);
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, 0x60000000), 0);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);

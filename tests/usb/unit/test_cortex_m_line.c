@@ -2,13 +2,13 @@
 /* Run control over bad lines, and with a probe that goes away. */
 #include <stdio.h>
 
-#include "tests/usb/unit/native_bench.h"
+#include "tests/usb/unit/probe_bench.h"
 
 #define LOOP    0x08000044u
 #define COUNTER 0x20000100u
 
 /* The same small session; the first result that is not 0 ends it. */
-static int session(struct native_bench *b)
+static int session(struct probe_bench *b)
 {
     uint32_t all[CORTEX_M_REGISTERS];
     struct cortex_m_status status;
@@ -48,7 +48,7 @@ START_TEST(test_line)
                  {"wait=100000", false, "busy"}};
     unsigned failed = 0;
     for (unsigned skip = 0; skip < 520; skip += skip < 400 ? 9 : 1) {
-        struct native_bench *b = bench_attached();
+        struct probe_bench *b = bench_attached();
         char text[64];
         snprintf(text, sizeof text, "%s,skip=%u", cases[_i].fault, skip);
         ck_assert_int_eq(probe_board_faults(&b->board, text), 0);
@@ -78,7 +78,7 @@ START_TEST(test_reset_line)
 {
     unsigned passed = 0; /* silence that a reset got through */
     for (unsigned skip = 0; skip < 120; skip++) {
-        struct native_bench *b = bench_attached();
+        struct probe_bench *b = bench_attached();
         char text[64];
         snprintf(text, sizeof text, "noack=60,skip=%u", skip);
         ck_assert_int_eq(probe_board_faults(&b->board, text), 0);
@@ -103,7 +103,7 @@ START_TEST(test_unplug)
 {
     unsigned failed = 0;
     for (unsigned after = 1; after < 140; after += 3) {
-        struct native_bench *b = bench_attached();
+        struct probe_bench *b = bench_attached();
         ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 4, 2), 0);
         b->usb.device.faults.unplug_after = after;
         int rc = session(b);

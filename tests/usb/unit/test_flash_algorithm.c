@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "drivers/flash/flash_algorithm_run.h"
-#include "tests/usb/unit/native_bench.h"
+#include "tests/usb/unit/probe_bench.h"
 #include "tests/usb/unit/unicorn_core.h"
 
 #define ALGORITHM "configs/virtual/flash-m3.flm"
@@ -15,7 +15,7 @@
 struct flash_bench {
     struct unicorn_core core;
     struct core_model model;
-    struct native_bench *native;
+    struct probe_bench *bench;
     struct flash_algorithm *algorithm;
     struct flash_run run;
 };
@@ -26,20 +26,20 @@ static void setup(struct flash_bench *f, uint32_t ram_size)
     char why[128] = "";
     memset(f, 0, sizeof *f);
     ck_assert_int_eq(unicorn_core_init(&f->core, &f->model), 0);
-    f->native = bench_new(&options, false);
-    ck_assert_int_eq(cortex_m_attach(&f->native->core), 0);
-    ck_assert_int_eq(cortex_m_halt(&f->native->core), 0);
+    f->bench = bench_new(&options, false);
+    ck_assert_int_eq(cortex_m_attach(&f->bench->core), 0);
+    ck_assert_int_eq(cortex_m_halt(&f->bench->core), 0);
     int rc = flash_algorithm_open(ALGORITHM, &f->algorithm, why, sizeof why);
     ck_assert_msg(rc == 0, "%s", why);
     ck_assert_int_eq(
-        flash_run_init(&f->run, f->algorithm, &f->native->core, RAM, ram_size, 25000000), 0);
+        flash_run_init(&f->run, f->algorithm, &f->bench->core, RAM, ram_size, 25000000), 0);
 }
 
 static void teardown(struct flash_bench *f)
 {
     flash_run_release(&f->run);
     flash_algorithm_close(f->algorithm);
-    bench_free(f->native);
+    bench_free(f->bench);
     unicorn_core_release(&f->core);
 }
 
@@ -142,8 +142,8 @@ START_TEST(test_erase_and_program)
     uint32_t before[CORTEX_M_REGISTERS];
     uint32_t after[CORTEX_M_REGISTERS];
     for (unsigned r = 0; r < 13; r++)
-        ck_assert_int_eq(cortex_m_write_register(&f.native->core, r, 0x1000 + r), 0);
-    ck_assert_int_eq(cortex_m_read_all(&f.native->core, before), 0);
+        ck_assert_int_eq(cortex_m_write_register(&f.bench->core, r, 0x1000 + r), 0);
+    ck_assert_int_eq(cortex_m_read_all(&f.bench->core, before), 0);
     for (unsigned k = 0; k < sizeof data; k++)
         data[k] = (uint8_t)(k * 13 + 1);
     fill(&f, 0x55);
@@ -166,9 +166,9 @@ START_TEST(test_erase_and_program)
         ck_assert_uint_eq(flash_byte(&f, at + k), data[k]);
     ck_assert_uint_eq(flash_byte(&f, at - 1), 0xff);
     ck_assert_uint_eq(flash_byte(&f, at + sizeof data), 0xff);
-    ck_assert_int_eq(cortex_m_read_all(&f.native->core, after), 0);
+    ck_assert_int_eq(cortex_m_read_all(&f.bench->core, after), 0);
     ck_assert_mem_eq(before, after, sizeof before);
-    ck_assert_uint_eq(f.native->core.catch, 0);
+    ck_assert_uint_eq(f.bench->core.catch, 0);
     teardown(&f);
 }
 END_TEST
@@ -204,7 +204,7 @@ START_TEST(test_not_erased)
     ck_assert_int_eq(flash_run_end(&f.run), BT_ERR_IO);
     says(&f, "error 1: ProgramPage(0x00000800)");
     ck_assert_uint_eq(flash_byte(&f, 2 * PAGE), 0x0f);
-    ck_assert_int_eq(bench_status(f.native).state, CORTEX_M_HALTED);
+    ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
     teardown(&f);
 }
 END_TEST
@@ -222,18 +222,18 @@ START_TEST(test_order_and_place)
     ck_assert_int_eq(flash_run_erase(&f.run, 63 * SECTOR, SECTOR + 1), BT_ERR_RANGE);
     says(&f, "outside of the flash");
     ck_assert_int_eq(flash_run_end(&f.run), 0);
-    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.native->core, RAM, 1024, 0),
+    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM, 1024, 0),
                      BT_ERR_RANGE);
     ck_assert_uint_gt(small.result, 1024);
     flash_run_release(&small);
-    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.native->core, RAM + 2, RAM_SIZE, 0),
+    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM + 2, RAM_SIZE, 0),
                      BT_ERR_INVAL);
     flash_run_release(&small);
-    ck_assert_int_eq(cortex_m_insert(&f.native->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
     says(&f, "software breakpoints");
-    ck_assert_int_eq(cortex_m_remove(&f.native->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
-    ck_assert_int_eq(cortex_m_resume(&f.native->core), 0);
+    ck_assert_int_eq(cortex_m_remove(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
+    ck_assert_int_eq(cortex_m_resume(&f.bench->core), 0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
     says(&f, "halt the core");
     teardown(&f);
@@ -246,11 +246,11 @@ START_TEST(test_hang)
     setup(&f, RAM_SIZE);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), 0);
     f.core.hangs = true;
-    uint64_t begin = f.native->now;
+    uint64_t begin = f.bench->now;
     ck_assert_int_eq(flash_run_erase(&f.run, SECTOR, 1), BT_ERR_IO);
     says(&f, "did not end within 1000 ms: EraseSector(0x00001000)");
-    ck_assert_uint_lt(f.native->now - begin, 3000000);
-    ck_assert_int_eq(bench_status(f.native).state, CORTEX_M_HALTED);
+    ck_assert_uint_lt(f.bench->now - begin, 3000000);
+    ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
     f.core.hangs = false;
     ck_assert_int_eq(flash_run_end(&f.run), 0);
     teardown(&f);
@@ -281,7 +281,7 @@ START_TEST(test_unplug)
         uint8_t data[PAGE];
         setup(&f, RAM_SIZE);
         memset(data, 0x3c, sizeof data);
-        f.native->usb.device.faults.unplug_after = after;
+        f.bench->usb.device.faults.unplug_after = after;
         int rc = flash_run_begin(&f.run, FLASH_FOR_ERASE);
         if (rc == 0)
             rc = flash_run_erase(&f.run, 0, SECTOR);
@@ -290,7 +290,7 @@ START_TEST(test_unplug)
         if (rc == 0)
             rc = flash_run_program(&f.run, 0, data, sizeof data);
         int end = flash_run_end(&f.run);
-        ck_assert_int_eq(rc != 0 || end != 0, f.native->usb.device.unplugged);
+        ck_assert_int_eq(rc != 0 || end != 0, f.bench->usb.device.unplugged);
         if (rc != 0) {
             says(&f, "probe");
             failed++;

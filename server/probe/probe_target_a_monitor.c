@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ARMv7-A cores in words: lines of the first screen, faults, and `monitor` commands. */
+#include "probe_target_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* MRC with r0: the architecture's fault registers. */
+#define READ_DFSR 0xee150f10u
+#define READ_DFAR 0xee160f10u
+#define READ_IFSR 0xee150f30u
+#define READ_IFAR 0xee160f50u
+
+#define FSR_WRITE  0x800u
+#define MODE_MASK  0x1fu
+#define MODE_ABORT 0x17u
+#define MODE_UNDEF 0x1bu
+
+static const char *core_name(const struct probe_target *t, unsigned i)
+{
+    return t->config->cores[i].name;
+}
+
+static void say_core(const struct probe_target *t, unsigned i, const struct console *c)
+{
+    const struct cortex_a *k = &t->a.cores[i];
+    if (t->a.off[i]) {
+        console_say(c, "core          %s: powered down, debug registers at 0x%08" PRIx32 "\n",
+                    core_name(t, i), k->base);
+        return;
+    }
+    console_say(c,
+                "core          %s: %s r%" PRIu32 "p%" PRIu32
+                "%s, %u breakpoints, %u watchpoints, debug registers at 0x%08" PRIx32 "\n",
+                core_name(t, i), k->name, k->midr >> 20 & 15, k->midr & 15,
+                t->a.doubles == 32   ? " with VFP, 32 registers"
+                : t->a.doubles == 16 ? " with VFP, 16 registers"
+                                     : "",
+                k->breakpoint_count, k->watchpoint_count, k->base);
+    const char *told = t->config->cores[i].type;
+    if (strncmp(k->name, "Cortex-", 7) == 0 && strcmp(told, k->name) != 0)
+        console_say(c,
+                    "warning       the board file says that core %s is a %s, but the chip has a "
+                    "%s: set 'type'\n",
+                    core_name(t, i), told, k->name);
+}
+
+void probe_target_a_say_cores(const struct probe_target *t, const struct console *c)
+{
+    for (unsigned i = 0; i < t->a.count; i++)
+        say_core(t, i, c);
+    if (t->a.count > 1)
+        console_say(c, "halting       %s\n",
+                    t->a.joined ? "together, by the cross triggers"
+                                : "one core after the other: 'cti' of [core] is not set for all");
+    console_say(c, "memory        %s\n",
+                t->a.through_system ? "as the system's bus has it: physical, past the caches"
+                                    : "as the core has it: through its MMU and caches");
+}
+
+static void say_state(struct probe_target *t, unsigned i, const struct console *c)
+{
+    struct probe_target_status s;
+    char text[200];
+    int rc = probe_target_ready(t);
+    if (!rc)
+        rc = t->ops->status(t, i, &s);
+    if (rc) {
+        console_say(c, "state         %s: not known: %s\n", core_name(t, i),
+                    probe_target_describe(t, text, sizeof text));
+        return;
+    }
+    if (s.state == PROBE_TARGET_HALTED)
+        t->ops->mode(t, i, text, sizeof text);
+    if (s.state == PROBE_TARGET_HALTED)
+        console_say(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n", core_name(t, i), s.pc,
+                    text);
+    else
+        console_say(c, "state         %s: %s\n", core_name(t, i),
+                    s.state == PROBE_TARGET_OFF ? "powered down" : "running");
+}
+
+void probe_target_a_say_state(struct probe_target *t, const struct console *c)
+{
+    for (unsigned i = 0; i < t->a.count; i++)
+        say_state(t, i, c);
+}
+
+/* Fault status, short descriptors: bit 10 and bits 3:0. From the public description of the
+ * registers; what is not here is told as a number. */
+static const char *fault_cause(uint32_t fsr)
+{
+    switch ((fsr >> 6 & 0x10) | (fsr & 0xf)) {
+    case 0x01:
+        return "alignment fault";
+    case 0x02:
+        return "debug event";
+    case 0x03:
+    case 0x06:
+        return "access flag fault";
+    case 0x04:
+        return "fault while cleaning the instruction cache";
+    case 0x05:
+    case 0x07:
+        return "no translation for the address";
+    case 0x08:
+        return "refused by the bus";
+    case 0x09:
+    case 0x0b:
+        return "not allowed by the domain";
+    case 0x0c:
+    case 0x0e:
+        return "refused by the bus during translation";
+    case 0x0d:
+    case 0x0f:
+        return "not allowed by the page's permissions";
+    case 0x16:
+        return "asynchronous, refused by the bus";
+    default:
+        return "other cause";
+    }
+}
+
+static int read_faults(struct probe_target *t, unsigned core,
+                       uint32_t values[PROBE_TARGET_A_FAULTS])
+{
+    static const uint32_t registers[PROBE_TARGET_A_FAULTS] = {READ_DFSR, READ_DFAR, READ_IFSR,
+                                                              READ_IFAR};
+    int rc = BT_OK;
+    for (unsigned k = 0; k < PROBE_TARGET_A_FAULTS && !rc; k++)
+        rc = cortex_a_read_system(&t->a.cores[core], registers[k], &values[k]);
+    return rc;
+}
+
+/* Of a core in abort or undefined mode, once for each fault. */
+void probe_target_a_tell(struct probe_target *t, unsigned core, const struct probe_target_status *s)
+{
+    uint32_t cpsr = 0, now[PROBE_TARGET_A_FAULTS];
+    const struct cortex_a *c = &t->a.cores[core];
+    const char *who = core_name(t, core);
+    (void)s;
+    if (!c->halted || cortex_a_read_register(&t->a.cores[core], CORTEX_A_CPSR, &cpsr))
+        return;
+    uint32_t mode = cpsr & MODE_MASK;
+    if (mode != MODE_ABORT || read_faults(t, core, now)) {
+        if (mode != MODE_ABORT)
+            memset(t->a.told[core], 0, sizeof t->a.told[core]);
+        return;
+    }
+    if (memcmp(now, t->a.told[core], sizeof now) == 0)
+        return;
+    memcpy(t->a.told[core], now, sizeof now);
+    probe_target_say(t,
+                     "core %s is in an abort handler: last data abort at 0x%08" PRIx32
+                     " (%s, %s), last prefetch abort at 0x%08" PRIx32 " (%s)",
+                     who, now[1], now[0] & FSR_WRITE ? "a write" : "a read", fault_cause(now[0]),
+                     now[3], fault_cause(now[2]));
+}
+
+static void cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
+{
+    uint32_t v[PROBE_TARGET_A_FAULTS];
+    char text[200];
+    (void)rest;
+    int rc = probe_target_ready(t);
+    if (!rc)
+        rc = read_faults(t, t->selected, v);
+    t->a.failed = rc ? t->selected : t->a.failed;
+    if (rc) {
+        console_say(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+        return;
+    }
+    t->ops->mode(t, t->selected, text, sizeof text);
+    console_say(c, "core %s is in %s\n", core_name(t, t->selected), text);
+    console_say(c, "last data abort      0x%08" PRIx32 ", %s: %s (DFSR 0x%08" PRIx32 ")\n", v[1],
+                v[0] & FSR_WRITE ? "write" : "read", v[0] ? fault_cause(v[0]) : "none yet", v[0]);
+    console_say(c, "last prefetch abort  0x%08" PRIx32 ": %s (IFSR 0x%08" PRIx32 ")\n", v[3],
+                v[2] ? fault_cause(v[2]) : "none yet", v[2]);
+}
+
+static void cmd_memory(struct probe_target *t, const char *rest, const struct console *c)
+{
+    if (strcmp(rest, "system") == 0 && !t->a.has_memory) {
+        console_say(c, "[probe] memory_ap is not set: there is no other way than the core's\n");
+        return;
+    }
+    if (strcmp(rest, "system") == 0 || strcmp(rest, "core") == 0)
+        t->a.through_system = strcmp(rest, "system") == 0;
+    else if (*rest)
+        console_say(c, "core or system, not '%s'\n", rest);
+    console_say(c, "memory is shown and written %s\n",
+                t->a.through_system ? "as the system's bus has it: physical, past the caches"
+                                    : "as the core has it: through its MMU and caches");
+}
+
+static void cmd_system(struct probe_target *t, const char *rest, const struct console *c)
+{
+    unsigned op1, crn, crm, op2;
+    uint32_t value = 0;
+    char text[200];
+    if (sscanf(rest, "%u %u %u %u", &op1, &crn, &crm, &op2) != 4 || op1 > 7 || crn > 15 ||
+        crm > 15 || op2 > 7) {
+        console_say(c, "four numbers: op1 CRn CRm op2, as MRC p15 has them; 0 1 0 0 is SCTLR\n");
+        return;
+    }
+    int rc = probe_target_ready(t);
+    if (!rc)
+        rc = cortex_a_read_system(&t->a.cores[t->selected],
+                                  0xee100f10u | op1 << 21 | crn << 16 | op2 << 5 | crm, &value);
+    t->a.failed = rc ? t->selected : t->a.failed;
+    if (rc)
+        console_say(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+    else
+        console_say(c, "0x%08" PRIx32 "\n", value);
+}
+
+static void cmd_step_all(struct probe_target *t, const char *rest, const struct console *c)
+{
+    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
+        t->step_all = strcmp(rest, "on") == 0;
+    else if (*rest)
+        console_say(c, "on or off, not '%s'\n", rest);
+    console_say(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
+}
+
+const struct probe_target_command probe_target_a_commands[] = {
+    {"fault", cmd_fault, "the selected core's last aborts, in words", false},
+    {"memory", cmd_memory, "[core|system]: through MMU and caches, or as the bus has it", false},
+    {"step_all", cmd_step_all, "[on|off]: whether the other cores run while one steps", false},
+    {"cp15", cmd_system, "OP1 CRN CRM OP2: a system register of the selected core", false},
+    {NULL, NULL, NULL, true},
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/probe/probe_target_flash.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ADDRESS_SPACE ((uint64_t)1 << 32)
+
+static const char none[] = "no flash algorithm: name the FLM file of the chip in the board file, "
+                           "[flash] algorithm = FILE";
+
+/* The memory map. */
+
+static void add_region(struct probe_target_flash *f, enum gdb_region_type type, uint64_t start,
+                       uint64_t length, uint64_t blocksize)
+{
+    if (length > 0)
+        f->regions[f->region_count++] = (struct gdb_region){type, start, length, blocksize};
+}
+
+static void make_map(struct probe_target_flash *f)
+{
+    const struct flash_algorithm *a = f->algorithm;
+    uint64_t end = a ? (uint64_t)a->start + a->size : 0;
+    add_region(f, GDB_REGION_RAM, 0, a ? a->start : 0, 0);
+    for (unsigned i = 0; a && i < a->region_count; i++)
+        add_region(f, GDB_REGION_FLASH, a->regions[i].start, a->regions[i].size,
+                   a->regions[i].sector_size);
+    add_region(f, GDB_REGION_RAM, end, ADDRESS_SPACE - end, 0);
+}
+
+int probe_target_flash_map(const struct probe_target_flash *f, const struct gdb_region **regions)
+{
+    *regions = f->regions;
+    return f->region_count;
+}
+
+static int open_algorithm(struct probe_target_flash *f, const struct config *config,
+                          struct cortex_m *core, struct message *why)
+{
+    const struct config_range *ram = &config->flash.ram;
+    char text[200];
+    int rc = flash_algorithm_open(config->flash.algorithm, &f->algorithm, text, sizeof text);
+    if (rc) {
+        message_set(why, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
+                    config->flash.algorithm, text);
+        return rc;
+    }
+    rc =
+        flash_run_init(&f->run, f->algorithm, core, (uint32_t)ram->address, (uint32_t)ram->size, 0);
+    if (rc)
+        message_set(why, "%s: [flash] ram: %s", config->path,
+                    flash_run_describe(&f->run, text, sizeof text));
+    return rc;
+}
+
+int probe_target_flash_open(struct probe_target_flash *f, const struct config *config,
+                            struct cortex_m *core, struct message *why)
+{
+    int rc = BT_OK;
+    if (config->flash.algorithm[0] && core) {
+        rc = open_algorithm(f, config, core, why);
+    } else if (config->flash.algorithm[0]) {
+        message_set(why, "%s: [flash] algorithm: these algorithms are for Cortex-M", config->path);
+        rc = BT_ERR_UNSUPPORTED;
+    }
+    make_map(f);
+    return rc;
+}
+
+void probe_target_flash_close(struct probe_target_flash *f)
+{
+    if (f->algorithm)
+        flash_run_release(&f->run);
+    flash_algorithm_close(f->algorithm);
+    f->algorithm = NULL;
+}
+
+static int end(struct probe_target_flash *f)
+{
+    f->busy = false;
+    return flash_run_end(&f->run);
+}
+
+static int finish(struct probe_target_flash *f, int rc)
+{
+    if (!rc)
+        return BT_OK;
+    flash_run_describe(&f->run, f->said, sizeof f->said);
+    if (f->busy)
+        end(f);
+    return rc;
+}
+
+/* Registers are saved when the first purpose begins. */
+static int begin(struct probe_target_flash *f, enum flash_purpose purpose)
+{
+    f->said[0] = '\0';
+    if (!f->algorithm) {
+        snprintf(f->said, sizeof f->said, "%s", none);
+        return BT_ERR_UNSUPPORTED;
+    }
+    f->busy = true;
+    return finish(f, flash_run_begin(&f->run, purpose));
+}
+
+static bool fits(struct probe_target_flash *f, uint64_t address, uint64_t length)
+{
+    bool good = address < ADDRESS_SPACE && length <= ADDRESS_SPACE - address;
+    if (!good)
+        snprintf(f->said, sizeof f->said, "no such address: 0x%" PRIx64, address);
+    return good;
+}
+
+int probe_target_flash_erase(struct probe_target_flash *f, uint64_t address, uint64_t length)
+{
+    if (!fits(f, address, length))
+        return BT_ERR_RANGE;
+    int rc = begin(f, FLASH_FOR_ERASE);
+    return rc ? rc : finish(f, flash_run_erase(&f->run, (uint32_t)address, (uint32_t)length));
+}
+
+int probe_target_flash_write(struct probe_target_flash *f, uint64_t address, const void *bytes,
+                             size_t len)
+{
+    if (!fits(f, address, len))
+        return BT_ERR_RANGE;
+    int rc = begin(f, FLASH_FOR_PROGRAM);
+    return rc ? rc : finish(f, flash_run_program(&f->run, (uint32_t)address, bytes, len));
+}
+
+int probe_target_flash_done(struct probe_target_flash *f)
+{
+    if (!f->busy)
+        return BT_OK;
+    f->said[0] = '\0';
+    return finish(f, end(f));
+}
+
+void probe_target_flash_abandon(struct probe_target_flash *f)
+{
+    if (f->busy)
+        end(f);
+}
+
+void probe_target_flash_say(const struct probe_target_flash *f, const struct console *c)
+{
+    const struct flash_algorithm *a = f->algorithm;
+    if (!a)
+        return;
+    console_say(c, "flash         %s: %" PRIu32 " kB at 0x%08" PRIx32 "\n", a->name, a->size >> 10,
+                a->start);
+}
