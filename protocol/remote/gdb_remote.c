@@ -79,7 +79,7 @@ void gdb_remote_release_stop(struct gdb_remote *u)
         u->client_runs = false;
         u->client->stopped(u->client_ctx, u->stop.data, u->stop.len);
     }
-    gdb_remote_guests_stopped(u, u->stop.data, u->stop.len);
+    gdb_remote_observers_stopped(u, u->stop.data, u->stop.len);
     gdb_remote_pump(u);
 }
 
@@ -91,7 +91,7 @@ void gdb_remote_settle(struct gdb_remote *u, bool settling)
         return;
     if (u->client != NULL)
         u->client->settled(u->client_ctx);
-    gdb_remote_guests_settled(u);
+    gdb_remote_observers_settled(u);
     gdb_remote_pump(u);
 }
 
@@ -310,11 +310,11 @@ static void answer_all(struct gdb_remote *u)
     gdb_remote_refuse_looks(u, NULL);
     if (client_waits && u->client != NULL)
         u->client->stopped(u->client_ctx, NULL, 0);
-    gdb_remote_guests_stopped(u, NULL, 0);
+    gdb_remote_observers_stopped(u, NULL, 0);
     if (settling && u->client != NULL)
         u->client->settled(u->client_ctx);
     if (settling)
-        gdb_remote_guests_settled(u);
+        gdb_remote_observers_settled(u);
 }
 
 void gdb_remote_fail(struct gdb_remote *u, int error)
@@ -384,7 +384,7 @@ void gdb_remote_free(struct gdb_remote *u)
     if (u->client != NULL)
         u->client->dropped(u->client_ctx);
     u->client = NULL;
-    gdb_remote_drop_guests(u);
+    gdb_remote_drop_observers(u);
     answer_all(u);
     gdb_link_release(&u->link);
     text_buf_release(&u->stop);

@@ -4,7 +4,7 @@
  * protocol/.
  *
  * Who is answered when: one request at a time is on the wire. Questions of our own come first,
- * then a resume of our own, then the client's request and those of guests in turns; each has one
+ * then a resume of our own, then the client's request and those of observers in turns; each has one
  * request at a time here.
  */
 #ifndef PROTOCOL_GDB_REMOTE_INTERNAL_H
@@ -50,9 +50,9 @@ struct gdb_request {
     struct gdb_packet packet;
     struct gdb_thread thread; /* selected before it is sent; not single: whichever is */
     bool from_client;
-    bool abandoned;                 /* the client has gone since */
-    struct gdb_remote_guest *guest; /* NULL, or who looks on and asks this */
-    gdb_remote_reply_fn reply;      /* may be NULL */
+    bool abandoned;                       /* the client has gone since */
+    struct gdb_remote_observer *observer; /* NULL, or the observer that asks this */
+    gdb_remote_reply_fn reply;            /* may be NULL */
     void *ctx;
     size_t len;
     char payload[];
@@ -73,11 +73,11 @@ struct gdb_remote_client {
 };
 
 /*
- * Somebody who looks on beside the client: asks of halted cores, is told of stops. Linked here
+ * An observer beside the client: asks of halted cores, is told of stops. Linked here
  * between add and remove; of its operations `output` is never called.
  */
-struct gdb_remote_guest {
-    struct gdb_remote_guest *next;
+struct gdb_remote_observer {
+    struct gdb_remote_observer *next;
     const struct gdb_remote_client *ops;
     void *ctx;
     bool linked;
@@ -94,7 +94,7 @@ enum gdb_stack {
     GDB_STACKS,
 };
 
-struct gdb_known; /* private to gdb_remote_guests.c */
+struct gdb_known; /* private to gdb_remote_observers.c */
 
 struct gdb_remote {
     const struct gdb_remote_events *events;
@@ -151,9 +151,9 @@ struct gdb_remote {
     void *client_ctx;
     bool client_runs; /* it waits for a stop reply */
 
-    struct gdb_remote_guest *guests;
-    struct gdb_request *looks;      /* of guests, in the order that they came */
-    bool guest_turn;                /* the client had the last one */
+    struct gdb_remote_observer *observers;
+    struct gdb_request *looks;      /* of observers, in the order that they came */
+    bool observer_turn;             /* the client had the last one */
     uint64_t packets;               /* sent and received */
     uint64_t epoch;                 /* of what the halted cores are like */
     char *registers[GDB_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
@@ -195,22 +195,22 @@ int gdb_remote_may_ask(const struct gdb_remote *u);
 /* Ends the connection from our side: what waits is answered, then ready() or lost(). */
 void gdb_remote_fail(struct gdb_remote *u, int error);
 
-/* gdb_remote_guests.c */
+/* gdb_remote_observers.c */
 
-void gdb_remote_add_guest(struct gdb_remote *u, struct gdb_remote_guest *g);
+void gdb_remote_add_observer(struct gdb_remote *u, struct gdb_remote_observer *g);
 /* Its question, too, is forgotten. Nothing happens when it is not there. */
-void gdb_remote_remove_guest(struct gdb_remote *u, struct gdb_remote_guest *g);
+void gdb_remote_remove_observer(struct gdb_remote *u, struct gdb_remote_observer *g);
 /* As gdb_remote_pass(), of halted cores: the caller sees to that, and that nothing is changed. */
-int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_guest *g,
+int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_observer *g,
                     const struct gdb_thread *thread, const char *payload, size_t len);
-/* The next question of a guest, taken out of the queue; NULL: none, or not now. */
+/* The next question of an observer, taken out of the queue; NULL: none, or not now. */
 struct gdb_request *gdb_remote_take_look(struct gdb_remote *u);
 /* Questions that wait get this answer. */
 void gdb_remote_refuse_looks(struct gdb_remote *u, const char *reply);
-/* Tells all guests; reply NULL: the connection is lost. */
-void gdb_remote_guests_stopped(struct gdb_remote *u, const char *reply, size_t len);
-void gdb_remote_guests_settled(struct gdb_remote *u);
-void gdb_remote_drop_guests(struct gdb_remote *u);
+/* Tells all observers; reply NULL: the connection is lost. */
+void gdb_remote_observers_stopped(struct gdb_remote *u, const char *reply, size_t len);
+void gdb_remote_observers_settled(struct gdb_remote *u);
+void gdb_remote_drop_observers(struct gdb_remote *u);
 
 /* What the other side has said of itself: remembered when it is one of those that stay the same. */
 void gdb_remote_remember(struct gdb_remote *u, const struct gdb_request *r, const char *reply,

@@ -174,13 +174,13 @@ static bool client_may_ask(const struct gdb_remote *u)
 /* In turns: neither keeps the other waiting for ever. */
 static struct gdb_request *take_next_of_clients(struct gdb_remote *u)
 {
-    struct gdb_request *r = u->guest_turn ? gdb_remote_take_look(u) : NULL;
+    struct gdb_request *r = u->observer_turn ? gdb_remote_take_look(u) : NULL;
     if (r == NULL && client_may_ask(u))
         r = take(&u->waiting);
     if (r == NULL)
         r = gdb_remote_take_look(u);
     if (r != NULL)
-        u->guest_turn = r->guest == NULL;
+        u->observer_turn = r->observer == NULL;
     return r;
 }
 
@@ -247,7 +247,7 @@ static bool client_takes_output(const struct gdb_remote *u)
 static void take_reply(struct gdb_remote *u, const char *payload, size_t len)
 {
     struct gdb_request *r = take(&u->in_flight);
-    if (r->from_client || r->guest != NULL)
+    if (r->from_client || r->observer != NULL)
         gdb_remote_remember(u, r, payload, len);
     apply(u, r, payload, len);
     gdb_request_finish(r, payload, len);

@@ -92,7 +92,7 @@ static void client_reply(void *ctx, const char *reply, size_t len)
     enum proxy_wait wait = p->wait;
     p->wait = PROXY_IDLE;
     if (!p->observes && p->remote != NULL)
-        gdb_remote_remove_guest(p->remote, &p->guest);
+        gdb_remote_remove_observer(p->remote, &p->observer);
     if (wait == PROXY_IDLE)
         return;
     if (wait == PROXY_STATE && reply != NULL)
@@ -160,7 +160,7 @@ static int try_pass(struct gdb_proxy *p, const struct gdb_thread *thread, const 
     if (p->remote == NULL)
         return BT_ERR_IO;
     if (p->observes)
-        return gdb_remote_look(p->remote, &p->guest, thread, payload, len);
+        return gdb_remote_look(p->remote, &p->observer, thread, payload, len);
     return gdb_remote_pass(p->remote, thread, payload, len);
 }
 
@@ -442,8 +442,8 @@ static struct gdb_proxy *new_proxy(struct gdb_session *s, struct gdb_remote *u)
     p->session = s;
     p->remote = u;
     text_buf_init(&p->backlog);
-    p->guest.ops = &gdb_proxy_client;
-    p->guest.ctx = p;
+    p->observer.ops = &gdb_proxy_client;
+    p->observer.ctx = p;
     p->general = u->stopped;
     p->seen = u->epoch;
     s->stopped = gdb_remote_stopped_core(u);
@@ -459,15 +459,15 @@ struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_remote *u)
     return p;
 }
 
-struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_remote *u,
-                                      const char *greeting)
+struct gdb_proxy *gdb_proxy_new_observer(struct gdb_session *s, struct gdb_remote *u,
+                                         const char *greeting)
 {
     struct gdb_proxy *p = new_proxy(s, u);
     if (p == NULL)
         return NULL;
     p->observes = true;
     snprintf(p->greeting, sizeof(p->greeting), "%s", greeting);
-    gdb_remote_add_guest(u, &p->guest);
+    gdb_remote_add_observer(u, &p->observer);
     return p;
 }
 
@@ -481,7 +481,7 @@ void gdb_proxy_free(struct gdb_proxy *p)
     if (p == NULL)
         return;
     if (p->remote != NULL)
-        gdb_remote_remove_guest(p->remote, &p->guest);
+        gdb_remote_remove_observer(p->remote, &p->observer);
     if (p->remote != NULL && !p->observes)
         gdb_remote_detach(p->remote);
     text_buf_release(&p->backlog);

@@ -16,8 +16,8 @@ struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_remote *u);
 void gdb_proxy_free(struct gdb_proxy *p);
 
 /* One that looks on beside the client of `u`; `greeting` is told as soon as it takes text. */
-struct gdb_proxy *gdb_proxy_new_guest(struct gdb_session *s, struct gdb_remote *u,
-                                      const char *greeting);
+struct gdb_proxy *gdb_proxy_new_observer(struct gdb_session *s, struct gdb_remote *u,
+                                         const char *greeting);
 /* It is the client of `u` from now on; see gdb_session_take_control(). */
 void gdb_proxy_take_control(struct gdb_proxy *p);
 void gdb_proxy_give_control(struct gdb_proxy *p);

@@ -27,12 +27,12 @@ struct gdb_proxy {
     bool passed;                /* the resume under way is the other side's */
     char past_kind;             /* g, p or m: what PROXY_DATA or PROXY_PAST is the answer to */
     uint64_t past_at;           /* number of the register, or address */
-    bool observes;              /* looks on; then it is a guest of `remote`, not its client */
+    bool observes;              /* looks on; then it is an observer of `remote`, not its client */
     bool outdated;              /* in control, but has not seen the last halt yet */
     bool first_wait;            /* for a stop reply as the answer to `?` */
     uint64_t seen;              /* u->epoch of the halt that the client was told of last */
     char *shown[GDB_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read */
-    struct gdb_remote_guest guest;
+    struct gdb_remote_observer observer;
     char greeting[400]; /* told as soon as the client takes text; "": nothing */
 };
 

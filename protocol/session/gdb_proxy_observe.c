@@ -379,7 +379,7 @@ void gdb_proxy_take_control(struct gdb_proxy *p)
     p->outdated = p->seen != u->epoch;
     snprintf(p->greeting, sizeof(p->greeting), "%s", controls);
     if (p->wait == PROXY_IDLE)
-        gdb_remote_remove_guest(u, &p->guest);
+        gdb_remote_remove_observer(u, &p->observer);
     if (!p->session->running)
         return;
     gdb_proxy_tell_news(p);
@@ -394,8 +394,8 @@ void gdb_proxy_give_control(struct gdb_proxy *p)
     if (u == NULL || p->observes)
         return;
     gdb_remote_detach(u);
-    gdb_remote_remove_guest(u, &p->guest);
-    gdb_remote_add_guest(u, &p->guest);
+    gdb_remote_remove_observer(u, &p->observer);
+    gdb_remote_add_observer(u, &p->observer);
     p->observes = true;
     p->seen = p->outdated ? 0 : u->epoch;
     p->outdated = false;

@@ -102,7 +102,7 @@ static int init_beside(struct gdb_session *s, const struct gdb_target *target, v
     if (rc < 0)
         return rc;
     s->core_count = cores;
-    s->proxy = greeting != NULL ? gdb_proxy_new_guest(s, u, greeting) : gdb_proxy_new(s, u);
+    s->proxy = greeting != NULL ? gdb_proxy_new_observer(s, u, greeting) : gdb_proxy_new(s, u);
     if (s->proxy == NULL)
         gdb_session_release(s);
     return s->proxy != NULL ? BT_OK : BT_ERR_NOMEM;

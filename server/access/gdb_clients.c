@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define TICK_MS       1000
-#define SILENT_MS     10000 /* a client that has never said anything, or was turned away */
+#define SILENT_MS     10000 /* a client that has never said anything, or was refused */
 #define REFUSED_EXTRA 16    /* connections that are told why they cannot stay, at once */
 #define REFUSALS      3     /* packets that are answered with it */
 
@@ -156,7 +156,7 @@ static void note_refused(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
     g->refused++;
-    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is turned away: %s\n", c->number,
+    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is refused: %s\n", c->number,
             c->connection->peer, gdb_session_refusal(&c->session));
     close_service(c);
 }
@@ -267,8 +267,9 @@ static void let_go_of_idle(struct gdb_client *c)
     snprintf(text, sizeof text,
              "nothing was heard from you for %u s ([limits] idle): connect again",
              g->limits->idle_s);
-    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is let go of: idle for %u s ([limits] idle)\n",
-            c->number, c->connection->peer, g->limits->idle_s);
+    log_say(LOG_AT_WARNING,
+            "btraced: client %u (%s) is disconnected: idle for %u s ([limits] idle)\n", c->number,
+            c->connection->peer, g->limits->idle_s);
     g->dropped++;
     close_service(c);
     gdb_session_refuse(&c->session, text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of those who were let in, however they came: their limits, and what they have sent and
+ * Sessions of admitted connections, however they came: their limits, and what they have sent and
  * received. A connection may end at any byte. Who comes while another is just ending waits for
- * that, instead of being turned away.
+ * that, instead of being refused.
  */
 #ifndef SERVER_GDB_CLIENTS_H
 #define SERVER_GDB_CLIENTS_H
@@ -15,7 +15,7 @@
 #define GDB_CLIENTS_WAITING 16
 
 struct gdb_limits {
-    unsigned clients; /* at once; those that are being turned away come on top */
+    unsigned clients; /* at once; those that are being refused come on top */
     size_t packet;    /* bytes of the longest packet, announced as PacketSize */
     size_t memory;    /* bytes a client may leave unread before it is dropped */
     unsigned idle_s;  /* without a packet, while nothing is owed to it; 0: for ever */
@@ -31,7 +31,7 @@ struct gdb_client {
     struct gdb_session session;
     bool session_open, closing;
     bool open;     /* the service has not closed it */
-    bool admitted; /* it has a session, or had one until it was let go of */
+    bool admitted; /* it has a session, or had one until it was disconnected */
     bool asked;    /* it has said all, and may still read */
     void *served;  /* what the service made for it */
     unsigned number;
@@ -69,7 +69,7 @@ struct gdb_clients {
     unsigned waiting_count;
     bool stopped;
     bool log_wire;             /* each packet is a line of the log */
-    uint64_t refused, dropped; /* turned away; ended by a limit */
+    uint64_t refused, dropped; /* refused; ended by a limit */
 };
 
 /* `limits` must outlive it. Returns 0 or a negative libuv error. */
@@ -79,7 +79,7 @@ int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_se
 /* Takes over a connection that is not started. */
 void gdb_clients_admit(struct gdb_clients *g, struct connection *c);
 
-/* Closes all, and the timer; those who come later are turned away. The structure must stay until
+/* Closes all, and the timer; those who come later are refused. The structure must stay until
  * the loop has ended. Also for one that is all zero. */
 void gdb_clients_stop(struct gdb_clients *g);
 

@@ -10,7 +10,7 @@ enum exit_code {
     EXIT_LISTEN = 3,   /* the address cannot be listened on */
     EXIT_INPUT = 4,    /* a recording, program file or board cannot be used */
     EXIT_PROBE = 5,    /* probes, arm: no probe, or the target behind it does not answer */
-    EXIT_CONNECT = 6,  /* connect: the server is not there, or lets nobody in */
+    EXIT_CONNECT = 6,  /* connect: the server is not there, or admits nobody */
 };
 
 #endif

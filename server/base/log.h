@@ -16,7 +16,7 @@
 
 enum log_level {
     LOG_AT_ERROR,   /* the program cannot go on */
-    LOG_AT_WARNING, /* somebody was turned away, something is lost */
+    LOG_AT_WARNING, /* somebody was refused, something is lost */
     LOG_AT_INFO,    /* the default: who comes and goes, what a board prints */
     LOG_AT_DEBUG,   /* also what is sent to and fro */
 };

@@ -37,7 +37,7 @@ struct pipe_ends {
     struct connection *gdb;    /* NULL: closed */
     struct connection *server; /* NULL: not yet, or closed */
     uv_timer_t patience;
-    bool ready; /* the server has let us in, as far as can be told */
+    bool ready; /* the server has admitted us, as far as can be told */
     bool asked; /* GDB has sent something */
     bool heard; /* the server has */
     bool gdb_over;
@@ -73,7 +73,7 @@ static const char connect_help[] =
     "  --ca FILE     the authority that has signed the server's certificate (default: those that\n"
     "                this machine trusts)\n"
     "  --name NAME   the name that the server's certificate must have (default: HOST)\n"
-    "  --plain       without TLS, for a server that lets in whole networks\n"
+    "  --plain       without TLS, for a server that admits whole networks\n"
     "\n"
     "Without --cert and --ca the files cert.pem, key.pem and ca.pem are taken from\n"
     "~/.config/btraced, if there are any; if there are none it is as with --plain.\n";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced replay: a recording served to GDB. */
 #include "commands.h"
-#include "server/access/entrance.h"
+#include "server/access/access_control.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
@@ -172,7 +172,7 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
 struct daemon {
     struct replay *replay;
     uv_loop_t loop;
-    struct entrance entrance;
+    struct access_control access;
     struct metrics *metrics;
     struct gdb_limits limits;
     struct gdb_clients clients;
@@ -187,7 +187,7 @@ static void stop(struct daemon *d)
     if (uv_is_closing((uv_handle_t *)&d->interrupt))
         return;
     notify_stopping();
-    entrance_stop(&d->entrance);
+    access_control_stop(&d->access);
     metrics_stop(d->metrics);
     gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
@@ -230,7 +230,7 @@ static int read_again(struct daemon *d, struct message *said)
     struct config *fresh = calloc(1, sizeof *fresh);
     int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
     if (!error)
-        error = entrance_reload(&d->entrance, &fresh->access, fresh->path, &why);
+        error = access_control_reload(&d->access, &fresh->access, fresh->path, &why);
     if (error) {
         message_set(said, "%s; who may connect stays as it was", why.text);
     } else {
@@ -316,7 +316,7 @@ static void on_admitted(void *ctx, struct connection *c)
 
 static void announce(const struct daemon *d)
 {
-    entrance_announce(&d->entrance, false);
+    access_control_announce(&d->access, false);
     notify_ready(d->args->path);
 }
 
@@ -346,7 +346,7 @@ static int start(struct daemon *d, const struct replay_args *args)
     int error;
     d->limits = args->config_path ? limits_of(&args->config) : GDB_LIMITS_DEFAULT;
     gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
-    d->replay->visitors = &d->clients;
+    d->replay->connections = &d->clients;
     d->replay->started = uv_hrtime();
     error = start_metrics(d, &args->config.metrics, &why);
     if (error) {
@@ -357,10 +357,10 @@ static int start(struct daemon *d, const struct replay_args *args)
         c = stream_connection_stdio(&d->loop);
         error = c ? 0 : BT_ERR_IO;
     } else {
-        error = entrance_open(&d->entrance, &args->config.access, args->config.path,
-                              "btraced replay", &why);
+        error = access_control_open(&d->access, &args->config.access, args->config.path,
+                                    "btraced replay", &why);
         if (!error)
-            error = entrance_start(&d->entrance, &d->loop, on_admitted, d, &why);
+            error = access_control_start(&d->access, &d->loop, on_admitted, d, &why);
     }
     if (error)
         fprintf(stderr, "btraced replay: %s\n", why.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "commands.h"
-#include "server/access/entrance.h"
+#include "server/access/access_control.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
@@ -36,7 +36,7 @@ struct serve {
     struct live live;
     struct probe_server probe;
     struct board_process board;
-    struct entrance entrance;
+    struct access_control access;
     struct gdb_limits limits;
     struct gdb_clients clients;
     bool stopping;
@@ -82,7 +82,7 @@ static void stop(struct serve *s, int code)
     s->stopping = true;
     s->code = code;
     notify_stopping();
-    entrance_stop(&s->entrance);
+    access_control_stop(&s->access);
     metrics_stop(s->metrics);
     s->live.leaving = true; /* control is not passed on any more */
     gdb_clients_stop(&s->clients);
@@ -113,7 +113,7 @@ static void reload(void *ctx, const struct console *c)
     }
     int error = config_load(now, s->args.path, &names, &why);
     if (!error && !s->args.stdio)
-        error = entrance_reload(&s->entrance, &now->access, now->path, &why);
+        error = access_control_reload(&s->access, &now->access, now->path, &why);
     if (error) {
         console_say(c, "nothing is changed: %s\n", why.text);
         config_release(now);
@@ -247,7 +247,7 @@ static void start_listening(struct serve *s)
                                         on_client_gone, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
-    s->live.visitors = &s->clients;
+    s->live.connections = &s->clients;
     s->live.reload = reload;
     if (!start_metrics(s))
         return;
@@ -261,14 +261,14 @@ static void start_listening(struct serve *s)
         stop(s, EXIT_LISTEN);
         return;
     }
-    if (entrance_start(&s->entrance, &s->loop, on_admitted, s, &why)) {
+    if (access_control_start(&s->access, &s->loop, on_admitted, s, &why)) {
         fprintf(stderr, "%s: %s\n", s->args.command, why.text);
         stop(s, EXIT_LISTEN);
         return;
     }
     if (log_shows(LOG_AT_INFO))
         live_screen(&s->live, true, print_line, stderr);
-    entrance_announce(&s->entrance, true);
+    access_control_announce(&s->access, true);
     notify_ready(s->config.name);
 }
 
@@ -389,8 +389,8 @@ static int start(struct serve *s)
     const struct trace_sink sink = live_sink(&s->live);
     bool has_probe = config_has_probe(&s->config);
     if (!s->args.stdio && !s->args.recording_only) {
-        int error =
-            entrance_open(&s->entrance, &s->config.access, s->config.path, s->args.command, &why);
+        int error = access_control_open(&s->access, &s->config.access, s->config.path,
+                                        s->args.command, &why);
         if (error)
             return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }

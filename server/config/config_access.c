@@ -82,7 +82,7 @@ const char *config_listen_problem(const char *text, struct config_listen *listen
     listen->tls = strncmp(text, "tls:", 4) == 0;
     const char *problem = address_problem(text + (listen->tls ? 4 : 0), &listen->address);
     if (!problem && listen->tls && listen->address.kind == ADDRESS_UNIX)
-        problem = "a Unix socket has no TLS: its mode and owner say who may enter";
+        problem = "a Unix socket has no TLS: its mode and owner control access";
     if (problem)
         return problem;
     if (!address_is_loopback(&listen->address) && !is_number(listen->address.host))

@@ -9,7 +9,7 @@
 /*
  * Compares two readings of a board file, and sets what has changed and may change at run time in
  * `running`, too. Says of each key that has changed when it holds. Those of [tls] and `allow` are
- * the caller's: entrance_reload() comes first.
+ * the caller's: access_control_reload() comes first.
  */
 void config_reload(const struct config *before, const struct config *now, struct config *running,
                    const struct console *c);

@@ -89,12 +89,12 @@ struct live {
     struct live_code code;
     struct live_units units;
     struct live_past past;
-    struct live_client *clients;  /* in the order that they came */
-    struct live_client *control;  /* the one in control; NULL: nobody */
-    struct gdb_clients *visitors; /* all connections; NULL: nobody can come */
-    uint64_t started;             /* uv_hrtime() */
-    uint64_t losses;              /* of the target's GDB server */
-    uint64_t ring_told;           /* bytes dropped, that the log knows of */
+    struct live_client *clients;     /* in the order that they came */
+    struct live_client *control;     /* the one in control; NULL: nobody */
+    struct gdb_clients *connections; /* all connections; NULL: nobody can come */
+    uint64_t started;                /* uv_hrtime() */
+    uint64_t losses;                 /* of the target's GDB server */
+    uint64_t ring_told;              /* bytes dropped, that the log knows of */
     bool ring_full, recording_told, strays_told;
     uint64_t owed; /* gdb_remote_owed(), and for how many seconds it has been that */
     unsigned owed_s;

@@ -32,7 +32,7 @@ static const char *target_state(const struct live *l, uint64_t *losses)
 
 static void gather_clients(const struct live *l, struct status *s)
 {
-    status_of_visitors(&s->clients, l->visitors);
+    status_of_connections(&s->clients, l->connections);
     for (const struct live_client *k = l->clients; k; k = k->next) {
         status_add_client(&s->clients, k->client);
         s->clients.looking_on += k != l->control;

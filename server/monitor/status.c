@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void status_of_visitors(struct status_clients *s, const struct gdb_clients *g)
+void status_of_connections(struct status_clients *s, const struct gdb_clients *g)
 {
     memset(s, 0, sizeof *s);
     if (!g)
@@ -37,7 +37,7 @@ void status_say_clients(const struct status_clients *s, unsigned limit, const st
 {
     console_say(c,
                 "clients       %u of %u, of which %u look on; %" PRIu64 " bytes received, %" PRIu64
-                " sent; %" PRIu64 " turned away, %" PRIu64 " dropped at a limit\n",
+                " sent; %" PRIu64 " refused, %" PRIu64 " dropped at a limit\n",
                 s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
 }
 
@@ -87,7 +87,7 @@ void status_page_clients(const struct status_clients *s, struct text_buf *out)
                   s->looking_on);
     status_number(out, "client_connections_total", "counter", "Clients that have come.",
                   s->connections);
-    status_number(out, "clients_refused_total", "counter", "Clients that were turned away.",
+    status_number(out, "clients_refused_total", "counter", "Clients that were refused.",
                   s->refused);
     status_number(out, "clients_dropped_total", "counter", "Clients that were dropped at a limit.",
                   s->dropped);

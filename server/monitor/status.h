@@ -26,7 +26,7 @@ struct status_core {
 };
 
 /* Begins with what all connections have in common; NULL: there can be none. */
-void status_of_visitors(struct status_clients *s, const struct gdb_clients *g);
+void status_of_connections(struct status_clients *s, const struct gdb_clients *g);
 void status_add_client(struct status_clients *s, const struct gdb_client *c);
 
 /* Nobody may write to the history meanwhile. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A two-way stream of bytes to somebody who was let in: what a session is given, whatever carries
+ * A two-way stream of bytes to a peer that was admitted: what a session is given, whatever carries
  * the bytes. All calls belong to the thread of the event loop.
  *
  * Who gets a connection owns it: it fills in `user`, calls connection_start(), and ends with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Certificates and who they let in: TLS 1.2 and 1.3 with certificates on both sides, on OpenSSL.
+ * Certificates and who they admit: TLS 1.2 and 1.3 with certificates on both sides, on OpenSSL.
  * Nothing is resumed, so that each connection is checked by the lists that hold now.
  */
 #ifndef SERVER_TLS_CONTEXT_H

@@ -43,8 +43,8 @@ struct replay {
         void (*reload)(void *ctx, const struct console *c);
         void *ctx;
     } io;
-    const struct gdb_clients *visitors; /* all connections */
-    uint64_t started;                   /* uv_hrtime() */
+    const struct gdb_clients *connections; /* all connections */
+    uint64_t started;                      /* uv_hrtime() */
 };
 
 /* One GDB that is connected: each has its own position in the history, and reads it anew. */

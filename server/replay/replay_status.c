@@ -7,7 +7,7 @@
 
 static void gather_clients(const struct replay *r, struct status_clients *s)
 {
-    status_of_visitors(s, r->visitors);
+    status_of_connections(s, r->connections);
     for (const struct replay_client *k = r->clients; k; k = k->next)
         status_add_client(s, k->client);
 }
@@ -33,7 +33,7 @@ void replay_status_say(const struct replay *r, const struct console *c)
     unsigned count = gather_cores(r, cores);
     gather_clients(r, &clients);
     console_say(c, "target        a recording; up %" PRIu64 " s\n", up_s(r));
-    status_say_clients(&clients, r->visitors->limits->clients, c);
+    status_say_clients(&clients, r->connections->limits->clients, c);
     for (unsigned i = 0; i < count; i++)
         status_say_core(&cores[i], c);
 }
@@ -61,7 +61,7 @@ static const char *place(const struct replay_client *k)
 void replay_clients_list(const struct replay *r, const struct replay_client *me,
                          const struct console *c)
 {
-    uint64_t now = uv_now(r->visitors->loop);
+    uint64_t now = uv_now(r->connections->loop);
     for (const struct replay_client *k = r->clients; k; k = k->next)
         status_say_client(k->client, k == me, place(k), now, c);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may enter, and where: certificates, networks, Unix sockets, systemd's sockets. Whoever is not
-let in hears nothing of the protocol, and whoever is at work does not notice."""
+"""Access control: certificates, networks, Unix sockets, systemd's sockets. Whoever is not admitted
+hears nothing of the protocol, and whoever is at work does not notice."""
 
 import os
 import re
@@ -248,7 +248,7 @@ def _():
     table = re.findall(r"^\|([^|]+)\|([^|]*)\|[^|]+\|$", page, re.MULTILINE)
     sources = "".join((Path(__file__).resolve().parents[2] / "server" / f"{name}.c").read_text()
                       for name in ("tls_context", "tls_connection", "cmd_connect",
-                                   "entrance_guest"))
+                                   "access_connection"))
     sources = re.sub(r'"\n\s*"', "", sources)
     rows = [row for row in table if row[0].startswith((" the server", " nobody", " no answer"))]
     equal(len(rows), 9, "messages that the manual explains")
@@ -323,7 +323,7 @@ def _():
         equal(first.ask("qC"), "QC1", "the answer to who was there from the beginning")
 
 
-@suite.test("access: networks alone let in with a warning")
+@suite.test("access: networks alone admit with a warning")
 def _():
     text = "allow = 127.0.0.0/8 10.1.0.0/16\n"
     path = config(text, ca=None, cert=None, key=None, allow=None, handshake=None)

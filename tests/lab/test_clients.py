@@ -254,7 +254,7 @@ def _():
         to_main(one)
         s = gdb(live.port, ["info target"], elf=ELF)
         has(s[0], r"Remote failure reply: E\.client 1 \(127\.0\.0\.1:\d+\) is in control, and .gdb. others = refuse")
-        said(live, r"client 2 \(.*\) is turned away: client 1")
+        said(live, r"client 2 \(.*\) is refused: client 1")
         has(one.do("stepi"), "end-stepping-range")
     with Live(lab("refuse")) as live:
         for _ in range(3):  # one after the other, all of them come in

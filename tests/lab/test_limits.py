@@ -36,8 +36,8 @@ def _():
                 three.send(frame("qC"))
                 three.closed()
             has(two.ask("qSupported"), "PacketSize")
-        said(live, r"client 3 \(127.* is turned away: 2 clients are connected, which is the limit")
-        has(one.monitor("status"), r"1 turned away")
+        said(live, r"client 3 \(127.* is refused: 2 clients are connected, which is the limit")
+        has(one.monitor("status"), r"1 refused")
         with Client(live.port, acks=False) as again:
             has(again.ask("qSupported"), "PacketSize")
 
@@ -75,9 +75,9 @@ def _():
     with Live(lab("[limits]", "idle = 1", others="queue")) as live, Wire(live) as one:
         two = Client(live.port, acks=False)
         two.ask("qSupported")
-        wait_for(lambda: two.ask("qC") and "client 1 (" in live.stderr.rpartition("is let go of")[0],
+        wait_for(lambda: two.ask("qC") and "client 1 (" in live.stderr.rpartition("is disconnected")[0],
                  "the end of an idle client")
-        said(live, r"client 1 \(.*\) is let go of: idle for 1 s \(\[limits\] idle\)")
+        said(live, r"client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)")
         has(one.ask("g"), r"^E\.nothing was heard from you for 1 s")
         said(live, r"client 2 \(.*\) is in control")
         two.close()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A lab bench and a desk as two network namespaces with a cable between them: the desk reaches the
-live board with its certificate, and in no other way; or from its address, where networks let in."""
+live board with its certificate, and in no other way; or from its address, where networks are admitted."""
 
 import subprocess
 import tempfile
@@ -61,7 +61,7 @@ def _():
         said(server, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
 
 
-@suite.test("namespaces: networks let in the desk's address, and no other one")
+@suite.test("namespaces: networks admit the desk's address, and no other one")
 def _():
     Cable.lay()
     with tempfile.TemporaryDirectory() as place:

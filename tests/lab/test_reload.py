@@ -151,7 +151,7 @@ def _():
         lab.one.monitor("reload")
         with Desk(lab.server) as three:
             wait_for(lambda: lab.one.ask("qC") and lab.two.ask("qC") and
-                     "is let go of: idle for 1 s" in lab.server.stderr, "the end of who is idle")
+                     "is disconnected: idle for 1 s" in lab.server.stderr, "the end of who is idle")
             has(three.ask("qC"), "^E.nothing was heard from you")
         lab.write()
         lab.one.monitor("reload")

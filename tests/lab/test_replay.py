@@ -73,9 +73,9 @@ def _():
             wait_for(lambda: one.ask("qC") and "is dropped: it has left more than 65536 bytes unread"
                      in server.stderr, "the end of a client that does not read")
         has(one.ask("m0,4" + " " * 2000), r"^E\.the packet is longer than PacketSize")
-        has(one.monitor("status"), r"(?m)^clients +1 of 2, of which 0 look on; .* 1 turned away, 1 "
+        has(one.monitor("status"), r"(?m)^clients +1 of 2, of which 0 look on; .* 1 refused, 1 "
                                    r"dropped at a limit$")
-        said(server, r"^btraced: client 1 \(.*\) is let go of: idle for 1 s \(\[limits\] idle\)$")
+        said(server, r"^btraced: client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)$")
         has(one.ask("qC"), r"^E\.nothing was heard from you for 1 s")
 
 
@@ -135,8 +135,8 @@ def _():
         has(another(), "PacketSize=")
         path.write_text("[limits]\nclients = 2\nidle = 1\n")
         has(one.monitor("reload"), "read again")
-        said(server, r"client 1 \(.*\) is let go of: idle for 1 s")
-        lacks(server.stderr, "client 1 .* has left(.*\n)*.*is let go of")
+        said(server, r"client 1 \(.*\) is disconnected: idle for 1 s")
+        lacks(server.stderr, "client 1 .* has left(.*\n)*.*is disconnected")
 
 
 @suite.test("replay: four GDBs at once, each with its own place and history")

@@ -253,7 +253,7 @@ def _():
             equal(server.process.wait(PATIENCE), 0, "exit code")
 
 
-@suite.test("service: who is turned away does not end it")
+@suite.test("service: who is refused does not end it")
 def _():
     board = listening_on("127.0.0.1:0")
     with Process([BTRACED, "serve", "-c", str(board), "--exit-after-detach"]) as server:

@@ -24,11 +24,11 @@ SETTLED = min(60, SECONDS / 3)  # seconds until the memory must be what it is
 PAUSE = SETTLED / 2             # between two moments at which nobody is there
 GROWTH = 8192                   # kilobytes that may come and go while they are
 TREND = 2048                    # kilobytes from the first third of the pauses to the last
-LOOKERS = 5
+OBSERVERS = 5
 STEPS = 300
 
 
-class Guests:
+class Observers:
     """Clients that look on, each at something else."""
 
     def __init__(self, live, rng):
@@ -70,7 +70,7 @@ class Guests:
         self.count(what)
         try:
             if what == "come" or not self.open:
-                if len(self.open) < LOOKERS:
+                if len(self.open) < OBSERVERS:
                     self.come()
                 return
             client = self.random.choice(self.open)
@@ -103,7 +103,7 @@ class Guests:
     def crowd(self):
         """As many as may come look far back, all at once: more memory is never in use."""
         self.all_leave()
-        crowd = [Client(self.live.port, acks=False) for _ in range(LOOKERS)]
+        crowd = [Client(self.live.port, acks=False) for _ in range(OBSERVERS)]
         for client in crowd:
             client.ask("qSupported:multiprocess+")
             client.ask("?")
@@ -143,24 +143,24 @@ def _():
         equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
         wire.blocks()
         rest = descriptors(live)
-        guests = Guests(live, rng)
+        observers = Observers(live, rng)
         start = time.monotonic()
         crowded, halts, quiet, most = 0, 0, [], 0
         while time.monotonic() - start < SECONDS:
             wire.send(frame("vCont;c"))
             until = time.monotonic() + rng.uniform(0.05, 0.6)
             while time.monotonic() < until:
-                guests.act()
+                observers.act()
                 time.sleep(0.01)
             wire.send(b"\x03")
             has(wire.reply(), "^T0", f"halt {halts}")
             halts += 1
             for _ in range(rng.randrange(6)):
-                guests.act()
+                observers.act()
             has(wire.ask("g"), "^[0-9a-f]{128}", f"registers at halt {halts}")
             gone = time.monotonic() - start
             if gone > PAUSE * (len(quiet) + 1) / 2:
-                guests.crowd()
+                observers.crowd()
                 crowded = max(crowded, live.memory()) if gone < SETTLED else crowded
                 quiet.append(at_rest(live, rest))
             if gone > SETTLED:
@@ -171,11 +171,11 @@ def _():
         third = len(settled) // 3
         early, late = (sum(part) / third for part in (settled[:third], settled[-third:]))
         expect(late - early < TREND, f"at rest memory grows: {quiet} kB")
-        guests.all_leave()
+        observers.all_leave()
         wait_for(lambda: descriptors(live) == rest, "closing of all descriptors")
         expect(halts > SECONDS, f"only {halts} halts")
         print(f"# {halts} halts; memory with a crowd {crowded} kB, at most {most} kB, at rest each "
-              f"{PAUSE / 2:.0f} s {quiet}; {dict(sorted(guests.done.items()))}", flush=True)
+              f"{PAUSE / 2:.0f} s {quiet}; {dict(sorted(observers.done.items()))}", flush=True)
         # A last stretch, step by step: the history must be the places that were seen.
         seen = [wire.pc()]
         for _ in range(STEPS):

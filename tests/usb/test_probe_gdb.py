@@ -226,7 +226,7 @@ def _():
         has(text, r"\(the probe does not answer\)")
         has(text, r"^still here")
         said(server, r"^btraced: the probe does not answer any more")
-        # Who comes now is not let in by GDB itself, and learns why.
+        # Who comes now is not admitted by GDB itself, and learns why.
         has(whole_session(server), "Could not read registers.*the probe does not answer: is it unplugged")
 
 

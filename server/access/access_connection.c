@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one connection goes through before a session sees it. */
-#include "entrance_internal.h"
+#include "access_control_internal.h"
 #include "server/base/log.h"
 #include "server/net/stream_connection.h"
 #include "server/net/tls_connection.h"
@@ -14,23 +14,23 @@
 #define LOG_MS     10000
 #define REFUSED_MS 2000 /* for the other side to read why */
 
-/* Somebody who shakes hands, or was refused and is still there. */
-struct entrance_guest {
-    struct entrance *entrance;
-    struct entrance_guest *before, *after;
+/* A connection that is in its handshake, or was refused and is not closed yet. */
+struct access_connection {
+    struct access_control *access;
+    struct access_connection *before, *after;
     struct connection *connection;
     uint64_t until; /* ms of the loop's clock */
     bool refused;
 };
 
-static void log_rest(struct entrance *e)
+static void log_rest(struct access_control *e)
 {
     if (e->not_logged)
         log_say(LOG_AT_WARNING, "%s: %u more refusals\n", e->command, e->not_logged);
     e->not_logged = 0;
 }
 
-static void log_refusal(struct entrance *e, const char *peer, const char *why)
+static void log_refusal(struct access_control *e, const char *peer, const char *why)
 {
     uint64_t now = uv_now(e->loop);
     if (e->logged == 0 || now - e->log_since >= LOG_MS) {
@@ -45,19 +45,19 @@ static void log_refusal(struct entrance *e, const char *peer, const char *why)
 }
 
 /* Deadlines are in the order of arrival, nearly: a look now and then is enough for the rest. */
-static void set_deadline(struct entrance *e)
+static void set_deadline(struct access_control *e)
 {
     uint64_t now = uv_now(e->loop);
     if (!e->first)
         uv_timer_stop(&e->deadline);
     else
-        uv_timer_start(&e->deadline, entrance_on_deadline,
+        uv_timer_start(&e->deadline, access_control_on_deadline,
                        e->first->until > now ? e->first->until - now : 1, 0);
 }
 
-static void leave(struct entrance_guest *g)
+static void leave(struct access_connection *g)
 {
-    struct entrance *e = g->entrance;
+    struct access_control *e = g->access;
     if (g->before)
         g->before->after = g->after;
     else
@@ -72,18 +72,18 @@ static void leave(struct entrance_guest *g)
     set_deadline(e);
 }
 
-static void send_away(struct entrance_guest *g, const char *why)
+static void send_away(struct access_connection *g, const char *why)
 {
     struct connection *c = g->connection;
     if (!g->refused)
-        log_refusal(g->entrance, c->peer, why);
+        log_refusal(g->access, c->peer, why);
     leave(g);
     connection_close(c);
 }
 
-void entrance_on_deadline(uv_timer_t *timer)
+void access_control_on_deadline(uv_timer_t *timer)
 {
-    struct entrance *e = timer->data;
+    struct access_control *e = timer->data;
     uint64_t now = uv_now(e->loop);
     while (e->first && e->first->until <= now)
         send_away(e->first, "the handshake takes too long");
@@ -98,8 +98,8 @@ static void on_gone(void *ctx)
 /* Who was refused stays in the list until he has gone: that limits their number, too. */
 static void on_shaken(void *ctx, struct connection *c, const char *why)
 {
-    struct entrance_guest *g = ctx;
-    struct entrance *e = g->entrance;
+    struct access_connection *g = ctx;
+    struct access_control *e = g->access;
     if (!why) {
         leave(g);
         e->admitted(e->ctx, c);
@@ -113,16 +113,16 @@ static void on_shaken(void *ctx, struct connection *c, const char *why)
     set_deadline(e);
 }
 
-static void shake_hands(struct entrance *e, struct connection *lower)
+static void shake_hands(struct access_control *e, struct connection *lower)
 {
-    struct entrance_guest *g = calloc(1, sizeof *g);
+    struct access_connection *g = calloc(1, sizeof *g);
     if (!g) {
         connection_close(lower);
         return;
     }
-    if (e->pending == ENTRANCE_MAX_PENDING)
+    if (e->pending == ACCESS_CONTROL_MAX_PENDING)
         send_away(e->first, "too many handshakes at once");
-    g->entrance = e;
+    g->access = e;
     g->connection = tls_connection_new(lower, e->context, on_shaken, g);
     if (!g->connection) {
         free(g);
@@ -139,7 +139,7 @@ static void shake_hands(struct entrance *e, struct connection *lower)
     set_deadline(e);
 }
 
-void entrance_clear(struct entrance *e)
+void access_control_clear(struct access_control *e)
 {
     while (e->first) {
         struct connection *c = e->first->connection;
@@ -149,7 +149,7 @@ void entrance_clear(struct entrance *e)
     log_rest(e);
 }
 
-static bool is_in_networks(const struct entrance *e, int fd)
+static bool is_in_networks(const struct access_control *e, int fd)
 {
     struct sockaddr_storage peer;
     if (stream_connection_address(fd, &peer) != BT_OK)
@@ -160,12 +160,12 @@ static bool is_in_networks(const struct entrance *e, int fd)
     return false;
 }
 
-bool entrance_wants_tls(const struct entrance *e, unsigned l)
+bool access_control_wants_tls(const struct access_control *e, unsigned l)
 {
     return e->context && (e->tls[l] || !e->listeners[l].loopback);
 }
 
-void entrance_receive(struct entrance *e, unsigned l, int fd)
+void access_control_receive(struct access_control *e, unsigned l, int fd)
 {
     bool others = !e->listeners[l].loopback;
     bool known = !others || is_in_networks(e, fd);
@@ -175,7 +175,7 @@ void entrance_receive(struct entrance *e, unsigned l, int fd)
     if (!known && (e->allow_count > 0 || !e->context)) {
         log_refusal(e, c->peer, "its address is not in 'allow' of [gdb]");
         connection_close(c);
-    } else if (entrance_wants_tls(e, l)) {
+    } else if (access_control_wants_tls(e, l)) {
         shake_hands(e, c);
     } else {
         e->admitted(e->ctx, c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Those who look on beside the client, and what they are told without the other side. */
+/* Observers beside the client, and what they are told without the other side. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,52 +7,52 @@
 
 #define KNOWN_MAX ((size_t)1 << 20) /* bytes */
 
-void gdb_remote_add_guest(struct gdb_remote *u, struct gdb_remote_guest *g)
+void gdb_remote_add_observer(struct gdb_remote *u, struct gdb_remote_observer *g)
 {
-    g->next = u->guests;
+    g->next = u->observers;
     g->linked = true;
-    u->guests = g;
+    u->observers = g;
 }
 
-void gdb_remote_remove_guest(struct gdb_remote *u, struct gdb_remote_guest *g)
+void gdb_remote_remove_observer(struct gdb_remote *u, struct gdb_remote_observer *g)
 {
     if (!g->linked)
         return;
     g->linked = false;
-    struct gdb_remote_guest **at = &u->guests;
+    struct gdb_remote_observer **at = &u->observers;
     while (*at != g)
         at = &(*at)->next;
     *at = g->next;
     for (struct gdb_request **look = &u->looks; *look != NULL;) {
         struct gdb_request *r = *look;
-        if (r->guest != g) {
+        if (r->observer != g) {
             look = &r->next;
             continue;
         }
         *look = r->next;
         free(r);
     }
-    if (u->in_flight != NULL && u->in_flight->guest == g) {
-        u->in_flight->guest = NULL;
+    if (u->in_flight != NULL && u->in_flight->observer == g) {
+        u->in_flight->observer = NULL;
         u->in_flight->reply = NULL;
     }
 }
 
-static void guest_reply(void *ctx, const char *reply, size_t len)
+static void observer_reply(void *ctx, const char *reply, size_t len)
 {
-    const struct gdb_remote_guest *g = ctx;
+    const struct gdb_remote_observer *g = ctx;
     g->ops->reply(g->ctx, reply, len);
 }
 
-int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_guest *g,
+int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_observer *g,
                     const struct gdb_thread *thread, const char *payload, size_t len)
 {
     if (u->phase != GDB_REMOTE_READY || !g->linked)
         return BT_ERR_IO;
-    struct gdb_request *r = gdb_request_new(payload, len, guest_reply, g);
+    struct gdb_request *r = gdb_request_new(payload, len, observer_reply, g);
     if (r == NULL)
         return BT_ERR_NOMEM;
-    r->guest = g;
+    r->observer = g;
     r->thread = *thread;
     struct gdb_request **at = &u->looks;
     while (*at != NULL)
@@ -82,27 +82,27 @@ void gdb_remote_refuse_looks(struct gdb_remote *u, const char *reply)
 }
 
 /* Whoever is told may leave, but nobody else does from within. */
-void gdb_remote_guests_stopped(struct gdb_remote *u, const char *reply, size_t len)
+void gdb_remote_observers_stopped(struct gdb_remote *u, const char *reply, size_t len)
 {
-    for (struct gdb_remote_guest *g = u->guests, *next; g != NULL; g = next) {
+    for (struct gdb_remote_observer *g = u->observers, *next; g != NULL; g = next) {
         next = g->next;
         g->ops->stopped(g->ctx, reply, len);
     }
 }
 
-void gdb_remote_guests_settled(struct gdb_remote *u)
+void gdb_remote_observers_settled(struct gdb_remote *u)
 {
-    for (struct gdb_remote_guest *g = u->guests, *next; g != NULL; g = next) {
+    for (struct gdb_remote_observer *g = u->observers, *next; g != NULL; g = next) {
         next = g->next;
         g->ops->settled(g->ctx);
     }
 }
 
-void gdb_remote_drop_guests(struct gdb_remote *u)
+void gdb_remote_drop_observers(struct gdb_remote *u)
 {
-    while (u->guests != NULL) {
-        struct gdb_remote_guest *g = u->guests;
-        gdb_remote_remove_guest(u, g);
+    while (u->observers != NULL) {
+        struct gdb_remote_observer *g = u->observers;
+        gdb_remote_remove_observer(u, g);
         g->ops->dropped(g->ctx);
     }
 }

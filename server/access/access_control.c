@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/access/entrance.h"
+#include "server/access/access_control.h"
 
-#include "entrance_internal.h"
+#include "access_control_internal.h"
 #include "server/base/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static int adopt_all(struct entrance *e, const struct config_access *config, struct message *why)
+static int adopt_all(struct access_control *e, const struct config_access *config,
+                     struct message *why)
 {
     unsigned count = listener_handed_over();
     if (count == 0) {
@@ -17,8 +18,8 @@ static int adopt_all(struct entrance *e, const struct config_access *config, str
     }
     for (unsigned i = 0; i < count; i++) {
         struct config_listen as = {.systemd = true};
-        if (e->count == ENTRANCE_MAX_LISTENERS) {
-            message_set(why, "more than %d sockets to listen on", ENTRANCE_MAX_LISTENERS);
+        if (e->count == ACCESS_CONTROL_MAX_LISTENERS) {
+            message_set(why, "more than %d sockets to listen on", ACCESS_CONTROL_MAX_LISTENERS);
             return BT_ERR_IO;
         }
         int error = listener_adopt(&e->listeners[e->count], LISTENER_FIRST_FD + (int)i, why);
@@ -32,7 +33,7 @@ static int adopt_all(struct entrance *e, const struct config_access *config, str
     return BT_OK;
 }
 
-static int open_listeners(struct entrance *e, const struct config_access *config,
+static int open_listeners(struct access_control *e, const struct config_access *config,
                           struct message *why)
 {
     const struct listener_file file = {config->unix_mode, config->unix_owner.uid,
@@ -50,11 +51,11 @@ static int open_listeners(struct entrance *e, const struct config_access *config
     return error;
 }
 
-static void warn(const struct entrance *e)
+static void warn(const struct access_control *e)
 {
     char where[300];
     for (unsigned i = 0; i < e->count; i++) {
-        if (e->listeners[i].loopback || entrance_wants_tls(e, i))
+        if (e->listeners[i].loopback || access_control_wants_tls(e, i))
             continue;
         address_format(&e->listeners[i].address, where, sizeof where);
         log_say(LOG_AT_WARNING,
@@ -67,8 +68,8 @@ static void warn(const struct entrance *e)
 
 /* What holds for those who come. */
 
-int entrance_reload(struct entrance *e, const struct config_access *config, const char *path,
-                    struct message *why)
+int access_control_reload(struct access_control *e, const struct config_access *config,
+                          const char *path, struct message *why)
 {
     struct tls_context *fresh = NULL;
     if (config_has_tls(config)) {
@@ -91,16 +92,16 @@ int entrance_reload(struct entrance *e, const struct config_access *config, cons
     return BT_OK;
 }
 
-int entrance_open(struct entrance *e, const struct config_access *config, const char *path,
-                  const char *command, struct message *why)
+int access_control_open(struct access_control *e, const struct config_access *config,
+                        const char *path, const char *command, struct message *why)
 {
     memset(e, 0, sizeof *e);
     e->command = command;
-    int error = entrance_reload(e, config, path, why);
+    int error = access_control_reload(e, config, path, why);
     if (!error)
         error = open_listeners(e, config, why);
     if (error)
-        entrance_stop(e);
+        access_control_stop(e);
     else
         warn(e);
     return error;
@@ -108,13 +109,13 @@ int entrance_open(struct entrance *e, const struct config_access *config, const 
 
 static void on_arrived(void *ctx, struct listener *l, int fd)
 {
-    struct entrance *e = ctx;
-    entrance_receive(e, (unsigned)(l - e->listeners), fd);
+    struct access_control *e = ctx;
+    access_control_receive(e, (unsigned)(l - e->listeners), fd);
 }
 
-int entrance_start(struct entrance *e, uv_loop_t *loop,
-                   void (*admitted)(void *ctx, struct connection *c), void *ctx,
-                   struct message *why)
+int access_control_start(struct access_control *e, uv_loop_t *loop,
+                         void (*admitted)(void *ctx, struct connection *c), void *ctx,
+                         struct message *why)
 {
     e->loop = loop;
     e->admitted = admitted;
@@ -125,20 +126,20 @@ int entrance_start(struct entrance *e, uv_loop_t *loop,
     for (unsigned i = 0; i < e->count; i++) {
         int error = listener_start(&e->listeners[i], loop, on_arrived, e, why);
         if (error) {
-            entrance_stop(e);
+            access_control_stop(e);
             return error;
         }
     }
     return BT_OK;
 }
 
-void entrance_stop(struct entrance *e)
+void access_control_stop(struct access_control *e)
 {
     for (unsigned i = 0; i < e->count; i++)
         listener_stop(&e->listeners[i]);
     e->count = 0;
     if (e->started) {
-        entrance_clear(e);
+        access_control_clear(e);
         uv_close((uv_handle_t *)&e->deadline, NULL);
     }
     e->started = false;
@@ -154,14 +155,14 @@ static bool is_any(const char *host)
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-static void say_what_to_type(const struct entrance *e, unsigned i, const char *target)
+static void say_what_to_type(const struct access_control *e, unsigned i, const char *target)
 {
     struct address at = e->listeners[i].address;
     char where[300];
     if (is_any(at.host))
         snprintf(at.host, sizeof at.host, "HOST");
     address_format(&at, where, sizeof where);
-    if (entrance_wants_tls(e, i))
+    if (access_control_wants_tls(e, i))
         log_say(LOG_AT_INFO,
                 "in GDB, type: %s | btraced connect %s --ca CA --cert CERT --key KEY\n", target,
                 where);
@@ -173,7 +174,7 @@ static void say_what_to_type(const struct entrance *e, unsigned i, const char *t
         log_say(LOG_AT_INFO, "in GDB, type: %s %s\n", target, where);
 }
 
-void entrance_announce(const struct entrance *e, bool extended)
+void access_control_announce(const struct access_control *e, bool extended)
 {
     char where[300];
     for (unsigned i = 0; i < e->count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may enter: the listening sockets of [gdb] listen, and what a connection must show before a
+ * Access control: the listening sockets of [gdb] listen, and what a connection must show before a
  * session sees it.
  *
  *   from this machine (loopback, Unix socket)     nothing, but TLS where the address begins with
@@ -11,30 +11,30 @@
  * in time and number: when there are too many, the oldest goes, so that whoever floods the port
  * keeps nobody out who answers at once.
  */
-#ifndef SERVER_ENTRANCE_H
-#define SERVER_ENTRANCE_H
+#ifndef SERVER_ACCESS_CONTROL_H
+#define SERVER_ACCESS_CONTROL_H
 
 #include "server/config/config.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
 #include "server/net/tls_context.h"
 
-#define ENTRANCE_MAX_LISTENERS 32 /* with those that systemd hands over */
-#define ENTRANCE_MAX_PENDING   64 /* handshakes, and refusals on their way */
+#define ACCESS_CONTROL_MAX_LISTENERS 32 /* with those that systemd hands over */
+#define ACCESS_CONTROL_MAX_PENDING   64 /* handshakes, and refusals on their way */
 
-struct entrance_guest;
+struct access_connection;
 
-struct entrance {
+struct access_control {
     uv_loop_t *loop;
     const char *command; /* "btraced serve": lines of the log begin with it */
-    struct listener listeners[ENTRANCE_MAX_LISTENERS];
+    struct listener listeners[ACCESS_CONTROL_MAX_LISTENERS];
     unsigned count;
-    bool tls[ENTRANCE_MAX_LISTENERS]; /* asked for by the address itself */
+    bool tls[ACCESS_CONTROL_MAX_LISTENERS]; /* asked for by the address itself */
     struct network allow[CONFIG_MAX_NETWORKS];
     unsigned allow_count;
     struct tls_context *context; /* NULL: no [tls] */
     unsigned handshake_ms;
-    struct entrance_guest *first, *last; /* who shakes hands, the oldest first */
+    struct access_connection *first, *last; /* handshakes, the oldest first */
     unsigned pending;
     uv_timer_t deadline; /* of the first */
     bool started;
@@ -49,29 +49,30 @@ struct entrance {
 /*
  * Takes all addresses and reads the certificates, so that what is wrong shows before anything is
  * started. Nobody can connect yet. `path` is the board file, for messages. Warns on standard error
- * where addresses alone let people in. 0, BT_ERR_IO when an address cannot be listened on, or
+ * where addresses alone give access. 0, BT_ERR_IO when an address cannot be listened on, or
  * BT_ERR_FORMAT when the configuration is wrong, with *why filled;
  * nothing is left to stop. */
-int entrance_open(struct entrance *e, const struct config_access *config, const char *path,
-                  const char *command, struct message *why);
+int access_control_open(struct access_control *e, const struct config_access *config,
+                        const char *path, const char *command, struct message *why);
 
-/* Accepts from now on. The structure must stay until the loop has ended. As entrance_open(). */
-int entrance_start(struct entrance *e, uv_loop_t *loop,
-                   void (*admitted)(void *ctx, struct connection *c), void *ctx,
-                   struct message *why);
+/* Accepts from now on. The structure must stay until the loop has ended. As access_control_open().
+ */
+int access_control_start(struct access_control *e, uv_loop_t *loop,
+                         void (*admitted)(void *ctx, struct connection *c), void *ctx,
+                         struct message *why);
 
 /*
  * Certificates, names and networks anew, for those who come from now on; the addresses stay. On an
  * error (*why filled) what was there before holds on. 0, BT_ERR_FORMAT.
  */
-int entrance_reload(struct entrance *e, const struct config_access *config, const char *path,
-                    struct message *why);
+int access_control_reload(struct access_control *e, const struct config_access *config,
+                          const char *path, struct message *why);
 
 /* Closes the listening sockets and the handshakes; who was admitted stays. */
-void entrance_stop(struct entrance *e);
+void access_control_stop(struct access_control *e);
 
 /* A line for each address, first what to type in GDB: `extended` or not. The port lines are what
  * front ends that start a server look for. */
-void entrance_announce(const struct entrance *e, bool extended);
+void access_control_announce(const struct access_control *e, bool extended);
 
 #endif
