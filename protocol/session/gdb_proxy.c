@@ -64,7 +64,7 @@ void gdb_proxy_show_stop(struct gdb_proxy *p, const char *reply, size_t len)
 
 static void send_lost(struct gdb_proxy *p, enum proxy_wait wait)
 {
-    bool data = wait == PROXY_DATA || wait == PROXY_PAST;
+    bool data = wait == PROXY_DATA || wait == PROXY_REVERSE;
     send_text(p, wait == PROXY_EXTENDED ? "OK" : data ? "E05" : gone);
 }
 
@@ -97,7 +97,7 @@ static void client_reply(void *ctx, const char *reply, size_t len)
         return;
     if (wait == PROXY_STATE && reply != NULL)
         note_stop(p, reply, len);
-    if (wait == PROXY_DATA && reply != NULL && p->past_kind == 'g')
+    if (wait == PROXY_DATA && reply != NULL && p->reverse_kind == 'g')
         gdb_proxy_note_shown(p, reply, len);
     if (reply == NULL)
         send_lost(p, wait);
@@ -105,8 +105,8 @@ static void client_reply(void *ctx, const char *reply, size_t len)
         send_features(p, reply, len);
     else if (wait == PROXY_EXTENDED)
         send_text(p, "OK");
-    else if (wait == PROXY_PAST)
-        gdb_proxy_past_reply(p, reply, len);
+    else if (wait == PROXY_REVERSE)
+        gdb_proxy_reverse_reply(p, reply, len);
     else
         gdb_proxy_send(p, reply, len);
     drain(p);
@@ -281,7 +281,7 @@ static void pass_on(struct gdb_proxy *p, const char *payload, size_t len)
     else if (len > 0 && strchr("mgp", payload[0]) != NULL)
         wait = PROXY_DATA;
     if (wait == PROXY_DATA)
-        p->past_kind = payload[0];
+        p->reverse_kind = payload[0];
     pass(p, wait, needs_thread(payload, len) ? &p->general : &any, payload, len);
 }
 
@@ -335,10 +335,10 @@ static void while_running(struct gdb_proxy *p, const char *payload, size_t len)
 
 static void pass_or_patch(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    enum proxy_past past = gdb_proxy_past(p, payload, len);
-    if (past == PROXY_PAST_PATCHED)
-        pass(p, PROXY_PAST, &p->general, payload, len);
-    else if (past == PROXY_PAST_NOT)
+    enum proxy_reverse reverse = gdb_proxy_reverse(p, payload, len);
+    if (reverse == PROXY_REVERSE_PATCHED)
+        pass(p, PROXY_REVERSE, &p->general, payload, len);
+    else if (reverse == PROXY_REVERSE_NOT)
         pass_on(p, payload, len);
 }
 
@@ -392,7 +392,7 @@ static bool must_wait(const struct gdb_proxy *p, const char *payload, size_t len
 {
     bool settling = p->remote != NULL && p->remote->settling && !p->session->running;
     bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
-                gdb_proxy_past_wants(p, payload, len);
+                gdb_proxy_reverse_wants(p, payload, len);
     return p->wait != PROXY_IDLE || (settling && ours);
 }
 

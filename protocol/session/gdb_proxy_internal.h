@@ -14,7 +14,7 @@ enum proxy_wait {
     PROXY_EXTENDED, /* `!` */
     PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
     PROXY_DATA,     /* registers, memory: GDB takes no text there, but a number */
-    PROXY_PAST,     /* the same of a core that is shown in the past */
+    PROXY_REVERSE,  /* the same of a core that is at a replay position */
 };
 
 struct gdb_proxy {
@@ -25,8 +25,8 @@ struct gdb_proxy {
     struct text_buf backlog; /* packets that wait, each behind its length */
     bool draining;
     bool passed;                /* the resume under way is the other side's */
-    char past_kind;             /* g, p or m: what PROXY_DATA or PROXY_PAST is the answer to */
-    uint64_t past_at;           /* number of the register, or address */
+    char reverse_kind;          /* g, p or m: what PROXY_DATA or PROXY_REVERSE is the answer to */
+    uint64_t reverse_at;        /* number of the register, or address */
     bool observes;              /* looks on; then it is an observer of `remote`, not its client */
     bool outdated;              /* in control, but has not seen the last halt yet */
     bool first_wait;            /* for a stop reply as the answer to `?` */
@@ -57,15 +57,15 @@ void gdb_proxy_forget_shown(struct gdb_proxy *p);
 /* Where text is taken: what is to be told. */
 void gdb_proxy_tell_news(struct gdb_proxy *p);
 
-/* gdb_proxy_past.c: what becomes of a packet. */
-enum proxy_past {
-    PROXY_PAST_NOT,      /* nothing of the past: as any other */
-    PROXY_PAST_ANSWERED, /* here, or will be */
-    PROXY_PAST_PATCHED,  /* to be passed on; the answer goes through gdb_proxy_past_reply() */
+/* gdb_proxy_reverse.c: what becomes of a packet. */
+enum proxy_reverse {
+    PROXY_REVERSE_NOT,      /* not about a replay position: as any other */
+    PROXY_REVERSE_ANSWERED, /* here, or will be */
+    PROXY_REVERSE_PATCHED,  /* to be passed on; the answer goes through gdb_proxy_reverse_reply() */
 };
 /* The packet may be answered here, without the other side. */
-bool gdb_proxy_past_wants(const struct gdb_proxy *p, const char *payload, size_t len);
-enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t len);
-void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len);
+bool gdb_proxy_reverse_wants(const struct gdb_proxy *p, const char *payload, size_t len);
+enum proxy_reverse gdb_proxy_reverse(struct gdb_proxy *p, const char *payload, size_t len);
+void gdb_proxy_reverse_reply(struct gdb_proxy *p, const char *reply, size_t len);
 
 #endif

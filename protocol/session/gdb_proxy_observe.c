@@ -310,12 +310,12 @@ static bool observe(struct gdb_proxy *p, const char *payload, size_t len)
     const char *why = obstacle(p);
     bool motion = gdb_packet_read(payload, len).answer == GDB_ANSWER_STOP;
     bool back = is(payload, len, "bs") || is(payload, len, "bc");
-    bool past = p->remote != NULL && gdb_proxy_past_wants(p, payload, len);
+    bool reverse = p->remote != NULL && gdb_proxy_reverse_wants(p, payload, len);
     if (own_view(p, payload, len))
         return false;
     if (motion && p->session->running)
         return answered(p, runs);
-    if (motion && !back && (why != NULL || !past)) {
+    if (motion && !back && (why != NULL || !reverse)) {
         resume(p);
         return false;
     }

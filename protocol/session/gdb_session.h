@@ -90,12 +90,12 @@ int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *targ
 
 /*
  * One that looks on beside the session that has `u`, which is not disturbed: it reads registers,
- * memory and history while the cores are halted, has its own branch trace and its own past, and
- * gets an error for whatever would change something or run the cores. While they run, and when
- * they have run since it was told of a halt, reads are errors, too; `c` and its like wait for the
- * next halt, or tell of the one that it has not seen. `greeting`, a line or more with '\n', is
- * printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_remote().
- * One that comes while the cores run is shown a halt of which nothing is known.
+ * memory and history while the cores are halted, has its own branch trace and its own replay
+ * position, and gets an error for whatever would change something or run the cores. While they run,
+ * and when they have run since it was told of a halt, reads are errors, too; `c` and its like wait
+ * for the next halt, or tell of the one that it has not seen. `greeting`, a line or more with '\n',
+ * is printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_remote(). One
+ * that comes while the cores run is shown a halt of which nothing is known.
  */
 int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
                               void *target_ctx, struct gdb_remote *u, const char *greeting,

@@ -192,7 +192,7 @@ struct gdb_target {
     /* 1 .. GDB_CORES_MAX; constant during a session. */
     int (*core_count)(void *ctx);
     int (*core_info)(void *ctx, int core, struct gdb_core *info);
-    /* Optional. State in words for "info threads" ("running", "in the past, at 216"). */
+    /* Optional. State in words for "info threads" ("running", "replaying, at 216"). */
     int (*core_status)(void *ctx, int core, char *text, size_t size);
 
     /*
@@ -295,14 +295,14 @@ struct gdb_target {
 
     /*
      * Optional, both or none, for sessions whose packets another server answers. True while the
-     * core (-1: any of them) is shown in the past: then its registers come from read_regs(),
-     * memory that the other server has read goes through past_memory(), every resume comes to
+     * core (-1: any of them) is at a replay position: then its registers come from read_regs(),
+     * memory that the other server has read goes through reverse_memory(), every resume comes to
      * resume() first, and nothing is written.
      */
-    bool (*in_past)(void *ctx, int core);
+    bool (*is_replaying)(void *ctx, int core);
     /* `bytes` are the present ones: replaces those that were others; returns how many can be
      * told from the start on, 0 .. len. */
-    size_t (*past_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+    size_t (*reverse_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
 };
 
 #endif

@@ -102,7 +102,7 @@ static void on_released(void *ctx)
         c->clients->service.release(c->clients->service.ctx, c);
     }
     free(c);
-    malloc_trim(0); /* what was worked out of the past for a client may be a hundred megabytes */
+    malloc_trim(0); /* reconstructed values of a client may be a hundred megabytes */
 }
 
 static void drop_unread(struct gdb_client *c)

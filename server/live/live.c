@@ -138,7 +138,7 @@ static void on_resumed(void *ctx)
 {
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
-    live_past_forget(l);
+    live_reverse_forget(l);
     live_code_commit(l);
     l->untraced = l->trace_off;
     l->ran_off |= l->trace_off;
@@ -177,7 +177,7 @@ void live_look_again(struct live *l)
 
 void live_was_moved(struct live *l)
 {
-    live_past_written(l, false);
+    live_reverse_written(l, false);
     live_clients_moved(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
         l->cores[i].jumped = true;
@@ -196,7 +196,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
 {
     struct live *l = ctx;
     if (change == GDB_CHANGE_MEMORY) {
-        live_past_written(l, true);
+        live_reverse_written(l, true);
         live_code_written(l, address, length);
         gdb_remote_outdate(l->remote);
     } else if (change == GDB_CHANGE_REGISTERS || !l->probe) {
@@ -210,7 +210,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
 
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
 {
-    live_past_written(ctx, true);
+    live_reverse_written(ctx, true);
     live_code_programmed(ctx, address, bytes, len);
     gdb_remote_outdate(((struct live *)ctx)->remote);
 }
@@ -398,7 +398,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->rate_time = l->started = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
     message_set(why, "out of memory");
-    live_past_init(l);
+    live_reverse_init(l);
     int error = start_cores(l, why);
     if (!error)
         error = gdb_remote_new(&remote_events, l, remote_link_send, &l->link, &l->remote);
@@ -428,14 +428,14 @@ void live_stop(struct live *l)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);
-    live_past_stop(l);
+    live_reverse_stop(l);
 }
 
 void live_release(struct live *l)
 {
     if (!l->loop)
         return;
-    live_past_release(l);
+    live_reverse_release(l);
     drop_trace(l);
     live_units_release(l);
     gdb_remote_free(l->remote);

@@ -18,7 +18,7 @@
 #include "server/live/board_process.h"
 #include "server/live/live_clients.h"
 #include "server/live/live_code.h"
-#include "server/live/live_past.h"
+#include "server/live/live_reverse.h"
 #include "server/live/live_units.h"
 #include "server/live/remote_link.h"
 #include "server/probe/probe_server.h"
@@ -88,7 +88,7 @@ struct live {
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     struct live_units units;
-    struct live_past past;
+    struct live_reverse reverse;
     struct live_client *clients;     /* in the order that they came */
     struct live_client *control;     /* the one in control; NULL: nobody */
     struct gdb_clients *connections; /* all connections; NULL: nobody can come */

@@ -14,7 +14,7 @@ static struct live_client *new_client(struct live *l, struct gdb_client *c)
     struct live_client *k = calloc(1, sizeof *k);
     if (!k)
         return NULL;
-    if (live_past_client(l, k) != BT_OK) {
+    if (live_reverse_client(l, k) != BT_OK) {
         free(k);
         return NULL;
     }
@@ -43,7 +43,7 @@ void live_client_free(struct live_client *k)
 {
     if (!k)
         return;
-    past_motion_release(&k->motion);
+    reverse_motion_release(&k->motion);
     free(k);
 }
 
@@ -198,8 +198,8 @@ void live_clients_list(const struct live *l, const struct live_client *me, const
 /* GDB waits for the end of a motion that can have none any more. */
 static void end_motion(struct live_client *k, const char *why)
 {
-    bool waits = past_motion_running(&k->motion);
-    past_motion_forget(&k->motion);
+    bool waits = reverse_motion_running(&k->motion);
+    reverse_motion_forget(&k->motion);
     memset(k->misses, 0, sizeof k->misses);
     if (waits)
         gdb_session_resume_failed(k->session, why);
@@ -209,7 +209,7 @@ void live_clients_forget(struct live *l)
 {
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;
-        end_motion(k, "the target was changed or runs again: its past is another one now");
+        end_motion(k, "the target was changed or runs again: its history is another one now");
     }
 }
 
@@ -225,7 +225,7 @@ void live_clients_go_on(struct live *l)
 {
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;
-        past_motion_go_on(&k->motion);
+        reverse_motion_go_on(&k->motion);
     }
 }
 

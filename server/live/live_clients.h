@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The clients of a live target: the first that comes is in control, [gdb] others says what becomes
- * of those that come later. Each has its own branch trace and its own past.
+ * of those that come later. Each has its own branch trace and its own replay position.
  */
 #ifndef SERVER_LIVE_CLIENTS_H
 #define SERVER_LIVE_CLIENTS_H
@@ -10,7 +10,7 @@
 #include "server/base/console.h"
 #include "server/config/config.h"
 #include "server/history/btrace_blocks.h"
-#include "server/live/live_past.h"
+#include "server/live/live_reverse.h"
 
 struct live;
 
@@ -27,9 +27,9 @@ struct live_client {
         uint64_t stretch; /* number of the stop at which it was read */
         struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
     } cores[CONFIG_MAX_CORES];
-    struct past_motion motion;
-    struct live_past_misses misses[2]; /* of a motion; of what is worked out ahead of it */
-    struct live_past_reader readers[GDB_CORES_MAX];
+    struct reverse_motion motion;
+    struct live_reverse_misses misses[2]; /* of a motion; of what is worked out ahead of it */
+    struct live_reverse_reader readers[GDB_CORES_MAX];
 };
 
 /* `open` and `close` of struct gdb_service; what is released later is c->served.
@@ -49,7 +49,7 @@ bool live_release_control(struct live_client *k);
 /* Who is here, as lines; `me` is marked. */
 void live_clients_list(const struct live *l, const struct live_client *me, const struct console *c);
 
-/* All clients: positions of the past are void, for the cores run or are elsewhere. */
+/* All clients: replay positions are void, for the cores run or are elsewhere. */
 void live_clients_forget(struct live *l);
 /* The target is elsewhere: no delta leads there. */
 void live_clients_moved(struct live *l);

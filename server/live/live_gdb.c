@@ -76,9 +76,9 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
                      : "the board file names no trace unit for this core");
         return BT_ERR_UNSUPPORTED;
     }
-    if (past_motion_active(&k->motion, core)) {
+    if (reverse_motion_active(&k->motion, core)) {
         snprintf(why->text, sizeof why->text,
-                 "the core is shown in the past: 'monitor goto end' and 'stepi' first");
+                 "the core is at a replay position: 'monitor goto end' and 'stepi' first");
         return BT_ERR_UNSUPPORTED;
     }
     if (!k->cores[c - l->cores].recording)
@@ -190,7 +190,7 @@ static int op_restart(void *ctx, struct gdb_why *why)
 
 static void op_leave(void *ctx)
 {
-    past_motion_forget(&((struct live_client *)ctx)->motion);
+    reverse_motion_forget(&((struct live_client *)ctx)->motion);
 }
 
 const struct gdb_target live_target = {
@@ -203,12 +203,12 @@ const struct gdb_target live_target = {
     .btrace_read = op_btrace_read,
     .btrace_delivered = op_btrace_delivered,
     .monitor = op_monitor,
-    .read_regs = live_past_regs,
-    .resume = live_past_resume,
-    .reverse = live_past_reverse,
-    .in_past = live_past_in,
-    .past_memory = live_past_memory,
-    .interrupt = live_past_interrupt,
+    .read_regs = live_reverse_regs,
+    .resume = live_reverse_resume,
+    .reverse = live_reverse_back,
+    .is_replaying = live_reverse_is_replaying,
+    .reverse_memory = live_reverse_memory,
+    .interrupt = live_reverse_interrupt,
     .restart = op_restart,
     .detach = op_leave,
     .kill = op_leave,

@@ -20,9 +20,9 @@ bool live_is_a64(const struct live_core *c);
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view);
 
-/* live_past_read.c: see machine() and fetch() of struct past_host. */
-int live_past_machine(void *ctx, int core, struct past_machine *m);
-int live_past_fetch(void *ctx, int core);
+/* live_reverse_read.c: see machine() and fetch() of struct reverse_host. */
+int live_reverse_machine(void *ctx, int core, struct reverse_machine *m);
+int live_reverse_fetch(void *ctx, int core);
 
 /* live_trace.c: pipeline, link, and recording if the board file wants it. */
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);

@@ -240,7 +240,7 @@ ask_history(struct live_client *client, int core, const char *rest, const struct
                                      .elf = &k->elf,
                                      .elf_count = k->elf != NULL,
                                      .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
-                                     .end = past_motion_position(&client->motion, core)};
+                                     .end = reverse_motion_position(&client->motion, core)};
         answer(&q, rest, c);
         pipeline_unlock(l->pipeline);
         return BT_OK;
@@ -393,7 +393,7 @@ static int cmd_help(struct live_client *k, int core, const char *rest, const str
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    past_monitor_help(c->print, c->to);
+    reverse_monitor_help(c->print, c->to);
     if (l->probe)
         probe_target_help(l->config, c->print, c->to);
     else
@@ -443,13 +443,13 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
         return BT_OK;
     if (text[strspn(text, " ")] == '\0')
         return cmd_help(k, core, "", &c);
-    int error = past_monitor(&k->motion, core, text, print, to);
-    if (error != BT_ERR_UNSUPPORTED || k->live->probe || !past_motion_any(&k->motion) ||
+    int error = reverse_monitor(&k->motion, core, text, print, to);
+    if (error != BT_ERR_UNSUPPORTED || k->live->probe || !reverse_motion_any(&k->motion) ||
         gdb_packet_only_shows(text))
         return error;
-    /* It may change anything, and GDB would go on as if it were still in the past. */
+    /* It may change anything, and GDB would go on as if it were still at a replay position. */
     console_say(&c,
                 "no command of btraced ('monitor help' lists them), and for the target's own GDB "
-                "server not while the past is shown: 'monitor goto end' and 'stepi' first\n");
+                "server not at a replay position: 'monitor goto end' and 'stepi' first\n");
     return BT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a recording gets of the halted cores beside PC and PSR: registers and the top of the stack.
- * Without them little of the past could be told when it is replayed.
+ * Without them few values can be reconstructed when it is replayed.
  */
 #include "live_internal.h"
 

@@ -242,7 +242,7 @@ static int reset_by_registers(struct probe_target *t)
     if (!any)
         return rc;
     int back = await_cores(t);
-    return rc ? BT_ERR_IO : back; /* some were reset: the past is over */
+    return rc ? BT_ERR_IO : back; /* some were reset: the history ends here */
 }
 
 /* The core that starts stops at the vector of the reset, where the debug registers outlive it. */

@@ -211,7 +211,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     struct replay_client *k = calloc(1, sizeof *k);
     if (!k)
         return NULL;
-    if (past_motion_init(&k->past, &replay_past_host, k, (int)r->core_count)) {
+    if (reverse_motion_init(&k->reverse, &replay_reverse_host, k, (int)r->core_count)) {
         free(k);
         return NULL;
     }
@@ -241,7 +241,7 @@ void replay_client_free(struct replay_client *k)
 {
     if (!k)
         return;
-    past_motion_release(&k->past);
+    reverse_motion_release(&k->reverse);
     free(k);
 }
 
@@ -249,7 +249,7 @@ void replay_go_on(struct replay *r)
 {
     for (struct replay_client *k = r->clients, *next; k; k = next) {
         next = k->next;
-        past_motion_idle(&k->past);
+        reverse_motion_idle(&k->reverse);
     }
 }
 
@@ -272,7 +272,7 @@ static int op_core_status(void *ctx, int core, char *text, size_t size)
     const struct replay_client *k = ctx;
     const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
-    if (past_motion_status(&k->past, core, text, size))
+    if (reverse_motion_status(&k->reverse, core, text, size))
         return BT_OK;
     if (c->trace)
         snprintf(text, size, "recorded, %llu instructions",
@@ -294,8 +294,8 @@ static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
 {
     struct replay_client *k = ctx;
     struct replay *r = k->replay;
-    if (past_motion_active(&k->past, core))
-        return past_motion_regs(&k->past, core, regs);
+    if (reverse_motion_active(&k->reverse, core))
+        return reverse_motion_regs(&k->reverse, core, regs);
     *regs = r->cores[core].regs;
     return BT_OK;
 }
@@ -320,8 +320,8 @@ static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, si
         key.security = (uint8_t)s;
         n = code_image_read(c->image, &key, address, bytes, len);
     }
-    if (n && past_motion_active(&k->past, core))
-        n = past_motion_memory(&k->past, core, address, bytes, n);
+    if (n && reverse_motion_active(&k->reverse, core))
+        n = reverse_motion_memory(&k->reverse, core, address, bytes, n);
     return n ? (int)n : BT_ERR_NO_CODE;
 }
 
@@ -337,8 +337,8 @@ static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
                      struct gdb_why *why)
 {
     struct replay_client *k = ctx;
-    if (past_motion_takes(&k->past, resume))
-        return past_motion_resume(&k->past, resume, stop, why);
+    if (reverse_motion_takes(&k->reverse, resume))
+        return reverse_motion_resume(&k->reverse, resume, stop, why);
     snprintf(why->text, sizeof why->text,
              "a recording cannot run on: go back with reverse-stepi or 'record goto'");
     return BT_ERR_UNSUPPORTED;
@@ -349,15 +349,15 @@ static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, str
     struct replay_client *k = ctx;
     if (k->replay->cores[core].profile == GDB_PROFILE_A64) {
         snprintf(why->text, sizeof why->text,
-                 "of AArch64 no values of the past are known: use 'record btrace' first");
+                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
         return BT_ERR_UNSUPPORTED;
     }
-    return past_motion_reverse(&k->past, core, step, stop, why);
+    return reverse_motion_back(&k->reverse, core, step, stop, why);
 }
 
 static void op_interrupt(void *ctx)
 {
-    past_motion_interrupt(&((struct replay_client *)ctx)->past);
+    reverse_motion_interrupt(&((struct replay_client *)ctx)->reverse);
 }
 
 /* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
@@ -379,9 +379,9 @@ static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
     struct replay_client *k = ctx;
     struct replay *r = k->replay;
     struct replay_core *c = &r->cores[core];
-    if (past_motion_active(&k->past, core)) {
+    if (reverse_motion_active(&k->reverse, core)) {
         snprintf(why->text, sizeof why->text,
-                 "the core is shown in the past: 'monitor goto end' and 'stepi' first");
+                 "the core is at a replay position: 'monitor goto end' and 'stepi' first");
         return BT_ERR_UNSUPPORTED;
     }
     if (!c->trace) {

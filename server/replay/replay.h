@@ -10,7 +10,7 @@
 #include "server/access/gdb_clients.h"
 #include "server/base/console.h"
 #include "server/recording/recording_history.h"
-#include "server/reverse/past_motion.h"
+#include "server/reverse/reverse_motion.h"
 
 struct replay_core {
     struct replay *replay; /* it belongs to */
@@ -35,7 +35,8 @@ struct replay {
     struct replay_core *cores;
     size_t core_count;
     bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
-    bool no_record; /* GDB is not told that it records: the server owns the past (digest 5) */
+    bool no_record; /* GDB is not told that it records: the server does reverse execution (digest 5)
+                     */
     struct replay_client *clients;
     struct {
         void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
@@ -58,8 +59,8 @@ struct replay_client {
         bool recording; /* as far as GDB knows */
         bool delivered; /* the history was read since it was enabled or GDB connected */
     } cores[GDB_CORES_MAX];
-    struct past_motion past;
-    struct gdb_breakpoint breakpoints[PAST_BREAKPOINTS_MAX];
+    struct reverse_motion reverse;
+    struct gdb_breakpoint breakpoints[REVERSE_BREAKPOINTS_MAX];
     size_t breakpoint_count;
 };
 
@@ -84,8 +85,8 @@ void replay_client_free(struct replay_client *k);
 /* Goes on with searches that take longer; see io.later. */
 void replay_go_on(struct replay *r);
 
-/* server/replay/replay_past.c */
-extern const struct past_host replay_past_host;
+/* server/replay/replay_reverse.c */
+extern const struct reverse_host replay_reverse_host;
 void replay_view(const struct replay_client *k, int core, struct btrace_view *view);
 int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why);
 int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp);

@@ -52,7 +52,7 @@ static bool query(const struct replay_client *k, int core, struct call_query *q,
                              .elf = r->recording.elf,
                              .elf_count = r->recording.elf_count,
                              .m_profile = one->profile == GDB_PROFILE_M,
-                             .end = past_motion_position(&k->past, core)};
+                             .end = reverse_motion_position(&k->reverse, core)};
     if (!one->trace)
         console_say(c, "%s: no trace in this recording\n", one->name);
     return one->trace != NULL;
@@ -154,7 +154,7 @@ static int cmd_help(struct replay_client *k, int core, const char *rest, const s
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].help)
             console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    past_monitor_help(c->print, c->to);
+    reverse_monitor_help(c->print, c->to);
     return BT_OK;
 }
 
@@ -166,5 +166,5 @@ int replay_monitor(struct replay_client *k, int core, const char *text, gdb_prin
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return commands[i].run(k, core, rest, &c);
-    return past_monitor(&k->past, core, text, print, to);
+    return reverse_monitor(&k->reverse, core, text, print, to);
 }

@@ -4,7 +4,7 @@
  * expect them, by its program, and does not find them described does not
  * survive a `finish`. */
 #include "server/replay/replay.h"
-#include "server/reverse/past_machine.h"
+#include "server/reverse/reverse_machine.h"
 
 #include <strings.h>
 

@@ -53,8 +53,8 @@ void replay_status_page(const struct replay *r, struct text_buf *out)
 static const char *place(const struct replay_client *k)
 {
     for (size_t i = 0; i < k->replay->core_count; i++)
-        if (past_motion_active(&k->past, (int)i))
-            return "in the past";
+        if (reverse_motion_active(&k->reverse, (int)i))
+            return "replaying";
     return "at the end";
 }
 

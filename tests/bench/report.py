@@ -35,7 +35,7 @@ PARALLEL = 1.7       # times as soon with two threads
 PARALLEL_OTHERS = 0.1  # cores that other processes may have had, or the bar does not count
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
 LIVE_GROWTH = 1.1
-PAST_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
+REVERSE_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
            "bc over": 1000}  # each of them, but over TCP 99 %
 
 # OpenCSD's full decode on the machine of docs/performance.md, in a calm hour, MB/s: how fast another one
@@ -301,12 +301,12 @@ def step(rows, _):
         print(f"{name:40.40}{r['count']:6.0f} {r['median']:10.2f} {r['p99']:9.2f}")
 
 
-def past(rows, bars):
+def reverse(rows, bars):
     print("Reverse execution, ms of the server's CPU time. Packets alone (best of three walks); a slice:")
     print("what is worked out between two packets; TCP: with system calls and slices; GDB: all it asks")
     print("history                        what                      count    first   median     99 %      max")
     for r in rows:
-        limit = next(ms for what, ms in PAST_MS.items() if r["what"] == what or " over" in what
+        limit = next(ms for what, ms in REVERSE_MS.items() if r["what"] == what or " over" in what
                      and r["what"].startswith(what))
         figure = "max" if "max" in r else "p99"
         mark = bars.most(r["name"], r["what"], r[figure], limit, " ms")
@@ -317,7 +317,7 @@ def past(rows, bars):
 
 TABLES = [("decode", decode), ("decode", packets), ("formatter", formatter), ("history", history),
           ("parallel", parallel), ("gdb", halt), ("requests", requests), ("live", live),
-          ("endpoint", endpoint), ("step", step), ("past", past)]
+          ("endpoint", endpoint), ("step", step), ("reverse", reverse)]
 
 
 def tables(rows, bars):

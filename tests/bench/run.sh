@@ -81,8 +81,8 @@ formatter
 if [ -z "${BENCH_ONLY:-}" ]; then
     long=$(mktemp -d) && trap 'rm -rf "$long"' EXIT
     "$programs"/bench_history --write "$long"/recording 2 &&
-        bench "$programs"/bench_past "33 million, generated" "$long"/recording
-    bench "$programs"/bench_past "recorded demo" tests/demo/recording tests/demo/crash.elf
+        bench "$programs"/bench_reverse "33 million, generated" "$long"/recording
+    bench "$programs"/bench_reverse "recorded demo" tests/demo/recording tests/demo/crash.elf
     histories "${lengths[@]}"
     for protocol in ptm etmv4; do
         bench tests/bench/bench_parallel.py "$programs"/bench_history "${lengths[-1]}" "$protocol"
@@ -90,7 +90,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     halts "$programs"/bench_bare
     bench tests/bench/bench_live.py
     bench tests/bench/bench_capture.py
-    bench tests/bench/bench_past.py
+    bench tests/bench/bench_reverse.py
 fi
 for ((turn = 0; turn < ${BENCH_AGAIN:-2}; turn++)); do
     again

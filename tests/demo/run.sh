@@ -49,7 +49,7 @@ session() {
     gdb_command "tbreak new_topic"
     gdb_command "reverse-continue"
     gdb_command "info record"
-    say "Thousands of instructions before the fault. GDB has the PC of the past, and no other" \
+    say "Thousands of instructions before the fault. GDB replays the PC, and no other" \
         "register: so the arguments are unavailable. What ran from there?"
     gdb_command "set record function-call-history-size 5"
     gdb_command "record function-call-history /i"

@@ -62,7 +62,7 @@ def _():
         equal(value(s["p/x $pc"]), live.truth(marks[1])[-1] & ~1, "PC one step back")
 
 
-@suite.test("pyocd behind us: values of the past, bt and reverse-finish")
+@suite.test("pyocd behind us: reconstructed values, bt and reverse-finish")
 def _():
     with Live(board_file()) as live:
         s = session(live, "monitor reset halt", "tbreak add_value", "continue", "tbreak read_number",

@@ -146,7 +146,7 @@ def _():
     has(said("journal"), "^btraced serve: no (CMSIS-DAP probe found|permission to open)")
 
 
-@suite.test("service in systemd: GDB begins it, and has the past")
+@suite.test("service in systemd: GDB begins it, and has reverse execution")
 def _():
     has(said("session"), r"Breakpoint 1, main \(\)")
     has(said("session"), r"^reset_handler \(\)")

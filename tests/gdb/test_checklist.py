@@ -33,7 +33,7 @@ NOT_FOR_A_RECORDING = {
     48: "as 41",
     50: "as 41",
     51: "as 41",
-    52: "as 41; there is no past on the server's side",
+    52: "as 41; the server does no reverse execution there",
     53: "as 41",
 }
 tested = set()

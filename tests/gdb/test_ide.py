@@ -209,7 +209,7 @@ def look_back(front, board):
 
 # VS Code.
 
-@suite.test("ide: VS Code C/C++ starts the server, sees the board's past, and the server ends with it")
+@suite.test("ide: VS Code C/C++ starts the server, sees the board's history, and the server ends with it")
 def _():
     board = board_file("virtual-m3")
     config = configuration("cppdbg", "board", free_port(), M3,

@@ -145,7 +145,7 @@ def _(board):
         has(s["monitor help"], r"^monitor trace status")
 
 
-@each(["virtual-a9", "virtual-m3"], "monitor history and when: the server's own answers about the past")
+@each(["virtual-a9", "virtual-m3"], "monitor history and when: the server's own answers about the history")
 def _(board):
     with Live(board_file(board)) as live:
         s = session(live, board, "break stopped_here", "continue", "bt", "monitor history 400",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Reverse execution by the server in stock GDB: over the recorded demo and over live virtual
-boards. Positions are compared with what really ran; values of the past have their own tests."""
+boards. Positions are compared with what really ran; reconstructed values have their own tests."""
 
 import re
 import signal
@@ -145,7 +145,7 @@ def callers(wanted):
     return found
 
 
-@suite.test("reverse: backtraces of the past lead to main and are right")
+@suite.test("reverse: backtraces at replay positions lead to main and are right")
 def _():
     # The handler of the abort at the end does not return: it has lost its LR.
     aborted = max(n for n in range(END) if RUN[n] in VECTORS)
@@ -195,12 +195,12 @@ WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "reverse-stepi", "reve
 
 
 def check_watched(s, path):
-    """Refused with the reason, at the halt and in the past; steps say once that nobody looks."""
+    """Refused with the reason, at the halt and at a replay position; steps say once that nobody looks."""
     for command in ("reverse-continue", "continue"):
-        has(s[command], "watchpoints cannot be checked in the past")
+        has(s[command], "watchpoints cannot be checked in reverse execution")
         lacks(s[command], "rigger|Old value")
     equal(pcs(s)[:3], [path[0], path[2], path[3]], "PCs")
-    has(s.all("reverse-stepi")[0], "^in the past steps do not see what watchpoints wait for")
+    has(s.all("reverse-stepi")[0], "^in reverse execution steps do not see what watchpoints wait for")
     lacks(s.all("reverse-stepi")[1], "watchpoints")
 
 
@@ -209,14 +209,14 @@ def _():
     check_watched(session(*WATCHED), PATH[::-1])
 
 
-@suite.test("reverse: what cannot be: writes, watchpoints, recording in the past")
+@suite.test("reverse: what cannot be: writes, watchpoints, recording at a replay position")
 def _():
     s = session("reverse-stepi", "set var $r0 = 1", "set var cursor = 0", "record btrace",
                 "monitor goto end", "stepi", "record btrace", "info record", "reverse-stepi",
                 "record goto end", "record stop", "reverse-stepi", "p/x $pc")
     has(s["set var $r0 = 1"], "a recording is read-only")
     has(s["set var cursor = 0"], "Cannot access memory")
-    has(s["record btrace"], "the core is shown in the past")
+    has(s["record btrace"], "the core is at a replay position")
     has(s["info record"], r"^Recorded \d+ instructions")
     equal(pcs(s), [RUN[-1]], "PC")
 
@@ -297,7 +297,7 @@ def _():
         equal(client.ask("vCont;s:1;c"), "T05thread:1;", "vCont;s")
         equal(client.ask("vCont;c"), "T05replaylog:end;thread:1;", "vCont;c behind a step")
         equal(client.ask("Z2,80011000,4"), "OK", "Z2")
-        has(client.ask("bc"), r"^E\.watchpoints cannot be checked in the past")
+        has(client.ask("bc"), r"^E\.watchpoints cannot be checked in reverse execution")
         equal(client.ask("z2,80011000,4"), "OK", "z2")
         client.ask("bs")
         has(client.ask("P0=00000000"), r"^E\.\w")
@@ -347,8 +347,8 @@ def _():
                     "reverse-stepi", "thread 1", "stepi", "p/x $pc", port=other.port)
     has(s["reverse-stepi"], "only the selected core moves: cpu_0")
     equal(pcs(s), [RUN[-1], DEMO_PC], "PCs")
-    has(s["info threads"], "in the past, at")
-    has(s["stepi"], "another core is shown in the past")
+    has(s["info threads"], "replaying, at")
+    has(s["stepi"], "another core is at a replay position")
     has(s.all("reverse-stepi")[1], "nothing was traced|no trace")
 
 
@@ -389,16 +389,16 @@ def _(board):
     crashed = now[now.index("<signal handler called>") + 1:]
     equal(frames(s.all("bt")[2]), crashed, "frames before the exception")
     equal(frames(s.all("bt")[3])[:1], crashed[1:2], "frame of the caller")
-    equal(frames(s.all("bt")[4])[:2], ["new_topic", "file_message"], "frames of the past")
+    equal(frames(s.all("bt")[4])[:2], ["new_topic", "file_message"], "frames at a replay position")
     for command in ("set var $r0 = 1", "set var *(int *)$sp = 1"):
-        has(s[command], "the past cannot be changed|Cannot access memory")
+        has(s[command], "nothing can be written at a replay position|Cannot access memory")
     expect(found[1] in truth and found[2] in truth, "PCs that never ran")
     has(s["continue"], "^Breakpoint 1, stopped_here")
     has(s.all("continue")[1], "No more reverse-execution history")
     equal(frames(s.all("bt")[5])[0], now[1], "frame behind a real step and two back")
 
 
-PAST = ["bt", "tbreak new_topic", "reverse-continue", "bt", "reverse-finish",
+REVERSE = ["bt", "tbreak new_topic", "reverse-continue", "bt", "reverse-finish",
         "info registers r0 r1 r4 r5 r6 r7 r8 sp lr pc", "monitor explain", "reverse-next", "bt",
         "monitor goto -2000", "stepi", "bt", "monitor explain"]
 
@@ -407,19 +407,19 @@ def record_and_replay(board):
     run = folder() / "run"
     with Live(board_file(board)) as live:
         told = board_session(live, board, f"monitor record start {run}", "break stopped_here",
-                             "continue", "monitor record stop", *PAST)
+                             "continue", "monitor record stop", *REVERSE)
     with Server(run, "--elf", str(ELVES[board])) as other:
-        again = gdb(other.port, ["record stop", *PAST], elf=ELVES[board],
+        again = gdb(other.port, ["record stop", *REVERSE], elf=ELVES[board],
                     before=[f"directory {PROGRAMS}"])
     expect(len(frames(told["bt"])) > 3, "no frames")
-    for command in dict.fromkeys(PAST):
+    for command in dict.fromkeys(REVERSE):
         for live_text, text in zip(told.all(command), again.all(command), strict=True):
             number = r"breakpoint \d" # one less has been set
             equal(re.sub(number, "", text), re.sub(number, "", live_text), command)
     return run
 
 
-@suite.test("reverse: a recording tells of its past what the live target has told")
+@suite.test("reverse: a recording has the values that the live target had")
 def _():
     for board in ("virtual-a9", "virtual-m3"):
         run = record_and_replay(board)
@@ -434,7 +434,7 @@ def _():
     lacks(old["monitor explain"], "halted|present")
 
 
-@each("backtraces of the past lead to main")
+@each("backtraces at replay positions lead to main")
 def _(board):
     commands = []
     for n in range(SAMPLES):
@@ -525,10 +525,10 @@ def _(board):
     equal(pcs(s), [truth[-len(shows)]], "PC")
     has(s["monitor explain sp"], r"^sp = 0x\w+: known")
     # Another one of the board's own might change anything, and what is mistyped is one of those.
-    has(s["monitor stop"], "no command of btraced .* not while the past is shown")
+    has(s["monitor stop"], "no command of btraced .* not at a replay position")
     has(s["monitor past"], "^stack words .*\n^values are worked out .*\n^calls are taken")
     has(s["monitor where"], r"^instruction \d+, \d+ before the halt")
-    has(s["set var $r4 = 1"], "the past cannot be changed")
+    has(s["set var $r4 = 1"], "nothing can be written at a replay position")
     has(s["monitor past stack"], r"memory\|window\|assume, not 'stack'")
 
 
@@ -540,11 +540,11 @@ def _():
                             "p/x $pc", "continue", "thread 1", "continue", "p/x $pc",
                             "p/x (unsigned)&stopped_here"],
                 elf=PROGRAMS / "crash-a9.elf", connect="target extended-remote")
-    has(s["reverse-stepi"], "in the past only the selected core moves: cpu0")
+    has(s["reverse-stepi"], "in reverse execution only the selected core moves: cpu0")
     expect("<signal handler called>" in frames(s["bt"]), s["bt"])
     has(s["continue"], "Breakpoint 1, ")
     has(s.all("continue")[1], "No more reverse-execution history")
-    has(s.all("continue")[2], "another core is shown in the past")
+    has(s.all("continue")[2], "another core is at a replay position")
     has(s.all("continue")[3], "No more reverse-execution history")
     found = pcs(s)
     equal(found[1], found[0], "PC of the second core, back at the halt")

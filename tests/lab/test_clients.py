@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Several GDBs on one live board: one in control, others look on, wait for control, or are refused.
-Each has its own history and its own place in the past."""
+Each has its own history and its own replay position."""
 
 import re
 import sys
@@ -201,7 +201,7 @@ def _():
         equal(one.do("p/x $pc").splitlines()[-2][-12:], two.do("p/x $pc").splitlines()[-2][-12:], "PC")
 
 
-@suite.test("clients: each has its own place in the past")
+@suite.test("clients: each has its own replay position")
 def _():
     with Live(lab("observe")) as live, Desk(live) as one, Desk(live) as two:
         to_main(one)
@@ -213,7 +213,7 @@ def _():
         for _ in range(3):
             two.do("reverse-stepi")
         has(two.do("monitor where"), "3 before the halt")
-        has(one.do("monitor where"), "at the halt, not in the past")
+        has(one.do("monitor where"), "at the halt, not replaying")
         one.do("reverse-stepi")
         has(two.do("monitor where"), "3 before the halt")
         has(one.do("monitor where"), "1 before the halt")
@@ -222,7 +222,7 @@ def _():
         one.do("stepi")
         equal(one.do("p/x $pc").splitlines()[-2][-14:], now, "PC of the one in control")
         one.do("stepi")
-        has(two.do("monitor where"), "at the halt, not in the past")
+        has(two.do("monitor where"), "at the halt, not replaying")
 
 
 @suite.test("clients: each has its own mark in the history: a delta is what ran since it has read")
@@ -261,7 +261,7 @@ def _():
             gdb(live.port, ["info registers pc"], elf=ELF)
 
 
-@suite.test("clients: a recording has a place in the past for each")
+@suite.test("clients: a recording has a replay position for each")
 def _():
     with Server(DEMO / "recording", "--no-record") as server:
         with Client(server.port, acks=False) as one, Client(server.port, acks=False) as two:

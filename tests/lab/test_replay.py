@@ -46,7 +46,7 @@ def _():
             has(two.ask("bs"), "^T05")
         answer = one.monitor("clients")
         has(answer, r"^\* client 1  127\.0\.0\.1:\d+  at the end, connected \d+ s, heard 0 s ago, \d+ "
-                    r"bytes received, \d+ sent\n  client 2  127\.0\.0\.1:\d+  in the past, ")
+                    r"bytes received, \d+ sent\n  client 2  127\.0\.0\.1:\d+  replaying, ")
         has(two.monitor("clients"), r"^  client 1.*\n\* client 2")
         for command in ("control", "release"):
             equal(one.monitor(command), "a recording has nothing to control: each client moves "
@@ -148,7 +148,7 @@ def _():
                 has(looker.ask("bs"), "^T05")
         s = gdb(server.port, ["monitor where", "reverse-stepi", "monitor where", "monitor clients"])
         has(s.all("monitor where")[1], "1 before the halt")
-        equal(len(re.findall("in the past", s["monitor clients"])), 4, "clients in the past")
+        equal(len(re.findall("replaying", s["monitor clients"])), 4, "clients that replay")
         for number, looker in enumerate(lookers):
             has(looker.monitor("where"), rf"{number + 1} before the halt")
         lookers[1].close(reset=True)

@@ -31,7 +31,7 @@ struct engine {
     const struct truth *truth;
     const struct path *path;
     struct truth_ram now; /* at the halt */
-    struct truth_ram past;
+    struct truth_ram earlier;
     struct tally tally;
     size_t first, halt;
     bool one_stack, fpu;
@@ -92,7 +92,7 @@ static bool check_word(struct engine *e, const struct values *r, size_t at, uint
 {
     struct values_answer a;
     uint32_t truth;
-    if (!truth_ram_word(&e->past, address, &truth))
+    if (!truth_ram_word(&e->earlier, address, &truth))
         return false;
     e->tally.words++;
     if (!values_word(r, at - e->first, address, &a))
@@ -169,9 +169,9 @@ static int examine(struct engine *e, uint32_t infer)
     e->tally.conflicts += counts.conflicts;
     e->tally.bytes += counts.memory_bytes;
     e->tally.insns += w.count;
-    truth_ram_init(&e->past, e->truth);
+    truth_ram_init(&e->earlier, e->truth);
     for (size_t at = e->first; at <= e->halt; at++) {
-        truth_ram_move(&e->past, at);
+        truth_ram_move(&e->earlier, at);
         check_registers(e, r, at);
         check_some_words(e, r, at);
         check_locals(e, r, at, &local);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs inside GDB, connected to a target with a past: goes to positions and writes down what GDB
+"""Runs inside GDB, connected to a target with reverse execution: goes to positions and writes down what GDB
 makes of each, one line of JSON a position. REVERSE_JOB names a file: {"positions": [...],
 "motions": [...], "out": FILE, "locals": true}."""
 

@@ -131,7 +131,7 @@ def _(kind):
     has(done.all("reverse-continue")[1], r"^Breakpoint \d+, .*main")
 
 
-@both("values of the past: arguments, locals, depth of a recursion")
+@both("reconstructed values: arguments, locals, depth of a recursion")
 def _(kind):
     done = session(kind, f"tbreak {at('countdown end')}", "continue", "bt", "p left", "up",
                    "p left", "up 2", "p left", "tbreak mark", "reverse-continue", "p number",

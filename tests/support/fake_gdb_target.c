@@ -308,7 +308,7 @@ void fake_target_init(struct fake_target *t)
         flash_erase,
         flash_write,
         flash_done,
-        NULL, /* past: see tests of the server */
+        NULL, /* reverse execution: see tests of the server */
         NULL,
     };
     for (int c = 0; c < FAKE_CORES; c++) {

@@ -180,7 +180,7 @@ START_TEST(overlay_is_reloaded)
     code_cache_refresh(&cache);
     ck_assert_uint_eq(opcode_at(&cache, &new, 0x2000), 0xeafffffe);
     ck_assert_uint_eq(opcode_at(&cache, &new, 0x2004), 0xe12fff1e); /* not overwritten */
-    ck_assert_uint_eq(opcode_at(&cache, &old, 0x2000), 0xe1a00000); /* the past keeps its code */
+    ck_assert_uint_eq(opcode_at(&cache, &old, 0x2000), 0xe1a00000); /* the history keeps its code */
     code_cache_release(&cache);
     code_image_release(&image);
 }

@@ -285,9 +285,9 @@ START_TEST(registers_written)
     EXPECT_ALL(bad, "E01");
     LOG("");
     w.target.result = BT_ERR_INVAL;
-    w.target.why = "the past is read-only";
-    ASK("P3=78563412", "E.the past is read-only");
-    ASK(all, "E.the past is read-only");
+    w.target.why = "replay positions are read-only";
+    ASK("P3=78563412", "E.replay positions are read-only");
+    ASK(all, "E.replay positions are read-only");
     LOG("reg 1 3 78563412;reg 1 0 0;");
 }
 END_TEST

@@ -125,7 +125,7 @@ def values_of(output):
             re.findall(r"^(r\d+|sp|lr|pc) +(0x[0-9a-f]+)\b", output, re.MULTILINE)}
 
 
-@each("values of the past are what they were")
+@each("reconstructed values are what they were")
 def _(core):
     stops, steps = 10, 16
     look = ("info registers",)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands about the position in the history. */
 #include "server/base/console.h"
-#include "server/reverse/past_motion.h"
+#include "server/reverse/reverse_motion.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,16 +9,16 @@
 #include <string.h>
 #include <strings.h>
 
-static bool open_past(struct past_motion *m, int core, const struct console *c)
+static bool open_reverse(struct reverse_motion *m, int core, const struct console *c)
 {
     struct gdb_why why = {""};
-    int error = past_motion_open(m, core, &why);
+    int error = reverse_motion_open(m, core, &why);
     if (error)
         console_say(c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
     return !error;
 }
 
-static bool parse_position(const struct past *p, const char *text, uint64_t *position)
+static bool parse_position(const struct reverse *p, const char *text, uint64_t *position)
 {
     char *end;
     if (strcmp(text, "begin") == 0 || strcmp(text, "start") == 0) {
@@ -43,29 +43,29 @@ static bool parse_position(const struct past *p, const char *text, uint64_t *pos
     return true;
 }
 
-static void cmd_goto(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_goto(struct reverse_motion *m, int core, const char *rest, const struct console *c)
 {
-    struct past_core *k = &m->cores[core];
+    struct reverse_core *k = &m->cores[core];
     uint64_t position, pc = 0;
     enum bt_isa isa;
-    if (!open_past(m, core, c))
+    if (!open_reverse(m, core, c))
         return;
-    if (!parse_position(&k->past, rest, &position)) {
+    if (!parse_position(&k->reverse, rest, &position)) {
         console_say(c, "monitor goto N|begin|end|-N|+N, not '%s'\n", rest);
         return;
     }
-    if (position < k->past.first || position > k->past.end) {
+    if (position < k->reverse.first || position > k->reverse.end) {
         console_say(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
-                    k->past.first + 1, k->past.end + 1);
+                    k->reverse.first + 1, k->reverse.end + 1);
         return;
     }
     if (m->host->lock)
         m->host->lock(m->ctx);
-    int error = past_pc(&k->past, position, &pc, &isa);
+    int error = reverse_pc(&k->reverse, position, &pc, &isa);
     if (m->host->unlock)
         m->host->unlock(m->ctx);
     if (!error && isa == BT_ISA_A64) {
-        console_say(c, "of AArch64 no values of the past are known: 'record btrace', then "
+        console_say(c, "values of AArch64 cannot be reconstructed: 'record btrace', then "
                        "'record goto'\n");
         return;
     }
@@ -75,23 +75,23 @@ static void cmd_goto(struct past_motion *m, int core, const char *rest, const st
         console_say(c, "the history cannot be read: %s\n", bt_strerror(error));
     console_say(
         c, "the next stepi or reverse-stepi goes to instruction %" PRIu64 ", 0x%08" PRIx64 "%s\n",
-        position + 1, pc, position == k->past.end ? ", where the core is halted" : "");
+        position + 1, pc, position == k->reverse.end ? ", where the core is halted" : "");
 }
 
 /* Where, explain. */
 
-static void cmd_where(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_where(struct reverse_motion *m, int core, const char *rest, const struct console *c)
 {
-    const struct past_core *k = &m->cores[core];
+    const struct reverse_core *k = &m->cores[core];
     (void)rest;
-    if (!open_past(m, core, c))
+    if (!open_reverse(m, core, c))
         return;
-    const struct past *p = &k->past;
-    if (past_active(p))
+    const struct reverse *p = &k->reverse;
+    if (reverse_active(p))
         console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before the halt\n", p->position + 1,
                     p->end - p->position);
     else
-        console_say(c, "at the halt, not in the past\n");
+        console_say(c, "at the halt, not replaying\n");
     console_say(c, "history       instructions %" PRIu64 " to %" PRIu64 "\n", p->first + 1, p->end);
     if (!k->values.now.built)
         return;
@@ -118,25 +118,25 @@ static unsigned find_register(const char *name)
     return GDB_REG_COUNT;
 }
 
-static void say_step(struct past_motion *m, struct past_core *k, uint64_t step,
+static void say_step(struct reverse_motion *m, struct reverse_core *k, uint64_t step,
                      const struct console *c)
 {
     uint64_t pc;
     enum bt_isa isa;
     if (m->host->lock)
         m->host->lock(m->ctx);
-    int error = past_pc(&k->past, step, &pc, &isa);
+    int error = reverse_pc(&k->reverse, step, &pc, &isa);
     if (m->host->unlock)
         m->host->unlock(m->ctx);
-    if (!error && step < k->past.end)
+    if (!error && step < k->reverse.end)
         console_say(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }
 
 /* `told`: registers that GDB knows here. */
-static void explain(struct past_motion *m, struct past_core *k, unsigned reg, uint32_t told,
+static void explain(struct reverse_motion *m, struct reverse_core *k, unsigned reg, uint32_t told,
                     const struct gdb_regs *regs, const struct console *c)
 {
-    const struct past *p = &k->past;
+    const struct reverse *p = &k->reverse;
     struct values_answer a;
     if (reg == GDB_REG_PC) {
         console_say(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
@@ -145,7 +145,7 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
                     "psr = 0x%08" PRIx64 ": the instruction set is traced, flags are known in part,"
                     " the rest is an estimate\n",
                     regs->value[reg]);
-    } else if (past_values_explain(&k->values, p->position, reg, &a)) {
+    } else if (reverse_values_explain(&k->values, p->position, reg, &a)) {
         console_say(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
                     a.inferred ? " if calls keep to the procedure call standard" : "",
                     values_how_name((enum values_how)a.how));
@@ -164,18 +164,19 @@ static void explain(struct past_motion *m, struct past_core *k, unsigned reg, ui
     }
 }
 
-static void cmd_explain(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
+                        const struct console *c)
 {
-    struct past_core *k = &m->cores[core];
+    struct reverse_core *k = &m->cores[core];
     unsigned reg = find_register(rest);
     uint32_t told = k->told;
     struct gdb_regs regs;
     if (*rest && reg == GDB_REG_COUNT)
         console_say(c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n",
                     rest);
-    else if (!past_motion_active(m, core))
+    else if (!reverse_motion_active(m, core))
         console_say(c, "the core is shown as it is, all its registers are read\n");
-    else if (past_motion_regs(m, core, &regs) != BT_OK)
+    else if (reverse_motion_regs(m, core, &regs) != BT_OK)
         console_say(c, "the history cannot be read\n");
     else if (*rest)
         explain(m, k, reg, told, &regs, c);
@@ -186,31 +187,33 @@ static void cmd_explain(struct past_motion *m, int core, const char *rest, const
     k->told = told; /* the question was not GDB's */
 }
 
-static void cmd_memory(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_memory(struct reverse_motion *m, int core, const char *rest,
+                       const struct console *c)
 {
     (void)core;
     if (strcmp(rest, "known") == 0)
-        m->memory = PAST_MEMORY_ERROR;
+        m->memory = REVERSE_MEMORY_ERROR;
     else if (strcmp(rest, "present") == 0)
-        m->memory = PAST_MEMORY_PRESENT;
+        m->memory = REVERSE_MEMORY_PRESENT;
     else if (*rest)
         console_say(c, "monitor past memory known|present, not '%s'\n", rest);
     for (int i = 0; i < m->core_count; i++)
         m->cores[i].values.memory = m->memory;
     console_say(c,
-                m->memory == PAST_MEMORY_ERROR
+                m->memory == REVERSE_MEMORY_ERROR
                     ? "stack words that are not known are errors, other memory is the present one\n"
                     : "memory that is not known is shown with its present contents\n");
 }
 
-static void cmd_window(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_window(struct reverse_motion *m, int core, const char *rest,
+                       const struct console *c)
 {
     char *end;
     unsigned long n = strtoul(rest, &end, 10);
     (void)core;
-    if (*rest && (*end || n < PAST_FIRST_WINDOW || n > VALUES_MAX_INSNS)) {
+    if (*rest && (*end || n < REVERSE_FIRST_WINDOW || n > VALUES_MAX_INSNS)) {
         console_say(c, "monitor past window N: %u to %u instructions, not '%s'\n",
-                    PAST_FIRST_WINDOW, VALUES_MAX_INSNS, rest);
+                    REVERSE_FIRST_WINDOW, VALUES_MAX_INSNS, rest);
         return;
     }
     if (*rest) {
@@ -221,14 +224,15 @@ static void cmd_window(struct past_motion *m, int core, const char *rest, const 
     console_say(c, "values are worked out for the last %zu instructions\n", m->limit);
 }
 
-static void cmd_assume(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_assume(struct reverse_motion *m, int core, const char *rest,
+                       const struct console *c)
 {
     (void)core;
     if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0) {
         m->infer = rest[1] == 'n' ? VALUES_INFER_ALL : 0;
         for (int i = 0; i < m->core_count; i++) {
             m->cores[i].values.infer = m->infer;
-            past_values_forget(&m->cores[i].values);
+            reverse_values_forget(&m->cores[i].values);
         }
     } else if (*rest) {
         console_say(c, "monitor past assume on|off, not '%s'\n", rest);
@@ -238,7 +242,8 @@ static void cmd_assume(struct past_motion *m, int core, const char *rest, const 
 }
 
 /* How all of them stand. */
-static void cmd_past(struct past_motion *m, int core, const char *rest, const struct console *c)
+static void cmd_reverse(struct reverse_motion *m, int core, const char *rest,
+                        const struct console *c)
 {
     if (*rest) {
         console_say(c, "monitor past memory|window|assume, not '%s'\n", rest);
@@ -251,7 +256,7 @@ static void cmd_past(struct past_motion *m, int core, const char *rest, const st
 
 static const struct {
     const char *name;
-    void (*run)(struct past_motion *m, int core, const char *rest, const struct console *c);
+    void (*run)(struct reverse_motion *m, int core, const char *rest, const struct console *c);
     const char *help;
 } commands[] = {
     {"goto", cmd_goto, "N|begin|end|-N|+N: the next stepi goes to that instruction"},
@@ -260,10 +265,11 @@ static const struct {
     {"past memory", cmd_memory, "known|present: what stack words show that are not known"},
     {"past window", cmd_window, "N: instructions before the halt whose values are worked out"},
     {"past assume", cmd_assume, "on|off: calls keep the registers that the standard says"},
-    {"past", cmd_past, "how these three stand"},
+    {"past", cmd_reverse, "how these three stand"},
 };
 
-int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn print, void *to)
+int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_print_fn print,
+                    void *to)
 {
     const struct console c = {print, to};
     char rest[100];
@@ -279,7 +285,7 @@ int past_monitor(struct past_motion *m, int core, const char *text, gdb_print_fn
     return BT_ERR_UNSUPPORTED;
 }
 
-void past_monitor_help(gdb_print_fn print, void *to)
+void reverse_monitor_help(gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

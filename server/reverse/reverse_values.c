@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/reverse/past_values.h"
+#include "server/reverse/reverse_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +12,24 @@
 #define IT_BITS      0x0600fc00u /* of the present: what they were is not told */
 #define ESTIMATE_MAX 4096u       /* positions that an estimate is looked for in */
 
-void past_values_init(struct past_values *v)
+void reverse_values_init(struct reverse_values *v)
 {
     memset(v, 0, sizeof *v);
-    v->limit = PAST_VALUES_DEFAULT;
+    v->limit = REVERSE_VALUES_DEFAULT;
     v->reach = SIZE_MAX;
     v->infer = VALUES_INFER_ALL;
 }
 
-void past_values_again(struct past_values *v)
+void reverse_values_again(struct reverse_values *v)
 {
-    past_known_release(&v->now);
+    reverse_known_release(&v->now);
 }
 
-void past_values_forget(struct past_values *v)
+void reverse_values_forget(struct reverse_values *v)
 {
-    past_known_release(&v->now);
-    past_known_release(&v->next);
-    past_work_end(&v->work);
+    reverse_known_release(&v->now);
+    reverse_known_release(&v->next);
+    reverse_work_end(&v->work);
     v->tried = v->warm = 0;
     v->reach = SIZE_MAX;
     v->tried_around = 0;
@@ -37,39 +37,39 @@ void past_values_forget(struct past_values *v)
 }
 
 /* At once; what was begun ahead is gone on with. */
-static int build(struct past_values *v, struct past *p, const struct past_machine *m, uint64_t from,
-                 uint64_t to)
+static int build(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
+                 uint64_t from, uint64_t to)
 {
     int error = BT_OK;
     bool done = false;
-    past_known_release(&v->now);
-    past_known_release(&v->next);
+    reverse_known_release(&v->now);
+    reverse_known_release(&v->next);
     v->tried = 0;
     v->tried_around = 0;
     if (!v->work.active || v->work.wanted != from || v->work.to != to)
-        error = past_work_begin(&v->work, p, m, from, to, v->infer);
+        error = reverse_work_begin(&v->work, p, m, from, to, v->infer);
     while (!error && !done)
-        error = past_work_go_on(&v->work, SIZE_MAX, &done);
+        error = reverse_work_go_on(&v->work, SIZE_MAX, &done);
     if (error)
-        past_work_end(&v->work);
+        reverse_work_end(&v->work);
     else
-        past_work_take(&v->work, &v->now);
+        reverse_work_take(&v->work, &v->now);
     return error;
 }
 
-static bool holds(const struct past_values *v, uint64_t position)
+static bool holds(const struct reverse_values *v, uint64_t position)
 {
-    return past_known_holds(&v->now, position);
+    return reverse_known_holds(&v->now, position);
 }
 
-static bool knows_sp(const struct past_values *v, uint64_t position)
+static bool knows_sp(const struct reverse_values *v, uint64_t position)
 {
     struct values_answer answer;
-    return past_values_explain(v, position, SP, &answer);
+    return reverse_values_explain(v, position, SP, &answer);
 }
 
 /* Of a position that no window ending at the halt reaches: the halted core says nothing of it. */
-static int build_local(struct past_values *v, struct past *p, const struct past_machine *m,
+static int build_local(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                        uint64_t position, uint64_t half)
 {
     uint64_t from = position > p->first + half ? position - half : p->first;
@@ -77,27 +77,27 @@ static int build_local(struct past_values *v, struct past *p, const struct past_
     return build(v, p, m, from, to);
 }
 
-static bool fits(const struct past_values *v, const struct past *p, uint64_t position)
+static bool fits(const struct reverse_values *v, const struct reverse *p, uint64_t position)
 {
-    const uint64_t edge = PAST_LOCAL_WINDOW / 8;
+    const uint64_t edge = REVERSE_LOCAL_WINDOW / 8;
     return holds(v, position) && (v->now.wanted == p->first || position - v->now.wanted >= edge) &&
            v->now.to - position >= edge;
 }
 
 /* For a step: what is at hand, else a window that is short. The long ones are made ahead. */
-static int at_once(struct past_values *v, struct past *p, const struct past_machine *m,
+static int at_once(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                    uint64_t position)
 {
-    uint64_t back = p->end - position, all = p->end - p->first, size = PAST_FIRST_WINDOW;
-    uint64_t quick = all < PAST_QUICK_WINDOW ? all : PAST_QUICK_WINDOW;
+    uint64_t back = p->end - position, all = p->end - p->first, size = REVERSE_FIRST_WINDOW;
+    uint64_t quick = all < REVERSE_QUICK_WINDOW ? all : REVERSE_QUICK_WINDOW;
     if (holds(v, position)) {
         bool grows = v->now.halted && v->now.to - v->now.wanted < quick;
         return grows && !knows_sp(v, position) ? build(v, p, m, p->end - quick, p->end) : BT_OK;
     }
     while (size < back + back / 2)
         size *= 4;
-    if (size > PAST_QUICK_WINDOW || back > past_values_reach(v, p))
-        return build_local(v, p, m, position, PAST_FIRST_WINDOW / 2);
+    if (size > REVERSE_QUICK_WINDOW || back > reverse_values_reach(v, p))
+        return build_local(v, p, m, position, REVERSE_FIRST_WINDOW / 2);
     int error = build(v, p, m, p->end - (size < all ? size : all), p->end);
     if (error || size >= quick || !holds(v, position) || knows_sp(v, position))
         return error;
@@ -109,21 +109,22 @@ static int at_once(struct past_values *v, struct past *p, const struct past_mach
  * costs little. What came before a position counts, too (a call's return address), so a window
  * reaches further back than it is asked about; one that does not tell SP is made longer.
  */
-int past_values_at(struct past_values *v, struct past *p, const struct past_machine *m,
-                   uint64_t position, bool quick)
+int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
+                      uint64_t position, bool quick)
 {
     uint64_t back = p->end - position;
-    uint64_t limit = past_values_reach(v, p), size = PAST_FIRST_WINDOW;
+    uint64_t limit = reverse_values_reach(v, p), size = REVERSE_FIRST_WINDOW;
     v->quick = quick;
-    past_values_better(v, position);
+    reverse_values_better(v, position);
     if (quick)
         return at_once(v, p, m, position);
     if (back > limit)
-        return fits(v, p, position) ? BT_OK : build_local(v, p, m, position, PAST_LOCAL_WINDOW / 2);
+        return fits(v, p, position) ? BT_OK
+                                    : build_local(v, p, m, position, REVERSE_LOCAL_WINDOW / 2);
     if (v->now.built && v->now.halted)
         size = v->now.to - v->now.wanted;
     else
-        past_known_release(&v->now);
+        reverse_known_release(&v->now);
     while (size < back + back / 2 && size < limit)
         size *= 4;
     for (;; size *= 4) {
@@ -136,8 +137,8 @@ int past_values_at(struct past_values *v, struct past *p, const struct past_mach
     }
 }
 
-bool past_values_explain(const struct past_values *v, uint64_t position, unsigned reg,
-                         struct values_answer *answer)
+bool reverse_values_explain(const struct reverse_values *v, uint64_t position, unsigned reg,
+                            struct values_answer *answer)
 {
     *answer = (struct values_answer){.step = UINT32_MAX};
     return holds(v, position) && v->now.values && !v->now.conflict &&
@@ -145,10 +146,10 @@ bool past_values_explain(const struct past_values *v, uint64_t position, unsigne
 }
 
 /* The value that the register had nearest to the position, else the present one. */
-static uint32_t estimate(const struct past_values *v, const struct past_machine *m,
+static uint32_t estimate(const struct reverse_values *v, const struct reverse_machine *m,
                          uint64_t position, unsigned reg)
 {
-    const struct past_known *k = &v->now;
+    const struct reverse_known *k = &v->now;
     struct values_answer answer;
     if (holds(v, position) && k->values && !k->conflict &&
         values_nearest(k->values, (size_t)(position - k->from), reg, ESTIMATE_MAX, &answer))
@@ -156,7 +157,7 @@ static uint32_t estimate(const struct past_values *v, const struct past_machine 
     return m->regs.known >> reg & 1 ? m->regs.value[reg] : 0;
 }
 
-static uint32_t psr_at(struct past_values *v, struct past *p, const struct past_machine *m,
+static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                        uint64_t position, enum bt_isa isa)
 {
     uint32_t psr = m->regs.value[GDB_REG_PSR] & ~IT_BITS;
@@ -168,25 +169,26 @@ static uint32_t psr_at(struct past_values *v, struct past *p, const struct past_
     psr = (psr & ~mask) | (flags & mask);
     if (!m->m_profile)
         return psr;
-    uint32_t number = past_handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
-    return (psr & ~XPSR_NUMBER) | (number == PAST_HANDLER_ANY ? 0 : number);
+    uint32_t number = reverse_handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
+    return (psr & ~XPSR_NUMBER) | (number == REVERSE_HANDLER_ANY ? 0 : number);
 }
 
-static enum gdb_security security_at(struct past *p, uint64_t position)
+static enum gdb_security security_at(struct reverse *p, uint64_t position)
 {
     enum bt_security state;
-    if (past_security(p, position, &state) != BT_OK)
+    if (reverse_security(p, position, &state) != BT_OK)
         return GDB_SECURITY_UNKNOWN;
     return state == BT_SEC_SECURE ? GDB_SECURITY_SECURE : GDB_SECURITY_NONSECURE;
 }
 
-int past_values_regs(struct past_values *v, struct past *p, const struct past_machine *m,
-                     uint64_t position, struct gdb_regs *regs, uint32_t *estimated)
+int reverse_values_regs(struct reverse_values *v, struct reverse *p,
+                        const struct reverse_machine *m, uint64_t position, struct gdb_regs *regs,
+                        uint32_t *estimated)
 {
     uint32_t guessed = 1u << GDB_REG_PSR;
     uint64_t pc;
     enum bt_isa isa;
-    int error = past_pc(p, position, &pc, &isa);
+    int error = reverse_pc(p, position, &pc, &isa);
     if (error)
         return error;
     *regs = (struct gdb_regs){.known = 1u << GDB_REG_PC | 1u << GDB_REG_PSR};
@@ -196,7 +198,7 @@ int past_values_regs(struct past_values *v, struct past *p, const struct past_ma
         regs->security = security_at(p, position);
     for (unsigned reg = 0; reg <= LR; reg++) {
         struct values_answer answer;
-        bool known = past_values_explain(v, position, reg, &answer);
+        bool known = reverse_values_explain(v, position, reg, &answer);
         bool needed = reg == SP || reg == LR;
         regs->value[reg] = known ? answer.value : needed ? estimate(v, m, position, reg) : 0;
         regs->known |= (uint32_t)(known || needed) << reg;
@@ -218,10 +220,10 @@ static void put_word(uint32_t word, uint32_t value, bool big, uint64_t address, 
     }
 }
 
-size_t past_values_memory(struct past_values *v, const struct past_machine *m, uint64_t position,
-                          uint64_t address, uint8_t *bytes, size_t len)
+size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
+                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
 {
-    const struct past_known *k = &v->now;
+    const struct reverse_known *k = &v->now;
     if (!holds(v, position) || address > UINT32_MAX || k->conflict)
         return len;
     size_t at = (size_t)(position - k->from);
@@ -238,7 +240,7 @@ size_t past_values_memory(struct past_values *v, const struct past_machine *m, u
             continue;
         }
         bool stale = k->stack_known && word >= (k->stack_low & ~3u) && word < k->stack_high;
-        if (stale && v->memory == PAST_MEMORY_ERROR)
+        if (stale && v->memory == REVERSE_MEMORY_ERROR)
             return word > address ? (size_t)(word - address) : 0;
     }
     return len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A recording's past: its history, last registers and memory dumps for reverse execution. */
+/* Reverse execution of a recording: its history, last registers and memory dumps. */
 #include "server/replay/replay.h"
-#include "server/reverse/past_machine.h"
+#include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +60,8 @@ static enum values_memory kind_of(const struct replay *r, const struct replay_co
                                   uint32_t address, bool dumped)
 {
     bool shared = r->core_count > 1;
-    enum values_memory kind = past_memory_kind(r->recording.elf, r->recording.elf_count, address,
-                                               c->regs.value[GDB_REG_SP], shared);
+    enum values_memory kind = reverse_memory_kind(r->recording.elf, r->recording.elf_count, address,
+                                                  c->regs.value[GDB_REG_SP], shared);
     return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
 }
 
@@ -81,19 +81,19 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     return kind;
 }
 
-static int host_machine(void *ctx, int core, struct past_machine *m)
+static int host_machine(void *ctx, int core, struct reverse_machine *m)
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
     bool is_m = c->profile == GDB_PROFILE_M;
-    *m = (struct past_machine){
+    *m = (struct reverse_machine){
         .regs = c->regs,
         .m_profile = is_m,
-        .a_banks = !is_m && past_plain_modes(r->recording.elf, r->recording.elf_count),
-        .m_one_stack = is_m && past_one_stack(r->recording.elf, r->recording.elf_count),
-        .m_two_states = is_m && past_two_states(r->recording.elf, r->recording.elf_count),
-        .m_fpu = is_m && past_has_float(r->recording.elf, r->recording.elf_count),
-        .v4t = c->device && past_is_v4t(c->device->type),
+        .a_banks = !is_m && reverse_plain_modes(r->recording.elf, r->recording.elf_count),
+        .m_one_stack = is_m && reverse_one_stack(r->recording.elf, r->recording.elf_count),
+        .m_two_states = is_m && reverse_two_states(r->recording.elf, r->recording.elf_count),
+        .m_fpu = is_m && reverse_has_float(r->recording.elf, r->recording.elf_count),
+        .v4t = c->device && reverse_is_v4t(c->device->type),
         .big_endian = c->big_endian,
         .read = read_word,
         .context = c};
@@ -128,8 +128,8 @@ int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, stru
         return BT_ERR_UNSUPPORTED;
     if (find_breakpoint(k, bp) < k->breakpoint_count)
         return BT_OK;
-    if (k->breakpoint_count == PAST_BREAKPOINTS_MAX) {
-        snprintf(why->text, sizeof why->text, "more than %d breakpoints", PAST_BREAKPOINTS_MAX);
+    if (k->breakpoint_count == REVERSE_BREAKPOINTS_MAX) {
+        snprintf(why->text, sizeof why->text, "more than %d breakpoints", REVERSE_BREAKPOINTS_MAX);
         return BT_ERR_NOMEM;
     }
     k->breakpoints[k->breakpoint_count++] = *bp;
@@ -193,7 +193,7 @@ static void host_say(void *ctx, const char *text)
         gdb_session_output(k->session, text);
 }
 
-const struct past_host replay_past_host = {
+const struct reverse_host replay_reverse_host = {
     .view = host_view,
     .machine = host_machine,
     .breakpoints = host_breakpoints,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A part of the history, instruction by instruction, for value reconstruction. */
 #include "decoder/flow/flow.h"
-#include "server/reverse/past_values.h"
+#include "server/reverse/reverse_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A stay in Debug state in which nothing was changed is none for the values. */
-static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
+static bool is_quiet_halt(const struct reverse_window *f, const struct bt_event *e)
 {
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
     bool entry = values_is_halt(e);
@@ -15,13 +15,13 @@ static bool is_quiet_halt(const struct past_window *f, const struct bt_event *e)
     bool first = e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_NONE;
     if (first)
         return true;
-    if ((!debug && !entry) || past_is_gap(f->past, e))
+    if ((!debug && !entry) || reverse_is_gap(f->reverse, e))
         return false;
-    return e->position == f->past->end ||
+    return e->position == f->reverse->end ||
            (f->machine->halts_known && e->position >= f->machine->written_before);
 }
 
-static int add_event(struct past_window *w, const struct bt_event *e)
+static int add_event(struct reverse_window *w, const struct bt_event *e)
 {
     if (w->w.event_count == w->event_max) {
         size_t max = w->event_max ? 2 * w->event_max : 256;
@@ -39,9 +39,9 @@ static int add_event(struct past_window *w, const struct bt_event *e)
 
 /*
  * Blocks come again and again: what one was made of is copied then. It and the view are of the
- * present key, and last for one call of past_window_fill():
+ * present key, and last for one call of reverse_window_fill():
  * nobody else chooses views meanwhile. */
-struct past_code {
+struct reverse_code {
     struct code_view *view; /* NULL: not chosen yet */
     struct {
         uint64_t first;
@@ -51,15 +51,15 @@ struct past_code {
     } seen[SEEN];
 };
 
-static void forget_code(struct past_window *f)
+static void forget_code(struct reverse_window *f)
 {
     memset(f->code, 0, sizeof *f->code);
 }
 
-static struct code_view *view_of(struct past_window *f)
+static struct code_view *view_of(struct reverse_window *f)
 {
     if (!f->code->view)
-        f->code->view = code_select(&f->past->code, &f->key);
+        f->code->view = code_select(&f->reverse->code, &f->key);
     return f->code->view;
 }
 
@@ -74,7 +74,7 @@ static uint32_t shape_of(const struct bt_block *block)
 }
 
 /* A whole block that is in the window already. */
-static bool fill_again(struct past_window *f, const struct bt_block *block)
+static bool fill_again(struct reverse_window *f, const struct bt_block *block)
 {
     size_t i = place_of(block), count = bt_block_count(block);
     if (f->code->seen[i].first != block->first || f->code->seen[i].extent != block->extent ||
@@ -86,7 +86,7 @@ static bool fill_again(struct past_window *f, const struct bt_block *block)
     return true;
 }
 
-static void note_seen(struct past_window *f, const struct bt_block *block)
+static void note_seen(struct reverse_window *f, const struct bt_block *block)
 {
     size_t i = place_of(block);
     f->code->seen[i].first = block->first;
@@ -96,7 +96,7 @@ static void note_seen(struct past_window *f, const struct bt_block *block)
 }
 
 /* What lies before is of no use: the window begins behind `position`. */
-static void begin_at(struct past_window *f, uint64_t position)
+static void begin_at(struct reverse_window *f, uint64_t position)
 {
     f->from = position;
     f->w.count = 0;
@@ -105,7 +105,7 @@ static void begin_at(struct past_window *f, uint64_t position)
 }
 
 /* Instructions of a block from number `number` on, as far as they are wanted. */
-static int fill_block(struct past_window *f, const struct bt_block *block, uint64_t number)
+static int fill_block(struct reverse_window *f, const struct bt_block *block, uint64_t number)
 {
     uint64_t address = block->first, end = number + bt_block_count(block);
     enum bt_isa isa = bt_block_isa(block);
@@ -119,7 +119,7 @@ static int fill_block(struct past_window *f, const struct bt_block *block, uint6
         struct insn insn;
         uint32_t opcode;
         bool known = (isa == BT_ISA_A32 || isa == BT_ISA_T32) && address <= UINT32_MAX &&
-                     code_insn(&f->past->code, view, address, isa, &insn, &opcode) == BT_OK;
+                     code_insn(&f->reverse->code, view, address, isa, &insn, &opcode) == BT_OK;
         if (!known) {
             begin_at(f, end);
             return BT_OK;
@@ -139,7 +139,7 @@ static int fill_block(struct past_window *f, const struct bt_block *block, uint6
 }
 
 /* Who reads code from now on. */
-static void track_key(struct past_window *f, const struct bt_event *event)
+static void track_key(struct reverse_window *f, const struct bt_event *event)
 {
     struct code_key before = f->key;
     flow_track_key(&f->key, event);
@@ -148,7 +148,7 @@ static void track_key(struct past_window *f, const struct bt_event *event)
 }
 
 /* Events up to `position`, which is that of the next instruction. */
-static int take_events(struct past_window *f, const struct past_stretch *s, size_t *e,
+static int take_events(struct reverse_window *f, const struct reverse_stretch *s, size_t *e,
                        uint64_t position)
 {
     int error = BT_OK;
@@ -163,27 +163,27 @@ static int take_events(struct past_window *f, const struct past_stretch *s, size
 }
 
 /* Begins a stretch: what of it is taken first. */
-static void open_stretch(struct past_window *f, const struct past_stretch *s)
+static void open_stretch(struct reverse_window *f, const struct reverse_stretch *s)
 {
     f->key = s->extra ? s->key : s->window.key;
     forget_code(f);
     f->number = s->first;
     f->block = f->event = 0;
     if (f->number < f->from && s->block_count)
-        f->number = past_block_find(s, f->from, &f->block);
+        f->number = reverse_block_find(s, f->from, &f->block);
     f->opened = true;
 }
 
 /* Blocks of the stretch with `wanted` more instructions, or somewhat more. *over: none are left in
  * it. */
-static int fill_stretch(struct past_window *f, const struct past_stretch *s, size_t wanted,
+static int fill_stretch(struct reverse_window *f, const struct reverse_stretch *s, size_t wanted,
                         bool *over)
 {
     int error = BT_OK;
     uint64_t stop = f->number + wanted < f->to ? f->number + wanted : f->to;
     for (; f->block < s->block_count && f->number < stop && !error; f->block++) {
         struct bt_block block;
-        past_block(s, f->block, &block);
+        reverse_block(s, f->block, &block);
         error = take_events(f, s, &f->event, f->number);
         if (!error && f->number + bt_block_count(&block) > f->from)
             error = fill_block(f, &block, f->number);
@@ -194,12 +194,12 @@ static int fill_stretch(struct past_window *f, const struct past_stretch *s, siz
 }
 
 /* Where the debugger wrote nothing of before counts any more, whatever the trace shows there. */
-static int add_written(struct past_window *f)
+static int add_written(struct reverse_window *f)
 {
     for (size_t i = 0; i < f->machine->written_count; i++) {
         const struct bt_event gap = {
             .kind = BT_EVENT_GAP, .cause = BT_GAP_DEBUG, .position = f->machine->written[i]};
-        if (gap.position <= f->from || gap.position >= f->past->end || gap.position > f->to)
+        if (gap.position <= f->from || gap.position >= f->reverse->end || gap.position > f->to)
             continue;
         if (add_event(f, &gap))
             return BT_ERR_NOMEM;
@@ -211,10 +211,10 @@ static int add_written(struct past_window *f)
     return BT_OK;
 }
 
-static int fill_end(struct past_window *f)
+static int fill_end(struct reverse_window *f)
 {
     int error = BT_OK;
-    if (f->to == f->past->end && !f->past->join.known) {
+    if (f->to == f->reverse->end && !f->reverse->join.known) {
         const struct bt_event gap = {
             .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
         error = add_event(f, &gap);
@@ -222,8 +222,8 @@ static int fill_end(struct past_window *f)
     return error ? error : add_written(f);
 }
 
-static void take_machine(struct values_window *w, const struct past *p,
-                         const struct past_machine *m, bool halted)
+static void take_machine(struct values_window *w, const struct reverse *p,
+                         const struct reverse_machine *m, bool halted)
 {
     w->m_profile = m->m_profile;
     w->m_one_stack = m->m_one_stack;
@@ -244,18 +244,18 @@ static void take_machine(struct values_window *w, const struct past *p,
     w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
 }
 
-int past_window_begin(struct past_window *w, struct past *p, const struct past_machine *m,
-                      uint64_t from, uint64_t to)
+int reverse_window_begin(struct reverse_window *w, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t from, uint64_t to)
 {
-    *w = (struct past_window){.past = p, .machine = m, .from = from, .to = to};
+    *w = (struct reverse_window){.reverse = p, .machine = m, .from = from, .to = to};
     w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
-    return w->insns ? past_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
+    return w->insns ? reverse_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
 }
 
 /* All instructions and events are there. */
-static int finish(struct past_window *w)
+static int finish(struct reverse_window *w)
 {
-    struct past *p = w->past;
+    struct reverse *p = w->reverse;
     int error = fill_end(w);
     take_machine(&w->w, p, w->machine, w->to == p->end);
     w->w.m_nonsecure = w->machine->m_profile && w->key.security == BT_SEC_NONSECURE;
@@ -266,7 +266,7 @@ static int finish(struct past_window *w)
     if (w->w.earlier) {
         uint64_t pc = 0;
         enum bt_isa isa = BT_ISA_A32;
-        if (!error && past_pc(p, w->to, &pc, &isa) == BT_OK) {
+        if (!error && reverse_pc(p, w->to, &pc, &isa) == BT_OK) {
             w->w.final[GDB_REG_PC] = (uint32_t)pc;
             w->w.final_known = 1u << GDB_REG_PC;
             w->w.final_isa = (uint8_t)isa;
@@ -275,11 +275,11 @@ static int finish(struct past_window *w)
     return error;
 }
 
-static int fill(struct past_window *w, size_t wanted, bool *done)
+static int fill(struct reverse_window *w, size_t wanted, bool *done)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     bool over;
-    int error = past_stretch(w->past, w->stretch, &s);
+    int error = reverse_stretch(w->reverse, w->stretch, &s);
     *done = false;
     if (error)
         return error;
@@ -290,16 +290,16 @@ static int fill(struct past_window *w, size_t wanted, bool *done)
         if (error || !over)
             return error;
         w->opened = false;
-        if (++w->stretch < past_stretch_count(w->past))
+        if (++w->stretch < reverse_stretch_count(w->reverse))
             return BT_OK;
     }
     *done = true;
     return finish(w);
 }
 
-int past_window_fill(struct past_window *w, size_t wanted, bool *done)
+int reverse_window_fill(struct reverse_window *w, size_t wanted, bool *done)
 {
-    struct past_code code;
+    struct reverse_code code;
     w->code = &code;
     forget_code(w);
     int error = fill(w, wanted, done);
@@ -307,9 +307,9 @@ int past_window_fill(struct past_window *w, size_t wanted, bool *done)
     return error;
 }
 
-void past_window_release(struct past_window *w)
+void reverse_window_release(struct reverse_window *w)
 {
     free(w->insns);
     free(w->events);
-    *w = (struct past_window){.past = NULL};
+    *w = (struct reverse_window){.reverse = NULL};
 }

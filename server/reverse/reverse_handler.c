@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which exception a core of M profile handles at a position. */
-#include "server/reverse/past_values.h"
+#include "server/reverse/reverse_values.h"
 
 #define FAR  2 /* stretches that are looked through, in each direction */
 #define NEAR 1
@@ -11,7 +11,8 @@ static bool turns(const struct bt_event *e)
 }
 
 /* The positions around `position` that no exception and no return lies between. */
-static void find_bounds(struct past_handler *h, const struct past_stretch *s, uint64_t position)
+static void find_bounds(struct reverse_handler *h, const struct reverse_stretch *s,
+                        uint64_t position)
 {
     h->first = s->first;
     h->end = s->end;
@@ -28,7 +29,7 @@ static void find_bounds(struct past_handler *h, const struct past_stretch *s, ui
 }
 
 /* The handler that the events of one stretch before `position` leave the core in. */
-static bool number_before(const struct past_stretch *s, uint64_t position, int *depth,
+static bool number_before(const struct reverse_stretch *s, uint64_t position, int *depth,
                           uint32_t *number)
 {
     for (size_t i = s->window.event_count; i > 0; i--) {
@@ -46,7 +47,7 @@ static bool number_before(const struct past_stretch *s, uint64_t position, int *
 }
 
 /* No handler was entered before: it is the present one if none is left or entered since. */
-static bool number_after(const struct past_stretch *s, uint64_t position, int *depth)
+static bool number_after(const struct reverse_stretch *s, uint64_t position, int *depth)
 {
     for (size_t i = 0; i < s->window.event_count; i++) {
         const struct bt_event *e = &s->window.events[i];
@@ -59,32 +60,32 @@ static bool number_after(const struct past_stretch *s, uint64_t position, int *d
     return true;
 }
 
-static uint32_t look(struct past *p, size_t at, uint64_t position, uint32_t now, size_t tries)
+static uint32_t look(struct reverse *p, size_t at, uint64_t position, uint32_t now, size_t tries)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     int depth = 0;
     uint32_t number;
     for (size_t i = at + 1; i > 0 && at + 1 - i < tries; i--)
-        if (past_stretch(p, i - 1, &s) == BT_OK && number_before(&s, position, &depth, &number))
+        if (reverse_stretch(p, i - 1, &s) == BT_OK && number_before(&s, position, &depth, &number))
             return number;
     depth = 0;
-    for (size_t i = at; i < past_stretch_count(p) && i < at + tries; i++)
-        if (past_stretch(p, i, &s) == BT_OK && !number_after(&s, position, &depth))
-            return PAST_HANDLER_ANY;
-    return depth == 0 ? now : PAST_HANDLER_ANY;
+    for (size_t i = at; i < reverse_stretch_count(p) && i < at + tries; i++)
+        if (reverse_stretch(p, i, &s) == BT_OK && !number_after(&s, position, &depth))
+            return REVERSE_HANDLER_ANY;
+    return depth == 0 ? now : REVERSE_HANDLER_ANY;
 }
 
-uint32_t past_handler_at(struct past_handler *h, struct past *p, uint64_t position, uint32_t now,
-                         bool near)
+uint32_t reverse_handler_at(struct reverse_handler *h, struct reverse *p, uint64_t position,
+                            uint32_t now, bool near)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     size_t at;
     if (h->known && position >= h->first && position < h->end)
         return h->number;
-    if (past_stretch_find(p, position, &at) != BT_OK)
+    if (reverse_stretch_find(p, position, &at) != BT_OK)
         return now;
     uint32_t number = look(p, at, position, now, near ? NEAR : FAR);
-    if (!near && past_stretch(p, at, &s) == BT_OK) {
+    if (!near && reverse_stretch(p, at, &s) == BT_OK) {
         h->number = number;
         h->known = true;
         find_bounds(h, &s, position);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/reverse/past.h"
+#include "server/reverse/reverse.h"
 
 #include "decoder/flow/flow.h"
 
 #include <string.h>
 
 /* Straight code from the decoder's end to the halted PC, as one block. */
-static void add_walk(struct past *p, uint64_t last)
+static void add_walk(struct reverse *p, uint64_t last)
 {
     const struct history_tail *tail = &p->join.tail;
     struct bt_block *b = &p->extra[p->extra_count++];
@@ -15,7 +15,7 @@ static void add_walk(struct past *p, uint64_t last)
     b->info = bt_block_info(p->join.walked, tail->isa, BT_COND_UNKNOWN);
 }
 
-static void add_extra(struct past *p)
+static void add_extra(struct reverse *p)
 {
     const struct history_tail *tail = &p->join.tail;
     struct code_view *view = code_select(&p->code, &p->view.key);
@@ -34,7 +34,7 @@ static void add_extra(struct past *p)
         add_walk(p, last);
 }
 
-int past_init(struct past *p, const struct btrace_view *view)
+int reverse_init(struct reverse *p, const struct btrace_view *view)
 {
     const struct code_options options = {0};
     memset(p, 0, sizeof *p);
@@ -50,27 +50,27 @@ int past_init(struct past *p, const struct btrace_view *view)
     return p->end > p->first ? BT_OK : BT_ERR_RANGE;
 }
 
-void past_release(struct past *p)
+void reverse_release(struct reverse *p)
 {
     if (p->view.history)
         code_cache_release(&p->code);
     memset(p, 0, sizeof *p);
 }
 
-bool past_active(const struct past *p)
+bool reverse_active(const struct reverse *p)
 {
     return p->position < p->end;
 }
 
-size_t past_stretch_count(const struct past *p)
+size_t reverse_stretch_count(const struct reverse *p)
 {
     return history_window_count(p->view.history) + 1;
 }
 
-int past_stretch(struct past *p, size_t index, struct past_stretch *out)
+int reverse_stretch(struct reverse *p, size_t index, struct reverse_stretch *out)
 {
     memset(out, 0, sizeof *out);
-    if (index + 1 == past_stretch_count(p)) {
+    if (index + 1 == reverse_stretch_count(p)) {
         out->extra = p->extra;
         out->block_count = p->extra_count;
         out->first = history_end(p->view.history);
@@ -90,7 +90,7 @@ int past_stretch(struct past *p, size_t index, struct past_stretch *out)
     return BT_OK;
 }
 
-void past_block(const struct past_stretch *s, size_t i, struct bt_block *out)
+void reverse_block(const struct reverse_stretch *s, size_t i, struct bt_block *out)
 {
     if (s->extra)
         *out = s->extra[i];
@@ -98,17 +98,17 @@ void past_block(const struct past_stretch *s, size_t i, struct bt_block *out)
         history_block(&s->window, i, out);
 }
 
-int past_stretch_find(const struct past *p, uint64_t position, size_t *index)
+int reverse_stretch_find(const struct reverse *p, uint64_t position, size_t *index)
 {
     if (position < p->first || position >= p->end)
         return BT_ERR_RANGE;
     *index = position >= history_end(p->view.history)
-                 ? past_stretch_count(p) - 1
+                 ? reverse_stretch_count(p) - 1
                  : history_window_find(p->view.history, position);
     return BT_OK;
 }
 
-uint64_t past_block_find(const struct past_stretch *s, uint64_t position, size_t *index)
+uint64_t reverse_block_find(const struct reverse_stretch *s, uint64_t position, size_t *index)
 {
     uint64_t number = s->end;
     if (!s->extra) {
@@ -120,8 +120,8 @@ uint64_t past_block_find(const struct past_stretch *s, uint64_t position, size_t
     return number;
 }
 
-int past_address(struct past *p, const struct code_key *key, const struct bt_block *block,
-                 uint64_t index, uint64_t *address)
+int reverse_address(struct reverse *p, const struct code_key *key, const struct bt_block *block,
+                    uint64_t index, uint64_t *address)
 {
     *address = block->first;
     if (bt_block_isa(block) == BT_ISA_A32) {
@@ -141,7 +141,7 @@ int past_address(struct past *p, const struct code_key *key, const struct bt_blo
 }
 
 /* Who reads code at `position` of the stretch. */
-static struct code_key key_at(const struct past_stretch *s, uint64_t position)
+static struct code_key key_at(const struct reverse_stretch *s, uint64_t position)
 {
     struct code_key key = s->extra ? s->key : s->window.key;
     for (size_t i = 0; i < s->window.event_count && s->window.events[i].position <= position; i++)
@@ -149,9 +149,9 @@ static struct code_key key_at(const struct past_stretch *s, uint64_t position)
     return key;
 }
 
-int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
+int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     struct bt_block block;
     size_t index;
     if (position == p->end) {
@@ -159,31 +159,31 @@ int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
         *isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
         return BT_OK;
     }
-    int error = past_stretch_find(p, position, &index);
+    int error = reverse_stretch_find(p, position, &index);
     if (!error)
-        error = past_stretch(p, index, &s);
+        error = reverse_stretch(p, index, &s);
     if (error)
         return error;
-    uint64_t number = past_block_find(&s, position, &index);
-    past_block(&s, index, &block);
+    uint64_t number = reverse_block_find(&s, position, &index);
+    reverse_block(&s, index, &block);
     struct code_key key = key_at(&s, position);
     *isa = bt_block_isa(&block);
-    return past_address(p, &key, &block, position - number, pc);
+    return reverse_address(p, &key, &block, position - number, pc);
 }
 
-int past_security(struct past *p, uint64_t position, enum bt_security *security)
+int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     size_t index;
-    int error = past_stretch_find(p, position, &index);
+    int error = reverse_stretch_find(p, position, &index);
     if (!error)
-        error = past_stretch(p, index, &s);
+        error = reverse_stretch(p, index, &s);
     if (!error)
         *security = (enum bt_security)key_at(&s, position).security;
     return error;
 }
 
-static bool is_hole(const struct past *p, uint64_t position)
+static bool is_hole(const struct reverse *p, uint64_t position)
 {
     for (size_t i = 0; i < p->view.hole_count; i++)
         if (position == p->view.holes[i].end || position == p->view.holes[i].tail)
@@ -191,7 +191,7 @@ static bool is_hole(const struct past *p, uint64_t position)
     return false;
 }
 
-bool past_is_gap(const struct past *p, const struct bt_event *e)
+bool reverse_is_gap(const struct reverse *p, const struct bt_event *e)
 {
     if ((e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON) || e->position <= p->first)
         return false;
@@ -207,20 +207,20 @@ static enum bt_gap_cause worse(enum bt_gap_cause a, enum bt_gap_cause b)
 }
 
 /* Events of one position may stand at the end of one stretch and at the beginning of the next. */
-enum bt_gap_cause past_gap_before(struct past *p, uint64_t position)
+enum bt_gap_cause reverse_gap_before(struct reverse *p, uint64_t position)
 {
     enum bt_gap_cause cause = BT_GAP_NONE;
-    struct past_stretch s;
+    struct reverse_stretch s;
     size_t index;
     if (position <= p->first || position > p->end ||
-        past_stretch_find(p, position - 1, &index) != BT_OK)
+        reverse_stretch_find(p, position - 1, &index) != BT_OK)
         return BT_GAP_NONE;
-    for (; index < past_stretch_count(p) && past_stretch(p, index, &s) == BT_OK; index++) {
+    for (; index < reverse_stretch_count(p) && reverse_stretch(p, index, &s) == BT_OK; index++) {
         if (s.first > position)
             break;
         for (size_t i = 0; i < s.window.event_count; i++) {
             const struct bt_event *e = &s.window.events[i];
-            if (e->position == position && past_is_gap(p, e))
+            if (e->position == position && reverse_is_gap(p, e))
                 cause = worse(cause, (enum bt_gap_cause)e->cause);
         }
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Motion to the next breakpoint or gap, in either direction. */
-#include "server/reverse/past.h"
+#include "server/reverse/reverse.h"
 
 #include <string.h>
 
-static void sort_addresses(struct past_search *s)
+static void sort_addresses(struct reverse_search *s)
 {
     for (size_t i = 1; i < s->address_count; i++) {
         uint64_t a = s->addresses[i];
@@ -17,19 +17,19 @@ static void sort_addresses(struct past_search *s)
     s->high = s->address_count ? s->addresses[s->address_count - 1] : 0;
 }
 
-int past_search_begin(struct past *p, struct past_search *s)
+int reverse_search_begin(struct reverse *p, struct reverse_search *s)
 {
     sort_addresses(s);
     s->from = s->reached = s->found = p->position;
     s->left_out = 0;
     s->cause = BT_GAP_NONE;
     uint64_t in = s->from < p->end ? s->from : p->end - 1;
-    return past_stretch_find(p, in, &s->next);
+    return reverse_stretch_find(p, in, &s->next);
 }
 
 /* Index of the instruction at `address`, which lies in the block; false if none begins there. */
-static bool index_in(struct past *p, const struct past_stretch *s, const struct bt_block *block,
-                     uint64_t address, uint64_t *index)
+static bool index_in(struct reverse *p, const struct reverse_stretch *s,
+                     const struct bt_block *block, uint64_t address, uint64_t *index)
 {
     uint64_t offset = address - block->first, at = block->first;
     if (bt_block_isa(block) == BT_ISA_A32) {
@@ -48,19 +48,20 @@ static bool index_in(struct past *p, const struct past_stretch *s, const struct 
 }
 
 /* In the order of motion `a` comes before `b`. */
-static bool sooner(const struct past_search *q, uint64_t a, uint64_t b)
+static bool sooner(const struct reverse_search *q, uint64_t a, uint64_t b)
 {
     return q->back ? a > b : a < b;
 }
 
-static bool ahead(const struct past_search *q, uint64_t position)
+static bool ahead(const struct reverse_search *q, uint64_t position)
 {
     return sooner(q, q->from, position);
 }
 
 /* The first breakpoint in the block, whose first instruction is `number`. */
-static bool hit_in(struct past *p, const struct past_stretch *s, const struct past_search *q,
-                   const struct bt_block *block, uint64_t number, uint64_t *hit)
+static bool hit_in(struct reverse *p, const struct reverse_stretch *s,
+                   const struct reverse_search *q, const struct bt_block *block, uint64_t number,
+                   uint64_t *hit)
 {
     bool any = false;
     for (size_t i = 0; i < q->address_count; i++) {
@@ -76,18 +77,18 @@ static bool hit_in(struct past *p, const struct past_stretch *s, const struct pa
     return any;
 }
 
-static bool may_hit(const struct past_search *q, const struct bt_block *block)
+static bool may_hit(const struct reverse_search *q, const struct bt_block *block)
 {
     return block->first <= q->high && bt_block_last(block) >= q->low;
 }
 
-static bool find_back(struct past *p, const struct past_stretch *s, const struct past_search *q,
-                      uint64_t *hit)
+static bool find_back(struct reverse *p, const struct reverse_stretch *s,
+                      const struct reverse_search *q, uint64_t *hit)
 {
     uint64_t number = s->end;
     for (size_t i = s->block_count; i > 0; i--) {
         struct bt_block block;
-        past_block(s, i - 1, &block);
+        reverse_block(s, i - 1, &block);
         number -= bt_block_count(&block);
         if (may_hit(q, &block) && number < q->from && hit_in(p, s, q, &block, number, hit))
             return true;
@@ -95,13 +96,13 @@ static bool find_back(struct past *p, const struct past_stretch *s, const struct
     return false;
 }
 
-static bool find_forward(struct past *p, const struct past_stretch *s, const struct past_search *q,
-                         uint64_t *hit)
+static bool find_forward(struct reverse *p, const struct reverse_stretch *s,
+                         const struct reverse_search *q, uint64_t *hit)
 {
     uint64_t number = s->first;
     for (size_t i = 0; i < s->block_count; i++) {
         struct bt_block block;
-        past_block(s, i, &block);
+        reverse_block(s, i, &block);
         if (may_hit(q, &block) && number + bt_block_count(&block) > q->from &&
             hit_in(p, s, q, &block, number, hit))
             return true;
@@ -110,8 +111,8 @@ static bool find_forward(struct past *p, const struct past_stretch *s, const str
     return false;
 }
 
-static void note_gap(struct past_search *q, uint64_t position, enum bt_gap_cause cause, bool *any,
-                     uint64_t *at)
+static void note_gap(struct reverse_search *q, uint64_t position, enum bt_gap_cause cause,
+                     bool *any, uint64_t *at)
 {
     if (!ahead(q, position))
         return;
@@ -127,52 +128,52 @@ static void note_gap(struct past_search *q, uint64_t position, enum bt_gap_cause
 }
 
 /* The gap that comes first in the stretch. */
-static bool gap_in(struct past *p, const struct past_stretch *s, struct past_search *q,
+static bool gap_in(struct reverse *p, const struct reverse_stretch *s, struct reverse_search *q,
                    uint64_t *at)
 {
     bool any = false;
     for (size_t i = 0; i < s->window.event_count; i++) {
         const struct bt_event *e = &s->window.events[i];
-        if (past_is_gap(p, e))
+        if (reverse_is_gap(p, e))
             note_gap(q, e->position, (enum bt_gap_cause)e->cause, &any, at);
     }
     return any;
 }
 
-/* One stretch: PAST_FOUND_MORE if there is nothing in it. */
-static int look_at(struct past *p, struct past_search *q, const struct past_stretch *s)
+/* One stretch: REVERSE_FOUND_MORE if there is nothing in it. */
+static int look_at(struct reverse *p, struct reverse_search *q, const struct reverse_stretch *s)
 {
     uint64_t hit = 0, gap = 0;
     bool hits = q->back ? find_back(p, s, q, &hit) : find_forward(p, s, q, &hit);
     bool gaps = gap_in(p, s, q, &gap);
     if (!hits && !gaps)
-        return PAST_FOUND_MORE;
+        return REVERSE_FOUND_MORE;
     if (hits && (!gaps || !sooner(q, gap, hit))) {
         q->found = hit;
-        return PAST_FOUND_BREAKPOINT;
+        return REVERSE_FOUND_BREAKPOINT;
     }
     q->found = gap;
-    return PAST_FOUND_GAP;
+    return REVERSE_FOUND_GAP;
 }
 
-int past_search_run(struct past *p, struct past_search *q, size_t stretches)
+int reverse_search_run(struct reverse *p, struct reverse_search *q, size_t stretches)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     for (; stretches; stretches--) {
-        int result = past_stretch(p, q->next, &s);
+        int result = reverse_stretch(p, q->next, &s);
         if (result == BT_OK)
             result = look_at(p, q, &s);
-        if (result != PAST_FOUND_MORE)
+        if (result != REVERSE_FOUND_MORE)
             return result;
-        bool last = q->back ? q->next == 0 : q->next + 1 == past_stretch_count(p);
+        bool last = q->back ? q->next == 0 : q->next + 1 == reverse_stretch_count(p);
         if (last) {
             q->found = q->reached = q->back ? p->first : p->end;
-            return PAST_FOUND_NOTHING;
+            return REVERSE_FOUND_NOTHING;
         }
         uint64_t edge = q->back ? s.first : s.end;
         if (!sooner(q, edge, q->reached))
             q->reached = edge;
         q->next = q->back ? q->next - 1 : q->next + 1;
     }
-    return PAST_FOUND_MORE;
+    return REVERSE_FOUND_MORE;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stock GDB at many positions of a past, and what it should have found there."""
+"""Stock GDB at many replay positions, and what it should have found there."""
 
 import json
 import os

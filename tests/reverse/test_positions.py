@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stock GDB in the past of `btraced replay`, position by position: registers against the truth,
+"""Stock GDB at replay positions of `btraced replay`, one by one: registers against the truth,
 backtraces against the calls that really happened, motions against a full recording in the same GDB.
 
 BTRACED_FULL=1: all programs, more positions.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import bed
 import model
-import past
+import positions
 from full_recording import FullRecording
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
@@ -42,28 +42,28 @@ def examine(case):
     calls = model.Calls(case)
     few, many = spread(case.count, MOTION_POSITIONS), spread(case.count, POSITIONS)
     with FullRecording(case) as full:
-        full_few = past.gdb_at(case, full.port, few, past.MOTIONS, variables=True)
-        full_many = past.gdb_at(case, full.port, many)
+        full_few = positions.gdb_at(case, full.port, few, positions.MOTIONS, variables=True)
+        full_many = positions.gdb_at(case, full.port, many)
     with Server(case.recording, "--elf", str(case.elf)) as server:
         before = ["record stop"]
-        rows_few = past.gdb_at(case, server.port, few, past.MOTIONS, explain=True, variables=True,
+        rows_few = positions.gdb_at(case, server.port, few, positions.MOTIONS, explain=True, variables=True,
                                before=before)
-        rows_many = past.gdb_at(case, server.port, many, explain=True, before=before)
-    score = past.score_rows(case, calls, rows_few, full_few)
-    score.merge(past.score_rows(case, calls, rows_many, full_many))
+        rows_many = positions.gdb_at(case, server.port, many, explain=True, before=before)
+    score = positions.score_rows(case, calls, rows_few, full_few)
+    score.merge(positions.score_rows(case, calls, rows_many, full_many))
     return score
 
 
 def examine_states(case):
     """Of a program with a Secure and a Non-secure part: its registers."""
-    score = past.Score()
+    score = positions.Score()
     with Server(case.recording, "--elf", str(case.elf), "--elf", str(case.nonsecure)) as server:
-        rows = past.gdb_at(case, server.port, spread(case.count, 4 * POSITIONS), explain=True,
+        rows = positions.gdb_at(case, server.port, spread(case.count, 4 * POSITIONS), explain=True,
                            before=["record stop"])
     for row in rows:
         if row["at"] != row["position"]:
             score.fault(f"{case.name}: goto {row['position']} goes to {row['at']}")
-        past.check_registers(score, case, row)
+        positions.check_registers(score, case, row)
     if score.share("known", "registers") < STATES_LEAST:
         score.fault(f"{case.name}: {score.share('known', 'registers'):.1f} % of registers known")
     return score
@@ -72,15 +72,15 @@ def examine_states(case):
 def examine_far(case):
     """Far from the halt, where a window around the position is all there is: present memory is no
     evidence there."""
-    score = past.Score()
+    score = positions.Score()
     if case.count < 2 * FAR_SPAN:
         score.fault(f"{case.name}: only {case.count} instructions")
     with Server(case.recording, "--elf", str(case.elf)) as server:
-        rows = past.gdb_at(case, server.port, spread(FAR_SPAN, FAR_POSITIONS),
+        rows = positions.gdb_at(case, server.port, spread(FAR_SPAN, FAR_POSITIONS),
                            explain=True,
                            before=["record stop", f"monitor past window {FAR_WINDOW}"])
     for row in rows:
-        past.check_registers(score, case, row)
+        positions.check_registers(score, case, row)
     if score.share("known", "registers") < FAR_LEAST:
         score.fault(f"{case.name}: {score.share('known', 'registers'):.1f} % of registers known")
     return score
@@ -110,9 +110,9 @@ def main():
     reason = bed.missing()
     if reason:
         needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
-        print(f"{'FAIL' if needed else 'SKIP'} past: {reason}")
+        print(f"{'FAIL' if needed else 'SKIP'} positions: {reason}")
         return needed
-    total, failed = past.Score(), False
+    total, failed = positions.Score(), False
     chosen = [(k, level) for k in bed.KINDS | bed.V4_KINDS for level in bed.LEVELS] if FULL else QUICK
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
         for level in ("O0", "O1", "O2") if FULL else ("O1",):
@@ -136,7 +136,7 @@ def main():
         share = total.share(name, of)
         good = share >= least and total[of] > 100
         failed |= not good
-        print(f"{'PASS' if good else 'FAIL'} past: {what} right: {share:.2f} % of {total[of]}")
+        print(f"{'PASS' if good else 'FAIL'} positions: {what} right: {share:.2f} % of {total[of]}")
     return failed
 
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers and memory of the halted target, for the values of its past. */
+/* Registers and memory of the halted target, for value reconstruction. */
 #include "live_internal.h"
-#include "server/reverse/past_machine.h"
+#include "server/reverse/reverse_machine.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static const struct live_past_line *find_line(const struct live_past *p, int core, uint32_t line)
+static const struct live_reverse_line *find_line(const struct live_reverse *p, int core,
+                                                 uint32_t line)
 {
     for (size_t i = 0; i < p->line_count; i++)
         if (p->lines[i].address == line && p->lines[i].core == core)
@@ -17,23 +18,23 @@ static const struct live_past_line *find_line(const struct live_past *p, int cor
 
 static void note_miss(struct live_client *k, uint32_t line)
 {
-    struct live_past_misses *m = &k->misses[past_motion_ahead(&k->motion)];
+    struct live_reverse_misses *m = &k->misses[reverse_motion_ahead(&k->motion)];
     for (size_t i = 0; i < m->count; i++)
         if (m->lines[i] == line)
             return;
-    if (m->count < LIVE_PAST_MISSES)
+    if (m->count < LIVE_REVERSE_MISSES)
         m->lines[m->count++] = line;
 }
 
 /* Present bytes of a word; NULL when they are not here. */
-static const uint8_t *present(struct live_past_reader *r, uint32_t address)
+static const uint8_t *present(struct live_reverse_reader *r, uint32_t address)
 {
-    struct live_past *p = &r->client->live->past;
-    uint32_t line = address & ~(LIVE_PAST_LINE - 1), at = address - line;
+    struct live_reverse *p = &r->client->live->reverse;
+    uint32_t line = address & ~(LIVE_REVERSE_LINE - 1), at = address - line;
     uint64_t in = address - p->reply.address;
     if (p->reply.bytes && address >= p->reply.address && in + 4 <= p->reply.length)
         return p->reply.bytes + in;
-    const struct live_past_line *found = find_line(p, r->core, line);
+    const struct live_reverse_line *found = find_line(p, r->core, line);
     if (!found)
         note_miss(r->client, line);
     return found && at + 4 <= found->length ? found->bytes + at : NULL;
@@ -47,13 +48,13 @@ static uint32_t word_of(const uint8_t *b, bool big)
 
 static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
-    struct live_past_reader *r = ctx;
+    struct live_reverse_reader *r = ctx;
     struct live *l = r->client->live;
-    const struct live_past_core *pc = &l->past.cores[r->core];
+    const struct live_reverse_core *pc = &l->reverse.cores[r->core];
     const struct live_core *c = live_core_of(l, r->core);
     bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
     enum values_memory kind =
-        past_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
+        reverse_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
     const uint8_t *bytes;
     uint8_t code[4];
     if (kind == VALUES_MEMORY_CONST) {
@@ -62,7 +63,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
             return VALUES_MEMORY_OTHER;
         bytes = code;
     } else if (kind == VALUES_MEMORY_RAM) {
-        bytes = l->past.written ? NULL : present(r, address);
+        bytes = l->reverse.written ? NULL : present(r, address);
         if (!bytes)
             return VALUES_MEMORY_UNREAD;
     } else {
@@ -74,7 +75,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
 
 static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
 {
-    struct live_past_core *pc = ctx;
+    struct live_reverse_core *pc = ctx;
     (void)core;
     if (!pc->asked)
         return; /* of an earlier halt */
@@ -89,26 +90,26 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
 }
 
 /* Looks through all of the code: once. */
-static void look_at_program(struct live_past_core *pc, const struct live_core *c)
+static void look_at_program(struct live_reverse_core *pc, const struct live_core *c)
 {
     if (pc->program_known)
         return;
     pc->program_known = true;
-    pc->one_stack = past_one_stack(&c->elf, c->elf != NULL);
-    pc->two_states = past_two_states(&c->elf, c->elf != NULL);
-    pc->plain_modes = past_plain_modes(&c->elf, c->elf != NULL);
-    pc->has_float = past_has_float(&c->elf, c->elf != NULL);
+    pc->one_stack = reverse_one_stack(&c->elf, c->elf != NULL);
+    pc->two_states = reverse_two_states(&c->elf, c->elf != NULL);
+    pc->plain_modes = reverse_plain_modes(&c->elf, c->elf != NULL);
+    pc->has_float = reverse_has_float(&c->elf, c->elf != NULL);
 }
 
-int live_past_machine(void *ctx, int core, struct past_machine *m)
+int live_reverse_machine(void *ctx, int core, struct reverse_machine *m)
 {
     struct live_client *k = ctx;
     struct live *l = k->live;
-    struct live_past_core *pc = &l->past.cores[core];
+    struct live_reverse_core *pc = &l->reverse.cores[core];
     const struct live_core *c = live_core_of(l, core);
     bool is_m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
     pc->live = l;
-    k->readers[core] = (struct live_past_reader){k, core};
+    k->readers[core] = (struct live_reverse_reader){k, core};
     pc->core = core;
     if (!pc->told) {
         pc->asked = true;
@@ -116,21 +117,21 @@ int live_past_machine(void *ctx, int core, struct past_machine *m)
         return rc < 0 ? rc : GDB_PENDING;
     }
     look_at_program(pc, c);
-    *m = (struct past_machine){.regs = pc->regs,
-                               .m_profile = is_m,
-                               .a_banks = !is_m && pc->plain_modes,
-                               .m_one_stack = is_m && pc->one_stack,
-                               .m_two_states = is_m && pc->two_states,
-                               .m_fpu = is_m && pc->has_float,
-                               .v4t = past_is_v4t(c->config->type),
-                               .big_endian = c->elf && c->elf->big_endian,
-                               .registers_written = c->jumped,
-                               .halts_known = true,
-                               .written = c->written,
-                               .written_count = c->written_count,
-                               .written_before = c->written_before,
-                               .read = read_word,
-                               .context = &k->readers[core]};
+    *m = (struct reverse_machine){.regs = pc->regs,
+                                  .m_profile = is_m,
+                                  .a_banks = !is_m && pc->plain_modes,
+                                  .m_one_stack = is_m && pc->one_stack,
+                                  .m_two_states = is_m && pc->two_states,
+                                  .m_fpu = is_m && pc->has_float,
+                                  .v4t = reverse_is_v4t(c->config->type),
+                                  .big_endian = c->elf && c->elf->big_endian,
+                                  .registers_written = c->jumped,
+                                  .halts_known = true,
+                                  .written = c->written,
+                                  .written_count = c->written_count,
+                                  .written_before = c->written_before,
+                                  .read = read_word,
+                                  .context = &k->readers[core]};
     return BT_OK;
 }
 
@@ -144,11 +145,11 @@ struct line_question {
     bool ahead;
 };
 
-static struct live_past_line *add_line(struct live_past *p)
+static struct live_reverse_line *add_line(struct live_reverse *p)
 {
     if (p->line_count == p->line_max) {
         size_t max = p->line_max ? 2 * p->line_max : 64;
-        struct live_past_line *grown = realloc(p->lines, max * sizeof *grown);
+        struct live_reverse_line *grown = realloc(p->lines, max * sizeof *grown);
         if (!grown)
             return NULL;
         p->lines = grown;
@@ -161,9 +162,9 @@ static void on_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t 
 {
     struct line_question *q = ctx;
     struct live *l = q->live;
-    struct live_past *p = &l->past;
+    struct live_reverse *p = &l->reverse;
     bool late = q->halt != p->halt;
-    struct live_past_line *line = late ? NULL : add_line(p);
+    struct live_reverse_line *line = late ? NULL : add_line(p);
     if (line) {
         line->address = (uint32_t)address;
         line->core = q->core;
@@ -176,9 +177,9 @@ static void on_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t 
     if (!k || --k->misses[asked.ahead].waiting)
         return;
     if (asked.ahead)
-        past_motion_fetched(&k->motion, asked.core);
+        reverse_motion_fetched(&k->motion, asked.core);
     else
-        past_motion_go_on(&k->motion);
+        reverse_motion_go_on(&k->motion);
 }
 
 static bool ask_line(struct live_client *k, int core, bool ahead, uint32_t address)
@@ -187,25 +188,25 @@ static bool ask_line(struct live_client *k, int core, bool ahead, uint32_t addre
     struct line_question *q = malloc(sizeof *q);
     if (!q)
         return false;
-    *q = (struct line_question){l, k->client->number, l->past.halt, (uint16_t)core, ahead};
+    *q = (struct line_question){l, k->client->number, l->reverse.halt, (uint16_t)core, ahead};
     k->misses[ahead].waiting++;
-    if (gdb_remote_read_memory(l->remote, core, address, LIVE_PAST_LINE, on_memory, q) == BT_OK)
+    if (gdb_remote_read_memory(l->remote, core, address, LIVE_REVERSE_LINE, on_memory, q) == BT_OK)
         return true;
     k->misses[ahead].waiting--;
     free(q);
     return false;
 }
 
-int live_past_fetch(void *ctx, int core)
+int live_reverse_fetch(void *ctx, int core)
 {
     struct live_client *k = ctx;
-    const struct live_past *p = &k->live->past;
-    bool any = false, ahead = past_motion_ahead(&k->motion);
-    struct live_past_misses *m = &k->misses[ahead];
+    const struct live_reverse *p = &k->live->reverse;
+    bool any = false, ahead = reverse_motion_ahead(&k->motion);
+    struct live_reverse_misses *m = &k->misses[ahead];
     size_t n = m->count;
     m->count = 0;
     for (size_t i = 0;
-         i < n && p->line_count + k->misses[0].waiting + k->misses[1].waiting < LIVE_PAST_LINES;
+         i < n && p->line_count + k->misses[0].waiting + k->misses[1].waiting < LIVE_REVERSE_LINES;
          i++)
         any |= ask_line(k, core, ahead, m->lines[i]);
     return any ? GDB_PENDING : BT_OK;

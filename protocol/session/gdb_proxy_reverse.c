@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets about a core that is shown in the past: motions are the target's own, registers and
+ * Packets about a core that is at a replay position: motions are the target's own, registers and
  * memory are read from the other server and changed into what they were,
  * writes are refused. */
 #include <string.h>
@@ -14,7 +14,8 @@
 #define PSR_OLD (16 * DIGITS + 8 * 24 + DIGITS)
 #define PSR_NEW (16 * DIGITS)
 
-static const char no_write[] = "E.the past cannot be changed: continue to the halted core first";
+static const char no_write[] =
+    "E.nothing can be written at a replay position: continue to the halted core first";
 
 bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core)
 {
@@ -42,17 +43,17 @@ void gdb_proxy_add_thread(struct gdb_proxy *p, int core, struct text_buf *out)
     text_buf_printf(out, "thread:%s;", text);
 }
 
-static enum proxy_past answer(struct gdb_proxy *p, const char *payload, size_t len)
+static enum proxy_reverse answer(struct gdb_proxy *p, const char *payload, size_t len)
 {
     p->passed = false;
-    return gdb_session_answer(p->session, payload, len) == GDB_PASS_ON ? PROXY_PAST_NOT
-                                                                       : PROXY_PAST_ANSWERED;
+    return gdb_session_answer(p->session, payload, len) == GDB_PASS_ON ? PROXY_REVERSE_NOT
+                                                                       : PROXY_REVERSE_ANSWERED;
 }
 
-static enum proxy_past refuse(struct gdb_proxy *p, const char *text)
+static enum proxy_reverse refuse(struct gdb_proxy *p, const char *text)
 {
     gdb_proxy_send(p, text, strlen(text));
-    return PROXY_PAST_ANSWERED;
+    return PROXY_REVERSE_ANSWERED;
 }
 
 static bool is_read(struct gdb_proxy *p, const char *payload, size_t len)
@@ -60,9 +61,9 @@ static bool is_read(struct gdb_proxy *p, const char *payload, size_t len)
     struct gdb_args a = {payload, payload + len};
     if (len == 0 || strchr("gpm", payload[0]) == NULL)
         return false;
-    p->past_kind = *a.at++;
-    p->past_at = 0;
-    return p->past_kind == 'g' ? gdb_args_empty(&a) : gdb_args_hex(&a, &p->past_at);
+    p->reverse_kind = *a.at++;
+    p->reverse_at = 0;
+    return p->reverse_kind == 'g' ? gdb_args_empty(&a) : gdb_args_hex(&a, &p->reverse_at);
 }
 
 /* Of any core: what is written now could not be told from what was there before. */
@@ -78,20 +79,20 @@ static bool is_back(const char *payload, size_t len)
     return len == 2 && (memcmp(payload, "bs", 2) == 0 || memcmp(payload, "bc", 2) == 0);
 }
 
-bool gdb_proxy_past_wants(const struct gdb_proxy *p, const char *payload, size_t len)
+bool gdb_proxy_reverse_wants(const struct gdb_proxy *p, const char *payload, size_t len)
 {
     const struct gdb_target *t = p->session->target;
-    return t->reverse != NULL && t->in_past != NULL &&
-           (is_back(payload, len) || t->in_past(p->session->target_ctx, -1));
+    return t->reverse != NULL && t->is_replaying != NULL &&
+           (is_back(payload, len) || t->is_replaying(p->session->target_ctx, -1));
 }
 
-enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t len)
+enum proxy_reverse gdb_proxy_reverse(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_session *s = p->session;
     const struct gdb_target *t = s->target;
     struct gdb_packet packet = gdb_packet_read(payload, len);
-    if (t->reverse == NULL || t->in_past == NULL || t->past_memory == NULL)
-        return PROXY_PAST_NOT;
+    if (t->reverse == NULL || t->is_replaying == NULL || t->reverse_memory == NULL)
+        return PROXY_REVERSE_NOT;
     if (is_back(payload, len))
         return answer(p, payload, len);
     if (gdb_packet_starts(payload, len, "Hc"))
@@ -99,14 +100,15 @@ enum proxy_past gdb_proxy_past(struct gdb_proxy *p, const char *payload, size_t 
     if (gdb_packet_starts(payload, len, "qfThreadInfo") ||
         gdb_packet_starts(payload, len, "qXfer:threads:"))
         s->threads_listed = true;
-    if (!t->in_past(s->target_ctx, -1))
-        return PROXY_PAST_NOT;
+    if (!t->is_replaying(s->target_ctx, -1))
+        return PROXY_REVERSE_NOT;
     if (packet.answer == GDB_ANSWER_STOP)
         return answer(p, payload, len);
     if (is_write(&packet, payload, len))
         return refuse(p, no_write);
-    return t->in_past(s->target_ctx, s->general) && is_read(p, payload, len) ? PROXY_PAST_PATCHED
-                                                                             : PROXY_PAST_NOT;
+    return t->is_replaying(s->target_ctx, s->general) && is_read(p, payload, len)
+               ? PROXY_REVERSE_PATCHED
+               : PROXY_REVERSE_NOT;
 }
 
 static void put_reg(const struct gdb_proxy *p, const struct gdb_regs *regs, unsigned reg, char *to)
@@ -203,10 +205,10 @@ static void add_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char
 {
     const struct gdb_remote *u = p->remote;
     char digits[DIGITS];
-    unsigned reg = p->past_at < CORE_REGS ? (unsigned)p->past_at : GDB_REG_COUNT;
-    if (p->past_at == u->number_psr)
+    unsigned reg = p->reverse_at < CORE_REGS ? (unsigned)p->reverse_at : GDB_REG_COUNT;
+    if (p->reverse_at == u->number_psr)
         reg = GDB_REG_PSR;
-    enum gdb_stack stack = stack_of(u, p->past_at);
+    enum gdb_stack stack = stack_of(u, p->reverse_at);
     bool non_secure = regs->security == GDB_SECURITY_NONSECURE;
     if (stack == GDB_STACK_MSP || stack == (non_secure ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S))
         reg = GDB_REG_SP;
@@ -231,25 +233,25 @@ static void add_memory(struct gdb_proxy *p, const char *reply, size_t len)
         text_buf_add(&s->reply, reply, len);
         return;
     }
-    n = s->target->past_memory(s->target_ctx, s->general, p->past_at, bytes, n);
+    n = s->target->reverse_memory(s->target_ctx, s->general, p->reverse_at, bytes, n);
     if (n > 0)
         text_buf_hex(&s->reply, bytes, n);
     else
         text_buf_puts(&s->reply, "E0e");
 }
 
-void gdb_proxy_past_reply(struct gdb_proxy *p, const char *reply, size_t len)
+void gdb_proxy_reverse_reply(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
     struct gdb_regs regs = {.known = 0};
     text_buf_clear(&s->reply);
     if (len == 0 || reply[0] == 'E' || p->remote == NULL)
         text_buf_add(&s->reply, reply, len);
-    else if (p->past_kind == 'm')
+    else if (p->reverse_kind == 'm')
         add_memory(p, reply, len);
     else if (s->target->read_regs(s->target_ctx, s->general, &regs) < 0)
         text_buf_puts(&s->reply, "E01");
-    else if (p->past_kind == 'g')
+    else if (p->reverse_kind == 'g')
         add_all(p, &regs, reply, len);
     else
         add_one(p, &regs, reply, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/reverse/past_machine.h"
+#include "server/reverse/reverse_machine.h"
 
 #include "decoder/program/insn.h"
 
@@ -66,28 +66,28 @@ static bool any_has(struct elf_image *const *elf, size_t elf_count,
     return false;
 }
 
-bool past_one_stack(struct elf_image *const *elf, size_t elf_count)
+bool reverse_one_stack(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
 }
 
-bool past_two_states(struct elf_image *const *elf, size_t elf_count)
+bool reverse_two_states(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count == 0 || any_has(elf, elf_count, leaves_state);
 }
 
-bool past_plain_modes(struct elf_image *const *elf, size_t elf_count)
+bool reverse_plain_modes(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count > 0 && !any_has(elf, elf_count, routes_exceptions);
 }
 
-bool past_has_float(struct elf_image *const *elf, size_t elf_count)
+bool reverse_has_float(struct elf_image *const *elf, size_t elf_count)
 {
     return elf_count == 0 || any_has(elf, elf_count, is_float);
 }
 
-enum values_memory past_memory_kind(struct elf_image *const *elf, size_t elf_count,
-                                    uint32_t address, uint32_t sp, bool shared)
+enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_count,
+                                       uint32_t address, uint32_t sp, bool shared)
 {
     bool stack = address - (sp - STACK_NEAR) < 2 * STACK_NEAR;
     for (size_t i = 0; i < elf_count; i++) {
@@ -100,7 +100,7 @@ enum values_memory past_memory_kind(struct elf_image *const *elf, size_t elf_cou
     return stack ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
 }
 
-bool past_is_v4t(const char *type)
+bool reverse_is_v4t(const char *type)
 {
     static const char *const names[] = {"ARM7TDMI", "ARM7TDMI-S", "ARM720T", "ARM9TDMI",
                                         "ARM920T",  "ARM922T",    "ARM940T"};

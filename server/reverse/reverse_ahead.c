@@ -3,34 +3,34 @@
  * Between two questions of GDB: windows that the next ones will need. Whatever is not ready is not
  * waited for, and no answer depends on it but in that more is known.
  */
-#include "server/reverse/past_values.h"
+#include "server/reverse/reverse_values.h"
 
-#define HALF  (PAST_LOCAL_WINDOW / 2)
+#define HALF  (REVERSE_LOCAL_WINDOW / 2)
 #define EDGE  (HALF / 2) /* so near to where a window ends another one is wanted */
 #define AHEAD 16384u /* instructions: a part of the history is decoded before they are reached */
 
 /* Which of two is better. */
 
-static bool knows_sp(const struct past_known *k, uint64_t position)
+static bool knows_sp(const struct reverse_known *k, uint64_t position)
 {
     struct values_answer answer;
-    return past_known_holds(k, position) && k->values &&
+    return reverse_known_holds(k, position) && k->values &&
            values_register(k->values, (size_t)(position - k->from), GDB_REG_SP, &answer);
 }
 
 /* Distance of a position to the nearer end. */
-static uint64_t margin(const struct past_known *k, uint64_t position)
+static uint64_t margin(const struct reverse_known *k, uint64_t position)
 {
     uint64_t back = position - k->wanted, on = k->to - position;
     return back < on ? back : on;
 }
 
-static bool is_better(const struct past_known *next, const struct past_known *now,
+static bool is_better(const struct reverse_known *next, const struct reverse_known *now,
                       uint64_t position)
 {
-    if (!past_known_holds(next, position))
+    if (!reverse_known_holds(next, position))
         return !now->built && next->built;
-    if (!past_known_holds(now, position))
+    if (!reverse_known_holds(now, position))
         return true;
     if (next->conflict || now->conflict)
         return !next->conflict;
@@ -42,16 +42,16 @@ static bool is_better(const struct past_known *next, const struct past_known *no
                         : margin(next, position) > margin(now, position);
 }
 
-void past_values_better(struct past_values *v, uint64_t position)
+void reverse_values_better(struct reverse_values *v, uint64_t position)
 {
     if (!v->next.built || !is_better(&v->next, &v->now, position))
         return;
-    past_known_release(&v->now);
+    reverse_known_release(&v->now);
     v->now = v->next;
-    v->next = (struct past_known){.values = NULL};
+    v->next = (struct reverse_known){.values = NULL};
 }
 
-size_t past_values_reach(const struct past_values *v, const struct past *p)
+size_t reverse_values_reach(const struct reverse_values *v, const struct reverse *p)
 {
     uint64_t all = p->end - p->first;
     size_t reach = v->reach < v->limit ? v->reach : v->limit;
@@ -59,29 +59,29 @@ size_t past_values_reach(const struct past_values *v, const struct past *p)
 }
 
 /* What contradicts itself still does when more is added. */
-static void give_up(struct past_values *v)
+static void give_up(struct reverse_values *v)
 {
     uint64_t have = v->now.built && v->now.halted ? v->now.to - v->now.wanted : 0;
     v->reach = v->now.conflict ? 0 : (size_t)have;
-    past_known_release(&v->next);
+    reverse_known_release(&v->next);
 }
 
-void past_values_take(struct past_values *v, const struct past *p, uint64_t position)
+void reverse_values_take(struct reverse_values *v, const struct reverse *p, uint64_t position)
 {
     if (v->work.halted)
         v->tried = (size_t)(v->work.to - v->work.wanted);
-    past_work_take(&v->work, &v->next);
+    reverse_work_take(&v->work, &v->next);
     if (v->next.conflict && v->next.halted)
         give_up(v);
-    past_values_better(v, position);
+    reverse_values_better(v, position);
     /* Of one that ends at the halt nothing can be hoped for later. */
     if (v->next.built && v->next.to == p->end)
-        past_known_release(&v->next);
+        reverse_known_release(&v->next);
 }
 
-void past_values_drop(struct past_values *v)
+void reverse_values_drop(struct reverse_values *v)
 {
-    past_work_end(&v->work);
+    reverse_work_end(&v->work);
 }
 
 /* What to do next. */
@@ -92,10 +92,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* The next longer window that ends at the halt: four times as long, or the longest. */
-static bool choose_halted(const struct past_values *v, const struct past *p, uint64_t position,
-                          uint64_t *from)
+static bool choose_halted(const struct reverse_values *v, const struct reverse *p,
+                          uint64_t position, uint64_t *from)
 {
-    uint64_t limit = past_values_reach(v, p);
+    uint64_t limit = reverse_values_reach(v, p);
     uint64_t have = v->now.built && v->now.halted ? v->now.to - v->now.wanted : 0;
     have = v->tried > have ? v->tried : have;
     if (p->end - position > limit || have >= limit)
@@ -105,7 +105,7 @@ static bool choose_halted(const struct past_values *v, const struct past *p, uin
     return true;
 }
 
-static bool surrounds(const struct past_known *k, const struct past *p, uint64_t position)
+static bool surrounds(const struct reverse_known *k, const struct reverse *p, uint64_t position)
 {
     return k->built && position >= k->wanted && position <= k->to &&
            (k->wanted == p->first || position - k->wanted >= EDGE) &&
@@ -113,10 +113,10 @@ static bool surrounds(const struct past_known *k, const struct past *p, uint64_t
 }
 
 /* A window around the position, where one that ends at the halt does not reach, or hardly. */
-static bool choose_local(struct past_values *v, const struct past *p, uint64_t position,
+static bool choose_local(struct reverse_values *v, const struct reverse *p, uint64_t position,
                          uint64_t *from, uint64_t *to)
 {
-    uint64_t back = p->end - position, limit = past_values_reach(v, p);
+    uint64_t back = p->end - position, limit = reverse_values_reach(v, p);
     uint64_t around = v->tried_around ? v->tried_around - 1 : UINT64_MAX;
     uint64_t moved = around > position ? around - position : position - around;
     if (limit == p->end - p->first || back + EDGE < limit || surrounds(&v->now, p, position) ||
@@ -129,47 +129,47 @@ static bool choose_local(struct past_values *v, const struct past *p, uint64_t p
 }
 
 /* It was begun for a position that is far away now. */
-static bool useless(const struct past_values *v, const struct past *p, uint64_t position)
+static bool useless(const struct reverse_values *v, const struct reverse *p, uint64_t position)
 {
-    const struct past_work *w = &v->work;
-    if (w->halted && w->to - w->wanted <= past_values_reach(v, p))
-        return p->end - position > past_values_reach(v, p);
+    const struct reverse_work *w = &v->work;
+    if (w->halted && w->to - w->wanted <= reverse_values_reach(v, p))
+        return p->end - position > reverse_values_reach(v, p);
     return position < w->wanted || position > w->to;
 }
 
 /* The part of the history that steps will come to is decoded, and which handler runs there is
  * found. */
-static void warm(struct past_values *v, struct past *p, const struct past_machine *m,
+static void warm(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                  uint64_t position)
 {
-    struct past_stretch s;
+    struct reverse_stretch s;
     size_t index;
     uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
     if (m->m_profile)
-        past_handler_at(&v->handler, p, position, m->regs.value[GDB_REG_PSR] & 0x1ff, false);
-    if (past_stretch_find(p, at, &index) != BT_OK || v->warm == index + 1)
+        reverse_handler_at(&v->handler, p, position, m->regs.value[GDB_REG_PSR] & 0x1ff, false);
+    if (reverse_stretch_find(p, at, &index) != BT_OK || v->warm == index + 1)
         return;
     v->warm = index + 1;
-    past_stretch(p, index, &s);
+    reverse_stretch(p, index, &s);
 }
 
-int past_values_ahead(struct past_values *v, struct past *p, const struct past_machine *m,
-                      uint64_t position, size_t budget)
+int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t position, size_t budget)
 {
     uint64_t from, to = p->end;
     bool done = false;
     int error;
     if (v->work.active && useless(v, p, position))
-        past_work_end(&v->work);
+        reverse_work_end(&v->work);
     if (v->work.active) {
-        error = past_work_go_on(&v->work, budget, &done);
+        error = reverse_work_go_on(&v->work, budget, &done);
     } else if (choose_halted(v, p, position, &from) || choose_local(v, p, position, &from, &to)) {
-        error = past_work_begin(&v->work, p, m, from, to, v->infer);
+        error = reverse_work_begin(&v->work, p, m, from, to, v->infer);
     } else {
         warm(v, p, m, position);
         return BT_OK;
     }
     if (error)
-        past_work_end(&v->work);
-    return error ? error : done ? PAST_AHEAD_DONE : GDB_PENDING;
+        reverse_work_end(&v->work);
+    return error ? error : done ? REVERSE_AHEAD_DONE : GDB_PENDING;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The past of a core behind another server: its answers, with stack pointers put in their place. */
+/* Reverse execution of a core behind another server: its answers, with stack pointers put in their
+ * place. */
 #include <stdio.h>
 
 #include "protocol/remote/gdb_remote_internal.h"
@@ -8,17 +9,17 @@
 #define NUMBER_MSP 26u /* and the others behind it, as in enum gdb_stack */
 #define DIGITS     8
 #define BEFORE     17 /* registers of a g packet before the stack pointers */
-#define PAST_SP    "00100038"
+#define REPLAY_SP  "00100038"
 
 static const char now_stacks[] = "111111112222222211111111222222223333333344444444";
 
-static bool in_past(void *ctx, int core)
+static bool is_replaying(void *ctx, int core)
 {
     (void)ctx, (void)core;
     return true;
 }
 
-static size_t past_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static size_t reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
     (void)ctx, (void)core, (void)address, (void)bytes;
     return len;
@@ -52,8 +53,8 @@ static void connect_m33(void)
     ck_assert(gdb_remote_is_ready(f.u));
     const struct gdb_target all = f.target.ops;
     fake_remote_open(&f);
-    f.target.ops.in_past = in_past;
-    f.target.ops.past_memory = past_memory;
+    f.target.ops.is_replaying = is_replaying;
+    f.target.ops.reverse_memory = reverse_memory;
     f.target.ops.reverse = all.reverse;
     f.target.ops.read_regs = all.read_regs;
     f.target.regs[0].value[GDB_REG_SP] = 0x38001000;
@@ -96,15 +97,15 @@ START_TEST(stack_of_the_state_then)
 {
     connect_m33();
     f.target.regs[0].security = GDB_SECURITY_NONSECURE;
-    ck_assert_str_eq(stacks_shown(), PAST_SP "22222222"
-                                             "1111111122222222" PAST_SP "44444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP), PAST_SP);
+    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222"
+                                               "1111111122222222" REPLAY_SP "44444444");
+    ck_assert_str_eq(one_shown(GDB_STACK_MSP), REPLAY_SP);
     ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), "11111111");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), PAST_SP);
+    ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), REPLAY_SP);
     f.target.regs[0].security = GDB_SECURITY_SECURE;
-    ck_assert_str_eq(stacks_shown(), PAST_SP "22222222" PAST_SP "22222222"
-                                             "3333333344444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), PAST_SP);
+    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222" REPLAY_SP "22222222"
+                                               "3333333344444444");
+    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), REPLAY_SP);
     ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), "33333333");
     teardown();
 }
@@ -114,9 +115,9 @@ END_TEST
 START_TEST(stack_of_an_unknown_state)
 {
     connect_m33();
-    ck_assert_str_eq(stacks_shown(), PAST_SP "22222222" PAST_SP "22222222"
-                                             "3333333344444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), PAST_SP);
+    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222" REPLAY_SP "22222222"
+                                               "3333333344444444");
+    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), REPLAY_SP);
     ck_assert_str_eq(one_shown(GDB_STACK_PSP_NS), "44444444");
     teardown();
 }
@@ -124,9 +125,10 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("gdb past");
-    unit_case(s, "gdb past: SP is the stack pointer of the security state of then",
+    Suite *s = suite_create("gdb reverse");
+    unit_case(s, "gdb reverse: SP is the stack pointer of the security state of then",
               stack_of_the_state_then);
-    unit_case(s, "gdb past: and of the halt's where that is not known", stack_of_an_unknown_state);
+    unit_case(s, "gdb reverse: and of the halt's where that is not known",
+              stack_of_an_unknown_state);
     return s;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a step into the past costs the server: GDB's packets bs and g from the end of a recording
+ * What a reverse step costs the server: GDB's packets bs and g from the end of a recording
  * on, through the session, and a slice of what is worked out ahead after each. The same walk is
  * done several times and each answer counts as in its best run, so that other programs do not: CPU
  * time of the thread. Prints lines for report.py.
  *
- * usage: bench_past NAME RECORDING [ELF]...
+ * usage: bench_reverse NAME RECORDING [ELF]...
  */
 #include "server/replay/replay.h"
 
@@ -85,7 +85,7 @@ static int open_recording(struct bench *b, char **argv, int argc)
                           : BT_ERR_NOMEM;
     }
     if (error) {
-        fprintf(stderr, "bench_past: %s: %s\n", argv[2], why.text);
+        fprintf(stderr, "bench_reverse: %s: %s\n", argv[2], why.text);
         return error;
     }
     ask(b, NO_ACKS);
@@ -142,7 +142,7 @@ static void print(const char *name, const char *what, double *times, size_t coun
 {
     double first = times[0];
     qsort(times, count, sizeof *times, by_size);
-    printf("past\tname=%s\twhat=%s\tcount=%zu\tfirst=%.3f\tp50=%.3f\tp99=%.3f\tmax=%.3f\n", name,
+    printf("reverse\tname=%s\twhat=%s\tcount=%zu\tfirst=%.3f\tp50=%.3f\tp99=%.3f\tmax=%.3f\n", name,
            what, count, first, times[count / 2], times[count * 99 / 100], times[count - 1]);
 }
 
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
     double through = 0;
     uint64_t insns = 0;
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_past NAME RECORDING [ELF]...\n");
+        fprintf(stderr, "usage: bench_reverse NAME RECORDING [ELF]...\n");
         return 2;
     }
     for (int run = 0; run < RUNS; run++) {
@@ -161,12 +161,12 @@ int main(int argc, char **argv)
         if (!error) {
             walk(&b, &t, run == 0);
             through = lesser(through, search(&b), run == 0);
-            insns = b.client->past.cores[0].past.end;
+            insns = b.client->reverse.cores[0].reverse.end;
         }
         bool begin = strstr(b.last, "replaylog:begin") != NULL;
         close_recording(&b);
         if (error || !begin || !t.count) {
-            fprintf(stderr, "bench_past: %s: no history: '%s'\n", argv[2], b.last);
+            fprintf(stderr, "bench_reverse: %s: no history: '%s'\n", argv[2], b.last);
             return 1;
         }
     }

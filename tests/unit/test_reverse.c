@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Positions and motion in the past: any mixture of steps, searches and jumps equals a naive model
- * that has every instruction in an array. */
+/* Replay positions, and motion between them: any mixture of steps, searches and jumps equals a
+ * naive model that has every instruction in an array. */
 #include "decoder/program/insn.h"
-#include "server/reverse/past_motion.h"
+#include "server/reverse/reverse_motion.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_flow.h"
 #include "tests/unit/unit_main.h"
@@ -26,7 +26,7 @@ struct fixture {
     struct decoded straight;
     struct history *history;
     struct model model;
-    struct past_motion motion;
+    struct reverse_motion motion;
     struct btrace_view view;
     uint64_t breakpoints[4];
     size_t breakpoint_count;
@@ -84,7 +84,7 @@ static bool is_hit(const struct fixture *x, uint64_t position)
 static uint64_t model_continue(const struct fixture *x, uint64_t from, bool back,
                                enum gdb_stop_kind *kind)
 {
-    uint64_t at = from, end = x->motion.cores[0].past.end;
+    uint64_t at = from, end = x->motion.cores[0].reverse.end;
     *kind = back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
     while (at != (back ? 0 : end)) {
         at = back ? at - 1 : at + 1;
@@ -105,10 +105,10 @@ static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_w
     return BT_OK;
 }
 
-static int host_machine(void *ctx, int core, struct past_machine *m)
+static int host_machine(void *ctx, int core, struct reverse_machine *m)
 {
     (void)ctx, (void)core;
-    *m = (struct past_machine){.regs.known = 1u << GDB_REG_SP, .regs.value[GDB_REG_SP] = 0x1000};
+    *m = (struct reverse_machine){.regs.known = 1u << GDB_REG_SP, .regs.value[GDB_REG_SP] = 0x1000};
     return BT_OK;
 }
 
@@ -151,7 +151,7 @@ static void host_say(void *ctx, const char *text)
     strncat(x->said, text, sizeof x->said - strlen(x->said) - 1);
 }
 
-static const struct past_host host = {
+static const struct reverse_host host = {
     .view = host_view,
     .machine = host_machine,
     .breakpoints = host_breakpoints,
@@ -194,7 +194,7 @@ static void set_up_gaps(struct fixture *x, uint64_t seed, unsigned instructions,
     x->view = (struct btrace_view){.history = x->history, .image = &x->image};
     x->view.jumped = true; /* the PC is where the trace goes on, or behind a gap */
     x->view.pc = tail.known && tail.count == 0 ? tail.address : 0x44444444;
-    ck_assert_int_eq(past_motion_init(&x->motion, &host, x, 1), 0);
+    ck_assert_int_eq(reverse_motion_init(&x->motion, &host, x, 1), 0);
 }
 
 static void set_up(struct fixture *x, uint64_t seed, unsigned instructions, size_t checkpoint)
@@ -204,7 +204,7 @@ static void set_up(struct fixture *x, uint64_t seed, unsigned instructions, size
 
 static void tear_down(struct fixture *x)
 {
-    past_motion_release(&x->motion);
+    reverse_motion_release(&x->motion);
     history_free(x->history);
     decoded_release(&x->straight);
     code_image_release(&x->image);
@@ -219,26 +219,26 @@ static void move(struct fixture *x, bool step, bool back)
     struct gdb_resume r = {.step = step, .threads_listed = true};
     struct gdb_why why = {""};
     unsigned stopped = x->stopped;
-    int rc = back ? past_motion_reverse(&x->motion, 0, step, &x->stop, &why)
-                  : past_motion_resume(&x->motion, &r, &x->stop, &why);
+    int rc = back ? reverse_motion_back(&x->motion, 0, step, &x->stop, &why)
+                  : reverse_motion_resume(&x->motion, &r, &x->stop, &why);
     ck_assert_msg(rc >= 0, "%s", why.text);
     while (rc == GDB_PENDING && x->stopped == stopped)
-        past_motion_idle(&x->motion);
-    ck_assert(!past_motion_running(&x->motion));
+        reverse_motion_idle(&x->motion);
+    ck_assert(!reverse_motion_running(&x->motion));
 }
 
 static uint64_t position(const struct fixture *x)
 {
-    return x->motion.cores[0].past.position;
+    return x->motion.cores[0].reverse.position;
 }
 
 static void check_here(struct fixture *x, uint64_t wanted)
 {
     struct gdb_regs regs;
     ck_assert_uint_eq(position(x), wanted);
-    if (wanted == x->motion.cores[0].past.end)
+    if (wanted == x->motion.cores[0].reverse.end)
         return;
-    ck_assert_int_eq(past_motion_regs(&x->motion, 0, &regs), 0);
+    ck_assert_int_eq(reverse_motion_regs(&x->motion, 0, &regs), 0);
     ck_assert_uint_eq(regs.value[GDB_REG_PC], x->model.pc[wanted]);
     for (unsigned reg = GDB_REG_SP; reg <= GDB_REG_PSR; reg++)
         ck_assert_uint_eq(regs.known >> reg & 1, 1);
@@ -250,13 +250,13 @@ START_TEST(any_mixture_of_moves_equals_the_model)
     set_up(&x, (uint64_t)_i + 1, 12000, 60 + 97 * (size_t)_i);
     srand((unsigned)_i);
     move(&x, true, true);
-    uint64_t end = x.motion.cores[0].past.end, at = end - 1;
+    uint64_t end = x.motion.cores[0].reverse.end, at = end - 1;
     ck_assert_uint_eq(end, x.model.count);
     check_here(&x, at);
     for (unsigned n = 0; n < MOVES; n++) {
         enum gdb_stop_kind kind = GDB_STOP_TRAP;
         bool step = rand() % 3 == 0, back = rand() % 2;
-        if (!past_motion_any(&x.motion))
+        if (!reverse_motion_any(&x.motion))
             back = true;
         x.breakpoint_count = (size_t)(rand() % 4);
         for (size_t i = 0; i < x.breakpoint_count; i++)
@@ -287,19 +287,19 @@ START_TEST(the_end_is_told_to_a_continue_not_to_a_step)
     set_up(&x, 3, 2000, 256);
     struct gdb_resume step = {.step = true}, go = {.step = false};
     move(&x, true, true);
-    ck_assert(past_motion_takes(&x.motion, &step));
+    ck_assert(reverse_motion_takes(&x.motion, &step));
     move(&x, true, false);
     ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_TRAP);
-    ck_assert(!past_motion_any(&x.motion));
-    ck_assert(!past_motion_takes(&x.motion, &step));
-    ck_assert(past_motion_takes(&x.motion, &go));
+    ck_assert(!reverse_motion_any(&x.motion));
+    ck_assert(!reverse_motion_takes(&x.motion, &step));
+    ck_assert(reverse_motion_takes(&x.motion, &go));
     go.threads_listed = true;
-    ck_assert(!past_motion_takes(&x.motion, &go));
+    ck_assert(!reverse_motion_takes(&x.motion, &go));
     go.threads_listed = false;
     struct gdb_why why = {""};
-    ck_assert_int_eq(past_motion_resume(&x.motion, &go, &x.stop, &why), 0);
+    ck_assert_int_eq(reverse_motion_resume(&x.motion, &go, &x.stop, &why), 0);
     ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_REPLAY_END);
-    ck_assert(!past_motion_takes(&x.motion, &go));
+    ck_assert(!reverse_motion_takes(&x.motion, &go));
     tear_down(&x);
 }
 END_TEST
@@ -310,19 +310,19 @@ START_TEST(an_interrupt_ends_a_long_search)
     static struct fixture x;
     struct gdb_why why = {""};
     set_up_gaps(&x, 8, 30000, 64, false);
-    ck_assert_int_eq(past_motion_reverse(&x.motion, 0, false, &x.stop, &why), GDB_PENDING);
+    ck_assert_int_eq(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), GDB_PENDING);
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert(past_motion_running(&x.motion));
-        past_motion_idle(&x.motion);
+        ck_assert(reverse_motion_running(&x.motion));
+        reverse_motion_idle(&x.motion);
     }
     ck_assert_uint_eq(x.later, 4);
     ck_assert_uint_eq(x.stopped, 0);
-    past_motion_interrupt(&x.motion);
-    past_motion_idle(&x.motion);
+    reverse_motion_interrupt(&x.motion);
+    reverse_motion_idle(&x.motion);
     ck_assert_uint_eq(x.stopped, 1);
     ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_INTERRUPT);
     uint64_t at = position(&x);
-    ck_assert(at > 0 && at < x.motion.cores[0].past.end);
+    ck_assert(at > 0 && at < x.motion.cores[0].reverse.end);
     check_here(&x, at);
     move(&x, false, true);
     check_here(&x, 0);
@@ -336,11 +336,11 @@ START_TEST(watchpoints_are_refused)
     struct gdb_why why = {""};
     set_up(&x, 2, 2000, 256);
     x.watch = true;
-    ck_assert_int_lt(past_motion_reverse(&x.motion, 0, false, &x.stop, &why), 0);
+    ck_assert_int_lt(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), 0);
     ck_assert_ptr_nonnull(strstr(why.text, "watchpoints"));
-    ck_assert(!past_motion_running(&x.motion));
+    ck_assert(!reverse_motion_running(&x.motion));
     move(&x, true, true);
-    ck_assert(past_motion_any(&x.motion));
+    ck_assert(reverse_motion_any(&x.motion));
     tear_down(&x);
 }
 END_TEST
@@ -354,7 +354,7 @@ START_TEST(nothing_traced)
     history_free(x.history);
     ck_assert_int_eq(history_new(&hc, &x.config, &x.image, &x.history), 0);
     x.view.history = x.history;
-    ck_assert_int_lt(past_motion_reverse(&x.motion, 0, true, &x.stop, &why), 0);
+    ck_assert_int_lt(reverse_motion_back(&x.motion, 0, true, &x.stop, &why), 0);
     ck_assert_ptr_nonnull(strstr(why.text, "nothing was traced on cpu0"));
     tear_down(&x);
 }
@@ -362,7 +362,7 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("past");
+    Suite *s = suite_create("reverse");
     unit_cases(s, "moves equal a naive model", any_mixture_of_moves_equals_the_model, 0, 12);
     unit_case(s, "the end of the history", the_end_is_told_to_a_continue_not_to_a_step);
     unit_case(s, "an interrupt", an_interrupt_ends_a_long_search);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What GDB's console shows while a motion in the past goes on. */
-#include "server/reverse/past_motion.h"
+/* What GDB's console shows while a motion along the history goes on. */
+#include "server/reverse/reverse_motion.h"
 
 #include <stdio.h>
 
-void past_say_gap(struct past_motion *m, enum bt_gap_cause cause)
+void reverse_say_gap(struct reverse_motion *m, enum bt_gap_cause cause)
 {
     char text[160];
     if (cause == BT_GAP_NONE)
@@ -17,7 +17,7 @@ void past_say_gap(struct past_motion *m, enum bt_gap_cause cause)
     m->host->say(m->ctx, text);
 }
 
-void past_say_left_out(struct past_motion *m)
+void reverse_say_left_out(struct reverse_motion *m)
 {
     char text[160];
     if (!m->search.left_out)
@@ -27,26 +27,26 @@ void past_say_left_out(struct past_motion *m)
     m->host->say(m->ctx, text);
 }
 
-void past_say_alone(struct past_motion *m)
+void reverse_say_alone(struct reverse_motion *m)
 {
     char text[160];
     if (m->core_count < 2 || m->told_alone)
         return;
     m->told_alone = true;
-    snprintf(text, sizeof text, "in the past only the selected core moves: %s\n",
+    snprintf(text, sizeof text, "in reverse execution only the selected core moves: %s\n",
              m->host->core_name(m->ctx, m->core));
     m->host->say(m->ctx, text);
 }
 
 /* GDB is about to go on as if nothing had been written. */
-void past_say_unwatched(struct past_motion *m)
+void reverse_say_unwatched(struct reverse_motion *m)
 {
-    uint64_t addresses[PAST_BREAKPOINTS_MAX];
+    uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
     bool watch = false;
     if (m->told_watch)
         return;
-    m->host->breakpoints(m->ctx, addresses, PAST_BREAKPOINTS_MAX, &watch);
+    m->host->breakpoints(m->ctx, addresses, REVERSE_BREAKPOINTS_MAX, &watch);
     m->told_watch = watch;
     if (watch)
-        m->host->say(m->ctx, "in the past steps do not see what watchpoints wait for\n");
+        m->host->say(m->ctx, "in reverse execution steps do not see what watchpoints wait for\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/reverse/past_motion.h"
+#include "server/reverse/reverse_motion.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@ enum motion_state {
     MOTION_VALUES,
 };
 
-int past_motion_init(struct past_motion *m, const struct past_host *host, void *ctx, int core_count)
+int reverse_motion_init(struct reverse_motion *m, const struct reverse_host *host, void *ctx,
+                        int core_count)
 {
     memset(m, 0, sizeof *m);
     m->host = host;
@@ -25,87 +26,87 @@ int past_motion_init(struct past_motion *m, const struct past_host *host, void *
     if (!m->cores)
         return BT_ERR_NOMEM;
     m->core_count = core_count;
-    past_motion_reset(m);
+    reverse_motion_reset(m);
     return BT_OK;
 }
 
-static void close_core(struct past_core *c)
+static void close_core(struct reverse_core *c)
 {
-    past_values_forget(&c->values);
-    past_release(&c->past);
+    reverse_values_forget(&c->values);
+    reverse_release(&c->reverse);
     memset(c, 0, sizeof *c);
 }
 
-void past_motion_forget(struct past_motion *m)
+void reverse_motion_forget(struct reverse_motion *m)
 {
     for (int i = 0; i < m->core_count; i++)
         close_core(&m->cores[i]);
     m->state = MOTION_IDLE;
 }
 
-void past_motion_release(struct past_motion *m)
+void reverse_motion_release(struct reverse_motion *m)
 {
-    past_motion_forget(m);
+    reverse_motion_forget(m);
     free(m->cores);
     memset(m, 0, sizeof *m);
 }
 
-void past_motion_reset(struct past_motion *m)
+void reverse_motion_reset(struct reverse_motion *m)
 {
-    past_motion_forget(m);
-    m->limit = PAST_VALUES_DEFAULT;
+    reverse_motion_forget(m);
+    m->limit = REVERSE_VALUES_DEFAULT;
     m->infer = VALUES_INFER_ALL;
-    m->memory = PAST_MEMORY_ERROR;
+    m->memory = REVERSE_MEMORY_ERROR;
     m->told_alone = m->told_watch = false;
 }
 
-bool past_motion_active(const struct past_motion *m, int core)
+bool reverse_motion_active(const struct reverse_motion *m, int core)
 {
     return core >= 0 && core < m->core_count && m->cores[core].open &&
-           past_active(&m->cores[core].past);
+           reverse_active(&m->cores[core].reverse);
 }
 
-bool past_motion_any(const struct past_motion *m)
+bool reverse_motion_any(const struct reverse_motion *m)
 {
     for (int i = 0; i < m->core_count; i++)
-        if (past_motion_active(m, i))
+        if (reverse_motion_active(m, i))
             return true;
     return false;
 }
 
-bool past_motion_running(const struct past_motion *m)
+bool reverse_motion_running(const struct reverse_motion *m)
 {
     return m->state != MOTION_IDLE;
 }
 
-uint64_t past_motion_position(const struct past_motion *m, int core)
+uint64_t reverse_motion_position(const struct reverse_motion *m, int core)
 {
-    return past_motion_active(m, core) ? m->cores[core].past.position : 0;
+    return reverse_motion_active(m, core) ? m->cores[core].reverse.position : 0;
 }
 
-bool past_motion_status(const struct past_motion *m, int core, char *text, size_t size)
+bool reverse_motion_status(const struct reverse_motion *m, int core, char *text, size_t size)
 {
-    if (!past_motion_active(m, core))
+    if (!reverse_motion_active(m, core))
         return false;
-    snprintf(text, size, "in the past, at %" PRIu64, m->cores[core].past.position + 1);
+    snprintf(text, size, "replaying, at %" PRIu64, m->cores[core].reverse.position + 1);
     return true;
 }
 
-static void lock(struct past_motion *m)
+static void lock(struct reverse_motion *m)
 {
     if (m->host->lock)
         m->host->lock(m->ctx);
 }
 
-static void unlock(struct past_motion *m)
+static void unlock(struct reverse_motion *m)
 {
     if (m->host->unlock)
         m->host->unlock(m->ctx);
 }
 
-int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
+int reverse_motion_open(struct reverse_motion *m, int core, struct gdb_why *why)
 {
-    struct past_core *c = &m->cores[core];
+    struct reverse_core *c = &m->cores[core];
     struct btrace_view view;
     if (c->open)
         return BT_OK;
@@ -113,15 +114,15 @@ int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
     lock(m);
     int error = m->host->view(m->ctx, core, &view, why);
     if (!error) {
-        error = past_init(&c->past, &view);
+        error = reverse_init(&c->reverse, &view);
         if (error == BT_ERR_RANGE)
             snprintf(why->text, sizeof why->text, "nothing was traced on %s up to this halt",
                      m->host->core_name(m->ctx, core));
         if (error)
-            past_release(&c->past);
+            reverse_release(&c->reverse);
     }
     unlock(m);
-    past_values_init(&c->values);
+    reverse_values_init(&c->values);
     c->values.limit = m->limit;
     c->values.infer = m->infer;
     c->values.memory = m->memory;
@@ -129,46 +130,46 @@ int past_motion_open(struct past_motion *m, int core, struct gdb_why *why)
     return error;
 }
 
-static struct past_core *moving(struct past_motion *m)
+static struct reverse_core *moving(struct reverse_motion *m)
 {
     return &m->cores[m->core];
 }
 
-static void set_stop(struct past_motion *m, enum gdb_stop_kind kind, uint64_t position)
+static void set_stop(struct reverse_motion *m, enum gdb_stop_kind kind, uint64_t position)
 {
     m->stop = (struct gdb_stop){.kind = kind, .core = m->core};
-    moving(m)->past.position = position;
+    moving(m)->reverse.position = position;
     moving(m)->told = UINT32_MAX;
     m->state = MOTION_VALUES;
     m->rounds = 0;
 }
 
 /* A step never tells that it has reached the end going forward: GDB hangs on that (trap 3). */
-static void do_step(struct past_motion *m)
+static void do_step(struct reverse_motion *m)
 {
-    struct past *p = &moving(m)->past;
+    struct reverse *p = &moving(m)->reverse;
     if (m->back && p->position == p->first) {
         set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
         return;
     }
-    past_say_unwatched(m);
+    reverse_say_unwatched(m);
     uint64_t behind = m->back ? p->position : p->position + 1;
-    past_say_gap(m, past_gap_before(p, behind));
+    reverse_say_gap(m, reverse_gap_before(p, behind));
     set_stop(m, GDB_STOP_TRAP, m->back ? behind - 1 : behind);
     moving(m)->arrived = !m->back && p->position == p->end;
 }
 
-static int begin_search(struct past_motion *m, struct gdb_why *why)
+static int begin_search(struct reverse_motion *m, struct gdb_why *why)
 {
-    struct past *p = &moving(m)->past;
-    struct past_search *q = &m->search;
+    struct reverse *p = &moving(m)->reverse;
+    struct reverse_search *q = &m->search;
     bool watch = false;
     memset(q, 0, sizeof *q);
     q->back = m->back;
-    q->address_count = m->host->breakpoints(m->ctx, q->addresses, PAST_BREAKPOINTS_MAX, &watch);
+    q->address_count = m->host->breakpoints(m->ctx, q->addresses, REVERSE_BREAKPOINTS_MAX, &watch);
     if (watch) {
         snprintf(why->text, sizeof why->text,
-                 "watchpoints cannot be checked in the past: delete them, or 'set "
+                 "watchpoints cannot be checked in reverse execution: delete them, or 'set "
                  "can-use-hw-watchpoints 0' compares what is known after each step");
         return BT_ERR_UNSUPPORTED;
     }
@@ -177,44 +178,45 @@ static int begin_search(struct past_motion *m, struct gdb_why *why)
         return BT_OK;
     }
     if (m->back)
-        past_say_gap(m, past_gap_before(p, p->position));
+        reverse_say_gap(m, reverse_gap_before(p, p->position));
     m->state = MOTION_SEARCH;
-    return past_search_begin(p, q);
+    return reverse_search_begin(p, q);
 }
 
 /* A gap ends a search as the end of the history does: GDB's own motions must not go over it. */
-static void search_done(struct past_motion *m, int found)
+static void search_done(struct reverse_motion *m, int found)
 {
-    struct past *p = &moving(m)->past;
+    struct reverse *p = &moving(m)->reverse;
     enum gdb_stop_kind edge = m->back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
-    past_say_left_out(m);
-    if (found == PAST_FOUND_GAP || (found == PAST_FOUND_NOTHING && !m->back && !p->join.known))
-        past_say_gap(m, found == PAST_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
-    set_stop(m, found == PAST_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
+    reverse_say_left_out(m);
+    if (found == REVERSE_FOUND_GAP ||
+        (found == REVERSE_FOUND_NOTHING && !m->back && !p->join.known))
+        reverse_say_gap(m, found == REVERSE_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
+    set_stop(m, found == REVERSE_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
 }
 
-static int do_search(struct past_motion *m)
+static int do_search(struct reverse_motion *m)
 {
-    struct past *p = &moving(m)->past;
+    struct reverse *p = &moving(m)->reverse;
     if (m->interrupted) {
         set_stop(m, GDB_STOP_INTERRUPT, m->search.reached);
         return BT_OK;
     }
-    int found = past_search_run(p, &m->search, SLICE);
+    int found = reverse_search_run(p, &m->search, SLICE);
     if (found < 0)
         return found;
-    if (found == PAST_FOUND_MORE)
+    if (found == REVERSE_FOUND_MORE)
         return GDB_PENDING;
     search_done(m, found);
     return BT_OK;
 }
 
 /* Values of the position, before GDB is told of it: what it asks next is there. */
-static int do_values(struct past_motion *m, int core)
+static int do_values(struct reverse_motion *m, int core)
 {
-    struct past_core *c = &m->cores[core];
+    struct reverse_core *c = &m->cores[core];
     int rc = BT_OK;
-    if (!past_active(&c->past))
+    if (!reverse_active(&c->reverse))
         return BT_OK;
     if (!c->prepared) {
         rc = m->host->machine(m->ctx, core, &c->machine);
@@ -222,56 +224,57 @@ static int do_values(struct past_motion *m, int core)
             return rc;
         c->prepared = true;
     }
-    rc = past_values_at(&c->values, &c->past, &c->machine, c->past.position, m->step && !m->jumps);
+    rc = reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position,
+                           m->step && !m->jumps);
     if (rc != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
         return rc;
     rc = m->host->fetch(m->ctx, core);
     if (rc == GDB_PENDING)
-        past_values_again(&c->values);
+        reverse_values_again(&c->values);
     return rc;
 }
 
-bool past_motion_ahead(const struct past_motion *m)
+bool reverse_motion_ahead(const struct reverse_motion *m)
 {
     return m->ahead;
 }
 
 /* A window is complete, but for memory that it may have lacked. */
-static bool take(struct past_motion *m, struct past_core *c)
+static bool take(struct reverse_motion *m, struct reverse_core *c)
 {
     c->waits = m->host->fetch && c->rounds_ahead++ < ROUNDS_MAX;
     if (c->waits && m->host->fetch(m->ctx, m->core) == GDB_PENDING) {
-        past_values_drop(&c->values);
+        reverse_values_drop(&c->values);
         return false;
     }
     c->waits = false;
     c->rounds_ahead = 0;
-    past_values_take(&c->values, &c->past, c->past.position);
+    reverse_values_take(&c->values, &c->reverse, c->reverse.position);
     return true;
 }
 
 /* A slice for the core that was moved last; true: there is more to do. */
-static bool work_ahead(struct past_motion *m)
+static bool work_ahead(struct reverse_motion *m)
 {
-    struct past_core *c = &m->cores[m->core];
-    if (!c->prepared || c->waits || !past_motion_active(m, m->core))
+    struct reverse_core *c = &m->cores[m->core];
+    if (!c->prepared || c->waits || !reverse_motion_active(m, m->core))
         return false;
     lock(m);
     m->ahead = true;
-    int rc = past_values_ahead(&c->values, &c->past, &c->machine, c->past.position, AHEAD);
-    bool more = rc == PAST_AHEAD_DONE ? take(m, c) : rc == GDB_PENDING;
+    int rc = reverse_values_ahead(&c->values, &c->reverse, &c->machine, c->reverse.position, AHEAD);
+    bool more = rc == REVERSE_AHEAD_DONE ? take(m, c) : rc == GDB_PENDING;
     m->ahead = false;
     unlock(m);
     return more;
 }
 
-void past_motion_fetched(struct past_motion *m, int core)
+void reverse_motion_fetched(struct reverse_motion *m, int core)
 {
     m->cores[core].waits = false;
     m->host->later(m->ctx);
 }
 
-static int run_once(struct past_motion *m, bool *soon)
+static int run_once(struct reverse_motion *m, bool *soon)
 {
     int rc = BT_OK;
     lock(m);
@@ -289,7 +292,7 @@ static int run_once(struct past_motion *m, bool *soon)
  * BT_OK: the motion is over; GDB_PENDING; or an error. What was asked for may come at once, while
  * it is being asked for.
  */
-static int run(struct past_motion *m)
+static int run(struct reverse_motion *m)
 {
     bool soon = false;
     int rc;
@@ -305,11 +308,11 @@ static int run(struct past_motion *m)
 }
 
 /* Without values the core is still at its position: registers are estimates. */
-static int finish(struct past_motion *m, int rc, struct gdb_why *why)
+static int finish(struct reverse_motion *m, int rc, struct gdb_why *why)
 {
     bool placed = m->state == MOTION_VALUES;
     m->state = MOTION_IDLE;
-    if (past_motion_active(m, m->core))
+    if (reverse_motion_active(m, m->core))
         m->host->later(m->ctx);
     if (rc == BT_OK || placed)
         return BT_OK;
@@ -318,7 +321,7 @@ static int finish(struct past_motion *m, int rc, struct gdb_why *why)
     return rc;
 }
 
-void past_motion_go_on(struct past_motion *m)
+void reverse_motion_go_on(struct reverse_motion *m)
 {
     struct gdb_why why = {""};
     m->again = m->busy;
@@ -334,21 +337,21 @@ void past_motion_go_on(struct past_motion *m)
         m->host->failed(m->ctx, &why);
 }
 
-void past_motion_idle(struct past_motion *m)
+void reverse_motion_idle(struct reverse_motion *m)
 {
     if (m->state == MOTION_SEARCH)
-        past_motion_go_on(m);
+        reverse_motion_go_on(m);
     else if (m->state == MOTION_IDLE && work_ahead(m))
         m->host->later(m->ctx);
 }
 
-static int start(struct past_motion *m, int core, bool step, bool back, struct gdb_stop *stop,
+static int start(struct reverse_motion *m, int core, bool step, bool back, struct gdb_stop *stop,
                  struct gdb_why *why)
 {
-    int rc = past_motion_open(m, core, why);
+    int rc = reverse_motion_open(m, core, why);
     if (rc != BT_OK)
         return rc;
-    struct past_core *c = &m->cores[core];
+    struct reverse_core *c = &m->cores[core];
     m->core = core;
     m->step = step;
     m->back = back;
@@ -356,10 +359,10 @@ static int start(struct past_motion *m, int core, bool step, bool back, struct g
     m->jumps = c->goto_wanted;
     c->arrived = false;
     lock(m);
-    past_say_alone(m);
+    reverse_say_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;
-        c->past.position = c->goto_position;
+        c->reverse.position = c->goto_position;
         if (step)
             set_stop(m, GDB_STOP_TRAP, c->goto_position);
         else
@@ -379,31 +382,32 @@ static int start(struct past_motion *m, int core, bool step, bool back, struct g
     return rc;
 }
 
-int past_motion_reverse(struct past_motion *m, int core, bool step, struct gdb_stop *stop,
+int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct gdb_stop *stop,
                         struct gdb_why *why)
 {
     return start(m, core, step, true, stop, why);
 }
 
-bool past_motion_concerned(const struct past_motion *m)
+bool reverse_motion_concerned(const struct reverse_motion *m)
 {
     for (int i = 0; i < m->core_count; i++)
-        if (past_motion_active(m, i) || m->cores[i].goto_wanted || m->cores[i].arrived)
+        if (reverse_motion_active(m, i) || m->cores[i].goto_wanted || m->cores[i].arrived)
             return true;
     return false;
 }
 
-bool past_motion_takes(const struct past_motion *m, const struct gdb_resume *r)
+bool reverse_motion_takes(const struct reverse_motion *m, const struct gdb_resume *r)
 {
-    const struct past_core *c = &m->cores[r->core];
-    return past_motion_any(m) || c->goto_wanted || (c->arrived && !r->step && !r->threads_listed);
+    const struct reverse_core *c = &m->cores[r->core];
+    return reverse_motion_any(m) || c->goto_wanted ||
+           (c->arrived && !r->step && !r->threads_listed);
 }
 
-int past_motion_resume(struct past_motion *m, const struct gdb_resume *r, struct gdb_stop *stop,
-                       struct gdb_why *why)
+int reverse_motion_resume(struct reverse_motion *m, const struct gdb_resume *r,
+                          struct gdb_stop *stop, struct gdb_why *why)
 {
-    struct past_core *c = &m->cores[r->core];
-    if (past_motion_active(m, r->core) || c->goto_wanted)
+    struct reverse_core *c = &m->cores[r->core];
+    if (reverse_motion_active(m, r->core) || c->goto_wanted)
         return start(m, r->core, r->step, false, stop, why);
     if (c->arrived && !r->step && !r->threads_listed) {
         c->arrived = false;
@@ -411,11 +415,11 @@ int past_motion_resume(struct past_motion *m, const struct gdb_resume *r, struct
         return BT_OK;
     }
     snprintf(why->text, sizeof why->text,
-             "another core is shown in the past: nothing runs until it is at its end again");
+             "another core is at a replay position: nothing runs until it is at its end again");
     return BT_ERR_UNSUPPORTED;
 }
 
-void past_motion_interrupt(struct past_motion *m)
+void reverse_motion_interrupt(struct reverse_motion *m)
 {
     m->interrupted = true;
 }
@@ -424,31 +428,31 @@ void past_motion_interrupt(struct past_motion *m)
 
 /* As a rule it was done before the stop was told; not if a command has changed the rules since.
  * Without memory there are no values, only estimates. */
-static void work_out(struct past_core *c)
+static void work_out(struct reverse_core *c)
 {
     if (c->prepared && !c->values.now.built)
-        past_values_at(&c->values, &c->past, &c->machine, c->past.position, false);
+        reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, false);
 }
 
-int past_motion_regs(struct past_motion *m, int core, struct gdb_regs *regs)
+int reverse_motion_regs(struct reverse_motion *m, int core, struct gdb_regs *regs)
 {
-    struct past_core *c = &m->cores[core];
+    struct reverse_core *c = &m->cores[core];
     lock(m);
     work_out(c);
     uint32_t estimated = 0;
-    int rc =
-        past_values_regs(&c->values, &c->past, &c->machine, c->past.position, regs, &estimated);
+    int rc = reverse_values_regs(&c->values, &c->reverse, &c->machine, c->reverse.position, regs,
+                                 &estimated);
     unlock(m);
     c->told = regs->known & ~estimated;
     return rc;
 }
 
-size_t past_motion_memory(struct past_motion *m, int core, uint64_t address, uint8_t *bytes,
-                          size_t len)
+size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
+                             size_t len)
 {
-    struct past_core *c = &m->cores[core];
+    struct reverse_core *c = &m->cores[core];
     lock(m);
     work_out(c);
     unlock(m);
-    return past_values_memory(&c->values, &c->machine, c->past.position, address, bytes, len);
+    return reverse_values_memory(&c->values, &c->machine, c->reverse.position, address, bytes, len);
 }

@@ -3,7 +3,7 @@
 """What reverse execution costs when stock GDB asks: the server's CPU time for a reverse-next with all
 that GDB wants to know, and, over TCP with a raw client, for a reverse-stepi. Recorded, and on live
 boards. Prints lines for report.py, fields are NAME=VALUE. What a single step takes at most is
-bench_past.c's: on a machine that does other things a client cannot tell.
+bench_reverse.c's: on a machine that does other things a client cannot tell.
 
 BENCH_STEPS: reverse-stepi of each row, 15000"""
 
@@ -29,7 +29,7 @@ def report(name, what, times, at_most=True):
     ordered = sorted(times)
     fields = {"first": times[0], "p50": ordered[len(times) // 2],
               "p99": ordered[len(times) * 99 // 100]} | ({"max": ordered[-1]} if at_most else {})
-    row("past", name=name, what=what, count=len(times),
+    row("reverse", name=name, what=what, count=len(times),
         **{key: f"{value * 1e3:.3f}" for key, value in fields.items()})
 
 

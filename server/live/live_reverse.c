@@ -73,7 +73,7 @@ static void on_search(uv_idle_t *idle)
     uv_idle_stop(idle);
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;
-        past_motion_idle(&k->motion);
+        reverse_motion_idle(&k->motion);
     }
 }
 
@@ -81,7 +81,7 @@ static void host_later(void *ctx)
 {
     struct live *l = ((struct live_client *)ctx)->live;
     if (!l->stopping)
-        uv_idle_start(&l->past.search, on_search);
+        uv_idle_start(&l->reverse.search, on_search);
 }
 
 static void host_stopped(void *ctx, const struct gdb_stop *stop)
@@ -105,12 +105,12 @@ static void host_say(void *ctx, const char *text)
         gdb_session_output(k->session, text);
 }
 
-static const struct past_host host = {
+static const struct reverse_host host = {
     .view = host_view,
     .lock = host_lock,
     .unlock = host_unlock,
-    .machine = live_past_machine,
-    .fetch = live_past_fetch,
+    .machine = live_reverse_machine,
+    .fetch = live_reverse_fetch,
     .breakpoints = host_breakpoints,
     .core_name = host_core_name,
     .later = host_later,
@@ -119,32 +119,32 @@ static const struct past_host host = {
     .say = host_say,
 };
 
-void live_past_init(struct live *l)
+void live_reverse_init(struct live *l)
 {
-    uv_idle_init(l->loop, &l->past.search);
-    l->past.search.data = l;
+    uv_idle_init(l->loop, &l->reverse.search);
+    l->reverse.search.data = l;
 }
 
-int live_past_client(struct live *l, struct live_client *k)
+int live_reverse_client(struct live *l, struct live_client *k)
 {
     int n = gdb_remote_cores(l->remote);
-    return past_motion_init(&k->motion, &host, k, n > 0 ? n : 1);
+    return reverse_motion_init(&k->motion, &host, k, n > 0 ? n : 1);
 }
 
-void live_past_stop(struct live *l)
+void live_reverse_stop(struct live *l)
 {
-    uv_close((uv_handle_t *)&l->past.search, NULL);
+    uv_close((uv_handle_t *)&l->reverse.search, NULL);
 }
 
-void live_past_release(struct live *l)
+void live_reverse_release(struct live *l)
 {
-    free(l->past.lines);
-    l->past.lines = NULL;
+    free(l->reverse.lines);
+    l->reverse.lines = NULL;
 }
 
-void live_past_forget(struct live *l)
+void live_reverse_forget(struct live *l)
 {
-    struct live_past *p = &l->past;
+    struct live_reverse *p = &l->reverse;
     live_clients_forget(l);
     for (int i = 0; i < GDB_CORES_MAX; i++)
         p->cores[i].asked = p->cores[i].told = false;
@@ -157,11 +157,11 @@ void live_past_forget(struct live *l)
 static void mark_written(struct live *l, struct live_core *c)
 {
     struct btrace_view view;
-    struct past past;
+    struct reverse reverse;
     live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
-    bool traced = past_init(&past, &view) == BT_OK;
-    uint64_t at = past.end;
-    past_release(&past);
+    bool traced = reverse_init(&reverse, &view) == BT_OK;
+    uint64_t at = reverse.end;
+    reverse_release(&reverse);
     if (!traced || (c->written_count && c->written[c->written_count - 1] == at))
         return;
     if (c->written_count == LIVE_HOLES) {
@@ -171,69 +171,70 @@ static void mark_written(struct live *l, struct live_core *c)
     c->written[c->written_count++] = at;
 }
 
-void live_past_written(struct live *l, bool memory)
+void live_reverse_written(struct live *l, bool memory)
 {
-    bool before = l->past.written;
+    bool before = l->reverse.written;
     lock(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> GDB_REG_PC & 1))
             mark_written(l, &l->cores[i]);
     unlock(l);
-    live_past_forget(l);
-    l->past.written = memory || before;
+    live_reverse_forget(l);
+    l->reverse.written = memory || before;
 }
 
-bool live_past_in(void *ctx, int core)
+bool live_reverse_is_replaying(void *ctx, int core)
 {
     const struct live_client *k = ctx;
-    return core < 0 ? past_motion_concerned(&k->motion) : past_motion_active(&k->motion, core);
+    return core < 0 ? reverse_motion_concerned(&k->motion)
+                    : reverse_motion_active(&k->motion, core);
 }
 
-int live_past_regs(void *ctx, int core, struct gdb_regs *regs)
+int live_reverse_regs(void *ctx, int core, struct gdb_regs *regs)
 {
     struct live_client *k = ctx;
-    return past_motion_regs(&k->motion, core, regs);
+    return reverse_motion_regs(&k->motion, core, regs);
 }
 
-size_t live_past_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+size_t live_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
     struct live_client *k = ctx;
     struct live *l = k->live;
     uint8_t now[GDB_PACKET_SIZE / 2];
     len = len < sizeof now ? len : sizeof now;
     memcpy(now, bytes, len);
-    l->past.reply.bytes = now;
-    l->past.reply.address = address;
-    l->past.reply.length = len;
-    size_t n = past_motion_memory(&k->motion, core, address, bytes, len);
-    l->past.reply.bytes = NULL;
+    l->reverse.reply.bytes = now;
+    l->reverse.reply.address = address;
+    l->reverse.reply.length = len;
+    size_t n = reverse_motion_memory(&k->motion, core, address, bytes, len);
+    l->reverse.reply.bytes = NULL;
     k->misses[false].count = 0;
     return n;
 }
 
-int live_past_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                     struct gdb_why *why)
+int live_reverse_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                        struct gdb_why *why)
 {
     struct live_client *k = ctx;
-    if (!past_motion_takes(&k->motion, resume))
+    if (!reverse_motion_takes(&k->motion, resume))
         return GDB_PASS_ON;
-    return past_motion_resume(&k->motion, resume, stop, why);
+    return reverse_motion_resume(&k->motion, resume, stop, why);
 }
 
-int live_past_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+int live_reverse_back(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
 {
     struct live_client *k = ctx;
     const struct live_core *c = live_core_of(k->live, core);
     if (c && live_is_a64(c)) {
         snprintf(why->text, sizeof why->text,
-                 "of AArch64 no values of the past are known: use 'record btrace' first");
+                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
         return BT_ERR_UNSUPPORTED;
     }
-    return past_motion_reverse(&k->motion, core, step, stop, why);
+    return reverse_motion_back(&k->motion, core, step, stop, why);
 }
 
-void live_past_interrupt(void *ctx)
+void live_reverse_interrupt(void *ctx)
 {
     struct live_client *k = ctx;
-    past_motion_interrupt(&k->motion);
+    reverse_motion_interrupt(&k->motion);
 }

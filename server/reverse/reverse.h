@@ -8,14 +8,14 @@
  * Places where trace is missing are never passed unnoticed: a search ends right behind one, a
  * step says so.
  */
-#ifndef SERVER_PAST_H
-#define SERVER_PAST_H
+#ifndef SERVER_REVERSE_H
+#define SERVER_REVERSE_H
 
 #include "server/history/halt_join.h"
 
-#define PAST_BREAKPOINTS_MAX 256
+#define REVERSE_BREAKPOINTS_MAX 256
 
-struct past {
+struct reverse {
     struct btrace_view view;
     struct code_cache code;
     struct halt_join join;
@@ -30,7 +30,7 @@ struct past {
  * What is at hand of the history: from one checkpoint to the next, or what lies behind its end.
  * Valid until the next call with that history.
  */
-struct past_stretch {
+struct reverse_stretch {
     struct history_window window;
     const struct bt_block *extra; /* instead of the window's blocks; NULL: those of the window */
     uint64_t first, end;
@@ -43,53 +43,53 @@ struct past_stretch {
  * halted core's. BT_OK, BT_ERR_NOMEM, or BT_ERR_RANGE when there is no history; release in all
  * cases.
  */
-int past_init(struct past *p, const struct btrace_view *view);
-void past_release(struct past *p);
+int reverse_init(struct reverse *p, const struct btrace_view *view);
+void reverse_release(struct reverse *p);
 
 /* The core is shown as it was, not as it is. */
-bool past_active(const struct past *p);
+bool reverse_active(const struct reverse *p);
 
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
-int past_pc(struct past *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
+int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 
 /* The security state that the instruction at a position less than p->end was executed in. BT_OK,
  * BT_ERR_RANGE, or what reading the history returned. */
-int past_security(struct past *p, uint64_t position, enum bt_security *security);
+int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security);
 
 /* Number of stretches, and each of them, oldest first. As history_window_index(). */
-size_t past_stretch_count(const struct past *p);
-int past_stretch(struct past *p, size_t index, struct past_stretch *out);
+size_t reverse_stretch_count(const struct reverse *p);
+int reverse_stretch(struct reverse *p, size_t index, struct reverse_stretch *out);
 /* Index of the stretch that holds `position`, which is less than p->end. */
-int past_stretch_find(const struct past *p, uint64_t position, size_t *index);
-void past_block(const struct past_stretch *s, size_t i, struct bt_block *out);
+int reverse_stretch_find(const struct reverse *p, uint64_t position, size_t *index);
+void reverse_block(const struct reverse_stretch *s, size_t i, struct bt_block *out);
 /* Index of the block of `s` that holds `position`; returns the number of its first instruction. */
-uint64_t past_block_find(const struct past_stretch *s, uint64_t position, size_t *index);
+uint64_t reverse_block_find(const struct reverse_stretch *s, uint64_t position, size_t *index);
 
 /* Address of instruction `index` of a block; BT_ERR_NO_CODE if its code is not known. */
-int past_address(struct past *p, const struct code_key *key, const struct bt_block *block,
-                 uint64_t index, uint64_t *address);
+int reverse_address(struct reverse *p, const struct code_key *key, const struct bt_block *block,
+                    uint64_t index, uint64_t *address);
 
 /* The event means that instructions are missing at its position. */
-bool past_is_gap(const struct past *p, const struct bt_event *event);
+bool reverse_is_gap(const struct reverse *p, const struct bt_event *event);
 
 /* Why the place right before `position` is one where trace is missing; BT_GAP_NONE if it is not. */
-enum bt_gap_cause past_gap_before(struct past *p, uint64_t position);
+enum bt_gap_cause reverse_gap_before(struct reverse *p, uint64_t position);
 
-enum past_found {
-    PAST_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
-    PAST_FOUND_BREAKPOINT,
-    PAST_FOUND_GAP,  /* trace is missing right before the position */
-    PAST_FOUND_MORE, /* the slice is over: go on with past_search_run() */
+enum reverse_found {
+    REVERSE_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
+    REVERSE_FOUND_BREAKPOINT,
+    REVERSE_FOUND_GAP,  /* trace is missing right before the position */
+    REVERSE_FOUND_MORE, /* the slice is over: go on with reverse_search_run() */
 };
 
 /* A motion to the next breakpoint. The position where it starts does not count. */
-struct past_search {
+struct reverse_search {
     uint64_t from;
     bool back;
     bool all_gaps; /* stops also where the trace unit was told to leave instructions out */
-    uint64_t addresses[PAST_BREAKPOINTS_MAX];
+    uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
     size_t address_count;
-    uint64_t low, high;      /* of the addresses; set by past_search_begin() */
+    uint64_t low, high;      /* of the addresses; set by reverse_search_begin() */
     size_t next;             /* stretch to be looked at next */
     uint64_t reached;        /* all positions up to here are looked at: where an interrupt stops */
     uint64_t found;          /* where the search ended */
@@ -98,12 +98,12 @@ struct past_search {
 };
 
 /* From p->position; addresses and `back` are set by the caller. */
-int past_search_begin(struct past *p, struct past_search *s);
+int reverse_search_begin(struct reverse *p, struct reverse_search *s);
 
 /*
  * Looks at stretches until something is found or `stretches` of them are done. The result is an
- * enum past_found or a bt_error; the position of `p` does not change.
+ * enum reverse_found or a bt_error; the position of `p` does not change.
  */
-int past_search_run(struct past *p, struct past_search *s, size_t stretches);
+int reverse_search_run(struct reverse *p, struct reverse_search *s, size_t stretches);
 
 #endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reverse execution of a live target: registers and memory of the halted cores, read through the
+ * target's own GDB server when values are to be reconstructed, and kept until the cores run.
+ */
+#ifndef SERVER_LIVE_REVERSE_H
+#define SERVER_LIVE_REVERSE_H
+
+#include "protocol/session/gdb_session.h"
+#include "server/reverse/reverse_motion.h"
+
+#include <uv.h>
+
+#define LIVE_REVERSE_LINE   256u  /* bytes of memory read at a time */
+#define LIVE_REVERSE_LINES  4096u /* kept at one halt */
+#define LIVE_REVERSE_MISSES 64u   /* asked for at a time */
+
+struct live;
+struct live_client;
+
+struct live_reverse_line {
+    uint32_t address;
+    uint16_t core;
+    uint16_t length; /* readable from the start on */
+    uint8_t bytes[LIVE_REVERSE_LINE];
+};
+
+/* What reads registers and memory for one core. */
+struct live_reverse_core {
+    struct live *live;
+    int core;
+    struct gdb_regs regs;
+    bool asked; /* for the registers, at this halt */
+    bool told;
+    bool program_known;                                 /* the two below are valid */
+    bool one_stack, two_states, has_float, plain_modes; /* see reverse_machine.h */
+};
+
+struct live_reverse_misses {
+    uint32_t lines[LIVE_REVERSE_MISSES];
+    size_t count;
+    size_t waiting; /* answers to come */
+};
+
+/* Who reads memory for values: a core that a client replays. */
+struct live_reverse_reader {
+    struct live_client *client;
+    int core;
+};
+
+struct live_reverse {
+    struct live_reverse_core cores[GDB_CORES_MAX];
+    struct live_reverse_line *lines;
+    size_t line_count, line_max;
+    uint32_t halt; /* number of the halt that the questions were asked at */
+    bool written;  /* memory was, since the halt */
+    struct {       /* what GDB is just reading */
+        const uint8_t *bytes;
+        uint64_t address;
+        size_t length;
+    } reply;
+    uv_idle_t search; /* active while one goes on */
+};
+
+void live_reverse_init(struct live *l);
+/* The motions of a new client, which has the rest of its fields already; BT_OK or BT_ERR_NOMEM. */
+int live_reverse_client(struct live *l, struct live_client *k);
+void live_reverse_stop(struct live *l); /* closes the handle */
+void live_reverse_release(struct live *l);
+
+/* The cores are about to run, or have been reset: all are as they are. */
+void live_reverse_forget(struct live *l);
+
+/* GDB writes memory or registers at this halt: what was before is not carried over it. */
+void live_reverse_written(struct live *l, bool memory);
+
+/* Operations of struct gdb_target, with a struct live_client. */
+bool live_reverse_is_replaying(void *ctx, int core);
+int live_reverse_regs(void *ctx, int core, struct gdb_regs *regs);
+size_t live_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+int live_reverse_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                        struct gdb_why *why);
+int live_reverse_back(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why);
+void live_reverse_interrupt(void *ctx);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What GDB is told of registers and memory at a replay position (GDB digest 5.4 - 5.6), from the
+ * value reconstruction in decoder/values/values.h: known values; for PC, SP, LR and PSR always a
+ * number, an estimate where it is not known; nothing for other registers. Windows that end at the
+ * halt are worked out when they are asked for, short ones first, and kept until the core moves on.
+ */
+#ifndef SERVER_REVERSE_VALUES_H
+#define SERVER_REVERSE_VALUES_H
+
+#include "decoder/values/values.h"
+#include "protocol/target/gdb_target.h"
+#include "server/reverse/reverse.h"
+
+#define REVERSE_VALUES_DEFAULT 100000u /* instructions before the halt */
+#define REVERSE_FIRST_WINDOW   1024u
+#define REVERSE_QUICK_WINDOW   4096u  /* the longest that a step waits for */
+#define REVERSE_LOCAL_WINDOW   16384u /* around a position further back than that */
+
+/* The halted core. */
+struct reverse_machine {
+    struct gdb_regs regs;
+    bool m_profile;
+    bool a_banks;
+    bool m_one_stack, m_fpu, m_two_states; /* see decoder/values/values.h */
+    bool v4t;
+    bool big_endian;
+    bool registers_written; /* by the debugger since the halt: nothing is reconstructed from them */
+    /*
+     * Positions of halts at which the debugger wrote registers or memory, oldest first: nothing is
+     * carried over them. Unless `halts_known`, and before `written_before`,
+     * any halt may be such. */
+    const uint64_t *written;
+    size_t written_count;
+    uint64_t written_before;
+    bool halts_known;
+    values_read_fn *read; /* asked while a window is worked out and when memory is read */
+    void *context;
+};
+
+/* What is told of a stack word whose value at that time is not known. */
+enum reverse_memory {
+    REVERSE_MEMORY_ERROR,   /* nothing: GDB shows an error */
+    REVERSE_MEMORY_PRESENT, /* its present contents */
+};
+
+/* server/reverse/reverse_window.c: the input of a reconstruction, of positions [from, to). */
+struct reverse_window {
+    struct values_window w;
+    struct values_insn *insns;
+    struct bt_event *events;
+    size_t event_max;
+
+    struct reverse *reverse;
+    const struct reverse_machine *machine;
+    uint64_t from, to; /* it begins later behind code that is not known */
+    /* Where the filling is. */
+    size_t stretch, block, event;
+    uint64_t number; /* of the block's first instruction */
+    bool opened;     /* the stretch is begun */
+    struct code_key key;
+    struct reverse_code *code; /* while it is filled */
+};
+
+/*
+ * `p` and `m` must outlive it. Each call of reverse_window_fill() takes about `wanted`
+ * instructions; *done: no more calls, `w` is complete. Code that is not known, or another
+ * instruction set, makes the window begin later. Release in all cases.
+ */
+int reverse_window_begin(struct reverse_window *w, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t from, uint64_t to);
+int reverse_window_fill(struct reverse_window *w, size_t wanted, bool *done);
+void reverse_window_release(struct reverse_window *w);
+
+/* A window that has been worked out. */
+struct reverse_known {
+    struct values *values;          /* NULL: nothing is known */
+    uint64_t from, to;              /* positions */
+    uint64_t wanted;                /* where it was to begin */
+    bool halted;                    /* it ends at the halt */
+    bool built;                     /* from, to are valid, even if nothing is known */
+    bool conflict;                  /* it contradicts itself: not shown */
+    bool stack_known;               /* the two below are valid */
+    uint32_t stack_low, stack_high; /* least and greatest SP */
+    struct values_counts counts;
+};
+
+/* server/reverse/reverse_work.c: a window that is being worked out. All zero: none is. */
+struct reverse_work {
+    bool active, filled;
+    uint64_t wanted, to;
+    bool halted;
+    uint32_t infer;
+    struct reverse_window window;
+    struct values *values;
+};
+
+/* As reverse_window_begin(); reverse_work_end() in all cases. */
+int reverse_work_begin(struct reverse_work *w, struct reverse *p, const struct reverse_machine *m,
+                       uint64_t from, uint64_t to, uint32_t infer);
+/* A slice, see values_work(). *done: reverse_work_take() gives the result away. */
+int reverse_work_go_on(struct reverse_work *w, size_t budget, bool *done);
+void reverse_work_take(struct reverse_work *w, struct reverse_known *known);
+void reverse_work_end(struct reverse_work *w);
+void reverse_known_release(struct reverse_known *k);
+bool reverse_known_holds(const struct reverse_known *k, uint64_t position);
+
+/* Of a core of M profile: which handler runs between two exceptions. */
+struct reverse_handler {
+    uint64_t first, end; /* positions that it is known for */
+    uint32_t number;
+    bool known;
+};
+
+#define REVERSE_HANDLER_ANY 0xffffu /* it is not known which */
+
+/*
+ * The exception that the core handles at the position, from the events nearby, or
+ * REVERSE_HANDLER_ANY. `now`: at the halt. `near`: looks only at what is decoded in next to no
+ * time.
+ */
+uint32_t reverse_handler_at(struct reverse_handler *h, struct reverse *p, uint64_t position,
+                            uint32_t now, bool near);
+
+struct reverse_values {
+    struct reverse_known now;  /* what is told */
+    struct reverse_known next; /* worked out ahead, for positions to come */
+    struct reverse_work work;
+    size_t tried;          /* longest window that ends at the halt and was worked out ahead */
+    uint64_t tried_around; /* position that a window was worked out around, likewise, plus 1 */
+    size_t reach;          /* windows that end at the halt and are longer contradict themselves */
+    size_t warm;           /* stretch that was decoded ahead, plus 1 */
+    size_t limit;          /* longest window that ends at the halt */
+    uint32_t infer;        /* VALUES_INFER_* */
+    enum reverse_memory memory;
+    bool quick; /* the last position was asked for so */
+    struct reverse_handler handler;
+};
+
+void reverse_values_init(struct reverse_values *v);
+/* Forgets what was worked out: the core moves on, or memory was written. */
+void reverse_values_forget(struct reverse_values *v);
+
+/* Forgets what is told, as memory has come that it lacked; what is worked out ahead goes on. */
+void reverse_values_again(struct reverse_values *v);
+
+/*
+ * Makes a window that says what can be said of the position. `quick`: a step shall not take long,
+ * so it waits for short windows only, and reverse_values_ahead() makes better ones. BT_OK, or a
+ * bt_error.
+ */
+int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
+                      uint64_t position, bool quick);
+
+/*
+ * server/reverse/reverse_ahead.c: works out, a slice at a time, what positions nearby will need, a
+ * longer window first of all. GDB_PENDING: there is more to do; BT_OK: there is not;
+ * REVERSE_AHEAD_DONE: a window is complete, reverse_values_take() or reverse_values_drop() it. Less
+ * than 0: a bt_error, nothing is under way.
+ */
+#define REVERSE_AHEAD_DONE 2
+int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t position, size_t budget);
+/* Tells the new window from now on, if it says no less of the position. */
+void reverse_values_take(struct reverse_values *v, const struct reverse *p, uint64_t position);
+/* It is to be made again: memory that it lacks is on its way. */
+void reverse_values_drop(struct reverse_values *v);
+/* How long a window that ends at the halt can be. */
+size_t reverse_values_reach(const struct reverse_values *v, const struct reverse *p);
+/* Takes what was made ahead if that is better for the position. */
+void reverse_values_better(struct reverse_values *v, uint64_t position);
+
+/*
+ * Registers at a position that reverse_values_at() was called for. Bit n of *estimated:
+ * regs->value[n] is none that is known; `estimated` may be NULL.
+ */
+int reverse_values_regs(struct reverse_values *v, struct reverse *p,
+                        const struct reverse_machine *m, uint64_t position, struct gdb_regs *regs,
+                        uint32_t *estimated);
+
+/*
+ * `bytes` are the present contents of `len` bytes at `address`: those that were others at the
+ * position are replaced. Returns how many can be told from the start on.
+ */
+size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
+                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len);
+
+/* How a register is known; false if it is not. Positions as above. */
+bool reverse_values_explain(const struct reverse_values *v, uint64_t position, unsigned reg,
+                            struct values_answer *answer);
+
+#endif
