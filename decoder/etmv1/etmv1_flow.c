@@ -8,10 +8,10 @@ void etmv1_flow_init(struct etmv1_flow *f, const struct etmv1_config *config,
 {
     memset(f, 0, sizeof *f);
     f->config = *config;
-    trail_init(&f->trail, code, core, generation);
-    f->trail.cycle_accurate = config->cycle_accurate;
-    f->trail.low_vectors = config->low_vectors;
-    f->trail.high_vectors = config->high_vectors;
+    flow_cursor_init(&f->cursor, code, core, generation);
+    f->cursor.cycle_accurate = config->cycle_accurate;
+    f->cursor.low_vectors = config->low_vectors;
+    f->cursor.high_vectors = config->high_vectors;
 }
 
 uint64_t etmv1_offset(const struct etmv1_flow *f)
@@ -32,9 +32,9 @@ void etmv1_count(struct etmv1_flow *f, struct flow_out *out)
     uint8_t info = etmv1_info(f, f->next);
     bool idle = (info & RING_STATUS) == ETMV1_TD && !(info & (RING_LOW | RING_TRIGGER));
     if (f->config.cycle_accurate && !idle)
-        f->trail.core.cycles += cycles_at(f, f->next);
+        f->cursor.core.cycles += cycles_at(f, f->next);
     if (info & RING_TRIGGER)
-        trail_event(&f->trail, out, BT_EVENT_TRIGGER, etmv1_offset(f));
+        flow_cursor_event(&f->cursor, out, BT_EVENT_TRIGGER, etmv1_offset(f));
 }
 
 void etmv1_move(struct etmv1_flow *f)
@@ -63,8 +63,8 @@ void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cau
                     struct flow_out *out)
 {
     etmv1_settle(f, out);
-    trail_close(&f->trail, out);
-    flow_core_gap(&f->trail.core, offset, cause, bytes, out);
+    flow_cursor_close(&f->cursor, out);
+    flow_core_gap(&f->cursor.core, offset, cause, bytes, out);
     f->synced = false;
     clear_ring(f);
 }
@@ -73,8 +73,8 @@ void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cau
 static void desync(struct etmv1_flow *f, struct flow_out *out)
 {
     etmv1_settle(f, out);
-    trail_close(&f->trail, out);
-    flow_core_gap(&f->trail.core, etmv1_offset(f), BT_GAP_DESYNC, 0, out);
+    flow_cursor_close(&f->cursor, out);
+    flow_core_gap(&f->cursor.core, etmv1_offset(f), BT_GAP_DESYNC, 0, out);
     f->synced = false;
     f->aligned = false;
     f->data_known = false;
@@ -85,13 +85,13 @@ static void desync(struct etmv1_flow *f, struct flow_out *out)
 /* IE, ID, IN. */
 static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct flow_out *out)
 {
-    struct trail *t = &f->trail;
-    struct trail_step step;
+    struct flow_cursor *t = &f->cursor;
+    struct flow_cursor_step step;
     struct etmv1_data data;
     enum etmv1_step read = ETMV1_STEP_LOST;
     uint64_t offset = etmv1_offset(f);
     bool passed = status != ETMV1_IN;
-    bool known = t->core.cur.known && trail_fetch(t, out, offset, &step);
+    bool known = t->core.cur.known && flow_cursor_fetch(t, out, offset, &step);
     if (known && passed && step.end == CODE_END_INDIRECT)
         return ETMV1_STEP_LOST;
     if (status == ETMV1_ID && known)
@@ -104,14 +104,14 @@ static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct
     etmv1_count(f, out);
     f->told = false;
     if (known) {
-        trail_add(t, out, &step, passed ? BT_COND_PASS : BT_COND_FAIL, trail_cycles(t));
-        trail_advance(t, &step, passed);
+        flow_cursor_add(t, out, &step, passed ? BT_COND_PASS : BT_COND_FAIL, flow_cursor_cycles(t));
+        flow_cursor_advance(t, &step, passed);
         if (read == ETMV1_STEP_DONE)
             etmv1_tell_data(f, out, &data);
         if (lost)
-            trail_warn(t, out, offset, BT_GAP_DESYNC, step.address);
+            flow_cursor_warn(t, out, offset, BT_GAP_DESYNC, step.address);
     } else {
-        f->trail.core.dropped++;
+        f->cursor.core.dropped++;
     }
     f->earliest = f->next + 1;
     etmv1_move(f);
@@ -266,7 +266,7 @@ static void packet(struct etmv1_flow *f, const struct etmv1_packet *k, struct fl
         break;
     case ETMV1_END:
         etmv1_settle(f, out);
-        trail_close(&f->trail, out);
+        flow_cursor_close(&f->cursor, out);
         break;
     case ETMV1_INCOMPLETE:
         break;

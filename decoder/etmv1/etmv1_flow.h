@@ -11,7 +11,7 @@
 #define DECODER_ETMV1_FLOW_H
 
 #include "decoder/etmv1/etmv1.h"
-#include "decoder/flow/trail.h"
+#include "decoder/flow/flow_cursor.h"
 #include "decoder/flow/transfer.h"
 
 #define ETMV1_RING      512 /* cycles; more than any FIFO and the longest LDM take */
@@ -37,7 +37,7 @@ struct etmv1_cursor {
 
 /* See struct flow_core for copies. */
 struct etmv1_flow {
-    struct trail trail;
+    struct flow_cursor cursor;
     struct etmv1_config config;
     bool synced;     /* branches and addresses are paired */
     bool ended;      /* no more cycles will come */

@@ -6,7 +6,7 @@
 #define FIFO_BYTES  128 /* more than any FIFO has */
 #define WINDOW      3   /* a branch and the two cycles with its address packet offset */
 
-/* Exceptions as trail_vector() numbers them. */
+/* Exceptions as flow_cursor_vector() numbers them. */
 #define EXC_UND  9
 #define EXC_SVC  10
 #define EXC_DABT 12
@@ -80,16 +80,16 @@ static void set_context(struct etmv1_flow *f, const struct etmv1_target *t, stru
 {
     if (!(t->flags & ETMV1_HAS_CONTEXT))
         return;
-    trail_close(&f->trail, out);
-    flow_set_context(&f->trail.core, out, t->offset, t->context);
+    flow_cursor_close(&f->cursor, out);
+    flow_set_context(&f->cursor.core, out, t->offset, t->context);
 }
 
 static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flow_out *out)
 {
     set_context(f, t, out);
-    flow_go_to(&f->trail.core, t->value, t->isa);
+    flow_go_to(&f->cursor.core, t->value, t->isa);
     if (t->isa == BT_ISA_JAZELLE) { /* bytecodes cannot be followed (digest 13) */
-        trail_lose(&f->trail, out, t->offset, BT_GAP_NO_CODE, t->value);
+        flow_cursor_lose(&f->cursor, out, t->offset, BT_GAP_NO_CODE, t->value);
         f->aligned = false;
     }
 }
@@ -98,11 +98,11 @@ static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flo
 static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned reason,
                   struct flow_out *out)
 {
-    trail_on(&f->trail, out, t->offset, reason, t->value, t->isa, !f->synced, f->told);
+    flow_cursor_on(&f->cursor, out, t->offset, reason, t->value, t->isa, !f->synced, f->told);
     f->told = false;
     f->data_known = false;
     go_to(f, t, out);
-    f->synced = f->trail.core.started = true;
+    f->synced = f->cursor.core.started = true;
 }
 
 void etmv1_settle(struct etmv1_flow *f, struct flow_out *out)
@@ -121,14 +121,14 @@ static void hold_start(struct etmv1_flow *f, const struct etmv1_target *t)
 }
 
 static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsigned number,
-                      const struct trail_step *step, struct flow_out *out)
+                      const struct flow_cursor_step *step, struct flow_out *out)
 {
     uint32_t back = step ? step->address : 0;
     if (step && (number == EXC_UND || number == EXC_SVC || number == EXC_DABT))
-        trail_add(&f->trail, out, step, BT_COND_PASS, trail_cycles(&f->trail));
+        flow_cursor_add(&f->cursor, out, step, BT_COND_PASS, flow_cursor_cycles(&f->cursor));
     if (step && number == EXC_SVC)
         back = step->next;
-    struct bt_event *e = trail_event(&f->trail, out, BT_EVENT_EXCEPTION, t->offset);
+    struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, t->offset);
     e->number = (uint16_t)number;
     e->value = t->value;
     e->target_isa = t->isa;
@@ -137,7 +137,7 @@ static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsign
 }
 
 /* Is it a branch to a vector rather than an exception? Only where the code says so. */
-static bool plain_branch(const struct trail_step *step, const struct etmv1_target *t)
+static bool plain_branch(const struct flow_cursor_step *step, const struct etmv1_target *t)
 {
     return step && step->end == CODE_END_DIRECT && step->target == t->value;
 }
@@ -146,16 +146,16 @@ static bool plain_branch(const struct trail_step *step, const struct etmv1_targe
 static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
                  struct flow_out *out)
 {
-    struct trail *trail = &f->trail;
-    struct trail_step step;
+    struct flow_cursor *cursor = &f->cursor;
+    struct flow_cursor_step step;
     struct etmv1_data d;
-    bool known = trail->core.cur.known && trail_fetch(trail, out, t->offset, &step);
-    unsigned number = trail_vector(trail, t->value, t->isa);
+    bool known = cursor->core.cur.known && flow_cursor_fetch(cursor, out, t->offset, &step);
+    unsigned number = flow_cursor_vector(cursor, t->value, t->isa);
     enum etmv1_step read = ETMV1_STEP_LOST;
     if (data && known)
         read = etmv1_read_data(f, &step, &d);
     if (!known)
-        f->trail.core.dropped++;
+        f->cursor.core.dropped++;
     if (number && !(known && plain_branch(&step, t))) {
         exception(f, t, number, known ? &step : NULL, out);
         return;
@@ -165,11 +165,11 @@ static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
     f->told = step.end != CODE_END_DIRECT || step.target != t->value;
     bool odd =
         step.end == CODE_END_PAGE || (step.end == CODE_END_DIRECT && step.target != t->value);
-    trail_add(trail, out, &step, BT_COND_PASS, trail_cycles(trail));
+    flow_cursor_add(cursor, out, &step, BT_COND_PASS, flow_cursor_cycles(cursor));
     if (read == ETMV1_STEP_DONE)
         etmv1_tell_data(f, out, &d);
     if (odd)
-        trail_warn(trail, out, t->offset, BT_GAP_DESYNC, step.address);
+        flow_cursor_warn(cursor, out, t->offset, BT_GAP_DESYNC, step.address);
 }
 
 enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
@@ -198,7 +198,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     bool clean = etmv1_align(f, &t);
     f->earliest = f->next + w.span;
     if (!clean && etmv1_has_data(f))
-        trail_warn(&f->trail, out, t.offset, BT_GAP_DESYNC, t.value);
+        flow_cursor_warn(&f->cursor, out, t.offset, BT_GAP_DESYNC, t.value);
     if (!starts)
         go_to(f, &t, out);
     else if (!w.abandoned)

@@ -194,12 +194,12 @@ static enum etmv1_step read_transfers(const struct etmv1_flow *f, struct etmv1_c
     return result;
 }
 
-enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct trail_step *step,
+enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct flow_cursor_step *step,
                                 struct etmv1_data *d)
 {
     uint32_t opcode, base = f->data_base;
     bool known = f->data_known;
-    if (!f->aligned || !trail_opcode(&f->trail, step, &opcode))
+    if (!f->aligned || !flow_cursor_opcode(&f->cursor, step, &opcode))
         return lost(f);
     *d = (struct etmv1_data){.offset = etmv1_offset(f)};
     d->transfer = transfer_of(opcode, step->size, (enum bt_isa)step->isa);
@@ -228,7 +228,7 @@ void etmv1_tell_data(struct etmv1_flow *f, struct flow_out *out, const struct et
     const struct transfer *t = &d->transfer;
     unsigned count = d->has_values && t->count ? t->count : 1;
     for (unsigned i = 0; i < count; i++) {
-        struct bt_event *e = trail_event(&f->trail, out, BT_EVENT_DATA, d->offset);
+        struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_DATA, d->offset);
         bool store = t->store || (t->swap && i == 1);
         e->number = t->bytes;
         e->back = 1;

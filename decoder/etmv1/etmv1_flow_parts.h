@@ -76,7 +76,7 @@ static inline bool etmv1_has_data(const struct etmv1_flow *f)
  * Reads the data of the instruction `step` whose status (ID or BD) is at f->next. LOST: there is
  * none to be had; data is not followed until the next address.
  */
-enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct trail_step *step,
+enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct flow_cursor_step *step,
                                 struct etmv1_data *data);
 
 /* Events for it, behind the instruction. */

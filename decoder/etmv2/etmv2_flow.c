@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Exceptions as trail_vector() numbers them. */
+/* Exceptions as flow_cursor_vector() numbers them. */
 #define EXC_UND     9
 #define EXC_SVC     10
 #define EXC_PABT    11
@@ -17,25 +17,25 @@ void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
 {
     memset(f, 0, sizeof *f);
     f->config = *config;
-    trail_init(&f->trail, code, core, generation);
-    f->trail.cycle_accurate = config->cycle_accurate;
-    f->trail.low_vectors = config->low_vectors;
-    f->trail.high_vectors = config->high_vectors;
+    flow_cursor_init(&f->cursor, code, core, generation);
+    f->cursor.cycle_accurate = config->cycle_accurate;
+    f->cursor.low_vectors = config->low_vectors;
+    f->cursor.high_vectors = config->high_vectors;
 }
 
 static void put_event(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *h)
 {
-    trail_close(&f->trail, out);
+    flow_cursor_close(&f->cursor, out);
     if (h->kind == BT_EVENT_CONTEXT) {
-        flow_set_context(&f->trail.core, out, h->offset, h->value);
+        flow_set_context(&f->cursor.core, out, h->offset, h->value);
         return;
     }
-    struct bt_event *e = trail_event(&f->trail, out, (enum bt_event_kind)h->kind, h->offset);
+    struct bt_event *e = flow_cursor_event(&f->cursor, out, (enum bt_event_kind)h->kind, h->offset);
     e->address = h->address;
     e->value = h->value;
     e->flags = h->flags;
     e->number = h->number;
-    uint64_t back = f->trail.core.instructions - h->owner;
+    uint64_t back = f->cursor.core.instructions - h->owner;
     if (h->owned && back < 256)
         e->back = (uint8_t)back;
 }
@@ -52,7 +52,7 @@ void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
     if (!f->held)
         return;
     f->held = false;
-    trail_add(&f->trail, out, &f->step, (enum bt_cond)f->held_cond, f->held_cycles);
+    flow_cursor_add(&f->cursor, out, &f->step, (enum bt_cond)f->held_cond, f->held_cycles);
     put_events(f, out);
 }
 
@@ -72,31 +72,31 @@ static void cancel(struct etmv2_flow *f, struct flow_out *out)
     etmv2_data_drop(f);
     f->held = false;
     if (f->held_cycles != FLOW_NO_CYCLES)
-        f->trail.counted -= f->held_cycles;
+        f->cursor.counted -= f->held_cycles;
     put_events(f, out);
 }
 
 static void unknown_target(struct etmv2_flow *f, struct flow_out *out, uint64_t offset)
 {
     f->waiting = false;
-    trail_lose(&f->trail, out, offset, BT_GAP_UNKNOWN_ADDR, f->step.address);
+    flow_cursor_lose(&f->cursor, out, offset, BT_GAP_UNKNOWN_ADDR, f->step.address);
 }
 
 /* The instruction at the position is executed, or fails its condition. */
 static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
 {
-    struct flow_core *core = &f->trail.core;
+    struct flow_core *core = &f->cursor.core;
     etmv2_release(f, out);
     f->arrival = f->arrival == ETMV2_BY_TFO ? ETMV2_FIRST_SINCE_TFO : ETMV2_BY_CODE;
     if (f->waiting)
         unknown_target(f, out, offset);
-    if (!core->cur.known || !trail_fetch(&f->trail, out, offset, &f->step)) {
+    if (!core->cur.known || !flow_cursor_fetch(&f->cursor, out, offset, &f->step)) {
         core->dropped++;
         return;
     }
     f->held = true;
     f->held_cond = passed ? BT_COND_PASS : BT_COND_FAIL;
-    f->held_cycles = trail_cycles(&f->trail);
+    f->held_cycles = flow_cursor_cycles(&f->cursor);
     if (passed)
         etmv2_data_owner(f);
     else
@@ -107,7 +107,7 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
         core->range = NULL;
         return;
     }
-    trail_advance(&f->trail, &f->step, passed);
+    flow_cursor_advance(&f->cursor, &f->step, passed);
 }
 
 static void trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
@@ -120,7 +120,7 @@ static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
 {
     bool counts = k->status != ETMV2_TD || (k->flags & (ETMV2_WAITING | ETMV2_TFO_CYCLE));
     if (f->config.cycle_accurate && counts)
-        f->trail.core.cycles++;
+        f->cursor.core.cycles++;
     bool functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
     if (k->flags & ETMV2_TRIGGER)
         trigger(f, k, out);
@@ -136,11 +136,11 @@ static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
 /* A periodic one says where execution is: that must be known already. */
 static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    struct flow_core *core = &f->trail.core;
+    struct flow_core *core = &f->cursor.core;
     if (f->waiting)
         unknown_target(f, out, k->offset);
     else if (core->cur.known && (core->cur.address != k->value || core->cur.isa != k->isa))
-        trail_lose(&f->trail, out, k->offset, BT_GAP_DESYNC, core->cur.address);
+        flow_cursor_lose(&f->cursor, out, k->offset, BT_GAP_DESYNC, core->cur.address);
     if (!core->cur.known)
         flow_go_to(core, k->value, k->isa);
 }
@@ -149,8 +149,8 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 {
     etmv2_release(f, out);
     if (k->number || !f->synced) {
-        trail_on(&f->trail, out, k->offset, k->number, (uint32_t)k->value, k->isa, !f->synced,
-                 f->arrival == ETMV2_BY_BRANCH);
+        flow_cursor_on(&f->cursor, out, k->offset, k->number, (uint32_t)k->value, k->isa,
+                       !f->synced, f->arrival == ETMV2_BY_BRANCH);
         f->waiting = false;
         f->arrival = ETMV2_BY_TFO;
         f->access = (struct etmv2_access){0};
@@ -159,17 +159,17 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
     } else {
         check_position(f, k, out);
     }
-    f->synced = f->trail.core.started = true;
+    f->synced = f->cursor.core.started = true;
     if (k->flags & ETMV2_HAS_CONTEXT) {
-        trail_close(&f->trail, out);
-        flow_set_context(&f->trail.core, out, k->offset, k->context);
+        flow_cursor_close(&f->cursor, out);
+        flow_set_context(&f->cursor.core, out, k->offset, k->context);
     }
     if (k->number == 0 || (k->flags & ETMV2_LSIP))
         execute(f, out, k->offset, true);
     if (k->flags & ETMV2_LSIP) {
         f->waiting = false;
         f->arrival = ETMV2_BY_BRANCH;
-        flow_go_to(&f->trail.core, k->address, k->isa2);
+        flow_go_to(&f->cursor.core, k->address, k->isa2);
     }
 }
 
@@ -178,7 +178,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
                       unsigned number, const uint32_t *back, uint8_t flags)
 {
-    struct bt_event *e = trail_event(&f->trail, out, BT_EVENT_EXCEPTION, k->offset);
+    struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = (uint16_t)number;
     e->value = k->value;
     e->target_isa = k->isa;
@@ -187,14 +187,14 @@ static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct
         flow_event_address(e, *back, f->step.isa);
     f->waiting = false;
     f->arrival = ETMV2_BY_EXCEPTION;
-    flow_go_to(&f->trail.core, k->value, k->isa);
+    flow_go_to(&f->cursor.core, k->value, k->isa);
 }
 
 static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    unsigned number = trail_vector(&f->trail, (uint32_t)k->value, k->isa);
-    uint32_t back = f->held ? f->step.address : (uint32_t)f->trail.core.cur.address;
-    bool known = f->held || f->trail.core.cur.known;
+    unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
+    uint32_t back = f->held ? f->step.address : (uint32_t)f->cursor.core.cur.address;
+    bool known = f->held || f->cursor.core.cur.known;
     uint8_t flags = f->held ? BT_EVENT_CANCELED : 0;
     if (f->held)
         cancel(f, out);
@@ -205,8 +205,8 @@ static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct
 static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
                        unsigned number)
 {
-    uint32_t back = (uint32_t)f->trail.core.cur.address;
-    bool known = f->trail.core.cur.known;
+    uint32_t back = (uint32_t)f->cursor.core.cur.address;
+    bool known = f->cursor.core.cur.known;
     /* What was branched to since the last status has none: it is not the last instruction. */
     bool moved = f->arrival == ETMV2_BY_BRANCH || f->arrival == ETMV2_BY_EXCEPTION;
     bool own = number == EXC_DABT || (number == EXC_UND && !moved) ||
@@ -230,9 +230,9 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
  */
 static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    struct trail_step step = f->step;
+    struct flow_cursor_step step = f->step;
     if (f->arrival == ETMV2_BY_TFO) {
-        if (!trail_fetch(&f->trail, out, k->offset, &step))
+        if (!flow_cursor_fetch(&f->cursor, out, k->offset, &step))
             return false;
     } else if (f->arrival != ETMV2_FIRST_SINCE_TFO || !f->held) {
         return false;
@@ -242,7 +242,7 @@ static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 
 static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    struct flow_core *core = &f->trail.core;
+    struct flow_core *core = &f->cursor.core;
     bool direct = f->held && f->step.end == CODE_END_DIRECT && f->held_cond == BT_COND_PASS;
     if (k->flags & ETMV2_CANCEL) {
         canceling(f, k, out);
@@ -250,14 +250,14 @@ static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
     }
     if (direct && core->cur.known && core->cur.address == k->value && core->cur.isa == k->isa)
         return;
-    unsigned number = trail_vector(&f->trail, (uint32_t)k->value, k->isa);
+    unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     if (number) {
         completing(f, k, out, number);
         return;
     }
     if (!f->waiting && core->cur.known && !leaves_lsm(f, k, out)) {
         etmv2_release(f, out);
-        trail_warn(&f->trail, out, k->offset, BT_GAP_DESYNC, core->cur.address);
+        flow_cursor_warn(&f->cursor, out, k->offset, BT_GAP_DESYNC, core->cur.address);
     }
     f->waiting = false;
     f->arrival = ETMV2_BY_BRANCH;
@@ -270,10 +270,10 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
     if (f->held) {
         /* It may have been canceled in what is lost. */
         cancel(f, out);
-        flow_go_to(&f->trail.core, f->step.address, f->step.isa);
+        flow_go_to(&f->cursor.core, f->step.address, f->step.isa);
     }
-    trail_close(&f->trail, out);
-    flow_core_gap(&f->trail.core, offset, cause, bytes, out);
+    flow_cursor_close(&f->cursor, out);
+    flow_core_gap(&f->cursor.core, offset, cause, bytes, out);
     f->synced = false;
     f->waiting = false;
     f->arrival = ETMV2_BY_CODE;
@@ -317,7 +317,7 @@ static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
         break;
     case ETMV2_END:
         etmv2_release(f, out);
-        trail_close(&f->trail, out);
+        flow_cursor_close(&f->cursor, out);
         break;
     case ETMV2_UNSYNCED:
     case ETMV2_INCOMPLETE:

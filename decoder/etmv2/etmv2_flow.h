@@ -10,7 +10,7 @@
 #define DECODER_ETMV2_FLOW_H
 
 #include "decoder/etmv2/etmv2.h"
-#include "decoder/flow/trail.h"
+#include "decoder/flow/flow_cursor.h"
 #include "decoder/flow/transfer.h"
 
 #define ETMV2_HELD_EVENTS 24 /* more make the held instruction final */
@@ -51,7 +51,7 @@ enum etmv2_arrival {
 
 /* See struct flow_core for copies. */
 struct etmv2_flow {
-    struct trail trail;
+    struct flow_cursor cursor;
     struct etmv2_config config;
     bool synced;       /* a TFO was seen since the last loss */
     bool waiting;      /* an indirect branch was executed: its packet must come */
@@ -60,7 +60,7 @@ struct etmv2_flow {
     uint8_t arrival;   /* enum etmv2_arrival */
     uint8_t held_cond; /* enum bt_cond */
     uint8_t event_count;
-    struct trail_step step;
+    struct flow_cursor_step step;
     uint64_t held_cycles;
     struct etmv2_access access;
     struct etmv2_access miss[4]; /* by tag; 0: unused */

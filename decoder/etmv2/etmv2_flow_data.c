@@ -5,15 +5,15 @@
 #include <string.h>
 
 /* LDRD, STRD: A32 only in ARMv5. */
-static bool is_double(const struct trail_step *step, uint32_t opcode)
+static bool is_double(const struct flow_cursor_step *step, uint32_t opcode)
 {
     return step->isa == BT_ISA_A32 && (opcode & 0x0e1000d0) == 0x000000d0;
 }
 
-bool etmv2_is_lsm(struct etmv2_flow *f, const struct trail_step *step)
+bool etmv2_is_lsm(struct etmv2_flow *f, const struct flow_cursor_step *step)
 {
     uint32_t opcode;
-    if (!trail_opcode(&f->trail, step, &opcode))
+    if (!flow_cursor_opcode(&f->cursor, step, &opcode))
         return false;
     struct transfer t = transfer_of(opcode, step->size, (enum bt_isa)step->isa);
     return t.kind == ACCESS_MEMORY && t.count != 1;
@@ -23,13 +23,13 @@ void etmv2_data_owner(struct etmv2_flow *f)
 {
     uint32_t opcode;
     f->held_data = false;
-    if (!etmv2_has_data(f) || !trail_opcode(&f->trail, &f->step, &opcode))
+    if (!etmv2_has_data(f) || !flow_cursor_opcode(&f->cursor, &f->step, &opcode))
         return;
     struct transfer t = transfer_of(opcode, f->step.size, (enum bt_isa)f->step.isa);
     if (t.kind == ACCESS_NONE)
         return;
     f->held_data = true;
-    f->access = (struct etmv2_access){.number = trail_number(&f->trail),
+    f->access = (struct etmv2_access){.number = flow_cursor_number(&f->cursor),
                                       .owned = true,
                                       .store = t.store,
                                       .swap = t.swap,
@@ -131,7 +131,7 @@ void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 void etmv2_data_drop(struct etmv2_flow *f)
 {
     unsigned n = 0;
-    uint64_t number = trail_number(&f->trail);
+    uint64_t number = flow_cursor_number(&f->cursor);
     for (unsigned i = 0; i < f->event_count; i++) {
         const struct etmv2_held_event *e = &f->events[i];
         bool its = e->kind == BT_EVENT_DATA && e->owned && e->owner == number;

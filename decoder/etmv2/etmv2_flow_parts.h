@@ -21,7 +21,7 @@ static inline bool etmv2_has_data(const struct etmv2_flow *f)
 }
 
 /* Does the instruction make several transfers, or a number that the code does not say? */
-bool etmv2_is_lsm(struct etmv2_flow *f, const struct trail_step *step);
+bool etmv2_is_lsm(struct etmv2_flow *f, const struct flow_cursor_step *step);
 
 /* The held instruction was executed: does it transfer data? */
 void etmv2_data_owner(struct etmv2_flow *f);

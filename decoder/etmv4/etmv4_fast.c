@@ -6,33 +6,33 @@
 #include <string.h>
 
 /* An atom header. False: not all of it goes along cached ranges. */
-static inline bool trail_header(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
+static inline bool trail_header(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, bool wide)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
-    in->left = etmv4_trail_atoms(t, (uint32_t)h->value, h->n, wide);
+    in->left = etmv4_fast_cursor_atoms(t, (uint32_t)h->value, h->n, wide);
     in->at++;
     return in->left == 0;
 }
 
-static inline bool trail_address(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
+static inline bool trail_address(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, bool wide)
 {
     struct etmv4_target a;
     return etmv4_near_address(in->p->last, *in->at, in->at + 1, in->end, &a) &&
-           etmv4_trail_there(t, in, &a, wide);
+           etmv4_fast_cursor_there(t, in, &a, wide);
 }
 
-static inline void trail_run(struct etmv4_trail *now, struct etmv4_bytes *bytes,
+static inline void trail_run(struct etmv4_fast_cursor *now, struct etmv4_bytes *bytes,
                              struct flow_out *out, bool wide)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
-    struct etmv4_trail t = *now;
+    struct etmv4_fast_cursor t = *now;
     struct etmv4_bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
         if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, wide) : trail_address(&t, &in, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */
         *bytes = in;
-        if (in.at == in.end || !etmv4_trail_rare(now, bytes, out, wide))
+        if (in.at == in.end || !etmv4_fast_cursor_rare(now, bytes, out, wide))
             return;
         t = *now;
         in = *bytes;
@@ -41,30 +41,31 @@ static inline void trail_run(struct etmv4_trail *now, struct etmv4_bytes *bytes,
     *bytes = in;
 }
 
-void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out)
+void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
+                             const struct flow_out *out)
 {
     struct bt_block *b = out->blocks + out->block_count;
     code_calls_of(f->core.code, f->core.view);
-    *t = (struct etmv4_trail){.f = f,
-                              .mask = {etmv4_trail_is_wide(f) ? UINT64_MAX : UINT32_MAX,
-                                       (uint64_t)UINT32_MAX << 32 | UINT16_MAX},
-                              .calls = f->core.code->calls.from,
-                              .call_count = f->core.code->calls.count,
-                              .range = f->due ? f->went : f->core.range,
-                              .b = b,
-                              .base = b,
-                              .instructions = f->core.instructions,
-                              .agreed = f->core.agreed,
-                              .due = f->due,
-                              .pops = f->pending_pop,
-                              .stack = f->config.return_stack};
+    *t = (struct etmv4_fast_cursor){.f = f,
+                                    .mask = {etmv4_fast_cursor_is_wide(f) ? UINT64_MAX : UINT32_MAX,
+                                             (uint64_t)UINT32_MAX << 32 | UINT16_MAX},
+                                    .calls = f->core.code->calls.from,
+                                    .call_count = f->core.code->calls.count,
+                                    .range = f->due ? f->went : f->core.range,
+                                    .b = b,
+                                    .base = b,
+                                    .instructions = f->core.instructions,
+                                    .agreed = f->core.agreed,
+                                    .due = f->due,
+                                    .pops = f->pending_pop,
+                                    .stack = f->config.return_stack};
 }
 
-void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out)
+void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *out)
 {
     struct etmv4_flow *f = t->f;
     size_t count = (size_t)(t->b - (out->blocks + out->block_count));
-    etmv4_trail_note(t);
+    etmv4_fast_cursor_note(t);
     f->core.code->calls.count = t->call_count;
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
@@ -81,7 +82,7 @@ void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out)
     f->core.cur.isa = (uint8_t)code_range_isa(t->range);
 }
 
-bool etmv4_trail_may_begin(struct etmv4_flow *f)
+bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f)
 {
     struct flow_core *c = &f->core;
     if (f->wait != ETMV4_WAIT_NONE || f->announce || f->has_early || f->jumps || f->push_blocked)
@@ -96,20 +97,20 @@ bool etmv4_trail_may_begin(struct etmv4_flow *f)
         c->range = code_lookup(c->code, c->view, c->cur.address, (enum bt_isa)c->cur.isa);
     etmv4_flow_keep_pointers(f);
     return c->range && code_range_first64(c->range) == c->cur.address &&
-           (code_range_isa(c->range) == BT_ISA_A64) == etmv4_trail_is_wide(f);
+           (code_range_isa(c->range) == BT_ISA_A64) == etmv4_fast_cursor_is_wide(f);
 }
 
 static void fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
 {
-    struct etmv4_trail t;
-    etmv4_trail_begin(&t, f, out);
+    struct etmv4_fast_cursor t;
+    etmv4_fast_cursor_begin(&t, f, out);
     in->start = in->at;
-    if (etmv4_trail_is_wide(f))
+    if (etmv4_fast_cursor_is_wide(f))
         trail_run(&t, in, out, true);
     else
         trail_run(&t, in, out, false);
     in->p->offset += (size_t)(in->at - in->start);
-    etmv4_trail_end(&t, out);
+    etmv4_fast_cursor_end(&t, out);
 }
 
 /* What was left of a header, or one packet that the loop cannot take: the slow path,
@@ -149,7 +150,7 @@ size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, si
     if (f->config.max_speculated)
         return etmv4_fast_queue(p, f, data, len, out, packets);
     while (is_on_the_way(p, f) && flow_room(out)) {
-        if (etmv4_trail_may_begin(f))
+        if (etmv4_fast_cursor_may_begin(f))
             fast_path(f, &in, out);
         if (!slow_packet(f, &in, out))
             break;

@@ -13,7 +13,7 @@
 #define PLACE_MOST 8 /* bytes of a place that is looked at here, and of an exception's type */
 #define TYPE_MOST  3
 
-bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info)
+bool etmv4_fast_cursor_same_context(const struct etmv4_fast_cursor *t, uint8_t info)
 {
     const struct etmv4_flow *f = t->f;
     return !(info & (ETMV4_INFO_VMID | ETMV4_INFO_CONTEXT)) &&
@@ -23,7 +23,7 @@ bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info)
 
 /* As etmv4_near_address(), also with a context that is the same,
  * in the packet or in one before it. */
-static bool parse_place(const struct etmv4_trail *t, const struct etmv4_address *last,
+static bool parse_place(const struct etmv4_fast_cursor *t, const struct etmv4_address *last,
                         const uint8_t *at, const uint8_t *end, struct etmv4_target *a)
 {
     unsigned h = *at - HDR_WITH_CONTEXT;
@@ -33,22 +33,23 @@ static bool parse_place(const struct etmv4_trail *t, const struct etmv4_address 
         if (!etmv4_near_address(last, (uint8_t)(HDR_FULL + h), at + 1, end, a))
             return false;
         a->size++;
-        return etmv4_trail_same_context(t, at[a->size - 1]);
+        return etmv4_fast_cursor_same_context(t, at[a->size - 1]);
     }
     if (*at != HDR_CONTEXT)
         return etmv4_near_address(last, *at, at + 1, end, a);
-    if (!etmv4_trail_same_context(t, at[1]) || !etmv4_near_address(last, at[2], at + 3, end, a))
+    if (!etmv4_fast_cursor_same_context(t, at[1]) ||
+        !etmv4_near_address(last, at[2], at + 3, end, a))
         return false;
     a->size += 2;
     a->packets++;
     return true;
 }
 
-bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *out)
+bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struct flow_out *out)
 {
     if (out->event_max - out->event_count < FLOW_SLACK)
         return false;
-    etmv4_trail_note(t);
+    etmv4_fast_cursor_note(t);
     struct bt_event *e = flow_event(&t->f->core, out, BT_EVENT_EXCEPTION_RET, offset);
     e->position = t->instructions;
     flow_event_address(e, t->f->last_p0, (uint8_t)code_range_isa(t->range));
@@ -61,9 +62,9 @@ static uint64_t offset_of(const struct etmv4_bytes *in)
     return in->p->offset + (size_t)(in->at - in->start);
 }
 
-static bool trail_return(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out)
+static bool trail_return(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, struct flow_out *out)
 {
-    if (in->p->config.ete || !etmv4_trail_leave(t, offset_of(in), out))
+    if (in->p->config.ete || !etmv4_fast_cursor_leave(t, offset_of(in), out))
         return false;
     in->at++;
     return true;
@@ -94,9 +95,9 @@ static bool find_inside(const struct code_range *range, uint64_t address, uint32
 }
 
 /* What ran between the last P0 instruction and the exception: a part of the range that is ahead. */
-static void put_part(struct etmv4_trail *t, enum bt_isa isa, uint32_t count, uint32_t offset)
+static void put_part(struct etmv4_fast_cursor *t, enum bt_isa isa, uint32_t count, uint32_t offset)
 {
-    etmv4_trail_note(t);
+    etmv4_fast_cursor_note(t);
     if (count)
         *t->b++ = (struct bt_block){code_range_first64(t->range), offset,
                                     bt_block_info(count, isa, BT_COND_UNKNOWN)};
@@ -104,12 +105,12 @@ static void put_part(struct etmv4_trail *t, enum bt_isa isa, uint32_t count, uin
     t->instructions += count;
 }
 
-bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struct flow_out *out,
-                       bool wide)
+bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_entry *e,
+                             struct flow_out *out, bool wide)
 {
     const struct flow_core *core = &t->f->core;
-    enum bt_isa isa = etmv4_trail_isa(t, e->from_isa, wide);
-    enum bt_isa to_isa = etmv4_trail_isa(t, e->to_isa, wide);
+    enum bt_isa isa = etmv4_fast_cursor_isa(t, e->from_isa, wide);
+    enum bt_isa to_isa = etmv4_fast_cursor_isa(t, e->to_isa, wide);
     uint32_t count = 0, offset = 0;
     struct bt_event event;
     if (t->due || out->event_max - out->event_count < FLOW_SLACK || (!wide && e->to > UINT32_MAX))
@@ -133,8 +134,8 @@ bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struc
 }
 
 /* Digest 6.6: the packets of an exception with a return address, up to the vector. */
-static bool trail_exception(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
-                            bool wide)
+static bool trail_exception(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                            struct flow_out *out, bool wide)
 {
     const uint8_t *at = in->at;
     struct etmv4_address last[3]; /* address registers behind it */
@@ -160,7 +161,7 @@ static bool trail_exception(struct etmv4_trail *t, struct etmv4_bytes *in, struc
     e.from_isa = from.isa_bit;
     e.to = to.value;
     e.to_isa = to.isa_bit;
-    if (!etmv4_trail_enter(t, &e, out, wide))
+    if (!etmv4_fast_cursor_enter(t, &e, out, wide))
         return false;
     memcpy(in->p->last, last, sizeof last);
     in->inner += (size_t)(at - in->at) - 2 - to.packets;
@@ -169,16 +170,17 @@ static bool trail_exception(struct etmv4_trail *t, struct etmv4_bytes *in, struc
 }
 
 /* A place that is told with its context. */
-static bool trail_place(struct etmv4_trail *t, struct etmv4_bytes *in, bool wide)
+static bool trail_place(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, bool wide)
 {
     struct etmv4_target a;
     if (*in->at < HDR_CONTEXT || *in->at > HDR_WITH_CONTEXT + 1)
         return false;
-    return parse_place(t, in->p->last, in->at, in->end, &a) && etmv4_trail_there(t, in, &a, wide);
+    return parse_place(t, in->p->last, in->at, in->end, &a) &&
+           etmv4_fast_cursor_there(t, in, &a, wide);
 }
 
-bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
-                      bool wide)
+bool etmv4_fast_cursor_rare(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                            struct flow_out *out, bool wide)
 {
     if (in->left || in->p->numbers_due)
         return false;

@@ -24,7 +24,7 @@ struct etmv4_bytes {
 typedef uint64_t etmv4_bits __attribute__((vector_size(16)));
 
 /* What a stretch of packets works on; written back when it ends. */
-struct etmv4_trail {
+struct etmv4_fast_cursor {
     struct etmv4_flow *f;
     etmv4_bits mask;           /* what of a range's second half is its block */
     struct code_range **calls; /* those of the cache: the next one's place is call_count */
@@ -41,7 +41,7 @@ struct etmv4_trail {
 };
 
 /* Note the last P0 instruction, before something else is put out. */
-static inline void etmv4_trail_note(struct etmv4_trail *t)
+static inline void etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 {
     if (t->b > t->base)
         t->f->last_p0 = bt_block_last(t->b - 1);
@@ -49,16 +49,17 @@ static inline void etmv4_trail_note(struct etmv4_trail *t)
 }
 
 /* Whose addresses come: those of A64. Nothing but a context packet changes that. */
-static inline bool etmv4_trail_is_wide(const struct etmv4_flow *f)
+static inline bool etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
 {
     return f->aarch64 && !f->config.m_profile;
 }
 
 /* Whether the loop can begin, at the range that execution is in front of or that it left. Then
  * begin, and what ends it. */
-bool etmv4_trail_may_begin(struct etmv4_flow *f);
-void etmv4_trail_begin(struct etmv4_trail *t, struct etmv4_flow *f, const struct flow_out *out);
-void etmv4_trail_end(struct etmv4_trail *t, struct flow_out *out);
+bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f);
+void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
+                             const struct flow_out *out);
+void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *out);
 
 /* How much of an address a header brings: digest 6.14. */
 static const struct etmv4_address_form {
@@ -114,7 +115,8 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     return true;
 }
 
-static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t isa_bit, bool wide)
+static inline enum bt_isa etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit,
+                                                bool wide)
 {
     if (wide)
         return BT_ISA_A64;
@@ -122,8 +124,8 @@ static inline enum bt_isa etmv4_trail_isa(const struct etmv4_trail *t, uint8_t i
 }
 
 /* As code_went(), with the count of calls that is at hand. */
-static inline struct code_range *etmv4_trail_went(struct etmv4_trail *t, uint64_t address,
-                                                  enum bt_isa isa, bool wide)
+static inline struct code_range *
+etmv4_fast_cursor_went(struct etmv4_fast_cursor *t, uint64_t address, enum bt_isa isa, bool wide)
 {
     const struct flow_core *core = &t->f->core;
     const struct code_range *call = t->calls[(t->call_count - 1) % CODE_CALLS];
@@ -139,13 +141,13 @@ static inline struct code_range *etmv4_trail_went(struct etmv4_trail *t, uint64_
 }
 
 /* Execution is told to be there: where the indirect branch went, or what is known already. */
-static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, enum bt_isa isa,
-                                     bool wide)
+static inline bool etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t address,
+                                           enum bt_isa isa, bool wide)
 {
     if (!wide && address > UINT32_MAX)
         return false;
     if (t->due) {
-        struct code_range *next = etmv4_trail_went(t, address, isa, wide);
+        struct code_range *next = etmv4_fast_cursor_went(t, address, isa, wide);
         if (!next)
             return false;
         t->range = next;
@@ -159,10 +161,10 @@ static inline bool etmv4_trail_reach(struct etmv4_trail *t, uint64_t address, en
 }
 
 /* The same of a packet. */
-static inline bool etmv4_trail_there(struct etmv4_trail *t, struct etmv4_bytes *in,
-                                     const struct etmv4_target *a, bool wide)
+static inline bool etmv4_fast_cursor_there(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                                           const struct etmv4_target *a, bool wide)
 {
-    if (!etmv4_trail_reach(t, a->value, etmv4_trail_isa(t, a->isa_bit, wide), wide))
+    if (!etmv4_fast_cursor_reach(t, a->value, etmv4_fast_cursor_isa(t, a->isa_bit, wide), wide))
         return false;
     t->f->isa_bit = a->isa_bit;
     etmv4_push_address(in->p->last, a->value, a->isa_bit);
@@ -181,8 +183,8 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                "a range's second half is a block");
 
 /* `wide`, here and below: all code is A64; else none is. */
-static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_range *range,
-                                     unsigned fail)
+static inline void etmv4_fast_cursor_block(struct etmv4_fast_cursor *t,
+                                           const struct code_range *range, unsigned fail)
 {
     etmv4_bits block;
     memcpy(&block, &range->start, sizeof block);
@@ -193,7 +195,7 @@ static inline void etmv4_trail_block(struct etmv4_trail *t, const struct code_ra
 }
 
 /* The branch that ends `range` was taken. */
-static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_range *range)
+static inline void etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct code_range *range)
 {
     if (!t->stack) {
         t->calls[t->call_count % CODE_CALLS] = range;
@@ -204,7 +206,7 @@ static inline void etmv4_trail_push(struct etmv4_trail *t, struct code_range *ra
 }
 
 /* An indirect branch went where the return stack says, if that is at hand. */
-static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
+static inline bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t, bool wide)
 {
     struct etmv4_flow *f = t->f;
     unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
@@ -221,57 +223,57 @@ static inline bool etmv4_trail_pop(struct etmv4_trail *t, bool wide)
 }
 
 /* `e` times E, along cached ranges: returns how many are left. */
-static inline unsigned etmv4_trail_passed(struct etmv4_trail *t, unsigned e)
+static inline unsigned etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
 {
     for (; e > 0; e--) {
         struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
         if (range->end >= CODE_END_INDIRECT || !next)
             break;
-        etmv4_trail_block(t, range, 0);
-        etmv4_trail_push(t, range);
+        etmv4_fast_cursor_block(t, range, 0);
+        etmv4_fast_cursor_push(t, range);
         t->range = next;
     }
     return e;
 }
 
 /* An E on an indirect branch. False: it is none. */
-static inline bool etmv4_trail_indirect(struct etmv4_trail *t)
+static inline bool etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range;
     if (range->end != CODE_END_INDIRECT)
         return false;
-    etmv4_trail_block(t, range, 0);
-    etmv4_trail_push(t, range);
+    etmv4_fast_cursor_block(t, range, 0);
+    etmv4_fast_cursor_push(t, range);
     t->due = true;
     t->pops = t->stack;
     return true;
 }
 
 /* An N. False: it has yet to be taken, by the slow path. */
-static inline bool etmv4_trail_failed(struct etmv4_trail *t)
+static inline bool etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
     if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
         return false;
-    etmv4_trail_block(t, range, 1);
+    etmv4_fast_cursor_block(t, range, 1);
     t->range = next;
     return true;
 }
 
 /* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
-static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, unsigned n,
-                                         bool wide)
+static inline unsigned etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms,
+                                               unsigned n, bool wide)
 {
     while (n > 0) {
         unsigned e = (unsigned)__builtin_ctz(~atoms);
-        if (t->due && !etmv4_trail_pop(t, wide))
+        if (t->due && !etmv4_fast_cursor_pop(t, wide))
             return n;
-        unsigned left = etmv4_trail_passed(t, e);
+        unsigned left = etmv4_fast_cursor_passed(t, e);
         n -= e - left;
         atoms >>= e - left;
         if (n == 0)
             return 0;
-        if (!(left ? etmv4_trail_indirect(t) : etmv4_trail_failed(t)))
+        if (!(left ? etmv4_fast_cursor_indirect(t) : etmv4_fast_cursor_failed(t)))
             return n;
         n--;
         atoms >>= 1;
@@ -282,12 +284,12 @@ static inline unsigned etmv4_trail_atoms(struct etmv4_trail *t, uint32_t atoms, 
 /* etmv4_fast_exception.c */
 
 /* What interrupts are made of. False: it is something else, and nothing was taken. */
-bool etmv4_trail_rare(struct etmv4_trail *t, struct etmv4_bytes *in, struct flow_out *out,
-                      bool wide);
+bool etmv4_fast_cursor_rare(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                            struct flow_out *out, bool wide);
 
 /* A context that is told again: security, AArch64, and no numbers. The exception level may be
  * another one. */
-bool etmv4_trail_same_context(const struct etmv4_trail *t, uint8_t info);
+bool etmv4_fast_cursor_same_context(const struct etmv4_fast_cursor *t, uint8_t info);
 
 /* An exception of that type, and the packet of it at `offset`. */
 struct etmv4_entry {
@@ -300,10 +302,10 @@ struct etmv4_entry {
 };
 
 /* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
-bool etmv4_trail_enter(struct etmv4_trail *t, const struct etmv4_entry *e, struct flow_out *out,
-                       bool wide);
+bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_entry *e,
+                             struct flow_out *out, bool wide);
 
 /* Digest 6.7: the last P0 instruction was the return. */
-bool etmv4_trail_leave(struct etmv4_trail *t, uint64_t offset, struct flow_out *out);
+bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struct flow_out *out);
 
 #endif

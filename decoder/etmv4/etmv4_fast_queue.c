@@ -178,19 +178,20 @@ struct taker {
 
 /* An exception is two or three places behind each other: its return address is the P0 element, and
  * the vector is certain when one more is. */
-static bool drain_exception(struct etmv4_trail *t, struct taker *d, struct flow_out *out, bool wide)
+static bool drain_exception(struct etmv4_fast_cursor *t, struct taker *d, struct flow_out *out,
+                            bool wide)
 {
     struct etmv4_packet *from = d->item + 1, *to = d->item + 2;
     if (d->release < 2 || d->end - d->item < 4 || d->item->n != ETMV4_RETURN ||
         from->kind != ETMV4_ADDRESS || (from->flags & ETMV4_HAS_CONTEXT))
         return false;
     if (to->kind == ETMV4_CONTEXT) {
-        if ((to->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, to->info))
+        if ((to->flags & ETMV4_HAS_CONTEXT) && !etmv4_fast_cursor_same_context(t, to->info))
             return false;
         to++;
     }
     if (to->kind != ETMV4_ADDRESS || (to->flags & ETMV4_P0) ||
-        ((to->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, to->info)))
+        ((to->flags & ETMV4_HAS_CONTEXT) && !etmv4_fast_cursor_same_context(t, to->info)))
         return false;
     struct etmv4_entry e = {.from = from->value,
                             .to = to->value,
@@ -198,7 +199,7 @@ static bool drain_exception(struct etmv4_trail *t, struct taker *d, struct flow_
                             .type = d->item->number,
                             .from_isa = from->isa_bit,
                             .to_isa = to->isa_bit};
-    if (!etmv4_trail_enter(t, &e, out, wide))
+    if (!etmv4_fast_cursor_enter(t, &e, out, wide))
         return false;
     d->release--;
     d->item = to + 1;
@@ -206,18 +207,19 @@ static bool drain_exception(struct etmv4_trail *t, struct taker *d, struct flow_
 }
 
 /* Anything but atoms and addresses. */
-static bool drain_rare(struct etmv4_trail *t, struct taker *d, struct flow_out *out, bool wide)
+static bool drain_rare(struct etmv4_fast_cursor *t, struct taker *d, struct flow_out *out,
+                       bool wide)
 {
     const struct etmv4_packet *k = d->item;
     switch (k->kind) {
     case ETMV4_CONTEXT:
-        if ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, k->info))
+        if ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_fast_cursor_same_context(t, k->info))
             return false;
         break;
     case ETMV4_EXCEPTION:
         return drain_exception(t, d, out, wide);
     case ETMV4_EXC_RETURN:
-        if ((k->flags & ETMV4_P0) || !etmv4_trail_leave(t, k->offset, out))
+        if ((k->flags & ETMV4_P0) || !etmv4_fast_cursor_leave(t, k->offset, out))
             return false;
         break;
     default:
@@ -228,7 +230,7 @@ static bool drain_rare(struct etmv4_trail *t, struct taker *d, struct flow_out *
 }
 
 /* Atoms that are committed. False: not all go along cached ranges. */
-static inline bool drain_atoms(struct etmv4_trail *t, struct taker *d, bool wide)
+static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, bool wide)
 {
     struct etmv4_packet *k = d->item;
     uint32_t atoms = (uint32_t)k->value, n = k->n;
@@ -236,7 +238,7 @@ static inline bool drain_atoms(struct etmv4_trail *t, struct taker *d, bool wide
         n = d->release;
         atoms &= (1u << n) - 1;
     }
-    unsigned left = etmv4_trail_atoms(t, atoms, n, wide), taken = n - left;
+    unsigned left = etmv4_fast_cursor_atoms(t, atoms, n, wide), taken = n - left;
     d->release -= taken;
     if (taken == k->n) {
         d->item++;
@@ -247,23 +249,23 @@ static inline bool drain_atoms(struct etmv4_trail *t, struct taker *d, bool wide
     return left == 0;
 }
 
-static inline bool drain_address(struct etmv4_trail *t, struct taker *d, bool wide)
+static inline bool drain_address(struct etmv4_fast_cursor *t, struct taker *d, bool wide)
 {
     const struct etmv4_packet *k = d->item;
     if (k->flags & ETMV4_P0 ||
-        ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_trail_same_context(t, k->info)) ||
-        !etmv4_trail_reach(t, k->value, etmv4_trail_isa(t, k->isa_bit, wide), wide))
+        ((k->flags & ETMV4_HAS_CONTEXT) && !etmv4_fast_cursor_same_context(t, k->info)) ||
+        !etmv4_fast_cursor_reach(t, k->value, etmv4_fast_cursor_isa(t, k->isa_bit, wide), wide))
         return false;
     t->f->isa_bit = k->isa_bit;
     d->item++;
     return true;
 }
 
-static inline void drain_run(struct etmv4_trail *now, struct taker *items, struct flow_out *out,
-                             bool wide)
+static inline void drain_run(struct etmv4_fast_cursor *now, struct taker *items,
+                             struct flow_out *out, bool wide)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
-    struct etmv4_trail t = *now;
+    struct etmv4_fast_cursor t = *now;
     struct taker d = *items;
     while (d.release > 0 && d.item < d.end && t.b <= limit) {
         uint8_t kind = d.item->kind;
@@ -286,13 +288,13 @@ static void drain_along(struct etmv4_flow *f, struct flow_out *out)
 {
     struct etmv4_queue *q = &f->queue;
     struct taker d = {q->items + q->first, q->items + q->count, q->release};
-    struct etmv4_trail t;
-    etmv4_trail_begin(&t, f, out);
-    if (etmv4_trail_is_wide(f))
+    struct etmv4_fast_cursor t;
+    etmv4_fast_cursor_begin(&t, f, out);
+    if (etmv4_fast_cursor_is_wide(f))
         drain_run(&t, &d, out, true);
     else
         drain_run(&t, &d, out, false);
-    etmv4_trail_end(&t, out);
+    etmv4_fast_cursor_end(&t, out);
     q->depth -= q->release - d.release;
     q->release = d.release;
     q->first = (uint16_t)(d.item - q->items);
@@ -306,7 +308,7 @@ static bool drain(struct etmv4_flow *f, struct flow_out *out)
     struct etmv4_packet k;
     while (flow_room(out)) {
         etmv4_queue_pass_unseen(&f->queue);
-        if (f->queue.release && f->queue.count && etmv4_trail_may_begin(f))
+        if (f->queue.release && f->queue.count && etmv4_fast_cursor_may_begin(f))
             drain_along(f, out);
         if (!flow_room(out))
             return false;

@@ -18,7 +18,7 @@ struct bytes {
 };
 
 /* What a stretch of packets works on; written back when it ends. */
-struct trail {
+struct ptm_fast_cursor {
     struct ptm_flow *f;
     struct code_calls *calls;
     struct code_range *range;
@@ -36,8 +36,9 @@ struct kind {
     bool stack;
 };
 
-static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_range *range,
-                                      unsigned fail, struct kind kind, uint32_t cycles)
+static ALWAYS_INLINE void ptm_fast_cursor_block(struct ptm_fast_cursor *t,
+                                                const struct code_range *range, unsigned fail,
+                                                struct kind kind, uint32_t cycles)
 {
     uint32_t info = range->info, extent = range->extent;
     t->b->first = range->start;
@@ -51,8 +52,8 @@ static ALWAYS_INLINE void trail_block(struct trail *t, const struct code_range *
 
 /* The branch that ends `range` was taken, unless it failed. Nobody could predict that: so it is no
  * branch of ours, or one that mostly depends on the range. */
-static ALWAYS_INLINE void trail_push(struct trail *t, struct code_range *range, unsigned fail,
-                                     struct kind kind)
+static ALWAYS_INLINE void ptm_fast_cursor_push(struct ptm_fast_cursor *t, struct code_range *range,
+                                               unsigned fail, struct kind kind)
 {
     if (!kind.stack)
         code_note_call_if(t->calls, range, fail ^ 1);
@@ -62,7 +63,7 @@ static ALWAYS_INLINE void trail_push(struct trail *t, struct code_range *range, 
 }
 
 /* Return by an E atom: where the call on top of the return stack goes on, if that is at hand. */
-static inline struct code_range *trail_pop(struct trail *t)
+static inline struct code_range *ptm_fast_cursor_pop(struct ptm_fast_cursor *t)
 {
     struct ptm_flow *f = t->f;
     unsigned top = (f->rs_top + PTM_RETURN_STACK - 1u) % PTM_RETURN_STACK;
@@ -78,8 +79,8 @@ static inline struct code_range *trail_pop(struct trail *t)
 }
 
 /* Atoms along cached ranges, oldest in bit n - 1: returns how many are left. */
-static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsigned n,
-                                          struct kind kind, uint32_t cycles)
+static ALWAYS_INLINE unsigned ptm_fast_cursor_atoms(struct ptm_fast_cursor *t, unsigned value,
+                                                    unsigned n, struct kind kind, uint32_t cycles)
 {
     while (n > 0) {
         struct code_range *range = t->range, *next = NULL;
@@ -87,11 +88,11 @@ static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsig
         if (range->end + !fail <= CODE_END_INDIRECT)
             next = range->next[fail];
         else if (kind.stack && range->end == CODE_END_INDIRECT)
-            next = trail_pop(t);
+            next = ptm_fast_cursor_pop(t);
         if (!next)
             break;
-        trail_block(t, range, fail, kind, cycles);
-        trail_push(t, range, fail, kind);
+        ptm_fast_cursor_block(t, range, fail, kind, cycles);
+        ptm_fast_cursor_push(t, range, fail, kind);
         t->range = next;
         n--;
     }
@@ -99,7 +100,8 @@ static ALWAYS_INLINE unsigned trail_atoms(struct trail *t, unsigned value, unsig
 }
 
 /* An atom header. False: it is another one, not all there, or not all along cached ranges. */
-static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct kind kind)
+static ALWAYS_INLINE bool ptm_fast_cursor_header(struct ptm_fast_cursor *t, struct bytes *in,
+                                                 struct kind kind)
 {
     uint8_t header = *in->at;
     if (kind.counted) { /* digest 6.5 */
@@ -107,7 +109,7 @@ static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct
         unsigned n = 1;
         if (header < 0x80 ||
             !ptm_more_count(in->at, (size_t)(in->end - in->at), &n, header & 0x40, &cycles) ||
-            trail_atoms(t, header >> 1 & 1, 1, kind, cycles))
+            ptm_fast_cursor_atoms(t, header >> 1 & 1, 1, kind, cycles))
             return false;
         t->cycles += cycles;
         in->at += n;
@@ -117,13 +119,14 @@ static ALWAYS_INLINE bool trail_header(struct trail *t, struct bytes *in, struct
     if (header < 0x84)
         return false;
     const struct ptm_atom_header *h = &ptm_atom_headers[header >> 1 & 63];
-    in->left = trail_atoms(t, h->value, h->n, kind, 0);
+    in->left = ptm_fast_cursor_atoms(t, h->value, h->n, kind, 0);
     in->at++;
     return in->left == 0;
 }
 
 /* A branch packet that only says where an indirect branch went. */
-static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct kind kind)
+static ALWAYS_INLINE bool ptm_fast_cursor_branch(struct ptm_fast_cursor *t, struct bytes *in,
+                                                 struct kind kind)
 {
     struct code_range *range = t->range, *next;
     const struct flow_core *core = &t->f->core;
@@ -145,8 +148,8 @@ static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct
     next = code_went(core->code, core->view, range, k.address, t->isa, false);
     if (!next)
         return false;
-    trail_block(t, range, 0, kind, cycles);
-    trail_push(t, range, 0, kind);
+    ptm_fast_cursor_block(t, range, 0, kind, cycles);
+    ptm_fast_cursor_push(t, range, 0, kind);
     t->range = next;
     t->cycles += cycles;
     in->p->last_address = k.address;
@@ -156,15 +159,16 @@ static ALWAYS_INLINE bool trail_branch(struct trail *t, struct bytes *in, struct
 }
 
 /* Note what the last waypoint was, before something else is put out. */
-static void trail_note(struct trail *t)
+static void ptm_fast_cursor_note(struct ptm_fast_cursor *t)
 {
     if (t->b > t->base)
         t->f->last_waypoint = bt_block_last(t->b - 1);
     t->base = t->b;
 }
 
-static struct bt_event *trail_event(struct trail *t, const struct bytes *in, const uint8_t *at,
-                                    enum bt_event_kind kind, struct flow_out *out)
+static struct bt_event *ptm_fast_cursor_event(struct ptm_fast_cursor *t, const struct bytes *in,
+                                              const uint8_t *at, enum bt_event_kind kind,
+                                              struct flow_out *out)
 {
     uint64_t offset = in->p->offset + (size_t)(at - in->start);
     struct bt_event *e = flow_event(&t->f->core, out, kind, offset);
@@ -182,7 +186,7 @@ struct entry {
 };
 
 /* Digest 6.6. `base`: of the address. False: it is another packet, or leads to unknown code. */
-static bool parse_entry(const struct trail *t, const struct bytes *in, const uint8_t *at,
+static bool parse_entry(const struct ptm_fast_cursor *t, const struct bytes *in, const uint8_t *at,
                         uint32_t base, struct entry *e)
 {
     const struct ptm *p = in->p;
@@ -235,7 +239,8 @@ static bool find_inside(const struct code_range *range, uint32_t wanted, uint32_
 
 /* An exception: a branch packet, before it perhaps a waypoint update that says how far execution
  * went (digest 12). */
-static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *out)
+static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *in,
+                                      struct flow_out *out)
 {
     const struct code_range *range = t->range;
     const uint8_t *at = in->at;
@@ -253,7 +258,7 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
     }
     if (out->event_max - out->event_count < FLOW_SLACK || !parse_entry(t, in, at, base, &entry))
         return false;
-    trail_note(t);
+    ptm_fast_cursor_note(t);
     if (updated) {
         *t->b++ = (struct bt_block){
             range->start, offset, bt_block_info(index + 1, code_range_isa(range), BT_COND_UNKNOWN)};
@@ -262,7 +267,7 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
         if (t->counts)
             *t->counts++ = FLOW_NO_CYCLES;
     }
-    struct bt_event *e = trail_event(t, in, at, BT_EVENT_EXCEPTION, out);
+    struct bt_event *e = ptm_fast_cursor_event(t, in, at, BT_EVENT_EXCEPTION, out);
     e->number = entry.number;
     e->value = entry.address;
     e->target_isa = (uint8_t)t->isa;
@@ -278,38 +283,41 @@ static bool trail_exception(struct trail *t, struct bytes *in, struct flow_out *
 }
 
 /* Digest 6.8: the last waypoint was the return. */
-static bool trail_return(struct trail *t, struct bytes *in, struct flow_out *out)
+static bool ptm_fast_cursor_return(struct ptm_fast_cursor *t, struct bytes *in,
+                                   struct flow_out *out)
 {
     if (out->event_max - out->event_count < FLOW_SLACK)
         return false;
-    trail_note(t);
-    struct bt_event *e = trail_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
+    ptm_fast_cursor_note(t);
+    struct bt_event *e = ptm_fast_cursor_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
     flow_event_address(e, t->f->last_waypoint, code_range_isa(t->range));
     in->at++;
     return true;
 }
 
 /* What interrupts are made of. False: it is something else. */
-static __attribute__((noinline)) bool trail_rare(struct trail *t, struct bytes *in,
-                                                 struct flow_out *out)
+static __attribute__((noinline)) bool ptm_fast_cursor_rare(struct ptm_fast_cursor *t,
+                                                           struct bytes *in, struct flow_out *out)
 {
     if (in->left)
         return false;
-    return *in->at == PTM_HDR_EXC_RETURN ? trail_return(t, in, out) : trail_exception(t, in, out);
+    return *in->at == PTM_HDR_EXC_RETURN ? ptm_fast_cursor_return(t, in, out)
+                                         : ptm_fast_cursor_exception(t, in, out);
 }
 
-static ALWAYS_INLINE void trail_run(struct trail *now, struct bytes *bytes, struct flow_out *out,
-                                    struct kind kind)
+static ALWAYS_INLINE void ptm_fast_cursor_run(struct ptm_fast_cursor *now, struct bytes *bytes,
+                                              struct flow_out *out, struct kind kind)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
-    struct trail t = *now;
+    struct ptm_fast_cursor t = *now;
     struct bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
-        if (*in.at & 1 ? trail_branch(&t, &in, kind) : trail_header(&t, &in, kind))
+        if (*in.at & 1 ? ptm_fast_cursor_branch(&t, &in, kind)
+                       : ptm_fast_cursor_header(&t, &in, kind))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */
         *bytes = in;
-        if (!trail_rare(now, bytes, out))
+        if (!ptm_fast_cursor_rare(now, bytes, out))
             return;
         t = *now;
         in = *bytes;
@@ -320,21 +328,22 @@ static ALWAYS_INLINE void trail_run(struct trail *now, struct bytes *bytes, stru
 
 /* Four functions, or compilers make one loop of them all. */
 #define TRAIL_RUN(name, is_counted, has_stack)                                                     \
-    static __attribute__((noinline)) void name(struct trail *t, struct bytes *in,                  \
+    static __attribute__((noinline)) void name(struct ptm_fast_cursor *t, struct bytes *in,        \
                                                struct flow_out *out)                               \
     {                                                                                              \
-        trail_run(t, in, out, (struct kind){.counted = (is_counted), .stack = (has_stack)});       \
+        ptm_fast_cursor_run(t, in, out,                                                            \
+                            (struct kind){.counted = (is_counted), .stack = (has_stack)});         \
     }
-TRAIL_RUN(trail_run_plain, false, false)
-TRAIL_RUN(trail_run_stack, false, true)
-TRAIL_RUN(trail_run_counted, true, false)
-TRAIL_RUN(trail_run_counted_stack, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_plain, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_stack, false, true)
+TRAIL_RUN(ptm_fast_cursor_run_counted, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack, true, true)
 
-static void trail_end(struct trail *t, struct flow_out *out)
+static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
 {
     struct ptm_flow *f = t->f;
     size_t count = (size_t)(t->b - (out->blocks + out->block_count));
-    trail_note(t);
+    ptm_fast_cursor_note(t);
     if (out->cycles && !t->counts)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     out->block_count += count;
@@ -350,21 +359,24 @@ static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out
 {
     bool counted = in->p->config.cycle_accurate;
     struct bt_block *b = out->blocks + out->block_count;
-    struct trail t = {.f = f,
-                      .calls = &f->core.code->calls,
-                      .range = f->core.range,
-                      .b = b,
-                      .base = b,
-                      .counts = out->cycles && counted ? out->cycles + out->block_count : NULL,
-                      .instructions = f->core.instructions,
-                      .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
+    struct ptm_fast_cursor t = {.f = f,
+                                .calls = &f->core.code->calls,
+                                .range = f->core.range,
+                                .b = b,
+                                .base = b,
+                                .counts =
+                                    out->cycles && counted ? out->cycles + out->block_count : NULL,
+                                .instructions = f->core.instructions,
+                                .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
     in->start = in->at;
     if (counted)
-        (f->config.return_stack ? trail_run_counted_stack : trail_run_counted)(&t, in, out);
+        (f->config.return_stack ? ptm_fast_cursor_run_counted_stack
+                                : ptm_fast_cursor_run_counted)(&t, in, out);
     else
-        (f->config.return_stack ? trail_run_stack : trail_run_plain)(&t, in, out);
+        (f->config.return_stack ? ptm_fast_cursor_run_stack : ptm_fast_cursor_run_plain)(&t, in,
+                                                                                         out);
     in->p->offset += (size_t)(in->at - in->start);
-    trail_end(&t, out);
+    ptm_fast_cursor_end(&t, out);
 }
 
 /* The range at the position, as the next waypoint would look for it. */

@@ -26,7 +26,7 @@ static bool counts_blocks(const struct stream_config *config)
 
 static struct flow_core *core(struct stream *s)
 {
-    return &s->u.etmv1.flow.trail.core;
+    return &s->u.etmv1.flow.cursor.core;
 }
 
 static struct stream_place place(const struct stream *s)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/flow/trail.h"
+#include "decoder/flow/flow_cursor.h"
 
 #include <string.h>
 
 #define HIGH_VECTORS 0xffff0000u
 
-void trail_init(struct trail *t, struct code_cache *code, uint16_t core, uint32_t generation)
+void flow_cursor_init(struct flow_cursor *t, struct code_cache *code, uint16_t core,
+                      uint32_t generation)
 {
     memset(t, 0, sizeof *t);
     flow_core_init(&t->core, code, core, generation);
 }
 
 /* Size of an instruction inside a range. */
-static uint8_t size_inside(struct trail *t, const struct code_range *range, uint32_t address)
+static uint8_t size_inside(struct flow_cursor *t, const struct code_range *range, uint32_t address)
 {
     struct insn insn;
     uint32_t opcode;
@@ -26,7 +27,8 @@ static uint8_t size_inside(struct trail *t, const struct code_range *range, uint
     return insn.size;
 }
 
-bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct trail_step *step)
+bool flow_cursor_fetch(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
+                       struct flow_cursor_step *step)
 {
     uint32_t address = (uint32_t)t->core.cur.address;
     /* Not flow_range_here(): only a loss may close the open block, not a look-up after a copy. */
@@ -35,13 +37,13 @@ bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct 
         t->core.range = code_lookup(t->core.code, view, address, (enum bt_isa)t->core.cur.isa);
     struct code_range *range = t->core.range;
     if (!range || code_range_count(range) == 0) {
-        trail_lose(t, out, offset, BT_GAP_NO_CODE, address);
+        flow_cursor_lose(t, out, offset, BT_GAP_NO_CODE, address);
         return false;
     }
     uint32_t at = address - range->start;
     bool last = at == range->extent;
-    *step =
-        (struct trail_step){.address = address, .isa = code_range_isa(range), .end = CODE_END_PAGE};
+    *step = (struct flow_cursor_step){
+        .address = address, .isa = code_range_isa(range), .end = CODE_END_PAGE};
     step->size =
         last ? (uint8_t)(code_range_length(range) - range->extent) : size_inside(t, range, address);
     step->next = address + step->size;
@@ -57,7 +59,7 @@ bool trail_fetch(struct trail *t, struct flow_out *out, uint64_t offset, struct 
     return true;
 }
 
-void trail_advance(struct trail *t, const struct trail_step *step, bool taken)
+void flow_cursor_advance(struct flow_cursor *t, const struct flow_cursor_step *step, bool taken)
 {
     struct flow_core *f = &t->core;
     struct code_range *range = f->range;
@@ -73,7 +75,8 @@ void trail_advance(struct trail *t, const struct trail_step *step, bool taken)
         f->range = range->end == CODE_END_NO_CODE ? NULL : code_onward(f->code, f->view, range);
 }
 
-bool trail_opcode(struct trail *t, const struct trail_step *step, uint32_t *opcode)
+bool flow_cursor_opcode(struct flow_cursor *t, const struct flow_cursor_step *step,
+                        uint32_t *opcode)
 {
     struct insn insn;
     struct code_view *view = flow_view(&t->core);
@@ -81,32 +84,33 @@ bool trail_opcode(struct trail *t, const struct trail_step *step, uint32_t *opco
                              opcode) == BT_OK;
 }
 
-uint64_t trail_cycles(struct trail *t)
+uint64_t flow_cursor_cycles(struct flow_cursor *t)
 {
     uint64_t cycles = t->core.cycles - t->counted;
     t->counted = t->core.cycles;
     return t->cycle_accurate ? cycles : FLOW_NO_CYCLES;
 }
 
-static void put_block(struct trail *t, struct flow_out *out, enum bt_cond cond, uint64_t cycles)
+static void put_block(struct flow_cursor *t, struct flow_out *out, enum bt_cond cond,
+                      uint64_t cycles)
 {
     flow_block(&t->core, out, t->first, t->last - t->first,
                bt_block_info(t->count, (enum bt_isa)t->isa, cond), cycles);
     t->count = 0;
 }
 
-void trail_close(struct trail *t, struct flow_out *out)
+void flow_cursor_close(struct flow_cursor *t, struct flow_out *out)
 {
     if (t->count)
         put_block(t, out, BT_COND_PASS, FLOW_NO_CYCLES);
 }
 
-void trail_add(struct trail *t, struct flow_out *out, const struct trail_step *step,
-               enum bt_cond cond, uint64_t cycles)
+void flow_cursor_add(struct flow_cursor *t, struct flow_out *out,
+                     const struct flow_cursor_step *step, enum bt_cond cond, uint64_t cycles)
 {
     bool joins = step->address == t->next && step->isa == t->isa && t->count < BT_BLOCK_COUNT_MAX;
     if (!joins)
-        trail_close(t, out);
+        flow_cursor_close(t, out);
     if (t->count == 0) {
         t->first = step->address;
         t->isa = step->isa;
@@ -118,35 +122,35 @@ void trail_add(struct trail *t, struct flow_out *out, const struct trail_step *s
         put_block(t, out, cond, cycles);
 }
 
-struct bt_event *trail_event(struct trail *t, struct flow_out *out, enum bt_event_kind kind,
-                             uint64_t offset)
+struct bt_event *flow_cursor_event(struct flow_cursor *t, struct flow_out *out,
+                                   enum bt_event_kind kind, uint64_t offset)
 {
-    trail_close(t, out);
+    flow_cursor_close(t, out);
     return flow_event(&t->core, out, kind, offset);
 }
 
-void trail_lose(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
-                uint64_t address)
+void flow_cursor_lose(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
+                      enum bt_gap_cause cause, uint64_t address)
 {
-    trail_close(t, out);
+    flow_cursor_close(t, out);
     flow_lose(&t->core, out, offset, cause, address);
 }
 
-void trail_warn(struct trail *t, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
-                uint64_t address)
+void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
+                      enum bt_gap_cause cause, uint64_t address)
 {
-    trail_close(t, out);
+    flow_cursor_close(t, out);
     flow_warn(&t->core, out, offset, cause, address);
 }
 
-void trail_on(struct trail *t, struct flow_out *out, uint64_t offset, unsigned reason,
-              uint32_t address, uint8_t isa, bool first, bool told)
+void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset, unsigned reason,
+                    uint32_t address, uint8_t isa, bool first, bool told)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
     uint8_t cause = first ? BT_GAP_NONE : causes[reason & 3];
     if (cause && told && t->core.cur.known)
-        trail_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
-    struct bt_event *e = trail_event(t, out, BT_EVENT_TRACE_ON, offset);
+        flow_cursor_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
+    struct bt_event *e = flow_cursor_event(t, out, BT_EVENT_TRACE_ON, offset);
     e->cause = cause;
     e->value = reason;
     flow_event_address(e, address, isa);
@@ -154,7 +158,7 @@ void trail_on(struct trail *t, struct flow_out *out, uint64_t offset, unsigned r
     t->counted = t->core.cycles;
 }
 
-unsigned trail_vector(const struct trail *t, uint32_t address, uint8_t isa)
+unsigned flow_cursor_vector(const struct flow_cursor *t, uint32_t address, uint8_t isa)
 {
     static const uint8_t numbers[8] = {8, 9, 10, 11, 12, 13, 14, 15};
     uint32_t base = address & ~0x1cu;
