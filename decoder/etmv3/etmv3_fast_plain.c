@@ -16,7 +16,7 @@ typedef uint64_t block_bits __attribute__((vector_size(16)));
 static const block_bits range_block = {UINT32_MAX, 0xffffffff0000ffff};
 
 /* Where execution is. */
-struct spot {
+struct etmv3_position {
     struct code_range *range;
     struct code_range *before; /* if `joined` is more than 0: the range before; NULL:
                                   see the flow */
@@ -28,7 +28,7 @@ struct spot {
     bool pending;   /* the range's indirect branch was executed: its branch packet must come */
 };
 
-static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_range *range)
+static ALWAYS_INLINE void etmv3_position_enter(struct etmv3_position *s, struct code_range *range)
 {
     s->range = range;
     s->left = code_range_count(range);
@@ -36,35 +36,36 @@ static ALWAYS_INLINE void spot_enter(struct spot *s, struct code_range *range)
 }
 
 /* Where the open block begins, or will begin. */
-static inline uint64_t spot_first(const struct spot *s)
+static inline uint64_t etmv3_position_first(const struct etmv3_position *s)
 {
     return s->joined ? s->first : s->range->start;
 }
 
-static void spot_load(const struct etmv3_flow *f, const struct flow_out *out, struct spot *s)
+static void etmv3_position_load(const struct etmv3_flow *f, const struct flow_out *out,
+                                struct etmv3_position *s)
 {
-    *s = (struct spot){.range = f->core.range,
-                       .b = out->blocks + out->block_count,
-                       .first = f->first,
-                       .left = code_range_count(f->core.range) - f->done,
-                       .joined = (int32_t)f->joined - (int32_t)f->begin,
-                       .pending = f->pending};
+    *s = (struct etmv3_position){.range = f->core.range,
+                                 .b = out->blocks + out->block_count,
+                                 .first = f->first,
+                                 .left = code_range_count(f->core.range) - f->done,
+                                 .joined = (int32_t)f->joined - (int32_t)f->begin,
+                                 .pending = f->pending};
 }
 
-static inline uint32_t spot_done(const struct spot *s)
+static inline uint32_t etmv3_position_done(const struct etmv3_position *s)
 {
     return code_range_count(s->range) - s->left;
 }
 
 /* Nothing is open: the latest atom ended a block. */
-static inline bool spot_ended(const struct spot *s)
+static inline bool etmv3_position_ended(const struct etmv3_position *s)
 {
-    return s->pending || s->joined + (int32_t)spot_done(s) == 0;
+    return s->pending || s->joined + (int32_t)etmv3_position_done(s) == 0;
 }
 
 /* A block ends with the last instruction of the range, and mostly began with its first. */
-static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_range *range,
-                                     enum bt_cond cond)
+static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s,
+                                               const struct code_range *range, enum bt_cond cond)
 {
     if (s->joined == 0) {
         block_bits block;
@@ -80,13 +81,13 @@ static ALWAYS_INLINE void spot_block(struct spot *s, const struct code_range *ra
 }
 
 /* The range was executed to its end, which is no branch: the open block goes on behind it. */
-static ALWAYS_INLINE bool spot_join(struct spot *s)
+static ALWAYS_INLINE bool etmv3_position_join(struct etmv3_position *s)
 {
     struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
     int32_t joined = s->joined + (int32_t)code_range_count(range);
     if (!next || range->end == CODE_END_NO_CODE || joined > JOINED_MAX)
         return false;
-    s->first = spot_first(s);
+    s->first = etmv3_position_first(s);
     s->range = next;
     s->before = range;
     s->left = code_range_count(next);
@@ -95,10 +96,10 @@ static ALWAYS_INLINE bool spot_join(struct spot *s)
 }
 
 /* An N inside the range: a block ends there. */
-static ALWAYS_INLINE bool spot_inside(struct spot *s)
+static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s)
 {
     const struct code_range *range = s->range;
-    uint32_t index = spot_done(s), size = 4, offset = 4 * index;
+    uint32_t index = etmv3_position_done(s), size = 4, offset = 4 * index;
     if (code_range_isa(range) != BT_ISA_A32) {
         if (index >= CODE_WIDE_BITS)
             return false;
@@ -106,7 +107,7 @@ static ALWAYS_INLINE bool spot_inside(struct spot *s)
         size = 2 + 2 * (range->wide >> index & 1);
     }
     uint64_t last = range->start + offset;
-    s->b->first = spot_first(s);
+    s->b->first = etmv3_position_first(s);
     s->b->extent = (uint32_t)(last - s->b->first);
     s->b->info =
         bt_block_info((uint32_t)s->joined + index + 1, code_range_isa(range), BT_COND_FAIL);
@@ -118,45 +119,46 @@ static ALWAYS_INLINE bool spot_inside(struct spot *s)
 }
 
 /* One instruction failed. False: it has yet to be taken, by the slow path. */
-static ALWAYS_INLINE bool spot_failed(struct spot *s)
+static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s)
 {
     struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
         return false;
     if (s->left > 1)
-        return spot_inside(s);
+        return etmv3_position_inside(s);
     if (!next || range->end == CODE_END_NO_CODE)
         return false;
-    spot_block(s, range, BT_COND_FAIL);
-    spot_enter(s, next);
+    etmv3_position_block(s, range, BT_COND_FAIL);
+    etmv3_position_enter(s, next);
     return true;
 }
 
 /* `e` instructions passed. Returns those that have yet to be taken, by the slow path. */
-static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *calls, uint32_t e)
+static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
+                                                    struct code_calls *calls, uint32_t e)
 {
     while (e >= s->left) {
         struct code_range *range = s->range, *next = range->next[CODE_TAKEN];
         uint32_t left = s->left;
         if (range->end != CODE_END_DIRECT) {
             if (range->end != CODE_END_INDIRECT) {
-                if (!spot_join(s))
+                if (!etmv3_position_join(s))
                     return e;
                 e -= left;
                 continue;
             }
             if (e != left)
                 return e;
-            spot_block(s, range, BT_COND_PASS);
+            etmv3_position_block(s, range, BT_COND_PASS);
             code_note_call(calls, range);
             s->pending = true;
             return 0;
         }
         if (!next)
             return e;
-        spot_block(s, range, BT_COND_PASS);
+        etmv3_position_block(s, range, BT_COND_PASS);
         code_note_call(calls, range);
-        spot_enter(s, next);
+        etmv3_position_enter(s, next);
         e -= left;
     }
     s->left -= e;
@@ -164,15 +166,16 @@ static ALWAYS_INLINE uint32_t spot_passed(struct spot *s, struct code_calls *cal
 }
 
 /* The same for all atoms of a header. */
-static ALWAYS_INLINE uint32_t spot_header(struct spot *s, struct code_calls *calls,
-                                          const struct etmv3_header *h)
+static ALWAYS_INLINE uint32_t etmv3_position_header(struct etmv3_position *s,
+                                                    struct code_calls *calls,
+                                                    const struct etmv3_header *h)
 {
     uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
     for (;;) {
-        e = spot_passed(s, calls, e);
+        e = etmv3_position_passed(s, calls, e);
         if (e || rest == 0)
             return e + rest;
-        if (s->pending || !spot_failed(s))
+        if (s->pending || !etmv3_position_failed(s))
             return rest;
         if (--rest == 0)
             return 0;
@@ -182,7 +185,8 @@ static ALWAYS_INLINE uint32_t spot_header(struct spot *s, struct code_calls *cal
 }
 
 /* A branch packet: where the indirect branch went, or what is known already. */
-static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in)
+static ALWAYS_INLINE bool etmv3_position_branch(struct etmv3_flow *f, struct etmv3_position *s,
+                                                struct etmv3_bytes *in)
 {
     struct etmv3_short k;
     struct etmv3_form form = etmv3_form(in->p);
@@ -194,9 +198,10 @@ static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, stru
             code_went(f->core.code, f->core.view, s->range, k.address, isa, false);
         if (!next)
             return false;
-        spot_enter(s, next);
+        etmv3_position_enter(s, next);
         s->pending = false;
-    } else if (!spot_ended(s) || spot_first(s) != k.address || code_range_isa(s->range) != isa) {
+    } else if (!etmv3_position_ended(s) || etmv3_position_first(s) != k.address ||
+               code_range_isa(s->range) != isa) {
         return false;
     }
     etmv3_short_take(in, &k);
@@ -206,7 +211,7 @@ static ALWAYS_INLINE bool spot_branch(struct etmv3_flow *f, struct spot *s, stru
 /* Code seen for the first time. */
 
 /* The range where the branch packet leads that comes next. */
-static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
+static bool etmv3_position_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
 {
     struct etmv3_form form = etmv3_form(in->p);
     enum bt_isa isa = (enum bt_isa)in->p->base.isa;
@@ -217,7 +222,8 @@ static bool spot_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
 }
 
 /* The successor that the next of the atoms wants that are left. */
-static bool spot_link_next(struct etmv3_flow *f, struct spot *s, const struct etmv3_header *left)
+static bool etmv3_position_link_next(struct etmv3_flow *f, struct etmv3_position *s,
+                                     const struct etmv3_header *left)
 {
     struct code_range *range = s->range;
     bool taken = left->passed > 0 && range->end == CODE_END_DIRECT;
@@ -232,18 +238,20 @@ static bool spot_link_next(struct etmv3_flow *f, struct spot *s, const struct et
 
 /* The loop has stopped for want of a range, or of a link to it: that is made, and the rest of the
  * header taken. False: it was something else. */
-static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spot *s,
-                                                struct etmv3_bytes *in, const struct flow_out *out)
+static __attribute__((noinline)) bool etmv3_position_link(struct etmv3_flow *f,
+                                                          struct etmv3_position *s,
+                                                          struct etmv3_bytes *in,
+                                                          const struct flow_out *out)
 {
     if (!in->left)
-        return s->pending && code_has_room(f->core.code) && spot_link_branch(f, in);
+        return s->pending && code_has_room(f->core.code) && etmv3_position_link_branch(f, in);
     while (in->left) {
         struct etmv3_header h = {.n = (uint8_t)in->left, .value = (uint8_t)in->value};
         h.passed = (uint8_t)(h.n - (h.value ? 32 - __builtin_clz(h.value) : 0));
         if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
-            !code_has_room(f->core.code) || !spot_link_next(f, s, &h))
+            !code_has_room(f->core.code) || !etmv3_position_link_next(f, s, &h))
             return false;
-        uint32_t left = spot_header(s, &f->core.code->calls, &h);
+        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h);
         in->atoms += h.n - left;
         in->value &= (1u << left) - 1;
         in->left = left;
@@ -253,12 +261,12 @@ static __attribute__((noinline)) bool spot_link(struct etmv3_flow *f, struct spo
 
 /* Where the next instruction is, and the block that ends before it, if one is open: 1 or 0 blocks
  * at s->b, -1 where it takes longer to tell. */
-static int spot_close(const struct spot *s, uint64_t *here)
+static int etmv3_position_close(const struct etmv3_position *s, uint64_t *here)
 {
     const struct code_range *range = s->range;
-    uint32_t done = spot_done(s), offset, size = 4;
-    *here = spot_first(s);
-    if (spot_ended(s))
+    uint32_t done = etmv3_position_done(s), offset, size = 4;
+    *here = etmv3_position_first(s);
+    if (etmv3_position_ended(s))
         return 0;
     if (done == 0 || (code_range_isa(range) != BT_ISA_A32 && done > CODE_WIDE_BITS))
         return -1;
@@ -267,7 +275,7 @@ static int spot_close(const struct spot *s, uint64_t *here)
     if (code_range_isa(range) != BT_ISA_A32)
         size = 2 + 2 * (range->wide >> (done - 1) & 1);
     uint64_t last = range->start + offset;
-    s->b->first = spot_first(s);
+    s->b->first = etmv3_position_first(s);
     s->b->extent = (uint32_t)(last - s->b->first);
     s->b->info = bt_block_info((uint32_t)s->joined + done, code_range_isa(range), BT_COND_PASS);
     *here = (uint32_t)(last + size);
@@ -275,21 +283,22 @@ static int spot_close(const struct spot *s, uint64_t *here)
 }
 
 /* An exception, or the exit from one. False: it is something else. */
-static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
-                           struct flow_out *out)
+static bool etmv3_position_interrupt(struct etmv3_flow *f, struct etmv3_position *s,
+                                     struct etmv3_bytes *in, struct flow_out *out)
 {
     struct etmv3_origin from = {.isa = code_range_isa(s->range), .known = !s->pending};
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
-        return spot_ended(s) && etmv3_unsettled(in) && etmv3_fast_return(f, in, s->b - 1, out);
-    int blocks = spot_close(s, &from.address);
+        return etmv3_position_ended(s) && etmv3_unsettled(in) &&
+               etmv3_fast_return(f, in, s->b - 1, out);
+    int blocks = etmv3_position_close(s, &from.address);
     struct code_range *range = blocks < 0 ? NULL : etmv3_fast_exception(f, in, &from, out);
     if (!range)
         return false;
     s->b += blocks;
     s->pending = false;
-    spot_enter(s, range);
+    etmv3_position_enter(s, range);
     return true;
 }
 
@@ -297,8 +306,8 @@ static bool spot_interrupt(struct etmv3_flow *f, struct spot *s, struct etmv3_by
 
 /* What was put out last, or joined. A branch that was taken counts while it is held, an instruction
  * that failed does not. */
-static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
-                      const struct bt_block *base)
+static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_position *s, bool hold,
+                                const struct bt_block *base)
 {
     const struct bt_block *b = s->b;
     if (s->joined > 0 && !s->pending) {
@@ -312,12 +321,12 @@ static void spot_last(struct etmv3_flow *f, const struct spot *s, bool hold,
         etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
 }
 
-static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes *in,
-                       struct flow_out *out)
+static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
+                                 struct etmv3_bytes *in, struct flow_out *out)
 {
     uint64_t instructions = in->atoms + etmv3_open(f);
-    bool hold = etmv3_unsettled(in) && spot_ended(s);
-    spot_last(f, s, hold, out->blocks + out->block_count);
+    bool hold = etmv3_unsettled(in) && etmv3_position_ended(s);
+    etmv3_position_last(f, s, hold, out->blocks + out->block_count);
     if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;
     if (hold) {
@@ -332,10 +341,10 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
     f->core.cur.isa = code_range_isa(s->range);
     f->core.cur.known = !s->pending;
     f->core.cur.address = s->pending ? f->last : s->range->start;
-    f->first = s->pending ? f->last : spot_first(s);
+    f->first = s->pending ? f->last : etmv3_position_first(s);
     f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
     f->near_index = 0;
-    f->done = s->pending ? 0 : spot_done(s);
+    f->done = s->pending ? 0 : etmv3_position_done(s);
     f->joined = s->pending || s->joined < 0 ? 0 : (uint32_t)s->joined;
     f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
     f->pending = s->pending;
@@ -347,17 +356,18 @@ static void spot_store(struct etmv3_flow *f, struct spot *s, struct etmv3_bytes 
 
 /* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
  * that compilers keep them in registers. */
-static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct spot *spot,
+static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
+                                                struct etmv3_position *position,
                                                 struct etmv3_bytes *bytes, struct flow_out *out)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct code_calls *calls = &f->core.code->calls;
     struct etmv3_bytes in = *bytes;
-    struct spot s = *spot;
+    struct etmv3_position s = *position;
     while (in.at < in.end && s.b <= limit) {
         uint8_t header = *in.at;
         if (s.pending || !etmv3_is_pheader(header)) {
-            if (!spot_branch(f, &s, &in))
+            if (!etmv3_position_branch(f, &s, &in))
                 break;
             in.branched = in.at;
             continue;
@@ -371,23 +381,23 @@ static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct spo
             in.holding = false;
         }
         in.at++;
-        uint32_t left = spot_header(&s, calls, h);
+        uint32_t left = etmv3_position_header(&s, calls, h);
         in.atoms += h->n - left;
         if (left) {
             etmv3_leave(&in, left, h);
             break;
         }
     }
-    *spot = s;
+    *position = s;
     *bytes = in;
 }
 
 void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    struct spot s;
-    spot_load(f, out, &s);
+    struct etmv3_position s;
+    etmv3_position_load(f, out, &s);
     do
         fast_loop(f, &s, in, out);
-    while (spot_interrupt(f, &s, in, out) || spot_link(f, &s, in, out));
-    spot_store(f, &s, in, out);
+    while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
+    etmv3_position_store(f, &s, in, out);
 }
