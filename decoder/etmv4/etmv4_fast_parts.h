@@ -15,7 +15,7 @@ struct etmv4_bytes {
     struct etmv4 *p;
     const uint8_t *at;
     const uint8_t *end;
-    const uint8_t *start; /* of the stretch: at the parser's offset */
+    const uint8_t *start; /* of the bytes at hand: at the parser's offset */
     uint64_t inner;       /* bytes of packets behind their first ones */
     unsigned left; /* atoms of the header before `at` that have yet to be taken, by the slow path */
 };
@@ -23,7 +23,7 @@ struct etmv4_bytes {
 /* A block as a whole: its address, and the rest. */
 typedef uint64_t etmv4_bits __attribute__((vector_size(16)));
 
-/* What a stretch of packets works on; written back when it ends. */
+/* What the packets of one call work on; written back when it ends. */
 struct etmv4_fast_cursor {
     struct etmv4_flow *f;
     etmv4_bits mask;           /* what of a range's second half is its block */

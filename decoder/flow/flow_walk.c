@@ -2,7 +2,7 @@
 #include "decoder/flow/flow_walk.h"
 
 /* Ranges passed on the way, joined to one block. */
-struct stretch {
+struct walked {
     uint64_t first;
     uint32_t extent;
     uint32_t count;
@@ -15,18 +15,18 @@ static uint64_t address_of(uint64_t address, uint8_t isa)
     return isa == BT_ISA_A64 ? address : (uint32_t)address;
 }
 
-static void begin(const struct flow_core *f, struct stretch *s)
+static void begin(const struct flow_core *f, struct walked *s)
 {
-    *s = (struct stretch){.first = address_of(f->cur.address, f->cur.isa), .isa = f->cur.isa};
+    *s = (struct walked){.first = address_of(f->cur.address, f->cur.isa), .isa = f->cur.isa};
 }
 
-static void extend(struct stretch *s, uint64_t last, uint32_t count)
+static void extend(struct walked *s, uint64_t last, uint32_t count)
 {
     s->extent = (uint32_t)(last - s->first);
     s->count += count;
 }
 
-static void put_out(struct flow_core *f, struct flow_out *out, const struct stretch *s,
+static void put_out(struct flow_core *f, struct flow_out *out, const struct walked *s,
                     enum bt_cond cond, uint64_t cycles)
 {
     if (s->count)
@@ -37,7 +37,7 @@ static void put_out(struct flow_core *f, struct flow_out *out, const struct stre
 struct code_range *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *out, uint64_t offset,
                                          enum bt_cond cond, uint64_t cycles)
 {
-    struct stretch s;
+    struct walked s;
     begin(f, &s);
     struct code_range *r = flow_range_here(f, out, offset);
     if (!r)
@@ -79,7 +79,7 @@ static unsigned insn_size(const struct flow_core *f, const struct code_range *ra
  * gives the address behind them.
  */
 static uint64_t part_of_range(const struct flow_core *f, const struct code_range *range,
-                              uint64_t stop, uint32_t max, struct stretch *s)
+                              uint64_t stop, uint32_t max, struct walked *s)
 {
     uint64_t address = code_range_first64(range), last = address;
     uint32_t index = 0;
@@ -99,7 +99,7 @@ static uint64_t part_of_range(const struct flow_core *f, const struct code_range
 enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, uint64_t address,
                                     bool over)
 {
-    struct stretch s;
+    struct walked s;
     struct code_view *view = flow_view(f);
     begin(f, &s);
     struct code_range *range = NULL;
@@ -130,9 +130,9 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
 /* Instructions of a range up to the one that holds `wanted`: adds them to `s`,
  * and goes behind them. */
 static bool walk_inside(struct flow_core *f, const struct code_range *range, uint64_t wanted,
-                        struct stretch *s)
+                        struct walked *s)
 {
-    struct stretch passed = *s;
+    struct walked passed = *s;
     uint64_t address = part_of_range(f, range, wanted, UINT32_MAX, &passed);
     uint32_t index = passed.count - s->count;
     unsigned size = index < code_range_count(range) ? insn_size(f, range, index, address) : 0;
@@ -146,7 +146,7 @@ static bool walk_inside(struct flow_core *f, const struct code_range *range, uin
 
 void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offset, uint64_t wanted)
 {
-    struct stretch s;
+    struct walked s;
     bool warned = false;
     begin(f, &s);
     struct code_range *range = flow_range_here(f, out, offset);
@@ -172,7 +172,7 @@ void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offse
                   range ? code_range_behind64(range) : wanted);
 }
 
-/* Execution came from behind the last instruction of a stretch, in `range`, to `to`. */
+/* Execution came from behind the last instruction of a walk, in `range`, to `to`. */
 static bool can_lead(const struct flow_core *f, struct code_range *range, uint64_t behind,
                      uint64_t to)
 {
@@ -187,7 +187,7 @@ static bool can_lead(const struct flow_core *f, struct code_range *range, uint64
 enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, uint32_t count,
                                    uint64_t to)
 {
-    struct stretch s;
+    struct walked s;
     struct code_view *view = flow_view(f);
     begin(f, &s);
     uint64_t behind = s.first;

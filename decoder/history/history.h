@@ -3,8 +3,8 @@
  * What one core executed, addressed by instruction number.
  *
  * Trace is its own best compression: the history keeps the source's bytes (or knows where to
- * read them again) and a checkpoint of the decoder every so often. A window, the stretch from one
- * checkpoint to the next, is decoded again when somebody looks at it, always with the same
+ * read them again) and a checkpoint of the decoder every so often. A window, from one checkpoint to
+ * the next, is decoded again when somebody looks at it, always with the same
  * result: 8 bytes a block, 24 on a 64-bit core. Numbers are 0-based, count from the start of the
  * stream, and stay valid while the oldest part is dropped. Memory is bounded by the configuration.
  * Where the bytes are kept elsewhere nothing is dropped: the decoder's states become sparser, and
@@ -30,7 +30,7 @@ struct history_config {
 
 struct window_store; /* private */
 
-/* Decoded stretch of history. Valid until the next call with that history. */
+/* Decoded window of history. Valid until the next call with that history. */
 struct history_window {
     uint64_t first; /* number of the first instruction */
     uint64_t end;   /* one past the last */

@@ -2,9 +2,9 @@
 /*
  * Private to the history: states of the decoder at the begin of its windows. That of every
  * `spacing`-th window is kept; when there are more than the limit, every second one goes. A window
- * between two of them is decoded to from the one before. Such a stretch is a span: what was met on
- * the way through the latest spans is kept, too, so that a walk backwards goes
- * through each once. */
+ * between two of them is decoded to from the one before. What lies between is a span: what was met
+ * on the way through the latest spans is kept, too, so that a walk backwards goes through each
+ * once. */
 #ifndef DECODER_HISTORY_STATES_H
 #define DECODER_HISTORY_STATES_H
 

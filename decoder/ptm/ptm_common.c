@@ -44,7 +44,7 @@ const struct ptm_atom_header ptm_atom_headers[64] = {
     EIGHT(ATOM_5, 0xf0),
 };
 
-/* What the packets of a stretch have in common, and the base of the next address. */
+/* What consecutive packets have in common, and the base of the next address. */
 struct common {
     uint32_t address;
     uint8_t shift;

@@ -12,12 +12,12 @@ struct bytes {
     struct ptm *p;
     const uint8_t *at;
     const uint8_t *end;
-    const uint8_t *start; /* of the stretch: at the parser's offset */
+    const uint8_t *start; /* of the bytes at hand: at the parser's offset */
     uint64_t inner;       /* bytes of packets behind their first ones */
     unsigned left; /* atoms of the header before `at` that have yet to be taken, by the slow path */
 };
 
-/* What a stretch of packets works on; written back when it ends. */
+/* What the packets of one call work on; written back when it ends. */
 struct ptm_fast_cursor {
     struct ptm_flow *f;
     struct code_calls *calls;

@@ -245,7 +245,7 @@ void perf_data_release(struct perf_data *p)
 {
     free(p->attrs);
     free(p->units);
-    free(p->stretches);
+    free(p->spans);
     free(p->aux);
     free(p->maps);
     free(p->tasks);

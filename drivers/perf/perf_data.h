@@ -34,8 +34,8 @@ struct perf_unit {
     uint8_t trace_id; /* 0: not known; less than PERF_TRACE_IDS */
 };
 
-/* Trace as perf wrote it: a stretch of one buffer, which is a CPU's or a thread's. */
-struct perf_stretch {
+/* Trace as perf wrote it: a span of one buffer, which is a CPU's or a thread's. */
+struct perf_span {
     uint64_t at; /* of its first byte in the file */
     uint64_t size;
     uint64_t offset; /* of its first byte in the buffer, which counts on for ever */
@@ -50,7 +50,7 @@ struct perf_stretch {
 #define PERF_AUX_FORMAT    0xff00u
 #define PERF_AUX_RAW       0x0100u /* no formatter frames: TRBE */
 
-/* What the kernel says of a stretch: trace was on once, from start to end. */
+/* What the kernel says of a span: trace was on once, from start to end. */
 struct perf_aux {
     uint64_t at; /* of the record */
     uint64_t offset;
@@ -118,8 +118,8 @@ struct perf_data {
     size_t attr_count;
     struct perf_unit *units;
     size_t unit_count;
-    struct perf_stretch *stretches;
-    size_t stretch_count;
+    struct perf_span *spans;
+    size_t span_count;
     struct perf_aux *aux;
     size_t aux_count;
     struct perf_map *maps;

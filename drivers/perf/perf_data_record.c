@@ -229,7 +229,7 @@ static int take_aux(struct perf_reader *r, const struct perf_record *k)
     return o.tid == UINT32_MAX ? BT_OK : add_task(r, k, PERF_TASK_SEEN, o.pid, o.tid, 0);
 }
 
-static int take_stretch(struct perf_reader *r, const struct perf_record *k, uint64_t *follows)
+static int take_span(struct perf_reader *r, const struct perf_record *k, uint64_t *follows)
 {
     struct perf_data *p = r->data;
     int error = need(r, k, 48);
@@ -240,8 +240,8 @@ static int take_stretch(struct perf_reader *r, const struct perf_record *k, uint
     /* What is there of one that was cut off is not lost. */
     if (size > p->size - begin)
         size = p->size - begin;
-    struct perf_stretch *s =
-        perf_grow(r, &p->stretches, &p->stretch_count, sizeof *s, PERF_MAX_ITEMS, k->at, &error);
+    struct perf_span *s =
+        perf_grow(r, &p->spans, &p->span_count, sizeof *s, PERF_MAX_ITEMS, k->at, &error);
     if (!s)
         return error;
     s->at = begin;
@@ -324,7 +324,7 @@ int perf_take_record(struct perf_reader *r, const struct perf_record *k, uint64_
     case RECORD_AUXTRACE_INFO:
         return perf_take_info(r, k);
     case RECORD_AUXTRACE:
-        return take_stretch(r, k, follows);
+        return take_span(r, k, follows);
     case RECORD_COMPRESSED:
     case RECORD_COMPRESSED2:
         return perf_fail(r, BT_ERR_UNSUPPORTED, k->at,

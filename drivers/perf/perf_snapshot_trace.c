@@ -20,7 +20,7 @@ struct lane {
     bool broken; /* the last piece ended early */
 };
 
-/* The stretches of one CPU or thread: [first, end), by offset. */
+/* The spans of one CPU or thread: [first, end), by offset. */
 struct queue {
     size_t first;
     size_t end;
@@ -37,9 +37,9 @@ struct trace {
     uint64_t homeless; /* records whose trace is not in the file */
 };
 
-static int compare_stretches(const void *left, const void *right)
+static int compare_spans(const void *left, const void *right)
 {
-    const struct perf_stretch *a = left, *b = right;
+    const struct perf_span *a = left, *b = right;
     uint32_t key_a = a->cpu == PERF_NO_CPU ? a->tid : a->cpu;
     uint32_t key_b = b->cpu == PERF_NO_CPU ? b->tid : b->cpu;
     bool thread_a = a->cpu == PERF_NO_CPU, thread_b = b->cpu == PERF_NO_CPU;
@@ -50,7 +50,7 @@ static int compare_stretches(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static bool same_queue(const struct perf_stretch *a, const struct perf_stretch *b)
+static bool same_queue(const struct perf_span *a, const struct perf_span *b)
 {
     return a->cpu == b->cpu && (a->cpu != PERF_NO_CPU || a->tid == b->tid);
 }
@@ -59,10 +59,10 @@ static int find_queues(struct trace *t)
 {
     struct perf_data *p = &t->b->data;
     int error = BT_OK;
-    if (p->stretch_count)
-        qsort(p->stretches, p->stretch_count, sizeof *p->stretches, compare_stretches);
-    for (size_t i = 0; i < p->stretch_count && !error; i++) {
-        if (i > 0 && same_queue(&p->stretches[i - 1], &p->stretches[i])) {
+    if (p->span_count)
+        qsort(p->spans, p->span_count, sizeof *p->spans, compare_spans);
+    for (size_t i = 0; i < p->span_count && !error; i++) {
+        if (i > 0 && same_queue(&p->spans[i - 1], &p->spans[i])) {
             t->queues[t->queue_count - 1].end = i + 1;
             continue;
         }
@@ -71,8 +71,8 @@ static int find_queues(struct trace *t)
             break;
         q->first = i;
         q->end = i + 1;
-        q->cpu = p->stretches[i].cpu;
-        q->tid = p->stretches[i].tid;
+        q->cpu = p->spans[i].cpu;
+        q->tid = p->spans[i].tid;
         t->queue_count++;
     }
     return error;
@@ -211,7 +211,7 @@ static struct queue *queue_of(struct trace *t, const struct perf_aux *aux)
     return NULL;
 }
 
-/* A record's trace lies in one stretch, or is not in the file. */
+/* A record's trace lies in one span, or is not in the file. */
 static int take_aux(struct trace *t, const struct perf_aux *aux)
 {
     const struct perf_data *p = &t->b->data;
@@ -223,17 +223,17 @@ static int take_aux(struct trace *t, const struct perf_aux *aux)
         return BT_OK;
     }
     bool snapshot = aux->flags & PERF_AUX_OVERWRITE;
-    /* A snapshot's offset is its end: what is before it fills the stretch that holds this byte. */
+    /* A snapshot's offset is its end: what is before it fills the span that holds this byte. */
     uint64_t inner = snapshot ? aux->offset - 1 : aux->offset;
     size_t low = q->first, high = q->end;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
-        if (p->stretches[mid].offset <= inner)
+        if (p->spans[mid].offset <= inner)
             low = mid;
         else
             high = mid;
     }
-    const struct perf_stretch *s = &p->stretches[low];
+    const struct perf_span *s = &p->spans[low];
     uint64_t size = snapshot && aux->size > s->size ? s->size : aux->size;
     uint64_t offset = snapshot ? aux->offset - size : aux->offset;
     struct perf_aux whole = *aux;
@@ -261,7 +261,7 @@ static int add_pieces(struct trace *t)
     /* A file without such records: all that was written. */
     for (size_t k = 0; p->aux_count == 0 && k < t->queue_count; k++)
         for (size_t i = t->queues[k].first; i < t->queues[k].end && !error; i++)
-            error = add_piece(t, &t->queues[k], p->stretches[i].at, p->stretches[i].size, NULL);
+            error = add_piece(t, &t->queues[k], p->spans[i].at, p->spans[i].size, NULL);
     for (size_t k = 0; k < t->queue_count; k++)
         for (size_t i = 0; i < t->queues[k].lane_count && !error; i++)
             if (t->queues[k].lanes[i].broken)

@@ -30,7 +30,7 @@ struct gdb_remote_events {
     void (*resumed)(void *ctx);
     /*
      * The cores have halted. The stop reply stays here until gdb_remote_release_stop(): whoever
-     * needs time for the trace of the last stretch takes it now. Also called when nobody of ours
+     * needs time for the trace of the last run takes it now. Also called when nobody of ours
      * is connected.
      */
     void (*stopped)(void *ctx);

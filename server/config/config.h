@@ -199,7 +199,7 @@ struct config {
     enum formatter_mode mode; /* of the frames */
     size_t buffer;            /* bytes of a trace buffer that is read at each halt; 0: a stream */
     size_t ring;              /* bytes */
-    unsigned drain_ms;        /* a stop waits so long for the trace of the last stretch */
+    unsigned drain_ms;        /* a stop waits so long for the trace of the last run */
     bool backpressure;        /* the source can be held up while the decoder catches up */
     unsigned sink;            /* enum config_sink */
     unsigned swo_rate;        /* bits a second */

@@ -12,7 +12,7 @@
 #define RATE_MS  1000
 #define ANSWER_S 10 /* of the target's GDB server */
 
-/* A stop: fetch and decode the last stretch. */
+/* A stop: fetch and decode the trace of the last run. */
 
 static void read_next_core(struct live *l);
 
@@ -34,7 +34,7 @@ static void stop_done(struct live *l)
         begin_reading(l);
         return;
     }
-    l->stretch++;
+    l->stops++;
     live_look_for_strays(l, true);
     if (l->told_ready)
         l->halted(l->ctx, l);

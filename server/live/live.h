@@ -4,7 +4,7 @@
  * Behind a probe of ours that server is probe_server.h, which delivers the trace, too.
  * Everything here is called from the event loop, but where said otherwise.
  *
- * A stop: the other server's reply is kept back, the trace of the last stretch is fetched and
+ * A stop: the other server's reply is kept back, the trace of the last run is fetched and
  * decoded (a worker thread waits for that), PC and PSR are read, then GDB is told. So the history
  * that GDB asks for afterwards is complete.
  */
@@ -41,7 +41,7 @@ struct live_core {
     uint64_t written_before; /* those before are forgotten */
 };
 
-/* Where the trace of the last stretch stands. */
+/* Where the trace of the last run stands. */
 enum live_drain {
     LIVE_DRAIN_NONE,    /* the core has not run yet, or runs */
     LIVE_DRAIN_DONE,    /* all of it is decoded */
@@ -70,14 +70,14 @@ struct live {
     uv_work_t work;
     bool draining;
     enum live_drain drain;
-    int reading;      /* core whose registers are being asked for */
-    bool looking;     /* at what halted cores are like: setup, registers, missing code */
-    bool look_again;  /* that has changed meanwhile */
-    uint64_t stretch; /* stops so far */
-    bool trace_off;   /* by command */
-    bool ran_off;     /* the cores ran since that command */
-    bool untraced;    /* they did so up to this stop */
-    uv_mutex_t lock;  /* guards the recorder, which the capture thread writes to */
+    int reading;     /* core whose registers are being asked for */
+    bool looking;    /* at what halted cores are like: setup, registers, missing code */
+    bool look_again; /* that has changed meanwhile */
+    uint64_t stops;  /* stops so far */
+    bool trace_off;  /* by command */
+    bool ran_off;    /* the cores ran since that command */
+    bool untraced;   /* they did so up to this stop */
+    uv_mutex_t lock; /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
     struct {
         bool active;

@@ -21,10 +21,10 @@ struct live_client {
     struct gdb_session *session;
     uint32_t size; /* of GDB's buffer */
     struct {
-        bool recording;   /* as far as GDB knows */
-        bool delivered;   /* the history was read since it was enabled or GDB connected */
-        bool moved;       /* PC was written, or the target was reset, since the history was read */
-        uint64_t stretch; /* number of the stop at which it was read */
+        bool recording; /* as far as GDB knows */
+        bool delivered; /* the history was read since it was enabled or GDB connected */
+        bool moved;     /* PC was written, or the target was reset, since the history was read */
+        uint64_t stop;  /* number of the stop at which it was read */
         struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
     } cores[CONFIG_MAX_CORES];
     struct reverse_motion motion;

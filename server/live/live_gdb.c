@@ -151,8 +151,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
     if (!c || !(c->regs.known >> GDB_REG_PC & 1) || !k->cores[c - l->cores].recording)
         return BT_ERR_UNSUPPORTED;
     bool delivered = k->cores[c - l->cores].delivered, moved = k->cores[c - l->cores].moved;
-    if (annex != GDB_ANNEX_ALL && delivered && !moved &&
-        k->cores[c - l->cores].stretch == l->stretch)
+    if (annex != GDB_ANNEX_ALL && delivered && !moved && k->cores[c - l->cores].stop == l->stops)
         return BT_OK;
     bool delta = annex == GDB_ANNEX_DELTA;
     if (delta && (!delivered || moved))
@@ -168,12 +167,12 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     if (!c)
         return;
     size_t i = (size_t)(c - l->cores);
-    if (!k->cores[i].delivered || k->cores[i].moved || k->cores[i].stretch != l->stretch ||
+    if (!k->cores[i].delivered || k->cores[i].moved || k->cores[i].stop != l->stops ||
         annex == GDB_ANNEX_ALL)
         k->cores[i].has = k->cores[i].given;
     k->cores[i].delivered = true;
     k->cores[i].moved = false;
-    k->cores[i].stretch = l->stretch;
+    k->cores[i].stop = l->stops;
 }
 
 static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)

@@ -18,7 +18,7 @@ static void say_drain(const struct live *l, const struct console *c)
         [LIVE_DRAIN_TIMEOUT] = "NOT complete: the trace did not arrive in time",
         [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
     };
-    console_say(c, "last stretch  %s\n", texts[l->drain]);
+    console_say(c, "last run      %s\n", texts[l->drain]);
 }
 
 static int cmd_status(struct live_client *k, int core, const char *rest, const struct console *c)

@@ -55,7 +55,7 @@ static void gather(const struct live *l, struct status *s)
     memset(s, 0, sizeof *s);
     s->target = target_state(l, &s->target_losses);
     s->up_s = (uv_hrtime() - l->started) / 1000000000;
-    s->halts = l->stretch;
+    s->halts = l->stops;
     gather_clients(l, s);
     s->traced = l->pipeline != NULL;
     if (l->pipeline) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A live target's trace: capture, the last stretch at a halt, and what is written to disk. */
+/* A live target's trace: capture, the last run's trace at a halt, and what is written to disk. */
 #include "live_internal.h"
 
 #include "server/net/stream_socket.h"
@@ -101,7 +101,7 @@ int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
     return error;
 }
 
-/* A stop: fetch and decode the last stretch. */
+/* A stop: fetch and decode the trace of the last run. */
 
 /* In a worker thread: the event loop goes on meanwhile. */
 void live_drain_work(uv_work_t *work)

@@ -54,7 +54,7 @@ static void take_halt(struct probe_target *t, unsigned core, const struct probe_
     t->last = core;
     t->pending[core].there = false;
     if (probe_target_trace_halted(&t->trace, &why))
-        probe_target_say(t, "the trace of this stretch cannot be read: %s", why.text);
+        probe_target_say(t, "the trace of this run cannot be read: %s", why.text);
     tell_reason(t, core, s);
     name_stop(t, core, s, stop);
     t->interrupted = false;

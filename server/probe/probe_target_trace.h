@@ -53,7 +53,7 @@ int probe_target_trace_resume(struct probe_target_trace *t, struct message *why)
 int probe_target_trace_poll(struct probe_target_trace *t, struct message *why);
 
 /*
- * Delivers all trace of the stretch that has ended: reads the buffer, or takes what the port still
+ * Delivers all trace of the run that has ended: reads the buffer, or takes what the port still
  * sends. With config->attach, the first time,
  * that is what was captured before btraced came. */
 int probe_target_trace_halted(struct probe_target_trace *t, struct message *why);
@@ -61,7 +61,7 @@ int probe_target_trace_halted(struct probe_target_trace *t, struct message *why)
 /* The trace units must be programmed again at the next resume. */
 void probe_target_trace_reset(struct probe_target_trace *t);
 
-/* Off: trace units are stopped before the core runs next, and the stretch has no history. */
+/* Off: trace units are stopped before the core runs next, and the run has no history. */
 void probe_target_trace_enable(struct probe_target_trace *t, bool on);
 
 /* As trace_setup_filter(), for what runs from the next resume on. */

@@ -62,15 +62,15 @@ bool reverse_active(const struct reverse *p)
     return p->position < p->end;
 }
 
-size_t reverse_stretch_count(const struct reverse *p)
+size_t reverse_history_window_count(const struct reverse *p)
 {
     return history_window_count(p->view.history) + 1;
 }
 
-int reverse_stretch(struct reverse *p, size_t index, struct reverse_stretch *out)
+int reverse_history_window(struct reverse *p, size_t index, struct reverse_history_window *out)
 {
     memset(out, 0, sizeof *out);
-    if (index + 1 == reverse_stretch_count(p)) {
+    if (index + 1 == reverse_history_window_count(p)) {
         out->extra = p->extra;
         out->block_count = p->extra_count;
         out->first = history_end(p->view.history);
@@ -90,7 +90,7 @@ int reverse_stretch(struct reverse *p, size_t index, struct reverse_stretch *out
     return BT_OK;
 }
 
-void reverse_block(const struct reverse_stretch *s, size_t i, struct bt_block *out)
+void reverse_block(const struct reverse_history_window *s, size_t i, struct bt_block *out)
 {
     if (s->extra)
         *out = s->extra[i];
@@ -98,17 +98,18 @@ void reverse_block(const struct reverse_stretch *s, size_t i, struct bt_block *o
         history_block(&s->window, i, out);
 }
 
-int reverse_stretch_find(const struct reverse *p, uint64_t position, size_t *index)
+int reverse_history_window_find(const struct reverse *p, uint64_t position, size_t *index)
 {
     if (position < p->first || position >= p->end)
         return BT_ERR_RANGE;
     *index = position >= history_end(p->view.history)
-                 ? reverse_stretch_count(p) - 1
+                 ? reverse_history_window_count(p) - 1
                  : history_window_find(p->view.history, position);
     return BT_OK;
 }
 
-uint64_t reverse_block_find(const struct reverse_stretch *s, uint64_t position, size_t *index)
+uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t position,
+                            size_t *index)
 {
     uint64_t number = s->end;
     if (!s->extra) {
@@ -140,8 +141,8 @@ int reverse_address(struct reverse *p, const struct code_key *key, const struct 
     return BT_OK;
 }
 
-/* Who reads code at `position` of the stretch. */
-static struct code_key key_at(const struct reverse_stretch *s, uint64_t position)
+/* Who reads code at `position` of the window. */
+static struct code_key key_at(const struct reverse_history_window *s, uint64_t position)
 {
     struct code_key key = s->extra ? s->key : s->window.key;
     for (size_t i = 0; i < s->window.event_count && s->window.events[i].position <= position; i++)
@@ -151,7 +152,7 @@ static struct code_key key_at(const struct reverse_stretch *s, uint64_t position
 
 int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa)
 {
-    struct reverse_stretch s;
+    struct reverse_history_window s;
     struct bt_block block;
     size_t index;
     if (position == p->end) {
@@ -159,9 +160,9 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
         *isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
         return BT_OK;
     }
-    int error = reverse_stretch_find(p, position, &index);
+    int error = reverse_history_window_find(p, position, &index);
     if (!error)
-        error = reverse_stretch(p, index, &s);
+        error = reverse_history_window(p, index, &s);
     if (error)
         return error;
     uint64_t number = reverse_block_find(&s, position, &index);
@@ -173,11 +174,11 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
 
 int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security)
 {
-    struct reverse_stretch s;
+    struct reverse_history_window s;
     size_t index;
-    int error = reverse_stretch_find(p, position, &index);
+    int error = reverse_history_window_find(p, position, &index);
     if (!error)
-        error = reverse_stretch(p, index, &s);
+        error = reverse_history_window(p, index, &s);
     if (!error)
         *security = (enum bt_security)key_at(&s, position).security;
     return error;
@@ -206,16 +207,17 @@ static enum bt_gap_cause worse(enum bt_gap_cause a, enum bt_gap_cause b)
     return a == BT_GAP_NONE || a == BT_GAP_TRACE_ON ? b : a;
 }
 
-/* Events of one position may stand at the end of one stretch and at the beginning of the next. */
+/* Events of one position may stand at the end of one window and at the beginning of the next. */
 enum bt_gap_cause reverse_gap_before(struct reverse *p, uint64_t position)
 {
     enum bt_gap_cause cause = BT_GAP_NONE;
-    struct reverse_stretch s;
+    struct reverse_history_window s;
     size_t index;
     if (position <= p->first || position > p->end ||
-        reverse_stretch_find(p, position - 1, &index) != BT_OK)
+        reverse_history_window_find(p, position - 1, &index) != BT_OK)
         return BT_GAP_NONE;
-    for (; index < reverse_stretch_count(p) && reverse_stretch(p, index, &s) == BT_OK; index++) {
+    for (; index < reverse_history_window_count(p) && reverse_history_window(p, index, &s) == BT_OK;
+         index++) {
         if (s.first > position)
             break;
         for (size_t i = 0; i < s.window.event_count; i++) {

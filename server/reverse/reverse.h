@@ -30,12 +30,12 @@ struct reverse {
  * What is at hand of the history: from one checkpoint to the next, or what lies behind its end.
  * Valid until the next call with that history.
  */
-struct reverse_stretch {
+struct reverse_history_window {
     struct history_window window;
     const struct bt_block *extra; /* instead of the window's blocks; NULL: those of the window */
     uint64_t first, end;
     size_t block_count;
-    struct code_key key; /* who reads code at the stretch's end */
+    struct code_key key; /* who reads code at the window's end */
 };
 
 /*
@@ -56,14 +56,15 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
  * BT_ERR_RANGE, or what reading the history returned. */
 int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security);
 
-/* Number of stretches, and each of them, oldest first. As history_window_index(). */
-size_t reverse_stretch_count(const struct reverse *p);
-int reverse_stretch(struct reverse *p, size_t index, struct reverse_stretch *out);
-/* Index of the stretch that holds `position`, which is less than p->end. */
-int reverse_stretch_find(const struct reverse *p, uint64_t position, size_t *index);
-void reverse_block(const struct reverse_stretch *s, size_t i, struct bt_block *out);
+/* Number of windows, and each of them, oldest first. As history_window_index(). */
+size_t reverse_history_window_count(const struct reverse *p);
+int reverse_history_window(struct reverse *p, size_t index, struct reverse_history_window *out);
+/* Index of the window that holds `position`, which is less than p->end. */
+int reverse_history_window_find(const struct reverse *p, uint64_t position, size_t *index);
+void reverse_block(const struct reverse_history_window *s, size_t i, struct bt_block *out);
 /* Index of the block of `s` that holds `position`; returns the number of its first instruction. */
-uint64_t reverse_block_find(const struct reverse_stretch *s, uint64_t position, size_t *index);
+uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t position,
+                            size_t *index);
 
 /* Address of instruction `index` of a block; BT_ERR_NO_CODE if its code is not known. */
 int reverse_address(struct reverse *p, const struct code_key *key, const struct bt_block *block,
@@ -90,7 +91,7 @@ struct reverse_search {
     uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
     size_t address_count;
     uint64_t low, high;      /* of the addresses; set by reverse_search_begin() */
-    size_t next;             /* stretch to be looked at next */
+    size_t next;             /* window to be looked at next */
     uint64_t reached;        /* all positions up to here are looked at: where an interrupt stops */
     uint64_t found;          /* where the search ended */
     enum bt_gap_cause cause; /* of the gap found */
@@ -101,9 +102,9 @@ struct reverse_search {
 int reverse_search_begin(struct reverse *p, struct reverse_search *s);
 
 /*
- * Looks at stretches until something is found or `stretches` of them are done. The result is an
+ * Looks at windows until something is found or `windows` of them are done. The result is an
  * enum reverse_found or a bt_error; the position of `p` does not change.
  */
-int reverse_search_run(struct reverse *p, struct reverse_search *s, size_t stretches);
+int reverse_search_run(struct reverse *p, struct reverse_search *s, size_t windows);
 
 #endif

@@ -142,15 +142,15 @@ static bool useless(const struct reverse_values *v, const struct reverse *p, uin
 static void warm(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                  uint64_t position)
 {
-    struct reverse_stretch s;
+    struct reverse_history_window s;
     size_t index;
     uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
     if (m->m_profile)
         reverse_handler_at(&v->handler, p, position, m->regs.value[GDB_REG_PSR] & 0x1ff, false);
-    if (reverse_stretch_find(p, at, &index) != BT_OK || v->warm == index + 1)
+    if (reverse_history_window_find(p, at, &index) != BT_OK || v->warm == index + 1)
         return;
     v->warm = index + 1;
-    reverse_stretch(p, index, &s);
+    reverse_history_window(p, index, &s);
 }
 
 int reverse_values_ahead(struct reverse_values *v, struct reverse *p,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE      16   /* stretches between two looks at what GDB sends */
+#define SLICE      16   /* windows between two looks at what GDB sends */
 #define ROUNDS_MAX 6    /* of fetching memory for one position */
 #define AHEAD      6000 /* units of values_work() between two such looks */
 

@@ -24,11 +24,11 @@ int reverse_search_begin(struct reverse *p, struct reverse_search *s)
     s->left_out = 0;
     s->cause = BT_GAP_NONE;
     uint64_t in = s->from < p->end ? s->from : p->end - 1;
-    return reverse_stretch_find(p, in, &s->next);
+    return reverse_history_window_find(p, in, &s->next);
 }
 
 /* Index of the instruction at `address`, which lies in the block; false if none begins there. */
-static bool index_in(struct reverse *p, const struct reverse_stretch *s,
+static bool index_in(struct reverse *p, const struct reverse_history_window *s,
                      const struct bt_block *block, uint64_t address, uint64_t *index)
 {
     uint64_t offset = address - block->first, at = block->first;
@@ -59,7 +59,7 @@ static bool ahead(const struct reverse_search *q, uint64_t position)
 }
 
 /* The first breakpoint in the block, whose first instruction is `number`. */
-static bool hit_in(struct reverse *p, const struct reverse_stretch *s,
+static bool hit_in(struct reverse *p, const struct reverse_history_window *s,
                    const struct reverse_search *q, const struct bt_block *block, uint64_t number,
                    uint64_t *hit)
 {
@@ -82,7 +82,7 @@ static bool may_hit(const struct reverse_search *q, const struct bt_block *block
     return block->first <= q->high && bt_block_last(block) >= q->low;
 }
 
-static bool find_back(struct reverse *p, const struct reverse_stretch *s,
+static bool find_back(struct reverse *p, const struct reverse_history_window *s,
                       const struct reverse_search *q, uint64_t *hit)
 {
     uint64_t number = s->end;
@@ -96,7 +96,7 @@ static bool find_back(struct reverse *p, const struct reverse_stretch *s,
     return false;
 }
 
-static bool find_forward(struct reverse *p, const struct reverse_stretch *s,
+static bool find_forward(struct reverse *p, const struct reverse_history_window *s,
                          const struct reverse_search *q, uint64_t *hit)
 {
     uint64_t number = s->first;
@@ -127,9 +127,9 @@ static void note_gap(struct reverse_search *q, uint64_t position, enum bt_gap_ca
     *any = true;
 }
 
-/* The gap that comes first in the stretch. */
-static bool gap_in(struct reverse *p, const struct reverse_stretch *s, struct reverse_search *q,
-                   uint64_t *at)
+/* The gap that comes first in the window. */
+static bool gap_in(struct reverse *p, const struct reverse_history_window *s,
+                   struct reverse_search *q, uint64_t *at)
 {
     bool any = false;
     for (size_t i = 0; i < s->window.event_count; i++) {
@@ -140,8 +140,9 @@ static bool gap_in(struct reverse *p, const struct reverse_stretch *s, struct re
     return any;
 }
 
-/* One stretch: REVERSE_FOUND_MORE if there is nothing in it. */
-static int look_at(struct reverse *p, struct reverse_search *q, const struct reverse_stretch *s)
+/* One window: REVERSE_FOUND_MORE if there is nothing in it. */
+static int look_at(struct reverse *p, struct reverse_search *q,
+                   const struct reverse_history_window *s)
 {
     uint64_t hit = 0, gap = 0;
     bool hits = q->back ? find_back(p, s, q, &hit) : find_forward(p, s, q, &hit);
@@ -156,16 +157,16 @@ static int look_at(struct reverse *p, struct reverse_search *q, const struct rev
     return REVERSE_FOUND_GAP;
 }
 
-int reverse_search_run(struct reverse *p, struct reverse_search *q, size_t stretches)
+int reverse_search_run(struct reverse *p, struct reverse_search *q, size_t windows)
 {
-    struct reverse_stretch s;
-    for (; stretches; stretches--) {
-        int result = reverse_stretch(p, q->next, &s);
+    struct reverse_history_window s;
+    for (; windows; windows--) {
+        int result = reverse_history_window(p, q->next, &s);
         if (result == BT_OK)
             result = look_at(p, q, &s);
         if (result != REVERSE_FOUND_MORE)
             return result;
-        bool last = q->back ? q->next == 0 : q->next + 1 == reverse_stretch_count(p);
+        bool last = q->back ? q->next == 0 : q->next + 1 == reverse_history_window_count(p);
         if (last) {
             q->found = q->reached = q->back ? p->first : p->end;
             return REVERSE_FOUND_NOTHING;

@@ -3,8 +3,8 @@
  * What GDB is told of registers and memory at a replay position (GDB digest 5.4 - 5.6), from the
  * value reconstruction in decoder/values/values.h: known values; for PC, SP, LR and PSR always a
  * number, an estimate where it is not known; nothing for other registers. Windows that end at the
- * halt are worked out when they are asked for, short ones first, and kept until the core moves on.
- */
+ * halt are worked out when they are asked for, short ones first,
+ * and kept until the core moves on. */
 #ifndef SERVER_REVERSE_VALUES_H
 #define SERVER_REVERSE_VALUES_H
 
@@ -55,9 +55,9 @@ struct reverse_window {
     const struct reverse_machine *machine;
     uint64_t from, to; /* it begins later behind code that is not known */
     /* Where the filling is. */
-    size_t stretch, block, event;
+    size_t index, block, event;
     uint64_t number; /* of the block's first instruction */
-    bool opened;     /* the stretch is begun */
+    bool opened;     /* the window is begun */
     struct code_key key;
     struct reverse_code *code; /* while it is filled */
 };
@@ -129,7 +129,7 @@ struct reverse_values {
     size_t tried;          /* longest window that ends at the halt and was worked out ahead */
     uint64_t tried_around; /* position that a window was worked out around, likewise, plus 1 */
     size_t reach;          /* windows that end at the halt and are longer contradict themselves */
-    size_t warm;           /* stretch that was decoded ahead, plus 1 */
+    size_t warm;           /* window that was decoded ahead, plus 1 */
     size_t limit;          /* longest window that ends at the halt */
     uint32_t infer;        /* VALUES_INFER_* */
     enum reverse_memory memory;

@@ -148,7 +148,7 @@ static void track_key(struct reverse_window *f, const struct bt_event *event)
 }
 
 /* Events up to `position`, which is that of the next instruction. */
-static int take_events(struct reverse_window *f, const struct reverse_stretch *s, size_t *e,
+static int take_events(struct reverse_window *f, const struct reverse_history_window *s, size_t *e,
                        uint64_t position)
 {
     int error = BT_OK;
@@ -162,8 +162,8 @@ static int take_events(struct reverse_window *f, const struct reverse_stretch *s
     return error;
 }
 
-/* Begins a stretch: what of it is taken first. */
-static void open_stretch(struct reverse_window *f, const struct reverse_stretch *s)
+/* Begins a window: what of it is taken first. */
+static void open_window(struct reverse_window *f, const struct reverse_history_window *s)
 {
     f->key = s->extra ? s->key : s->window.key;
     forget_code(f);
@@ -174,10 +174,10 @@ static void open_stretch(struct reverse_window *f, const struct reverse_stretch 
     f->opened = true;
 }
 
-/* Blocks of the stretch with `wanted` more instructions, or somewhat more. *over: none are left in
+/* Blocks of the window with `wanted` more instructions, or somewhat more. *over: none are left in
  * it. */
-static int fill_stretch(struct reverse_window *f, const struct reverse_stretch *s, size_t wanted,
-                        bool *over)
+static int fill_window(struct reverse_window *f, const struct reverse_history_window *s,
+                       size_t wanted, bool *over)
 {
     int error = BT_OK;
     uint64_t stop = f->number + wanted < f->to ? f->number + wanted : f->to;
@@ -249,7 +249,7 @@ int reverse_window_begin(struct reverse_window *w, struct reverse *p,
 {
     *w = (struct reverse_window){.reverse = p, .machine = m, .from = from, .to = to};
     w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
-    return w->insns ? reverse_stretch_find(p, from, &w->stretch) : BT_ERR_NOMEM;
+    return w->insns ? reverse_history_window_find(p, from, &w->index) : BT_ERR_NOMEM;
 }
 
 /* All instructions and events are there. */
@@ -277,20 +277,20 @@ static int finish(struct reverse_window *w)
 
 static int fill(struct reverse_window *w, size_t wanted, bool *done)
 {
-    struct reverse_stretch s;
+    struct reverse_history_window s;
     bool over;
-    int error = reverse_stretch(w->reverse, w->stretch, &s);
+    int error = reverse_history_window(w->reverse, w->index, &s);
     *done = false;
     if (error)
         return error;
     if (s.first <= w->to) {
         if (!w->opened)
-            open_stretch(w, &s);
-        error = fill_stretch(w, &s, wanted, &over);
+            open_window(w, &s);
+        error = fill_window(w, &s, wanted, &over);
         if (error || !over)
             return error;
         w->opened = false;
-        if (++w->stretch < reverse_stretch_count(w->reverse))
+        if (++w->index < reverse_history_window_count(w->reverse))
             return BT_OK;
     }
     *done = true;

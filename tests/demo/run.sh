@@ -105,7 +105,7 @@ vectors data_abort_entry data_abort_handler data_fault_address data_abort_handle
     expect '<copy_name\+22>:.bx.lr$'
     expect '^/\*      8      \|       4 \*/    struct topic \*left;$'
     expect '^lost          nothing$'
-    expect '^last stretch  complete up to the halt$'
+    expect '^last run      complete up to the halt$'
     expect '^gaps          none$'
     expect_no_complaints
 }

@@ -57,7 +57,7 @@ def _():
         for mark, listed in zip(marks, lists):
             compared(live, mark, listed, 2000)
         has(s["record function-call-history"], r"\tadd_value$")
-        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace status"], r"^last run      complete up to the halt$")
         lacks(s["monitor trace gaps"], "overwritten|overflow")
         equal(value(s["p/x $pc"]), live.truth(marks[1])[-1] & ~1, "PC one step back")
 

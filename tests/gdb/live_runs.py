@@ -211,7 +211,7 @@ WRONG_MAX = 6000  # instructions after which no such place is looked for
 
 class Alignment:
     """Runs of instructions between gaps, laid along what ran, in order. `right` instructions ran
-    so; `wrong` are the stretches that did not, or that had run before, (where in the listing,
+    so; `wrong` are the spans that did not, or that had run before, (where in the listing,
     length): bytes that come twice, in a loop, are packets of a legal stream, and only who knows the
     truth sees it."""
 
@@ -263,7 +263,7 @@ class Alignment:
             wrong = begin - first
             if begin < len(run):
                 place, count = found
-                # A short stretch may have run anywhere: it tells no place.
+                # A short span may have run anywhere: it tells no place.
                 if count >= WINDOW:
                     again = max(0, min(count, self.at - place))
                     wrong, self.at = wrong + again, max(self.at, place + count)
@@ -292,7 +292,7 @@ def damaged(name, ways, each, **more):
 
 
 def check_damage(name, ways, count):
-    """Damage makes gaps, and at most a short stretch at its place that did not run: a trace unit's
+    """Damage makes gaps, and at most a short span at its place that did not run: a trace unit's
     bytes have no checksum, so what is changed is noticed when something contradicts it. Whole frames
     that are missing, with their sync words, leave the rest aligned, and the frame at the joint with
     the last byte of another one: bits 0 of its bytes are wrong, of an I-sync's address, too."""
@@ -347,7 +347,7 @@ def check_overflow(name, count):
     runs, events = decoded(recording)
     found = Alignment(runs, truth, len(truth))
     expect(any("overflow" in event for event in events), "no overflow in the listing")
-    equal(found.wrong, [], "stretches that did not run")
+    equal(found.wrong, [], "spans that did not run")
     expect(found.right > len(truth) * 9 // 10, f"{found.right} of {len(truth)}")
 
 
@@ -359,12 +359,12 @@ def check_etb(name, count, size=2048):
         recording, [(found, pc)] = run_long(live, elf, count)
         truth = live.truth()
         expect(GAP in found, "the buffer has never run over")
-        # The last stretch is one step; the one before it is what the buffer held.
+        # The last run is one step; the one before it is what the buffer held.
         newest = follow(found[:found.index(GAP)], truth, pc)
         expect(newest > size // 2, f"{newest} instructions up to the halt")
         whole = follow(found, truth, pc)
         expect(newest < whole < len(truth), f"{whole} instructions of {len(truth)}")
     runs, _ = decoded(recording)
     placed = Alignment(runs, plain(truth), len(truth))
-    equal(placed.wrong, [], "stretches that did not run")
+    equal(placed.wrong, [], "spans that did not run")
     expect(placed.right >= newest, f"{placed.right} instructions in the recording")

@@ -212,7 +212,7 @@ def _():
                             "monitor trace off"], elf=PROGRAMS / "crash-a9.elf",
                 connect="target extended-remote")
         rows = history(s["record instruction-history"])
-        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace status"], r"^last run      complete up to the halt$")
         has(s["monitor trace off"], "^this board has no way to do that: no .trace. control in ")
         tail_of(rows, live.truth(s[live.mark()]), 10)
 

@@ -133,7 +133,7 @@ def _(board):
                     "info record", "monitor trace on", "stepi 20", "info record",
                     "record instruction-history", live.mark(), "monitor trace gaps",
                     "monitor help", "monitor version", "monitor info version")
-        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace status"], r"^last run      complete up to the halt$")
         has(s["monitor trace status"], r"^gaps          none$")
         has(s["monitor trace off"], r"^tracing is off")
         off, on = (record_counts(text) for text in s.all("info record"))

@@ -176,7 +176,7 @@ def _():
         expect(halts > SECONDS, f"only {halts} halts")
         print(f"# {halts} halts; memory with a crowd {crowded} kB, at most {most} kB, at rest each "
               f"{PAUSE / 2:.0f} s {quiet}; {dict(sorted(observers.done.items()))}", flush=True)
-        # A last stretch, step by step: the history must be the places that were seen.
+        # At last, step by step: the history must be the places that were seen.
         seen = [wire.pc()]
         for _ in range(STEPS):
             wire.step()

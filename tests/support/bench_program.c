@@ -111,8 +111,8 @@ static int add_call(struct bench_program *p, enum kind kind)
 static int add_function(struct bench_program *p)
 {
     int error = begin_function(p);
-    unsigned stretches = 2 + below(p, 4);
-    while (!error && stretches--) {
+    unsigned sequences = 2 + below(p, 4);
+    while (!error && sequences--) {
         unsigned dice = below(p, 100);
         const struct bench_mix *m = &p->mix;
         error = add_plain(p, 1 + below(p, m->straight));

@@ -17,7 +17,7 @@
 #define BENCH_M_RETURN 0xbd00u /* POP {PC} */
 #define BENCH_A64_ERET 0xd69f03e0u
 
-/* What ends a stretch of plain instructions; shares in percent, the rest are forward branches. */
+/* What ends a sequence of plain instructions; shares in percent, the rest are forward branches. */
 struct bench_mix {
     const char *name;
     enum bt_isa isa;     /* A32, T32 or A64 */
@@ -26,7 +26,7 @@ struct bench_mix {
     unsigned loops;      /* with 3 to 40 rounds */
     unsigned calls;      /* BL */
     unsigned indirect;   /* BLX register, one of up to four targets a site */
-    unsigned straight;   /* most plain instructions in a stretch, at least 1 */
+    unsigned straight;   /* most plain instructions in a sequence, at least 1 */
     unsigned interrupts; /* per 10,000 instructions */
 };
 

@@ -122,9 +122,9 @@ static void same_range(struct code_cache *cache, struct code_view *view, uint64_
 }
 
 #define CODE_SIZE 30000u
-#define STRETCH   9000u /* bytes without any waypoint */
+#define SEQUENCE  9000u /* bytes without any waypoint */
 
-/* Mostly no waypoints, as code is; with a stretch of none, longer than a range may be. */
+/* Mostly no waypoints, as code is; with a sequence of none, longer than a range may be. */
 static void fill(uint8_t *code, size_t size, enum bt_isa isa, uint32_t seed)
 {
     struct trace_random random = {seed};
@@ -132,11 +132,11 @@ static void fill(uint8_t *code, size_t size, enum bt_isa isa, uint32_t seed)
         code[i] = (uint8_t)(trace_random_next(&random) >> 24);
     for (size_t i = 0; i + 4 <= size; i += 4) {
         bool word = isa == BT_ISA_A32 || isa == BT_ISA_A64;
-        if (i < STRETCH || trace_random_next(&random) >> 28 < 12)
+        if (i < SEQUENCE || trace_random_next(&random) >> 28 < 12)
             memcpy(code + i, word ? "\x01\x10\x81\xe0" : "\x08\x44\x89\x18", 4);
-        if (i < STRETCH && isa == BT_ISA_A64)
+        if (i < SEQUENCE && isa == BT_ISA_A64)
             memcpy(code + i, "\x20\x00\x02\x8b", 4);
-        if (i < STRETCH && !word)
+        if (i < SEQUENCE && !word)
             memcpy(code + i, i % 3 ? "\x08\x30\x89\x18" : "\x02\xeb\x03\x01", 4);
     }
 }
@@ -184,7 +184,7 @@ START_TEST(ranges_are_what_their_instructions_are)
     code_cache_init(&cache, &image, &images[_i].options);
     code_key_init(&key);
     struct code_view *view = code_select(&cache, &key);
-    for (uint32_t at = 0; at < CODE_SIZE; at += at < STRETCH ? 36 : word ? 4 : 2)
+    for (uint32_t at = 0; at < CODE_SIZE; at += at < SEQUENCE ? 36 : word ? 4 : 2)
         same_range(&cache, view, images[_i].address + at, isa);
     code_cache_release(&cache);
     code_image_release(&image);

@@ -142,7 +142,7 @@ START_TEST(readers_beside_the_decoder)
 }
 END_TEST
 
-/* A full ring: whole transfers are dropped, one gap each stretch, with the bytes that are gone. */
+/* A full ring: whole transfers are dropped, one gap each time, with the bytes that are gone. */
 START_TEST(a_full_ring_is_one_gap)
 {
     static struct fixture x;

@@ -144,7 +144,7 @@ def since_reset(truth):
 
 
 def in_order(runs, ran):
-    """Each run is a stretch of what ran, behind the one before. How many are not."""
+    """Each run is a part of what ran, behind the one before. How many are not."""
     text, at, wrong = struct.pack(f"<{len(ran)}I", *ran), 0, 0
     for one in runs:
         found = text.find(struct.pack(f"<{len(one)}I", *one), at)

@@ -61,7 +61,7 @@ def _():
             expect(len(rows) == 2000, f"only {len(rows)} instructions listed, {unit}")
             tail_of(rows, live.truth(s[live.mark()]), len(rows))
             has(s["monitor trace status"], r"^lost          nothing$")
-            has(s["monitor trace status"], r"^last stretch  complete")
+            has(s["monitor trace status"], r"^last run      complete")
 
 
 @suite.test("orbtrace: pulled while the core runs: a gap, and it goes on when it is back")
@@ -87,7 +87,7 @@ def _():
             wire.step()
 
             def goes_on():
-                # The port's next sync, and the trace unit's, are some stretches away.
+                # The port's next sync, and the trace unit's, are some runs away.
                 wire.run_to(symbol(ELF, "add_value"), 2)
                 return GAP not in wire.blocks()[:100]
 

@@ -51,7 +51,7 @@ class Pins(A9):
 def nothing_lost(status):
     has(status, r"^frame lock    yes, lost 0 times$")
     has(status, r"^lost          nothing$")
-    has(status, r"^last stretch  complete up to the halt$")
+    has(status, r"^last run      complete up to the halt$")
 
 
 # The first one is quick.

@@ -79,9 +79,9 @@ def stretches(*options, rate="200k"):
     lacks(s["monitor trace gaps"], r"wire|lost|overflow|bad|desync|unknown")
     for number, (rows, size) in enumerate(zip(s.all(show), s.all(mark), strict=True)):
         found, end = listed(rows), int(has(size, r"executed=(\d+)")[1]) // 4
-        expect(len(found) > 2000, f"stretch {number}: {len(found)} instructions listed")
+        expect(len(found) > 2000, f"run {number}: {len(found)} instructions listed")
         expect(ran[max(0, end - len(found)):end] == found,
-               f"stretch {number}: this was not executed: ... {[hex(a) for a in found[-5:]]}, but "
+               f"run {number}: this was not executed: ... {[hex(a) for a in found[-5:]]}, but "
                f"... {[hex(a) for a in ran[end - 5:end]]}")
 
 

@@ -227,7 +227,7 @@ STALL = "TRCSTALLCTLR = 0x10c\nTRCTRACEIDR = 0x2a"
 
 
 def over_pins(core, *options, **keys):
-    """Two stretches of a core whose trace goes through its TPIU: what is listed is what ran, and
+    """Two runs of a core whose trace goes through its TPIU: what is listed is what ran, and
     nothing is lost."""
     with board(core, *options, wishes=STALL, **keys) as b:
         s = b.session("record btrace", "tbreak add_value", "continue", *LIST, b.mark(), "stepi 7",
@@ -240,7 +240,7 @@ def over_pins(core, *options, **keys):
             tail_of(found, b.truth(mark), len(found))
         equal(record_counts(s["info record"])[2], 0, "gaps")
         status = s["monitor trace status"]
-        for line in (r"lost +nothing", r"last stretch +complete up to the halt",
+        for line in (r"lost +nothing", r"last run +complete up to the halt",
                      r"trace IDs +0x2a m\b", r"core +m, traced by ETM4\.\d"):
             has(status, f"^{line}")
         lacks(s["monitor trace gaps"], r"wire|lost|overflow|bad|desync|unknown")

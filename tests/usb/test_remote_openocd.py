@@ -99,7 +99,7 @@ def _():
         has(s["monitor trace gaps"], "overwritten")
         has(s["record function-call-history"], r"\thard_fault_handler$")
         has(s["monitor trace status"], r"^rate .*[1-9]\d* (bytes|kB) in all$")
-        has(s["monitor trace status"], r"^last stretch  complete up to the halt$")
+        has(s["monitor trace status"], r"^last run      complete up to the halt$")
         truth = live.truth(marks[2])
         equal(value(s["p/x $pc"]), truth[-1] & ~1, "PC one step back")
 

@@ -247,7 +247,7 @@ static void expect_trace(unsigned from, unsigned first, unsigned count)
         ck_assert_uint_eq(got.bytes[from + i], (uint8_t)(first + i));
 }
 
-START_TEST(etb_stretches)
+START_TEST(etb_runs)
 {
     open_all(ETB CPU);
     halted(); /* nothing has run */
@@ -488,7 +488,7 @@ Suite *unit_suite(void)
     unit_case(s, "probe_target_trace: wishes of the board file", wishes);
     unit_case(s, "probe_target_trace: the hardware is right", contradictions);
     unit_case(s, "probe_target_trace: no history, and why", no_history);
-    unit_case(s, "probe_target_trace: an ETB, stretch by stretch", etb_stretches);
+    unit_case(s, "probe_target_trace: an ETB, run by run", etb_runs);
     unit_case(s, "probe_target_trace: an ETB that wraps", etb_wraps);
     unit_case(s, "probe_target_trace: programmed again after a reset", reset_programs_again);
     unit_case(s, "probe_target_trace: switched off and on", switched_off);
