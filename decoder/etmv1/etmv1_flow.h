@@ -39,12 +39,12 @@ struct etmv1_cursor {
 struct etmv1_flow {
     struct flow_cursor cursor;
     struct etmv1_config config;
-    bool synced;     /* branches and addresses are paired */
-    bool ended;      /* no more cycles will come */
-    bool aligned;    /* `data` is where the next status's data is, at the earliest */
-    bool data_known; /* data_base is a full address */
-    bool told;       /* a branch packet gave the position, and no instruction ran since */
-    bool start_held; /* `start` was abandoned: the next branch says whether it counts */
+    bool synced;        /* branches and addresses are paired */
+    bool ended;         /* no more cycles will come */
+    bool aligned;       /* `data` is where the next status's data is, at the earliest */
+    bool data_known;    /* data_base is a full address */
+    bool told;          /* a branch packet gave the position, and no instruction ran since */
+    bool start_pending; /* `start` was abandoned: the next branch says whether it counts */
     uint32_t data_base;
     struct etmv1_target start;
     struct etmv1_cursor data;
@@ -66,7 +66,7 @@ void etmv1_flow_init(struct etmv1_flow *f, const struct etmv1_config *config,
 
 /*
  * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left. ETMV1_END puts out what is held.
+ * when `out` has less than FLOW_SLACK room left. ETMV1_END puts out what is pending.
  */
 size_t etmv1_flow_run(struct etmv1_flow *f, const struct etmv1_packet *packets, size_t count,
                       struct flow_out *out);

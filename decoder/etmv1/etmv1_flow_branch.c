@@ -107,17 +107,17 @@ static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned r
 
 void etmv1_settle(struct etmv1_flow *f, struct flow_out *out)
 {
-    if (!f->start_held)
+    if (!f->start_pending)
         return;
-    f->start_held = false;
+    f->start_pending = false;
     begin(f, &f->start, f->start.reason, out);
 }
 
 /* Of a start that was abandoned the next branch says whether it counts. */
-static void hold_start(struct etmv1_flow *f, const struct etmv1_target *t)
+static void keep_start_pending(struct etmv1_flow *f, const struct etmv1_target *t)
 {
     f->start = *t;
-    f->start_held = true;
+    f->start_pending = true;
 }
 
 static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsigned number,
@@ -190,7 +190,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     drop_targets(f, 1);
     bool starts = t.reason >= ETMV1_TRACE_ON && t.reason <= ETMV1_DEBUG_EXIT;
     if (starts)
-        f->start_held = false; /* it takes the place of one that was abandoned (digest 11) */
+        f->start_pending = false; /* it takes the place of one that was abandoned (digest 11) */
     etmv1_settle(f, out);
     etmv1_count(f, out);
     if (!starts)
@@ -204,7 +204,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     else if (!w.abandoned)
         begin(f, &t, t.reason, out);
     else
-        hold_start(f, &t);
+        keep_start_pending(f, &t);
     etmv1_move(f);
     etmv1_pass(f, out, w.span - 1);
     return ETMV1_STEP_DONE;

@@ -91,7 +91,7 @@ enum etmv2_kind {
     ETMV2_DESYNC,     /* statuses and bytes do not agree (digest 5, 8.6); synchronisation is lost */
     ETMV2_UNSYNCED,   /* value = bytes skipped while looking for a TFO */
     ETMV2_INCOMPLETE, /* value = bytes: the stream ended before the packets of these cycles */
-    ETMV2_END,        /* the stream ends here: nothing held back can change any more */
+    ETMV2_END,        /* the stream ends here: nothing pending can change any more */
 };
 
 #define ETMV2_HAS_CONTEXT 0x001u

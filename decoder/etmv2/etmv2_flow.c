@@ -23,7 +23,8 @@ void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
     f->cursor.high_vectors = config->high_vectors;
 }
 
-static void put_event(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *h)
+static void put_event(struct etmv2_flow *f, struct flow_out *out,
+                      const struct etmv2_pending_event *h)
 {
     flow_cursor_close(&f->cursor, out);
     if (h->kind == BT_EVENT_CONTEXT) {
@@ -49,18 +50,18 @@ static void put_events(struct etmv2_flow *f, struct flow_out *out)
 
 void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
 {
-    if (!f->held)
+    if (!f->pending)
         return;
-    f->held = false;
-    flow_cursor_add(&f->cursor, out, &f->step, (enum bt_cond)f->held_cond, f->held_cycles);
+    f->pending = false;
+    flow_cursor_add(&f->cursor, out, &f->step, (enum bt_cond)f->pending_cond, f->pending_cycles);
     put_events(f, out);
 }
 
-void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *e)
+void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_pending_event *e)
 {
-    if (f->held && f->event_count == ETMV2_HELD_EVENTS)
+    if (f->pending && f->event_count == ETMV2_PENDING_EVENTS)
         etmv2_release(f, out);
-    if (f->held)
+    if (f->pending)
         f->events[f->event_count++] = *e;
     else
         put_event(f, out, e);
@@ -70,9 +71,9 @@ void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_h
 static void cancel(struct etmv2_flow *f, struct flow_out *out)
 {
     etmv2_data_drop(f);
-    f->held = false;
-    if (f->held_cycles != FLOW_NO_CYCLES)
-        f->cursor.counted -= f->held_cycles;
+    f->pending = false;
+    if (f->pending_cycles != FLOW_NO_CYCLES)
+        f->cursor.counted -= f->pending_cycles;
     put_events(f, out);
 }
 
@@ -94,13 +95,13 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
         core->dropped++;
         return;
     }
-    f->held = true;
-    f->held_cond = passed ? BT_COND_PASS : BT_COND_FAIL;
-    f->held_cycles = flow_cursor_cycles(&f->cursor);
+    f->pending = true;
+    f->pending_cond = passed ? BT_COND_PASS : BT_COND_FAIL;
+    f->pending_cycles = flow_cursor_cycles(&f->cursor);
     if (passed)
         etmv2_data_owner(f);
     else
-        f->held_data = false;
+        f->pending_data = false;
     if (passed && f->step.end == CODE_END_INDIRECT) {
         f->waiting = true;
         core->cur.known = false;
@@ -112,7 +113,7 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
 
 static void trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    struct etmv2_held_event e = {.offset = k->offset, .kind = BT_EVENT_TRIGGER};
+    struct etmv2_pending_event e = {.offset = k->offset, .kind = BT_EVENT_TRIGGER};
     etmv2_note(f, out, &e);
 }
 
@@ -193,10 +194,10 @@ static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct
 static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
-    uint32_t back = f->held ? f->step.address : (uint32_t)f->cursor.core.cur.address;
-    bool known = f->held || f->cursor.core.cur.known;
-    uint8_t flags = f->held ? BT_EVENT_CANCELED : 0;
-    if (f->held)
+    uint32_t back = f->pending ? f->step.address : (uint32_t)f->cursor.core.cur.address;
+    bool known = f->pending || f->cursor.core.cur.known;
+    uint8_t flags = f->pending ? BT_EVENT_CANCELED : 0;
+    if (f->pending)
         cancel(f, out);
     exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, flags);
 }
@@ -211,14 +212,14 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     bool moved = f->arrival == ETMV2_BY_BRANCH || f->arrival == ETMV2_BY_EXCEPTION;
     bool own = number == EXC_DABT || (number == EXC_UND && !moved) ||
                (number == EXC_PABT && !moved && !f->config.abort_no_status);
-    if (own) { /* a load may have been overtaken: then it is not the held one */
-        known = f->held && (number != EXC_DABT || f->held_data || !etmv2_has_data(f));
+    if (own) { /* a load may have been overtaken: then it is not the pending one */
+        known = f->pending && (number != EXC_DABT || f->pending_data || !etmv2_has_data(f));
         back = f->step.address;
-    } else if (number == EXC_SVC && f->held) {
+    } else if (number == EXC_SVC && f->pending) {
         known = true;
         back = f->step.next;
     }
-    if (number == EXC_DABT && f->held)
+    if (number == EXC_DABT && f->pending)
         etmv2_data_drop(f);
     etmv2_release(f, out);
     exception(f, k, out, number, known ? &back : NULL, 0);
@@ -234,7 +235,7 @@ static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     if (f->arrival == ETMV2_BY_TFO) {
         if (!flow_cursor_fetch(&f->cursor, out, k->offset, &step))
             return false;
-    } else if (f->arrival != ETMV2_FIRST_SINCE_TFO || !f->held) {
+    } else if (f->arrival != ETMV2_FIRST_SINCE_TFO || !f->pending) {
         return false;
     }
     return etmv2_is_lsm(f, &step);
@@ -243,7 +244,7 @@ static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct flow_core *core = &f->cursor.core;
-    bool direct = f->held && f->step.end == CODE_END_DIRECT && f->held_cond == BT_COND_PASS;
+    bool direct = f->pending && f->step.end == CODE_END_DIRECT && f->pending_cond == BT_COND_PASS;
     if (k->flags & ETMV2_CANCEL) {
         canceling(f, k, out);
         return;
@@ -267,7 +268,7 @@ static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
 void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out)
 {
-    if (f->held) {
+    if (f->pending) {
         /* It may have been canceled in what is lost. */
         cancel(f, out);
         flow_go_to(&f->cursor.core, f->step.address, f->step.isa);
@@ -282,7 +283,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
 
 static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
-    struct etmv2_held_event e = {
+    struct etmv2_pending_event e = {
         .offset = k->offset, .value = k->context, .kind = BT_EVENT_CONTEXT};
     if (k->flags & ETMV2_HAS_CONTEXT)
         etmv2_note(f, out, &e);

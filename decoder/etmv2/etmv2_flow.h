@@ -3,7 +3,7 @@
  * Flow reconstruction for ETMv2: packets and the program image -> executed blocks and events.
  * Digest etmv2.md: statuses 13, exceptions 9, data 7.2 to 7.4, TFO 8.4, gaps 10.
  *
- * The latest instruction is held back, with the events behind it, until the next one: a branch
+ * The latest instruction is pending, with the events behind it, until the next one: a branch
  * packet with the E bit may still cancel it. Its data goes with it.
  */
 #ifndef DECODER_ETMV2_FLOW_H
@@ -13,10 +13,10 @@
 #include "decoder/flow/flow_cursor.h"
 #include "decoder/flow/transfer.h"
 
-#define ETMV2_HELD_EVENTS 24 /* more make the held instruction final */
+#define ETMV2_PENDING_EVENTS 24 /* more make the pending instruction final */
 
-/* An event that waits for the held instruction to be final. */
-struct etmv2_held_event {
+/* An event that waits for the pending instruction to be final. */
+struct etmv2_pending_event {
     uint64_t offset;
     uint64_t owner; /* data: number of the instruction, if `owned` */
     uint32_t address;
@@ -53,20 +53,20 @@ enum etmv2_arrival {
 struct etmv2_flow {
     struct flow_cursor cursor;
     struct etmv2_config config;
-    bool synced;       /* a TFO was seen since the last loss */
-    bool waiting;      /* an indirect branch was executed: its packet must come */
-    bool held;         /* `step` is the latest instruction, not put out yet */
-    bool held_data;    /* which transfers data */
-    uint8_t arrival;   /* enum etmv2_arrival */
-    uint8_t held_cond; /* enum bt_cond */
+    bool synced;          /* a TFO was seen since the last loss */
+    bool waiting;         /* an indirect branch was executed: its packet must come */
+    bool pending;         /* `step` is the latest instruction, not put out yet */
+    bool pending_data;    /* which transfers data */
+    uint8_t arrival;      /* enum etmv2_arrival */
+    uint8_t pending_cond; /* enum bt_cond */
     uint8_t event_count;
     struct flow_cursor_step step;
-    uint64_t held_cycles;
+    uint64_t pending_cycles;
     struct etmv2_access access;
     struct etmv2_access miss[4]; /* by tag; 0: unused */
     uint32_t first_half;         /* value of a 64-bit load's first packet */
     bool has_first_half;
-    struct etmv2_held_event events[ETMV2_HELD_EVENTS];
+    struct etmv2_pending_event events[ETMV2_PENDING_EVENTS];
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
@@ -75,7 +75,7 @@ void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
 
 /*
  * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left. ETMV2_END puts out what is held.
+ * when `out` has less than FLOW_SLACK room left. ETMV2_END puts out what is pending.
  */
 size_t etmv2_flow_run(struct etmv2_flow *f, const struct etmv2_packet *packets, size_t count,
                       struct flow_out *out);

@@ -22,13 +22,13 @@ bool etmv2_is_lsm(struct etmv2_flow *f, const struct flow_cursor_step *step)
 void etmv2_data_owner(struct etmv2_flow *f)
 {
     uint32_t opcode;
-    f->held_data = false;
+    f->pending_data = false;
     if (!etmv2_has_data(f) || !flow_cursor_opcode(&f->cursor, &f->step, &opcode))
         return;
     struct transfer t = transfer_of(opcode, f->step.size, (enum bt_isa)f->step.isa);
     if (t.kind == ACCESS_NONE)
         return;
-    f->held_data = true;
+    f->pending_data = true;
     f->access = (struct etmv2_access){.number = flow_cursor_number(&f->cursor),
                                       .owned = true,
                                       .store = t.store,
@@ -38,7 +38,8 @@ void etmv2_data_owner(struct etmv2_flow *f)
                                       .bytes = t.bytes};
 }
 
-/* One transfer of `a`, with whatever is known of it; told behind the instruction if one is held. */
+/* One transfer of `a`, with whatever is known of it;
+ * told behind the instruction if one is pending. */
 static void tell(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
                  uint64_t offset, const uint32_t *value)
 {
@@ -46,14 +47,14 @@ static void tell(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_
                               (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
     /* A doubleword is aligned to its size. */
     uint32_t address = a->high_first && value ? a->address ^ 4 : a->address;
-    struct etmv2_held_event e = {.offset = offset,
-                                 .owner = a->number,
-                                 .owned = a->owned,
-                                 .address = a->has_address ? address : 0,
-                                 .value = value ? *value : 0,
-                                 .kind = BT_EVENT_DATA,
-                                 .flags = flags,
-                                 .number = a->bytes};
+    struct etmv2_pending_event e = {.offset = offset,
+                                    .owner = a->number,
+                                    .owned = a->owned,
+                                    .address = a->has_address ? address : 0,
+                                    .value = value ? *value : 0,
+                                    .kind = BT_EVENT_DATA,
+                                    .flags = flags,
+                                    .number = a->bytes};
     etmv2_note(f, out, &e);
 }
 
@@ -133,7 +134,7 @@ void etmv2_data_drop(struct etmv2_flow *f)
     unsigned n = 0;
     uint64_t number = flow_cursor_number(&f->cursor);
     for (unsigned i = 0; i < f->event_count; i++) {
-        const struct etmv2_held_event *e = &f->events[i];
+        const struct etmv2_pending_event *e = &f->events[i];
         bool its = e->kind == BT_EVENT_DATA && e->owned && e->owner == number;
         if (!its)
             f->events[n++] = *e;

@@ -7,11 +7,11 @@
 
 /* etmv2_flow.c */
 
-/* The held instruction is final: puts it out, and the events behind it. */
+/* The pending instruction is final: puts it out, and the events behind it. */
 void etmv2_release(struct etmv2_flow *f, struct flow_out *out);
 
-/* An event behind the held instruction, or right away if there is none. `flags`: BT_EVENT_*. */
-void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_held_event *e);
+/* An event behind the pending instruction, or right away if there is none. `flags`: BT_EVENT_*. */
+void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_pending_event *e);
 
 /* etmv2_flow_data.c */
 
@@ -23,12 +23,12 @@ static inline bool etmv2_has_data(const struct etmv2_flow *f)
 /* Does the instruction make several transfers, or a number that the code does not say? */
 bool etmv2_is_lsm(struct etmv2_flow *f, const struct flow_cursor_step *step);
 
-/* The held instruction was executed: does it transfer data? */
+/* The pending instruction was executed: does it transfer data? */
 void etmv2_data_owner(struct etmv2_flow *f);
 
 void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out);
 
-/* The held instruction's data never was: it was canceled or aborted. */
+/* The pending instruction's data never was: it was canceled or aborted. */
 void etmv2_data_drop(struct etmv2_flow *f);
 
 /* Forgets loads that missed. */

@@ -58,7 +58,7 @@ struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes
     struct etmv3_packet k = {.offset = offset_of(in)};
     const struct etmv3_base saved = in->p->base;
     struct code_range *range = NULL;
-    if (in->holding || out->event_max - out->event_count < FLOW_SLACK)
+    if (in->has_pending || out->event_max - out->event_count < FLOW_SLACK)
         return NULL;
     size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
     if (size && is_simple(f, in, &k))
@@ -92,15 +92,15 @@ bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struc
     return true;
 }
 
-void etmv3_fast_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
-                     uint64_t cycles, struct flow_out *out)
+void etmv3_fast_keep_pending(struct etmv3_flow *f, const struct etmv3_bytes *in,
+                             const struct bt_block *b, uint64_t cycles, struct flow_out *out)
 {
-    f->held = (struct etmv3_held){.first = b->first,
-                                  .cycles = cycles,
-                                  .extent = b->extent,
-                                  .count = bt_block_count(b),
-                                  .isa = (uint8_t)bt_block_isa(b),
-                                  .cond = (uint8_t)bt_block_cond(b)};
+    f->pending_block = (struct etmv3_pending_block){.first = b->first,
+                                                    .cycles = cycles,
+                                                    .extent = b->extent,
+                                                    .count = bt_block_count(b),
+                                                    .isa = (uint8_t)bt_block_isa(b),
+                                                    .cond = (uint8_t)bt_block_cond(b)};
     if (in->returned != in->atoms)
         return;
     f->queue[0] = out->events[--out->event_count];
@@ -121,7 +121,7 @@ static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
     in->branched = NULL;
     in->atoms = in->settled = 0;
     in->returned = UINT64_MAX;
-    in->holding = etmv3_holding(f);
+    in->has_pending = etmv3_has_pending(f);
     if (in->p->config.cycle_accurate)
         etmv3_fast_cycles(f, in, out);
     else

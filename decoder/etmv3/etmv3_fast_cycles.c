@@ -273,13 +273,13 @@ static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_
     return true;
 }
 
-/* What was put out last. A branch that was taken counts while it is held, an instruction that
+/* What was put out last. A branch that was taken counts while it is pending, an instruction that
  * failed, or did not end its range, does not. */
-static void chain_last(struct etmv3_flow *f, const struct chain *c, bool hold,
+static void chain_last(struct etmv3_flow *f, const struct chain *c, bool keep,
                        const struct bt_block *base)
 {
     const struct bt_block *b = c->b;
-    if (hold && f->branched != ETMV3_BRANCHED_DIRECT)
+    if (keep && f->branched != ETMV3_BRANCHED_DIRECT)
         b--;
     if (b > base)
         etmv3_set_last(f, b[-1].first, bt_block_isa(b - 1));
@@ -297,12 +297,12 @@ static bool chain_taken(const struct chain *c)
 static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
                         uint64_t last, struct flow_out *out)
 {
-    bool hold = etmv3_unsettled(in);
+    bool keep = etmv3_unsettled(in);
     if (in->atoms)
-        f->branched = hold && chain_taken(c) ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
-    chain_last(f, c, hold, out->blocks + out->block_count);
-    if (hold)
-        etmv3_fast_hold(f, in, --c->b, last, out);
+        f->branched = keep && chain_taken(c) ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
+    chain_last(f, c, keep, out->blocks + out->block_count);
+    if (keep)
+        etmv3_fast_keep_pending(f, in, --c->b, last, out);
     if (in->branched == in->at)
         f->branched = ETMV3_BRANCHED_PACKET;
     f->core.range = c->range;
@@ -338,7 +338,7 @@ static uint64_t go_back(struct chain *c, struct etmv3_bytes *in, uint32_t n)
     return cycles;
 }
 
-/* A header when atoms must not come, or something is held until one does. False: it cannot be
+/* A header when atoms must not come, or something is pending until one does. False: it cannot be
  * taken so. */
 static bool fast_alone(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
                        struct flow_out *out)
@@ -349,7 +349,7 @@ static bool fast_alone(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes
     if (h->n) {
         etmv3_release(f, out);
         c->b = out->blocks + out->block_count;
-        in->holding = false;
+        in->has_pending = false;
         return true;
     }
     f->core.cycles += h->cycles;
@@ -402,7 +402,7 @@ static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct cha
             go_on = chain_branch(f, &c, &in);
             if (go_on)
                 in.branched = in.at;
-        } else if (c.pending || in.holding) {
+        } else if (c.pending || in.has_pending) {
             go_on = fast_alone(f, &c, &in, out);
         } else {
             go_on = fast_headers(f, &c, &in, out);

@@ -21,7 +21,7 @@ struct etmv3_bytes {
     uint64_t settled;        /* those that no packet can cancel any more */
     uint64_t returned;       /* those before the event that is out->events[tail] */
     size_t tail;
-    bool holding; /* the flow holds something: no atom has come yet */
+    bool has_pending; /* something is pending: no atom has come yet */
     /* Atoms of the P-header before `at` that have yet to be taken, by the slow path; as in a
      * packet. */
     uint32_t left;
@@ -36,7 +36,7 @@ static inline void etmv3_leave(struct etmv3_bytes *in, uint32_t left, const stru
     in->flags = etmv3_header_flags(h);
 }
 
-/* The block of the latest instruction, if that ended one, is to be held. */
+/* The block of the latest instruction, if that ended one, is to be pending. */
 static inline bool etmv3_unsettled(const struct etmv3_bytes *in)
 {
     return in->atoms != in->settled;
@@ -53,9 +53,9 @@ struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes
 bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
                        struct flow_out *out);
 
-/* The block `b` is held, and so are the events behind it. */
-void etmv3_fast_hold(struct etmv3_flow *f, const struct etmv3_bytes *in, const struct bt_block *b,
-                     uint64_t cycles, struct flow_out *out);
+/* The block `b` is pending, and so are the events behind it. */
+void etmv3_fast_keep_pending(struct etmv3_flow *f, const struct etmv3_bytes *in,
+                             const struct bt_block *b, uint64_t cycles, struct flow_out *out);
 
 /* It was followed. */
 static inline void etmv3_short_take(struct etmv3_bytes *in, const struct etmv3_short *k)

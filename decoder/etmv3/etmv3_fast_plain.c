@@ -216,7 +216,7 @@ static bool etmv3_position_link_branch(struct etmv3_flow *f, const struct etmv3_
     struct etmv3_form form = etmv3_form(in->p);
     enum bt_isa isa = (enum bt_isa)in->p->base.isa;
     struct etmv3_short k;
-    return !in->holding && etmv3_short_branch(&form, in->at, in->end, &k) &&
+    return !in->has_pending && etmv3_short_branch(&form, in->at, in->end, &k) &&
            !code_find(f->core.code, f->core.view, k.address, isa) &&
            code_lookup(f->core.code, f->core.view, k.address, isa);
 }
@@ -304,9 +304,9 @@ static bool etmv3_position_interrupt(struct etmv3_flow *f, struct etmv3_position
 
 /* Back to the flow's state. */
 
-/* What was put out last, or joined. A branch that was taken counts while it is held, an instruction
- * that failed does not. */
-static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_position *s, bool hold,
+/* What was put out last, or joined. A branch that was taken counts while it is pending, an
+ * instruction that failed does not. */
+static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_position *s, bool keep,
                                 const struct bt_block *base)
 {
     const struct bt_block *b = s->b;
@@ -315,7 +315,7 @@ static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_positio
             etmv3_set_last(f, code_range_last(s->before), code_range_isa(s->before));
         return;
     }
-    if (hold && bt_block_cond(b - 1) != BT_COND_PASS)
+    if (keep && bt_block_cond(b - 1) != BT_COND_PASS)
         b--;
     if (b > base)
         etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
@@ -325,14 +325,14 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
                                  struct etmv3_bytes *in, struct flow_out *out)
 {
     uint64_t instructions = in->atoms + etmv3_open(f);
-    bool hold = etmv3_unsettled(in) && etmv3_position_ended(s);
-    etmv3_position_last(f, s, hold, out->blocks + out->block_count);
+    bool keep = etmv3_unsettled(in) && etmv3_position_ended(s);
+    etmv3_position_last(f, s, keep, out->blocks + out->block_count);
     if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;
-    if (hold) {
-        etmv3_fast_hold(f, in, --s->b, FLOW_NO_CYCLES, out);
-        instructions -= f->held.count;
-        if (f->held.cond == BT_COND_PASS)
+    if (keep) {
+        etmv3_fast_keep_pending(f, in, --s->b, FLOW_NO_CYCLES, out);
+        instructions -= f->pending_block.count;
+        if (f->pending_block.cond == BT_COND_PASS)
             f->branched = ETMV3_BRANCHED_DIRECT;
     }
     if (in->branched == in->at)
@@ -375,10 +375,10 @@ static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
         const struct etmv3_header *h = &etmv3_plain_headers[header >> 1 & 63];
         if (h->n == 0)
             break;
-        if (in.holding) {
+        if (in.has_pending) {
             etmv3_release(f, out);
             s.b = out->blocks + out->block_count;
-            in.holding = false;
+            in.has_pending = false;
         }
         in.at++;
         uint32_t left = etmv3_position_header(&s, calls, h);

@@ -24,9 +24,9 @@ void etmv3_flow_init(struct etmv3_flow *f, const struct etmv3_config *config,
 
 bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_isa *isa)
 {
-    *address = f->held.count ? f->held.first : f->first;
-    *isa = (enum bt_isa)(f->held.count ? f->held.isa : f->core.cur.isa);
-    return f->held.count || f->core.cur.known || f->core.cur.halted;
+    *address = f->pending_block.count ? f->pending_block.first : f->first;
+    *isa = (enum bt_isa)(f->pending_block.count ? f->pending_block.isa : f->core.cur.isa);
+    return f->pending_block.count || f->core.cur.known || f->core.cur.halted;
 }
 
 /* State of the instructions that follow. */
@@ -81,7 +81,7 @@ static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
 }
 
 /* Digest 7.2: is a count of the gap before an I-sync of this reason to be believed? */
-static bool count_holds(const struct etmv3_flow *f, unsigned reason, uint32_t cycles)
+static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t cycles)
 {
     unsigned v = f->config.version_minor;
     if (v == 0 && reason >= ISYNC_OVERFLOW)
@@ -106,7 +106,7 @@ static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
     f->gap_waited = (uint32_t)f->waited; /* W atoms behind the last instruction belong to the gap */
     f->count_due = f->config.cycle_accurate && !(k->flags & ETMV3_HAS_CYCLES);
     f->due_changes++;
-    if ((k->flags & ETMV3_HAS_CYCLES) && count_holds(f, k->number, k->cycles)) {
+    if ((k->flags & ETMV3_HAS_CYCLES) && count_is_valid(f, k->number, k->cycles)) {
         flow_event_cycles(e, f->gap_waited + k->cycles);
         f->core.cycles += k->cycles;
     }
@@ -153,7 +153,7 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     f->synced = f->core.started = true;
 }
 
-/* With the range rebased: what is held stays, since nothing behind this can cancel it. */
+/* With the range rebased: what is pending stays, since nothing behind this can cancel it. */
 static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
                        struct flow_out *out)
 {
@@ -172,7 +172,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
         return;
     bool known = f->core.cur.known;
     uint64_t here = known ? etmv3_here(f) : 0;
-    uint64_t before = f->core.instructions + f->held.count + etmv3_open(f);
+    uint64_t before = f->core.instructions + f->pending_block.count + etmv3_open(f);
     if (known && here == k->value && f->core.cur.isa == isa && !odd) {
         f->core.agreed = before;
         return;
@@ -202,7 +202,7 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
     bool due = f->count_due;
     f->count_due = false;
     f->due_changes++;
-    if (due && !count_holds(f, f->reason, k->cycles))
+    if (due && !count_is_valid(f, f->reason, k->cycles))
         return;
     etmv3_close(f);
     struct flow_out *to = etmv3_events(f, out, &tray);
@@ -287,8 +287,8 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
 static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
                    struct flow_out *out)
 {
-    uint8_t isa = f->held.count ? f->held.isa : f->last_isa;
-    bool was_return = f->return_held;
+    uint8_t isa = f->pending_block.count ? f->pending_block.isa : f->last_isa;
+    bool was_return = f->return_pending;
     uint64_t address;
     bool done = etmv3_cancel(f, &address);
     if (!done)
@@ -325,12 +325,13 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
     if (m) {
         tray = (struct flow_out){.events = f->queue, .event_max = ETMV3_QUEUE};
         to = &tray;
-        f->return_held = true;
+        f->return_pending = true;
         etmv3_data_disown(f, STACKED);
     }
-    uint64_t last = f->held.count ? f->held.first + f->held.extent : f->last;
+    uint64_t last =
+        f->pending_block.count ? f->pending_block.first + f->pending_block.extent : f->last;
     flow_event_address(flow_event(&f->core, to, BT_EVENT_EXCEPTION_RET, k->offset), last,
-                       f->held.count ? f->held.isa : f->last_isa);
+                       f->pending_block.count ? f->pending_block.isa : f->last_isa);
     etmv3_events_end(f, to, &tray);
 }
 
@@ -447,7 +448,8 @@ static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flo
 /* Events that only wait to learn whether a store failed. */
 static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
-    if (f->queued && f->held.count == 0 && !f->return_held && k->kind != ETMV3_STORE_FAILED)
+    if (f->queued && f->pending_block.count == 0 && !f->return_pending &&
+        k->kind != ETMV3_STORE_FAILED)
         etmv3_release(f, out);
 }
 

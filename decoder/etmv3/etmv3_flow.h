@@ -8,7 +8,7 @@
  * that of the cycles since the instruction before it.
  *
  * The latest instruction may be cancelled by a branch packet that comes much later, so the block
- * that it ends, and the events behind it, are held back until the next atom or an exception that
+ * that it ends, and the events behind it, are pending until the next atom or an exception that
  * cancels nothing (digest 16.5).
  */
 #ifndef DECODER_ETMV3_FLOW_H
@@ -17,7 +17,7 @@
 #include "decoder/etmv3/etmv3.h"
 #include "decoder/flow/flow_core.h"
 
-#define ETMV3_QUEUE 24 /* events that wait behind the held block; more release it */
+#define ETMV3_QUEUE 24 /* events that wait behind the pending block; more release it */
 
 enum etmv3_branched {
     ETMV3_BRANCHED_NOT,
@@ -25,11 +25,11 @@ enum etmv3_branched {
     ETMV3_BRANCHED_PACKET, /* a branch packet: others may follow it */
 };
 
-struct etmv3_held {
+struct etmv3_pending_block {
     uint64_t first;
     uint64_t cycles;
     uint32_t extent;
-    uint32_t count; /* 0: nothing is held */
+    uint32_t count; /* 0: nothing is pending */
     uint8_t isa;
     uint8_t cond;
 };
@@ -71,17 +71,17 @@ struct etmv3_flow {
     uint32_t begin, done, joined;
     uint32_t near_index, near_offset; /* place of an instruction of the range, to go on from */
     uint8_t last_isa;
-    bool synced;      /* an I-sync was seen since the last loss */
-    bool pending;     /* an indirect branch was executed: its branch packet must come */
-    bool blind;       /* reserved state: nothing is followed until the next I-sync */
-    bool return_held; /* an exception return of M profile may be cancelled (digest 10) */
-    bool count_due;   /* the latest trace-on has no cycle count yet */
+    bool synced;         /* an I-sync was seen since the last loss */
+    bool pending;        /* an indirect branch was executed: its branch packet must come */
+    bool blind;          /* reserved state: nothing is followed until the next I-sync */
+    bool return_pending; /* an exception return of M profile may be cancelled (digest 10) */
+    bool count_due;      /* the latest trace-on has no cycle count yet */
     bool has_deferred;
     uint8_t branched; /* enum etmv3_branched: what came last */
     uint8_t since;    /* atoms since the latest trace-on, up to 2 */
     uint8_t reason;   /* of the latest trace-on */
     uint8_t queued;
-    struct etmv3_held held;
+    struct etmv3_pending_block pending_block;
     struct etmv3_packet deferred; /* an I-sync that waits for its cycle count */
     struct etmv3_data data;
     struct etmv3_waiting waiting[3];
@@ -104,10 +104,10 @@ void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cau
                     struct flow_out *out);
 
 /* The code is about to change, at `offset`: what was executed is told by the code of before, and of
- * what is held back only the last instruction stays. Needs room for a packet. */
+ * what is pending only the last instruction stays. Needs room for a packet. */
 void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
 
-/* No more packets: what is held back is put out. */
+/* No more packets: what is pending is put out. */
 void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out);
 
 /* Where execution goes on behind the last instruction put out. False if that is not known. */

@@ -72,23 +72,23 @@ static void taken(struct etmv3_flow *f, struct code_range *range)
 
 /* A block of the current range ends with its instruction `done` - 1, at `last`. */
 static inline void end_block(struct etmv3_flow *f, uint64_t last, enum bt_cond cond,
-                             uint64_t cycles, bool hold, struct flow_out *out)
+                             uint64_t cycles, bool keep, struct flow_out *out)
 {
     uint32_t count = etmv3_open(f), extent = (uint32_t)(last - f->first);
     f->joined = 0;
-    if (!hold && !etmv3_has_data(f)) {
+    if (!keep && !etmv3_has_data(f)) {
         flow_block(&f->core, out, f->first, extent,
                    bt_block_info(count, (enum bt_isa)f->core.cur.isa, cond), cycles);
         etmv3_set_last(f, last, f->core.cur.isa);
         return;
     }
-    f->held = (struct etmv3_held){.first = f->first,
-                                  .cycles = cycles,
-                                  .extent = extent,
-                                  .count = count,
-                                  .isa = f->core.cur.isa,
-                                  .cond = (uint8_t)cond};
-    if (!hold)
+    f->pending_block = (struct etmv3_pending_block){.first = f->first,
+                                                    .cycles = cycles,
+                                                    .extent = extent,
+                                                    .count = count,
+                                                    .isa = f->core.cur.isa,
+                                                    .cond = (uint8_t)cond};
+    if (!keep)
         etmv3_release(f, out);
 }
 
@@ -158,7 +158,7 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
 }
 
 /* One instruction with a block of its own, or one that ends the open block. */
-static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool hold,
+static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool keep,
                     struct flow_out *out)
 {
     struct code_range *range = need_range(f, offset, out);
@@ -172,7 +172,7 @@ static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool hol
     /* With nothing open the next instruction is the block's first: no offset to be looked up. */
     uint64_t last = etmv3_open(f) ? range->start + etmv3_range_offset(f, f->done) : f->first;
     f->done++;
-    end_block(f, last, passed ? BT_COND_PASS : BT_COND_FAIL, cycles, hold, out);
+    end_block(f, last, passed ? BT_COND_PASS : BT_COND_FAIL, cycles, keep, out);
     step_on(f, range, last, passed);
     return true;
 }
@@ -229,7 +229,7 @@ void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow
         f->waited += k->cycles;
         return;
     }
-    if (etmv3_holding(f))
+    if (etmv3_has_pending(f))
         etmv3_release(f, out);
     f->branched = ETMV3_BRANCHED_NOT;
     f->since = k->n > 1 || f->since ? 2 : 1;

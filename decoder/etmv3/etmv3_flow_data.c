@@ -18,7 +18,7 @@ static void found(struct etmv3_flow *f, const struct access *a, uint64_t number)
 
 void etmv3_data_scan(struct etmv3_flow *f)
 {
-    const struct etmv3_held *h = &f->held;
+    const struct etmv3_pending_block *h = &f->pending_block;
     uint64_t address = h->first, number = f->core.instructions;
     uint64_t end = number + h->count;
     struct code_view *view = f->data.scanned < end ? flow_view(&f->core) : NULL;
@@ -82,11 +82,11 @@ static bool transfer_address(struct etmv3_flow *f, const struct etmv3_packet *k,
 
 static uint8_t distance(const struct etmv3_flow *f, const struct etmv3_data *d)
 {
-    uint64_t back = f->core.instructions + f->held.count - d->owner;
+    uint64_t back = f->core.instructions + f->pending_block.count - d->owner;
     return d->has_owner && back <= UINT8_MAX ? (uint8_t)back : 0;
 }
 
-/* Always behind the held block, where a cancel and a failed store can still reach it. */
+/* Always behind the pending block, where a cancel and a failed store can still reach it. */
 static struct bt_event *data_event(struct etmv3_flow *f, const struct etmv3_data *d,
                                    uint64_t offset, struct flow_out *out)
 {

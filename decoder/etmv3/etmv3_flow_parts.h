@@ -5,11 +5,11 @@
 
 #include "decoder/etmv3/etmv3_flow.h"
 
-/* etmv3_hold.c: the open block, the held block, the events behind it. */
+/* etmv3_pending.c: the open block, the pending block, the events behind it. */
 
-static inline bool etmv3_holding(const struct etmv3_flow *f)
+static inline bool etmv3_has_pending(const struct etmv3_flow *f)
 {
-    return f->held.count || f->queued;
+    return f->pending_block.count || f->queued;
 }
 
 /* Instructions in the open block. */
@@ -53,21 +53,21 @@ uint64_t etmv3_here(struct etmv3_flow *f);
 /* The range at the position again, after a copy or a change of the image: false if it is lost. */
 bool etmv3_relink(struct etmv3_flow *f, struct flow_out *out, uint64_t offset);
 
-/* The open block, if any, becomes the held one, and the range begins at the next instruction. */
+/* The open block, if any, becomes the pending one, and the range begins at the next instruction. */
 void etmv3_close(struct etmv3_flow *f);
 void etmv3_rebase(struct etmv3_flow *f);
 
-/* Puts out what is held. */
+/* Puts out what is pending. */
 void etmv3_release(struct etmv3_flow *f, struct flow_out *out);
 
-/* Before the view of the image changes: only the last instruction stays held. */
+/* Before the view of the image changes: only the last instruction stays pending. */
 void etmv3_split(struct etmv3_flow *f, struct flow_out *out);
 
-/* The last instruction did not complete (digest 9.6): true, and its address, if it was held. */
+/* The last instruction did not complete (digest 9.6): true, and its address, if it was pending. */
 bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address);
 
 /*
- * Where events go now: to `out`, or behind what is held. Close the open block before; give what
+ * Where events go now: to `out`, or behind what is pending. Close the open block before; give what
  * it returned to etmv3_events_end() at once when the events are made.
  */
 struct flow_out *etmv3_events(struct etmv3_flow *f, struct flow_out *out, struct flow_out *tray);
@@ -103,7 +103,7 @@ static inline bool etmv3_has_data(const struct etmv3_flow *f)
     return f->config.data_value || f->config.data_address;
 }
 
-/* Looks for data instructions in the held block: before it is put out, and before data. */
+/* Looks for data instructions in the pending block: before it is put out, and before data. */
 void etmv3_data_scan(struct etmv3_flow *f);
 
 /* A data packet of any kind. */

@@ -9,7 +9,7 @@
 #include "decoder/program/code_image.h"
 
 /* A flow stage stops before a packet when fewer free slots than this are left: no packet, with
- * what was held back before it, puts out more. Arrays must be larger. */
+ * what was pending before it, puts out more. Arrays must be larger. */
 #define FLOW_SLACK 48
 
 /* Filled by a flow stage; arrays belong to the caller. */

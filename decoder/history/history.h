@@ -92,7 +92,7 @@ uint64_t history_blocks(const struct history *h);
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa);
 
 /*
- * Instructions behind history_end() that the decoder still holds back, since what comes next could
+ * Instructions behind history_end() that are pending in the decoder, since what comes next could
  * take them back. At a halt nothing comes: if they lead to the halted PC, they ran.
  */
 #define HISTORY_TAIL_MAX 16

@@ -115,7 +115,7 @@ static int decode_window(struct history *h, size_t index, struct window_slot *sl
     if (error)
         return error;
     if (h->finished && index + 1 == h->checkpoint_count)
-        stream_finish(&s, &slot->sink); /* what was held back has been put out then, too */
+        stream_finish(&s, &slot->sink); /* what was pending has been put out then, too */
     return window_slot_end(slot);
 }
 

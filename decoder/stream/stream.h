@@ -124,7 +124,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
 void stream_gap(struct stream *s, enum bt_gap_cause cause, uint64_t bytes,
                 struct stream_sink *sink);
 
-/* End of the stream: what is incomplete is reported to `packet`, what is held back is put out. */
+/* End of the stream: what is incomplete is reported to `packet`, what is pending is put out. */
 void stream_finish(struct stream *s, struct stream_sink *sink);
 
 /* From here on code is looked up as of this generation of the program image; what was executed

@@ -119,7 +119,7 @@ static bool same_etmv3_parser(const struct etmv3 *a, const struct etmv3 *b)
            a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
 }
 
-static bool same_held(const struct etmv3_held *a, const struct etmv3_held *b)
+static bool same_held(const struct etmv3_pending_block *a, const struct etmv3_pending_block *b)
 {
     return a->count == b->count &&
            (a->count == 0 || (a->first == b->first && a->extent == b->extent &&
@@ -129,10 +129,11 @@ static bool same_held(const struct etmv3_held *a, const struct etmv3_held *b)
 /* Events that wait, and a position that is told in other words, are the same later on. */
 static bool same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
 {
-    return same_position(&a->core.cur, &b->core.cur) && same_held(&a->held, &b->held) &&
-           a->queued == 0 && b->queued == 0 && !a->has_deferred && !b->has_deferred &&
-           a->first == b->first && a->last == b->last && a->last_isa == b->last_isa &&
-           a->begin == b->begin && a->done == b->done && a->joined == b->joined;
+    return same_position(&a->core.cur, &b->core.cur) &&
+           same_held(&a->pending_block, &b->pending_block) && a->queued == 0 && b->queued == 0 &&
+           !a->has_deferred && !b->has_deferred && a->first == b->first && a->last == b->last &&
+           a->last_isa == b->last_isa && a->begin == b->begin && a->done == b->done &&
+           a->joined == b->joined;
 }
 
 /* Whether the latest trace-on waits for a count, which nobody knows who did not see it. */
@@ -147,8 +148,9 @@ static bool same_state3(const struct stream_etmv3 *a, const struct stream_etmv3 
     const struct etmv3_flow *f = &a->flow, *g = &b->flow;
     return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
            f->waited == g->waited && f->synced == g->synced && f->core.started == g->core.started &&
-           f->pending == g->pending && f->blind == g->blind && f->return_held == g->return_held &&
-           f->branched == g->branched && f->since == g->since;
+           f->pending == g->pending && f->blind == g->blind &&
+           f->return_pending == g->return_pending && f->branched == g->branched &&
+           f->since == g->since;
 }
 
 /* No trace-on, no count and no gap in between: what waits for a count goes on waiting. */

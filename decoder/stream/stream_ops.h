@@ -63,7 +63,7 @@ struct stream_ops {
     size_t (*run)(struct stream *s, const struct stream_batch *b, size_t from, size_t count,
                   struct flow_out *out);
 
-    /* The end, behind the last packet: what the flow stage holds back. False: there is more than
+    /* The end, behind the last packet: what is pending in the flow stage. False: there is more than
      * room for it. NULL: it holds nothing back. */
     bool (*drain)(struct stream *s, struct flow_out *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 flow: windows of a history equal one straight decode, what is held back, how much. */
+/* ETMv3 flow: windows of a history equal one straight decode, what is pending, how much. */
 #include "decoder/history/history.h"
 #include "tests/support/decoded.h"
 #include "tests/unit/unit_main.h"
@@ -96,7 +96,7 @@ static void check_window(const struct history_window *w, const struct decoded *d
     ck_assert_uint_eq(w->end, *number);
 }
 
-/* With what is held back at a checkpoint, and looked at while the stream still runs. */
+/* With what is pending at a checkpoint, and looked at while the stream still runs. */
 START_TEST(windows_equal_a_straight_decode)
 {
     static const uint32_t modes[4] = {0, 0x1000, 0xc, 0x100c};
@@ -173,7 +173,7 @@ START_TEST(the_last_block_is_held_back)
 }
 END_TEST
 
-/* Events behind the held block are bounded: then it is put out, and a cancel comes too late. */
+/* Events behind the pending block are bounded: then it is put out, and a cancel comes too late. */
 START_TEST(the_queue_is_bounded)
 {
     static struct fixture x;

@@ -67,7 +67,7 @@ static void t32(uint64_t address, uint32_t opcode, bool taken, uint64_t next,
     insn(address, opcode, taken, next, BT_ISA_T32, special);
 }
 
-/* What stands at the end, with the atoms that are held back. */
+/* What stands at the end, with the atoms that are pending. */
 static void expect(const char *bytes, size_t size)
 {
     ck_assert_int_eq(etmv4_encoder_flush(encoder), 0);

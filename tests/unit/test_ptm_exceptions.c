@@ -242,7 +242,7 @@ START_TEST(test_bb6)
 }
 END_TEST
 
-/* BB18, BB33, BB46: an atom that is held comes before the update and the exception. */
+/* BB18, BB33, BB46: an atom that is pending comes before the update and the exception. */
 START_TEST(test_bb18)
 {
     static void (*const tables[])(struct script *) = {run_table_5_3, run_table_5_4, run_table_5_5};

@@ -182,7 +182,7 @@ int etmv4_encoder_instrument(struct etmv4_encoder *e, unsigned level, uint64_t v
 /* As if the sync counter had expired: A-sync in front of the next P0 element. */
 void etmv4_encoder_request_sync(struct etmv4_encoder *e);
 
-/* Puts out the atoms that are held back and commits everything (WFI, end of trace). */
+/* Puts out the atoms that are pending and commits everything (WFI, end of trace). */
 int etmv4_encoder_flush(struct etmv4_encoder *e);
 
 /* Atoms (= P0 instructions) that ran but are not in the output yet. */

@@ -81,12 +81,12 @@ void etmv3_close(struct etmv3_flow *f)
     if (count == 0)
         return;
     uint64_t last = f->done ? f->core.range->start + etmv3_range_offset(f, f->done - 1) : f->last;
-    f->held = (struct etmv3_held){.first = f->first,
-                                  .cycles = FLOW_NO_CYCLES,
-                                  .extent = (uint32_t)(last - f->first),
-                                  .count = count,
-                                  .isa = f->core.cur.isa,
-                                  .cond = BT_COND_PASS};
+    f->pending_block = (struct etmv3_pending_block){.first = f->first,
+                                                    .cycles = FLOW_NO_CYCLES,
+                                                    .extent = (uint32_t)(last - f->first),
+                                                    .count = count,
+                                                    .isa = f->core.cur.isa,
+                                                    .cond = BT_COND_PASS};
     f->begin = f->done;
     f->joined = 0;
     f->first = etmv3_here(f);
@@ -103,31 +103,31 @@ void etmv3_rebase(struct etmv3_flow *f)
 
 static inline void release_block(struct etmv3_flow *f, struct flow_out *out)
 {
-    const struct etmv3_held *h = &f->held;
+    const struct etmv3_pending_block *h = &f->pending_block;
     if (etmv3_has_data(f))
         etmv3_data_scan(f);
     flow_block(&f->core, out, h->first, h->extent,
                bt_block_info(h->count, (enum bt_isa)h->isa, (enum bt_cond)h->cond), h->cycles);
     etmv3_set_last(f, h->first + h->extent, h->isa);
-    f->held.count = 0;
+    f->pending_block.count = 0;
 }
 
 void etmv3_release(struct etmv3_flow *f, struct flow_out *out)
 {
-    if (f->held.count)
+    if (f->pending_block.count)
         release_block(f, out);
     for (unsigned i = 0; i < f->queued; i++) {
         f->queue[i].position = f->core.instructions;
         out->events[out->event_count++] = f->queue[i];
     }
     f->queued = 0;
-    f->return_held = false;
+    f->return_pending = false;
 }
 
-/* Address of the last but one instruction of the held block. */
+/* Address of the last but one instruction of the pending block. */
 static uint64_t before_last(struct etmv3_flow *f)
 {
-    const struct etmv3_held *h = &f->held;
+    const struct etmv3_pending_block *h = &f->pending_block;
     struct code_view *view = flow_view(&f->core);
     uint64_t address = h->first, last = h->first + h->extent;
     if (h->isa == BT_ISA_A32)
@@ -144,7 +144,7 @@ static uint64_t before_last(struct etmv3_flow *f)
 
 void etmv3_split(struct etmv3_flow *f, struct flow_out *out)
 {
-    struct etmv3_held *h = &f->held;
+    struct etmv3_pending_block *h = &f->pending_block;
     if (h->count && etmv3_has_data(f))
         etmv3_data_scan(f);
     if (h->count < 2)
@@ -165,14 +165,14 @@ static void cancel_return(struct etmv3_flow *f)
         if (f->queue[i].kind != BT_EVENT_EXCEPTION_RET)
             f->queue[n++] = f->queue[i];
     f->queued = (uint8_t)n;
-    f->return_held = false;
+    f->return_pending = false;
 }
 
 bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address)
 {
-    struct etmv3_held *h = &f->held;
+    struct etmv3_pending_block *h = &f->pending_block;
     *address = h->first + h->extent;
-    if (f->return_held) {
+    if (f->return_pending) {
         cancel_return(f);
         *address = f->last;
         return true;
@@ -195,7 +195,7 @@ struct flow_out *etmv3_events(struct etmv3_flow *f, struct flow_out *out, struct
 {
     if (f->queued > ETMV3_QUEUE - 8)
         etmv3_release(f, out);
-    if (!etmv3_holding(f))
+    if (!etmv3_has_pending(f))
         return out;
     *tray =
         (struct flow_out){.events = f->queue, .event_count = f->queued, .event_max = ETMV3_QUEUE};
