@@ -131,7 +131,7 @@ static enum etmv1_step step(struct etmv1_flow *f, struct flow_out *out)
     switch (status) {
     case ETMV1_BE:
     case ETMV1_BD:
-        return f->synced ? etmv1_branch(f, out) : etmv1_hunt(f, out);
+        return f->synced ? etmv1_branch(f, out) : etmv1_resync(f, out);
     case ETMV1_IE:
     case ETMV1_ID:
     case ETMV1_IN:

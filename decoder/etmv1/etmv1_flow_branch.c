@@ -210,7 +210,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     return ETMV1_STEP_DONE;
 }
 
-enum etmv1_step etmv1_hunt(struct etmv1_flow *f, struct flow_out *out)
+enum etmv1_step etmv1_resync(struct etmv1_flow *f, struct flow_out *out)
 {
     struct window w;
     enum etmv1_step result = read_window(f, &w);

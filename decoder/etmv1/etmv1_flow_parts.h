@@ -48,7 +48,7 @@ void etmv1_pass(struct etmv1_flow *f, struct flow_out *out, unsigned n);
 enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out);
 
 /* The same while not synchronised. */
-enum etmv1_step etmv1_hunt(struct etmv1_flow *f, struct flow_out *out);
+enum etmv1_step etmv1_resync(struct etmv1_flow *f, struct flow_out *out);
 
 /* A start of tracing that waits to be told is told now: nothing took its place. */
 void etmv1_settle(struct etmv1_flow *f, struct flow_out *out);

@@ -108,7 +108,7 @@ static void begin_queue_at(struct etmv2 *p, uint64_t cycle)
 static void lose_sync(struct etmv2 *p)
 {
     if (p->synced) {
-        p->hunt_start = cycle_offset(p, p->queue_cycle + (p->head_out ? 1 : 0));
+        p->resync_start = cycle_offset(p, p->queue_cycle + (p->head_out ? 1 : 0));
         p->synced = false;
     }
     p->candidate = false;
@@ -155,7 +155,7 @@ void etmv2_discontinuity(struct etmv2 *p)
     port_reader_restart(&p->in);
     p->busy = false;
     p->data_known = false;
-    p->hunt_start = p->in.offset;
+    p->resync_start = p->in.offset;
     p->skipped_to = 0;
 }
 
@@ -178,8 +178,8 @@ static bool drain(struct etmv2 *p, struct sink *out)
         if (out->count + 4 > out->max)
             return false;
         if (p->skipped_to) {
-            struct etmv2_packet *k = emit(out, ETMV2_UNSYNCED, p->hunt_start);
-            k->value = p->skipped_to - p->hunt_start;
+            struct etmv2_packet *k = emit(out, ETMV2_UNSYNCED, p->resync_start);
+            k->value = p->skipped_to - p->resync_start;
             p->skipped_to = 0;
         }
         uint8_t entry = Q_AT(p, 0);
@@ -203,11 +203,11 @@ static void accept_candidate(struct etmv2 *p)
     p->synced = true;
     p->candidate = false;
     p->data_known = false;
-    p->skipped_to = start > p->hunt_start ? start : 0;
+    p->skipped_to = start > p->resync_start ? start : 0;
 }
 
 /* A byte while not synchronised: is it the header that a TFO announced? */
-static bool hunt(struct etmv2 *p, uint8_t byte)
+static bool resync(struct etmv2 *p, uint8_t byte)
 {
     struct etmv2_tfo_header parts;
     bool header = etmv2_read_tfo_header(&p->config, byte, &parts);
@@ -258,7 +258,7 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
             p->fifo--;
             lose_sync(p);
             p->fifo++;
-            if (!p->candidate || !hunt(p, byte))
+            if (!p->candidate || !resync(p, byte))
                 return;
             drain(p, out);
         }
@@ -293,7 +293,7 @@ static void take_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
     p->fifo++;
     p->cycle.used = true;
     if (!p->synced) {
-        if (!hunt(p, byte))
+        if (!resync(p, byte))
             return;
         drain(p, out);
     }
@@ -467,7 +467,7 @@ size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv
 size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *packets)
 {
     struct sink out = {packets, 0, 3};
-    uint64_t from = p->hunt_start;
+    uint64_t from = p->resync_start;
     bool waits = p->synced && p->queue_len;
     if (waits)
         from = cycle_offset(p, p->queue_cycle);
@@ -477,6 +477,6 @@ size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *packets)
     p->synced = false;
     p->tfo_count = 0;
     lose_sync(p);
-    p->hunt_start = p->in.offset;
+    p->resync_start = p->in.offset;
     return out.count;
 }

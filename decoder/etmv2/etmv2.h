@@ -165,15 +165,15 @@ struct etmv2 {
     uint8_t tfo_idle; /* cycles without a byte that are still to come behind a TFO */
     struct etmv2_cycle cycle;
     uint16_t queue_head, queue_len;
-    uint16_t groups;      /* queued cycles that have one */
-    uint64_t queue_cycle; /* number of the first queued cycle */
-    uint64_t fifo;        /* bytes out of the FIFO */
-    uint64_t hunt_start;  /* offset where the search for a TFO began */
-    uint64_t skipped_to;  /* end of skipped bytes that are to be reported; 0: none */
-    uint64_t byte_cycle;  /* of the latest byte: of its lower nibble */
-    uint64_t raw_cycle;   /* of the first byte of the packet in `raw` */
-    uint32_t base;        /* last branch or TFO address */
-    uint32_t data_base;   /* last data address */
+    uint16_t groups;       /* queued cycles that have one */
+    uint64_t queue_cycle;  /* number of the first queued cycle */
+    uint64_t fifo;         /* bytes out of the FIFO */
+    uint64_t resync_start; /* offset where the search for a TFO began */
+    uint64_t skipped_to;   /* end of skipped bytes that are to be reported; 0: none */
+    uint64_t byte_cycle;   /* of the latest byte: of its lower nibble */
+    uint64_t raw_cycle;    /* of the first byte of the packet in `raw` */
+    uint32_t base;         /* last branch or TFO address */
+    uint32_t data_base;    /* last data address */
     uint8_t base_isa;
     bool data_known;
     uint8_t raw_len;

@@ -54,7 +54,7 @@ static void lose_sync(struct etmv3 *p, uint64_t from)
 {
     p->synced = p->in_zeros = p->marker = false;
     p->zeros = 0;
-    p->hunt_start = from;
+    p->resync_start = from;
     p->ts_valid = false;
     p->ts_raw = 0;
     p->data_base = 0;
@@ -230,7 +230,7 @@ static size_t end_zeros(struct etmv3 *p, uint8_t byte, struct etmv3_packet *out)
     size_t n = emit_marker(p, out, start - 1);
     if (byte == ASYNC_END && p->zeros >= ASYNC_ZEROS) {
         if (!p->synced)
-            n += emit_run(out + n, ETMV3_UNSYNCED, p->hunt_start, start - p->hunt_start);
+            n += emit_run(out + n, ETMV3_UNSYNCED, p->resync_start, start - p->resync_start);
         n += emit_run(out + n, ETMV3_ASYNC, start, p->zeros + 1);
         p->synced = true;
         p->in_zeros = false;
@@ -353,7 +353,7 @@ size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out)
 {
     uint64_t start = p->offset - p->zeros;
     if (!p->synced)
-        return emit_run(out, ETMV3_UNSYNCED, p->hunt_start, p->offset - p->hunt_start);
+        return emit_run(out, ETMV3_UNSYNCED, p->resync_start, p->offset - p->resync_start);
     if (p->marker)
         return emit_run(out, ETMV3_END, start - 1, p->zeros + 1);
     if (p->in_zeros)

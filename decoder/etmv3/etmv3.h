@@ -124,9 +124,9 @@ struct etmv3_base {
 /* Parser state; plain data, may be copied to make a checkpoint. */
 struct etmv3 {
     struct etmv3_config config;
-    uint64_t offset;     /* of the next byte to be read */
-    uint64_t hunt_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;      /* length of the run of zero bytes before `offset` */
+    uint64_t offset;       /* of the next byte to be read */
+    uint64_t resync_start; /* offset where the search for an A-sync began */
+    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
     uint64_t ts_raw;
     struct etmv3_base base;
     uint32_t data_base;

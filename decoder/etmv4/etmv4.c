@@ -24,7 +24,7 @@ static void lose_sync(struct etmv4 *p, uint64_t from)
     p->synced = p->in_zeros = false;
     p->lost = true;
     p->zeros = 0;
-    p->hunt_start = from;
+    p->resync_start = from;
 }
 
 void etmv4_discontinuity(struct etmv4 *p)
@@ -59,7 +59,7 @@ static size_t emit_async(struct etmv4 *p, struct etmv4_packet *out)
     uint64_t start = p->offset - 1 - p->zeros;
     size_t n = 0;
     if (!p->synced)
-        n = emit_bytes(out, ETMV4_UNSYNCED, p->hunt_start, start - p->hunt_start);
+        n = emit_bytes(out, ETMV4_UNSYNCED, p->resync_start, start - p->resync_start);
     emit_bytes(out + n, ETMV4_ASYNC, start, p->zeros + 1);
     p->synced = true;
     p->in_zeros = false;
@@ -251,7 +251,7 @@ size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv
 size_t etmv4_finish(struct etmv4 *p, struct etmv4_packet *out)
 {
     if (!p->synced)
-        return emit_bytes(out, ETMV4_UNSYNCED, p->hunt_start, p->offset - p->hunt_start);
+        return emit_bytes(out, ETMV4_UNSYNCED, p->resync_start, p->offset - p->resync_start);
     if (p->in_zeros)
         return emit_bytes(out, ETMV4_INCOMPLETE, p->offset - p->zeros, p->zeros);
     return emit_bytes(out, ETMV4_INCOMPLETE, p->offset, p->carry_len);

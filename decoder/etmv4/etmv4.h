@@ -146,9 +146,9 @@ struct etmv4_address {
 /* Parser state; plain data, may be copied to make a checkpoint. */
 struct etmv4 {
     struct etmv4_config config;
-    uint64_t offset;     /* of the next byte to be read */
-    uint64_t hunt_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;      /* length of the run of zero bytes before `offset` */
+    uint64_t offset;       /* of the next byte to be read */
+    uint64_t resync_start; /* offset where the search for an A-sync began */
+    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
     uint64_t timestamp;
     uint32_t threshold;           /* added to cycle counts */
     struct etmv4_address last[3]; /* address registers, newest first (digest 6.14) */

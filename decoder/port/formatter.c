@@ -243,7 +243,7 @@ static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t 
 }
 
 /* Nothing but a full sync gives the frame's start (digest 5). Returns bytes consumed. */
-static size_t hunt(struct formatter *f, const uint8_t *data, size_t len)
+static size_t resync(struct formatter *f, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         f->window = f->window << 8 | data[i];
@@ -283,7 +283,7 @@ static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data
     size_t i = 0;
     while (i < len) {
         if (!f->aligned) {
-            i += hunt(f, data + i, len - i);
+            i += resync(f, data + i, len - i);
             continue;
         }
         if (!f->half && f->fill == 0 && !f->want_sync_tail) {

@@ -54,7 +54,7 @@ struct formatter {
     uint8_t pair;
     uint8_t id; /* current source, or FORMATTER_ID_UNKNOWN */
     uint8_t fill;
-    uint32_t window; /* the last four bytes while hunting */
+    uint32_t window; /* the last four bytes while resynchronising */
     uint8_t frame[FORMATTER_FRAME];
 };
 

@@ -19,7 +19,7 @@ static void lose_sync(struct ptm *p, uint64_t from)
     p->synced = p->based = false;
     p->in_zeros = false;
     p->zeros = 0;
-    p->hunt_start = from;
+    p->resync_start = from;
     p->ts_valid = false;
     p->ts_raw = 0;
     p->last_address = 0;
@@ -58,7 +58,7 @@ static size_t emit_async(struct ptm *p, struct ptm_packet *out)
     uint64_t start = p->offset - 1 - p->zeros;
     size_t n = 0;
     if (!p->synced)
-        n = emit_skipped(out, PTM_UNSYNCED, p->hunt_start, start - p->hunt_start);
+        n = emit_skipped(out, PTM_UNSYNCED, p->resync_start, start - p->resync_start);
     emit_skipped(out + n, PTM_ASYNC, start, p->zeros + 1);
     p->synced = true;
     p->in_zeros = false;
@@ -191,7 +191,7 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out)
 {
     if (!p->synced)
-        return emit_skipped(out, PTM_UNSYNCED, p->hunt_start, p->offset - p->hunt_start);
+        return emit_skipped(out, PTM_UNSYNCED, p->resync_start, p->offset - p->resync_start);
     if (p->in_zeros)
         return emit_skipped(out, PTM_INCOMPLETE, p->offset - p->zeros, p->zeros);
     return emit_skipped(out, PTM_INCOMPLETE, p->offset, p->carry_len);

@@ -89,9 +89,9 @@ static inline enum bt_security ptm_packet_security(const struct ptm_packet *p)
  */
 struct ptm {
     struct ptm_config config;
-    uint64_t offset;     /* of the next byte to be read */
-    uint64_t hunt_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;      /* length of the run of zero bytes before `offset` */
+    uint64_t offset;       /* of the next byte to be read */
+    uint64_t resync_start; /* offset where the search for an A-sync began */
+    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
     uint64_t ts_raw;
     uint32_t last_address;
     uint8_t last_isa;

@@ -33,7 +33,7 @@ static struct stream_place place(const struct stream *s)
 {
     const struct etmv2 *parser = &s->u.etmv2.parser;
     return (struct stream_place){
-        .offset = parser->in.offset, .lost_at = parser->hunt_start, .synced = parser->synced};
+        .offset = parser->in.offset, .lost_at = parser->resync_start, .synced = parser->synced};
 }
 
 static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,

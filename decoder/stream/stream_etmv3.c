@@ -34,7 +34,7 @@ static struct stream_place place(const struct stream *s)
 {
     const struct etmv3 *parser = &s->u.etmv3.parser;
     return (struct stream_place){.offset = parser->offset + parser->carry_len,
-                                 .lost_at = parser->hunt_start,
+                                 .lost_at = parser->resync_start,
                                  .synced = parser->synced};
 }
 

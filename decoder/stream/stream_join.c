@@ -97,7 +97,7 @@ static bool same_ptm(const struct stream *a, const struct stream *b, const struc
 
 static void start_ptm(struct stream *s, uint64_t offset)
 {
-    s->u.ptm.parser.offset = s->u.ptm.parser.hunt_start = offset;
+    s->u.ptm.parser.offset = s->u.ptm.parser.resync_start = offset;
 }
 
 static const struct join join_ptm = {.start_at = start_ptm, .same = same_ptm};
@@ -185,7 +185,7 @@ static bool no_data(const struct stream_config *config)
 
 static void start_etmv3(struct stream *s, uint64_t offset)
 {
-    s->u.etmv3.parser.offset = s->u.etmv3.parser.hunt_start = offset;
+    s->u.etmv3.parser.offset = s->u.etmv3.parser.resync_start = offset;
 }
 
 static const struct join join_etmv3 = {
@@ -304,7 +304,7 @@ static bool same_etmv4(const struct stream *s, const struct stream *mark, const 
 
 static void start_etmv4(struct stream *s, uint64_t offset)
 {
-    s->u.etmv4.parser.offset = s->u.etmv4.parser.hunt_start = offset;
+    s->u.etmv4.parser.offset = s->u.etmv4.parser.resync_start = offset;
     s->u.etmv4.flow.cut = offset > 0;
 }
 

@@ -13,12 +13,12 @@ static const char MAGIC[] = "%%ORBFLOW1.0.0%%"; /* at the start of files */
 
 void orbflow_init(struct orbflow *o)
 {
-    *o = (struct orbflow){.hunting = true};
+    *o = (struct orbflow){.resyncing = true};
 }
 
 static void begin_packet(struct orbflow *o)
 {
-    o->hunting = false;
+    o->resyncing = false;
     o->zero_due = false;
     o->left = 0;
     o->used = 0;
@@ -32,7 +32,7 @@ void orbflow_begin(struct orbflow *o)
 void orbflow_discontinuity(struct orbflow *o)
 {
     begin_packet(o);
-    o->hunting = true;
+    o->resyncing = true;
     o->magic = NO_MAGIC;
 }
 
@@ -100,7 +100,7 @@ static void take_code(struct orbflow *o, uint8_t code, const struct orbflow_sink
 }
 
 /* Up to and including the next delimiter: returns how many bytes that are. */
-static size_t hunt(struct orbflow *o, const uint8_t *data, size_t length)
+static size_t resync(struct orbflow *o, const uint8_t *data, size_t length)
 {
     if (o->magic < MAGIC_LENGTH) {
         o->magic = *data == (uint8_t)MAGIC[o->magic] ? o->magic + 1 : NO_MAGIC;
@@ -121,8 +121,8 @@ void orbflow_feed(struct orbflow *o, const uint8_t *data, size_t length,
 {
     while (length > 0) {
         size_t n = 1;
-        if (o->hunting)
-            n = hunt(o, data, length);
+        if (o->resyncing)
+            n = resync(o, data, length);
         else if (o->left > 0)
             n = take_group(o, data, length, sink);
         else
