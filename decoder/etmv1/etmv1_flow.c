@@ -62,7 +62,7 @@ static void clear_ring(struct etmv1_flow *f)
 void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out)
 {
-    etmv1_settle(f, out);
+    etmv1_commit(f, out);
     flow_cursor_close(&f->cursor, out);
     flow_core_gap(&f->cursor.core, offset, cause, bytes, out);
     f->synced = false;
@@ -72,7 +72,7 @@ void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cau
 /* Statuses and bytes do not agree: the branch at f->next is the first to synchronise at again. */
 static void desync(struct etmv1_flow *f, struct flow_out *out)
 {
-    etmv1_settle(f, out);
+    etmv1_commit(f, out);
     flow_cursor_close(&f->cursor, out);
     flow_core_gap(&f->cursor.core, etmv1_offset(f), BT_GAP_DESYNC, 0, out);
     f->synced = false;
@@ -265,7 +265,7 @@ static void packet(struct etmv1_flow *f, const struct etmv1_packet *k, struct fl
         etmv1_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
         break;
     case ETMV1_END:
-        etmv1_settle(f, out);
+        etmv1_commit(f, out);
         flow_cursor_close(&f->cursor, out);
         break;
     case ETMV1_INCOMPLETE:

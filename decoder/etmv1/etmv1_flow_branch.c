@@ -105,7 +105,7 @@ static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned r
     f->synced = f->cursor.core.started = true;
 }
 
-void etmv1_settle(struct etmv1_flow *f, struct flow_out *out)
+void etmv1_commit(struct etmv1_flow *f, struct flow_out *out)
 {
     if (!f->start_pending)
         return;
@@ -191,7 +191,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     bool starts = t.reason >= ETMV1_TRACE_ON && t.reason <= ETMV1_DEBUG_EXIT;
     if (starts)
         f->start_pending = false; /* it takes the place of one that was abandoned (digest 11) */
-    etmv1_settle(f, out);
+    etmv1_commit(f, out);
     etmv1_count(f, out);
     if (!starts)
         take(f, &t, data, out);

@@ -51,7 +51,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out);
 enum etmv1_step etmv1_resync(struct etmv1_flow *f, struct flow_out *out);
 
 /* A start of tracing that waits to be told is told now: nothing took its place. */
-void etmv1_settle(struct etmv1_flow *f, struct flow_out *out);
+void etmv1_commit(struct etmv1_flow *f, struct flow_out *out);
 
 /* etmv1_flow_data.c */
 

@@ -71,7 +71,7 @@ struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes
     in->at += size;
     in->inner += size - 1;
     in->branched = in->at;
-    in->settled = in->atoms;
+    in->committed = in->atoms;
     return range;
 }
 
@@ -119,7 +119,7 @@ static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
     code_calls_of(f->core.code, f->core.view);
     in->start = in->at;
     in->branched = NULL;
-    in->atoms = in->settled = 0;
+    in->atoms = in->committed = 0;
     in->returned = UINT64_MAX;
     in->has_pending = etmv3_has_pending(f);
     if (in->p->config.cycle_accurate)

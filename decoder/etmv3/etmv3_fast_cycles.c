@@ -264,7 +264,7 @@ static bool chain_interrupt(struct etmv3_flow *f, struct chain *c, struct etmv3_
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
-        return etmv3_unsettled(in) && etmv3_fast_return(f, in, c->b - 1, out);
+        return etmv3_uncommitted(in) && etmv3_fast_return(f, in, c->b - 1, out);
     struct code_range *range = etmv3_fast_exception(f, in, &from, out);
     if (!range)
         return false;
@@ -297,7 +297,7 @@ static bool chain_taken(const struct chain *c)
 static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_bytes *in,
                         uint64_t last, struct flow_out *out)
 {
-    bool keep = etmv3_unsettled(in);
+    bool keep = etmv3_uncommitted(in);
     if (in->atoms)
         f->branched = keep && chain_taken(c) ? ETMV3_BRANCHED_DIRECT : ETMV3_BRANCHED_NOT;
     chain_last(f, c, keep, out->blocks + out->block_count);

@@ -18,7 +18,7 @@ struct etmv3_bytes {
     const uint8_t *start;    /* at the parser's offset */
     const uint8_t *branched; /* behind the latest branch packet */
     uint64_t atoms;          /* instructions executed */
-    uint64_t settled;        /* those that no packet can cancel any more */
+    uint64_t committed;      /* those that no packet can cancel any more */
     uint64_t returned;       /* those before the event that is out->events[tail] */
     size_t tail;
     bool has_pending; /* something is pending: no atom has come yet */
@@ -37,9 +37,9 @@ static inline void etmv3_leave(struct etmv3_bytes *in, uint32_t left, const stru
 }
 
 /* The block of the latest instruction, if that ended one, is to be pending. */
-static inline bool etmv3_unsettled(const struct etmv3_bytes *in)
+static inline bool etmv3_uncommitted(const struct etmv3_bytes *in)
 {
-    return in->atoms != in->settled;
+    return in->atoms != in->committed;
 }
 
 /*
@@ -49,7 +49,7 @@ static inline bool etmv3_unsettled(const struct etmv3_bytes *in)
 struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
                                         const struct etmv3_origin *from, struct flow_out *out);
 
-/* An exception exit behind the block `b`, which is not settled. False: nothing was done. */
+/* An exception exit behind the block `b`, which is not committed. False: nothing was done. */
 bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
                        struct flow_out *out);
 

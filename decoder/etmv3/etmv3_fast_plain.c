@@ -290,7 +290,7 @@ static bool etmv3_position_interrupt(struct etmv3_flow *f, struct etmv3_position
     if (in->at == in->end || in->left)
         return false;
     if (*in->at == ETMV3_EXC_EXIT)
-        return etmv3_position_ended(s) && etmv3_unsettled(in) &&
+        return etmv3_position_ended(s) && etmv3_uncommitted(in) &&
                etmv3_fast_return(f, in, s->b - 1, out);
     int blocks = etmv3_position_close(s, &from.address);
     struct code_range *range = blocks < 0 ? NULL : etmv3_fast_exception(f, in, &from, out);
@@ -325,7 +325,7 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
                                  struct etmv3_bytes *in, struct flow_out *out)
 {
     uint64_t instructions = in->atoms + etmv3_open(f);
-    bool keep = etmv3_unsettled(in) && etmv3_position_ended(s);
+    bool keep = etmv3_uncommitted(in) && etmv3_position_ended(s);
     etmv3_position_last(f, s, keep, out->blocks + out->block_count);
     if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;

@@ -446,7 +446,7 @@ static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flo
 }
 
 /* Events that only wait to learn whether a store failed. */
-static void settle_queue(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void commit_queue(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     if (f->queued && f->pending_block.count == 0 && !f->return_pending &&
         k->kind != ETMV3_STORE_FAILED)
@@ -463,7 +463,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
         if (!f->core.range && f->done)
             etmv3_relink(f, out, k->offset);
         if (f->queued)
-            settle_queue(f, k, out);
+            commit_queue(f, k, out);
         if (f->config.cycle_accurate && defer(f, k, out))
             continue;
         if (k->kind == ETMV3_ATOM) {
@@ -478,7 +478,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
     return count;
 }
 
-void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
+void etmv3_flow_commit(struct etmv3_flow *f, uint64_t offset, struct flow_out *out)
 {
     if (!f->core.range && f->done)
         etmv3_relink(f, out, offset);

@@ -105,7 +105,7 @@ void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cau
 
 /* The code is about to change, at `offset`: what was executed is told by the code of before, and of
  * what is pending only the last instruction stays. Needs room for a packet. */
-void etmv3_flow_settle(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
+void etmv3_flow_commit(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
 
 /* No more packets: what is pending is put out. */
 void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out);

@@ -183,8 +183,8 @@ void stream_set_generation(struct stream *s, uint32_t generation, struct stream_
     struct flow_core *core = stream_core(s);
     if (!flow_room(&sink->out))
         sink->flush(sink->ctx, &sink->out);
-    if (ops_of(s)->settle)
-        ops_of(s)->settle(s, stream_offset(s), &sink->out);
+    if (ops_of(s)->commit)
+        ops_of(s)->commit(s, stream_offset(s), &sink->out);
     core->generation = generation;
     flow_core_link(core, core->code);
 }

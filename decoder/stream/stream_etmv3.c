@@ -71,9 +71,9 @@ static bool drain(struct stream *s, struct flow_out *out)
     return true;
 }
 
-static void settle(struct stream *s, uint64_t offset, struct flow_out *out)
+static void commit(struct stream *s, uint64_t offset, struct flow_out *out)
 {
-    etmv3_flow_settle(&s->u.etmv3.flow, offset, out);
+    etmv3_flow_commit(&s->u.etmv3.flow, offset, out);
 }
 
 static void gap(struct stream *s, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
@@ -108,7 +108,7 @@ const struct stream_ops stream_ops_etmv3 = {
     .finish = finish,
     .run = run,
     .drain = drain,
-    .settle = settle,
+    .commit = commit,
     .gap = gap,
     .view = view,
 };

@@ -73,7 +73,7 @@ struct stream_ops {
 
     /* The code is about to change: nothing of a range that was followed in part may be left. NULL:
      * there never is. */
-    void (*settle)(struct stream *s, uint64_t offset, struct flow_out *out);
+    void (*commit)(struct stream *s, uint64_t offset, struct flow_out *out);
 
     /* Packet number `i` for those who list packets; `protocol` is set, the rest is 0. */
     void (*view)(const struct stream *s, const struct stream_batch *b, size_t i,

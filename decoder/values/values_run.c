@@ -53,7 +53,7 @@ static void enter(struct values *r, enum values_stage stage)
 }
 
 /* What is learnt is passed on, then memory is looked at again and again. */
-static void settle(struct values *r)
+static void again_from_rules(struct values *r)
 {
     r->passes = 0;
     enter(r, VALUES_RULES);
@@ -90,14 +90,14 @@ static void next_pair(struct values *r)
     while (r->pair && contradicted(r, &r->pairs[r->pair - 1]))
         r->pair--;
     if (!r->pair) {
-        settle(r);
+        again_from_rules(r);
         return;
     }
     keep(r, &r->pairs[--r->pair], VALUES_MODE);
     enter(r, VALUES_PAIR_MODE);
 }
 
-static void settled(struct values *r)
+static void memory_done(struct values *r)
 {
     bool first = !r->rules.inferring;
     if (first)
@@ -115,7 +115,7 @@ static void stage(struct values *r, size_t *budget)
     switch (r->stage) {
     case VALUES_BUILD:
         if (values_build_some(r, budget))
-            settle(r);
+            again_from_rules(r);
         break;
     case VALUES_RULES:
         if (rules_run_some(rules, budget))
@@ -137,7 +137,7 @@ static void stage(struct values *r, size_t *budget)
         break;
     case VALUES_SORT:
         if (values_sort_some(r, budget))
-            settled(r);
+            memory_done(r);
         break;
     case VALUES_PAIR:
         if (rules_run_some(rules, budget))

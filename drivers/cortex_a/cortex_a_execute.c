@@ -68,7 +68,7 @@ static int drain(struct cortex_a *core)
     return rc;
 }
 
-int cortex_a_settle(struct cortex_a *core)
+int cortex_a_clear_errors(struct cortex_a *core)
 {
     int rc = cortex_a_poke(core, DBG_DRCR, DRCR_CLEAR);
     return rc == 0 ? drain(core) : rc;
@@ -78,7 +78,7 @@ int cortex_a_settle(struct cortex_a *core)
 static int take_error(struct cortex_a *core, uint32_t dscr)
 {
     bool undefined = (dscr & DSCR_UNDEFINED) != 0;
-    int rc = cortex_a_settle(core);
+    int rc = cortex_a_clear_errors(core);
     if (rc != 0)
         return rc;
     if (undefined)

@@ -145,7 +145,7 @@ int cortex_a_do(struct cortex_a *core, uint32_t opcode, uint32_t r0);
 int cortex_a_ask(struct cortex_a *core, uint32_t opcode, uint32_t *r0);
 
 /* Behind an error: nothing is left in the channel, and no error is pending. */
-int cortex_a_settle(struct cortex_a *core);
+int cortex_a_clear_errors(struct cortex_a *core);
 
 /* Registers. */
 int cortex_a_load_values(struct cortex_a *core);  /* at a halt */

@@ -136,7 +136,7 @@ static int end_fast(struct cortex_a *core, int rc)
     if (rc == 0)
         rc = cortex_a_play_one(core, &state);
     else
-        (void)cortex_a_settle(core);
+        (void)cortex_a_clear_errors(core);
     return rc;
 }
 

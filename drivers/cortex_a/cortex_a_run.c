@@ -126,7 +126,7 @@ static int note_halt(struct cortex_a *core)
     int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN |
                                            DSCR_MODE_STALL);
     if (rc == 0)
-        rc = cortex_a_settle(core);
+        rc = cortex_a_clear_errors(core);
     if (rc == 0)
         rc = cortex_a_load_values(core);
     if (rc == 0 && !core->features_known)

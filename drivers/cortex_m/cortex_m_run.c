@@ -171,7 +171,7 @@ static int step_once(struct cortex_m *core, bool mask)
 }
 
 /* Put back what an earlier step took away and could not put back. */
-static int settle(struct cortex_m *core)
+static int restore_lifted(struct cortex_m *core)
 {
     return core->lifted ? cortex_m_lift(core, core->lifted_at, false) : 0;
 }
@@ -214,7 +214,7 @@ int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
     bool skipped = false;
     int rc = cortex_m_need_halt(core);
     if (rc == 0)
-        rc = settle(core);
+        rc = restore_lifted(core);
     if (rc == 0)
         rc = skip_bkpt(core, &skipped);
     return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
@@ -228,7 +228,7 @@ int cortex_m_resume(struct cortex_m *core)
     int rc = look(core, &dhcsr);
     if (rc != 0 || !core->halted)
         return rc;
-    rc = settle(core);
+    rc = restore_lifted(core);
     if (rc == 0)
         rc = skip_bkpt(core, &skipped);
     if (rc == 0)

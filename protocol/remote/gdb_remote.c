@@ -38,7 +38,7 @@ bool gdb_remote_will_run(const struct gdb_remote *u)
 
 bool gdb_remote_is_idle(const struct gdb_remote *u)
 {
-    bool moves = u->resuming || u->resume_wanted || u->halting || u->settling;
+    bool moves = u->resuming || u->resume_wanted || u->halting || u->holds_client;
     return u->in_flight == NULL && u->asks == NULL && !moves && u->run != GDB_REMOTE_HELD;
 }
 
@@ -83,15 +83,15 @@ void gdb_remote_release_stop(struct gdb_remote *u)
     gdb_remote_pump(u);
 }
 
-void gdb_remote_settle(struct gdb_remote *u, bool settling)
+void gdb_remote_hold_client(struct gdb_remote *u, bool holds_client)
 {
-    bool done = u->settling && !settling;
-    u->settling = settling;
+    bool done = u->holds_client && !holds_client;
+    u->holds_client = holds_client;
     if (!done)
         return;
     if (u->client != NULL)
-        u->client->settled(u->client_ctx);
-    gdb_remote_observers_settled(u);
+        u->client->go_on(u->client_ctx);
+    gdb_remote_observers_go_on(u);
     gdb_remote_pump(u);
 }
 
@@ -145,7 +145,8 @@ int gdb_remote_may_ask(const struct gdb_remote *u)
 {
     if (u->phase != GDB_REMOTE_READY)
         return BT_ERR_IO;
-    bool halted = u->run == GDB_REMOTE_HALTED && u->settling; /* whatever the client waits for */
+    bool halted =
+        u->run == GDB_REMOTE_HALTED && u->holds_client; /* whatever the client waits for */
     if (u->run != GDB_REMOTE_HELD && !halted && gdb_remote_is_running(u))
         return BT_ERR_INVAL;
     return u->ask_count < GDB_REMOTE_ASKS_MAX ? BT_OK : BT_ERR_NOMEM;
@@ -279,7 +280,7 @@ static void forget_state(struct gdb_remote *u)
     u->resuming = false;
     u->interrupt_wanted = false;
     u->halting = false;
-    u->settling = false;
+    u->holds_client = false;
     u->serving_file = false;
     u->selecting = false;
     u->client_runs = false;
@@ -294,7 +295,7 @@ static void forget_state(struct gdb_remote *u)
 static void answer_all(struct gdb_remote *u)
 {
     bool client_waits = u->client_runs;
-    bool settling = u->settling;
+    bool holds_client = u->holds_client;
     struct gdb_request *flying = take(&u->in_flight);
     struct gdb_request *greeting = take(&u->greeting);
     struct gdb_request *waiting = take(&u->waiting);
@@ -311,10 +312,10 @@ static void answer_all(struct gdb_remote *u)
     if (client_waits && u->client != NULL)
         u->client->stopped(u->client_ctx, NULL, 0);
     gdb_remote_observers_stopped(u, NULL, 0);
-    if (settling && u->client != NULL)
-        u->client->settled(u->client_ctx);
-    if (settling)
-        gdb_remote_observers_settled(u);
+    if (holds_client && u->client != NULL)
+        u->client->go_on(u->client_ctx);
+    if (holds_client)
+        gdb_remote_observers_go_on(u);
 }
 
 void gdb_remote_fail(struct gdb_remote *u, int error)

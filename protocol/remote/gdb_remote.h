@@ -90,7 +90,7 @@ void gdb_remote_release_stop(struct gdb_remote *u);
  * packets of the client wait (those about its history, too), and questions of our own go on. Ends
  * by itself when the connection is lost.
  */
-void gdb_remote_settle(struct gdb_remote *u, bool settling);
+void gdb_remote_hold_client(struct gdb_remote *u, bool holds_client);
 
 /*
  * The halted cores are not what they were: something was written, or they were reset. Clients that

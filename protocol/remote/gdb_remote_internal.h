@@ -68,8 +68,8 @@ struct gdb_remote_client {
     void (*output)(void *ctx, const char *payload, size_t len);
     /* Another client took the place, or the connection was freed. */
     void (*dropped)(void *ctx);
-    /* What waited for gdb_remote_settle() may go on. */
-    void (*settled)(void *ctx);
+    /* What waited for gdb_remote_hold_client() may go on. */
+    void (*go_on)(void *ctx);
 };
 
 /*
@@ -115,7 +115,7 @@ struct gdb_remote {
     bool interrupt_wanted; /* before the resume was sent */
     bool resuming;         /* resumed() was told, the packet is not sent yet */
     bool halting;          /* an interrupt was sent since */
-    bool settling;         /* packets of the client wait */
+    bool holds_client;     /* packets of the client wait */
     bool serving_file;     /* the other side waits for the client's answer to a file request */
 
     struct gdb_thread threads[GDB_CORES_MAX];
@@ -209,7 +209,7 @@ struct gdb_request *gdb_remote_take_look(struct gdb_remote *u);
 void gdb_remote_refuse_looks(struct gdb_remote *u, const char *reply);
 /* Tells all observers; reply NULL: the connection is lost. */
 void gdb_remote_observers_stopped(struct gdb_remote *u, const char *reply, size_t len);
-void gdb_remote_observers_settled(struct gdb_remote *u);
+void gdb_remote_observers_go_on(struct gdb_remote *u);
 void gdb_remote_drop_observers(struct gdb_remote *u);
 
 /* What the other side has said of itself: remembered when it is one of those that stay the same. */

@@ -65,7 +65,7 @@ int gdb_remote_look(struct gdb_remote *u, struct gdb_remote_observer *g,
 struct gdb_request *gdb_remote_take_look(struct gdb_remote *u)
 {
     struct gdb_request *r = u->looks;
-    if (r == NULL || u->run != GDB_REMOTE_HALTED || u->settling)
+    if (r == NULL || u->run != GDB_REMOTE_HALTED || u->holds_client)
         return NULL;
     u->looks = r->next;
     r->next = NULL;
@@ -90,11 +90,11 @@ void gdb_remote_observers_stopped(struct gdb_remote *u, const char *reply, size_
     }
 }
 
-void gdb_remote_observers_settled(struct gdb_remote *u)
+void gdb_remote_observers_go_on(struct gdb_remote *u)
 {
     for (struct gdb_remote_observer *g = u->observers, *next; g != NULL; g = next) {
         next = g->next;
-        g->ops->settled(g->ctx);
+        g->ops->go_on(g->ctx);
     }
 }
 

@@ -168,7 +168,7 @@ static struct gdb_request *take(struct gdb_request **from)
 
 static bool client_may_ask(const struct gdb_remote *u)
 {
-    return (u->run == GDB_REMOTE_HALTED && !u->settling) || u->serving_file;
+    return (u->run == GDB_REMOTE_HALTED && !u->holds_client) || u->serving_file;
 }
 
 /* In turns: neither keeps the other waiting for ever. */
@@ -191,7 +191,7 @@ static struct gdb_request *take_next(struct gdb_remote *u)
         return take(&u->greeting);
     if (u->asks != NULL && u->run != GDB_REMOTE_RUNNING)
         return gdb_remote_take_ask(u);
-    if (u->resume_wanted && u->run == GDB_REMOTE_HALTED && !u->settling) {
+    if (u->resume_wanted && u->run == GDB_REMOTE_HALTED && !u->holds_client) {
         struct gdb_request *r = u->can_vcont ? gdb_request_new("vCont;c", 7, NULL, NULL)
                                              : gdb_request_new("c", 1, NULL, NULL);
         if (r == NULL)

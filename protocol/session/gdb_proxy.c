@@ -144,13 +144,13 @@ static void client_dropped(void *ctx)
     drain(p);
 }
 
-static void client_settled(void *ctx)
+static void client_goes_on(void *ctx)
 {
     drain(ctx);
 }
 
 const struct gdb_remote_client gdb_proxy_client = {client_reply, client_stopped, client_output,
-                                                   client_dropped, client_settled};
+                                                   client_dropped, client_goes_on};
 
 /* Packets of the client. */
 
@@ -390,10 +390,10 @@ static void put_off(struct gdb_proxy *p, const char *payload, size_t len)
 /* An answer is due first; or the history is about to change, and this is about it. */
 static bool must_wait(const struct gdb_proxy *p, const char *payload, size_t len)
 {
-    bool settling = p->remote != NULL && p->remote->settling && !p->session->running;
+    bool holds_client = p->remote != NULL && p->remote->holds_client && !p->session->running;
     bool ours = is_btrace(p, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
                 gdb_proxy_reverse_wants(p, payload, len);
-    return p->wait != PROXY_IDLE || (settling && ours);
+    return p->wait != PROXY_IDLE || (holds_client && ours);
 }
 
 static void drain(struct gdb_proxy *p)

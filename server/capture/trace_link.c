@@ -207,7 +207,7 @@ bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms)
     return done;
 }
 
-bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms)
+bool trace_link_wait_quiet(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms)
 {
     uint64_t begin = uv_hrtime(), deadline = begin + (uint64_t)timeout_ms * 1000000;
     uint64_t quiet = (uint64_t)quiet_ms * 1000000, end;

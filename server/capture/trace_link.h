@@ -46,6 +46,6 @@ void trace_link_describe(struct trace_link *l, char *text, size_t size);
 
 /* Until nothing but syncs has arrived for `quiet_ms`, and nothing can be on its way in the input
  * any more; false after `timeout_ms`. Any thread. */
-bool trace_link_settle(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms);
+bool trace_link_wait_quiet(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms);
 
 #endif

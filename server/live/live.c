@@ -40,7 +40,7 @@ static void stop_done(struct live *l)
         l->halted(l->ctx, l);
     tell_ready(l, BT_OK);
     gdb_remote_release_stop(l->remote);
-    gdb_remote_settle(l->remote, false);
+    gdb_remote_hold_client(l->remote, false);
     if (l->run_after)
         gdb_remote_resume(l->remote);
     l->run_after = false;
@@ -100,7 +100,7 @@ static void begin_reading(struct live *l)
         return;
     l->looking = true;
     l->look_again = false;
-    gdb_remote_settle(l->remote, true);
+    gdb_remote_hold_client(l->remote, true);
     live_setup(l, prepare_units);
 }
 
@@ -118,7 +118,7 @@ static void begin_drain(struct live *l)
     if (l->draining || l->stopping)
         return;
     l->draining = true;
-    gdb_remote_settle(l->remote, true);
+    gdb_remote_hold_client(l->remote, true);
     l->work.data = l;
     if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);

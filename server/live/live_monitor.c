@@ -100,16 +100,16 @@ static void add_hole(struct live_core *c, struct history *h)
 static void on_switched(void *ctx, const char *reply, size_t len)
 {
     (void)reply, (void)len;
-    gdb_remote_settle(((struct live *)ctx)->remote, false);
+    gdb_remote_hold_client(((struct live *)ctx)->remote, false);
 }
 
 /* Trace units behind a probe of ours belong to the probe target's thread, and obey its command. */
 static bool switch_probe_trace(struct live *l, const char *command, const struct console *c)
 {
-    gdb_remote_settle(l->remote, true);
+    gdb_remote_hold_client(l->remote, true);
     if (ask_server(l, command, on_switched) == BT_OK)
         return true;
-    gdb_remote_settle(l->remote, false);
+    gdb_remote_hold_client(l->remote, false);
     console_say(c, "the target cannot be asked now\n");
     return false;
 }
@@ -270,10 +270,10 @@ int live_restart(struct live *l)
 {
     if (!l->config->reset[0] || l->probe)
         return BT_ERR_UNSUPPORTED;
-    gdb_remote_settle(l->remote, true);
+    gdb_remote_hold_client(l->remote, true);
     int error = ask_server(l, l->config->reset, on_reset);
     if (error)
-        gdb_remote_settle(l->remote, false);
+        gdb_remote_hold_client(l->remote, false);
     return error;
 }
 

@@ -115,11 +115,11 @@ void live_drain_work(uv_work_t *work)
     if (!l->trace) {
         all = true; /* it came before the stop, or has been read out */
     } else if (l->config->control.kind == ADDRESS_NONE) {
-        all = trace_link_settle(l->trace, QUIET_MS, ms);
+        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
     } else if (live_ask_board(l, "flush", answer, sizeof answer) != BT_OK ||
                strncmp(answer, "ok ", 3) != 0) {
         l->drain = LIVE_DRAIN_SILENT;
-        all = trace_link_settle(l->trace, QUIET_MS, ms);
+        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
     } else {
         all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
     }

@@ -131,7 +131,7 @@ def wait_until(condition, what):
 COUNT = 20545  # instructions of the recording
 
 
-def settled(wire, count=COUNT):
+def whole_history(wire, count=COUNT):
     """Waits until the history is so long, and nothing is left to be decoded; its blocks then."""
     def all_there():
         text = wire.monitor("trace status")

@@ -11,7 +11,7 @@ from live_gdb import Live, Wire
 from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, has,
                         said, same_list)
 from streams import (COUNT, RECORDING, Process, Target, board, decoded, frames, orbflow, port, runs,
-                     serve_file, settled, wait_until, wanted_blocks)
+                     serve_file, whole_history, wait_until, wanted_blocks)
 
 MAGIC = b"%%ORBFLOW1.0.0%%"
 tests = Suite()
@@ -25,7 +25,7 @@ def forms():
 
 def history(wire):
     equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
-    return settled(wire)
+    return whole_history(wire)
 
 
 def same_history(path, wanted, record):
@@ -86,7 +86,7 @@ def serial():
                 has(wire.monitor("trace status"),
                     rf"^trace clock +running: serial device {place}/near at 921600 bits a second$")
                 cable.send(sent)
-                same_list(settled(wire), wanted, "the live history")
+                same_list(whole_history(wire), wanted, "the live history")
             same_list(decoded(place / "r"), decoded(RECORDING), "the listing of what was recorded")
 
 
@@ -99,14 +99,14 @@ def serial_again():
         with Live(serial_board(target, place, "tpiu")) as live, Wire(live) as wire:
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             cable.send(sent)
-            same_list(settled(wire), wanted, "the history before")
+            same_list(whole_history(wire), wanted, "the history before")
             cable.pull()
             wait_until(lambda: re.search(r"^trace clock +stopped: .*near", wire.monitor("trace status"),
                                          re.MULTILINE), "the end of the device")
             with Cable(place) as again:
                 wait_until(lambda: "running" in wire.monitor("trace status"), "the device")
                 again.send(sent)
-                both = settled(wire, 2 * COUNT)
+                both = whole_history(wire, 2 * COUNT)
                 gaps = wire.monitor("trace gaps") + wire.monitor("trace status")
             # Newest first; the older half stays, and one gap parts them.
             expect(both.count(GAP) == 2 * wanted.count(GAP) + 1,

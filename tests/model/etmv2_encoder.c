@@ -126,7 +126,7 @@ static void unfold(struct etmv2_encoder *e)
 }
 
 /* Everything of the last instruction goes out, with its late branch address. */
-static int settle(struct etmv2_encoder *e)
+static int commit(struct etmv2_encoder *e)
 {
     unfold(e);
     int error = close_open(e);
@@ -232,9 +232,9 @@ int etmv2_encoder_insn(struct etmv2_encoder *e, const struct etmv2_insn *insn)
     int error = 0;
 
     if (e->on && !e->folded)
-        error = settle(e);
+        error = commit(e);
     if (!error && e->on && e->sync_missed) {
-        error = settle(e);
+        error = commit(e);
         if (!error && e->on)
             error = serve_missed_sync(e, &insn->at);
     }
@@ -259,7 +259,7 @@ int etmv2_encoder_exception(struct etmv2_encoder *e, bool cancel, const struct e
     unfold(e);
     if (!e->open.valid || e->open.branch_due || e->late_due ||
         !percent(e, e->options.exception_percent)) {
-        error = settle(e);
+        error = commit(e);
         if (error || !e->on)
             return error;
         open_wait(e);
@@ -300,7 +300,7 @@ static int start_trace(struct etmv2_encoder *e, unsigned reason, const struct et
 
 static int stop_trace(struct etmv2_encoder *e)
 {
-    int error = settle(e);
+    int error = commit(e);
 
     e->on = false;
     e->off_due = false;
@@ -395,7 +395,7 @@ void etmv2_encoder_request_sync(struct etmv2_encoder *e)
 
 int etmv2_encoder_drain(struct etmv2_encoder *e)
 {
-    int error = settle(e);
+    int error = commit(e);
 
     return error ? error : drain_fifo(e);
 }

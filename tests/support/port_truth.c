@@ -80,7 +80,7 @@ struct port_truth_event *port_truth_event(struct port_truth *t, enum bt_event_ki
     return e;
 }
 
-void port_truth_settle(struct port_truth *t, bool lost)
+void port_truth_commit(struct port_truth *t, bool lost)
 {
     for (size_t i = t->event_count; i-- > 0 && t->events[i].pending;) {
         t->events[i].pending = false;

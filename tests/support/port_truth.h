@@ -33,14 +33,14 @@ struct port_truth {
     size_t insn_count, insn_room;
     struct port_truth_event *events;
     size_t event_count, event_room;
-    size_t told;  /* instructions before this one are settled: in the trace, or never */
+    size_t told;  /* instructions before this one are final: in the trace, or never */
     bool started; /* trace was on */
 };
 
 /* Adds an instruction, not traced. Its number. */
 size_t port_truth_insn(struct port_truth *t, const struct arm5_insn *insn, bool pass);
 
-/* The next instruction that is not settled is in the trace, or those up to `end` never will be. */
+/* The next instruction that is not final is in the trace, or those up to `end` never will be. */
 void port_truth_tell(struct port_truth *t);
 void port_truth_skip(struct port_truth *t, size_t end);
 
@@ -61,7 +61,7 @@ void port_truth_trace_on(struct port_truth *t, unsigned reason, uint32_t address
                          const uint32_t *gap);
 
 /* Pending events are certain now, or never happened. */
-void port_truth_settle(struct port_truth *t, bool lost);
+void port_truth_commit(struct port_truth *t, bool lost);
 
 void port_truth_release(struct port_truth *t);
 

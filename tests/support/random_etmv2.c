@@ -84,7 +84,7 @@ static void observe(void *context, const struct etmv2_model_cycle *cycle)
     w->lost = w->lost || cycle->lost;
     bool pushed = (cycle->status & 1) && cycle->status != ETMV2_MODEL_TD;
     if (cycle->insns || cycle->lost || pushed)
-        random_etmv2_settle(w, cycle->lost);
+        random_etmv2_commit(w, cycle->lost);
 }
 
 /*

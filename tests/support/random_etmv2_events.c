@@ -27,11 +27,11 @@ static void show_context(struct random_etmv2_work *w, bool pending)
     w->context_shown = true;
 }
 
-void random_etmv2_settle(struct random_etmv2_work *w, bool lost)
+void random_etmv2_commit(struct random_etmv2_work *w, bool lost)
 {
     struct port_truth *t = &w->flow->truth;
 
-    port_truth_settle(t, lost);
+    port_truth_commit(t, lost);
     if (!lost)
         return;
     w->context_shown = false;
@@ -96,7 +96,7 @@ static int stop(struct random_etmv2_work *w, int mode)
     } else if (mode == MODE_FILTERED) {
         error = etmv2_encoder_trace_off(w->encoder);
     } else {
-        random_etmv2_settle(w, true);
+        random_etmv2_commit(w, true);
         if (w->reopened != PORT_TRUTH_NONE)
             port_truth_cancel(t, w->reopened);
         w->reopened = PORT_TRUTH_NONE;

@@ -73,7 +73,7 @@ bool random_etmv2_may_be_busy(struct random_etmv2_work *w, const struct arm5_ins
 
 /* random_etmv2_events.c */
 /* What the last cycle told is certain now, or lost. */
-void random_etmv2_settle(struct random_etmv2_work *w, bool lost);
+void random_etmv2_commit(struct random_etmv2_work *w, bool lost);
 int random_etmv2_between(struct random_etmv2_work *w);
 int random_etmv2_exception(struct random_etmv2_work *w, unsigned vector, bool cancel,
                            uint32_t resume);

@@ -148,7 +148,7 @@ static int note_p0(struct random_etmv4_work *w, const struct v4_insn *insn,
     /* An ETE has no packet for it. */
     bool returns = insn->p0.exception_return && !w->options.encoder.m_profile &&
                    (w->options.encoder.devarch >> 12 & 0xf) != 5;
-    int error = v4_settle(w);
+    int error = v4_commit(w);
 
     w->flow->insns[w->flow->insn_count - 1].cond = event->taken ? BT_COND_PASS : BT_COND_FAIL;
     v4_tell(w);

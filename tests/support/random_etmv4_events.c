@@ -148,7 +148,7 @@ static int note_exception(struct random_etmv4_work *w, const struct etmv4_except
     int error = 0;
 
     if (!x->no_return || !w->announced)
-        error = v4_settle(w);
+        error = v4_commit(w);
     if (reset)
         v4_skip(w);
     else

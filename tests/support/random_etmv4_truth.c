@@ -48,7 +48,7 @@ int v4_add_event(struct random_etmv4_work *w, const struct bt_event *event)
     return 0;
 }
 
-int v4_settle(struct random_etmv4_work *w)
+int v4_commit(struct random_etmv4_work *w)
 {
     struct random_etmv4 *f = w->flow;
 

@@ -6,7 +6,7 @@
 #include "tests/support/random_flow.h"
 
 /*
- * Instructions before `told` are settled: the trace shows them or never will. Those behind have run
+ * Instructions before `told` are final: the trace shows them or never will. Those behind have run
  * since the last boundary.
  */
 struct truth {

@@ -419,7 +419,7 @@ END_TEST
 /* While the server looks at the halted cores: the client waits, in order, and its history, too. */
 START_TEST(client_waits_for_the_cores)
 {
-    gdb_remote_settle(f.u, true);
+    gdb_remote_hold_client(f.u, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_SAYS("m0,4");
     CLIENT_GOT("(none)");
@@ -428,9 +428,9 @@ START_TEST(client_waits_for_the_cores)
     SERVER_GOT("qOurs");
     SERVER_SAYS("1");
     LOG("'1';");
-    gdb_remote_settle(f.u, true);
+    gdb_remote_hold_client(f.u, true);
     SERVER_GOT("(none)");
-    gdb_remote_settle(f.u, false);
+    gdb_remote_hold_client(f.u, false);
     CLIENT_GOT("OK");
     TARGET_LOG("disable 0;");
     SERVER_GOT("Hg1");
@@ -438,11 +438,11 @@ START_TEST(client_waits_for_the_cores)
     SERVER_GOT("m0,4");
     SERVER_SAYS("00000000");
     CLIENT_GOT("00000000");
-    gdb_remote_settle(f.u, true);
+    gdb_remote_hold_client(f.u, true);
     CLIENT_SAYS("Hg1");
     CLIENT_SAYS("c");
     SERVER_GOT("(none)");
-    gdb_remote_settle(f.u, false);
+    gdb_remote_hold_client(f.u, false);
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
     CLIENT_GOT("OK");
@@ -450,17 +450,17 @@ START_TEST(client_waits_for_the_cores)
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* A resume that waits does not make the cores run. */
-    gdb_remote_settle(f.u, true);
+    gdb_remote_hold_client(f.u, true);
     CLIENT_SAYS("c");
     ck_assert_int_eq(gdb_remote_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
     SERVER_GOT("qOurs");
     SERVER_SAYS("2");
-    gdb_remote_settle(f.u, false);
+    gdb_remote_hold_client(f.u, false);
     SERVER_GOT("c");
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* Nobody waits for ever when the other side is gone. */
-    gdb_remote_settle(f.u, true);
+    gdb_remote_hold_client(f.u, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_GOT("(none)");
     gdb_remote_disconnected(f.u);

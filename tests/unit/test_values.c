@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reconstruction of registers and memory: single rules by hand. Everything at once: tests/values.
- */
+/* Reconstruction of registers and memory: single rules by hand.
+ * Everything at once: tests/values. */
 #include "decoder/values/values.h"
 #include "tests/unit/unit_main.h"
 
@@ -307,7 +307,7 @@ START_TEST(test_exception_frame)
     ck_assert(values_word(r, 2, RAM + 16 + 24, &a));
     values_free(r);
 
-    /* With the IT state settled the frame tells the registers from before. */
+    /* With the IT state known the frame tells the registers from before. */
     begin(&p, BT_ISA_A32);
     add(&p, 0xe1a00000, BT_COND_PASS);
     p.w.m_profile = p.w.m_one_stack = true;
@@ -341,7 +341,7 @@ START_TEST(test_exception_floats)
         struct values_answer a;
         begin(&p, BT_ISA_T32);
         p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
-        for (unsigned i = 0; i < 8; i++) /* the IT state is settled */
+        for (unsigned i = 0; i < 8; i++) /* the IT state is known */
             add(&p, 0xbf00, BT_COND_PASS);
         add(&p, floats ? 0xee300a20 : 0xf3af8000, BT_COND_PASS); /* vadd.f32 s0, s0, s1 or nop.w */
         p.next = 0x8200;
@@ -437,13 +437,13 @@ START_TEST(test_nonsecure)
 END_TEST
 
 /* The first instructions may be of an IT block. */
-#define SETTLED 5
+#define IT_KNOWN 5
 
-static void begin_settled(struct path *p)
+static void begin_with_it_state(struct path *p)
 {
     begin(p, BT_ISA_T32);
     p->w.m_profile = true;
-    for (unsigned i = 0; i < SETTLED; i++)
+    for (unsigned i = 0; i < IT_KNOWN; i++)
         add(p, 0xbf00, BT_COND_PASS);
 }
 
@@ -459,35 +459,35 @@ START_TEST(test_two_states)
     for (unsigned infer = 0; infer < 2; infer++) {
         struct path p;
         struct values_answer a;
-        begin_settled(&p);
+        begin_with_it_state(&p);
         p.w.m_one_stack = true;
         p.w.infer = infer ? VALUES_INFER_ALL : 0;
         uint32_t back = p.next;
         p.events[p.w.event_count++] =
-            (struct bt_event){.position = SETTLED,
+            (struct bt_event){.position = IT_KNOWN,
                               .kind = BT_EVENT_EXCEPTION,
                               .number = 15,
                               .address = back,
                               .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
-        add_state(&p, SETTLED, BT_SEC_NONSECURE);
+        add_state(&p, IT_KNOWN, BT_SEC_NONSECURE);
         p.next = 0x8200;
         add(&p, 0xbf00, BT_COND_PASS);
         add(&p, 0x4770, BT_COND_PASS); /* bx lr */
         p.events[p.w.event_count++] =
-            (struct bt_event){.position = SETTLED + 2, .kind = BT_EVENT_EXCEPTION_RET};
-        add_state(&p, SETTLED + 2, BT_SEC_SECURE);
+            (struct bt_event){.position = IT_KNOWN + 2, .kind = BT_EVENT_EXCEPTION_RET};
+        add_state(&p, IT_KNOWN + 2, BT_SEC_SECURE);
         p.next = back;
         add(&p, 0xbf00, BT_COND_PASS);
         p.w.final[13] = RAM + 0x20;
         p.w.final[7] = 7;
         struct values *r = work(&p);
-        for (size_t at = SETTLED; at < SETTLED + 2; at++) {
+        for (size_t at = IT_KNOWN; at < IT_KNOWN + 2; at++) {
             ck_assert(!values_register(r, at, 13, &a)); /* not SP - 0x20 */
             ck_assert(!values_register(r, at, 7, &a));  /* the core took it away */
             ck_assert(!values_register(r, at, 14, &a)); /* not 0xfffffff9 */
         }
-        ck_assert_int_eq(is_known(r, SETTLED - 1, 13, RAM + 0x20), infer);
-        ck_assert_int_eq(is_known(r, SETTLED - 1, 7, 7), infer);
+        ck_assert_int_eq(is_known(r, IT_KNOWN - 1, 13, RAM + 0x20), infer);
+        ck_assert_int_eq(is_known(r, IT_KNOWN - 1, 7, 7), infer);
         values_free(r);
     }
 }
@@ -498,22 +498,22 @@ START_TEST(test_nonsecure_call)
 {
     struct path p;
     struct values_answer a;
-    begin_settled(&p);
+    begin_with_it_state(&p);
     p.w.infer = VALUES_INFER_ALL;
     add(&p, 0x47a4, BT_COND_PASS); /* blxns r4 */
-    add_state(&p, SETTLED + 1, BT_SEC_NONSECURE);
+    add_state(&p, IT_KNOWN + 1, BT_SEC_NONSECURE);
     uint32_t back = p.next;
     p.next = 0x8200;
     add(&p, 0x4770, BT_COND_PASS); /* bx lr */
-    add_state(&p, SETTLED + 2, BT_SEC_SECURE);
+    add_state(&p, IT_KNOWN + 2, BT_SEC_SECURE);
     p.next = back;
     add(&p, 0xbf00, BT_COND_PASS);
     p.w.final[13] = RAM;
     p.w.final[5] = 5;
     struct values *r = work(&p);
-    ck_assert(is_known(r, SETTLED, 13, RAM) && is_known(r, SETTLED, 5, 5));
-    ck_assert(!values_register(r, SETTLED + 1, 13, &a));
-    ck_assert(!values_register(r, SETTLED + 1, 14, &a));
+    ck_assert(is_known(r, IT_KNOWN, 13, RAM) && is_known(r, IT_KNOWN, 5, 5));
+    ck_assert(!values_register(r, IT_KNOWN + 1, 13, &a));
+    ck_assert(!values_register(r, IT_KNOWN + 1, 14, &a));
     values_free(r);
 }
 END_TEST
@@ -523,17 +523,17 @@ START_TEST(test_gate)
 {
     struct path p;
     struct values_answer a;
-    begin_settled(&p);
+    begin_with_it_state(&p);
     add(&p, 0xe97fe97f, BT_COND_PASS); /* sg */
     add(&p, 0xbf00, BT_COND_PASS);
     p.w.final[13] = RAM;
     p.w.final[14] = 0x100;
     p.w.final[5] = 5;
     struct values *r = work(&p);
-    ck_assert(is_known(r, SETTLED + 1, 13, RAM) && is_known(r, SETTLED + 1, 14, 0x100));
-    ck_assert(is_known(r, SETTLED, 5, 5));
-    ck_assert(!values_register(r, SETTLED, 13, &a));
-    ck_assert(!values_register(r, SETTLED, 14, &a));
+    ck_assert(is_known(r, IT_KNOWN + 1, 13, RAM) && is_known(r, IT_KNOWN + 1, 14, 0x100));
+    ck_assert(is_known(r, IT_KNOWN, 5, 5));
+    ck_assert(!values_register(r, IT_KNOWN, 13, &a));
+    ck_assert(!values_register(r, IT_KNOWN, 14, &a));
     values_free(r);
 }
 END_TEST

@@ -17,7 +17,7 @@
 #define SPEED_HIGH  3
 #define POLL_MS     1
 #define APPEAR_MS   20000
-#define SETTLE_STEP 20
+#define APPEAR_STEP 20
 
 struct bed_usbip {
     struct usbip_server server;
@@ -149,9 +149,9 @@ static gboolean on_wake(gpointer data)
 }
 
 /* Lets the loop run until the kernel has seen the device come or go. */
-static int settle(const struct usb_device *d, bool there)
+static int wait_until_there(const struct usb_device *d, bool there)
 {
-    guint wake = g_timeout_add(SETTLE_STEP, on_wake, NULL);
+    guint wake = g_timeout_add(APPEAR_STEP, on_wake, NULL);
     gint64 end = g_get_monotonic_time() + APPEAR_MS * 1000;
     while (is_there(d) != there && g_get_monotonic_time() < end)
         g_main_context_iteration(NULL, TRUE);
@@ -166,7 +166,8 @@ struct bed_usbip *bed_usbip_new(struct usb_device *u)
 {
     struct bed_usbip *b = g_new0(struct bed_usbip, 1);
     b->fd = -1;
-    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 || settle(u, true) < 0) {
+    if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 ||
+        wait_until_there(u, true) < 0) {
         bed_usbip_free(b);
         return NULL;
     }
@@ -184,7 +185,7 @@ int bed_usbip_update(struct bed_usbip *b)
 {
     if (b->server.device->unplugged) {
         hang_up(b);
-        return settle(b->server.device, false);
+        return wait_until_there(b->server.device, false);
     }
-    return b->fd < 0 && plug_in(b) < 0 ? -1 : settle(b->server.device, true);
+    return b->fd < 0 && plug_in(b) < 0 ? -1 : wait_until_there(b->server.device, true);
 }

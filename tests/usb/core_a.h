@@ -62,12 +62,12 @@ struct core_a_trace {
 /* Those with `core` concern one of them, from 0. */
 struct core_a_ops {
     /*
-     * Run control in two steps: want() says what a core shall do; settle() makes all cores do so,
-     * and until then they may stand still. poll() gives each stop once, with the address of a
+     * Run control in two steps: want() says what a core shall do; carry_out() makes all cores do
+     * so, and until then they may stand still. poll() gives each stop once, with the address of a
      * watchpoint's access.
      */
     void (*want)(void *ctx, unsigned core, enum core_a_run run);
-    int (*settle)(void *ctx);
+    int (*carry_out)(void *ctx);
     enum core_a_stop (*poll)(void *ctx, unsigned core, uint32_t *address);
     int (*reset)(void *ctx); /* all; they wait in front of their first instruction */
 

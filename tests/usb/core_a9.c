@@ -92,7 +92,7 @@ static void want(void *ctx, unsigned core, enum core_a_run run)
         c->core[core].stop = CORE_A_NONE;
 }
 
-static int settle(void *ctx)
+static int carry_out(void *ctx)
 {
     struct core_a9 *c = ctx;
     bool changed = false;
@@ -332,7 +332,7 @@ int core_a9_start(struct core_a9 *c, const struct qemu_link_options *o, char *me
         return -1;
     for (unsigned i = 0; i < c->count; i++)
         c->core[i].want = CORE_A_RUNNING;
-    if (ask(c, "qSupported", body, sizeof body) < 0 || settle(c) < 0) {
+    if (ask(c, "qSupported", body, sizeof body) < 0 || carry_out(c) < 0) {
         snprintf(message, size, "QEMU's gdbstub does not answer");
         return -1;
     }
@@ -350,7 +350,7 @@ struct core_a core_a9_cores(struct core_a9 *c)
 {
     static const struct core_a_ops ops = {
         .want = want,
-        .settle = settle,
+        .carry_out = carry_out,
         .poll = poll_core,
         .reset = reset,
         .mask = mask,

@@ -126,7 +126,7 @@ static void want(void *ctx, unsigned core, enum core_a_run run)
     core_of(ctx, core)->want = run;
 }
 
-static int settle(void *ctx)
+static int carry_out(void *ctx)
 {
     struct core_a_sim *s = ctx;
     for (unsigned i = 0; i < s->count; i++)
@@ -319,7 +319,7 @@ struct core_a core_a_sim_cores(struct core_a_sim *s)
 {
     static const struct core_a_ops ops = {
         .want = want,
-        .settle = settle,
+        .carry_out = carry_out,
         .poll = poll_core,
         .reset = reset,
         .mask = mask,

@@ -292,7 +292,7 @@ void coresight_model_run(struct coresight_model *m)
         m->etm.prog = m->etm.reg[0] >> 10 & 1;
     bool held = cs_is_v4(m) && etm4_holds_back(&m->etm4_unit);
     if (cs_is_v4(m))
-        etm4_settle(&m->etm4_unit);
+        etm4_update(&m->etm4_unit);
     flow(m, held && !etm4_holds_back(&m->etm4_unit));
     drain(m);
 }

@@ -135,9 +135,9 @@ int debug_a_read(struct debug_a *d, unsigned offset, bool external, uint32_t *va
 int debug_a_write(struct debug_a *d, unsigned offset, bool external, uint32_t value);
 
 /*
- * In this order for all cores, then core_a's settle(), then debug_a_enter() for all: poll() finds
- * that the core has stopped or shall halt; true when it is about to enter Debug state. Only then
- * are its registers there.
+ * In this order for all cores, then core_a's carry_out(), then debug_a_enter() for all: poll()
+ * finds that the core has stopped or shall halt; true when it is about to enter Debug state. Only
+ * then are its registers there.
  */
 bool debug_a_poll(struct debug_a *d);
 void debug_a_enter(struct debug_a *d);

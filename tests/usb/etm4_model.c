@@ -104,15 +104,15 @@ static void start(struct etm4_model *u)
         u->refuses = false;
 }
 
-static void settle_power(struct etm4_model *u)
+static void update_power(struct etm4_model *u)
 {
     if (u->power_looks && --u->power_looks == 0)
         u->powered = true;
 }
 
-void etm4_settle(struct etm4_model *u)
+void etm4_update(struct etm4_model *u)
 {
-    settle_power(u);
+    update_power(u);
     if (u->looks == 0 || (u->state == ETM4_STOPPING && u->faults.never_idle))
         return;
     if (--u->looks)

@@ -83,7 +83,7 @@ int etm4_read(struct etm4_model *u, unsigned offset, uint32_t *value);
 int etm4_write(struct etm4_model *u, unsigned offset, uint32_t value);
 
 /* Time passes: to be called with every access to the system. */
-void etm4_settle(struct etm4_model *u);
+void etm4_update(struct etm4_model *u);
 
 /* Does it trace? And what it has made, does it let it out? */
 bool etm4_traces(const struct etm4_model *u);

@@ -111,7 +111,7 @@ void system_a_run(struct system_a *s)
         if (!poll_cores(s))
             break;
     }
-    s->cores.ops->settle(s->cores.ctx);
+    s->cores.ops->carry_out(s->cores.ctx);
     for (unsigned i = 0; i < s->cores.count; i++)
         debug_a_enter(&s->debug[i]);
     trace_a_run(&s->trace);

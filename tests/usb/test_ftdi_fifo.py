@@ -8,7 +8,7 @@ import re
 from probe_gdb import ProbeServer, ask_bed, refused
 from live_gdb import Wire
 from replay_gdb import GAP, Suite, equal, expect, folder, has, said, same_list
-from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
+from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
 
 suite = Suite()
 FIFO = "[trace]\nformat = {}\n[capture]\ntype = ftdi-fifo"
@@ -29,7 +29,7 @@ def _():
                 said(live, rf"^trace clock   running: FT{'232H m' if chip else '2232H MiniM'}odule, "
                            "serial MODEL0002$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
-                same_list(settled(wire), wanted, f"the live history, {name}")
+                same_list(whole_history(wire), wanted, f"the live history, {name}")
 
 
 def instructions(wire):

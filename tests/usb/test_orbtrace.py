@@ -12,7 +12,7 @@ from live_gdb import Wire, symbol, tail_of
 from frozen import Frozen
 from replay_gdb import (BTRACED, GAP, Suite, equal, expect, folder, frame, gdb, has, history, said,
                         same_list)
-from streams import Target, board, frames, port, settled, wait_until, wanted_blocks
+from streams import Target, board, frames, port, whole_history, wait_until, wanted_blocks
 
 suite = Suite()
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -35,7 +35,7 @@ def _():
                         path=path) as live, Wire(live) as wire:
                 said(live, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
-                same_list(settled(wire), wanted, f"the live history, {probe}")
+                same_list(whole_history(wire), wanted, f"the live history, {probe}")
 
 
 class Core(Board):

@@ -11,7 +11,7 @@ import re
 from probe_gdb import ROOT, Board, ProbeServer, ask_bed
 from live_gdb import Wire, tail_of
 from replay_gdb import GAP, Suite, equal, expect, folder, has, history, said, same_list
-from streams import Target, board, frames, orbflow, port, settled, wait_until, wanted_blocks
+from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
 
 suite = Suite()
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -41,7 +41,7 @@ def _():
                         place / "report", *options, path=path) as live, Wire(live) as wire:
                 said(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
-                same_list(settled(wire), wanted, f"the live history, {form}")
+                same_list(whole_history(wire), wanted, f"the live history, {form}")
         got = report_of(place / "report")
         equal((got["uart-wrong-baud"], got["uart-overruns"]), (0, 0), "bytes lost on the line")
 

@@ -78,7 +78,7 @@ static void pace(struct trace_a *t, bool on)
 void trace_a_run(struct trace_a *t)
 {
     for (unsigned i = 0; i < t->cores.count; i++) {
-        unit_a_settle(&t->unit[i]);
+        unit_a_update(&t->unit[i]);
         struct core_a_trace set = unit_a_setting(&t->unit[i]);
         pace(t, set.on);
         if (!same(&set, &t->set[i]))

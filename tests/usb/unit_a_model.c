@@ -60,7 +60,7 @@ void unit_a_reset(struct unit_a_model *u)
     u->reg[ETMCCER / 4] = etmv3 ? 0x344008f2 : 0x000008ea;
 }
 
-void unit_a_settle(struct unit_a_model *u)
+void unit_a_update(struct unit_a_model *u)
 {
     if (u->prog_reads && --u->prog_reads == 0)
         u->prog = u->reg[ETMCR / 4] & CR_PROG;

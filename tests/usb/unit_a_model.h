@@ -33,7 +33,7 @@ uint32_t unit_a_read(struct unit_a_model *u, unsigned offset, bool external);
 void unit_a_write(struct unit_a_model *u, unsigned offset, bool external, uint32_t value);
 
 /* To be called now and then: the programming bit takes effect. */
-void unit_a_settle(struct unit_a_model *u);
+void unit_a_update(struct unit_a_model *u);
 
 /* What the registers say now. */
 struct core_a_trace unit_a_setting(const struct unit_a_model *u);

@@ -51,7 +51,7 @@ static void drain(struct cmsis_dap *dap)
     dap->stale = false;
 }
 
-void cmsis_dap_settle(struct cmsis_dap *dap)
+void cmsis_dap_discard_rest(struct cmsis_dap *dap)
 {
     if (dap->stale)
         drain(dap);
@@ -109,7 +109,7 @@ int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t
 {
     if (length == 0 || length > cmsis_dap_command_limit(dap))
         return BT_ERR_INVAL;
-    cmsis_dap_settle(dap);
+    cmsis_dap_discard_rest(dap);
     memcpy(dap->out, command, length);
     int rc = cmsis_dap_send(dap, length);
     if (rc == 0)

@@ -53,7 +53,7 @@ static inline uint32_t dap_get32(const uint8_t *p)
 size_t cmsis_dap_command_limit(const struct cmsis_dap *dap);
 
 /* Before the first command of a batch: throw away what is left from a failure. */
-void cmsis_dap_settle(struct cmsis_dap *dap);
+void cmsis_dap_discard_rest(struct cmsis_dap *dap);
 
 /* Send dap->out[0..length); `length` is at most cmsis_dap_command_limit(). */
 int cmsis_dap_send(struct cmsis_dap *dap, size_t length);

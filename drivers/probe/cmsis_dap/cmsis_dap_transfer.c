@@ -195,7 +195,7 @@ static int take_answer(struct job *job)
 static int run(struct job *job)
 {
     *job->result = (struct debug_result){.done = 0, .ack = DEBUG_ACK_OK};
-    cmsis_dap_settle(job->dap);
+    cmsis_dap_discard_rest(job->dap);
     while (job->in_flight > 0 || (!job->failed && job->next < job->count)) {
         bool sent;
         int rc = send_next(job, &sent);

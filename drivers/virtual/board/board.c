@@ -116,7 +116,7 @@ static void run_request(struct board *b, struct board_cpu *c, enum board_request
 {
     struct board_state here;
 
-    board_cpu_settle(c);
+    board_cpu_catch_up(c);
     if (request == BOARD_REQUEST_ON || request == BOARD_REQUEST_OFF)
         switch_trace(c, request == BOARD_REQUEST_ON);
     if (request == BOARD_REQUEST_OVERFLOW && c->started && !c->halted && c->unit.enabled) {

@@ -390,7 +390,7 @@ static bool read_place(const struct board_cpu *c, struct board_place *at)
     return true;
 }
 
-void board_cpu_settle(struct board_cpu *c)
+void board_cpu_catch_up(struct board_cpu *c)
 {
     struct board_place to;
 
@@ -419,7 +419,7 @@ void board_cpu_halt(struct board_cpu *c, bool debug)
 
     if (!c->started || c->halted)
         return;
-    board_cpu_settle(c);
+    board_cpu_catch_up(c);
     if (debug) {
         board_truth_log(&c->truth, c->count, "debug-entry 0x%08" PRIx64, board_cpu_here(c).address);
         here = board_cpu_here(c);

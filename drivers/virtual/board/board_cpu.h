@@ -86,7 +86,7 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to);
 static inline void board_cpu_starts(struct board_cpu *c, const struct board_insn *insn);
 
 /* As the core stands still between two instructions: catches up with it. */
-void board_cpu_settle(struct board_cpu *c);
+void board_cpu_catch_up(struct board_cpu *c);
 
 /* The machine has stopped: Debug state if `debug`, and everything goes to the port. */
 void board_cpu_halt(struct board_cpu *c, bool debug);

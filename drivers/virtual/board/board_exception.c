@@ -154,7 +154,7 @@ static bool was_next(const struct board_cpu *c, const struct board_insn *pending
 }
 
 /* The instruction that had started, when the exception has been taken. False: no rule fits. */
-static bool settle(struct board_cpu *c, const struct board_insn *pending, const struct taken *t,
+static bool commit(struct board_cpu *c, const struct board_insn *pending, const struct taken *t,
                    unsigned *number, const struct board_insn **cancelled)
 {
     bool named = pending && pending->address == t->preferred.address &&
@@ -197,13 +197,13 @@ static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct
     if (recognise_inner(c, pending, &outer, &inner) &&
         !(pending && pending->address == outer.preferred.address) &&
         !(pending && pending->cls != WAYPOINT_INDIRECT && was_next(c, pending, &outer))) {
-        if (!settle(c, pending, &inner, &inner_number, &cancelled))
+        if (!commit(c, pending, &inner, &inner_number, &cancelled))
             return false;
         trace(c, &inner, inner_number, cancelled);
         trace(c, &outer, c->unit.model.ops->etmv4 ? outer.rule->type : outer.rule->number, NULL);
         return true;
     }
-    if (!settle(c, pending, &outer, &number, &cancelled))
+    if (!commit(c, pending, &outer, &number, &cancelled))
         return false;
     trace(c, &outer, number, cancelled);
     return true;

@@ -11,8 +11,8 @@
 
 /*
  * If the core is at `to` because of an exception (or of several without an instruction in between):
- * settles what became of `pending` (NULL: nothing was), traces the exception, and returns true. For
- * the M profile notes, too, that `pending` is an exception return to `to`,
+ * finds out what became of `pending` (NULL: nothing was), traces the exception, and returns true.
+ * For the M profile notes, too, that `pending` is an exception return to `to`,
  * and returns false. */
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,
                           struct board_place to);

@@ -77,7 +77,7 @@ static enum type type_of(uint64_t vector, uint32_t syndrome)
 }
 
 /* What became of the instruction that had started. False: nothing fits. */
-static bool settle(struct board_cpu *c, const struct board_insn *pending, struct board_place back,
+static bool commit(struct board_cpu *c, const struct board_insn *pending, struct board_place back,
                    const struct board_insn **cancelled)
 {
     *cancelled = NULL;
@@ -108,7 +108,7 @@ bool board_exception_take_a64(struct board_cpu *c, const struct board_insn *pend
     if (offset >= TABLE_SIZE)
         return false;
     const struct board_place back = {taken.elr, BT_ISA_A64, true, taken.spsr};
-    if (!settle(c, pending, back, &cancelled))
+    if (!commit(c, pending, back, &cancelled))
         return false;
     c->mode = MODE(taken.spsr);
     const struct board_exception x = {.number = type_of(offset, taken.syndrome),

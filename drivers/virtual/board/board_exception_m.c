@@ -274,7 +274,7 @@ static bool interrupts_current(const struct board_cpu *c, const struct board_ins
 }
 
 /* False: the frame does not fit what was running. */
-static bool settle(struct board_cpu *c, const struct board_insn *pending, const struct taken *first,
+static bool commit(struct board_cpu *c, const struct board_insn *pending, const struct taken *first,
                    const struct board_insn **cancelled, bool *preempts)
 {
     const struct board_place back = {
@@ -317,7 +317,7 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
     const struct board_insn *cancelled;
     bool preempts;
 
-    if (n == 0 || !settle(c, pending, &chain[n - 1], &cancelled, &preempts))
+    if (n == 0 || !commit(c, pending, &chain[n - 1], &cancelled, &preempts))
         return false;
     while (n-- > 0) {
         const struct taken *t = &chain[n];

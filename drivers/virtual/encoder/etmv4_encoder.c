@@ -118,7 +118,7 @@ static bool popped(struct etmv4_encoder *e)
 }
 
 /* Tells where execution is, if that is not known. */
-static int settle(struct etmv4_encoder *e)
+static int commit(struct etmv4_encoder *e)
 {
     int error = sync_if_due(e);
 
@@ -235,7 +235,7 @@ int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn)
     p0_classify(insn->at.isa, insn->opcode, insn->at.address, &p);
     if (!is_p0(e, &p))
         return ETMV4_TRACED_NOT_YET;
-    error = settle(e);
+    error = commit(e);
     if (!error)
         error = send_element(e, insn);
     e->start = insn->next;
@@ -265,7 +265,7 @@ int etmv4_encoder_exception(struct etmv4_encoder *e, const struct etmv4_exceptio
     if (!e->on)
         return 0;
     if ((!x->no_return && !target) || e->trace_on_due || e->context_due)
-        error = settle(e);
+        error = commit(e);
     if (!error && reset)
         error = etmv4_out_reset(e, x->type);
     else if (!error)

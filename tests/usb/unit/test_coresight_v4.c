@@ -215,7 +215,7 @@ START_TEST(test_trace_into_tmc)
     ck_assert_uint_eq(sim.trace_size, 0);
     /* What the core has made and the unit still holds comes out while it stops. */
     ck_assert_int_eq(core_sim_put_trace(&sim, trace, 40), 0);
-    etm4_settle(&sys.etm4_unit);
+    etm4_update(&sys.etm4_unit);
     ck_assert_int_eq(etm4_write(&sys.etm4_unit, 0x004, 0), 0);
     R(CS_ETM + 0x00c);
     ck_assert_uint_eq(sim.trace_size, 40);

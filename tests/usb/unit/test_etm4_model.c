@@ -32,14 +32,14 @@ static struct etm4_model unit;
 static uint32_t R(unsigned offset)
 {
     uint32_t value;
-    etm4_settle(&unit);
+    etm4_update(&unit);
     ck_assert_int_eq(etm4_read(&unit, offset, &value), 0);
     return value;
 }
 
 static void W(unsigned offset, uint32_t value)
 {
-    etm4_settle(&unit);
+    etm4_update(&unit);
     ck_assert_int_eq(etm4_write(&unit, offset, value), 0);
 }
 

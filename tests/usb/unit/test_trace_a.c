@@ -147,7 +147,7 @@ static void program(unsigned i, uint32_t cr, uint32_t tecr1)
 {
     unit_a_write(unit(i), 0x000, true, 0x400);
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(i));
+        unit_a_update(unit(i));
     unit_a_write(unit(i), 0x020, true, 0x6f);
     unit_a_write(unit(i), 0x024, true, tecr1);
     unit_a_write(unit(i), 0x200, true, 0x10 + i);
@@ -183,28 +183,28 @@ START_TEST(test_choices)
     start(true, false);
     program(0, 0x840, 0);
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(0));
+        unit_a_update(unit(0));
     ck_assert(!unit_a_setting(unit(0)).on); /* includes nothing */
     program(0, 0x840, 0x01000000);
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(0));
+        unit_a_update(unit(0));
     ck_assert(unit_a_setting(unit(0)).on);
     ck_assert_uint_eq(unit_a_read(unit(0), 0x014, true) & 0xc00, 0xc00);
     unit_a_write(unit(0), 0x000, true, 0x400);
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(0));
+        unit_a_update(unit(0));
     unit_a_write(unit(0), 0x048, true, 0x60000100);
     unit_a_write(unit(0), 0x04c, true, 0x60000200);
     program(0, 0x840, 2);
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(0));
+        unit_a_update(unit(0));
     struct core_a_trace set = unit_a_setting(unit(0));
     ck_assert(set.on && !set.exclude && set.ranges == 1);
     ck_assert_uint_eq(set.first[0], 0x60000100);
     ck_assert_uint_eq(set.last[0], 0x600001ff);
     program(0, 0x000, 0x01000000); /* without ETMEN */
     for (unsigned n = 0; n < 4; n++)
-        unit_a_settle(unit(0));
+        unit_a_update(unit(0));
     ck_assert(!unit_a_setting(unit(0)).on);
     trace_a_release(&tr);
 }
