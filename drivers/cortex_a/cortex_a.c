@@ -243,7 +243,7 @@ int cortex_a_enable(struct cortex_a *core)
         rc = cortex_a_read_dscr(core);
     if (rc == 0)
         rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_HDBGEN);
-    return rc == 0 ? cortex_a_restore_points(core) : rc;
+    return rc == 0 ? cortex_a_restore_breakpoints(core) : rc;
 }
 
 int cortex_a_attach(struct cortex_a *core)
@@ -265,7 +265,7 @@ int cortex_a_attach(struct cortex_a *core)
 int cortex_a_detach(struct cortex_a *core)
 {
     int results[3];
-    results[0] = cortex_a_clear_points(core);
+    results[0] = cortex_a_clear_breakpoints(core);
     results[1] = cortex_a_leave(core);
     results[2] = core->halted ? cortex_a_resume(core) : 0;
     core->attached = false;

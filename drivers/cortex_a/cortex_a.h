@@ -43,7 +43,7 @@ enum cortex_a_failure {
     CORTEX_A_FAIL_NO_RESET,  /* the debug registers do not reset the core */
 };
 
-enum cortex_a_point {
+enum cortex_a_breakpoint_kind {
     CORTEX_A_BREAK_SOFTWARE, /* BKPT in memory */
     CORTEX_A_BREAK_HARDWARE,
     CORTEX_A_WATCH_WRITE,
@@ -76,7 +76,7 @@ struct cortex_a_status {
     uint32_t pc;                 /* halted: of the next instruction */
     /* CORTEX_A_REASON_WATCHPOINT; length 0: it is not known which one. The hardware does not tell:
      * of several it is one whose bytes have changed, or that the next instruction accesses. */
-    enum cortex_a_point watch_kind;
+    enum cortex_a_breakpoint_kind watch_kind;
     uint32_t watch_address; /* as set */
     uint32_t watch_length;
 };
@@ -90,7 +90,7 @@ struct cortex_a_status {
 struct cortex_a_comparator {
     uint32_t value;
     uint32_t control;
-    uint8_t kind;      /* enum cortex_a_point */
+    uint8_t kind;      /* enum cortex_a_breakpoint_kind */
     uint32_t address;  /* as asked for */
     uint32_t length;   /* watchpoints: bytes as asked for; breakpoints: 2 or 4 */
     uint8_t before[8]; /* bytes watched, as they were when the core was let go */
@@ -255,10 +255,10 @@ void cortex_a_code_changed(struct cortex_a *core);
  *   BT_ERR_RANGE        CORTEX_A_FAIL_FULL
  *   BT_ERR_UNSUPPORTED  CORTEX_A_FAIL_NOT_RAM: try CORTEX_A_BREAK_HARDWARE
  */
-int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+int cortex_a_insert(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                     uint32_t length);
 /* BT_ERR_RANGE: there is none such. */
-int cortex_a_remove(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                     uint32_t length);
 
 /* "supervisor mode, Thumb, IRQ masked": what a CPSR says. Returns `text`. */

@@ -161,8 +161,8 @@ int cortex_a_leave_privileged(struct cortex_a *core, bool entered);
 int cortex_a_sync_code(struct cortex_a *core);
 
 /* Breakpoints and watchpoints. */
-int cortex_a_restore_points(struct cortex_a *core); /* all comparators as they have to be */
-int cortex_a_clear_points(struct cortex_a *core);
+int cortex_a_restore_breakpoints(struct cortex_a *core); /* all comparators as they have to be */
+int cortex_a_clear_breakpoints(struct cortex_a *core);
 bool cortex_a_breakpoint_at(const struct cortex_a *core, uint32_t address);
 /* Take the breakpoints at `address` away for a step, or put them back. */
 int cortex_a_lift(struct cortex_a *core, uint32_t address, bool away);

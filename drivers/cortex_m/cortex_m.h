@@ -53,7 +53,7 @@ struct cortex_m_comparator {
     uint8_t halves; /* bit 0: lower, bit 1: upper; 0: free. Version 2: 1 */
 };
 
-enum cortex_m_point {
+enum cortex_m_breakpoint_kind {
     CORTEX_M_BREAK_SOFTWARE, /* BKPT in memory: RAM only */
     CORTEX_M_BREAK_HARDWARE,
     CORTEX_M_WATCH_WRITE,
@@ -65,7 +65,7 @@ enum cortex_m_point {
 struct cortex_m_watch {
     bool used;
     uint8_t size;     /* bytes that the comparator watches, log2 */
-    uint8_t kind;     /* enum cortex_m_point */
+    uint8_t kind;     /* enum cortex_m_breakpoint_kind */
     uint32_t at;      /* what the comparator watches */
     uint32_t address; /* the watchpoint that it is part of */
     uint32_t length;
@@ -101,7 +101,7 @@ struct cortex_m_status {
     bool reset_seen;             /* there was a reset since the last look */
     uint32_t pc;                 /* halted: of the next instruction */
     /* CORTEX_M_REASON_WATCHPOINT; length 0: it is not known which one. */
-    enum cortex_m_point watch_kind;
+    enum cortex_m_breakpoint_kind watch_kind;
     uint32_t watch_address; /* as set */
     uint32_t watch_length;
 };
@@ -270,11 +270,11 @@ int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
  *   BT_ERR_RANGE        CORTEX_M_FAIL_FULL
  *   BT_ERR_UNSUPPORTED  CORTEX_M_FAIL_UPPER;
  * CORTEX_M_FAIL_NOT_RAM: try CORTEX_M_BREAK_HARDWARE */
-int cortex_m_insert(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+int cortex_m_insert(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
                     uint32_t length);
 
 /* Remove. BT_ERR_RANGE: there is none such. */
-int cortex_m_remove(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+int cortex_m_remove(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
                     uint32_t length);
 
 /* Halt before the first instruction of these exceptions: bits of DEMCR. v6-M and v8-M baseline

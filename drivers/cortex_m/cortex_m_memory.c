@@ -2,8 +2,8 @@
 /* Memory of a Cortex-M, and the software breakpoints in it. */
 #include <string.h>
 
+#include "cortex_m_breakpoints.h"
 #include "cortex_m_internal.h"
-#include "cortex_m_points.h"
 
 #define SCS_ICIALLU 0xe000ef50u
 
@@ -110,13 +110,13 @@ static struct cortex_m_software *find_software(struct cortex_m *core, uint32_t a
 
 static int insert_software(struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_software point = {.address = address};
+    struct cortex_m_software breakpoint = {.address = address};
     uint8_t now[2] = {0};
     if (find_software(core, address))
         return 0;
     if (core->software_count == CORTEX_M_SOFTWARE)
         return cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
-    int rc = cortex_m_port(core, mem_ap_read(core->ap, address, point.original, 2));
+    int rc = cortex_m_port(core, mem_ap_read(core->ap, address, breakpoint.original, 2));
     if (rc != 0)
         return rc;
     rc = put_bkpt(core, address);
@@ -128,28 +128,28 @@ static int insert_software(struct cortex_m *core, uint32_t address)
     if (rc == 0)
         rc = memory_changed(core);
     /* Where it is not known whether the write got through, the list keeps the original. */
-    core->software[core->software_count++] = point;
+    core->software[core->software_count++] = breakpoint;
     return rc;
 }
 
 static int remove_software(struct cortex_m *core, uint32_t address)
 {
     uint8_t now[2];
-    struct cortex_m_software *point = find_software(core, address);
-    if (!point)
+    struct cortex_m_software *breakpoint = find_software(core, address);
+    if (!breakpoint)
         return BT_ERR_RANGE;
     int rc = cortex_m_port(core, mem_ap_read(core->ap, address, now, 2));
     /* A program that was loaded anew, by itself or by a reset, is not damaged. */
     if (rc == 0 && memcmp(now, BKPT, 2) == 0)
-        rc = cortex_m_port(core, mem_ap_write(core->ap, address, point->original, 2));
+        rc = cortex_m_port(core, mem_ap_write(core->ap, address, breakpoint->original, 2));
     if (rc == 0)
         rc = memory_changed(core);
     if (rc == 0)
-        *point = core->software[--core->software_count];
+        *breakpoint = core->software[--core->software_count];
     return rc;
 }
 
-int cortex_m_insert(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+int cortex_m_insert(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
                     uint32_t length)
 {
     if (kind > CORTEX_M_BREAK_HARDWARE)
@@ -161,7 +161,7 @@ int cortex_m_insert(struct cortex_m *core, enum cortex_m_point kind, uint32_t ad
                                            : cortex_m_insert_hardware(core, address);
 }
 
-int cortex_m_remove(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
+int cortex_m_remove(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
                     uint32_t length)
 {
     if (kind == CORTEX_M_BREAK_SOFTWARE)
@@ -183,7 +183,7 @@ bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address)
 /* The lists stay as they are. */
 int cortex_m_lift(struct cortex_m *core, uint32_t address, bool away)
 {
-    const struct cortex_m_software *point = find_software(core, address);
+    const struct cortex_m_software *breakpoint = find_software(core, address);
     int rc = 0;
     if (away) {
         core->lifted = true;
@@ -191,10 +191,10 @@ int cortex_m_lift(struct cortex_m *core, uint32_t address, bool away)
     }
     if (!away || cortex_m_hardware_at(core, address))
         rc = cortex_m_enable_units(core, !away);
-    if (point && rc == 0)
-        rc = away ? cortex_m_port(core, mem_ap_write(core->ap, address, point->original, 2))
+    if (breakpoint && rc == 0)
+        rc = away ? cortex_m_port(core, mem_ap_write(core->ap, address, breakpoint->original, 2))
                   : put_bkpt(core, address);
-    if (point && rc == 0)
+    if (breakpoint && rc == 0)
         rc = memory_changed(core);
     if (!away && rc == 0)
         core->lifted = false;

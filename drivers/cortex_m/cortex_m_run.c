@@ -362,7 +362,7 @@ static int reset_pin(struct cortex_m *core, bool halt)
 int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt)
 {
     /* Breakpoints may be lost by the reset: they are set again before the first instruction. */
-    bool stop = halt || cortex_m_any_point(core);
+    bool stop = halt || cortex_m_any_breakpoint(core);
     uint32_t dhcsr;
     int rc = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
     mem_ap_forget(core->ap);

@@ -236,7 +236,7 @@ int probe_target_open(struct probe_target *t, struct config *config, const struc
 void probe_target_close(struct probe_target *t)
 {
     if (t->link.is_open && !t->gone) {
-        probe_target_remove_points(t);
+        probe_target_remove_breakpoints(t);
         t->ops->close(t, t->config->probe.at_exit == CONFIG_EXIT_RUN);
     }
     probe_target_trace_close(&t->trace);

@@ -25,10 +25,10 @@
 
 #include <stdatomic.h>
 
-#define PROBE_TARGET_POINTS 128 /* breakpoints and watchpoints of GDB */
+#define PROBE_TARGET_BREAKPOINTS 128 /* breakpoints and watchpoints of GDB */
 
 /* One of GDB's, and as what it was placed. */
-struct probe_target_point {
+struct probe_target_breakpoint {
     struct gdb_breakpoint asked;
     enum probe_target_place placed;
 };
@@ -55,8 +55,8 @@ struct probe_target {
     _Atomic unsigned resets;
     struct gdb_register described[GDB_EXTRA_MAX];
     unsigned extra_count;
-    struct probe_target_point points[PROBE_TARGET_POINTS];
-    unsigned point_count;
+    struct probe_target_breakpoint breakpoints[PROBE_TARGET_BREAKPOINTS];
+    unsigned breakpoint_count;
     bool running; /* some core, as far as the session knows */
     bool let_go[CONFIG_MAX_CORES];
     struct probe_target_pending pending[CONFIG_MAX_CORES];

@@ -328,7 +328,8 @@ static int lift(struct probe_target *t, enum probe_target_place place, uint32_t 
     for (unsigned i = 0; i < t->a.count; i++) {
         if (t->a.off[i])
             continue;
-        int rc = cortex_a_remove(&t->a.cores[i], (enum cortex_a_point)place, address, length);
+        int rc =
+            cortex_a_remove(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address, length);
         if (rc != BT_ERR_RANGE && !first)
             first = note(t, i, rc);
     }
@@ -349,7 +350,8 @@ static int insert(struct probe_target *t, enum probe_target_place place, uint32_
     for (unsigned i = 0; i < t->a.count && !rc; i++) {
         if (!t->a.off[i])
             rc = note(t, i,
-                      cortex_a_insert(&t->a.cores[i], (enum cortex_a_point)place, address, length));
+                      cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address,
+                                      length));
     }
     if (rc) {
         enum cortex_a_failure failure = t->a.cores[t->a.failed].failure;

@@ -60,7 +60,7 @@ int probe_target_op_read_extra(void *ctx, int core, unsigned index, uint64_t *va
 int probe_target_op_write_extra(void *ctx, int core, unsigned index, uint64_t value,
                                 struct gdb_why *why);
 
-/* probe_target_points.c */
+/* probe_target_breakpoints.c */
 int probe_target_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
                            struct gdb_why *why);
 int probe_target_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp,
@@ -68,7 +68,7 @@ int probe_target_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp,
 /* What GDB calls a stop at this address. */
 enum gdb_stop_kind probe_target_stop_kind(const struct probe_target *t, uint32_t address);
 /* Takes all of them away. */
-void probe_target_remove_points(struct probe_target *t);
+void probe_target_remove_breakpoints(struct probe_target *t);
 
 /* probe_target_memory.c */
 int probe_target_op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len);

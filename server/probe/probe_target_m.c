@@ -276,13 +276,13 @@ static bool nothing_at(const struct probe_target *t, unsigned core, uint64_t *ad
 static int insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
                   uint32_t length)
 {
-    return cortex_m_insert(&t->m.core, (enum cortex_m_point)place, address, length);
+    return cortex_m_insert(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
 }
 
 static int lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
                 uint32_t length)
 {
-    return cortex_m_remove(&t->m.core, (enum cortex_m_point)place, address, length);
+    return cortex_m_remove(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
 }
 
 static enum probe_target_refusal refusal(const struct probe_target *t)

@@ -307,10 +307,11 @@ static int use_vfp(struct cortex_a *core, uint8_t choice)
     return cortex_a_write_fpscr(core, fpscr);
 }
 
-static int use_points(struct cortex_a *core, bool insert, uint8_t choice)
+static int use_breakpoints(struct cortex_a *core, bool insert, uint8_t choice)
 {
     static const uint32_t lengths[4] = {4, 2, 20, 3};
-    enum cortex_a_point kind = (enum cortex_a_point)(choice % 6); /* one that there is not */
+    enum cortex_a_breakpoint_kind kind =
+        (enum cortex_a_breakpoint_kind)(choice % 6); /* one that there is not */
     uint32_t address = 0x60000000u + (choice >> 4) * 2u;
     return insert ? cortex_a_insert(core, kind, address, lengths[choice >> 2 & 3])
                   : cortex_a_remove(core, kind, address, lengths[choice >> 2 & 3]);
@@ -370,7 +371,7 @@ static int call(struct cortex_a *core, uint8_t what, uint8_t choice)
         return look(core);
     case 5:
     case 6:
-        return use_points(core, (what & 1) != 0, choice);
+        return use_breakpoints(core, (what & 1) != 0, choice);
     case 7:
     case 8:
         return use_registers(core, (what & 1) != 0, choice);

@@ -398,7 +398,8 @@ END_TEST
 START_TEST(test_breakpoints)
 {
     struct bench *b = bench_halted();
-    enum cortex_a_point kind = _i % 2 == 0 ? CORTEX_A_BREAK_HARDWARE : CORTEX_A_BREAK_SOFTWARE;
+    enum cortex_a_breakpoint_kind kind =
+        _i % 2 == 0 ? CORTEX_A_BREAK_HARDWARE : CORTEX_A_BREAK_SOFTWARE;
     unsigned size = _i < 2 ? 4 : 2;
     uint8_t code[4];
     if (size == 2)
@@ -477,7 +478,7 @@ END_TEST
 START_TEST(test_watchpoints)
 {
     static const struct {
-        enum cortex_a_point kind;
+        enum cortex_a_breakpoint_kind kind;
         uint32_t offset, length, control;
     } points[] = {
         {CORTEX_A_WATCH_WRITE, 0, 4, 0x1f7},        {CORTEX_A_WATCH_READ, 1, 1, 0x04f},
@@ -619,9 +620,9 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("cortex_a");
-    unit_case(s, "cortex_a: attach changes nothing but locks and points", test_attach);
+    unit_case(s, "cortex_a: attach changes nothing but locks and breakpoints", test_attach);
     unit_case(s, "cortex_a: power, locks, authentication in words", test_refusals);
-    unit_case(s, "cortex_a: a core that was off gets its points again", test_power);
+    unit_case(s, "cortex_a: a core that was off gets its breakpoints again", test_power);
     unit_cases(s, "cortex_a: registers, in ARM and Thumb state", test_registers, 0, 2);
     unit_case(s, "cortex_a: banked registers, and a user program", test_modes);
     unit_cases(s, "cortex_a: VFP, there or not", test_vfp, 0, 2);

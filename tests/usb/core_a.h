@@ -43,11 +43,11 @@ enum core_a_stop {
     CORE_A_ACCESSES, /* in front of the instruction that makes the access of a watchpoint */
 };
 
-enum core_a_point {
-    CORE_A_POINT_CODE,
-    CORE_A_POINT_READ,
-    CORE_A_POINT_WRITE,
-    CORE_A_POINT_ACCESS,
+enum core_a_breakpoint_kind {
+    CORE_A_BREAKPOINT_CODE,
+    CORE_A_BREAKPOINT_READ,
+    CORE_A_BREAKPOINT_WRITE,
+    CORE_A_BREAKPOINT_ACCESS,
 };
 
 /* What a trace unit does. */
@@ -82,8 +82,8 @@ struct core_a_ops {
     int (*store)(void *ctx, unsigned core, uint32_t address, const void *bytes, size_t size);
     /* The physical address that load() uses. */
     int (*translate)(void *ctx, unsigned core, uint32_t address, uint32_t *physical);
-    int (*set_point)(void *ctx, unsigned core, enum core_a_point kind, uint32_t address,
-                     uint32_t size, bool on);
+    int (*set_breakpoint)(void *ctx, unsigned core, enum core_a_breakpoint_kind kind,
+                          uint32_t address, uint32_t size, bool on);
     int (*set_bkpt)(void *ctx, unsigned core, bool stops);  /* by a BKPT instruction */
     int (*set_debug)(void *ctx, unsigned core, bool state); /* Debug state, for its trace unit */
 

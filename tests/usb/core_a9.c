@@ -239,12 +239,12 @@ static int write_memory(void *ctx, uint32_t address, const void *bytes, size_t s
     return write_bytes(ctx, NULL, "core 0 write", address, bytes, size);
 }
 
-static int set_point(void *ctx, unsigned core, enum core_a_point kind, uint32_t address,
-                     uint32_t size, bool on)
+static int set_breakpoint(void *ctx, unsigned core, enum core_a_breakpoint_kind kind,
+                          uint32_t address, uint32_t size, bool on)
 {
     static const char kinds[] = "xrwa";
     struct core_a9 *c = ctx;
-    return qemu_link_command(&c->link, NULL, "core %x point %c %x %x %s", core, kinds[kind],
+    return qemu_link_command(&c->link, NULL, "core %x breakpoint %c %x %x %s", core, kinds[kind],
                              address, size, on ? "on" : "off");
 }
 
@@ -361,7 +361,7 @@ struct core_a core_a9_cores(struct core_a9 *c)
         .load = load,
         .store = store,
         .translate = translate,
-        .set_point = set_point,
+        .set_breakpoint = set_breakpoint,
         .set_bkpt = set_bkpt,
         .set_debug = set_debug,
         .read_memory = read_memory,

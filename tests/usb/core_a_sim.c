@@ -65,14 +65,16 @@ static int store(void *ctx, unsigned core, uint32_t address, const void *bytes, 
     return r ? r : write_memory(ctx, address, bytes, size) < 0 ? CORE_A_REFUSED : 0;
 }
 
-static bool point_at(const struct core_a_sim_core *c, enum core_a_point kind, uint32_t address)
+static bool breakpoint_at(const struct core_a_sim_core *c, enum core_a_breakpoint_kind kind,
+                          uint32_t address)
 {
-    for (unsigned i = 0; i < CORE_A_SIM_POINTS; i++) {
-        bool code = c->point[i].kind == CORE_A_POINT_CODE;
-        if (c->point[i].on && code == (kind == CORE_A_POINT_CODE) &&
-            (code || c->point[i].kind == CORE_A_POINT_ACCESS || c->point[i].kind == kind) &&
-            (code ? address == c->point[i].address
-                  : address - c->point[i].address < c->point[i].size))
+    for (unsigned i = 0; i < CORE_A_SIM_BREAKPOINTS; i++) {
+        bool code = c->breakpoints[i].kind == CORE_A_BREAKPOINT_CODE;
+        if (c->breakpoints[i].on && code == (kind == CORE_A_BREAKPOINT_CODE) &&
+            (code || c->breakpoints[i].kind == CORE_A_BREAKPOINT_ACCESS ||
+             c->breakpoints[i].kind == kind) &&
+            (code ? address == c->breakpoints[i].address
+                  : address - c->breakpoints[i].address < c->breakpoints[i].size))
             return true;
     }
     return false;
@@ -89,12 +91,12 @@ static bool run_one(struct core_a_sim *s, struct core_a_sim_core *c)
 {
     uint32_t *pc = &c->reg[CORE_A_PC], opcode = 0;
     read_memory(s, *pc, &opcode, sizeof opcode);
-    if (point_at(c, CORE_A_POINT_CODE, *pc) || (c->bkpt && opcode == 0xe1200070)) {
+    if (breakpoint_at(c, CORE_A_BREAKPOINT_CODE, *pc) || (c->bkpt && opcode == 0xe1200070)) {
         stop(c, CORE_A_STEPPED);
         return false;
     }
     if ((opcode & 0xffff0000) == 0xe5810000 &&
-        point_at(c, CORE_A_POINT_WRITE, c->reg[1])) { /* STR rt, [r1] */
+        breakpoint_at(c, CORE_A_BREAKPOINT_WRITE, c->reg[1])) { /* STR rt, [r1] */
         c->accessed = c->reg[1];
         stop(c, CORE_A_ACCESSES);
         return false;
@@ -237,17 +239,18 @@ static int set_cp15(void *ctx, unsigned core, uint32_t reg, uint32_t value)
     return at ? 0 : -1;
 }
 
-static int set_point(void *ctx, unsigned core, enum core_a_point kind, uint32_t address,
-                     uint32_t size, bool on)
+static int set_breakpoint(void *ctx, unsigned core, enum core_a_breakpoint_kind kind,
+                          uint32_t address, uint32_t size, bool on)
 {
     struct core_a_sim_core *c = core_of(ctx, core);
-    for (unsigned i = 0; i < CORE_A_SIM_POINTS; i++) {
-        bool same = c->point[i].on && c->point[i].kind == kind && c->point[i].address == address;
-        if (on ? !c->point[i].on : same) {
-            c->point[i].kind = kind;
-            c->point[i].address = address;
-            c->point[i].size = size;
-            c->point[i].on = on;
+    for (unsigned i = 0; i < CORE_A_SIM_BREAKPOINTS; i++) {
+        bool same = c->breakpoints[i].on && c->breakpoints[i].kind == kind &&
+                    c->breakpoints[i].address == address;
+        if (on ? !c->breakpoints[i].on : same) {
+            c->breakpoints[i].kind = kind;
+            c->breakpoints[i].address = address;
+            c->breakpoints[i].size = size;
+            c->breakpoints[i].on = on;
             return 0;
         }
     }
@@ -330,7 +333,7 @@ struct core_a core_a_sim_cores(struct core_a_sim *s)
         .load = load,
         .store = store,
         .translate = translate,
-        .set_point = set_point,
+        .set_breakpoint = set_breakpoint,
         .set_bkpt = set_bkpt,
         .set_debug = set_debug,
         .read_memory = read_memory,

@@ -10,12 +10,12 @@
 
 #include "tests/usb/core_a.h"
 
-#define CORE_A_SIM_MEMORY 0x60000000u
-#define CORE_A_SIM_SIZE   0x10000u
-#define CORE_A_SIM_HOLE   0x60008000u /* a page that the MMU does not map */
-#define CORE_A_SIM_VALUE  0x60004000u /* where the program stores what it counts */
-#define CORE_A_SIM_LOOP   0x60000004u /* its loop: ADD, STR, B */
-#define CORE_A_SIM_POINTS 8
+#define CORE_A_SIM_MEMORY      0x60000000u
+#define CORE_A_SIM_SIZE        0x10000u
+#define CORE_A_SIM_HOLE        0x60008000u /* a page that the MMU does not map */
+#define CORE_A_SIM_VALUE       0x60004000u /* where the program stores what it counts */
+#define CORE_A_SIM_LOOP        0x60000004u /* its loop: ADD, STR, B */
+#define CORE_A_SIM_BREAKPOINTS 8
 
 struct core_a_sim_core {
     uint32_t reg[CORE_A_FP_END];
@@ -25,10 +25,10 @@ struct core_a_sim_core {
     uint32_t accessed; /* address at a watchpoint */
     bool bkpt, debug;
     struct {
-        enum core_a_point kind;
+        enum core_a_breakpoint_kind kind;
         uint32_t address, size;
         bool on;
-    } point[CORE_A_SIM_POINTS];
+    } breakpoints[CORE_A_SIM_BREAKPOINTS];
     uint32_t dfsr, dfar, contextid;
     struct core_a_trace trace;
 };

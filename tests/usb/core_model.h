@@ -19,11 +19,11 @@ enum core_stop {
     CORE_STOP_VECTOR = 8,
 };
 
-enum core_point {
-    CORE_POINT_CODE,
-    CORE_POINT_READ,
-    CORE_POINT_WRITE,
-    CORE_POINT_ACCESS,
+enum core_breakpoint_kind {
+    CORE_BREAKPOINT_CODE,
+    CORE_BREAKPOINT_READ,
+    CORE_BREAKPOINT_WRITE,
+    CORE_BREAKPOINT_ACCESS,
 };
 
 #define CORE_TRACE_RANGES 4
@@ -64,7 +64,8 @@ struct core_model_ops {
     int (*write_register)(void *ctx, unsigned reg, uint32_t value);
     int (*read_memory)(void *ctx, uint32_t address, void *bytes, size_t size);
     int (*write_memory)(void *ctx, uint32_t address, const void *bytes, size_t size);
-    int (*set_point)(void *ctx, enum core_point kind, uint32_t address, uint32_t size, bool on);
+    int (*set_breakpoint)(void *ctx, enum core_breakpoint_kind kind, uint32_t address,
+                          uint32_t size, bool on);
     /* Takes up to `size` bytes of trace that the core's ETM made; returns how many. */
     size_t (*trace)(void *ctx, uint8_t *bytes, size_t size);
 

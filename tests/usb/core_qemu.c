@@ -153,8 +153,8 @@ static bool breaks_here(struct core_qemu *c)
     uint32_t pc = 0;
     if (get_register(c, PC, &pc) < 0)
         return false;
-    for (unsigned i = 0; i < c->code_points; i++)
-        if (c->code_point[i] == pc)
+    for (unsigned i = 0; i < c->code_breakpoints; i++)
+        if (c->code_breakpoint[i] == pc)
             return true;
     return read_bytes(c, pc, code, sizeof code) == 0 && code[1] == 0xbe;
 }
@@ -281,35 +281,36 @@ static int write_memory(void *ctx, uint32_t address, const void *bytes, size_t s
     return qemu_link_command(&c->link, NULL, "write %x %s", address, text);
 }
 
-static void note_code_point(struct core_qemu *c, uint32_t address, bool on)
+static void note_code_breakpoint(struct core_qemu *c, uint32_t address, bool on)
 {
-    unsigned n = sizeof c->code_point / sizeof c->code_point[0];
-    if (on && c->code_points < n)
-        c->code_point[c->code_points++] = address;
-    for (unsigned i = 0; !on && i < c->code_points; i++) {
-        if (c->code_point[i] == address) {
-            c->code_point[i] = c->code_point[--c->code_points];
+    unsigned n = sizeof c->code_breakpoint / sizeof c->code_breakpoint[0];
+    if (on && c->code_breakpoints < n)
+        c->code_breakpoint[c->code_breakpoints++] = address;
+    for (unsigned i = 0; !on && i < c->code_breakpoints; i++) {
+        if (c->code_breakpoint[i] == address) {
+            c->code_breakpoint[i] = c->code_breakpoint[--c->code_breakpoints];
             return;
         }
     }
 }
 
-static int code_point(struct core_qemu *c, uint32_t address, bool on)
+static int code_breakpoint(struct core_qemu *c, uint32_t address, bool on)
 {
-    note_code_point(c, address, on);
-    return qemu_link_command(&c->link, NULL, "point x %x 2 %s", address, on ? "on" : "off");
+    note_code_breakpoint(c, address, on);
+    return qemu_link_command(&c->link, NULL, "breakpoint x %x 2 %s", address, on ? "on" : "off");
 }
 
-static int set_point(void *ctx, enum core_point kind, uint32_t address, uint32_t size, bool on)
+static int set_breakpoint(void *ctx, enum core_breakpoint_kind kind, uint32_t address,
+                          uint32_t size, bool on)
 {
     static const char kinds[] = "xrwa";
     struct core_qemu *c = ctx;
     int r = 0;
-    if (kind != CORE_POINT_CODE)
-        return qemu_link_command(&c->link, NULL, "point %c %x %x %s", kinds[kind], address, size,
-                                 on ? "on" : "off");
+    if (kind != CORE_BREAKPOINT_CODE)
+        return qemu_link_command(&c->link, NULL, "breakpoint %c %x %x %s", kinds[kind], address,
+                                 size, on ? "on" : "off");
     for (uint32_t i = 0; i < size && r == 0; i += 2)
-        r = code_point(c, address + i, on);
+        r = code_breakpoint(c, address + i, on);
     return r;
 }
 
@@ -444,7 +445,7 @@ struct core_model core_qemu_model(struct core_qemu *c)
         .write_register = write_register,
         .read_memory = read_memory,
         .write_memory = write_memory,
-        .set_point = set_point,
+        .set_breakpoint = set_breakpoint,
         .trace = trace,
         .set_trace = set_trace,
         .instrumentation = instrumentation,

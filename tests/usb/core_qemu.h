@@ -31,8 +31,8 @@ struct core_qemu {
     uint32_t demcr;
     bool etmv4;
     struct core_trace trace;
-    uint32_t code_point[32]; /* addresses, bit 0: 32-bit; */
-    unsigned code_points;
+    uint32_t code_breakpoint[32]; /* addresses, bit 0: 32-bit; */
+    unsigned code_breakpoints;
 };
 
 /* Starts it, running. 0, or -1 with `message`. Stop also after a failure. */

@@ -55,12 +55,15 @@ static int write_memory(void *ctx, uint32_t address, const void *bytes, size_t s
     return 0;
 }
 
-static bool at_point(const struct core_sim *c, enum core_point kind, uint32_t address)
+static bool at_breakpoint(const struct core_sim *c, enum core_breakpoint_kind kind,
+                          uint32_t address)
 {
-    for (unsigned i = 0; i < CORE_SIM_POINTS; i++) {
-        bool match = c->point[i].kind == kind ||
-                     (c->point[i].kind == CORE_POINT_ACCESS && kind != CORE_POINT_CODE);
-        if (c->point[i].on && match && address - c->point[i].address < c->point[i].size)
+    for (unsigned i = 0; i < CORE_SIM_BREAKPOINTS; i++) {
+        bool match =
+            c->breakpoints[i].kind == kind ||
+            (c->breakpoints[i].kind == CORE_BREAKPOINT_ACCESS && kind != CORE_BREAKPOINT_CODE);
+        if (c->breakpoints[i].on && match &&
+            address - c->breakpoints[i].address < c->breakpoints[i].size)
             return true;
     }
     return false;
@@ -102,7 +105,7 @@ static void load_store(struct core_sim *c, unsigned op)
     int r = load ? read_memory(c, address, rt, 4) : write_memory(c, address, rt, 4);
     if (r < 0)
         c->stop = CORE_STOP_VECTOR;
-    else if (at_point(c, load ? CORE_POINT_READ : CORE_POINT_WRITE, address))
+    else if (at_breakpoint(c, load ? CORE_BREAKPOINT_READ : CORE_BREAKPOINT_WRITE, address))
         c->stop = CORE_STOP_WATCHPOINT;
 }
 
@@ -158,7 +161,7 @@ static int resume(void *ctx)
 static int step(void *ctx)
 {
     struct core_sim *c = ctx;
-    if (at_point(c, CORE_POINT_CODE, c->reg[PC])) {
+    if (at_breakpoint(c, CORE_BREAKPOINT_CODE, c->reg[PC])) {
         c->stop = CORE_STOP_BREAKPOINT; /* as hardware: a breakpoint here must go first */
         return 0;
     }
@@ -187,7 +190,7 @@ static int state(void *ctx, enum core_stop *stop)
 {
     struct core_sim *c = ctx;
     for (unsigned i = 0; c->stop == CORE_RUNNING && i < c->burst; i++) {
-        if (at_point(c, CORE_POINT_CODE, c->reg[PC]))
+        if (at_breakpoint(c, CORE_BREAKPOINT_CODE, c->reg[PC]))
             c->stop = CORE_STOP_BREAKPOINT;
         else
             execute(c);
@@ -220,17 +223,18 @@ static int write_register(void *ctx, unsigned reg, uint32_t value)
     return 0;
 }
 
-static int set_point(void *ctx, enum core_point kind, uint32_t address, uint32_t size, bool on)
+static int set_breakpoint(void *ctx, enum core_breakpoint_kind kind, uint32_t address,
+                          uint32_t size, bool on)
 {
     struct core_sim *c = ctx;
-    for (unsigned i = 0; i < CORE_SIM_POINTS; i++) {
-        bool same = c->point[i].on && c->point[i].kind == kind && c->point[i].address == address &&
-                    c->point[i].size == size;
-        if (on ? !c->point[i].on : same) {
-            c->point[i].kind = kind;
-            c->point[i].address = address;
-            c->point[i].size = size;
-            c->point[i].on = on;
+    for (unsigned i = 0; i < CORE_SIM_BREAKPOINTS; i++) {
+        bool same = c->breakpoints[i].on && c->breakpoints[i].kind == kind &&
+                    c->breakpoints[i].address == address && c->breakpoints[i].size == size;
+        if (on ? !c->breakpoints[i].on : same) {
+            c->breakpoints[i].kind = kind;
+            c->breakpoints[i].address = address;
+            c->breakpoints[i].size = size;
+            c->breakpoints[i].on = on;
             return 0;
         }
     }
@@ -278,7 +282,7 @@ struct core_model core_sim_model(struct core_sim *c)
         .write_register = write_register,
         .read_memory = read_memory,
         .write_memory = write_memory,
-        .set_point = set_point,
+        .set_breakpoint = set_breakpoint,
         .trace = trace,
     };
     return (struct core_model){&ops, c};

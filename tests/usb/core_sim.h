@@ -9,13 +9,13 @@
 
 #include "tests/usb/core_model.h"
 
-#define CORE_SIM_FLASH      0x08000000u
-#define CORE_SIM_FLASH_SIZE 0x10000u
-#define CORE_SIM_RAM        0x20000000u
-#define CORE_SIM_RAM_SIZE   0x10000u
-#define CORE_SIM_POINTS     16
-#define CORE_SIM_TRACE      65536u
-#define CORE_SIM_REGISTERS  0x60
+#define CORE_SIM_FLASH       0x08000000u
+#define CORE_SIM_FLASH_SIZE  0x10000u
+#define CORE_SIM_RAM         0x20000000u
+#define CORE_SIM_RAM_SIZE    0x10000u
+#define CORE_SIM_BREAKPOINTS 16
+#define CORE_SIM_TRACE       65536u
+#define CORE_SIM_REGISTERS   0x60
 
 /* Fields are public to tests. Flash is seen at 0 too. */
 struct core_sim {
@@ -26,11 +26,11 @@ struct core_sim {
     unsigned burst; /* instructions run a look */
     uint64_t instructions;
     struct {
-        enum core_point kind;
+        enum core_breakpoint_kind kind;
         uint32_t address;
         uint32_t size;
         bool on;
-    } point[CORE_SIM_POINTS];
+    } breakpoints[CORE_SIM_BREAKPOINTS];
     uint8_t trace[CORE_SIM_TRACE]; /* bytes that wait for the trace sink */
     size_t trace_size;
 };

@@ -62,7 +62,7 @@ void coresight_model_become(struct coresight_model *m, enum cs_kind kind, unsign
 {
     m->kind = kind;
     m->etm4_unit.options = (struct etm4_options){kind == CS_M33 ? ETM4_M33 : ETM4_M7, pairs};
-    cs_points_clear(m);
+    cs_breakpoints_clear(m);
     start_trace(m);
 }
 
@@ -131,7 +131,7 @@ void coresight_model_reset(struct coresight_model *m)
 void coresight_model_power(struct coresight_model *m, bool on)
 {
     if (on) {
-        cs_points_clear(m);
+        cs_breakpoints_clear(m);
         start_trace(m);
     }
     cs_scs_power(m, on);

@@ -97,7 +97,7 @@ struct coresight_model {
     struct cs_itm itm;
     uint32_t fp_ctrl;
     uint32_t fp_comp[CS_FPB_ALL];
-    uint32_t fp_set[CS_FPB_ALL]; /* address of the point that the core has; 1: none */
+    uint32_t fp_set[CS_FPB_ALL]; /* address of the breakpoint that the core has; 1: none */
     uint32_t dwt_ctrl, dwt_cyccnt;
     uint32_t dwt_comp[CS_DWT_COUNT], dwt_mask[CS_DWT_COUNT], dwt_function[CS_DWT_COUNT];
     bool dwt_matched[CS_DWT_COUNT], dwt_set[CS_DWT_COUNT];
@@ -167,9 +167,10 @@ uint32_t cs_fpb_read(struct coresight_model *m, unsigned offset);
 void cs_fpb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 uint32_t cs_dwt_read(struct coresight_model *m, unsigned offset);
 void cs_dwt_write(struct coresight_model *m, unsigned offset, uint32_t value);
-void cs_points_apply(struct coresight_model *m);
-/* The core has none of the points any more, and the registers are those of a chip that starts. */
-void cs_points_clear(struct coresight_model *m);
+void cs_breakpoints_apply(struct coresight_model *m);
+/* The core has none of the breakpoints any more, and the registers are those of a
+ * chip that starts. */
+void cs_breakpoints_clear(struct coresight_model *m);
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 bool cs_etb_capturing(const struct coresight_model *m);

@@ -133,7 +133,7 @@ static void write_dhcsr(struct coresight_model *m, uint32_t value)
     }
     /* Without C_DEBUGEN the other bits do not hold. */
     s->dhcsr = value & C_DEBUGEN ? value & DHCSR_WRITABLE : 0;
-    cs_points_apply(m);
+    cs_breakpoints_apply(m);
     tell_core(m);
     bool halt = s->dhcsr & C_HALT;
     if (s->halted && !halt) {

@@ -147,7 +147,7 @@ static void write_dscr(struct debug_a *d, uint32_t value)
     d->entry = (enum debug_a_entry)(value >> 2 & 0xf);
     d->dscr = (d->dscr & ~DSCR_WRITABLE) | (value & DSCR_WRITABLE & ~DSCR_MOE);
     d->cores.ops->mask(d->cores.ctx, d->index, d->dscr & DSCR_INTDIS);
-    debug_a_apply_points(d);
+    debug_a_apply_breakpoints(d);
 }
 
 static void write_drcr(struct debug_a *d, uint32_t value)
@@ -357,7 +357,7 @@ static void write_debug(struct debug_a *d, unsigned offset, uint32_t value)
     uint32_t *comp = comparator(d, offset);
     if (comp) {
         *comp = value;
-        debug_a_apply_points(d);
+        debug_a_apply_breakpoints(d);
         return;
     }
     switch (offset) {
@@ -366,7 +366,7 @@ static void write_debug(struct debug_a *d, unsigned offset, uint32_t value)
         break;
     case 0x01c:
         d->vcr = value;
-        debug_a_apply_points(d);
+        debug_a_apply_breakpoints(d);
         break;
     case 0x024:
         d->ecr = value & 1;

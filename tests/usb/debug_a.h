@@ -66,10 +66,10 @@ struct debug_a_counters {
     unsigned halts;
 };
 
-/* Points that the core has been given for one comparator. */
-struct debug_a_point {
+/* Breakpoints and watchpoints that the core has been given for one comparator. */
+struct debug_a_breakpoint {
     unsigned count;
-    enum core_a_point kind;
+    enum core_a_breakpoint_kind kind;
     uint32_t address[2];
     uint32_t size;
 };
@@ -106,8 +106,8 @@ struct debug_a {
     uint32_t wfar, vcr, ecr, dsccr, dsmcr, prcr, claim;
     uint32_t bvr[DEBUG_A_BREAKPOINTS], bcr[DEBUG_A_BREAKPOINTS];
     uint32_t wvr[DEBUG_A_WATCHPOINTS], wcr[DEBUG_A_WATCHPOINTS];
-    struct debug_a_point code[DEBUG_A_BREAKPOINTS], data[DEBUG_A_WATCHPOINTS];
-    struct debug_a_point vectors[DEBUG_A_VECTORS];
+    struct debug_a_breakpoint code[DEBUG_A_BREAKPOINTS], data[DEBUG_A_WATCHPOINTS];
+    struct debug_a_breakpoint vectors[DEBUG_A_VECTORS];
     bool stops_at_bkpt;
 
     bool locked;    /* the software lock, for accesses without address bit 31 */
@@ -175,7 +175,7 @@ void debug_a_put_tx(struct debug_a *d, uint32_t value);
 void debug_a_release(struct debug_a *d);
 
 /* Comparators and vectors: gives the core what the registers say; whether one is at the PC. */
-void debug_a_apply_points(struct debug_a *d);
+void debug_a_apply_breakpoints(struct debug_a *d);
 bool debug_a_breaks_at(const struct debug_a *d, uint32_t pc);
 bool debug_a_vector_at(const struct debug_a *d, uint32_t pc);
 /* Mismatch breakpoints: is one on; does one hit at this PC? */

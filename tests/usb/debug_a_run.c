@@ -107,11 +107,11 @@ bool debug_a_vector_at(const struct debug_a *d, uint32_t pc)
     return false;
 }
 
-/* A word's lower and upper half: one point each, which an A32 instruction meets only
+/* A word's lower and upper half: one breakpoint each, which an A32 instruction meets only
  * as the first. */
-static struct debug_a_point code_point(const struct debug_a *d, unsigned n)
+static struct debug_a_breakpoint code_breakpoint(const struct debug_a *d, unsigned n)
 {
-    struct debug_a_point p = {.kind = CORE_A_POINT_CODE, .size = 2};
+    struct debug_a_breakpoint p = {.kind = CORE_A_BREAKPOINT_CODE, .size = 2};
     uint32_t address = d->bvr[n] & ~3u;
     unsigned bytes = d->bcr[n] >> 5 & 0xf;
     if (!enabled(d, d->bcr[n]) || type_of(d->bcr[n]) > TYPE_LINKED)
@@ -124,15 +124,16 @@ static struct debug_a_point code_point(const struct debug_a *d, unsigned n)
 }
 
 /* BAS of a watchpoint is a run of bytes, or all of them with a mask. */
-static struct debug_a_point data_point(const struct debug_a *d, unsigned n)
+static struct debug_a_breakpoint watchpoint(const struct debug_a *d, unsigned n)
 {
-    static const enum core_a_point kinds[] = {CORE_A_POINT_ACCESS, CORE_A_POINT_READ,
-                                              CORE_A_POINT_WRITE, CORE_A_POINT_ACCESS};
+    static const enum core_a_breakpoint_kind kinds[] = {
+        CORE_A_BREAKPOINT_ACCESS, CORE_A_BREAKPOINT_READ, CORE_A_BREAKPOINT_WRITE,
+        CORE_A_BREAKPOINT_ACCESS};
     uint32_t control = d->wcr[n];
     unsigned bytes = control >> 5 & 0xff;
     unsigned mask = control >> 24 & 0x1f;
     unsigned kind = control >> 3 & 3;
-    struct debug_a_point p = {.kind = kinds[kind]};
+    struct debug_a_breakpoint p = {.kind = kinds[kind]};
     if (!enabled(d, control) || !bytes || !kind)
         return p;
     p.count = 1;
@@ -148,9 +149,9 @@ static struct debug_a_point data_point(const struct debug_a *d, unsigned n)
 }
 
 /* VCR[7:0]: reset, undefined, SVC, prefetch abort, data abort, -, IRQ, FIQ; [31:25]: Non-secure. */
-static struct debug_a_point vector(const struct debug_a *d, unsigned n, uint32_t base)
+static struct debug_a_breakpoint vector(const struct debug_a *d, unsigned n, uint32_t base)
 {
-    struct debug_a_point p = {.kind = CORE_A_POINT_CODE, .size = 2};
+    struct debug_a_breakpoint p = {.kind = CORE_A_BREAKPOINT_CODE, .size = 2};
     if (d->dscr & DSCR_HDBGEN && (d->vcr | d->vcr >> 24) >> n & 1 && n != 5) {
         p.count = 1;
         p.address[0] = base + 4 * n;
@@ -158,26 +159,27 @@ static struct debug_a_point vector(const struct debug_a *d, unsigned n, uint32_t
     return p;
 }
 
-static bool same(const struct debug_a_point *a, const struct debug_a_point *b)
+static bool same(const struct debug_a_breakpoint *a, const struct debug_a_breakpoint *b)
 {
     return a->count == b->count &&
            (!a->count || (a->kind == b->kind && a->size == b->size &&
                           memcmp(a->address, b->address, a->count * sizeof *a->address) == 0));
 }
 
-static void change(struct debug_a *d, struct debug_a_point *now, struct debug_a_point wanted)
+static void change(struct debug_a *d, struct debug_a_breakpoint *now,
+                   struct debug_a_breakpoint wanted)
 {
     const struct core_a *c = &d->cores;
     if (same(now, &wanted))
         return;
     for (unsigned i = 0; i < now->count; i++)
-        c->ops->set_point(c->ctx, d->index, now->kind, now->address[i], now->size, false);
+        c->ops->set_breakpoint(c->ctx, d->index, now->kind, now->address[i], now->size, false);
     for (unsigned i = 0; i < wanted.count; i++)
-        c->ops->set_point(c->ctx, d->index, wanted.kind, wanted.address[i], wanted.size, true);
+        c->ops->set_breakpoint(c->ctx, d->index, wanted.kind, wanted.address[i], wanted.size, true);
     *now = wanted;
 }
 
-void debug_a_apply_points(struct debug_a *d)
+void debug_a_apply_breakpoints(struct debug_a *d)
 {
     const struct core_a *c = &d->cores;
     uint32_t base = 0, sctlr = 0;
@@ -187,9 +189,9 @@ void debug_a_apply_points(struct debug_a *d)
         c->ops->get_cp15(c->ctx, d->index, SCTLR, &sctlr);
     }
     for (unsigned n = 0; n < DEBUG_A_BREAKPOINTS; n++)
-        change(d, &d->code[n], code_point(d, n));
+        change(d, &d->code[n], code_breakpoint(d, n));
     for (unsigned n = 0; n < DEBUG_A_WATCHPOINTS; n++)
-        change(d, &d->data[n], data_point(d, n));
+        change(d, &d->data[n], watchpoint(d, n));
     for (unsigned n = 1; n < DEBUG_A_VECTORS; n++)
         change(d, &d->vectors[n], vector(d, n, sctlr & SCTLR_V ? HIGH_VECTORS : base));
     if (bkpt != d->stops_at_bkpt)
@@ -326,7 +328,7 @@ void debug_a_restart(struct debug_a *d)
     c->ops->set_debug(c->ctx, d->index, false);
     d->halted = false;
     d->restart_reads = 1;
-    debug_a_apply_points(d);
+    debug_a_apply_breakpoints(d);
     if (debug_a_breaks_at(d, pc) || debug_a_mismatch_at(d, pc))
         enter_for(d, DEBUG_A_BREAKPOINT);
     else

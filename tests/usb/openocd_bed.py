@@ -154,7 +154,7 @@ resume
 
 
 def run_control(folder, transport, *options, who="openocd", **more):
-    expect(f"{who}: halt, step, points, registers and memory over {transport}",
+    expect(f"{who}: halt, step, breakpoints, registers and memory over {transport}",
            run(RUN_CONTROL, *options, transport=transport, folder=folder, **more),
            r"r7 \(/32\): 0x13572468", r"0x20000200: 78 ab 34 12 00 00 fe ca",
            r"0x08000000: 20008000 08000041", r"pc \(/32\): 0x08000040", r"single-step",

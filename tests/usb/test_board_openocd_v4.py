@@ -68,7 +68,7 @@ def broken_rules(counters):
 
 
 def built_in_core(folder, kind):
-    expect(f"openocd: halt, step, points, registers and memory, {kind}",
+    expect(f"openocd: halt, step, breakpoints, registers and memory, {kind}",
            openocd_bed.run("echo [chip.dap info 0]\n" + openocd_bed.RUN_CONTROL, "--kind", kind,
                             folder=folder),
            rf"Cortex-{kind.upper()} r\dp\d processor detected", r"8 breakpoints, 4 watchpoints",

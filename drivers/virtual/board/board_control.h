@@ -31,7 +31,7 @@
  *             A profile: CRn<<11 | CRm<<7 | opc1<<3 | opc2; only some of them
  *   debug on, debug off
  *             the core is in Debug state, or leaves it, for its trace unit
- *   point x|r|w|a ADDRESS SIZE on|off
+ *   breakpoint x|r|w|a ADDRESS SIZE on|off
  *             breakpoint; watchpoint for reads, writes or both
  *   halting on, halting off
  *             whether a BKPT instruction stops the machine

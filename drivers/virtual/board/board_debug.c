@@ -28,16 +28,16 @@ static bool parse_bytes(const char *text, struct board_debug_order *o)
     return o->size > 0;
 }
 
-static bool parse_point(const char *line, struct board_debug_order *o)
+static bool parse_breakpoint(const char *line, struct board_debug_order *o)
 {
     char on[4];
 
-    if (sscanf(line, "point %c %" SCNx32 " %" SCNx32 " %3s", &o->what, &o->address, &o->size, on) !=
-            4 ||
+    if (sscanf(line, "breakpoint %c %" SCNx32 " %" SCNx32 " %3s", &o->what, &o->address, &o->size,
+               on) != 4 ||
         !strchr("xrwa", o->what))
         return false;
-    o->kind = strcmp(on, "on") == 0 ? BOARD_DEBUG_POINT : BOARD_DEBUG_UNPOINT;
-    return o->kind == BOARD_DEBUG_POINT || strcmp(on, "off") == 0;
+    o->kind = strcmp(on, "on") == 0 ? BOARD_DEBUG_SET_BREAKPOINT : BOARD_DEBUG_CLEAR_BREAKPOINT;
+    return o->kind == BOARD_DEBUG_SET_BREAKPOINT || strcmp(on, "off") == 0;
 }
 
 static bool parse_pace(const char *line, struct board_debug_order *o)
@@ -133,7 +133,7 @@ bool board_debug_parse(const char *line, struct board_debug_order *o)
     else if (parse_pace(line, o))
         return true;
     else
-        return parse_word(line, o) || parse_point(line, o);
+        return parse_word(line, o) || parse_breakpoint(line, o);
     return true;
 }
 
@@ -242,10 +242,10 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
     case BOARD_DEBUG_STATE:
         change_state(b, c, o->value);
         break;
-    case BOARD_DEBUG_POINT:
-    case BOARD_DEBUG_UNPOINT:
-        done = board_qemu_point(q, c->index, o->what, o->address, o->size,
-                                o->kind == BOARD_DEBUG_POINT);
+    case BOARD_DEBUG_SET_BREAKPOINT:
+    case BOARD_DEBUG_CLEAR_BREAKPOINT:
+        done = board_qemu_breakpoint(q, c->index, o->what, o->address, o->size,
+                                     o->kind == BOARD_DEBUG_SET_BREAKPOINT);
         break;
     case BOARD_DEBUG_HALTING:
         mark(&b->debug.halting, c, o->value);
@@ -286,7 +286,7 @@ static void stop_at(struct board *b, unsigned vcpu, uint32_t address, uintptr_t 
         known |= d->stops[i].vcpu == vcpu && d->stops[i].address == address;
     if (!known) {
         if (d->stop_count == BOARD_DEBUG_STOPS ||
-            !board_qemu_point(&b->qemu, vcpu, 'x', address, 2, true))
+            !board_qemu_breakpoint(&b->qemu, vcpu, 'x', address, 2, true))
             return;
         d->stops[d->stop_count].vcpu = vcpu;
         d->stops[d->stop_count++].address = address;
@@ -312,7 +312,7 @@ void board_debug_stopped(struct board *b)
     struct board_debug *d = &b->debug;
 
     for (unsigned i = 0; i < d->stop_count; i++)
-        board_qemu_point(&b->qemu, d->stops[i].vcpu, 'x', d->stops[i].address, 2, false);
+        board_qemu_breakpoint(&b->qemu, d->stops[i].vcpu, 'x', d->stops[i].address, 2, false);
     d->stop_count = 0;
     if (b->cpus[0].entered < 32 && d->catch >> b->cpus[0].entered & 1)
         d->caught = b->cpus[0].entered;

@@ -23,8 +23,8 @@ enum board_debug_kind {
     BOARD_DEBUG_WRITE,
     BOARD_DEBUG_GET,
     BOARD_DEBUG_SET,
-    BOARD_DEBUG_POINT,
-    BOARD_DEBUG_UNPOINT,
+    BOARD_DEBUG_SET_BREAKPOINT,
+    BOARD_DEBUG_CLEAR_BREAKPOINT,
     BOARD_DEBUG_HALTING,
     BOARD_DEBUG_CATCH,
     BOARD_DEBUG_CAUGHT,
@@ -42,7 +42,7 @@ enum board_debug_kind {
 /* One command, and its answer. */
 struct board_debug_order {
     enum board_debug_kind kind;
-    char what; /* of a point: x, r, w or a; of a pace: 0 drops */
+    char what; /* of a breakpoint: x, r, w or a; of a pace: 0 drops */
     bool failed;
     bool unmapped;    /* the MMU has no address for it, or does not allow it */
     uint32_t address; /* or register, or mask; of an ETMv4 the cycle count threshold */

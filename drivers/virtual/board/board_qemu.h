@@ -173,8 +173,8 @@ bool board_qemu_bus(const struct board_qemu *q, unsigned vcpu, uint32_t address,
  * A breakpoint (`what` is x) or a watchpoint (r, w, a: both) as a debugger sets it, on or off. From
  * the vCPU's thread, or while the machine stands still.
  */
-bool board_qemu_point(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
-                      uint32_t size, bool on);
+bool board_qemu_breakpoint(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
+                           uint32_t size, bool on);
 
 /*
  * Leaves the block that runs, which begins again; `host` is the return address of the callback of

@@ -26,10 +26,10 @@
 #define ATTRIBUTE_SECURE 2u
 
 /* Flags of QEMU's break- and watchpoints. */
-#define POINT_READ     0x01
-#define POINT_WRITE    0x02
-#define POINT_BEFORE   0x04
-#define POINT_DEBUGGER 0x10
+#define WATCH_READ     0x01
+#define WATCH_WRITE    0x02
+#define WATCH_BEFORE   0x04
+#define WATCH_DEBUGGER 0x10
 
 static struct CPUState *vcpu_of(const struct board_qemu *q, unsigned vcpu)
 {
@@ -254,15 +254,15 @@ static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, u
                   uint32_t size, bool on)
 {
     if (q->before_access)
-        flags |= POINT_BEFORE;
+        flags |= WATCH_BEFORE;
     if (!q->insert_watchpoint || !q->remove_watchpoint)
         return false;
     return on ? q->insert_watchpoint(cpu, address, size, flags, NULL) == 0
               : q->remove_watchpoint(cpu, address, size, flags) == 0;
 }
 
-bool board_qemu_point(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
-                      uint32_t size, bool on)
+bool board_qemu_breakpoint(const struct board_qemu *q, unsigned vcpu, char what, uint32_t address,
+                           uint32_t size, bool on)
 {
     struct CPUState *cpu = vcpu_of(q, vcpu);
 
@@ -270,14 +270,14 @@ bool board_qemu_point(const struct board_qemu *q, unsigned vcpu, char what, uint
         return false;
     switch (what) {
     case 'r':
-        return watch(q, cpu, POINT_DEBUGGER | POINT_READ, address, size, on);
+        return watch(q, cpu, WATCH_DEBUGGER | WATCH_READ, address, size, on);
     case 'w':
-        return watch(q, cpu, POINT_DEBUGGER | POINT_WRITE, address, size, on);
+        return watch(q, cpu, WATCH_DEBUGGER | WATCH_WRITE, address, size, on);
     case 'a':
-        return watch(q, cpu, POINT_DEBUGGER | POINT_READ | POINT_WRITE, address, size, on);
+        return watch(q, cpu, WATCH_DEBUGGER | WATCH_READ | WATCH_WRITE, address, size, on);
     default:
-        return on ? q->insert_breakpoint(cpu, address, POINT_DEBUGGER, NULL) == 0
-                  : q->remove_breakpoint(cpu, address, POINT_DEBUGGER) == 0;
+        return on ? q->insert_breakpoint(cpu, address, WATCH_DEBUGGER, NULL) == 0
+                  : q->remove_breakpoint(cpu, address, WATCH_DEBUGGER) == 0;
     }
 }
 

@@ -10,7 +10,7 @@
 
 static const enum cs_kind kinds[] = {CS_M7, CS_M33};
 
-/* Until a point halts it, for this reason. */
+/* Until a breakpoint or watchpoint halts it, for this reason. */
 static void run_into(uint32_t reason)
 {
     W(DFSR, 0x1f);

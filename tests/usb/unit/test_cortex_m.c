@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Run control of the modelled Cortex-M4: halt, step, reset, registers, points. */
+/* Run control of the modelled Cortex-M4: halt, step, reset, registers, breakpoints. */
 #include "tests/usb/unit/probe_bench.h"
 
 #define LOOP     0x08000044u /* nop; adds; str; b */
@@ -335,7 +335,7 @@ END_TEST
 START_TEST(test_watchpoint)
 {
     static const struct {
-        enum cortex_m_point kind;
+        enum cortex_m_breakpoint_kind kind;
         uint32_t address;
         uint32_t length;
         bool hit; /* by the program's store to COUNTER */

@@ -84,7 +84,7 @@ START_TEST(test_v8m)
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x20000402, 2), 0);
     ck_assert_uint_eq(bench_change(b, FP_COMP)->written, 0x20000403);
     static const struct {
-        enum cortex_m_point kind;
+        enum cortex_m_breakpoint_kind kind;
         uint32_t length;
         uint32_t function;
     } cases[] = {{CORTEX_M_WATCH_WRITE, 4, 0x815},
@@ -313,7 +313,7 @@ static void forgetful_reset(void *ctx, bool low)
     if (board->held && !low) {
         memset(board->system.fp_comp, 0, sizeof board->system.fp_comp);
         board->system.fp_ctrl &= ~1u;
-        cs_points_apply(&board->system);
+        cs_breakpoints_apply(&board->system);
         coresight_model_reset(&board->system);
     }
     board->held = low;

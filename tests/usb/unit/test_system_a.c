@@ -264,7 +264,7 @@ START_TEST(test_step)
 }
 END_TEST
 
-START_TEST(test_points)
+START_TEST(test_breakpoint_and_watchpoint)
 {
     attach(CPU0);
     W(CPU0 + BVR0, CORE_A_SIM_LOOP);
@@ -375,7 +375,7 @@ Suite *unit_suite(void)
     add(s, "system_a: undefined instructions and User mode", test_undefined);
     add(s, "system_a: what careless clients do is ignored and counted", test_careless);
     add(s, "system_a: steps by address mismatch", test_step);
-    add(s, "system_a: breakpoint and watchpoint", test_points);
+    add(s, "system_a: breakpoint and watchpoint", test_breakpoint_and_watchpoint);
     add(s, "system_a: BKPT", test_bkpt);
     add(s, "system_a: cross triggers halt and restart two cores", test_cross_trigger);
     add(s, "system_a: software lock and OS lock", test_locks);

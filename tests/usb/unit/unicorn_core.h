@@ -136,8 +136,8 @@ static inline int unicorn_write_memory(void *ctx, uint32_t address, const void *
     return 0;
 }
 
-static inline int unicorn_set_point(void *ctx, enum core_point kind, uint32_t address,
-                                    uint32_t size, bool on)
+static inline int unicorn_set_breakpoint(void *ctx, enum core_breakpoint_kind kind,
+                                         uint32_t address, uint32_t size, bool on)
 {
     (void)ctx;
     (void)kind;
@@ -168,7 +168,7 @@ static inline int unicorn_core_init(struct unicorn_core *c, struct core_model *m
         .write_register = unicorn_write_register,
         .read_memory = unicorn_read_memory,
         .write_memory = unicorn_write_memory,
-        .set_point = unicorn_set_point,
+        .set_breakpoint = unicorn_set_breakpoint,
         .trace = unicorn_trace,
     };
     const uint16_t loop = 0xe7fe;

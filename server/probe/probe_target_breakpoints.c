@@ -12,11 +12,11 @@ static bool same(const struct gdb_breakpoint *a, const struct gdb_breakpoint *b)
     return a->type == b->type && a->address == b->address && (!watch || a->kind == b->kind);
 }
 
-static struct probe_target_point *find(struct probe_target *t, const struct gdb_breakpoint *bp)
+static struct probe_target_breakpoint *find(struct probe_target *t, const struct gdb_breakpoint *bp)
 {
-    for (unsigned i = 0; i < t->point_count; i++)
-        if (same(&t->points[i].asked, bp))
-            return &t->points[i];
+    for (unsigned i = 0; i < t->breakpoint_count; i++)
+        if (same(&t->breakpoints[i].asked, bp))
+            return &t->breakpoints[i];
     return NULL;
 }
 
@@ -72,7 +72,7 @@ int probe_target_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
                            struct gdb_why *why)
 {
     struct probe_target *t = ctx;
-    struct probe_target_point p = {*bp, place_of(bp->type)};
+    struct probe_target_breakpoint p = {*bp, place_of(bp->type)};
     unsigned breakpoints, watchpoints;
     (void)core;
     int rc = probe_target_ready(t);
@@ -82,16 +82,16 @@ int probe_target_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
         return BT_OK;
     if (bp->address > UINT32_MAX)
         return probe_target_refuse(t, why, BT_ERR_RANGE, "no such address");
-    if (t->point_count == PROBE_TARGET_POINTS)
+    if (t->breakpoint_count == PROBE_TARGET_BREAKPOINTS)
         return probe_target_refuse(t, why, BT_ERR_RANGE, "%u breakpoints are the most",
-                                   PROBE_TARGET_POINTS);
+                                   PROBE_TARGET_BREAKPOINTS);
     t->said[0] = '\0';
     if (bp->type == GDB_BREAKPOINT_SOFTWARE)
         rc = place_software(t, bp, &p.placed);
     else
         rc = place(t, bp, p.placed);
     if (!rc)
-        t->points[t->point_count++] = p;
+        t->breakpoints[t->breakpoint_count++] = p;
     else if (t->said[0] != '\0')
         return probe_target_refuse(t, why, rc, "%s", t->said);
     /* GDB takes "unsupported" for a type that does not exist, and tries another. */
@@ -101,10 +101,10 @@ int probe_target_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
 }
 
 /* Does another of GDB's stand on the same? */
-static bool shared(const struct probe_target *t, const struct probe_target_point *p)
+static bool shared(const struct probe_target *t, const struct probe_target_breakpoint *p)
 {
-    for (unsigned i = 0; i < t->point_count; i++) {
-        const struct probe_target_point *q = &t->points[i];
+    for (unsigned i = 0; i < t->breakpoint_count; i++) {
+        const struct probe_target_breakpoint *q = &t->breakpoints[i];
         if (q != p && q->placed == p->placed && q->asked.address == p->asked.address &&
             (q->placed == PROBE_TARGET_BREAK_SOFTWARE || q->placed == PROBE_TARGET_BREAK_HARDWARE))
             return true;
@@ -112,7 +112,7 @@ static bool shared(const struct probe_target *t, const struct probe_target_point
     return false;
 }
 
-static int lift(struct probe_target *t, const struct probe_target_point *p)
+static int lift(struct probe_target *t, const struct probe_target_breakpoint *p)
 {
     if (shared(t, p))
         return BT_OK;
@@ -123,14 +123,14 @@ int probe_target_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp,
                            struct gdb_why *why)
 {
     struct probe_target *t = ctx;
-    struct probe_target_point *p = find(t, bp);
+    struct probe_target_breakpoint *p = find(t, bp);
     (void)core;
     int rc = probe_target_ready(t);
     if (rc || !p)
         return probe_target_result(t, rc, why);
     rc = lift(t, p);
     if (!rc)
-        *p = t->points[--t->point_count];
+        *p = t->breakpoints[--t->breakpoint_count];
     return probe_target_result(t, rc, why);
 }
 
@@ -138,8 +138,8 @@ int probe_target_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp,
 enum gdb_stop_kind probe_target_stop_kind(const struct probe_target *t, uint32_t address)
 {
     enum gdb_stop_kind kind = GDB_STOP_TRAP;
-    for (unsigned i = 0; i < t->point_count; i++) {
-        const struct gdb_breakpoint *bp = &t->points[i].asked;
+    for (unsigned i = 0; i < t->breakpoint_count; i++) {
+        const struct gdb_breakpoint *bp = &t->breakpoints[i].asked;
         if (bp->address == address && bp->type == GDB_BREAKPOINT_SOFTWARE)
             return GDB_STOP_SWBREAK;
         if (bp->address == address && bp->type == GDB_BREAKPOINT_HARDWARE)
@@ -148,10 +148,10 @@ enum gdb_stop_kind probe_target_stop_kind(const struct probe_target *t, uint32_t
     return kind;
 }
 
-void probe_target_remove_points(struct probe_target *t)
+void probe_target_remove_breakpoints(struct probe_target *t)
 {
-    while (t->point_count > 0) {
-        lift(t, &t->points[t->point_count - 1]);
-        t->point_count--;
+    while (t->breakpoint_count > 0) {
+        lift(t, &t->breakpoints[t->breakpoint_count - 1]);
+        t->breakpoint_count--;
     }
 }

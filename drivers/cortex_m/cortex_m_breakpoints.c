@@ -2,8 +2,8 @@
 /* Breakpoint unit (FPB) and watchpoint unit (DWT). */
 #include <string.h>
 
+#include "cortex_m_breakpoints.h"
 #include "cortex_m_internal.h"
-#include "cortex_m_points.h"
 
 #define FP_CTRL        0xe0002000u
 #define FP_COMP        0xe0002008u
@@ -230,14 +230,14 @@ static int free_watch(struct cortex_m *core, unsigned from, unsigned *found)
     return rc;
 }
 
-static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_point kind, uint32_t address,
-                     uint32_t length)
+static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_breakpoint_kind kind,
+                     uint32_t address, uint32_t length)
 {
     return w->used && w->kind == kind && w->address == address && w->length == length;
 }
 
-int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
-                          uint32_t length)
+int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+                          uint32_t address, uint32_t length)
 {
     int rc = BT_ERR_RANGE;
     int first = 0;
@@ -254,8 +254,8 @@ int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_point kind, uint3
     return first != 0 ? first : rc;
 }
 
-int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_point kind, uint32_t address,
-                          uint32_t length)
+int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+                          uint32_t address, uint32_t length)
 {
     unsigned k = 0;
     int rc = 0;
@@ -297,14 +297,14 @@ int cortex_m_find_watch(struct cortex_m *core)
         rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
         if (rc != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
             continue;
-        core->last.watch_kind = (enum cortex_m_point)w->kind;
+        core->last.watch_kind = (enum cortex_m_breakpoint_kind)w->kind;
         core->last.watch_address = w->address;
         core->last.watch_length = w->length;
     }
     return rc;
 }
 
-bool cortex_m_any_point(const struct cortex_m *core)
+bool cortex_m_any_breakpoint(const struct cortex_m *core)
 {
     bool any = core->software_count > 0;
     for (unsigned k = 0; k < CORTEX_M_BREAKPOINTS; k++)

@@ -42,7 +42,7 @@ static int put_watchpoint(struct cortex_a *core, unsigned k, uint32_t value, uin
     return rc == 0 && control != 0 ? cortex_a_poke(core, DBG_WCR + 4 * k, control) : rc;
 }
 
-int cortex_a_restore_points(struct cortex_a *core)
+int cortex_a_restore_breakpoints(struct cortex_a *core)
 {
     int rc = 0;
     for (unsigned k = 0; k < core->breakpoint_count && rc == 0; k++)
@@ -52,11 +52,11 @@ int cortex_a_restore_points(struct cortex_a *core)
     return rc;
 }
 
-int cortex_a_clear_points(struct cortex_a *core)
+int cortex_a_clear_breakpoints(struct cortex_a *core)
 {
     memset(core->breakpoints, 0, sizeof core->breakpoints);
     memset(core->watchpoints, 0, sizeof core->watchpoints);
-    return cortex_a_restore_points(core);
+    return cortex_a_restore_breakpoints(core);
 }
 
 static struct cortex_a_comparator *find_breakpoint(struct cortex_a *core, uint32_t address)
@@ -142,7 +142,7 @@ static uint32_t take_piece(uint32_t address, uint32_t length, struct cortex_a_co
     return 1u << log2;
 }
 
-static uint32_t access_bits(enum cortex_a_point kind)
+static uint32_t access_bits(enum cortex_a_breakpoint_kind kind)
 {
     return kind == CORTEX_A_WATCH_READ    ? CONTROL_LOAD
            : kind == CORTEX_A_WATCH_WRITE ? CONTROL_STORE
@@ -150,8 +150,8 @@ static uint32_t access_bits(enum cortex_a_point kind)
 }
 
 /* The next comparator of a watchpoint, from number `k` on. */
-static unsigned find_watch(const struct cortex_a *core, unsigned k, enum cortex_a_point kind,
-                           uint32_t address, uint32_t length)
+static unsigned find_watch(const struct cortex_a *core, unsigned k,
+                           enum cortex_a_breakpoint_kind kind, uint32_t address, uint32_t length)
 {
     for (; k < core->watchpoint_count; k++) {
         const struct cortex_a_comparator *c = &core->watchpoints[k];
@@ -161,7 +161,7 @@ static unsigned find_watch(const struct cortex_a *core, unsigned k, enum cortex_
     return k;
 }
 
-static int remove_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+static int remove_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                         uint32_t length)
 {
     unsigned k = find_watch(core, 0, kind, address, length);
@@ -176,7 +176,7 @@ static int remove_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_
 }
 
 /* Several comparators where the range is neither within a word nor an aligned power of two. */
-static int insert_watch(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+static int insert_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                         uint32_t length)
 {
     uint32_t done = 0;
@@ -291,13 +291,13 @@ int cortex_a_find_watch(struct cortex_a *core)
     }
     if (!found)
         return 0;
-    core->last.watch_kind = (enum cortex_a_point)found->kind;
+    core->last.watch_kind = (enum cortex_a_breakpoint_kind)found->kind;
     core->last.watch_address = found->address;
     core->last.watch_length = found->length;
     return 0;
 }
 
-int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+int cortex_a_insert(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                     uint32_t length)
 {
     if (kind > CORTEX_A_WATCH_ACCESS)
@@ -311,7 +311,7 @@ int cortex_a_insert(struct cortex_a *core, enum cortex_a_point kind, uint32_t ad
                                            : insert_hardware(core, address, size);
 }
 
-int cortex_a_remove(struct cortex_a *core, enum cortex_a_point kind, uint32_t address,
+int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
                     uint32_t length)
 {
     if (kind == CORTEX_A_BREAK_SOFTWARE)

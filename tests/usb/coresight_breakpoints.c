@@ -28,12 +28,12 @@
 #define DWT_COMP_FIRST 0x20
 #define DWT_COMP_END   (DWT_COMP_FIRST + 16 * CS_DWT_COUNT)
 
-static void set_point(struct coresight_model *m, uint32_t coded, bool on)
+static void set_breakpoint(struct coresight_model *m, uint32_t coded, bool on)
 {
     uint32_t both = cs_is_v4(m) ? 0 : FP_BOTH;
     if (coded != FP_NONE)
-        m->core.ops->set_point(m->core.ctx, CORE_POINT_CODE, coded & ~both, coded & both ? 4 : 2,
-                               on);
+        m->core.ops->set_breakpoint(m->core.ctx, CORE_BREAKPOINT_CODE, coded & ~both,
+                                    coded & both ? 4 : 2, on);
 }
 
 static uint32_t wanted_v2(const struct coresight_model *m, unsigned i)
@@ -56,14 +56,14 @@ static uint32_t wanted(const struct coresight_model *m, unsigned i)
     return replace == 3 ? address | FP_BOTH : address + (replace == 2 ? 2 : 0);
 }
 
-void cs_points_apply(struct coresight_model *m)
+void cs_breakpoints_apply(struct coresight_model *m)
 {
     for (unsigned i = 0; i < CS_FPB_ALL; i++) {
         uint32_t want = wanted(m, i);
         if (want == m->fp_set[i])
             continue;
-        set_point(m, m->fp_set[i], false);
-        set_point(m, want, true);
+        set_breakpoint(m, m->fp_set[i], false);
+        set_breakpoint(m, want, true);
         m->fp_set[i] = want;
     }
 }
@@ -88,17 +88,17 @@ void cs_fpb_write(struct coresight_model *m, unsigned offset, uint32_t value)
     } else if (offset >= 8 && n < CS_FPB_ALL) {
         m->fp_comp[n] = cs_is_v4(m) ? value : value & FP_COMP_BITS;
     }
-    cs_points_apply(m);
+    cs_breakpoints_apply(m);
 }
 
 /* What a comparator watches, and how many bytes. False: nothing that halts the core. */
-static bool watches(const struct coresight_model *m, unsigned i, enum core_point *kind,
+static bool watches(const struct coresight_model *m, unsigned i, enum core_breakpoint_kind *kind,
                     uint32_t *size)
 {
-    static const enum core_point kinds[] = {CORE_POINT_CODE, CORE_POINT_READ, CORE_POINT_WRITE,
-                                            CORE_POINT_ACCESS};
-    static const enum core_point kinds_v8[] = {CORE_POINT_ACCESS, CORE_POINT_WRITE,
-                                               CORE_POINT_READ};
+    static const enum core_breakpoint_kind kinds[] = {
+        CORE_BREAKPOINT_CODE, CORE_BREAKPOINT_READ, CORE_BREAKPOINT_WRITE, CORE_BREAKPOINT_ACCESS};
+    static const enum core_breakpoint_kind kinds_v8[] = {
+        CORE_BREAKPOINT_ACCESS, CORE_BREAKPOINT_WRITE, CORE_BREAKPOINT_READ};
     uint32_t function = m->dwt_function[i], match = function & DWT_FUNCTION;
     if (m->kind != CS_M33) {
         *kind = kinds[match & 3];
@@ -106,26 +106,27 @@ static bool watches(const struct coresight_model *m, unsigned i, enum core_point
         return match >= 4 && match <= 7;
     }
     *size = match == V8_CODE ? 2 : 1u << (function >> 10 & 3);
-    *kind = match >= V8_DATA && match < V8_DATA + 3 ? kinds_v8[match - V8_DATA] : CORE_POINT_CODE;
+    *kind =
+        match >= V8_DATA && match < V8_DATA + 3 ? kinds_v8[match - V8_DATA] : CORE_BREAKPOINT_CODE;
     return (function & V8_ACTION) == V8_HALT &&
            (match == V8_CODE || (match >= V8_DATA && match < V8_DATA + 3));
 }
 
 static void watch(struct coresight_model *m, unsigned i, bool on)
 {
-    enum core_point kind;
+    enum core_breakpoint_kind kind;
     uint32_t size;
     if (!watches(m, i, &kind, &size))
         return;
-    m->core.ops->set_point(m->core.ctx, kind, m->dwt_comp[i] & ~(size - 1), size, on);
+    m->core.ops->set_breakpoint(m->core.ctx, kind, m->dwt_comp[i] & ~(size - 1), size, on);
     m->dwt_set[i] = on;
 }
 
-void cs_points_clear(struct coresight_model *m)
+void cs_breakpoints_clear(struct coresight_model *m)
 {
     m->fp_ctrl = cs_is_v4(m) ? FP_V2 : FP_V1;
     memset(m->fp_comp, 0, sizeof m->fp_comp);
-    cs_points_apply(m);
+    cs_breakpoints_apply(m);
     for (unsigned i = 0; i < CS_DWT_COUNT; i++) {
         watch(m, i, false);
         m->dwt_comp[i] = m->dwt_mask[i] = m->dwt_function[i] = 0;
