@@ -102,12 +102,12 @@ static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct
         f->aligned = false;
     bool lost = status == ETMV1_ID && known && read == ETMV1_STEP_LOST;
     etmv1_count(f, out);
-    f->told = false;
+    f->reported = false;
     if (known) {
         flow_cursor_add(t, out, &step, passed ? BT_COND_PASS : BT_COND_FAIL, flow_cursor_cycles(t));
         flow_cursor_advance(t, &step, passed);
         if (read == ETMV1_STEP_DONE)
-            etmv1_tell_data(f, out, &data);
+            etmv1_report_data(f, out, &data);
         if (lost)
             flow_cursor_warn(t, out, offset, BT_GAP_DESYNC, step.address);
     } else {

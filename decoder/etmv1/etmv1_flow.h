@@ -43,7 +43,7 @@ struct etmv1_flow {
     bool ended;         /* no more cycles will come */
     bool aligned;       /* `data` is where the next status's data is, at the earliest */
     bool data_known;    /* data_base is a full address */
-    bool told;          /* a branch packet gave the position, and no instruction ran since */
+    bool reported;      /* a branch packet gave the position, and no instruction ran since */
     bool start_pending; /* `start` was abandoned: the next branch says whether it counts */
     uint32_t data_base;
     struct etmv1_target start;

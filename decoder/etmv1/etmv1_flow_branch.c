@@ -98,8 +98,8 @@ static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flo
 static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned reason,
                   struct flow_out *out)
 {
-    flow_cursor_on(&f->cursor, out, t->offset, reason, t->value, t->isa, !f->synced, f->told);
-    f->told = false;
+    flow_cursor_on(&f->cursor, out, t->offset, reason, t->value, t->isa, !f->synced, f->reported);
+    f->reported = false;
     f->data_known = false;
     go_to(f, t, out);
     f->synced = f->cursor.core.started = true;
@@ -162,12 +162,12 @@ static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
     }
     if (!known)
         return;
-    f->told = step.end != CODE_END_DIRECT || step.target != t->value;
+    f->reported = step.end != CODE_END_DIRECT || step.target != t->value;
     bool odd =
         step.end == CODE_END_PAGE || (step.end == CODE_END_DIRECT && step.target != t->value);
     flow_cursor_add(cursor, out, &step, BT_COND_PASS, flow_cursor_cycles(cursor));
     if (read == ETMV1_STEP_DONE)
-        etmv1_tell_data(f, out, &d);
+        etmv1_report_data(f, out, &d);
     if (odd)
         flow_cursor_warn(cursor, out, t->offset, BT_GAP_DESYNC, step.address);
 }

@@ -223,7 +223,7 @@ enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct flow_cursor_s
     return ETMV1_STEP_DONE;
 }
 
-void etmv1_tell_data(struct etmv1_flow *f, struct flow_out *out, const struct etmv1_data *d)
+void etmv1_report_data(struct etmv1_flow *f, struct flow_out *out, const struct etmv1_data *d)
 {
     const struct transfer *t = &d->transfer;
     unsigned count = d->has_values && t->count ? t->count : 1;

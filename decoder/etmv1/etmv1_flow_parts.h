@@ -80,7 +80,7 @@ enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct flow_cursor_s
                                 struct etmv1_data *data);
 
 /* Events for it, behind the instruction. */
-void etmv1_tell_data(struct etmv1_flow *f, struct flow_out *out, const struct etmv1_data *data);
+void etmv1_report_data(struct etmv1_flow *f, struct flow_out *out, const struct etmv1_data *data);
 
 /* The bytes behind an address are the next status's. False: some before it were nobody's. */
 bool etmv1_align(struct etmv1_flow *f, const struct etmv1_target *target);

@@ -40,8 +40,8 @@ void etmv2_data_owner(struct etmv2_flow *f)
 
 /* One transfer of `a`, with whatever is known of it;
  * told behind the instruction if one is pending. */
-static void tell(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
-                 uint64_t offset, const uint32_t *value)
+static void report(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
+                   uint64_t offset, const uint32_t *value)
 {
     uint8_t flags = (uint8_t)((a->has_address ? BT_EVENT_HAS_ADDRESS : 0) |
                               (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
@@ -94,11 +94,11 @@ static void miss_data(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     if (!a->open)
         return;
     if (first && has_value) {
-        tell(f, out, a, k->offset, &f->first_half);
+        report(f, out, a, k->offset, &f->first_half);
         next_transfer(a);
     }
     if (has_value)
-        tell(f, out, a, k->offset, &value);
+        report(f, out, a, k->offset, &value);
     /* Both halves of a 64-bit load may carry the tag. */
     if (k->flags & ETMV2_MORE)
         next_transfer(a);
@@ -116,12 +116,12 @@ void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     struct etmv2_access *a = transfer(f, k);
     switch (k->kind) {
     case ETMV2_DATA:
-        tell(f, out, a, k->offset, k->flags & ETMV2_HAS_VALUE ? &value : NULL);
+        report(f, out, a, k->offset, k->flags & ETMV2_HAS_VALUE ? &value : NULL);
         break;
     case ETMV2_MISS:
         f->miss[k->n] = *a;
         f->miss[k->n].open = true;
-        tell(f, out, a, k->offset, NULL);
+        report(f, out, a, k->offset, NULL);
         break;
     default: /* value not traced: nothing to tell, but the address goes on */
         break;

@@ -144,11 +144,11 @@ void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offs
 }
 
 void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset, unsigned reason,
-                    uint32_t address, uint8_t isa, bool first, bool told)
+                    uint32_t address, uint8_t isa, bool first, bool reported)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
     uint8_t cause = first ? BT_GAP_NONE : causes[reason & 3];
-    if (cause && told && t->core.cur.known)
+    if (cause && reported && t->core.cur.known)
         flow_cursor_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
     struct bt_event *e = flow_cursor_event(t, out, BT_EVENT_TRACE_ON, offset);
     e->cause = cause;

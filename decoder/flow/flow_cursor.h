@@ -76,11 +76,11 @@ void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offs
 /*
  * Tracing begins at `address`, for one of the reasons of digest etmv1.md 7.3 and etmv2.md 8.4
  * (0: synchronisation). `first`: nothing came before, or its loss has an event of its own.
- * `told`: a branch packet gave core.cur.address, and nothing has run there: so the code alone does
- * not say where the gap begins, and a gap event does.
+ * `reported`: a branch packet gave core.cur.address, and nothing has run there: so the code alone
+ * does not say where the gap begins, and a gap event does.
  */
 void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset, unsigned reason,
-                    uint32_t address, uint8_t isa, bool first, bool told);
+                    uint32_t address, uint8_t isa, bool first, bool reported);
 
 /* Number of the exception (as PTM numbers them, pft.md 12.1) whose vector this is; 0: none. */
 unsigned flow_cursor_vector(const struct flow_cursor *t, uint32_t address, uint8_t isa);

@@ -242,9 +242,9 @@ void build_a_entry(struct build *b, const struct bt_event *event)
     leave(b);
     arrive(b, rules_constant(&b->r->rules, mode, b->step));
     b->banks[build_a_bank(mode)].spsr = interrupted;
-    bool told = event->flags & BT_EVENT_HAS_ADDRESS && ahead != UINT32_MAX;
+    bool given = event->flags & BT_EVENT_HAS_ADDRESS && ahead != UINT32_MAX;
     uint32_t lr = fresh(b);
-    if (told)
+    if (given)
         rules_learn_at(&b->r->rules, lr, (uint32_t)event->address + ahead, VALUES_EXCEPTION,
                        b->step);
     build_assign(b, LR, lr);

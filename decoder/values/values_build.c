@@ -251,10 +251,10 @@ static void data_events(struct build *b, size_t first_access)
 static bool aborted(const struct values_insn *i, const struct insn_effect *e,
                     const struct bt_event *exception)
 {
-    bool told = exception->flags & BT_EVENT_CANCELED;
+    bool given = exception->flags & BT_EVENT_CANCELED;
     if (!(exception->flags & BT_EVENT_HAS_ADDRESS))
-        return told;
-    return (uint32_t)exception->address == i->address && (told || e->kind != EFFECT_BRANCH);
+        return given;
+    return (uint32_t)exception->address == i->address && (given || e->kind != EFFECT_BRANCH);
 }
 
 /* Did the instruction lead to the other security state of an M-profile core? */

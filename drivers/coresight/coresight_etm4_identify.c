@@ -60,8 +60,8 @@ bool coresight_etm4_is_forbidden(const struct coresight_etm4_state *state)
 {
     bool secure = (state->auth >> 6 & 3) == 3;
     bool nonsecure = (state->auth >> 2 & 3) == 3;
-    bool told = (state->auth & 0xcc) != 0;
-    return told && !secure && !nonsecure;
+    bool given = (state->auth & 0xcc) != 0;
+    return given && !secure && !nonsecure;
 }
 
 const char *coresight_etm4_failure_text(enum coresight_etm4_failure failure)

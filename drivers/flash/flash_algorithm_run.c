@@ -355,7 +355,7 @@ int flash_run_end(struct flash_run *run)
     int rc = finish(run);
     first = first != 0 ? first : rc;
     /* The first failure is the one to be told. */
-    struct flash_run told = *run;
+    struct flash_run result = *run;
     rc = uninit(run);
     if (run->placed) {
         int back = core_failed(run, give_back(run));
@@ -364,11 +364,11 @@ int flash_run_end(struct flash_run *run)
     run->placed = false;
     if (first == 0)
         return rc;
-    run->failure = told.failure;
-    run->function = told.function;
-    run->address = told.address;
-    run->result = told.result;
-    memcpy(run->cause, told.cause, sizeof run->cause);
+    run->failure = result.failure;
+    run->function = result.function;
+    run->address = result.address;
+    run->result = result.result;
+    memcpy(run->cause, result.cause, sizeof run->cause);
     return first;
 }
 

@@ -55,7 +55,7 @@ static void apply_halted(struct gdb_remote *u, const char *reply, size_t len)
 }
 
 /* Changes that we have made ourselves are no news. */
-static void tell_change(struct gdb_remote *u, const struct gdb_packet *p)
+static void report_change(struct gdb_remote *u, const struct gdb_packet *p)
 {
     if (p->effect == GDB_EFFECT_MEMORY)
         changed(u, GDB_CHANGE_MEMORY, p->address, p->length);
@@ -79,7 +79,7 @@ static void apply(struct gdb_remote *u, const struct gdb_request *r, const char 
         return;
     if (r->packet.effect == GDB_EFFECT_INSERT || r->packet.effect == GDB_EFFECT_REMOVE)
         apply_breakpoint(u, r);
-    tell_change(u, &r->packet);
+    report_change(u, &r->packet);
 }
 
 static bool send_resume(struct gdb_remote *u, struct gdb_request *r)
@@ -87,7 +87,7 @@ static bool send_resume(struct gdb_remote *u, struct gdb_request *r)
     unsigned epoch = u->link.epoch;
     u->resuming = true;
     u->resume_wanted = false;
-    tell_change(u, &r->packet);
+    report_change(u, &r->packet);
     u->events->resumed(u->ctx);
     u->epoch++;
     gdb_remote_refuse_looks(u, overtaken);

@@ -192,7 +192,7 @@ static void pass_resume(struct gdb_proxy *p, const char *payload, size_t len)
     int rc = try_pass(p, &p->general, payload, len);
     if (rc == BT_OK) {
         if (s->running)
-            gdb_proxy_tell_news(p);
+            gdb_proxy_report_news(p);
         return;
     }
     s->running = false;
@@ -315,7 +315,7 @@ static void leave(struct gdb_proxy *p, const char *payload, size_t len)
 /* Our own commands first; the rest is the other side's. */
 static void monitor(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    gdb_proxy_tell_news(p);
+    gdb_proxy_report_news(p);
     if (gdb_monitor_packet(p->session, payload, len) == BT_ERR_UNSUPPORTED)
         pass_on(p, payload, len);
 }

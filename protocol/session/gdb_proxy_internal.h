@@ -55,7 +55,7 @@ bool gdb_proxy_observe_interrupt(struct gdb_proxy *p);
 void gdb_proxy_note_shown(struct gdb_proxy *p, const char *reply, size_t len);
 void gdb_proxy_forget_shown(struct gdb_proxy *p);
 /* Where text is taken: what is to be told. */
-void gdb_proxy_tell_news(struct gdb_proxy *p);
+void gdb_proxy_report_news(struct gdb_proxy *p);
 
 /* gdb_proxy_reverse.c: what becomes of a packet. */
 enum proxy_reverse {

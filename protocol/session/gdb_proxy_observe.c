@@ -73,7 +73,7 @@ static void wait_for_halt(struct gdb_proxy *p)
     gdb_document_forget(s->document);
     if (!p->observes)
         p->remote->client_runs = true;
-    gdb_proxy_tell_news(p);
+    gdb_proxy_report_news(p);
     gdb_send_console(s, p->observes ? waits : waits_too);
 }
 
@@ -109,7 +109,7 @@ static void borrow_registers(struct gdb_proxy *p)
 
 /* GDB cannot connect without a stop, and without a PC: while cores run it is shown
  * their last one. */
-static void tell_state(struct gdb_proxy *p)
+static void report_state(struct gdb_proxy *p)
 {
     const char *why = obstacle(p);
     p->session->state = GDB_SESSION_OPEN;
@@ -221,7 +221,7 @@ static bool select_core(struct gdb_proxy *p, const char *payload, size_t len)
 
 static bool command(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    gdb_proxy_tell_news(p);
+    gdb_proxy_report_news(p);
     if (gdb_monitor_packet(p->session, payload, len) != BT_ERR_UNSUPPORTED)
         return false;
     gdb_send_console(p->session, no_command);
@@ -238,7 +238,7 @@ static bool own_view(struct gdb_proxy *p, const char *payload, size_t len)
     } else if (gdb_packet_starts(payload, len, "qSupported")) {
         send_features(p);
     } else if (packet.effect == GDB_EFFECT_HALTED) {
-        tell_state(p);
+        report_state(p);
     } else if (gdb_packet_starts(payload, len, "Hg") || gdb_packet_starts(payload, len, "Hc")) {
         select_core(p, payload, len);
     } else if (gdb_packet_starts(payload, len, "qRcmd,")) {
@@ -362,7 +362,7 @@ bool gdb_proxy_observe(struct gdb_proxy *p, const char *payload, size_t len)
 }
 
 /* A text while GDB waits at its prompt would be taken for a reply: it is kept for the next time. */
-void gdb_proxy_tell_news(struct gdb_proxy *p)
+void gdb_proxy_report_news(struct gdb_proxy *p)
 {
     if (p->greeting[0] != '\0')
         gdb_send_console(p->session, p->greeting);
@@ -382,7 +382,7 @@ void gdb_proxy_take_control(struct gdb_proxy *p)
         gdb_remote_remove_observer(u, &p->observer);
     if (!p->session->running)
         return;
-    gdb_proxy_tell_news(p);
+    gdb_proxy_report_news(p);
     if (p->passed)
         u->client_runs = true;
 }

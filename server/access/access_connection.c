@@ -26,7 +26,7 @@ struct access_connection {
 static void log_rest(struct access_control *e)
 {
     if (e->not_logged)
-        log_say(LOG_AT_WARNING, "%s: %u more refusals\n", e->command, e->not_logged);
+        log_write(LOG_AT_WARNING, "%s: %u more refusals\n", e->command, e->not_logged);
     e->not_logged = 0;
 }
 
@@ -39,7 +39,7 @@ static void log_refusal(struct access_control *e, const char *peer, const char *
         e->logged = 0;
     }
     if (e->logged++ < LOG_LINES)
-        log_say(LOG_AT_WARNING, "%s: refused %s: %s\n", e->command, peer, why);
+        log_write(LOG_AT_WARNING, "%s: refused %s: %s\n", e->command, peer, why);
     else
         e->not_logged++;
 }

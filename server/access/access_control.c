@@ -58,11 +58,11 @@ static void warn(const struct access_control *e)
         if (e->listeners[i].loopback || access_control_wants_tls(e, i))
             continue;
         address_format(&e->listeners[i].address, where, sizeof where);
-        log_say(LOG_AT_WARNING,
-                "%s: warning: whoever has an address of the networks in 'allow' controls the "
-                "target through %s: an address proves nothing, and nothing is encrypted; a "
-                "section [tls] would do both\n",
-                e->command, where);
+        log_write(LOG_AT_WARNING,
+                  "%s: warning: whoever has an address of the networks in 'allow' controls the "
+                  "target through %s: an address proves nothing, and nothing is encrypted; a "
+                  "section [tls] would do both\n",
+                  e->command, where);
     }
 }
 
@@ -155,7 +155,7 @@ static bool is_any(const char *host)
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-static void say_what_to_type(const struct access_control *e, unsigned i, const char *target)
+static void report_what_to_type(const struct access_control *e, unsigned i, const char *target)
 {
     struct address at = e->listeners[i].address;
     char where[300];
@@ -163,22 +163,22 @@ static void say_what_to_type(const struct access_control *e, unsigned i, const c
         snprintf(at.host, sizeof at.host, "HOST");
     address_format(&at, where, sizeof where);
     if (access_control_wants_tls(e, i))
-        log_say(LOG_AT_INFO,
-                "in GDB, type: %s | btraced connect %s --ca CA --cert CERT --key KEY\n", target,
-                where);
+        log_write(LOG_AT_INFO,
+                  "in GDB, type: %s | btraced connect %s --ca CA --cert CERT --key KEY\n", target,
+                  where);
     else if (at.kind == ADDRESS_UNIX)
-        log_say(LOG_AT_INFO, "in GDB, type: %s %s\n", target, at.host);
+        log_write(LOG_AT_INFO, "in GDB, type: %s %s\n", target, at.host);
     else if (strcmp(at.host, "127.0.0.1") == 0)
-        log_say(LOG_AT_INFO, "in GDB, type: %s :%u\n", target, at.port);
+        log_write(LOG_AT_INFO, "in GDB, type: %s :%u\n", target, at.port);
     else
-        log_say(LOG_AT_INFO, "in GDB, type: %s %s\n", target, where);
+        log_write(LOG_AT_INFO, "in GDB, type: %s %s\n", target, where);
 }
 
 void access_control_announce(const struct access_control *e, bool extended)
 {
     char where[300];
     for (unsigned i = 0; i < e->count; i++)
-        say_what_to_type(e, i, extended ? "target extended-remote" : "target remote");
+        report_what_to_type(e, i, extended ? "target extended-remote" : "target remote");
     for (unsigned i = 0; i < e->count; i++) {
         const struct address *at = &e->listeners[i].address;
         address_format(at, where, sizeof where);

@@ -88,7 +88,8 @@ static void client_close(struct gdb_client *c)
     close_service(c);
     part_with(c);
     if (c->admitted)
-        log_say(LOG_AT_INFO, "btraced: client %u (%s) has left\n", c->number, c->connection->peer);
+        log_write(LOG_AT_INFO, "btraced: client %u (%s) has left\n", c->number,
+                  c->connection->peer);
     end_connection(c);
     next(g, c);
 }
@@ -107,10 +108,10 @@ static void on_released(void *ctx)
 
 static void drop_unread(struct gdb_client *c)
 {
-    log_say(LOG_AT_WARNING,
-            "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
-            "([limits] memory)\n",
-            c->number, c->connection->peer, c->clients->limits->memory);
+    log_write(LOG_AT_WARNING,
+              "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
+              "([limits] memory)\n",
+              c->number, c->connection->peer, c->clients->limits->memory);
     c->clients->dropped++;
     client_close(c);
 }
@@ -156,8 +157,8 @@ static void note_refused(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
     g->refused++;
-    log_say(LOG_AT_WARNING, "btraced: client %u (%s) is refused: %s\n", c->number,
-            c->connection->peer, gdb_session_refusal(&c->session));
+    log_write(LOG_AT_WARNING, "btraced: client %u (%s) is refused: %s\n", c->number,
+              c->connection->peer, gdb_session_refusal(&c->session));
     close_service(c);
 }
 
@@ -168,9 +169,9 @@ static bool begin(struct gdb_client *c, uint8_t first)
     char text[120];
     unsigned others = served_count(g);
     if (!is_greeting(first)) {
-        log_say(LOG_AT_WARNING,
-                "btraced: %s does not speak GDB's protocol; the connection is closed\n",
-                c->connection->peer);
+        log_write(LOG_AT_WARNING,
+                  "btraced: %s does not speak GDB's protocol; the connection is closed\n",
+                  c->connection->peer);
         return false;
     }
     c->number = ++g->last_number;
@@ -208,10 +209,10 @@ static void on_input(void *ctx, const void *bytes, size_t length)
                 (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
                 gdb_session_refused(&c->session) >= REFUSALS;
     if (state == GDB_SESSION_FAILED) {
-        log_say(LOG_AT_WARNING,
-                "btraced: client %u (%s) is dropped: it sends too much ahead of the answers, or "
-                "takes none of them\n",
-                c->number, c->connection->peer);
+        log_write(LOG_AT_WARNING,
+                  "btraced: client %u (%s) is dropped: it sends too much ahead of the answers, or "
+                  "takes none of them\n",
+                  c->number, c->connection->peer);
         c->clients->dropped++;
     }
     if (over)
@@ -267,9 +268,9 @@ static void let_go_of_idle(struct gdb_client *c)
     snprintf(text, sizeof text,
              "nothing was heard from you for %u s ([limits] idle): connect again",
              g->limits->idle_s);
-    log_say(LOG_AT_WARNING,
-            "btraced: client %u (%s) is disconnected: idle for %u s ([limits] idle)\n", c->number,
-            c->connection->peer, g->limits->idle_s);
+    log_write(LOG_AT_WARNING,
+              "btraced: client %u (%s) is disconnected: idle for %u s ([limits] idle)\n", c->number,
+              c->connection->peer, g->limits->idle_s);
     g->dropped++;
     close_service(c);
     gdb_session_refuse(&c->session, text);
@@ -280,8 +281,9 @@ static void look_at(struct gdb_client *c, uint64_t now)
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
     if (!c->session_open && silent >= SILENT_MS) {
-        log_say(LOG_AT_WARNING, "btraced: %s has said nothing for %d s; the connection is closed\n",
-                c->connection->peer, SILENT_MS / 1000);
+        log_write(LOG_AT_WARNING,
+                  "btraced: %s has said nothing for %d s; the connection is closed\n",
+                  c->connection->peer, SILENT_MS / 1000);
         client_close(c);
     } else if (refused && silent >= SILENT_MS + 2 * idle) {
         client_close(c);

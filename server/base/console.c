@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void console_say(const struct console *c, const char *format, ...)
+void console_print(const struct console *c, const char *format, ...)
 {
     char line[400];
     va_list args;

@@ -11,7 +11,7 @@ struct console {
 };
 
 /* At most 400 characters a call. */
-void console_say(const struct console *c, const char *format, ...)
+void console_print(const struct console *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The rest of `text` behind the words `name`, without blanks around it (into `out`); NULL if it

@@ -42,7 +42,7 @@ bool log_shows(enum log_level level)
     return level <= now;
 }
 
-void log_say(enum log_level level, const char *format, ...)
+void log_write(enum log_level level, const char *format, ...)
 {
     va_list args;
     if (!log_shows(level))

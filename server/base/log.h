@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is told on standard error while the program serves, and how much of it. The level is kept in
- * the environment (BTRACED_LOG), where a service's unit sets it too: `--log` writes it there before
- * any thread is started. Lines for programs that wait for a server, and the reason why it ends, are
- * no log: they are always printed.
+ * What is logged on standard error while the program serves, and how much of it. The level is kept
+ * in the environment (BTRACED_LOG), where a service's unit sets it too: `--log` writes it there
+ * before any thread is started. Lines for programs that wait for a server, and the reason why it
+ * ends, are no log: they are always printed.
  */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
@@ -32,7 +32,7 @@ bool log_level_now(enum log_level *level);
 bool log_shows(enum log_level level);
 
 /* The text as it is, with its line end, if the level is printed. Any thread. */
-void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Bytes of the wire, one line: what cannot be printed as \xNN, of long ones the beginning and the

@@ -12,7 +12,7 @@
 #define TEXT_MAX 200
 
 /* A name that begins with @ is one without a file. */
-static void tell(const char *text)
+static void report(const char *text)
 {
     const char *name = getenv("NOTIFY_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -34,15 +34,15 @@ void notify_ready(const char *status)
 {
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "READY=1\nSTATUS=%s", status);
-    tell(text);
+    report(text);
 }
 
 void notify_reloading(void)
 {
-    tell("RELOADING=1");
+    report("RELOADING=1");
 }
 
 void notify_stopping(void)
 {
-    tell("STOPPING=1");
+    report("STOPPING=1");
 }

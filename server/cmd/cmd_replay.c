@@ -72,7 +72,7 @@ const char replay_help[] =
     "  --exit-after-detach    end when the last GDB has left, as front ends that start a server "
     "for\n"
     "                         each session want it\n"
-    "  --log LEVEL            what is told on standard error: " LOG_LEVELS ";\n"
+    "  --log LEVEL            what is logged on standard error: " LOG_LEVELS ";\n"
     "                         also by the environment, " LOG_VARIABLE "=LEVEL\n"
     "  --elf FILE             program file that completes the recording's memory dumps\n"
     "  --odd-thumb            give T32 code odd addresses, for a GDB that has no symbols to tell\n"
@@ -224,7 +224,7 @@ static struct gdb_limits limits_of(const struct config *config)
 }
 
 /* Who may connect, and what they may use, anew; what became of it is put in words. */
-static int read_again(struct daemon *d, struct message *said)
+static int read_again(struct daemon *d, struct message *reported)
 {
     struct message why = {"out of memory"};
     struct config *fresh = calloc(1, sizeof *fresh);
@@ -232,10 +232,10 @@ static int read_again(struct daemon *d, struct message *said)
     if (!error)
         error = access_control_reload(&d->access, &fresh->access, fresh->path, &why);
     if (error) {
-        message_set(said, "%s; who may connect stays as it was", why.text);
+        message_set(reported, "%s; who may connect stays as it was", why.text);
     } else {
         d->limits = limits_of(fresh);
-        message_set(said,
+        message_set(reported,
                     "%s: read again; limits hold from now on, networks and certificates for those "
                     "who come, other keys after a restart",
                     fresh->path);
@@ -248,19 +248,19 @@ static int read_again(struct daemon *d, struct message *said)
 
 static void reload(void *ctx, const struct console *c)
 {
-    struct message said;
-    read_again(ctx, &said);
-    console_say(c, "%s\n", said.text);
+    struct message reported;
+    read_again(ctx, &reported);
+    console_print(c, "%s\n", reported.text);
 }
 
 static void on_hangup(uv_signal_t *handle, int number)
 {
     struct daemon *d = handle->data;
-    struct message said;
+    struct message reported;
     (void)number;
     notify_reloading();
-    int error = read_again(d, &said);
-    log_say(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", said.text);
+    int error = read_again(d, &reported);
+    log_write(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", reported.text);
     notify_ready(d->args->path);
 }
 
@@ -333,7 +333,7 @@ static int start_metrics(struct daemon *d, const struct address *address, struct
     d->metrics = metrics_start(&d->loop, address, write_page, d, &port, why);
     if (!d->metrics)
         return BT_ERR_IO;
-    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
+    log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
     return BT_OK;
 }
 
@@ -404,7 +404,7 @@ static int replay(const struct replay_args *args)
     int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
                             args->elf_count, &why);
     for (size_t i = 0; i < r.recording.warning_count; i++)
-        log_say(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
+        log_write(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
     if (error) {
         fprintf(stderr, "btraced replay: %s\n", why.text);
     } else {

@@ -28,7 +28,7 @@ struct serve {
     uv_loop_t loop;
     uv_signal_t interrupt, terminate, hangup;
     uv_timer_t patience;
-    bool told; /* that we wait */
+    bool reported; /* that we wait */
     struct run_folder folder;
     struct config config;
     struct config *file; /* as it was read last: without options, and what hardware told */
@@ -44,16 +44,16 @@ struct serve {
     int code;
 };
 
-static void say_recorded(const struct serve *s)
+static void report_recorded(const struct serve *s)
 {
     struct recorder_stats stats;
     if (!s->live.recorder)
         return;
     recorder_stats(s->live.recorder, &stats);
     if (!stats.error)
-        log_say(LOG_AT_INFO,
-                "%s: %" PRIu64 " bytes of trace are in %s; replay it with: btraced replay %s\n",
-                s->args.command, stats.bytes + stats.waiting, stats.folder, stats.folder);
+        log_write(LOG_AT_INFO,
+                  "%s: %" PRIu64 " bytes of trace are in %s; replay it with: btraced replay %s\n",
+                  s->args.command, stats.bytes + stats.waiting, stats.folder, stats.folder);
 }
 
 /* The target was left as it is to be. */
@@ -63,7 +63,7 @@ static void end(void *ctx)
     if (s->ended)
         return;
     s->ended = true;
-    say_recorded(s);
+    report_recorded(s);
     live_stop(&s->live);
     board_process_stop(&s->board);
     uv_close((uv_handle_t *)&s->patience, NULL);
@@ -108,21 +108,21 @@ static void reload(void *ctx, const struct console *c)
     const struct config_names names = {.run = s->folder.path};
     struct config *now = calloc(1, sizeof *now);
     if (!now) {
-        console_say(c, "no memory to read the board file again\n");
+        console_print(c, "no memory to read the board file again\n");
         return;
     }
     int error = config_load(now, s->args.path, &names, &why);
     if (!error && !s->args.stdio)
         error = access_control_reload(&s->access, &now->access, now->path, &why);
     if (error) {
-        console_say(c, "nothing is changed: %s\n", why.text);
+        console_print(c, "nothing is changed: %s\n", why.text);
         config_release(now);
         free(now);
         return;
     }
     config_reload(s->file, now, &s->config, c);
     if (config_has_tls(&now->access))
-        console_say(c, "the certificates are read again: they hold for those who come\n");
+        console_print(c, "the certificates are read again: they hold for those who come\n");
     set_limits(s);
     config_release(s->file);
     free(s->file);
@@ -137,7 +137,7 @@ static void on_signal(uv_signal_t *handle, int number)
         stop(s, EXIT_OK);
         return;
     }
-    log_say(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
+    log_write(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
     if (!s->file || s->stopping)
         return;
     notify_reloading();
@@ -173,11 +173,11 @@ static void on_impatient(uv_timer_t *timer)
     struct serve *s = timer->data;
     char where[300];
     address_format(&s->config.target, where, sizeof where);
-    if (!s->told) {
-        s->told = true;
+    if (!s->reported) {
+        s->reported = true;
         if (!s->live.probe && !s->config.command)
-            log_say(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
-                    where, s->config.path);
+            log_write(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
+                      where, s->config.path);
         uv_timer_start(timer, on_impatient, PATIENCE_MS - SILENCE_MS, 0);
         return;
     }
@@ -237,7 +237,7 @@ static bool start_metrics(struct serve *s)
         stop(s, EXIT_LISTEN);
         return false;
     }
-    log_say(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
+    log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
     return true;
 }
 
@@ -267,7 +267,7 @@ static void start_listening(struct serve *s)
         return;
     }
     if (log_shows(LOG_AT_INFO))
-        live_screen(&s->live, true, print_line, stderr);
+        live_summary(&s->live, true, print_line, stderr);
     access_control_announce(&s->access, true);
     notify_ready(s->config.name);
 }
@@ -282,7 +282,7 @@ static void start_recording(struct serve *s)
 {
     struct recorder_stats stats;
     recorder_stats(s->live.recorder, &stats);
-    log_say(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
+    log_write(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
     if (s->args.seconds)
         uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
     if (gdb_remote_resume(s->live.remote) != BT_OK) {

@@ -187,9 +187,9 @@ static const char *id_register(const struct config_core *core)
 {
     const struct snapshot_device *device = &core->source_device;
     const struct source_protocol *protocol = device->type ? protocol_of(device->type) : NULL;
-    bool told = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
+    bool given = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
     bool etm4 = protocol && protocol->protocol == STREAM_ETMV4;
-    return told || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
+    return given || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
 }
 
 bool config_trace_id(const struct config_core *core, uint64_t *id)

@@ -109,10 +109,10 @@ static bool same_cores(const struct config *a, const struct config *b)
     return true;
 }
 
-static unsigned say_late(const struct console *c, const char *what, bool same)
+static unsigned report_late(const struct console *c, const char *what, bool same)
 {
     if (!same)
-        console_say(c, "%s has changed: it holds after a restart\n", what);
+        console_print(c, "%s has changed: it holds after a restart\n", what);
     return !same;
 }
 
@@ -134,10 +134,10 @@ void config_reload(const struct config *before, const struct config *now, struct
         changes++;
         if (when == NOW)
             memcpy((char *)running + k->offset, (const char *)now + k->offset, k->size);
-        console_say(c, "[%s] %s has changed: it holds %s\n", k->section, k->name, holds[when]);
+        console_print(c, "[%s] %s has changed: it holds %s\n", k->section, k->name, holds[when]);
     }
-    changes += say_late(c, "[setup]", same_setup(before, now));
-    changes += say_late(c, "a [core] section", same_cores(before, now));
+    changes += report_late(c, "[setup]", same_setup(before, now));
+    changes += report_late(c, "a [core] section", same_cores(before, now));
     if (!changes)
-        console_say(c, "%s has not changed\n", now->path);
+        console_print(c, "%s has not changed\n", now->path);
 }

@@ -51,7 +51,7 @@ static const char serve_help[] =
     "  --exit-after-detach    end when the last GDB has left, as front ends that start a server "
     "for\n"
     "                         each session want it\n"
-    "  --log LEVEL            what is told on standard error: " LOG_LEVELS ";\n"
+    "  --log LEVEL            what is logged on standard error: " LOG_LEVELS ";\n"
     "                         also by the environment, " LOG_VARIABLE "=LEVEL\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
     "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"

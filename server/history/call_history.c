@@ -201,15 +201,15 @@ static void print_line(const struct call_query *q, const struct line *l, int lea
     char name[200];
     const char *where = place(q, l->address, name, sizeof name);
     int indent = 2 * (l->depth - least < 60 ? l->depth - least : 60);
-    console_say(c, "%12" PRIu64 "  %*s", l->number + 1, indent, "");
+    console_print(c, "%12" PRIu64 "  %*s", l->number + 1, indent, "");
     if (l->kind == LINE_EXCEPTION)
-        console_say(c, "*** %s: %s\n", describe_exception(l->what, q->m_profile), where);
+        console_print(c, "*** %s: %s\n", describe_exception(l->what, q->m_profile), where);
     else if (l->kind == LINE_GAP)
-        console_say(c, "--- gap: %s; then %s\n", bt_gap_name((enum bt_gap_cause)l->what), where);
+        console_print(c, "--- gap: %s; then %s\n", bt_gap_name((enum bt_gap_cause)l->what), where);
     else if (l->kind == LINE_BACK)
-        console_say(c, "back in %s\n", where);
+        console_print(c, "back in %s\n", where);
     else
-        console_say(c, "%s%s\n", where, l->kind == LINE_TAIL ? " (jumped to)" : "");
+        console_print(c, "%s%s\n", where, l->kind == LINE_TAIL ? " (jumped to)" : "");
 }
 
 static void print_lines(const struct walk *w, const struct console *c)
@@ -222,7 +222,7 @@ static void print_lines(const struct walk *w, const struct console *c)
     for (uint64_t i = w->count - n; i < w->count; i++)
         print_line(w->q, &w->lines[i % w->max], least, c);
     if (n == 0)
-        console_say(c, "no call in the history\n");
+        console_print(c, "no call in the history\n");
 }
 
 /* Windows up to the query's end. */
@@ -271,7 +271,7 @@ void call_history_list(const struct call_query *q, unsigned count, const struct 
             break;
     }
     if (error)
-        console_say(c, "the history cannot be read: %s\n", bt_strerror(error));
+        console_print(c, "the history cannot be read: %s\n", bt_strerror(error));
     else
         print_lines(w, c);
     code_cache_release(&w->code);
@@ -284,8 +284,8 @@ void call_history_command(const struct call_query *q, const char *count, const s
     char *end;
     unsigned long n = *count ? strtoul(count, &end, 10) : LINES_DEFAULT;
     if (*count && (*end || n == 0 || n > CALL_HISTORY_MAX || *count == '-'))
-        console_say(c, "monitor history N: N is a number from 1 to %u, not '%s'\n",
-                    CALL_HISTORY_MAX, count);
+        console_print(c, "monitor history N: N is a number from 1 to %u, not '%s'\n",
+                      CALL_HISTORY_MAX, count);
     else
         call_history_list(q, (unsigned)n, c);
 }
@@ -347,13 +347,13 @@ static void explain_when(const struct call_query *q, const char *what, const str
 {
     static const char usage[] = "monitor when FUNCTION, or an address (0x...)";
     if (!*what)
-        console_say(c, "%s\n", usage);
+        console_print(c, "%s\n", usage);
     else if (!q->elf_count)
-        console_say(c,
-                    "no program file tells names ('program' in the board file, --elf of replay): "
-                    "monitor when 0x...\n");
+        console_print(c,
+                      "no program file tells names ('program' in the board file, --elf of replay): "
+                      "monitor when 0x...\n");
     else
-        console_say(c, "no function '%s' in the program file: %s\n", what, usage);
+        console_print(c, "no function '%s' in the program file: %s\n", what, usage);
 }
 
 void call_history_when(const struct call_query *q, const char *what, const struct console *c)
@@ -378,11 +378,11 @@ void call_history_when(const struct call_query *q, const char *what, const struc
         if (history_window_index(q->history, i - 1, &window) == BT_OK)
             found += find_in(w, &window, address, hits + found, WHEN_MAX - found);
     for (size_t i = 0; i < found; i++)
-        console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before %s\n", hits[i] + 1,
-                    end - hits[i], q->end ? "this one" : "the end");
+        console_print(c, "instruction %" PRIu64 ", %" PRIu64 " before %s\n", hits[i] + 1,
+                      end - hits[i], q->end ? "this one" : "the end");
     if (found == 0)
-        console_say(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
-                    history_first(q->history) + 1, end);
+        console_print(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
+                      history_first(q->history) + 1, end);
     code_cache_release(&w->code);
     free(w);
 }

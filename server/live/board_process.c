@@ -20,7 +20,7 @@ static void end_line(struct board_process *b)
     if (!b->line[0])
         return;
     strcpy(b->last, b->line);
-    log_say(LOG_AT_INFO, "board: %s\n", b->line);
+    log_write(LOG_AT_INFO, "board: %s\n", b->line);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -114,7 +114,7 @@ const char *board_process_hint(const struct board_process *b)
            "the package qemu-system-arm is";
 }
 
-static void say_why_not(const char *program, int error, struct message *why)
+static void report_why_not(const char *program, int error, struct message *why)
 {
     if (error == ENOENT && is_qemu(program))
         message_set(why,
@@ -152,7 +152,7 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
     if (b->pid > 0)
         waitpid(b->pid, NULL, 0);
     b->pid = 0;
-    say_why_not(command[0], error, why);
+    report_why_not(command[0], error, why);
     return BT_ERR_IO;
 }
 

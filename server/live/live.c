@@ -16,11 +16,11 @@
 
 static void read_next_core(struct live *l);
 
-static void tell_ready(struct live *l, int error)
+static void report_ready(struct live *l, int error)
 {
-    if (l->told_ready)
+    if (l->reported_ready)
         return;
-    l->told_ready = true;
+    l->reported_ready = true;
     l->ready(l->ctx, l, error);
 }
 
@@ -36,9 +36,9 @@ static void stop_done(struct live *l)
     }
     l->stops++;
     live_look_for_strays(l, true);
-    if (l->told_ready)
+    if (l->reported_ready)
         l->halted(l->ctx, l);
-    tell_ready(l, BT_OK);
+    report_ready(l, BT_OK);
     gdb_remote_release_stop(l->remote);
     gdb_remote_hold_client(l->remote, false);
     if (l->run_after)
@@ -152,7 +152,7 @@ static void on_ready(void *ctx, int error)
 {
     struct live *l = ctx;
     if (!error && l->lost) {
-        log_say(LOG_AT_INFO, "btraced: the target's GDB server is back\n");
+        log_write(LOG_AT_INFO, "btraced: the target's GDB server is back\n");
         l->lost = false;
         l->setup = 0; /* the target may be another one */
         live_clients_moved(l);
@@ -160,11 +160,11 @@ static void on_ready(void *ctx, int error)
             l->cores[i].jumped = true;
     }
     if (error)
-        tell_ready(l, error);
+        report_ready(l, error);
     else if (!gdb_remote_is_running(l->remote))
         begin_drain(l);
     else
-        tell_ready(l, BT_OK);
+        report_ready(l, BT_OK);
 }
 
 void live_look_again(struct live *l)
@@ -225,9 +225,9 @@ static void on_lost(void *ctx)
     l->lost = true;
     live_clients_forget(l);
     if (!l->stopping)
-        log_say(LOG_AT_WARNING,
-                "btraced: the target's GDB server closed the connection; it is called "
-                "again until it answers, the history is kept\n");
+        log_write(LOG_AT_WARNING,
+                  "btraced: the target's GDB server closed the connection; it is called "
+                  "again until it answers, the history is kept\n");
 }
 
 static const struct gdb_remote_events remote_events = {
@@ -333,20 +333,20 @@ static void look_at_limits(struct live *l)
     char text[400];
     if (l->pipeline)
         pipeline_stats(l->pipeline, &p);
-    if (p.dropped > l->ring_told && !l->ring_full)
-        log_say(LOG_AT_WARNING,
-                "btraced: the ring is full ([trace] ring): trace is dropped, which is a gap "
-                "in the history\n");
-    l->ring_full = p.dropped > l->ring_told;
-    l->ring_told = p.dropped;
+    if (p.dropped > l->ring_reported && !l->ring_full)
+        log_write(LOG_AT_WARNING,
+                  "btraced: the ring is full ([trace] ring): trace is dropped, which is a gap "
+                  "in the history\n");
+    l->ring_full = p.dropped > l->ring_reported;
+    l->ring_reported = p.dropped;
     if (l->recorder)
         recorder_stats(l->recorder, &r);
-    if (r.error && !l->recording_told) {
+    if (r.error && !l->recording_reported) {
         snprintf(text, sizeof text, "%s; what was written before can be replayed\n", r.why);
-        log_say(LOG_AT_WARNING, "btraced: %s", text);
-        live_clients_say(l, text);
+        log_write(LOG_AT_WARNING, "btraced: %s", text);
+        live_clients_report(l, text);
     }
-    l->recording_told = r.error != 0;
+    l->recording_reported = r.error != 0;
 }
 
 /* An answer that never comes would keep everybody waiting for ever. */
@@ -358,8 +358,8 @@ static void look_at_server(struct live *l)
     if (l->owed_s < ANSWER_S)
         return;
     l->owed_s = 0;
-    log_say(LOG_AT_WARNING, "btraced: the target's GDB server has not answered for %d s\n",
-            ANSWER_S);
+    log_write(LOG_AT_WARNING, "btraced: the target's GDB server has not answered for %d s\n",
+              ANSWER_S);
     remote_link_again(&l->link);
 }
 

@@ -94,8 +94,8 @@ struct live {
     struct gdb_clients *connections; /* all connections; NULL: nobody can come */
     uint64_t started;                /* uv_hrtime() */
     uint64_t losses;                 /* of the target's GDB server */
-    uint64_t ring_told;              /* bytes dropped, that the log knows of */
-    bool ring_full, recording_told, strays_told;
+    uint64_t ring_reported;          /* bytes dropped, that the log knows of */
+    bool ring_full, recording_reported, strays_reported;
     uint64_t owed; /* gdb_remote_owed(), and for how many seconds it has been that */
     unsigned owed_s;
     bool lost; /* the target's GDB server, since it was ready */
@@ -108,7 +108,7 @@ struct live {
     void (*ready)(void *ctx, struct live *l, int error);
     void (*halted)(void *ctx, struct live *l);
     void *ctx;
-    bool told_ready;
+    bool reported_ready;
     bool leaving; /* clients are disconnected, then the target is detached */
     struct {
         uv_timer_t timer;
@@ -174,10 +174,10 @@ int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
 /* server/live/live_monitor.c: "monitor" commands. */
 int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to);
 
-/* server/live/live_screen.c: the first screen; `first` false: what of it changes. */
-void live_screen(struct live *l, bool first, gdb_print_fn print, void *to);
+/* server/live/live_summary.c: the summary; `first` false: what of it changes. */
+void live_summary(struct live *l, bool first, gdb_print_fn print, void *to);
 
-/* server/live/live_screen.c: trace that no core gets is told, once. While cores run another one's
+/* server/live/live_summary.c: trace that no core gets is told, once. While cores run another one's
  * trace may still come first: then only what is no trace at all counts. */
 void live_look_for_strays(struct live *l, bool halted);
 

@@ -57,8 +57,8 @@ struct live_client *live_client_of(const struct live *l, unsigned number)
 
 static void log_control(const struct live_client *k)
 {
-    log_say(LOG_AT_INFO, "btraced: client %u (%s) is in control\n", k->client->number,
-            k->client->connection->peer);
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) is in control\n", k->client->number,
+              k->client->connection->peer);
 }
 
 static void give_control(struct live *l, struct live_client *k)
@@ -103,8 +103,8 @@ static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx
     int error =
         gdb_session_init_observer(k->session, &live_target, k, l->remote, text, send, send_ctx);
     if (!error)
-        log_say(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
-                k->client->connection->peer);
+        log_write(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
+                  k->client->connection->peer);
     return error;
 }
 
@@ -174,8 +174,8 @@ bool live_release_control(struct live_client *k)
     struct live *l = k->live;
     gdb_session_give_control(k->session);
     pass_control(l);
-    log_say(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
-            k->client->connection->peer);
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
+              k->client->connection->peer);
     return l->control != NULL;
 }
 
@@ -190,7 +190,7 @@ void live_clients_list(const struct live *l, const struct live_client *me, const
 {
     uint64_t now = uv_now(l->loop);
     for (const struct live_client *k = l->clients; k; k = k->next)
-        status_say_client(k->client, k == me, role(l, k), now, c);
+        status_report_client(k->client, k == me, role(l, k), now, c);
 }
 
 /* What concerns all. */
@@ -229,7 +229,7 @@ void live_clients_go_on(struct live *l)
     }
 }
 
-void live_clients_say(struct live *l, const char *text)
+void live_clients_report(struct live *l, const char *text)
 {
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;

@@ -56,6 +56,6 @@ void live_clients_moved(struct live *l);
 /* Motions that wait go on. */
 void live_clients_go_on(struct live *l);
 /* Who waits for the target is told, by text. */
-void live_clients_say(struct live *l, const char *text);
+void live_clients_report(struct live *l, const char *text);
 
 #endif

@@ -18,10 +18,10 @@ static struct live_patch *new_patch(struct live *l, uint64_t address, const uint
     struct live_code *code = &l->code;
     if (code->bytes + size > BYTES_MAX) {
         if (!code->full)
-            log_say(LOG_AT_WARNING,
-                    "btraced: more than %u MB of code beside the program file: what "
-                    "is written from now on is not followed\n",
-                    BYTES_MAX >> 20);
+            log_write(LOG_AT_WARNING,
+                      "btraced: more than %u MB of code beside the program file: what "
+                      "is written from now on is not followed\n",
+                      BYTES_MAX >> 20);
         code->full = true;
         return NULL;
     }
@@ -160,7 +160,7 @@ static void decode_again(struct live *l)
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct history *h = live_history(l, (int)i);
         if (h && history_again(h) != BT_OK)
-            log_say(LOG_AT_WARNING, "btraced: no memory to decode the history again\n");
+            log_write(LOG_AT_WARNING, "btraced: no memory to decode the history again\n");
     }
     pipeline_unlock(l->pipeline);
 }
@@ -203,10 +203,10 @@ static void mind_the_time(struct live *l)
     if (uv_hrtime() < code->until)
         return;
     if (!code->late)
-        log_say(LOG_AT_WARNING,
-                "btraced: after %u s not all code that the trace went through has been read: "
-                "what is missing is a gap in the history, and the next halt goes on reading\n",
-                LIVE_CODE_MS / 1000);
+        log_write(LOG_AT_WARNING,
+                  "btraced: after %u s not all code that the trace went through has been read: "
+                  "what is missing is a gap in the history, and the next halt goes on reading\n",
+                  LIVE_CODE_MS / 1000);
     code->late = true;
     code->rounds = ROUNDS_MAX;
     size_t begun = code->first_new + (code->piece > 0);

@@ -18,8 +18,8 @@ static void on_look(uv_timer_t *timer)
     bool over = !gdb_remote_is_ready(l->remote) || gdb_remote_is_idle(l->remote);
     bool late = uv_now(l->loop) - l->detach.begun > PATIENCE_MS;
     if (late && !over)
-        log_say(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
-                                "left as it is, maybe with breakpoints\n");
+        log_write(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
+                                  "left as it is, maybe with breakpoints\n");
     if (over || late)
         finish(l);
 }

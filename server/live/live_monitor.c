@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say_drain(const struct live *l, const struct console *c)
+static void report_drain(const struct live *l, const struct console *c)
 {
     static const char *const texts[] = {
         [LIVE_DRAIN_NONE] = "the core has not stopped yet",
@@ -18,24 +18,24 @@ static void say_drain(const struct live *l, const struct console *c)
         [LIVE_DRAIN_TIMEOUT] = "NOT complete: the trace did not arrive in time",
         [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
     };
-    console_say(c, "last run      %s\n", texts[l->drain]);
+    console_print(c, "last run      %s\n", texts[l->drain]);
 }
 
 static int cmd_status(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     struct live *l = k->live;
     (void)rest;
-    live_screen(l, false, c->print, c->to);
+    live_summary(l, false, c->print, c->to);
     if (!l->pipeline)
         return BT_OK;
-    say_drain(l, c);
+    report_drain(l, c);
     if (l->trace_off)
-        console_say(c, "tracing       off by command\n");
+        console_print(c, "tracing       off by command\n");
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
             continue;
-        console_say(c, "core          %s, traced by %s\n", l->cores[i].config->name,
-                    l->cores[i].config->source_device.type);
+        console_print(c, "core          %s, traced by %s\n", l->cores[i].config->name,
+                      l->cores[i].config->source_device.type);
         pipeline_lock(l->pipeline);
         history_text_summary(c, live_history(l, (int)i));
         pipeline_unlock(l->pipeline);
@@ -55,7 +55,7 @@ static int cmd_gaps(struct live_client *k, int core, const char *rest, const str
         pipeline_unlock(l->pipeline);
         return BT_OK;
     }
-    console_say(c, "this core has no trace unit in the board file\n");
+    console_print(c, "this core has no trace unit in the board file\n");
     return BT_OK;
 }
 
@@ -65,14 +65,14 @@ static bool ask(struct live *l, const char *line, const struct console *c, const
     char answer[256];
     int error = live_ask_board(l, line, answer, sizeof answer);
     if (error == BT_ERR_UNSUPPORTED)
-        console_say(c, "this board has no way to do that: no [trace] control in %s\n",
-                    l->config->path);
+        console_print(c, "this board has no way to do that: no [trace] control in %s\n",
+                      l->config->path);
     else if (error)
-        console_say(c, "the board does not answer at its control socket\n");
+        console_print(c, "the board does not answer at its control socket\n");
     else if (strncmp(answer, "ok", 2) != 0)
-        console_say(c, "the board says: %s\n", answer);
+        console_print(c, "the board says: %s\n", answer);
     else
-        console_say(c, "%s\n", done);
+        console_print(c, "%s\n", done);
     return !error && strncmp(answer, "ok", 2) == 0;
 }
 
@@ -110,7 +110,7 @@ static bool switch_probe_trace(struct live *l, const char *command, const struct
     if (ask_server(l, command, on_switched) == BT_OK)
         return true;
     gdb_remote_hold_client(l->remote, false);
-    console_say(c, "the target cannot be asked now\n");
+    console_print(c, "the target cannot be asked now\n");
     return false;
 }
 
@@ -121,7 +121,7 @@ static bool switch_trace(struct live *l, bool on, const struct console *c)
     if (!l->units.wanted && !l->probe)
         return ask(l, on ? "on" : "off", c, done);
     if (!l->pipeline) {
-        console_say(c, "nothing is traced: 'monitor trace status' says why\n");
+        console_print(c, "nothing is traced: 'monitor trace status' says why\n");
         return false;
     }
     if (l->probe && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
@@ -130,7 +130,7 @@ static bool switch_trace(struct live *l, bool on, const struct console *c)
         live_units_enable(l, on);
         live_look_again(l);
     }
-    console_say(c, "%s\n", done);
+    console_print(c, "%s\n", done);
     return true;
 }
 
@@ -170,12 +170,12 @@ static int cmd_filter(struct live_client *k, int core, const char *rest, const s
     if (l->units.wanted) {
         if (live_units_filter(l, rest, &why) == BT_OK)
             live_look_again(l);
-        console_say(c, "%s\n", why.text);
+        console_print(c, "%s\n", why.text);
     } else if (!trace_setup_filter_is_good(rest)) {
-        console_say(c,
-                    "monitor trace filter include|exclude START-END, or none, such as include "
-                    "0x8000-0x8fff; not '%s'\n",
-                    rest);
+        console_print(c,
+                      "monitor trace filter include|exclude START-END, or none, such as include "
+                      "0x8000-0x8fff; not '%s'\n",
+                      rest);
     } else if (strcmp(rest, "none") == 0) {
         if (ask(l, "include none", c, "all addresses are traced"))
             ask(l, "exclude none", c, "none is left out");
@@ -195,11 +195,11 @@ static int cmd_record_start(struct live_client *k, int core, const char *rest,
     struct recorder_stats stats;
     (void)core;
     if (live_record(l, *rest ? rest : NULL, &why)) {
-        console_say(c, "not recording: %s\n", why.text);
+        console_print(c, "not recording: %s\n", why.text);
         return BT_OK;
     }
     recorder_stats(l->recorder, &stats);
-    console_say(c, "recording to %s\n", stats.folder);
+    console_print(c, "recording to %s\n", stats.folder);
     return BT_OK;
 }
 
@@ -210,17 +210,17 @@ static int cmd_record_stop(struct live_client *k, int core, const char *rest,
     struct recorder_stats stats;
     (void)core, (void)rest;
     if (!l->recorder) {
-        console_say(c, "nothing is being recorded\n");
+        console_print(c, "nothing is being recorded\n");
         return BT_OK;
     }
     recorder_stats(l->recorder, &stats);
     uint64_t bytes = stats.bytes + stats.waiting;
     int error = live_record_stop(l);
     if (error)
-        console_say(c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
+        console_print(c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
     else
-        console_say(c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
-                    stats.folder, bytes, stats.folder);
+        console_print(c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
+                      stats.folder, bytes, stats.folder);
     return BT_OK;
 }
 
@@ -245,7 +245,7 @@ ask_history(struct live_client *client, int core, const char *rest, const struct
         pipeline_unlock(l->pipeline);
         return BT_OK;
     }
-    console_say(c, "this core has no trace unit in the board file\n");
+    console_print(c, "this core has no trace unit in the board file\n");
     return BT_OK;
 }
 
@@ -285,7 +285,7 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
     if (!l->config->reset[0])
         return BT_ERR_UNSUPPORTED;
     if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_say(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
+        console_print(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
         return BT_OK;
     }
     if (l->probe) {
@@ -294,26 +294,26 @@ static int cmd_reset(struct live_client *k, int core, const char *rest, const st
         return BT_ERR_UNSUPPORTED;
     }
     if (live_restart(l) != BT_OK) {
-        console_say(c, "the target's GDB server cannot be asked now\n");
+        console_print(c, "the target's GDB server cannot be asked now\n");
         return BT_OK;
     }
     l->run_after = run;
-    console_say(c, run ? "reset; the target runs until GDB asks for something\n"
-                       : "reset; the target is halted\n");
+    console_print(c, run ? "reset; the target runs until GDB asks for something\n"
+                         : "reset; the target is halted\n");
     return BT_OK;
 }
 
 static int cmd_version(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     (void)k, (void)core, (void)rest;
-    console_say(c, "btraced " BTRACED_VERSION "\n");
+    console_print(c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
 static int cmd_numbers(struct live_client *k, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    live_status_say(k->live, c);
+    live_status_report(k->live, c);
     return BT_OK;
 }
 
@@ -339,9 +339,9 @@ static int cmd_control(struct live_client *k, int core, const char *rest, const 
     struct gdb_why why = {""};
     (void)core, (void)rest;
     if (live_take_control(k, &why))
-        console_say(c, "%s\n", why.text);
+        console_print(c, "%s\n", why.text);
     else
-        console_say(c, "you are in control of the target now\n");
+        console_print(c, "you are in control of the target now\n");
     return BT_OK;
 }
 
@@ -349,10 +349,10 @@ static int cmd_release(struct live_client *k, int core, const char *rest, const 
 {
     (void)core, (void)rest;
     if (live_release_control(k))
-        console_say(c, "you give control to client %u; you look on\n",
-                    k->live->control->client->number);
+        console_print(c, "you give control to client %u; you look on\n",
+                      k->live->control->client->number);
     else
-        console_say(c, "nobody is in control now; you look on. 'monitor control' takes it\n");
+        console_print(c, "nobody is in control now; you look on. 'monitor control' takes it\n");
     return BT_OK;
 }
 
@@ -392,12 +392,12 @@ static int cmd_help(struct live_client *k, int core, const char *rest, const str
     (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
-            console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+            console_print(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
     reverse_monitor_help(c->print, c->to);
     if (l->probe)
         probe_target_help(l->config, c->print, c->to);
     else
-        console_say(c, "everything else is for the target's own GDB server\n");
+        console_print(c, "everything else is for the target's own GDB server\n");
     return BT_OK;
 }
 
@@ -406,7 +406,7 @@ static int run_command(struct live_client *k, size_t i, int core, const char *re
 {
     if (!commands[i].control || !gdb_session_observes(k->session))
         return commands[i].run(k, core, rest, c);
-    console_say(c, "you look on: 'monitor %s' is for the client in control\n", commands[i].name);
+    console_print(c, "you look on: 'monitor %s' is for the client in control\n", commands[i].name);
     return BT_OK;
 }
 
@@ -423,10 +423,10 @@ static bool help_group(const struct live *l, const char *text, const struct cons
         if (*rest && !l->probe && l->config->control.kind == ADDRESS_NONE)
             return false;
         if (*rest)
-            console_say(c, "no command '%s %s'; there is:\n", groups[i], rest);
+            console_print(c, "no command '%s %s'; there is:\n", groups[i], rest);
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
             if (strncmp(commands[k].name, groups[i], n) == 0)
-                console_say(c, "monitor %-14s %s\n", commands[k].name, commands[k].help);
+                console_print(c, "monitor %-14s %s\n", commands[k].name, commands[k].help);
         return true;
     }
     return false;
@@ -448,8 +448,8 @@ int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn
         gdb_packet_only_shows(text))
         return error;
     /* It may change anything, and GDB would go on as if it were still at a replay position. */
-    console_say(&c,
-                "no command of btraced ('monitor help' lists them), and for the target's own GDB "
-                "server not at a replay position: 'monitor goto end' and 'stepi' first\n");
+    console_print(&c,
+                  "no command of btraced ('monitor help' lists them), and for the target's own GDB "
+                  "server not at a replay position: 'monitor goto end' and 'stepi' first\n");
     return BT_OK;
 }

@@ -25,7 +25,7 @@ struct trace_sink live_sink(struct live *l)
 }
 
 /* In the server's thread. */
-static void tell_moved(void *ctx)
+static void report_moved(void *ctx)
 {
     uv_async_send(&((struct live *)ctx)->moved);
 }
@@ -51,7 +51,7 @@ int live_connect_probe(struct live *l)
     if (uv_async_init(l->loop, &l->moved, on_moved) != 0)
         return BT_ERR_NOMEM;
     l->moved.data = l;
-    int fd = probe_server_start(l->probe, tell_moved, l);
+    int fd = probe_server_start(l->probe, report_moved, l);
     if (fd < 0)
         return fd;
     if (remote_link_open(&l->link, l->loop, fd, l->remote) == 0)

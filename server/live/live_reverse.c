@@ -98,7 +98,7 @@ static void host_failed(void *ctx, const struct gdb_why *why)
         gdb_session_resume_failed(k->session, why->text);
 }
 
-static void host_say(void *ctx, const char *text)
+static void host_report(void *ctx, const char *text)
 {
     const struct live_client *k = ctx;
     if (k->session)
@@ -116,7 +116,7 @@ static const struct reverse_host host = {
     .later = host_later,
     .stopped = host_stopped,
     .failed = host_failed,
-    .say = host_say,
+    .report = host_report,
 };
 
 void live_reverse_init(struct live *l)
@@ -147,7 +147,7 @@ void live_reverse_forget(struct live *l)
     struct live_reverse *p = &l->reverse;
     live_clients_forget(l);
     for (int i = 0; i < GDB_CORES_MAX; i++)
-        p->cores[i].asked = p->cores[i].told = false;
+        p->cores[i].asked = p->cores[i].reported = false;
     p->halt++;
     p->line_count = 0;
     p->written = false;

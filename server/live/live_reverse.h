@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reverse execution of a live target: registers and memory of the halted cores, read through the
- * target's own GDB server when values are to be reconstructed, and kept until the cores run.
- */
+ * target's own GDB server when values are to be reconstructed,
+ * and kept until the cores run. */
 #ifndef SERVER_LIVE_REVERSE_H
 #define SERVER_LIVE_REVERSE_H
 
@@ -31,7 +31,7 @@ struct live_reverse_core {
     int core;
     struct gdb_regs regs;
     bool asked; /* for the registers, at this halt */
-    bool told;
+    bool reported;
     bool program_known;                                 /* the two below are valid */
     bool one_stack, two_states, has_float, plain_modes; /* see reverse_machine.h */
 };

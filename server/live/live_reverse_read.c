@@ -80,7 +80,7 @@ static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
     if (!pc->asked)
         return; /* of an earlier halt */
     const struct live_core *c = live_core_of(pc->live, pc->core);
-    pc->told = true;
+    pc->reported = true;
     pc->regs = regs ? *regs : c->regs;
     if (!(pc->regs.known >> GDB_REG_PSR & 1)) {
         pc->regs.value[GDB_REG_PSR] = c->regs.value[GDB_REG_PSR];
@@ -111,7 +111,7 @@ int live_reverse_machine(void *ctx, int core, struct reverse_machine *m)
     pc->live = l;
     k->readers[core] = (struct live_reverse_reader){k, core};
     pc->core = core;
-    if (!pc->told) {
+    if (!pc->reported) {
         pc->asked = true;
         int rc = gdb_remote_read_regs(l->remote, core, on_regs, pc);
         return rc < 0 ? rc : GDB_PENDING;

@@ -17,8 +17,8 @@ static const struct config_setup *line_of(const struct live *l)
 static void complain(const struct live *l, const char *what)
 {
     const struct config_setup *s = line_of(l);
-    log_say(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n", l->config->path,
-            s->line, s->address, what, l->probe ? "" : " through the target's GDB server");
+    log_write(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n", l->config->path,
+              s->line, s->address, what, l->probe ? "" : " through the target's GDB server");
 }
 
 static void on_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)

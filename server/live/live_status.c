@@ -72,28 +72,28 @@ static void gather(const struct live *l, struct status *s)
 
 /* For people. */
 
-void live_status_say(const struct live *l, const struct console *c)
+void live_status_report(const struct live *l, const struct console *c)
 {
     struct status s;
     gather(l, &s);
-    console_say(c,
-                "target        %s, %" PRIu64 " halts, lost %" PRIu64 " times; up %" PRIu64 " s\n",
-                s.target, s.halts, s.target_losses, s.up_s);
-    status_say_clients(&s.clients, l->config->limits.clients, c);
+    console_print(c,
+                  "target        %s, %" PRIu64 " halts, lost %" PRIu64 " times; up %" PRIu64 " s\n",
+                  s.target, s.halts, s.target_losses, s.up_s);
+    status_report_clients(&s.clients, l->config->limits.clients, c);
     if (s.traced) {
-        console_say(c, "throughput    %" PRIu64 " bytes/s, %" PRIu64 " bytes in all\n", s.rate,
-                    s.trace_bytes);
-        console_say(c, "ring          %" PRIu64 " of %zu bytes wait; %" PRIu64 " dropped\n",
-                    s.pipeline.waiting, l->config->ring, s.pipeline.dropped);
+        console_print(c, "throughput    %" PRIu64 " bytes/s, %" PRIu64 " bytes in all\n", s.rate,
+                      s.trace_bytes);
+        console_print(c, "ring          %" PRIu64 " of %zu bytes wait; %" PRIu64 " dropped\n",
+                      s.pipeline.waiting, l->config->ring, s.pipeline.dropped);
     }
     for (unsigned i = 0; i < s.core_count; i++)
-        status_say_core(&s.cores[i], c);
+        status_report_core(&s.cores[i], c);
     if (s.recording_failed)
-        console_say(c, "recording     %s\n", s.recorder.why);
+        console_print(c, "recording     %s\n", s.recorder.why);
     else if (s.recording)
-        console_say(c,
-                    "recording     %s: %" PRIu64 " bytes, %" PRIu64 " wait, %" PRIu64 " dropped\n",
-                    s.recorder.folder, s.recorder.bytes, s.recorder.waiting, s.recorder.dropped);
+        console_print(
+            c, "recording     %s: %" PRIu64 " bytes, %" PRIu64 " wait, %" PRIu64 " dropped\n",
+            s.recorder.folder, s.recorder.bytes, s.recorder.waiting, s.recorder.dropped);
 }
 
 /* For programs. */

@@ -9,7 +9,7 @@
 struct live;
 
 /* Lines for people. */
-void live_status_say(const struct live *l, const struct console *c);
+void live_status_report(const struct live *l, const struct console *c);
 
 /* In the text format of Prometheus, version 0.0.4. */
 void live_status_page(const struct live *l, struct text_buf *out);

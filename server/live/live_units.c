@@ -77,14 +77,14 @@ void live_units_collect(struct live *l)
     uv_mutex_unlock(&u->lock);
 }
 
-static void tell(struct live *l)
+static void report(struct live *l)
 {
     struct live_units *u = &l->units;
     if (!u->error) {
-        u->told[0] = '\0';
-    } else if (strcmp(u->told, u->why.text) != 0) {
-        log_say(LOG_AT_WARNING, "btraced: history is missing: %s\n", u->why.text);
-        snprintf(u->told, sizeof u->told, "%s", u->why.text);
+        u->reported[0] = '\0';
+    } else if (strcmp(u->reported, u->why.text) != 0) {
+        log_write(LOG_AT_WARNING, "btraced: history is missing: %s\n", u->why.text);
+        snprintf(u->reported, sizeof u->reported, "%s", u->why.text);
     }
 }
 
@@ -94,7 +94,7 @@ static void begin_trace(struct live *l)
     struct live_units *u = &l->units;
     u->notes = u->setup.notes;
     u->setup.notes.used = 0;
-    log_say(LOG_AT_INFO, "%.*s", (int)u->notes.used, u->notes.text);
+    log_write(LOG_AT_INFO, "%.*s", (int)u->notes.used, u->notes.text);
     u->found = true;
     if (u->setup.history)
         u->error = live_start_sources(l, &u->why);
@@ -121,7 +121,7 @@ static void prepared(uv_work_t *work, int status)
         run(l);
         return;
     }
-    tell(l);
+    report(l);
     u->done(l);
 }
 
@@ -145,7 +145,7 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l))
     else if (!u->wanted)
         done(l);
     else if (u->error) { /* the buffer could not be read out */
-        tell(l);
+        report(l);
         run(l);
     } else
         run(l);
@@ -168,7 +168,7 @@ void live_units_enable(struct live *l, bool on)
     l->units.off = !on;
 }
 
-void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to)
+void live_units_report(const struct live *l, void (*print)(void *to, const char *text), void *to)
 {
     const struct live_units *u = &l->units;
     char text[sizeof u->notes.text + 1];
@@ -176,9 +176,9 @@ void live_units_say(const struct live *l, void (*print)(void *to, const char *te
         return;
     snprintf(text, sizeof text, "%.*s", (int)u->notes.used, u->notes.text);
     print(to, text);
-    if (!u->told[0])
+    if (!u->reported[0])
         return;
-    snprintf(text, sizeof text, "history is missing: %s\n", u->told);
+    snprintf(text, sizeof text, "history is missing: %s\n", u->reported);
     print(to, text);
 }
 

@@ -26,7 +26,7 @@ struct live_units {
     uv_work_t work;
     int error; /* of the worker */
     struct message why;
-    char told[640];           /* the trouble that was told last; "" if there is none now */
+    char reported[640];       /* the trouble that was told last; "" if there is none now */
     struct trace_notes notes; /* about what was found */
     void (*done)(struct live *l);
 };
@@ -39,8 +39,8 @@ void live_units_release(struct live *l);
 /*
  * At a halt, when its trace is decoded: finds the components if that was not done yet, makes the
  * decoders, and programs what a reset has undone. Then calls `done`, maybe at once. What goes wrong
- * is told on standard error and by live_units_say(); the target goes on without history.
- */
+ * is logged on standard error and by live_units_report();
+ * the target goes on without history. */
 void live_units_prepare(struct live *l, void (*done)(struct live *l));
 
 /* In the worker thread of a halt: reads the buffer out, and starts it again. */
@@ -53,6 +53,6 @@ void live_units_enable(struct live *l, bool on);
 int live_units_filter(struct live *l, const char *text, struct message *why);
 
 /* Lines about what was found and what is wrong. */
-void live_units_say(const struct live *l, void (*print)(void *to, const char *text), void *to);
+void live_units_report(const struct live *l, void (*print)(void *to, const char *text), void *to);
 
 #endif

@@ -10,11 +10,11 @@ void history_text_gap_counts(const struct console *c, const struct history *h)
         uint64_t n = history_gap_count(h, (enum bt_gap_cause)cause);
         if (!n)
             continue;
-        console_say(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
-                    bt_gap_name((enum bt_gap_cause)cause));
+        console_print(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
+                      bt_gap_name((enum bt_gap_cause)cause));
         any = true;
     }
-    console_say(c, any ? "\n" : "none\n");
+    console_print(c, any ? "\n" : "none\n");
 }
 
 void history_text_gaps(const struct console *c, const struct history *h)
@@ -22,34 +22,34 @@ void history_text_gaps(const struct console *c, const struct history *h)
     const struct gap_entry *gaps;
     size_t n = history_gaps(h, &gaps);
     for (size_t i = 0; i < n; i++) {
-        console_say(c, "before instruction %" PRIu64 ", trace byte %" PRIu64 ": %s",
-                    gaps[i].position + 1, gaps[i].offset,
-                    bt_gap_name((enum bt_gap_cause)gaps[i].cause));
+        console_print(c, "before instruction %" PRIu64 ", trace byte %" PRIu64 ": %s",
+                      gaps[i].position + 1, gaps[i].offset,
+                      bt_gap_name((enum bt_gap_cause)gaps[i].cause));
         if (gaps[i].has_address)
-            console_say(c, ", address 0x%08" PRIx64, gaps[i].address);
+            console_print(c, ", address 0x%08" PRIx64, gaps[i].address);
         if (gaps[i].bytes)
-            console_say(c, ", %" PRIu64 " bytes", gaps[i].bytes);
+            console_print(c, ", %" PRIu64 " bytes", gaps[i].bytes);
         if (gaps[i].doubtful)
-            console_say(c, ", instructions from %" PRIu64 " on may be wrong",
-                        gaps[i].position - gaps[i].doubtful + 1);
-        console_say(c, "\n");
+            console_print(c, ", instructions from %" PRIu64 " on may be wrong",
+                          gaps[i].position - gaps[i].doubtful + 1);
+        console_print(c, "\n");
     }
     if (n == 0)
-        console_say(c, "no gaps\n");
+        console_print(c, "no gaps\n");
 }
 
 void history_text_summary(const struct console *c, const struct history *h)
 {
-    console_say(c,
-                "trace         %" PRIu64 " bytes, %" PRIu64 " packets, %" PRIu64
-                " bytes skipped without synchronisation\n",
-                history_bytes(h), history_packets(h), history_skipped(h));
+    console_print(c,
+                  "trace         %" PRIu64 " bytes, %" PRIu64 " packets, %" PRIu64
+                  " bytes skipped without synchronisation\n",
+                  history_bytes(h), history_packets(h), history_skipped(h));
     if (history_end(h) > history_first(h))
-        console_say(c,
-                    "history       instructions %" PRIu64 " to %" PRIu64 " in %" PRIu64 " blocks\n",
-                    history_first(h) + 1, history_end(h), history_blocks(h));
+        console_print(
+            c, "history       instructions %" PRIu64 " to %" PRIu64 " in %" PRIu64 " blocks\n",
+            history_first(h) + 1, history_end(h), history_blocks(h));
     else
-        console_say(c, "history       no instruction\n");
-    console_say(c, "gaps          ");
+        console_print(c, "history       no instruction\n");
+    console_print(c, "gaps          ");
     history_text_gap_counts(c, h);
 }

@@ -37,7 +37,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result say(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result report(struct MHD_Connection *connection, unsigned status, const char *text)
 {
     return answer(connection, status, text, strlen(text));
 }
@@ -50,14 +50,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct text_buf page;
     (void)version, (void)data, (void)data_size, (void)request;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+        return report(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
     if (strcmp(url, "/metrics") != 0)
-        return say(connection, MHD_HTTP_NOT_FOUND, "the numbers are at /metrics\n");
+        return report(connection, MHD_HTTP_NOT_FOUND, "the numbers are at /metrics\n");
     text_buf_init(&page);
     m->page(m->ctx, &page);
     enum MHD_Result result =
         text_buf_error(&page) < 0
-            ? say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n")
+            ? report(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n")
             : answer(connection, MHD_HTTP_OK, page.data ? page.data : "", page.len);
     text_buf_release(&page);
     return result;

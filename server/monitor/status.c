@@ -33,37 +33,38 @@ void status_of_core(struct status_core *s, const char *name, const struct histor
 
 /* For people. */
 
-void status_say_clients(const struct status_clients *s, unsigned limit, const struct console *c)
+void status_report_clients(const struct status_clients *s, unsigned limit, const struct console *c)
 {
-    console_say(c,
-                "clients       %u of %u, of which %u look on; %" PRIu64 " bytes received, %" PRIu64
-                " sent; %" PRIu64 " refused, %" PRIu64 " dropped at a limit\n",
-                s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
+    console_print(c,
+                  "clients       %u of %u, of which %u look on; %" PRIu64
+                  " bytes received, %" PRIu64 " sent; %" PRIu64 " refused, %" PRIu64
+                  " dropped at a limit\n",
+                  s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
 }
 
-void status_say_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,
-                       const struct console *c)
+void status_report_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,
+                          const struct console *c)
 {
-    console_say(c,
-                "%c client %u  %s  %s, connected %" PRIu64 " s, heard %" PRIu64 " s ago, %" PRIu64
-                " bytes received, %" PRIu64 " sent\n",
-                me ? '*' : ' ', k->number, k->connection->peer, role, (now - k->since) / 1000,
-                (now - k->heard) / 1000, k->received, k->sent);
+    console_print(c,
+                  "%c client %u  %s  %s, connected %" PRIu64 " s, heard %" PRIu64 " s ago, %" PRIu64
+                  " bytes received, %" PRIu64 " sent\n",
+                  me ? '*' : ' ', k->number, k->connection->peer, role, (now - k->since) / 1000,
+                  (now - k->heard) / 1000, k->received, k->sent);
 }
 
-void status_say_core(const struct status_core *s, const struct console *c)
+void status_report_core(const struct status_core *s, const struct console *c)
 {
     if (s->end > s->first)
-        console_say(c,
-                    "history       %s: instructions %" PRIu64 " to %" PRIu64 ", %" PRIu64 " kB\n",
-                    s->name, s->first + 1, s->end, s->memory >> 10);
+        console_print(c,
+                      "history       %s: instructions %" PRIu64 " to %" PRIu64 ", %" PRIu64 " kB\n",
+                      s->name, s->first + 1, s->end, s->memory >> 10);
     else
-        console_say(c, "history       %s: no instruction, %" PRIu64 " kB\n", s->name,
-                    s->memory >> 10);
+        console_print(c, "history       %s: no instruction, %" PRIu64 " kB\n", s->name,
+                      s->memory >> 10);
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++)
         if (s->gaps[cause])
-            console_say(c, "gaps          %s: %" PRIu64 " %s\n", s->name, s->gaps[cause],
-                        bt_gap_name((enum bt_gap_cause)cause));
+            console_print(c, "gaps          %s: %" PRIu64 " %s\n", s->name, s->gaps[cause],
+                          bt_gap_name((enum bt_gap_cause)cause));
 }
 
 /* For programs. */

@@ -33,10 +33,10 @@ void status_add_client(struct status_clients *s, const struct gdb_client *c);
 void status_of_core(struct status_core *s, const char *name, const struct history *h);
 
 /* For people. `limit`: clients at once. `now`: uv_now(). */
-void status_say_clients(const struct status_clients *s, unsigned limit, const struct console *c);
-void status_say_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,
-                       const struct console *c);
-void status_say_core(const struct status_core *s, const struct console *c);
+void status_report_clients(const struct status_clients *s, unsigned limit, const struct console *c);
+void status_report_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,
+                          const struct console *c);
+void status_report_core(const struct status_core *s, const struct console *c);
 
 /* For programs: the lines in front of samples; a sample with them; samples. `type` is gauge or
  * counter. */

@@ -68,7 +68,7 @@ static void stream_close(struct connection *c)
         uv_close((uv_handle_t *)&s->output, on_closed);
 }
 
-static void tell_ended(struct stream_connection *s, const char *why)
+static void report_ended(struct stream_connection *s, const char *why)
 {
     if (s->ended || s->closing)
         return;
@@ -146,7 +146,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct stream_connection *s = stream->data;
     if (n < 0) {
-        tell_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
+        report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
     } else if (s->finishing) {
         s->drained += (size_t)n;
         if (s->drained > DRAIN_SIZE)
@@ -189,7 +189,7 @@ static void on_written(uv_write_t *request, int status)
     if (s->closing)
         return;
     if (status < 0 && status != UV_ECANCELED)
-        tell_ended(s, uv_strerror(status));
+        report_ended(s, uv_strerror(status));
     else if (!s->finishing && s->base.user.drained && stream_unsent(&s->base) == 0)
         s->base.user.drained(s->base.user.ctx);
 }

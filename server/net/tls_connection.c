@@ -56,7 +56,7 @@ static int tls_write(struct connection *c, const void *bytes, size_t length)
     return flush(t);
 }
 
-static void say_goodbye(struct tls_connection *t)
+static void send_close_notify(struct tls_connection *t)
 {
     if (t->handshaken && !t->failed) {
         ERR_clear_error();
@@ -69,7 +69,7 @@ static void tls_close(struct connection *c)
 {
     struct tls_connection *t = self(c);
     if (!t->closing)
-        say_goodbye(t);
+        send_close_notify(t);
     t->closing = true;
     connection_close(t->lower); /* also when it is finishing already */
 }
@@ -80,7 +80,7 @@ static void tls_finish(struct connection *c)
     if (t->closing)
         return;
     t->closing = true;
-    say_goodbye(t);
+    send_close_notify(t);
     connection_finish(t->lower);
 }
 
@@ -89,7 +89,7 @@ static void tls_end(struct connection *c)
     struct tls_connection *t = self(c);
     if (t->closing)
         return;
-    say_goodbye(t);
+    send_close_notify(t);
     connection_end(t->lower);
 }
 
@@ -105,7 +105,7 @@ static bool tls_leaving(const struct connection *c)
 
 /* From the other side. */
 
-static void tell_done(struct tls_connection *t, const char *why)
+static void report_done(struct tls_connection *t, const char *why)
 {
     t->failed = why != NULL;
     t->handshaken = !why;
@@ -121,7 +121,7 @@ static void tell_done(struct tls_connection *t, const char *why)
     t->done(t->done_ctx, &t->base, why);
 }
 
-static void tell_ended(struct tls_connection *t, const char *why)
+static void report_ended(struct tls_connection *t, const char *why)
 {
     if (t->ended || t->closing)
         return;
@@ -137,13 +137,13 @@ static void shake_hands(struct tls_connection *t)
     int state = SSL_get_error(t->ssl, result);
     if (result == 1 || state == SSL_ERROR_WANT_READ) {
         if (flush(t) != BT_OK)
-            tell_done(t, "the connection is broken");
+            report_done(t, "the connection is broken");
         else if (result == 1)
-            tell_done(t, NULL);
+            report_done(t, NULL);
         return;
     }
     tls_context_failure(t->context, t->ssl, why, sizeof why);
-    tell_done(t, why);
+    report_done(t, why);
 }
 
 /* What has come, to the user, as long as he takes it. */
@@ -160,12 +160,12 @@ static void deliver(struct tls_connection *t)
             continue;
         }
         if (state == SSL_ERROR_ZERO_RETURN) {
-            tell_ended(t, NULL);
+            report_ended(t, NULL);
         } else if (state != SSL_ERROR_WANT_READ) {
             t->failed = true;
             tls_context_failure(t->context, t->ssl, why, sizeof why);
             flush(t);
-            tell_ended(t, why);
+            report_ended(t, why);
         } else {
             flush(t); /* an answer of TLS's own */
         }
@@ -181,11 +181,11 @@ static void on_input(void *ctx, const void *bytes, size_t length)
     /* Who speaks another protocol hears nothing at all. */
     if (!t->handshaken && t->handshake_bytes == 0 &&
         *(const uint8_t *)bytes != RECORD_TYPE_HANDSHAKE && tls_context_is_server(t->context)) {
-        tell_done(t, "what it sends is not TLS");
+        report_done(t, "what it sends is not TLS");
         return;
     }
     if (BIO_write(SSL_get_rbio(t->ssl), bytes, (int)length) != (int)length) {
-        t->handshaken ? tell_ended(t, "out of memory") : tell_done(t, "out of memory");
+        t->handshaken ? report_ended(t, "out of memory") : report_done(t, "out of memory");
         return;
     }
     if (t->handshaken) {
@@ -197,7 +197,7 @@ static void on_input(void *ctx, const void *bytes, size_t length)
     shake_hands(t);
     if (!t->handshaken && !t->failed && t->handshake_bytes > FIRST_BYTES_MAX &&
         tls_context_is_server(t->context))
-        tell_done(t, "the handshake is too long");
+        report_done(t, "the handshake is too long");
 }
 
 static void on_ended(void *ctx, const char *why)
@@ -206,9 +206,9 @@ static void on_ended(void *ctx, const char *why)
     if (t->closing || t->failed)
         return;
     if (t->handshaken)
-        tell_ended(t, why ? why : "the connection was cut");
+        report_ended(t, why ? why : "the connection was cut");
     else
-        tell_done(t, why ? why : "it has ended the connection in the handshake");
+        report_done(t, why ? why : "it has ended the connection in the handshake");
 }
 
 static void on_drained(void *ctx)

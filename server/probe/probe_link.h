@@ -27,7 +27,7 @@ struct probe_link {
     bool is_open;
     unsigned generation; /* changes whenever the link is opened: the target may be another one */
     uint32_t swo_actual; /* bits a second that the probe samples SWO with */
-    /* For the first screen and `monitor`. */
+    /* For the summary and `monitor`. */
     char name[PROBE_LINK_TEXT];     /* "Model CMSIS-DAP" */
     char serial[PROBE_LINK_TEXT];   /* "" if it has none */
     char firmware[PROBE_LINK_TEXT]; /* "" if it does not tell */

@@ -67,7 +67,7 @@ int probe_server_open(struct probe_server *n, struct config *config, const struc
         snprintf(config->reset, sizeof config->reset, "reset halt");
     if (n->target.trace.setup.history)
         trace_setup_describe_sink(&n->target.trace.setup, n->sink, sizeof n->sink);
-    probe_target_screen(&n->target, add_line, n);
+    probe_target_summary(&n->target, add_line, n);
     return BT_OK;
 }
 

@@ -33,7 +33,7 @@ const char *probe_target_describe(const struct probe_target *t, char *text, size
     return text;
 }
 
-void probe_target_say(struct probe_target *t, const char *format, ...)
+void probe_target_report(struct probe_target *t, const char *format, ...)
 {
     char text[500];
     va_list args;
@@ -53,7 +53,7 @@ int probe_target_refuse(struct probe_target *t, struct gdb_why *why, int rc, con
     va_start(args, format);
     vsnprintf(text.text, sizeof text.text, format, args);
     va_end(args);
-    memcpy(t->said, text.text, sizeof t->said);
+    memcpy(t->reported, text.text, sizeof t->reported);
     if (why)
         *why = text;
     return rc;
@@ -71,8 +71,8 @@ static void lose(struct probe_target *t)
     t->losses++;
     t->looked = now_us();
     probe_target_forget(t);
-    log_say(LOG_AT_WARNING, "btraced: the %s does not answer any more; it is looked for\n",
-            t->dark ? "target" : "probe");
+    log_write(LOG_AT_WARNING, "btraced: the %s does not answer any more; it is looked for\n",
+              t->dark ? "target" : "probe");
     snprintf(reason, sizeof reason, "%s The session goes on when it is back",
              probe_target_describe(t, text, sizeof text));
     probe_target_give_up(t, reason);
@@ -115,8 +115,8 @@ static int look_for_probe(struct probe_target *t)
     t->errors = 0;
     probe_target_forget(t);
     t->resets++;
-    log_say(LOG_AT_INFO, "btraced: the %s, the core is halted\n",
-            dark ? "target answers again" : "probe is back");
+    log_write(LOG_AT_INFO, "btraced: the %s, the core is halted\n",
+              dark ? "target answers again" : "probe is back");
     if (t->moved)
         t->moved(t->ctx);
     return BT_OK;
@@ -129,7 +129,7 @@ int probe_target_ready(struct probe_target *t)
 
 int probe_target_result(struct probe_target *t, int rc, struct gdb_why *why)
 {
-    char text[sizeof t->said];
+    char text[sizeof t->reported];
     if (rc >= 0)
         return rc;
     if (probe_link_is_gone(&t->link))
@@ -173,8 +173,8 @@ static void look_at_halted(struct probe_target *t, unsigned core)
     t->errors = 0;
     if ((s.state == PROBE_TARGET_HALTED && !s.reset_seen) || off)
         return;
-    log_say(LOG_AT_WARNING, "btraced: the core was %s behind GDB's back; it is halted\n",
-            s.reset_seen ? "reset" : "resumed");
+    log_write(LOG_AT_WARNING, "btraced: the core was %s behind GDB's back; it is halted\n",
+              s.reset_seen ? "reset" : "resumed");
     if (probe_target_result(t, t->ops->halt(t, core), NULL))
         return;
     probe_target_forget(t);

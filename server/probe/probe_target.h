@@ -73,7 +73,7 @@ struct probe_target {
     unsigned errors;      /* looks at cores that failed in a row */
     uint64_t looked;      /* at the cores, or for the probe: microseconds */
     unsigned pause;       /* ms to the next look at cores that run */
-    char said[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
+    char reported[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
 };
 
 /*
@@ -101,8 +101,8 @@ void probe_target_tick(struct probe_target *t);
 /* Milliseconds. */
 unsigned probe_target_pause(const struct probe_target *t);
 
-/* Lines for the first screen: probe, wire, core, state. */
-void probe_target_screen(struct probe_target *t, gdb_print_fn print, void *to);
+/* Lines for the summary: probe, wire, core, state. */
+void probe_target_summary(struct probe_target *t, gdb_print_fn print, void *to);
 
 /* Lines on the `monitor` commands that only such a target has. */
 void probe_target_help(const struct config *config, gdb_print_fn print, void *to);

@@ -26,7 +26,7 @@ struct probe_target_a {
     int vfp_result[CONFIG_MAX_CORES];
     uint64_t vfp[CONFIG_MAX_CORES][32];
     uint32_t fpscr[CONFIG_MAX_CORES];
-    uint32_t told[CONFIG_MAX_CORES][PROBE_TARGET_A_FAULTS];
+    uint32_t reported[CONFIG_MAX_CORES][PROBE_TARGET_A_FAULTS];
 };
 
 #endif

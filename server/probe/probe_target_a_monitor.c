@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ARMv7-A cores in words: lines of the first screen, faults, and `monitor` commands. */
+/* ARMv7-A cores in words: lines of the summary, faults, and `monitor` commands. */
 #include "probe_target_internal.h"
 
 #include <inttypes.h>
@@ -22,44 +22,44 @@ static const char *core_name(const struct probe_target *t, unsigned i)
     return t->config->cores[i].name;
 }
 
-static void say_core(const struct probe_target *t, unsigned i, const struct console *c)
+static void report_core(const struct probe_target *t, unsigned i, const struct console *c)
 {
     const struct cortex_a *k = &t->a.cores[i];
     if (t->a.off[i]) {
-        console_say(c, "core          %s: powered down, debug registers at 0x%08" PRIx32 "\n",
-                    core_name(t, i), k->base);
+        console_print(c, "core          %s: powered down, debug registers at 0x%08" PRIx32 "\n",
+                      core_name(t, i), k->base);
         return;
     }
-    console_say(c,
-                "core          %s: %s r%" PRIu32 "p%" PRIu32
-                "%s, %u breakpoints, %u watchpoints, debug registers at 0x%08" PRIx32 "\n",
-                core_name(t, i), k->name, k->midr >> 20 & 15, k->midr & 15,
-                t->a.doubles == 32   ? " with VFP, 32 registers"
-                : t->a.doubles == 16 ? " with VFP, 16 registers"
-                                     : "",
-                k->breakpoint_count, k->watchpoint_count, k->base);
-    const char *told = t->config->cores[i].type;
-    if (strncmp(k->name, "Cortex-", 7) == 0 && strcmp(told, k->name) != 0)
-        console_say(c,
-                    "warning       the board file says that core %s is a %s, but the chip has a "
-                    "%s: set 'type'\n",
-                    core_name(t, i), told, k->name);
+    console_print(c,
+                  "core          %s: %s r%" PRIu32 "p%" PRIu32
+                  "%s, %u breakpoints, %u watchpoints, debug registers at 0x%08" PRIx32 "\n",
+                  core_name(t, i), k->name, k->midr >> 20 & 15, k->midr & 15,
+                  t->a.doubles == 32   ? " with VFP, 32 registers"
+                  : t->a.doubles == 16 ? " with VFP, 16 registers"
+                                       : "",
+                  k->breakpoint_count, k->watchpoint_count, k->base);
+    const char *type = t->config->cores[i].type;
+    if (strncmp(k->name, "Cortex-", 7) == 0 && strcmp(type, k->name) != 0)
+        console_print(c,
+                      "warning       the board file says that core %s is a %s, but the chip has a "
+                      "%s: set 'type'\n",
+                      core_name(t, i), type, k->name);
 }
 
-void probe_target_a_say_cores(const struct probe_target *t, const struct console *c)
+void probe_target_a_report_cores(const struct probe_target *t, const struct console *c)
 {
     for (unsigned i = 0; i < t->a.count; i++)
-        say_core(t, i, c);
+        report_core(t, i, c);
     if (t->a.count > 1)
-        console_say(c, "halting       %s\n",
-                    t->a.joined ? "together, by the cross triggers"
-                                : "one core after the other: 'cti' of [core] is not set for all");
-    console_say(c, "memory        %s\n",
-                t->a.through_system ? "as the system's bus has it: physical, past the caches"
-                                    : "as the core has it: through its MMU and caches");
+        console_print(c, "halting       %s\n",
+                      t->a.joined ? "together, by the cross triggers"
+                                  : "one core after the other: 'cti' of [core] is not set for all");
+    console_print(c, "memory        %s\n",
+                  t->a.through_system ? "as the system's bus has it: physical, past the caches"
+                                      : "as the core has it: through its MMU and caches");
 }
 
-static void say_state(struct probe_target *t, unsigned i, const struct console *c)
+static void report_state(struct probe_target *t, unsigned i, const struct console *c)
 {
     struct probe_target_status s;
     char text[200];
@@ -67,24 +67,24 @@ static void say_state(struct probe_target *t, unsigned i, const struct console *
     if (!rc)
         rc = t->ops->status(t, i, &s);
     if (rc) {
-        console_say(c, "state         %s: not known: %s\n", core_name(t, i),
-                    probe_target_describe(t, text, sizeof text));
+        console_print(c, "state         %s: not known: %s\n", core_name(t, i),
+                      probe_target_describe(t, text, sizeof text));
         return;
     }
     if (s.state == PROBE_TARGET_HALTED)
         t->ops->mode(t, i, text, sizeof text);
     if (s.state == PROBE_TARGET_HALTED)
-        console_say(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n", core_name(t, i), s.pc,
-                    text);
+        console_print(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n", core_name(t, i), s.pc,
+                      text);
     else
-        console_say(c, "state         %s: %s\n", core_name(t, i),
-                    s.state == PROBE_TARGET_OFF ? "powered down" : "running");
+        console_print(c, "state         %s: %s\n", core_name(t, i),
+                      s.state == PROBE_TARGET_OFF ? "powered down" : "running");
 }
 
-void probe_target_a_say_state(struct probe_target *t, const struct console *c)
+void probe_target_a_report_state(struct probe_target *t, const struct console *c)
 {
     for (unsigned i = 0; i < t->a.count; i++)
-        say_state(t, i, c);
+        report_state(t, i, c);
 }
 
 /* Fault status, short descriptors: bit 10 and bits 3:0. From the public description of the
@@ -134,7 +134,8 @@ static int read_faults(struct probe_target *t, unsigned core,
 }
 
 /* Of a core in abort or undefined mode, once for each fault. */
-void probe_target_a_tell(struct probe_target *t, unsigned core, const struct probe_target_status *s)
+void probe_target_a_report(struct probe_target *t, unsigned core,
+                           const struct probe_target_status *s)
 {
     uint32_t cpsr = 0, now[PROBE_TARGET_A_FAULTS];
     const struct cortex_a *c = &t->a.cores[core];
@@ -145,17 +146,17 @@ void probe_target_a_tell(struct probe_target *t, unsigned core, const struct pro
     uint32_t mode = cpsr & MODE_MASK;
     if (mode != MODE_ABORT || read_faults(t, core, now)) {
         if (mode != MODE_ABORT)
-            memset(t->a.told[core], 0, sizeof t->a.told[core]);
+            memset(t->a.reported[core], 0, sizeof t->a.reported[core]);
         return;
     }
-    if (memcmp(now, t->a.told[core], sizeof now) == 0)
+    if (memcmp(now, t->a.reported[core], sizeof now) == 0)
         return;
-    memcpy(t->a.told[core], now, sizeof now);
-    probe_target_say(t,
-                     "core %s is in an abort handler: last data abort at 0x%08" PRIx32
-                     " (%s, %s), last prefetch abort at 0x%08" PRIx32 " (%s)",
-                     who, now[1], now[0] & FSR_WRITE ? "a write" : "a read", fault_cause(now[0]),
-                     now[3], fault_cause(now[2]));
+    memcpy(t->a.reported[core], now, sizeof now);
+    probe_target_report(t,
+                        "core %s is in an abort handler: last data abort at 0x%08" PRIx32
+                        " (%s, %s), last prefetch abort at 0x%08" PRIx32 " (%s)",
+                        who, now[1], now[0] & FSR_WRITE ? "a write" : "a read", fault_cause(now[0]),
+                        now[3], fault_cause(now[2]));
 }
 
 static void cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
@@ -168,30 +169,30 @@ static void cmd_fault(struct probe_target *t, const char *rest, const struct con
         rc = read_faults(t, t->selected, v);
     t->a.failed = rc ? t->selected : t->a.failed;
     if (rc) {
-        console_say(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
         return;
     }
     t->ops->mode(t, t->selected, text, sizeof text);
-    console_say(c, "core %s is in %s\n", core_name(t, t->selected), text);
-    console_say(c, "last data abort      0x%08" PRIx32 ", %s: %s (DFSR 0x%08" PRIx32 ")\n", v[1],
-                v[0] & FSR_WRITE ? "write" : "read", v[0] ? fault_cause(v[0]) : "none yet", v[0]);
-    console_say(c, "last prefetch abort  0x%08" PRIx32 ": %s (IFSR 0x%08" PRIx32 ")\n", v[3],
-                v[2] ? fault_cause(v[2]) : "none yet", v[2]);
+    console_print(c, "core %s is in %s\n", core_name(t, t->selected), text);
+    console_print(c, "last data abort      0x%08" PRIx32 ", %s: %s (DFSR 0x%08" PRIx32 ")\n", v[1],
+                  v[0] & FSR_WRITE ? "write" : "read", v[0] ? fault_cause(v[0]) : "none yet", v[0]);
+    console_print(c, "last prefetch abort  0x%08" PRIx32 ": %s (IFSR 0x%08" PRIx32 ")\n", v[3],
+                  v[2] ? fault_cause(v[2]) : "none yet", v[2]);
 }
 
 static void cmd_memory(struct probe_target *t, const char *rest, const struct console *c)
 {
     if (strcmp(rest, "system") == 0 && !t->a.has_memory) {
-        console_say(c, "[probe] memory_ap is not set: there is no other way than the core's\n");
+        console_print(c, "[probe] memory_ap is not set: there is no other way than the core's\n");
         return;
     }
     if (strcmp(rest, "system") == 0 || strcmp(rest, "core") == 0)
         t->a.through_system = strcmp(rest, "system") == 0;
     else if (*rest)
-        console_say(c, "core or system, not '%s'\n", rest);
-    console_say(c, "memory is shown and written %s\n",
-                t->a.through_system ? "as the system's bus has it: physical, past the caches"
-                                    : "as the core has it: through its MMU and caches");
+        console_print(c, "core or system, not '%s'\n", rest);
+    console_print(c, "memory is shown and written %s\n",
+                  t->a.through_system ? "as the system's bus has it: physical, past the caches"
+                                      : "as the core has it: through its MMU and caches");
 }
 
 static void cmd_system(struct probe_target *t, const char *rest, const struct console *c)
@@ -201,7 +202,7 @@ static void cmd_system(struct probe_target *t, const char *rest, const struct co
     char text[200];
     if (sscanf(rest, "%u %u %u %u", &op1, &crn, &crm, &op2) != 4 || op1 > 7 || crn > 15 ||
         crm > 15 || op2 > 7) {
-        console_say(c, "four numbers: op1 CRn CRm op2, as MRC p15 has them; 0 1 0 0 is SCTLR\n");
+        console_print(c, "four numbers: op1 CRn CRm op2, as MRC p15 has them; 0 1 0 0 is SCTLR\n");
         return;
     }
     int rc = probe_target_ready(t);
@@ -210,9 +211,9 @@ static void cmd_system(struct probe_target *t, const char *rest, const struct co
                                   0xee100f10u | op1 << 21 | crn << 16 | op2 << 5 | crm, &value);
     t->a.failed = rc ? t->selected : t->a.failed;
     if (rc)
-        console_say(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
     else
-        console_say(c, "0x%08" PRIx32 "\n", value);
+        console_print(c, "0x%08" PRIx32 "\n", value);
 }
 
 static void cmd_step_all(struct probe_target *t, const char *rest, const struct console *c)
@@ -220,8 +221,8 @@ static void cmd_step_all(struct probe_target *t, const char *rest, const struct 
     if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
         t->step_all = strcmp(rest, "on") == 0;
     else if (*rest)
-        console_say(c, "on or off, not '%s'\n", rest);
-    console_say(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
+        console_print(c, "on or off, not '%s'\n", rest);
+    console_print(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
 }
 
 const struct probe_target_command probe_target_a_commands[] = {

@@ -13,12 +13,12 @@
 #define RESET_LIMIT_US 1000000u
 #define RESET_POLL_US  2000u
 
-static bool all_told(const struct config *config)
+static bool all_named(const struct config *config)
 {
-    bool told = true;
+    bool reported = true;
     for (unsigned i = 0; i < config->core_count; i++)
-        told &= config->cores[i].debug != 0;
-    return told;
+        reported &= config->cores[i].debug != 0;
+    return reported;
 }
 
 /* Debug registers in the order of the ROM table, for the cores whose place is not told. */
@@ -30,7 +30,7 @@ static int find_cores(struct probe_target *t, uint64_t debug[CONFIG_MAX_CORES], 
     unsigned used = 0;
     for (unsigned i = 0; i < config->core_count; i++)
         debug[i] = config->cores[i].debug;
-    if (all_told(config))
+    if (all_named(config))
         return BT_OK;
     int found = rom ? coresight_scan(&t->link.bus, rom | ROM_VALID, list, MAX_COMPONENTS) : 0;
     if (found < 0)

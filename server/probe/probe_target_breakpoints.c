@@ -85,15 +85,15 @@ int probe_target_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
     if (t->breakpoint_count == PROBE_TARGET_BREAKPOINTS)
         return probe_target_refuse(t, why, BT_ERR_RANGE, "%u breakpoints are the most",
                                    PROBE_TARGET_BREAKPOINTS);
-    t->said[0] = '\0';
+    t->reported[0] = '\0';
     if (bp->type == GDB_BREAKPOINT_SOFTWARE)
         rc = place_software(t, bp, &p.placed);
     else
         rc = place(t, bp, p.placed);
     if (!rc)
         t->breakpoints[t->breakpoint_count++] = p;
-    else if (t->said[0] != '\0')
-        return probe_target_refuse(t, why, rc, "%s", t->said);
+    else if (t->reported[0] != '\0')
+        return probe_target_refuse(t, why, rc, "%s", t->reported);
     /* GDB takes "unsupported" for a type that does not exist, and tries another. */
     rc = probe_target_result(t, rc, why);
     t->ops->units(t, &breakpoints, &watchpoints);

@@ -92,7 +92,7 @@ struct probe_target_core_ops {
 
     /* Before a stop is told: a line on faults and the like, once for each; and what it is called,
      * when the reason alone does not say. `stop` is filled. */
-    void (*tell)(struct probe_target *t, unsigned core, const struct probe_target_status *s);
+    void (*report)(struct probe_target *t, unsigned core, const struct probe_target_status *s);
     void (*name_stop)(struct probe_target *t, unsigned core, struct gdb_stop *stop);
     /* What was read of the registers is void. */
     void (*forget)(struct probe_target *t);
@@ -122,9 +122,9 @@ struct probe_target_core_ops {
     /* Is code likely to be in memory that takes no software breakpoint? */
     bool (*prefers_hardware)(const struct probe_target *t, uint32_t address);
 
-    /* "Cortex-M4 r0p1 with FPU, ..." as lines of the first screen; and one core's state. */
-    void (*say_cores)(const struct probe_target *t, const struct console *c);
-    void (*say_state)(struct probe_target *t, const struct console *c);
+    /* "Cortex-M4 r0p1 with FPU, ..." as lines of the summary; and one core's state. */
+    void (*report_cores)(const struct probe_target *t, const struct console *c);
+    void (*report_state)(struct probe_target *t, const struct console *c);
     /* For "info threads": the core is halted. */
     void (*mode)(struct probe_target *t, unsigned core, char *text, size_t size);
 };

@@ -87,7 +87,7 @@ static int finish(struct probe_target_flash *f, int rc)
 {
     if (!rc)
         return BT_OK;
-    flash_run_describe(&f->run, f->said, sizeof f->said);
+    flash_run_describe(&f->run, f->reported, sizeof f->reported);
     if (f->busy)
         end(f);
     return rc;
@@ -96,9 +96,9 @@ static int finish(struct probe_target_flash *f, int rc)
 /* Registers are saved when the first purpose begins. */
 static int begin(struct probe_target_flash *f, enum flash_purpose purpose)
 {
-    f->said[0] = '\0';
+    f->reported[0] = '\0';
     if (!f->algorithm) {
-        snprintf(f->said, sizeof f->said, "%s", none);
+        snprintf(f->reported, sizeof f->reported, "%s", none);
         return BT_ERR_UNSUPPORTED;
     }
     f->busy = true;
@@ -109,7 +109,7 @@ static bool fits(struct probe_target_flash *f, uint64_t address, uint64_t length
 {
     bool good = address < ADDRESS_SPACE && length <= ADDRESS_SPACE - address;
     if (!good)
-        snprintf(f->said, sizeof f->said, "no such address: 0x%" PRIx64, address);
+        snprintf(f->reported, sizeof f->reported, "no such address: 0x%" PRIx64, address);
     return good;
 }
 
@@ -134,7 +134,7 @@ int probe_target_flash_done(struct probe_target_flash *f)
 {
     if (!f->busy)
         return BT_OK;
-    f->said[0] = '\0';
+    f->reported[0] = '\0';
     return finish(f, end(f));
 }
 
@@ -144,11 +144,11 @@ void probe_target_flash_abandon(struct probe_target_flash *f)
         end(f);
 }
 
-void probe_target_flash_say(const struct probe_target_flash *f, const struct console *c)
+void probe_target_flash_report(const struct probe_target_flash *f, const struct console *c)
 {
     const struct flash_algorithm *a = f->algorithm;
     if (!a)
         return;
-    console_say(c, "flash         %s: %" PRIu32 " kB at 0x%08" PRIx32 "\n", a->name, a->size >> 10,
-                a->start);
+    console_print(c, "flash         %s: %" PRIu32 " kB at 0x%08" PRIx32 "\n", a->name,
+                  a->size >> 10, a->start);
 }

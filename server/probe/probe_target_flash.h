@@ -22,7 +22,7 @@ struct probe_target_flash {
     bool busy; /* between the first packet and done */
     struct gdb_region regions[PROBE_TARGET_FLASH_REGIONS];
     int region_count;
-    char said[200]; /* the last refusal */
+    char reported[200]; /* the last refusal */
 };
 
 /* Reads the algorithm's file, if one is named. *why is filled on error. `core` must outlive it;
@@ -44,6 +44,6 @@ int probe_target_flash_done(struct probe_target_flash *f);
 void probe_target_flash_abandon(struct probe_target_flash *f);
 
 /* A line on what can be programmed. */
-void probe_target_flash_say(const struct probe_target_flash *f, const struct console *c);
+void probe_target_flash_report(const struct probe_target_flash *f, const struct console *c);
 
 #endif

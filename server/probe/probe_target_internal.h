@@ -19,7 +19,7 @@ int probe_target_refuse(struct probe_target *t, struct gdb_why *why, int rc, con
                         ...) __attribute__((format(printf, 4, 5)));
 
 /* A line for GDB's console while something runs; dropped otherwise. */
-void probe_target_say(struct probe_target *t, const char *format, ...)
+void probe_target_report(struct probe_target *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Why the last access failed: returns `text`. */
@@ -94,8 +94,8 @@ int probe_target_m_read_extra(struct probe_target *t, unsigned core, unsigned in
                               uint64_t *value);
 int probe_target_m_write_extra(struct probe_target *t, unsigned core, unsigned index,
                                uint64_t value);
-void probe_target_m_say_cores(const struct probe_target *t, const struct console *c);
-void probe_target_m_say_state(struct probe_target *t, const struct console *c);
+void probe_target_m_report_cores(const struct probe_target *t, const struct console *c);
+void probe_target_m_report_state(struct probe_target *t, const struct console *c);
 extern const struct probe_target_command probe_target_m_commands[];
 
 /* probe_target_a.c and its neighbours. */
@@ -104,10 +104,10 @@ int probe_target_a_open(struct probe_target *t, struct message *why);
 void probe_target_a_close(struct probe_target *t, bool run);
 int probe_target_a_take_back(struct probe_target *t);
 int probe_target_a_reset(struct probe_target *t);
-void probe_target_a_tell(struct probe_target *t, unsigned core,
-                         const struct probe_target_status *s);
-void probe_target_a_say_cores(const struct probe_target *t, const struct console *c);
-void probe_target_a_say_state(struct probe_target *t, const struct console *c);
+void probe_target_a_report(struct probe_target *t, unsigned core,
+                           const struct probe_target_status *s);
+void probe_target_a_report_cores(const struct probe_target *t, const struct console *c);
+void probe_target_a_report_state(struct probe_target *t, const struct console *c);
 extern const struct probe_target_command probe_target_a_commands[];
 
 #endif

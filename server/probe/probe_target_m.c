@@ -154,7 +154,7 @@ static int reset(struct probe_target *t)
 {
     enum cortex_m_reset_kind kind =
         t->config->probe.connect_under_reset ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
-    memset(t->m.told, 0, sizeof t->m.told);
+    memset(t->m.reported, 0, sizeof t->m.reported);
     return cortex_m_reset(&t->m.core, kind, true);
 }
 
@@ -177,22 +177,22 @@ static void name_stop(struct probe_target *t, unsigned core, struct gdb_stop *st
 }
 
 /* Once for each fault, not at every step through its handler. */
-static void tell(struct probe_target *t, unsigned core, const struct probe_target_status *s)
+static void report(struct probe_target *t, unsigned core, const struct probe_target_status *s)
 {
     struct cortex_m_exception e;
     char text[400];
     (void)core, (void)s;
     if (probe_target_m_load_values(t) || !is_fault(t->m.values[CORTEX_M_XPSR] & 0x1ff)) {
-        memset(t->m.told, 0, sizeof t->m.told);
+        memset(t->m.reported, 0, sizeof t->m.reported);
         return;
     }
     if (cortex_m_exception(&t->m.core, &e))
         return;
     const uint32_t now[3] = {e.number, e.cfsr, e.hfsr};
-    if (memcmp(now, t->m.told, sizeof now) == 0)
+    if (memcmp(now, t->m.reported, sizeof now) == 0)
         return;
-    memcpy(t->m.told, now, sizeof now);
-    probe_target_say(t, "%s", cortex_m_exception_text(&e, text, sizeof text));
+    memcpy(t->m.reported, now, sizeof now);
+    probe_target_report(t, "%s", cortex_m_exception_text(&e, text, sizeof text));
 }
 
 static void mode(struct probe_target *t, unsigned core, char *text, size_t size)
@@ -323,7 +323,7 @@ const struct probe_target_core_ops probe_target_m_ops = {
     .resume = resume,
     .step = step,
     .reset = reset,
-    .tell = tell,
+    .report = report,
     .name_stop = name_stop,
     .forget = forget,
     .describe_registers = probe_target_m_describe_registers,
@@ -339,7 +339,7 @@ const struct probe_target_core_ops probe_target_m_ops = {
     .refusal = refusal,
     .units = units,
     .prefers_hardware = prefers_hardware,
-    .say_cores = probe_target_m_say_cores,
-    .say_state = probe_target_m_say_state,
+    .report_cores = probe_target_m_report_cores,
+    .report_state = probe_target_m_report_state,
     .mode = mode,
 };

@@ -18,8 +18,8 @@ struct probe_target_m {
     struct probe_target_m_register extra[GDB_EXTRA_MAX];
     uint32_t values[CORTEX_M_REGISTERS]; /* of this halt, if values_known */
     bool values_known;
-    uint32_t caught;  /* CORTEX_M_CATCH_* */
-    uint32_t told[3]; /* the exception that was told of last: number, CFSR, HFSR */
+    uint32_t caught;      /* CORTEX_M_CATCH_* */
+    uint32_t reported[3]; /* the exception that was told of last: number, CFSR, HFSR */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Cortex-M in words: lines of the first screen, and `monitor` commands of its own. */
+/* A Cortex-M in words: lines of the summary, and `monitor` commands of its own. */
 #include "probe_target_internal.h"
 
 #include <inttypes.h>
@@ -14,38 +14,39 @@ static const char *fault_text(struct probe_target *t, char *text, size_t size)
     return text;
 }
 
-static void say_core(const struct probe_target *t, const struct console *c)
+static void report_core(const struct probe_target *t, const struct console *c)
 {
     const struct cortex_m *k = &t->m.core;
-    console_say(
+    console_print(
         c, "core          %s r%" PRIu32 "p%" PRIu32 "%s%s, %u breakpoints, %u watchpoints\n",
         k->name, k->cpuid >> 20 & 15, k->cpuid & 15, k->fpu ? " with FPU" : "",
         k->security ? ", Security Extension" : "", k->breakpoint_count, k->watchpoint_count);
     if (k->security && !k->secure_debug)
-        console_say(c, "security      only Non-secure code can be debugged: the chip is closed for "
-                       "more\n");
+        console_print(c,
+                      "security      only Non-secure code can be debugged: the chip is closed for "
+                      "more\n");
 }
 
 /* Decoding goes by the board file's word, so a wrong one is told. */
-static void say_other_core(const struct probe_target *t, const struct console *c)
+static void report_other_core(const struct probe_target *t, const struct console *c)
 {
-    const struct config_core *told = &t->config->cores[0];
+    const struct config_core *reported = &t->config->cores[0];
     const char *name = t->m.core.name;
     bool known = strncmp(name, "Cortex-", 7) == 0;
-    if (known && strcmp(told->type, name) != 0)
-        console_say(c,
-                    "warning       the board file says that core %s is a %s, but the chip has a "
-                    "%s: set 'type'\n",
-                    told->name, told->type, name);
+    if (known && strcmp(reported->type, name) != 0)
+        console_print(c,
+                      "warning       the board file says that core %s is a %s, but the chip has a "
+                      "%s: set 'type'\n",
+                      reported->name, reported->type, name);
 }
 
-void probe_target_m_say_cores(const struct probe_target *t, const struct console *c)
+void probe_target_m_report_cores(const struct probe_target *t, const struct console *c)
 {
-    say_core(t, c);
-    say_other_core(t, c);
+    report_core(t, c);
+    report_other_core(t, c);
 }
 
-void probe_target_m_say_state(struct probe_target *t, const struct console *c)
+void probe_target_m_report_state(struct probe_target *t, const struct console *c)
 {
     struct cortex_m_status s;
     char text[400];
@@ -58,17 +59,17 @@ void probe_target_m_say_state(struct probe_target *t, const struct console *c)
     if (!rc)
         rc = cortex_m_status(&t->m.core, &s);
     if (rc) {
-        console_say(c, "state         not known: %s\n",
-                    probe_target_describe(t, text, sizeof text));
+        console_print(c, "state         not known: %s\n",
+                      probe_target_describe(t, text, sizeof text));
         return;
     }
     if (s.state != CORTEX_M_HALTED) {
-        console_say(c, "state         %s\n", states[s.state]);
+        console_print(c, "state         %s\n", states[s.state]);
         return;
     }
-    console_say(c, "state         halted at 0x%08" PRIx32 "\n", s.pc);
+    console_print(c, "state         halted at 0x%08" PRIx32 "\n", s.pc);
     if (fault_text(t, text, sizeof text)[0])
-        console_say(c, "exception     %s\n", text);
+        console_print(c, "exception     %s\n", text);
 }
 
 static void cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
@@ -80,18 +81,18 @@ static void cmd_fault(struct probe_target *t, const char *rest, const struct con
     if (!rc)
         rc = cortex_m_exception(&t->m.core, &e);
     if (rc) {
-        console_say(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
         return;
     }
     if (cortex_m_exception_text(&e, text, sizeof text)[0])
-        console_say(c, "%s\n", text);
+        console_print(c, "%s\n", text);
     else
-        console_say(c, "no exception: the core is in thread mode\n");
+        console_print(c, "no exception: the core is in thread mode\n");
     if (e.cfsr || e.hfsr)
-        console_say(c,
-                    "CFSR 0x%08" PRIx32 ", HFSR 0x%08" PRIx32 ", MMFAR 0x%08" PRIx32
-                    ", BFAR 0x%08" PRIx32 "\n",
-                    e.cfsr, e.hfsr, e.mmfar, e.bfar);
+        console_print(c,
+                      "CFSR 0x%08" PRIx32 ", HFSR 0x%08" PRIx32 ", MMFAR 0x%08" PRIx32
+                      ", BFAR 0x%08" PRIx32 "\n",
+                      e.cfsr, e.hfsr, e.mmfar, e.bfar);
 }
 
 static const struct {
@@ -120,13 +121,13 @@ static bool add_catch(const char *word, size_t len, uint32_t *bits)
     return false;
 }
 
-static void say_catches(const struct probe_target *t, const struct console *c)
+static void report_catches(const struct probe_target *t, const struct console *c)
 {
-    console_say(c, "the core halts before the first instruction of:");
+    console_print(c, "the core halts before the first instruction of:");
     for (size_t i = 0; i < CATCHES_SINGLE; i++)
         if (t->m.caught & catches[i].bits)
-            console_say(c, " %s", catches[i].name);
-    console_say(c, t->m.caught ? "\n" : " nothing\n");
+            console_print(c, " %s", catches[i].name);
+    console_print(c, t->m.caught ? "\n" : " nothing\n");
 }
 
 static void cmd_vector_catch(struct probe_target *t, const char *rest, const struct console *c)
@@ -136,10 +137,10 @@ static void cmd_vector_catch(struct probe_target *t, const char *rest, const str
     for (const char *p = rest; *p;) {
         size_t len = strcspn(p, " ");
         if (len > 0 && !add_catch(p, len, &bits)) {
-            console_say(c,
-                        "not '%.*s': reset memory nocp check state bus entry hardfault secure, "
-                        "all, faults, none\n",
-                        (int)len, p);
+            console_print(c,
+                          "not '%.*s': reset memory nocp check state bus entry hardfault secure, "
+                          "all, faults, none\n",
+                          (int)len, p);
             return;
         }
         p += len + (p[len] != '\0');
@@ -147,12 +148,12 @@ static void cmd_vector_catch(struct probe_target *t, const char *rest, const str
     if (*rest) {
         int rc = probe_target_ready(t);
         if (probe_target_result(t, rc ? rc : cortex_m_vector_catch(&t->m.core, bits), NULL)) {
-            console_say(c, "not set: %s\n", probe_target_describe(t, text, sizeof text));
+            console_print(c, "not set: %s\n", probe_target_describe(t, text, sizeof text));
             return;
         }
         t->m.caught = bits;
     }
-    say_catches(t, c);
+    report_catches(t, c);
 }
 
 const struct probe_target_command probe_target_m_commands[] = {

@@ -42,11 +42,11 @@ int probe_target_op_write_memory(void *ctx, int core, uint64_t address, const vo
         return probe_target_result(t, rc, why);
     if (address > ADDRESS_SPACE || len > ADDRESS_SPACE - address)
         return probe_target_refuse(t, why, BT_ERR_RANGE, "no such address");
-    t->said[0] = '\0';
+    t->reported[0] = '\0';
     if (len > 0)
         rc = t->ops->write(t, (unsigned)core, (uint32_t)address, bytes, len);
-    return rc && t->said[0] ? probe_target_refuse(t, why, rc, "%s", t->said)
-                            : probe_target_result(t, rc, why);
+    return rc && t->reported[0] ? probe_target_refuse(t, why, rc, "%s", t->reported)
+                                : probe_target_result(t, rc, why);
 }
 
 int probe_target_op_memory_map(void *ctx, const struct gdb_region **regions)
@@ -70,8 +70,8 @@ static int end_flash(struct probe_target *t, int rc, struct gdb_why *why)
     if (!t->flash.busy && t->moved)
         t->moved(t->ctx);
     probe_target_result(t, rc, NULL); /* a probe that is gone is noted, whatever the words are */
-    if (rc && t->flash.said[0])
-        return probe_target_refuse(t, why, rc, "%s", t->flash.said);
+    if (rc && t->flash.reported[0])
+        return probe_target_refuse(t, why, rc, "%s", t->flash.reported);
     return probe_target_result(t, rc, why);
 }
 

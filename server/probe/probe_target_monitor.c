@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A probe target in words: the first screen, and the `monitor` commands of its own. */
+/* A probe target in words: the summary, and the `monitor` commands of its own. */
 #include "probe_target_internal.h"
 
 #include <string.h>
 
 #define LINE_ERRORS_MANY 10
 
-/* The first screen. */
+/* The summary. */
 
-static void say_probe(const struct probe_target *t, const struct console *c)
+static void report_probe(const struct probe_target *t, const struct console *c)
 {
     const struct probe_link *p = &t->link;
-    console_say(c, "probe         %s%s%s%s%s\n", p->name, p->serial[0] ? ", serial " : "",
-                p->serial, p->firmware[0] ? ", firmware " : "", p->firmware);
-    console_say(c, "wire          %s, debug port version %u\n", p->wire, p->dp.version);
+    console_print(c, "probe         %s%s%s%s%s\n", p->name, p->serial[0] ? ", serial " : "",
+                  p->serial, p->firmware[0] ? ", firmware " : "", p->firmware);
+    console_print(c, "wire          %s, debug port version %u\n", p->wire, p->dp.version);
 }
 
-static void say_notes(struct probe_target *t, const struct console *c)
+static void report_notes(struct probe_target *t, const struct console *c)
 {
     struct trace_notes *n = &t->trace.setup.notes;
     for (size_t at = 0; at < n->used;) {
         size_t len = strcspn(n->text + at, "\n");
-        console_say(c, "trace         %.*s\n", (int)len, n->text + at);
+        console_print(c, "trace         %.*s\n", (int)len, n->text + at);
         at += len + 1;
     }
     n->used = 0;
 }
 
-void probe_target_screen(struct probe_target *t, gdb_print_fn print, void *to)
+void probe_target_summary(struct probe_target *t, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
-    say_probe(t, &c);
-    t->ops->say_cores(t, &c);
-    t->ops->say_state(t, &c);
-    probe_target_flash_say(&t->flash, &c);
-    say_notes(t, &c);
+    report_probe(t, &c);
+    t->ops->report_cores(t, &c);
+    t->ops->report_state(t, &c);
+    probe_target_flash_report(&t->flash, &c);
+    report_notes(t, &c);
 }
 
 static void cmd_probe(struct probe_target *t, const char *rest, const struct console *c)
 {
     const struct adiv5_dp *dp = &t->link.dp;
     (void)rest;
-    say_probe(t, c);
-    t->ops->say_cores(t, c);
-    t->ops->say_state(t, c);
-    console_say(c, "line errors   %u since the probe was opened%s\n", dp->line_errors,
-                dp->line_errors > LINE_ERRORS_MANY && !t->gone ? ": lower [probe] clock" : "");
-    say_notes(t, c);
+    report_probe(t, c);
+    t->ops->report_cores(t, c);
+    t->ops->report_state(t, c);
+    console_print(c, "line errors   %u since the probe was opened%s\n", dp->line_errors,
+                  dp->line_errors > LINE_ERRORS_MANY && !t->gone ? ": lower [probe] clock" : "");
+    report_notes(t, c);
 }
 
 static void cmd_reset(struct probe_target *t, const char *rest, const struct console *c)
@@ -54,15 +54,15 @@ static void cmd_reset(struct probe_target *t, const char *rest, const struct con
     char text[240];
     bool run = strcmp(rest, "run") == 0; /* whoever asked lets it go */
     if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_say(c, "reset, reset halt, or reset run, not '%s'\n", rest);
+        console_print(c, "reset, reset halt, or reset run, not '%s'\n", rest);
         return;
     }
     int rc = probe_target_ready(t);
     if (probe_target_result(t, rc ? rc : probe_target_reset(t), NULL))
-        console_say(c, "not reset: %s\n", probe_target_describe(t, text, sizeof text));
+        console_print(c, "not reset: %s\n", probe_target_describe(t, text, sizeof text));
     else
-        console_say(c, run ? "reset; the target runs until GDB asks for something\n"
-                           : "reset; the target is halted\n");
+        console_print(c, run ? "reset; the target runs until GDB asks for something\n"
+                             : "reset; the target is halted\n");
 }
 
 static void cmd_mask(struct probe_target *t, const char *rest, const struct console *c)
@@ -70,20 +70,20 @@ static void cmd_mask(struct probe_target *t, const char *rest, const struct cons
     if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
         t->mask_interrupts = strcmp(rest, "on") == 0;
     else if (*rest)
-        console_say(c, "on or off, not '%s'\n", rest);
-    console_say(c, "single steps %s interrupt handlers\n",
-                t->mask_interrupts ? "do not enter" : "enter");
+        console_print(c, "on or off, not '%s'\n", rest);
+    console_print(c, "single steps %s interrupt handlers\n",
+                  t->mask_interrupts ? "do not enter" : "enter");
 }
 
 static void cmd_flash(struct probe_target *t, const char *rest, const struct console *c)
 {
     (void)rest;
-    probe_target_flash_say(&t->flash, c);
+    probe_target_flash_report(&t->flash, c);
     if (!t->flash.algorithm)
-        console_say(c,
-                    "no flash algorithm: [flash] algorithm = FILE of the board file names one\n");
-    if (t->flash.said[0])
-        console_say(c, "last refusal  %s\n", t->flash.said);
+        console_print(c,
+                      "no flash algorithm: [flash] algorithm = FILE of the board file names one\n");
+    if (t->flash.reported[0])
+        console_print(c, "last refusal  %s\n", t->flash.reported);
 }
 
 /* From the server in front of this one, which has words of its own for it. */
@@ -93,17 +93,17 @@ static void cmd_trace(struct probe_target *t, const char *rest, const struct con
     struct message why;
     if (console_rest(rest, "filter", filter, sizeof filter)) {
         probe_target_trace_filter(&t->trace, filter, &why);
-        console_say(c, "%s\n", why.text);
+        console_print(c, "%s\n", why.text);
     } else if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
         probe_target_trace_enable(&t->trace, strcmp(rest, "on") == 0);
     else
-        console_say(c, "trace on, trace off, or trace filter, not '%s'\n", rest);
+        console_print(c, "trace on, trace off, or trace filter, not '%s'\n", rest);
 }
 
 static void cmd_why(struct probe_target *t, const char *rest, const struct console *c)
 {
     (void)rest;
-    console_say(c, "%s\n", t->said[0] ? t->said : "nothing was refused");
+    console_print(c, "%s\n", t->reported[0] ? t->reported : "nothing was refused");
 }
 
 static const struct probe_target_command commands[] = {
@@ -120,7 +120,7 @@ static void help(const struct probe_target_command *list, const struct console *
 {
     for (; list->name; list++)
         if (!list->hidden)
-            console_say(c, "monitor %-14s %s\n", list->name, list->help);
+            console_print(c, "monitor %-14s %s\n", list->name, list->help);
 }
 
 void probe_target_help(const struct config *config, gdb_print_fn print, void *to)

@@ -14,7 +14,7 @@ int probe_target_op_read_regs(void *ctx, int core, struct gdb_regs *regs)
 void probe_target_op_read_refused(void *ctx, struct gdb_why *why)
 {
     const struct probe_target *t = ctx;
-    memcpy(why->text, t->said, sizeof why->text);
+    memcpy(why->text, t->reported, sizeof why->text);
 }
 
 int probe_target_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value,

@@ -36,13 +36,14 @@ static void name_stop(struct probe_target *t, unsigned core, const struct probe_
     }
 }
 
-static void tell_reason(struct probe_target *t, unsigned core, const struct probe_target_status *s)
+static void report_reason(struct probe_target *t, unsigned core,
+                          const struct probe_target_status *s)
 {
     if (s->reason == PROBE_TARGET_REASON_BKPT)
-        probe_target_say(t, "halted at a BKPT instruction of the program itself");
+        probe_target_report(t, "halted at a BKPT instruction of the program itself");
     else if (s->reason == PROBE_TARGET_REASON_EXTERNAL)
-        probe_target_say(t, "halted by another debugger or another core");
-    t->ops->tell(t, core, s);
+        probe_target_report(t, "halted by another debugger or another core");
+    t->ops->report(t, core, s);
 }
 
 /* All cores stand: the trace comes first, so that it is complete when the stop is told. */
@@ -54,8 +55,8 @@ static void take_halt(struct probe_target *t, unsigned core, const struct probe_
     t->last = core;
     t->pending[core].there = false;
     if (probe_target_trace_halted(&t->trace, &why))
-        probe_target_say(t, "the trace of this run cannot be read: %s", why.text);
-    tell_reason(t, core, s);
+        probe_target_report(t, "the trace of this run cannot be read: %s", why.text);
+    report_reason(t, core, s);
     name_stop(t, core, s, stop);
     t->interrupted = false;
 }
@@ -160,7 +161,7 @@ static void end_run(struct probe_target *t, unsigned first)
         return;
     take_halt(t, core, &s, &stop);
     if (rc)
-        probe_target_say(t, "not all cores are halted: %s", t->said);
+        probe_target_report(t, "not all cores are halted: %s", t->reported);
     t->running = false;
     gdb_session_stopped(t->session, &stop);
 }
@@ -170,7 +171,7 @@ void probe_target_give_up(struct probe_target *t, const char *reason)
     struct gdb_stop stop = {.kind = GDB_STOP_INTERRUPT, .core = (int)t->last};
     if (!t->running)
         return;
-    probe_target_say(t, "%s", reason);
+    probe_target_report(t, "%s", reason);
     t->running = false;
     t->interrupted = false;
     gdb_session_stopped(t->session, &stop);
@@ -180,13 +181,13 @@ static void begin_trace(struct probe_target *t)
 {
     struct message why;
     if (probe_target_trace_resume(&t->trace, &why))
-        probe_target_say(t, "what runs now is not traced: %s", why.text);
+        probe_target_report(t, "what runs now is not traced: %s", why.text);
 }
 
 /* The trace units have forgotten everything, too. */
 static void take_reset(struct probe_target *t)
 {
-    probe_target_say(t, "the core was reset");
+    probe_target_report(t, "the core was reset");
     t->resets++;
     probe_target_trace_reset(&t->trace);
     begin_trace(t);
@@ -197,7 +198,7 @@ static void take_lockup(struct probe_target *t, unsigned core)
 {
     struct probe_target_status s;
     struct gdb_stop stop;
-    probe_target_say(t, "the core is locked up: a fault within a fault handler");
+    probe_target_report(t, "the core is locked up: a fault within a fault handler");
     if (halt_all(t, core, &core, &s))
         return;
     take_halt(t, core, &s, &stop);
@@ -351,7 +352,7 @@ void probe_target_op_interrupt(void *ctx)
         return;
     }
     probe_target_result(t, rc, NULL);
-    probe_target_give_up(t, t->said);
+    probe_target_give_up(t, t->reported);
 }
 
 int probe_target_op_restart(void *ctx, struct gdb_why *why)

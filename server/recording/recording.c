@@ -216,7 +216,7 @@ static int add_sources(struct recording *r, struct message *why)
 /* Open, close, find. */
 
 /* What is wrong with the folder or the file `path`, as one line. */
-static void say_error(const struct snapshot_error *err, const char *path, struct message *why)
+static void report_error(const struct snapshot_error *err, const char *path, struct message *why)
 {
     const char *slash = *err->file && strcmp(err->file, path) != 0 ? "/" : "";
     const char *file = *slash ? err->file : "";
@@ -281,7 +281,7 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
     int error = snapshot_open(path, &r->snapshot, &err);
     if (!error)
         return complete(r, path, elf, elf_count, why);
-    say_error(&err, path, why);
+    report_error(&err, path, why);
     struct message plain = *why;
     message_set(why, "%s%s", plain.text, other_kind(path));
     return error;
@@ -295,7 +295,7 @@ int recording_open_perf(struct recording *r, const char *path, const struct perf
     int error = perf_snapshot_open(path, places, &r->snapshot, &err);
     if (!error)
         return complete(r, path, elf, elf_count, why);
-    say_error(&err, path, why);
+    report_error(&err, path, why);
     return error;
 }
 

@@ -35,8 +35,8 @@ struct replay {
     struct replay_core *cores;
     size_t core_count;
     bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
-    bool no_record; /* GDB is not told that it records: the server does reverse execution (digest 5)
-                     */
+    bool no_record; /* GDB is not told that it records:
+                       the server does reverse execution (digest 5) */
     struct replay_client *clients;
     struct {
         void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */
@@ -96,7 +96,7 @@ int replay_extra_registers(void *ctx, int core, const struct gdb_register **list
 int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
 
 /* server/replay/replay_status.c: the numbers for people, and in the text format of Prometheus. */
-void replay_status_say(const struct replay *r, const struct console *c);
+void replay_status_report(const struct replay *r, const struct console *c);
 void replay_status_page(const struct replay *r, struct text_buf *out);
 /* Who is here, as lines; `me` is marked. */
 void replay_clients_list(const struct replay *r, const struct replay_client *me,

@@ -11,23 +11,23 @@ static int cmd_status(struct replay_client *k, int core, const char *rest, const
     const struct replay_core *one = &k->replay->cores[core];
     (void)rest;
     if (!one->trace) {
-        console_say(c, "%s: no trace in this recording\n", one->name);
+        console_print(c, "%s: no trace in this recording\n", one->name);
         return BT_OK;
     }
     const struct history *h = one->trace->history;
     const struct recording_pass *pass = &one->trace->pass;
-    console_say(c, "core          %s, traced by %s (ID 0x%02x)\n", one->name,
-                one->trace->source->name, one->trace->source->trace_id);
+    console_print(c, "core          %s, traced by %s (ID 0x%02x)\n", one->name,
+                  one->trace->source->name, one->trace->source->trace_id);
     if (pass->formatted)
-        console_say(c,
-                    "buffer        %" PRIu64 " bytes, %" PRIu64 " frames, alignment lost %" PRIu64
-                    " times\n",
-                    pass->raw_bytes, pass->formatter.frames, pass->formatter.losses);
+        console_print(c,
+                      "buffer        %" PRIu64 " bytes, %" PRIu64 " frames, alignment lost %" PRIu64
+                      " times\n",
+                      pass->raw_bytes, pass->formatter.frames, pass->formatter.losses);
     else
-        console_say(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
-                    pass->raw_bytes);
+        console_print(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
+                      pass->raw_bytes);
     history_text_summary(c, h);
-    console_say(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[GDB_REG_PC]);
+    console_print(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[GDB_REG_PC]);
     return BT_OK;
 }
 
@@ -38,7 +38,7 @@ static int cmd_gaps(struct replay_client *k, int core, const char *rest, const s
     if (one->trace)
         history_text_gaps(c, one->trace->history);
     else
-        console_say(c, "%s: no trace in this recording\n", one->name);
+        console_print(c, "%s: no trace in this recording\n", one->name);
     return BT_OK;
 }
 
@@ -54,7 +54,7 @@ static bool query(const struct replay_client *k, int core, struct call_query *q,
                              .m_profile = one->profile == GDB_PROFILE_M,
                              .end = reverse_motion_position(&k->reverse, core)};
     if (!one->trace)
-        console_say(c, "%s: no trace in this recording\n", one->name);
+        console_print(c, "%s: no trace in this recording\n", one->name);
     return one->trace != NULL;
 }
 
@@ -77,14 +77,14 @@ static int cmd_when(struct replay_client *k, int core, const char *rest, const s
 static int cmd_version(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)k, (void)core, (void)rest;
-    console_say(c, "btraced " BTRACED_VERSION "\n");
+    console_print(c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
 static int cmd_numbers(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    replay_status_say(k->replay, c);
+    replay_status_report(k->replay, c);
     return BT_OK;
 }
 
@@ -102,14 +102,15 @@ static int cmd_reload(struct replay_client *k, int core, const char *rest, const
     if (r->io.reload)
         r->io.reload(r->io.ctx, c);
     else
-        console_say(c, "no file to read again: --config names one\n");
+        console_print(c, "no file to read again: --config names one\n");
     return BT_OK;
 }
 
 static int cmd_control(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)k, (void)core, (void)rest;
-    console_say(c, "a recording has nothing to control: each client moves through it by itself\n");
+    console_print(c,
+                  "a recording has nothing to control: each client moves through it by itself\n");
     return BT_OK;
 }
 
@@ -117,7 +118,7 @@ static int cmd_control(struct replay_client *k, int core, const char *rest, cons
 static int cmd_nothing(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)k, (void)core, (void)rest;
-    console_say(c, "nothing to do: this is a recording\n");
+    console_print(c, "nothing to do: this is a recording\n");
     return BT_OK;
 }
 
@@ -153,7 +154,7 @@ static int cmd_help(struct replay_client *k, int core, const char *rest, const s
     (void)k, (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].help)
-            console_say(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+            console_print(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
     reverse_monitor_help(c->print, c->to);
     return BT_OK;
 }

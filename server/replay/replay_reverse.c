@@ -186,7 +186,7 @@ static void host_failed(void *ctx, const struct gdb_why *why)
         gdb_session_resume_failed(k->session, why->text);
 }
 
-static void host_say(void *ctx, const char *text)
+static void host_report(void *ctx, const char *text)
 {
     const struct replay_client *k = ctx;
     if (k->session)
@@ -201,5 +201,5 @@ const struct reverse_host replay_reverse_host = {
     .later = host_later,
     .stopped = host_stopped,
     .failed = host_failed,
-    .say = host_say,
+    .report = host_report,
 };

@@ -26,16 +26,16 @@ static uint64_t up_s(const struct replay *r)
     return (uv_hrtime() - r->started) / 1000000000;
 }
 
-void replay_status_say(const struct replay *r, const struct console *c)
+void replay_status_report(const struct replay *r, const struct console *c)
 {
     struct status_clients clients;
     struct status_core cores[GDB_CORES_MAX];
     unsigned count = gather_cores(r, cores);
     gather_clients(r, &clients);
-    console_say(c, "target        a recording; up %" PRIu64 " s\n", up_s(r));
-    status_say_clients(&clients, r->connections->limits->clients, c);
+    console_print(c, "target        a recording; up %" PRIu64 " s\n", up_s(r));
+    status_report_clients(&clients, r->connections->limits->clients, c);
     for (unsigned i = 0; i < count; i++)
-        status_say_core(&cores[i], c);
+        status_report_core(&cores[i], c);
 }
 
 void replay_status_page(const struct replay *r, struct text_buf *out)
@@ -63,5 +63,5 @@ void replay_clients_list(const struct replay *r, const struct replay_client *me,
 {
     uint64_t now = uv_now(r->connections->loop);
     for (const struct replay_client *k = r->clients; k; k = k->next)
-        status_say_client(k->client, k == me, place(k), now, c);
+        status_report_client(k->client, k == me, place(k), now, c);
 }

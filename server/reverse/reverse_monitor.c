@@ -14,7 +14,7 @@ static bool open_reverse(struct reverse_motion *m, int core, const struct consol
     struct gdb_why why = {""};
     int error = reverse_motion_open(m, core, &why);
     if (error)
-        console_say(c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
+        console_print(c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
     return !error;
 }
 
@@ -51,12 +51,12 @@ static void cmd_goto(struct reverse_motion *m, int core, const char *rest, const
     if (!open_reverse(m, core, c))
         return;
     if (!parse_position(&k->reverse, rest, &position)) {
-        console_say(c, "monitor goto N|begin|end|-N|+N, not '%s'\n", rest);
+        console_print(c, "monitor goto N|begin|end|-N|+N, not '%s'\n", rest);
         return;
     }
     if (position < k->reverse.first || position > k->reverse.end) {
-        console_say(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
-                    k->reverse.first + 1, k->reverse.end + 1);
+        console_print(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
+                      k->reverse.first + 1, k->reverse.end + 1);
         return;
     }
     if (m->host->lock)
@@ -65,15 +65,15 @@ static void cmd_goto(struct reverse_motion *m, int core, const char *rest, const
     if (m->host->unlock)
         m->host->unlock(m->ctx);
     if (!error && isa == BT_ISA_A64) {
-        console_say(c, "values of AArch64 cannot be reconstructed: 'record btrace', then "
-                       "'record goto'\n");
+        console_print(c, "values of AArch64 cannot be reconstructed: 'record btrace', then "
+                         "'record goto'\n");
         return;
     }
     k->goto_wanted = true;
     k->goto_position = position;
     if (error)
-        console_say(c, "the history cannot be read: %s\n", bt_strerror(error));
-    console_say(
+        console_print(c, "the history cannot be read: %s\n", bt_strerror(error));
+    console_print(
         c, "the next stepi or reverse-stepi goes to instruction %" PRIu64 ", 0x%08" PRIx64 "%s\n",
         position + 1, pc, position == k->reverse.end ? ", where the core is halted" : "");
 }
@@ -88,16 +88,17 @@ static void cmd_where(struct reverse_motion *m, int core, const char *rest, cons
         return;
     const struct reverse *p = &k->reverse;
     if (reverse_active(p))
-        console_say(c, "instruction %" PRIu64 ", %" PRIu64 " before the halt\n", p->position + 1,
-                    p->end - p->position);
+        console_print(c, "instruction %" PRIu64 ", %" PRIu64 " before the halt\n", p->position + 1,
+                      p->end - p->position);
     else
-        console_say(c, "at the halt, not replaying\n");
-    console_say(c, "history       instructions %" PRIu64 " to %" PRIu64 "\n", p->first + 1, p->end);
+        console_print(c, "at the halt, not replaying\n");
+    console_print(c, "history       instructions %" PRIu64 " to %" PRIu64 "\n", p->first + 1,
+                  p->end);
     if (!k->values.now.built)
         return;
-    console_say(c, "values from   instructions %" PRIu64 " to %" PRIu64 "%s\n",
-                k->values.now.from + 1, k->values.now.to,
-                k->values.now.conflict ? ": they contradict each other and are not shown" : "");
+    console_print(c, "values from   instructions %" PRIu64 " to %" PRIu64 "%s\n",
+                  k->values.now.from + 1, k->values.now.to,
+                  k->values.now.conflict ? ": they contradict each other and are not shown" : "");
 }
 
 static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
@@ -118,8 +119,8 @@ static unsigned find_register(const char *name)
     return GDB_REG_COUNT;
 }
 
-static void say_step(struct reverse_motion *m, struct reverse_core *k, uint64_t step,
-                     const struct console *c)
+static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64_t step,
+                        const struct console *c)
 {
     uint64_t pc;
     enum bt_isa isa;
@@ -129,38 +130,39 @@ static void say_step(struct reverse_motion *m, struct reverse_core *k, uint64_t 
     if (m->host->unlock)
         m->host->unlock(m->ctx);
     if (!error && step < k->reverse.end)
-        console_say(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
+        console_print(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }
 
-/* `told`: registers that GDB knows here. */
-static void explain(struct reverse_motion *m, struct reverse_core *k, unsigned reg, uint32_t told,
-                    const struct gdb_regs *regs, const struct console *c)
+/* `reported`: registers that GDB knows here. */
+static void explain(struct reverse_motion *m, struct reverse_core *k, unsigned reg,
+                    uint32_t reported, const struct gdb_regs *regs, const struct console *c)
 {
     const struct reverse *p = &k->reverse;
     struct values_answer a;
     if (reg == GDB_REG_PC) {
-        console_say(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
+        console_print(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
     } else if (reg == GDB_REG_PSR) {
-        console_say(c,
-                    "psr = 0x%08" PRIx64 ": the instruction set is traced, flags are known in part,"
-                    " the rest is an estimate\n",
-                    regs->value[reg]);
+        console_print(c,
+                      "psr = 0x%08" PRIx64
+                      ": the instruction set is traced, flags are known in part,"
+                      " the rest is an estimate\n",
+                      regs->value[reg]);
     } else if (reverse_values_explain(&k->values, p->position, reg, &a)) {
-        console_say(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
-                    a.inferred ? " if calls keep to the procedure call standard" : "",
-                    values_how_name((enum values_how)a.how));
+        console_print(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
+                      a.inferred ? " if calls keep to the procedure call standard" : "",
+                      values_how_name((enum values_how)a.how));
         if (a.step != UINT32_MAX)
-            say_step(m, k, k->values.now.from + a.step, c);
-        console_say(c, told >> reg & 1 ? "\n"
-                                       : "\nGDB has asked before that was known: "
-                                         "`maint flush register-cache` shows it\n");
+            report_step(m, k, k->values.now.from + a.step, c);
+        console_print(c, reported >> reg & 1 ? "\n"
+                                             : "\nGDB has asked before that was known: "
+                                               "`maint flush register-cache` shows it\n");
     } else if (regs->known >> reg & 1) {
-        console_say(c,
-                    "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without, so it is given the "
-                    "nearest value that is\n",
-                    names[reg], regs->value[reg]);
+        console_print(c,
+                      "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without, so it is given the "
+                      "nearest value that is\n",
+                      names[reg], regs->value[reg]);
     } else {
-        console_say(c, "%s: not known at this place\n", names[reg]);
+        console_print(c, "%s: not known at this place\n", names[reg]);
     }
 }
 
@@ -169,22 +171,22 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
 {
     struct reverse_core *k = &m->cores[core];
     unsigned reg = find_register(rest);
-    uint32_t told = k->told;
+    uint32_t reported = k->reported;
     struct gdb_regs regs;
     if (*rest && reg == GDB_REG_COUNT)
-        console_say(c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n",
-                    rest);
+        console_print(
+            c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n", rest);
     else if (!reverse_motion_active(m, core))
-        console_say(c, "the core is shown as it is, all its registers are read\n");
+        console_print(c, "the core is shown as it is, all its registers are read\n");
     else if (reverse_motion_regs(m, core, &regs) != BT_OK)
-        console_say(c, "the history cannot be read\n");
+        console_print(c, "the history cannot be read\n");
     else if (*rest)
-        explain(m, k, reg, told, &regs, c);
+        explain(m, k, reg, reported, &regs, c);
     else
         for (reg = 0; reg <= GDB_REG_PSR; reg++)
             if (reg <= GDB_REG_PC || reg == GDB_REG_PSR)
-                explain(m, k, reg, told, &regs, c);
-    k->told = told; /* the question was not GDB's */
+                explain(m, k, reg, reported, &regs, c);
+    k->reported = reported; /* the question was not GDB's */
 }
 
 static void cmd_memory(struct reverse_motion *m, int core, const char *rest,
@@ -196,13 +198,13 @@ static void cmd_memory(struct reverse_motion *m, int core, const char *rest,
     else if (strcmp(rest, "present") == 0)
         m->memory = REVERSE_MEMORY_PRESENT;
     else if (*rest)
-        console_say(c, "monitor past memory known|present, not '%s'\n", rest);
+        console_print(c, "monitor past memory known|present, not '%s'\n", rest);
     for (int i = 0; i < m->core_count; i++)
         m->cores[i].values.memory = m->memory;
-    console_say(c,
-                m->memory == REVERSE_MEMORY_ERROR
-                    ? "stack words that are not known are errors, other memory is the present one\n"
-                    : "memory that is not known is shown with its present contents\n");
+    console_print(
+        c, m->memory == REVERSE_MEMORY_ERROR
+               ? "stack words that are not known are errors, other memory is the present one\n"
+               : "memory that is not known is shown with its present contents\n");
 }
 
 static void cmd_window(struct reverse_motion *m, int core, const char *rest,
@@ -212,8 +214,8 @@ static void cmd_window(struct reverse_motion *m, int core, const char *rest,
     unsigned long n = strtoul(rest, &end, 10);
     (void)core;
     if (*rest && (*end || n < REVERSE_FIRST_WINDOW || n > VALUES_MAX_INSNS)) {
-        console_say(c, "monitor past window N: %u to %u instructions, not '%s'\n",
-                    REVERSE_FIRST_WINDOW, VALUES_MAX_INSNS, rest);
+        console_print(c, "monitor past window N: %u to %u instructions, not '%s'\n",
+                      REVERSE_FIRST_WINDOW, VALUES_MAX_INSNS, rest);
         return;
     }
     if (*rest) {
@@ -221,7 +223,7 @@ static void cmd_window(struct reverse_motion *m, int core, const char *rest,
         for (int i = 0; i < m->core_count; i++)
             m->cores[i].values.limit = n;
     }
-    console_say(c, "values are worked out for the last %zu instructions\n", m->limit);
+    console_print(c, "values are worked out for the last %zu instructions\n", m->limit);
 }
 
 static void cmd_assume(struct reverse_motion *m, int core, const char *rest,
@@ -235,10 +237,10 @@ static void cmd_assume(struct reverse_motion *m, int core, const char *rest,
             reverse_values_forget(&m->cores[i].values);
         }
     } else if (*rest) {
-        console_say(c, "monitor past assume on|off, not '%s'\n", rest);
+        console_print(c, "monitor past assume on|off, not '%s'\n", rest);
     }
-    console_say(c, m->infer ? "calls are taken to keep SP and r4 to r11, handlers all registers\n"
-                            : "only what is proved is shown\n");
+    console_print(c, m->infer ? "calls are taken to keep SP and r4 to r11, handlers all registers\n"
+                              : "only what is proved is shown\n");
 }
 
 /* How all of them stand. */
@@ -246,7 +248,7 @@ static void cmd_reverse(struct reverse_motion *m, int core, const char *rest,
                         const struct console *c)
 {
     if (*rest) {
-        console_say(c, "monitor past memory|window|assume, not '%s'\n", rest);
+        console_print(c, "monitor past memory|window|assume, not '%s'\n", rest);
         return;
     }
     cmd_memory(m, core, "", c);
@@ -277,7 +279,7 @@ int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_pr
         if (!console_rest(text, commands[i].name, rest, sizeof rest))
             continue;
         if (core < 0 || core >= m->core_count)
-            console_say(&c, "this thread is no core with a history\n");
+            console_print(&c, "this thread is no core with a history\n");
         else
             commands[i].run(m, core, rest, &c);
         return BT_OK;
@@ -289,5 +291,5 @@ void reverse_monitor_help(gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        console_say(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+        console_print(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
 }

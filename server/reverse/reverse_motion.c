@@ -57,7 +57,7 @@ void reverse_motion_reset(struct reverse_motion *m)
     m->limit = REVERSE_VALUES_DEFAULT;
     m->infer = VALUES_INFER_ALL;
     m->memory = REVERSE_MEMORY_ERROR;
-    m->told_alone = m->told_watch = false;
+    m->reported_alone = m->reported_watch = false;
 }
 
 bool reverse_motion_active(const struct reverse_motion *m, int core)
@@ -139,7 +139,7 @@ static void set_stop(struct reverse_motion *m, enum gdb_stop_kind kind, uint64_t
 {
     m->stop = (struct gdb_stop){.kind = kind, .core = m->core};
     moving(m)->reverse.position = position;
-    moving(m)->told = UINT32_MAX;
+    moving(m)->reported = UINT32_MAX;
     m->state = MOTION_VALUES;
     m->rounds = 0;
 }
@@ -152,9 +152,9 @@ static void do_step(struct reverse_motion *m)
         set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
         return;
     }
-    reverse_say_unwatched(m);
+    reverse_report_unwatched(m);
     uint64_t behind = m->back ? p->position : p->position + 1;
-    reverse_say_gap(m, reverse_gap_before(p, behind));
+    reverse_report_gap(m, reverse_gap_before(p, behind));
     set_stop(m, GDB_STOP_TRAP, m->back ? behind - 1 : behind);
     moving(m)->arrived = !m->back && p->position == p->end;
 }
@@ -178,7 +178,7 @@ static int begin_search(struct reverse_motion *m, struct gdb_why *why)
         return BT_OK;
     }
     if (m->back)
-        reverse_say_gap(m, reverse_gap_before(p, p->position));
+        reverse_report_gap(m, reverse_gap_before(p, p->position));
     m->state = MOTION_SEARCH;
     return reverse_search_begin(p, q);
 }
@@ -188,10 +188,10 @@ static void search_done(struct reverse_motion *m, int found)
 {
     struct reverse *p = &moving(m)->reverse;
     enum gdb_stop_kind edge = m->back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
-    reverse_say_left_out(m);
+    reverse_report_left_out(m);
     if (found == REVERSE_FOUND_GAP ||
         (found == REVERSE_FOUND_NOTHING && !m->back && !p->join.known))
-        reverse_say_gap(m, found == REVERSE_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
+        reverse_report_gap(m, found == REVERSE_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
     set_stop(m, found == REVERSE_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
 }
 
@@ -359,7 +359,7 @@ static int start(struct reverse_motion *m, int core, bool step, bool back, struc
     m->jumps = c->goto_wanted;
     c->arrived = false;
     lock(m);
-    reverse_say_alone(m);
+    reverse_report_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;
         c->reverse.position = c->goto_position;
@@ -443,7 +443,7 @@ int reverse_motion_regs(struct reverse_motion *m, int core, struct gdb_regs *reg
     int rc = reverse_values_regs(&c->values, &c->reverse, &c->machine, c->reverse.position, regs,
                                  &estimated);
     unlock(m);
-    c->told = regs->known & ~estimated;
+    c->reported = regs->known & ~estimated;
     return rc;
 }
 

@@ -20,9 +20,9 @@ struct reverse_core {
     bool prepared;    /* `machine` is, too */
     bool goto_wanted; /* the next motion begins with it (5.6 trap 4) */
     uint64_t goto_position;
-    bool arrived;  /* the last motion was a step that reached the halted core (5.6 trap 3) */
-    uint32_t told; /* bit n: register n was known when GDB read them here last */
-    bool waits;    /* what is worked out ahead waits for memory */
+    bool arrived;      /* the last motion was a step that reached the halted core (5.6 trap 3) */
+    uint32_t reported; /* bit n: register n was known when GDB read them here last */
+    bool waits;        /* what is worked out ahead waits for memory */
     unsigned rounds_ahead;
 };
 
@@ -52,7 +52,7 @@ struct reverse_host {
     void (*stopped)(void *ctx, const struct gdb_stop *stop);
     void (*failed)(void *ctx, const struct gdb_why *why);
     /* Text for GDB's console, only while a motion goes on. */
-    void (*say)(void *ctx, const char *text);
+    void (*report)(void *ctx, const char *text);
 };
 
 struct reverse_motion {
@@ -63,8 +63,8 @@ struct reverse_motion {
     size_t limit; /* REVERSE_VALUES_DEFAULT and the like, for all cores */
     uint32_t infer;
     enum reverse_memory memory;
-    bool told_alone; /* that other cores do not move along */
-    bool told_watch; /* that watchpoints are not checked */
+    bool reported_alone; /* that other cores do not move along */
+    bool reported_watch; /* that watchpoints are not checked */
 
     /* The motion under way. */
     int state; /* enum in reverse_motion.c */
@@ -134,15 +134,15 @@ uint64_t reverse_motion_position(const struct reverse_motion *m, int core);
 /* "replaying, at 216"; false if it is not. */
 bool reverse_motion_status(const struct reverse_motion *m, int core, char *text, size_t size);
 
-/* server/reverse/reverse_say.c: what the user is told while a motion goes on. */
-void reverse_say_gap(struct reverse_motion *m, enum bt_gap_cause cause);
-void reverse_say_left_out(struct reverse_motion *m);  /* by the search */
-void reverse_say_alone(struct reverse_motion *m);     /* once: other cores do not move */
-void reverse_say_unwatched(struct reverse_motion *m); /* once: if there are watchpoints, a step does
-                                                   not see */
+/* server/reverse/reverse_report.c: what the user is told while a motion goes on. */
+void reverse_report_gap(struct reverse_motion *m, enum bt_gap_cause cause);
+void reverse_report_left_out(struct reverse_motion *m);  /* by the search */
+void reverse_report_alone(struct reverse_motion *m);     /* once: other cores do not move */
+void reverse_report_unwatched(struct reverse_motion *m); /* once: if there are watchpoints, a step
+                                                   does not see */
 
-/* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED: no such command here.
- */
+/* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED:
+ * no such command here. */
 int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_print_fn print,
                     void *to);
 void reverse_monitor_help(gdb_print_fn print, void *to);

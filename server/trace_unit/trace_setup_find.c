@@ -90,9 +90,9 @@ static uint64_t first_of(const struct found *found, enum coresight_kind kind)
     return 0;
 }
 
-static uint64_t either(uint64_t told, uint64_t seen)
+static uint64_t either(uint64_t reported, uint64_t seen)
 {
-    return told ? told : seen;
+    return reported ? reported : seen;
 }
 
 static void take_funnels(struct trace_setup *t, const struct found *found)

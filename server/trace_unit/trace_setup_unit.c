@@ -22,14 +22,15 @@ uint32_t trace_setup_wish(const struct config_core *core, const char *name, uint
 /* What the board file says of the hardware and is not so. */
 static void note_contradiction(struct trace_setup *t, unsigned i, const struct trace_register *r)
 {
-    uint64_t told;
+    uint64_t reported;
     const struct config_core *core = &t->config->cores[i];
-    if (snapshot_reg(&core->source_device, r->name, &told) || ((told ^ r->value) & r->mask) == 0)
+    if (snapshot_reg(&core->source_device, r->name, &reported) ||
+        ((reported ^ r->value) & r->mask) == 0)
         return;
     trace_setup_note(t,
                      "warning: core %s: %s is 0x%08" PRIx64 " in the board file, but 0x%08" PRIx32
                      " in the trace unit, which is used",
-                     core->name, r->name, told, r->value);
+                     core->name, r->name, reported, r->value);
 }
 
 int trace_setup_store(struct trace_setup *t, unsigned i, const char *type, const char *foreign,

@@ -108,7 +108,7 @@ def check_session(shell, block):
         compare(lines_of(text), lines_of(output), f"'{command}'")
 
 
-def check_screen(shell, block):
+def check_summary(shell, block):
     server = shell.restart()
     printed = [line.replace(f":{server.port}", ":3333") for line in lines_of(server.stderr)
                if not line.startswith("board: ")]
@@ -130,8 +130,8 @@ for kind, content in found:
         add("session up to " + re.findall(r"^\(gdb\) (.*)", content, re.MULTILINE)[-1], check_session,
             the_shell, content)
     else:
-        add("first screen", check_screen, the_shell, content)
+        add("summary", check_summary, the_shell, content)
 add("the last server ends well", the_shell.stop)
-suite.test("docs: README has commands, a session and a first screen")(
+suite.test("docs: README has commands, a session and a summary")(
     lambda: equal({kind for kind, _ in found}, {"sh", "gdb", "btraced"}, "kinds of blocks"))
 suite.run()

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 board=${BOARD:-configs/virtual-a9.conf}
 
 # What the server says before it waits for GDB.
-first_screen() {
+start_summary() {
     printf '%s\n' "" \
         "#  A greenhouse controller crashes: configs/virtual/crash.c, 290 lines. It runs on a board with" \
         "#  a Cortex-A9 and a trace port. The board is QEMU here, so no hardware is needed." \
@@ -112,7 +112,7 @@ vectors data_abort_entry data_abort_handler data_fault_address data_abort_handle
 
 start_server serve -c "$board" --listen 127.0.0.1:0
 children=$(cat "/proc/$server/task/$server/children" 2>/dev/null) || children=
-first_screen
+start_summary
 session | run_gdb configs/virtual/crash-a9.elf
 check_session
 stop_server

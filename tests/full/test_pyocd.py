@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT / "tests" / "gdb"), str(ROOT / "tests" / "usb")]
 
 import remote_board  # noqa: E402
 from live_gdb import Live  # noqa: E402
-from replay_gdb import Suite, equal, expect, folder, has, lacks, record_counts, said, value  # noqa: E402
+from replay_gdb import Suite, equal, expect, folder, has, lacks, record_counts, logged, value  # noqa: E402
 from remote_board import compared, free_port, run_control, session  # noqa: E402
 
 suite = Suite()
@@ -42,8 +42,8 @@ def _():
 @suite.test("pyocd behind us: the history of each halt, read out of the ETB")
 def _():
     with Live(board_file()) as live:
-        said(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
-        said(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
+        logged(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
+        logged(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
         show = "record instruction-history"
         s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
                     "set record instruction-history-size 2000", "info record", show, live.mark(),

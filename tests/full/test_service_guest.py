@@ -112,70 +112,70 @@ class Guest:
         return (self.out / name).read_text()
 
 
-said = Guest()
+logged = Guest()
 
 
 @suite.test("service in systemd: the README's commands: the user, the board, the sockets")
 def _():
-    has(said("users"), "^btraced:.*nologin$", "systemd-sysusers, and reloads")
-    has(said("users"), r"^uid=\d+\(btraced\) .*\(plugdev\)", "its groups")
-    lacks(said("users"), "Conflict")
-    has(said("checked"), "^/etc/btraced/btraced.conf: good", "--check-config")
-    has(said("enabled"), "^enabled$", "systemctl enable")
+    has(logged("users"), "^btraced:.*nologin$", "systemd-sysusers, and reloads")
+    has(logged("users"), r"^uid=\d+\(btraced\) .*\(plugdev\)", "its groups")
+    lacks(logged("users"), "Conflict")
+    has(logged("checked"), "^/etc/btraced/btraced.conf: good", "--check-config")
+    has(logged("enabled"), "^enabled$", "systemctl enable")
 
 
 @suite.test("service in systemd: the README's commands: over TLS, with a certificate alone")
 def _():
-    has(said("edited"), r"^\[Socket\]\nListenStream=3334$", "systemctl edit")
-    has(said("over-tls"), r"Breakpoint 1, main \(\)")
-    has(said("over-tls"), r"^\* client 1 +alice \(.*127.*\) +in control|^\* client \d+ +alice ")
-    has(said("without-certificate"), "the server wants a certificate|--cert")
-    lacks(said("without-certificate"), "^pc ")
+    has(logged("edited"), r"^\[Socket\]\nListenStream=3334$", "systemctl edit")
+    has(logged("over-tls"), r"Breakpoint 1, main \(\)")
+    has(logged("over-tls"), r"^\* client 1 +alice \(.*127.*\) +in control|^\* client \d+ +alice ")
+    has(logged("without-certificate"), "the server wants a certificate|--cert")
+    lacks(logged("without-certificate"), "^pc ")
 
 
 @suite.test("service in systemd: the sockets without the service")
 def _():
-    has(said("socket"), r"^srw-rw---- 1 root btraced .* /run/btraced\.sock$")
-    has(said("socket"), "^ActiveState=inactive$")
+    has(logged("socket"), r"^srw-rw---- 1 root btraced .* /run/btraced\.sock$")
+    has(logged("socket"), "^ActiveState=inactive$")
 
 
 @suite.test("service in systemd: a probe that is missing is looked for again")
 def _():
     for line in ("SubState=auto-restart", "ExecMainStatus=4", "socket: active"):
-        has(said("no-probe"), f"^{line}$")
-    has(said("journal"), "^btraced serve: no (CMSIS-DAP probe found|permission to open)")
+        has(logged("no-probe"), f"^{line}$")
+    has(logged("journal"), "^btraced serve: no (CMSIS-DAP probe found|permission to open)")
 
 
 @suite.test("service in systemd: GDB begins it, and has reverse execution")
 def _():
-    has(said("session"), r"Breakpoint 1, main \(\)")
-    has(said("session"), r"^reset_handler \(\)")
-    has(said("session"), r"^\* client 1 +127.* in control")
-    has(said("session"), "^recording to rec$")
+    has(logged("session"), r"Breakpoint 1, main \(\)")
+    has(logged("session"), r"^reset_handler \(\)")
+    has(logged("session"), r"^\* client 1 +127.* in control")
+    has(logged("session"), "^recording to rec$")
     for line in ("ActiveState=active", "SubState=running"):
-        has(said("running"), f"^{line}$")
+        has(logged("running"), f"^{line}$")
 
 
 @suite.test("service in systemd: no rights but its own")
 def _():
-    has(said("running"), r"^btraced +btraced$")
-    has(said("running"), r"^btraced +qemu-system-arm$")
-    has(said("running"), r"^drwxr-s--- \d btraced btraced .* rec$")
+    has(logged("running"), r"^btraced +btraced$")
+    has(logged("running"), r"^btraced +qemu-system-arm$")
+    has(logged("running"), r"^drwxr-s--- \d btraced btraced .* rec$")
     for line in (r"CapEff:\s0+", r"NoNewPrivs:\s1", r"Seccomp:\s2"):
-        has(said("rights"), f"^{line}$")
+        has(logged("rights"), f"^{line}$")
 
 
 @suite.test("service in systemd: reload, stop")
 def _():
-    has(said("journal"), r"^btraced serve: SIGHUP: /etc/btraced/btraced\.conf is read again$")
+    has(logged("journal"), r"^btraced serve: SIGHUP: /etc/btraced/btraced\.conf is read again$")
     for line in ("Result=success", "ExecMainStatus=0", "ActiveState=inactive", "socket: active"):
-        has(said("stopped"), f"^{line}$")
+        has(logged("stopped"), f"^{line}$")
 
 
 @suite.test("service in systemd: an error in the board file ends it, and is not tried for ever")
 def _():
-    has(said("bad-file"), "^socket: failed$")
-    has(said("journal"), r"^btraced serve: /etc/btraced/btraced\.conf:\d+: neither")
+    has(logged("bad-file"), "^socket: failed$")
+    has(logged("journal"), r"^btraced serve: /etc/btraced/btraced\.conf:\d+: neither")
 
 
 suite.run()

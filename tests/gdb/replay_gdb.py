@@ -120,7 +120,7 @@ def has(output, pattern, what="output"):
     return match
 
 
-def said(program, pattern, what="standard error"):
+def logged(program, pattern, what="standard error"):
     """The match in what a program has written to standard error: it may come a moment later than
     the answer to a packet."""
     end = time.monotonic() + 20

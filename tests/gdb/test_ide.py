@@ -136,9 +136,9 @@ def started(config):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     streams = [stream for stream, key in ((server.stdout, "filterStdout"),
                                           (server.stderr, "filterStderr")) if config[key]]
-    said, end = "", time.monotonic() + max(config["serverLaunchTimeout"] / 1000, PATIENCE)
+    logged, end = "", time.monotonic() + max(config["serverLaunchTimeout"] / 1000, PATIENCE)
     try:
-        while not re.search(config["serverStarted"], said):
+        while not re.search(config["serverStarted"], logged):
             expect(select.select(streams, [], [], end - time.monotonic())[0], f"silent: {said}")
             part = os.read(streams[0].fileno(), 65536).decode()
             expect(part, f"the server has ended: {said}")

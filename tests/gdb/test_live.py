@@ -11,7 +11,7 @@ import subprocess
 
 from live_gdb import PROGRAMS, Live, board_file, gone, tail_of
 from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal,
-                        expect, folder, gdb, has, history, lacks, record_counts, run, said, tool,
+                        expect, folder, gdb, has, history, lacks, record_counts, run, logged, tool,
                         value)
 
 suite = Suite()
@@ -41,13 +41,13 @@ def each(boards, name):
     return add
 
 
-@each(BOARDS, "the first screen, the ready lines, and an end without leftovers")
+@each(BOARDS, "the summary, the ready lines, and an end without leftovers")
 def _(board):
     with Live(board_file(board)) as live:
         for line in ("trace clock", "frame lock", "trace IDs", "rate", "lost", "decoded up to"):
-            said(live, rf"^{line}\b")
-        said(live, rf"^in GDB, type: target extended-remote :{live.port}$")
-        said(live, rf"^Info : Listening on port {live.port} for gdb connections$")
+            logged(live, rf"^{line}\b")
+        logged(live, rf"^in GDB, type: target extended-remote :{live.port}$")
+        logged(live, rf"^Info : Listening on port {live.port} for gdb connections$")
         children = live.children()
         equal(len(children), 1, "programs started")
     gone(children[0])
@@ -424,7 +424,7 @@ def refused(arguments, code, pattern):
     done = subprocess.run([BTRACED, "serve", *arguments], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=PATIENCE, env=environment())
     equal(done.returncode, code, f"exit code ({done.stderr[-300:]})")
-    said(done, pattern)
+    logged(done, pattern)
 
 
 @suite.test("live: what cannot work is refused with a reason")
@@ -461,7 +461,7 @@ def _():
     live.process.wait(PATIENCE)
     live.reader.join(PATIENCE)
     equal(live.process.returncode, 4, "exit code")
-    said(live, r"the board's program 'qemu-system-arm' has ended: signal 9")
+    logged(live, r"the board's program 'qemu-system-arm' has ended: signal 9")
     Live.running.remove(live)
     live.process.stdout.close()
     has(s.text, r"^(Remote connection closed|Remote communication error|Remote failure reply: E\.)",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from live_gdb import PROGRAMS, Live, Wire, board_file, follow, gone, symbol
 from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, gdb,
-                        has, said, wait_for)
+                        has, logged, wait_for)
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -35,7 +35,7 @@ def refused(path, code, pattern, *options, **variables):
                           capture_output=True, text=True, timeout=PATIENCE,
                           env=dict(environment(), **variables))
     equal(done.returncode, code, f"exit code ({done.stderr[-300:]})")
-    said(done, pattern)
+    logged(done, pattern)
     wait_for(lambda: not users_of(path.parent), "the end of the board's program")
 
 
@@ -70,7 +70,7 @@ def _():
     path = board_file("virtual-a9")
     path.write_text(path.read_text().replace("ETMTRACEIDR = 0x10", "ETMTRACEIDR = 0x22"))
     with Live(path) as live:
-        said(live, r"^trace IDs +0x22 cpu0 \(silent so far\)$", "first screen")
+        logged(live, r"^trace IDs +0x22 cpu0 \(silent so far\)$", "summary")
         s = gdb(live.port, ["record btrace", "tbreak add_value", "continue", "info record",
                             "monitor trace status", "kill"], elf=ELF,
                 connect="target extended-remote")
@@ -80,7 +80,7 @@ def _():
         why = (r"no history: the trace has ID 0x10, which no core of the board file has; core cpu0 "
                r"has 0x22$")
         has(s["continue"], f"^{why}", "told to GDB")
-        said(live, f"^btraced: {why}", "the log")
+        logged(live, f"^btraced: {why}", "the log")
         wire = Wire(live)
         equal(wire.pc(), symbol(ELF, "add_value"), "PC: run control works nevertheless")
         wire.close()
@@ -94,7 +94,7 @@ def _():
         s = gdb(live.port, ["break stopped_here", "continue", "kill"], elf=ELF,
                 connect="target extended-remote")
         has(s["continue"], r"^no history: trace arrives, but no frames are found in it; ")
-        said(live, r"^btraced: no history: trace arrives, but no frames are found in it; ")
+        logged(live, r"^btraced: no history: trace arrives, but no frames are found in it; ")
 
 
 @suite.test("live: no QEMU: which package has it")

@@ -9,7 +9,7 @@ import subprocess
 
 from live_gdb import Live, Wire
 from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expect, folder, has,
-                        said, same_list)
+                        logged, same_list)
 from streams import (COUNT, RECORDING, Process, Target, board, decoded, frames, orbflow, port, runs,
                      serve_file, whole_history, wait_until, wanted_blocks)
 
@@ -32,7 +32,7 @@ def same_history(path, wanted, record):
     with Live(path, "--record", str(record)) as live:
         with Wire(live) as wire:
             same_list(history(wire), wanted, "the live history")
-        said(live, r"^trace clock")
+        logged(live, r"^trace clock")
     same_list(decoded(record), decoded(RECORDING), "the listing of what was recorded")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import expect, said  # noqa: E402
+from replay_gdb import expect, logged  # noqa: E402
 
 
 def page(server, path="/metrics", **options):
     """What a server answers at the address that it has said. urllib.error.HTTPError: a refusal."""
-    port = said(server, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
+    port = logged(server, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
     with urllib.request.urlopen(request, timeout=20) as answer:
         return answer.read().decode()

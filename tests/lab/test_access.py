@@ -17,7 +17,7 @@ from pathlib import Path
 import certificates
 from certificates import TlsClient
 from replay_gdb import (BTRACED, Client, DEMO, Failed, GDB, PATIENCE, SETTINGS, Server, Suite,
-                        environment, equal, expect, folder, frame, has, lacks, said, tool, wait_for)
+                        environment, equal, expect, folder, frame, has, lacks, logged, tool, wait_for)
 
 RECORDING = DEMO / "recording"
 suite = Suite()
@@ -76,7 +76,7 @@ def logged(server, pattern):
 @suite.test("access: GDB comes through the pipe with its certificate, and sees the history")
 def _():
     with tls_server() as server:
-        said(server, rf"target remote \| btraced connect 127\.0\.0\.1:{server.port} --ca")
+        logged(server, rf"target remote \| btraced connect 127\.0\.0\.1:{server.port} --ca")
         pipe = f"{BTRACED} connect localhost:{server.port} {' '.join(shown('alice'))}"
         out = gdb_through(pipe, "info record", "record instruction-history")
         has(out, r"^Recorded 19364 instructions")
@@ -183,7 +183,7 @@ def _():
             for _ in range(20):
                 equal(first.ask("qC"), "QC1", "the answer to who was there")
             expect(descriptors(server) <= at_rest + 64, f"{descriptors(server)} descriptors")
-            said(server, "refused .*: too many handshakes at once")
+            logged(server, "refused .*: too many handshakes at once")
             wait_for(lambda: descriptors(server) == at_rest, "the end of all handshakes")
             for one in half_open:
                 one.close()
@@ -264,7 +264,7 @@ def refused(code, pattern, *options):
     done = subprocess.run([BTRACED, "replay", *options, str(RECORDING)], capture_output=True,
                           text=True, timeout=PATIENCE, env=environment())
     equal((done.returncode, done.stdout), (code, ""), f"exit code and output: {done.stderr}")
-    said(done, pattern)
+    logged(done, pattern)
     return done.stderr
 
 
@@ -328,7 +328,7 @@ def _():
     text = "allow = 127.0.0.0/8 10.1.0.0/16\n"
     path = config(text, ca=None, cert=None, key=None, allow=None, handshake=None)
     with Server(RECORDING, "-c", str(path), listen="0.0.0.0:0") as server:
-        said(server, r"warning: .*an address proves nothing, and nothing is encrypted")
+        logged(server, r"warning: .*an address proves nothing, and nothing is encrypted")
         with Client(server.port) as client:
             client.start()
         equal(connect(server.port), (0, b"+$QC1#c5", ""), "the pipe without TLS")
@@ -425,7 +425,7 @@ def _():
         done = subprocess.run(handed, pass_fds=(tcp.fileno(),), capture_output=True, text=True,
                               timeout=PATIENCE, env=environment())
         equal(done.returncode, 2, "exit code for a socket that others reach")
-        said(done, r"'0\.0\.0\.0:\d+' is not an address of this machine alone")
+        logged(done, r"'0\.0\.0\.0:\d+' is not an address of this machine alone")
 
 
 # The pipe.
@@ -448,7 +448,7 @@ def _():
     done = subprocess.run([BTRACED, "connect", f"localhost:{free}"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=PATIENCE, env=environment())
     equal(done.returncode, 2, "exit code without a pipe")
-    said(done, "target remote | btraced")
+    logged(done, "target remote | btraced")
     if os.environ.get("BTRACED_FULL"):  # ten seconds
         with Server(RECORDING) as server:  # a server without TLS
             code, out, err = connect(server.port, *shown("alice"))

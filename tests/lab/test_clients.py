@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, symbol  # noqa: E402
-from replay_gdb import (Client, DEMO, Mi, Server, Suite, equal, expect, frame, gdb, has, said,  # noqa: E402
+from replay_gdb import (Client, DEMO, Mi, Server, Suite, equal, expect, frame, gdb, has, logged,  # noqa: E402
                         wait_for)
 
 suite = Suite()
@@ -254,7 +254,7 @@ def _():
         to_main(one)
         s = gdb(live.port, ["info target"], elf=ELF)
         has(s[0], r"Remote failure reply: E\.client 1 \(127\.0\.0\.1:\d+\) is in control, and .gdb. others = refuse")
-        said(live, r"client 2 \(.*\) is refused: client 1")
+        logged(live, r"client 2 \(.*\) is refused: client 1")
         has(one.do("stepi"), "end-stepping-range")
     with Live(lab("refuse")) as live:
         for _ in range(3):  # one after the other, all of them come in

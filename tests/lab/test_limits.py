@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, never_ending  # noqa: E402
 from metrics_page import numbers, page  # noqa: E402
-from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, said,  # noqa: E402
+from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, logged,  # noqa: E402
                         wait_for)
 
 suite = Suite()
@@ -36,7 +36,7 @@ def _():
                 three.send(frame("qC"))
                 three.closed()
             has(two.ask("qSupported"), "PacketSize")
-        said(live, r"client 3 \(127.* is refused: 2 clients are connected, which is the limit")
+        logged(live, r"client 3 \(127.* is refused: 2 clients are connected, which is the limit")
         has(one.monitor("status"), r"1 refused")
         with Client(live.port, acks=False) as again:
             has(again.ask("qSupported"), "PacketSize")
@@ -77,9 +77,9 @@ def _():
         two.ask("qSupported")
         wait_for(lambda: two.ask("qC") and "client 1 (" in live.stderr.rpartition("is disconnected")[0],
                  "the end of an idle client")
-        said(live, r"client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)")
+        logged(live, r"client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)")
         has(one.ask("g"), r"^E\.nothing was heard from you for 1 s")
-        said(live, r"client 2 \(.*\) is in control")
+        logged(live, r"client 2 \(.*\) is in control")
         two.close()
 
 

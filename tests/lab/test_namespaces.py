@@ -11,7 +11,7 @@ import certificates
 from live_gdb import board_file
 from namespaces import BENCH, DESK, Cable, inside
 from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, SETTINGS, Server, Suite,
-                        environment, equal, has, history, lacks, said, tool)
+                        environment, equal, has, history, lacks, logged, tool)
 
 suite = Suite()
 
@@ -41,7 +41,7 @@ def _():
                      f"key = {place}/server.key\nallow = alice\n")
     elf = Path(__file__).resolve().parents[2] / "configs" / "virtual" / "crash-a9.elf"
     with Server(board, "-c", command=("serve",), listen="[::]:3334", below=inside(BENCH)) as server:
-        said(server, r"target extended-remote \| btraced connect HOST:3334 --ca CA")
+        logged(server, r"target extended-remote \| btraced connect HOST:3334 --ca CA")
         for wrong in (pipe("10.77.0.1:3334", "mallory"), pipe("10.77.0.1:3334"),
                       pipe("[fd77::1]:3334", "alice"), pipe("10.77.0.1:3334", "stranger")):
             out = gdb_at_desk(f"target extended-remote | {wrong}", "info registers pc", elf=elf)
@@ -57,8 +57,8 @@ def _():
         listed = "".join(line + "\n" for line in out.splitlines() if line[:1].isdigit() and
                          "\t" in line and "0x" in line)
         equal(len(history(listed)), 10, "instructions of the history")
-        said(server, r"refused 10\.77\.0\.2:\d+: its certificate names 'mallory'")
-        said(server, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
+        logged(server, r"refused 10\.77\.0\.2:\d+: its certificate names 'mallory'")
+        logged(server, r"refused 10\.77\.0\.2:\d+: what it sends is not TLS")
 
 
 @suite.test("namespaces: networks admit the desk's address, and no other one")
@@ -69,7 +69,7 @@ def _():
         conf.write_text("[gdb]\nallow = 10.77.0.2, fd77::/64\n")
         with Server(DEMO / "recording", "-c", str(conf), listen="[::]:3334",
                     below=inside(BENCH)) as server:
-            said(server, "warning: .*an address proves nothing")
+            logged(server, "warning: .*an address proves nothing")
             for where in ("10.77.0.1:3334", "[fd77::1]:3334"):
                 out = gdb_at_desk(f"target remote {where}", "info record")
                 has(out, "^Recorded 19364 instructions", where)
@@ -78,7 +78,7 @@ def _():
             done = subprocess.run([*inside(DESK), tool("python3"), "-c", script],
                                   capture_output=True, text=True, timeout=PATIENCE)
             equal(done.stdout, "b''\n", f"what another address hears ({done.stderr[-200:]})")
-            said(server, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
+            logged(server, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
 
 
 try:

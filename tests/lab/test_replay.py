@@ -10,7 +10,7 @@ import time
 
 from metrics_page import numbers, page
 from replay_gdb import (BTRACED, Client, DEMO, PATIENCE, Server, Suite, environment, equal, expect,
-                        folder, frame, gdb, has, lacks, said, wait_for)
+                        folder, frame, gdb, has, lacks, logged, wait_for)
 
 RECORDING = DEMO / "recording"
 suite = Suite()
@@ -75,7 +75,7 @@ def _():
         has(one.ask("m0,4" + " " * 2000), r"^E\.the packet is longer than PacketSize")
         has(one.monitor("status"), r"(?m)^clients +1 of 2, of which 0 look on; .* 1 refused, 1 "
                                    r"dropped at a limit$")
-        said(server, r"^btraced: client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)$")
+        logged(server, r"^btraced: client 1 \(.*\) is disconnected: idle for 1 s \(\[limits\] idle\)$")
         has(one.ask("qC"), r"^E\.nothing was heard from you for 1 s")
 
 
@@ -127,7 +127,7 @@ def _():
         has(another(), "^E.1 client")
         path.write_text("[limits]\nclients = 3\n")
         server.process.send_signal(signal.SIGHUP)
-        said(server, r"^btraced replay: .*replay\.conf: read again; limits hold from now on")
+        logged(server, r"^btraced replay: .*replay\.conf: read again; limits hold from now on")
         has(another(), "PacketSize=")
         path.write_text("[limits]\nclients = many\n")
         has(one.monitor("reload"), r"^.*replay\.conf:2: clients: 'many' is not possible.*; who may "
@@ -135,7 +135,7 @@ def _():
         has(another(), "PacketSize=")
         path.write_text("[limits]\nclients = 2\nidle = 1\n")
         has(one.monitor("reload"), "read again")
-        said(server, r"client 1 \(.*\) is disconnected: idle for 1 s")
+        logged(server, r"client 1 \(.*\) is disconnected: idle for 1 s")
         lacks(server.stderr, "client 1 .* has left(.*\n)*.*is disconnected")
 
 

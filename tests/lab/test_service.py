@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """btraced as a service: sockets that are handed over, readiness, the end with the last client, how
-much is told, and what `make install` puts in place."""
+much is logged, and what `make install` puts in place."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 import certificates
 from live_gdb import board_file
 from replay_gdb import (BTRACED, Client, DEMO, Failed, PATIENCE, ROOT, Server, Suite, environment,
-                        equal, expect, folder, frame, gdb, has, lacks, said, tool)
+                        equal, expect, folder, frame, gdb, has, lacks, logged, tool)
 
 RECORDING = DEMO / "recording"
 suite = Suite()
@@ -269,7 +269,7 @@ def _():
         equal(server.process.wait(PATIENCE), 0, "exit code")
 
 
-# How much is told.
+# How much is logged.
 
 @suite.test("service: the level of the log, by option and by environment")
 def _():
@@ -293,7 +293,7 @@ def _():
             done = subprocess.run([BTRACED, *command, *options], capture_output=True, text=True,
                                   env=dict(environment(), **environ), timeout=PATIENCE)
             equal(done.returncode, 2, "exit code of a level that is none")
-            said(done, "error, warning, info, debug")
+            logged(done, "error, warning, info, debug")
 
 
 @suite.test("service: what cannot be printed is escaped in the log, and long packets are cut")

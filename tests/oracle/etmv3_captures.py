@@ -130,7 +130,7 @@ def check_r5(report):
                  + ([] if losses and int(svc[-1][2]) < losses[0] else ["SVC behind the damage"]))
 
 
-def said(folder, name, old, new):
+def logged(folder, name, old, new):
     """Standard error of `btraced decode` on a copy with another line in a device file."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder
@@ -155,7 +155,7 @@ def check_messages(report):
              ("device_5.ini", "ETMCCER"))):
         if oracle.capture(folder) is None:
             continue
-        text = said(folder, name, old, new)
+        text = logged(folder, name, old, new)
         report.check(f"message: {what}", [f"'{w}' is not in: {text.strip()[:200]}"
                                           for w in words if w not in text])
 

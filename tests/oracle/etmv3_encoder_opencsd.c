@@ -29,7 +29,7 @@ struct checker {
     uint64_t cycles; /* counted by OpenCSD in this region */
     uint32_t region;
     uint32_t context_id;
-    unsigned told_canceled;
+    unsigned reported_canceled;
     bool check_cycles;
     bool in_line; /* exceptions have codes of their own, most have none */
     bool failed;
@@ -65,7 +65,7 @@ static const struct random_etmv3_insn *next_insn(struct checker *c)
 }
 
 /* The next one, or a canceled one before it, if that is what is told. */
-static const struct random_etmv3_insn *told_insn(struct checker *c, uint64_t address, bool pass)
+static const struct random_etmv3_insn *reported_insn(struct checker *c, uint64_t address, bool pass)
 {
     const struct random_etmv3 *f = c->flow;
 
@@ -74,7 +74,7 @@ static const struct random_etmv3_insn *told_insn(struct checker *c, uint64_t add
         if (!insn->canceled)
             continue;
         if (insn->address == address && (insn->cond == BT_COND_PASS) == pass) {
-            c->told_canceled++;
+            c->reported_canceled++;
             return insn;
         }
     }
@@ -98,7 +98,7 @@ static void check_range(struct checker *c, const ocsd_generic_trace_elem *e)
 
     for (uint32_t i = 0; i < e->num_instr_range; i++) {
         bool last = i + 1 == e->num_instr_range;
-        insn = told_insn(c, address, !last || e->last_instr_exec);
+        insn = reported_insn(c, address, !last || e->last_instr_exec);
         if (!insn || insn->address != address)
             return fail(c, "instruction %lu at %#lx, should be %#lx", (unsigned long)c->traced,
                         (unsigned long)address, insn ? (unsigned long)insn->address : 0ul);

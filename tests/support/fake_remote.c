@@ -182,7 +182,7 @@ void fake_server_sends(struct fake_remote *f, const char *bytes)
     gdb_remote_input(f->u, bytes, strlen(bytes));
 }
 
-void fake_server_says(struct fake_remote *f, const char *payload)
+void fake_server_sends_packet(struct fake_remote *f, const char *payload)
 {
     struct text_buf frame;
     text_buf_init(&frame);
@@ -191,7 +191,7 @@ void fake_server_says(struct fake_remote *f, const char *payload)
     text_buf_release(&frame);
 }
 
-void fake_client_says_bytes(struct fake_remote *f, const void *payload, size_t len)
+void fake_client_sends_packet_bytes(struct fake_remote *f, const void *payload, size_t len)
 {
     struct text_buf frame;
     text_buf_init(&frame);
@@ -200,16 +200,16 @@ void fake_client_says_bytes(struct fake_remote *f, const void *payload, size_t l
     text_buf_release(&frame);
 }
 
-void fake_client_says(struct fake_remote *f, const char *payload)
+void fake_client_sends_packet(struct fake_remote *f, const char *payload)
 {
-    fake_client_says_bytes(f, payload, strlen(payload));
+    fake_client_sends_packet_bytes(f, payload, strlen(payload));
 }
 
 static void answer(struct fake_remote *f, const char *question, const char *reply)
 {
     if (strcmp(fake_server_got(f), question) != 0)
         abort();
-    fake_server_says(f, reply);
+    fake_server_sends_packet(f, reply);
 }
 
 void fake_remote_connect(struct fake_remote *f)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both ends of a session that is passed on to another GDB server: a client that asks and a server
- * that answers what the test says, packet by packet. Events of the remote target go to a log.
- */
+ * that answers what the test says, packet by packet. Events of the remote target go
+ * to a log. */
 #ifndef TESTS_SUPPORT_FAKE_REMOTE_H
 #define TESTS_SUPPORT_FAKE_REMOTE_H
 
@@ -43,12 +43,12 @@ void fake_remote_close(struct fake_remote *f);
  * "(none)" when there were none. Valid until the next call of any of these.
  */
 const char *fake_server_got(struct fake_remote *f);
-void fake_server_says(struct fake_remote *f, const char *payload);
+void fake_server_sends_packet(struct fake_remote *f, const char *payload);
 /* Bytes as they are. */
 void fake_server_sends(struct fake_remote *f, const char *bytes);
 
-void fake_client_says(struct fake_remote *f, const char *payload);
-void fake_client_says_bytes(struct fake_remote *f, const void *payload, size_t len);
+void fake_client_sends_packet(struct fake_remote *f, const char *payload);
+void fake_client_sends_packet_bytes(struct fake_remote *f, const void *payload, size_t len);
 const char *fake_client_got(struct fake_remote *f);
 
 /* Events since the last call. */

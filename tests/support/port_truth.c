@@ -24,16 +24,16 @@ size_t port_truth_insn(struct port_truth *t, const struct arm5_insn *insn, bool 
     return t->insn_count++;
 }
 
-void port_truth_tell(struct port_truth *t)
+void port_truth_report(struct port_truth *t)
 {
-    if (t->told < t->insn_count)
-        t->insns[t->told++].traced = true;
+    if (t->reported < t->insn_count)
+        t->insns[t->reported++].traced = true;
 }
 
 void port_truth_skip(struct port_truth *t, size_t end)
 {
-    if (t->told < end)
-        t->told = end;
+    if (t->reported < end)
+        t->reported = end;
 }
 
 void port_truth_drop_data(struct port_truth *t, size_t insn)

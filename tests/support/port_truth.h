@@ -33,15 +33,15 @@ struct port_truth {
     size_t insn_count, insn_room;
     struct port_truth_event *events;
     size_t event_count, event_room;
-    size_t told;  /* instructions before this one are final: in the trace, or never */
-    bool started; /* trace was on */
+    size_t reported; /* instructions before this one are final: in the trace, or never */
+    bool started;    /* trace was on */
 };
 
 /* Adds an instruction, not traced. Its number. */
 size_t port_truth_insn(struct port_truth *t, const struct arm5_insn *insn, bool pass);
 
 /* The next instruction that is not final is in the trace, or those up to `end` never will be. */
-void port_truth_tell(struct port_truth *t);
+void port_truth_report(struct port_truth *t);
 void port_truth_skip(struct port_truth *t, size_t end);
 
 /* The instruction is not in the trace after all, nor its data: it was canceled. */

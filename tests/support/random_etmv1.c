@@ -215,7 +215,7 @@ static int step(struct random_etmv1_work *w)
     if (error)
         return error;
     port_truth_insn(t, i, pass);
-    w->mode == MODE_ON ? port_truth_tell(t) : port_truth_skip(t, t->insn_count);
+    w->mode == MODE_ON ? port_truth_report(t) : port_truth_skip(t, t->insn_count);
     w->pc = next;
     w->last = at;
     w->last_aborts = pass && i->transfers && !(i->flags & ARM5_CPRT) && w->mode == MODE_ON;

@@ -79,7 +79,7 @@ static void observe(void *context, const struct etmv2_model_cycle *cycle)
         w->reopened = PORT_TRUTH_NONE;
     } else {
         for (unsigned i = 0; i < cycle->insns; i++)
-            cycle->lost ? port_truth_skip(t, t->told + 1) : port_truth_tell(t);
+            cycle->lost ? port_truth_skip(t, t->reported + 1) : port_truth_report(t);
     }
     w->lost = w->lost || cycle->lost;
     bool pushed = (cycle->status & 1) && cycle->status != ETMV2_MODEL_TD;

@@ -59,7 +59,7 @@ int random_etmv2_start(struct random_etmv2_work *w, unsigned reason)
     const struct arm5_insn *lsm = &w->flow->code.insns[w->busy.index];
     if (busy) { /* the trace says that it ran, even if it has said so before */
         w->busy.number = port_truth_insn(t, lsm, true);
-        port_truth_tell(t);
+        port_truth_report(t);
         w->reopened = executing ? PORT_TRUTH_NONE : w->busy.number;
     }
     port_truth_trace_on(t, reason, busy ? lsm->address : next.address, after,

@@ -266,19 +266,19 @@ static int take_random_exception(struct random_etmv3_work *w)
 static int visit_debug_state(struct random_etmv3_work *w)
 {
     bool cancel = may_cancel(w) && random_etmv3_percent(w, w->options.cancels);
-    bool told = cancel || random_etmv3_below(w, 2);
+    bool reported = cancel || random_etmv3_below(w, 2);
     bool old = (w->options.encoder.etmidr >> 4 & 0xf) < 2;
     int error = random_etmv3_finish_data(w);
 
     if (w->options.encoder.m_profile || (old && w->code.insns[w->pc].isa != BT_ISA_A32))
-        told = false;
-    cancel = cancel && told;
+        reported = false;
+    cancel = cancel && reported;
     note_exception(w, EXC_DEBUG, cancel, &w->exception);
     if (cancel)
         random_etmv3_cancel(w);
-    w->exception_due = told;
+    w->exception_due = reported;
     if (!error)
-        error = etmv3_encoder_debug_entry(w->encoder, told, cancel);
+        error = etmv3_encoder_debug_entry(w->encoder, reported, cancel);
     w->exception_due = w->exception_seen = false;
     w->mode = ETMV3_FILTERED;
     if (error)

@@ -205,14 +205,14 @@ static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t det
     event.address = here.address;
     event.isa = (uint8_t)here.isa;
     if (reason != 0)
-        w->gap_idle = w->idle_told + canceled_idle(w);
+        w->gap_idle = w->idle_reported + canceled_idle(w);
     if ((detail & ETMV3_DETAIL_COUNT) && count_known(w, reason, (uint32_t)(detail >> 32))) {
         event.flags |= BT_EVENT_HAS_CYCLES;
         event.cycles = (uint32_t)(detail >> 32) + w->gap_idle;
     }
     if (reason != 0) {
         w->region++;
-        w->idle_told = 0;
+        w->idle_reported = 0;
         add_event(w, &event);
     }
     show_context_id(w, offset, false);
@@ -255,11 +255,11 @@ static void saw_branch(struct random_etmv3_work *w, uint64_t offset)
 static void count_idle(struct random_etmv3_work *w, uint8_t header)
 {
     if ((header & 0xe3) == 0xa0)
-        w->idle_told += (header >> 2 & 7u) + 1;
+        w->idle_reported += (header >> 2 & 7u) + 1;
     else if (header == 0x80)
-        w->idle_told++;
+        w->idle_reported++;
     else
-        w->idle_told = 0;
+        w->idle_reported = 0;
 }
 
 static uint64_t timestamp_value(const struct random_etmv3_work *w)

@@ -52,8 +52,8 @@ struct random_etmv3_work {
     uint8_t vmid;
     uint64_t time;
     uint32_t region;
-    uint32_t idle_told; /* W atoms in the output behind the last instruction */
-    uint32_t gap_idle;  /* those in front of the latest trace-on */
+    uint32_t idle_reported; /* W atoms in the output behind the last instruction */
+    uint32_t gap_idle;      /* those in front of the latest trace-on */
 
     size_t newest;      /* instruction that an exception may cancel, or NO_INSN */
     uint32_t newest_pc; /* its index in the code */

@@ -151,7 +151,7 @@ static int note_p0(struct random_etmv4_work *w, const struct v4_insn *insn,
     int error = v4_commit(w);
 
     w->flow->insns[w->flow->insn_count - 1].cond = event->taken ? BT_COND_PASS : BT_COND_FAIL;
-    v4_tell(w);
+    v4_report(w);
     if (!error && event->taken && (returns || event->special == ETMV4_EXCEPTION_RETURN))
         error = v4_add_event(w, &back);
     return error;

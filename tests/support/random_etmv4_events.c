@@ -152,7 +152,7 @@ static int note_exception(struct random_etmv4_work *w, const struct etmv4_except
     if (reset)
         v4_skip(w);
     else
-        v4_tell(w);
+        v4_report(w);
     if (!error)
         error = v4_add_event(w, &event);
     w->open = w->flow->event_count - 1;
@@ -214,7 +214,7 @@ static int note(struct random_etmv4_work *w, enum bt_event_kind kind, uint64_t v
     return v4_add_event(w, &event);
 }
 
-static int tell_something(struct random_etmv4_work *w)
+static int report_something(struct random_etmv4_work *w)
 {
     const struct random_etmv4_options *o = &w->options;
     int error = 0;
@@ -242,7 +242,7 @@ int v4_between(struct random_etmv4_work *w)
     int error = switch_trace(w);
 
     if (!error && w->tracing)
-        error = tell_something(w);
+        error = report_something(w);
     if (v4_per_mille(w, o->syncs))
         etmv4_encoder_request_sync(w->encoder);
     if (!error && v4_per_mille(w, o->flushes))

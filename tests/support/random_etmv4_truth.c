@@ -59,8 +59,8 @@ int v4_commit(struct random_etmv4_work *w)
         return 0;
     w->announced = true;
     /* The first instruction since is the first that the block will show. */
-    const struct random_etmv4_insn *first = &f->insns[w->told];
-    bool ran = w->told < f->insn_count;
+    const struct random_etmv4_insn *first = &f->insns[w->reported];
+    bool ran = w->reported < f->insn_count;
     const struct etmv4_place here = v4_place(w, w->pc);
     const struct bt_event on = {.kind = BT_EVENT_TRACE_ON,
                                 .flags = BT_EVENT_HAS_ADDRESS,
@@ -69,20 +69,20 @@ int v4_commit(struct random_etmv4_work *w)
     return v4_add_event(w, &on);
 }
 
-void v4_tell(struct random_etmv4_work *w)
+void v4_report(struct random_etmv4_work *w)
 {
     struct random_etmv4 *f = w->flow;
 
-    w->before[w->p0_count++ % V4_HELD_MAX] = w->told;
-    for (; w->told < f->insn_count; w->told++) {
-        f->insns[w->told].traced = true;
+    w->before[w->p0_count++ % V4_HELD_MAX] = w->reported;
+    for (; w->reported < f->insn_count; w->reported++) {
+        f->insns[w->reported].traced = true;
         f->traced_count++;
     }
 }
 
 void v4_skip(struct random_etmv4_work *w)
 {
-    w->told = w->flow->insn_count;
+    w->reported = w->flow->insn_count;
 }
 
 void v4_take_back(struct random_etmv4_work *w, unsigned atoms)

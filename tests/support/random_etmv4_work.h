@@ -29,14 +29,14 @@ struct random_etmv4_work {
     bool announced;    /* the trace-on event of this run of trace is there */
     bool fresh;        /* nothing ran since an exception, or an M-profile exception return */
     unsigned off_left; /* instructions until trace may come back */
-    size_t told;       /* instructions before are final: traced, or never will be */
+    size_t reported;   /* instructions before are final: traced, or never will be */
     size_t open;       /* exception event whose vector the trace has not told, or V4_NO_EVENT */
     uint64_t time;
     uint32_t calls[V4_CALLS_MAX];
     unsigned call_count;
     struct v4_resume exceptions[V4_EXCEPTIONS_MAX];
     unsigned exception_count;
-    size_t before[V4_HELD_MAX]; /* `told` before each of the newest P0 instructions */
+    size_t before[V4_HELD_MAX]; /* `reported` before each of the newest P0 instructions */
     unsigned p0_count;          /* modulo V4_HELD_MAX: where the next one goes */
     size_t insn_room;
     size_t event_room;
@@ -52,9 +52,9 @@ uint32_t v4_target(struct random_etmv4_work *w, enum v4_state state);
 /* random_etmv4_truth.c: what the trace will show. 0 or BT_ERR_NOMEM. */
 int v4_add_insn(struct random_etmv4_work *w, const struct v4_insn *insn);
 int v4_add_event(struct random_etmv4_work *w, const struct bt_event *event);
-int v4_commit(struct random_etmv4_work *w); /* the encoder has told where execution is */
-void v4_tell(struct random_etmv4_work *w);  /* all that ran is in the trace */
-void v4_skip(struct random_etmv4_work *w);  /* what is not told never will be */
+int v4_commit(struct random_etmv4_work *w);  /* the encoder has told where execution is */
+void v4_report(struct random_etmv4_work *w); /* all that ran is in the trace */
+void v4_skip(struct random_etmv4_work *w);   /* what is not told never will be */
 void v4_take_back(struct random_etmv4_work *w, unsigned atoms);
 void v4_lose_return(struct random_etmv4_work *w); /* before a loss and at the end */
 

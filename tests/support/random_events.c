@@ -112,14 +112,14 @@ static void note_exception(struct random_flow_work *w, unsigned number, uint64_t
                            enum bt_isa isa)
 {
     const struct random_flow *f = w->truth.flow;
-    size_t told = w->truth.told;
+    size_t reported = w->truth.reported;
 
     w->exception = number;
     w->exception_return = address;
     w->exception_isa = isa;
-    if (number == EXC_RESET && told < f->insn_count) {
-        w->exception_return = f->insns[told].address;
-        w->exception_isa = (enum bt_isa)f->insns[told].isa;
+    if (number == EXC_RESET && reported < f->insn_count) {
+        w->exception_return = f->insns[reported].address;
+        w->exception_isa = (enum bt_isa)f->insns[reported].isa;
     }
 }
 
@@ -140,7 +140,7 @@ int random_flow_exception(struct random_flow_work *w, unsigned number, uint32_t 
         w->exception_count = 0;
     note_exception(w, number, next->address, (enum bt_isa)next->isa);
     if (traced && number != EXC_RESET)
-        truth_tell(&w->truth, w->truth.flow->insn_count);
+        truth_report(&w->truth, w->truth.flow->insn_count);
     else
         truth_skip(&w->truth);
     if (traced)
@@ -170,7 +170,7 @@ static int visit_debug_state(struct random_flow_work *w)
     const struct code_insn *next = &w->code.insns[w->pc];
     int error;
 
-    truth_tell(&w->truth, w->truth.flow->insn_count);
+    truth_report(&w->truth, w->truth.flow->insn_count);
     note_exception(w, 1, next->address, (enum bt_isa)next->isa);
     w->exception_vector = 0;
     w->waypoint_time = w->time;

@@ -140,19 +140,19 @@ static uint32_t choose_next(struct random_flow_work *w, const struct code_insn *
 }
 
 /* Before a waypoint update for a long block: what it tells. */
-static void tell_long_block(struct random_flow_work *w)
+static void report_long_block(struct random_flow_work *w)
 {
     const struct random_flow *f = w->truth.flow;
     size_t current = f->insn_count - 1;
     size_t end = current;
-    uint64_t start = f->insns[w->truth.told].address;
+    uint64_t start = f->insns[w->truth.reported].address;
 
-    if (w->options.encoder.no_block_updates || w->truth.told == current ||
+    if (w->options.encoder.no_block_updates || w->truth.reported == current ||
         f->insns[current].address - start <= 4096)
         return;
     while (f->insns[end - 1].address - start >= 4096)
         end--;
-    truth_tell(&w->truth, end);
+    truth_report(&w->truth, end);
 }
 
 /* A taken branch tells the security state if it is new. */
@@ -189,9 +189,9 @@ static int run_insn(struct random_flow_work *w, const struct code_insn *insn, bo
     if (result)
         return result;
     if (traced)
-        tell_long_block(w);
+        report_long_block(w);
     if (traced && waypoint) {
-        truth_tell(&w->truth, w->truth.flow->insn_count);
+        truth_report(&w->truth, w->truth.flow->insn_count);
         w->waypoint_time = w->time;
     }
     w->pc = choose_next(w, insn, pass);

@@ -31,28 +31,28 @@ int truth_add_insn(struct truth *t, const struct random_flow_insn *insn)
     return error;
 }
 
-void truth_tell(struct truth *t, size_t end)
+void truth_report(struct truth *t, size_t end)
 {
     struct random_flow *f = t->flow;
 
-    if (end <= t->told)
+    if (end <= t->reported)
         return;
-    for (size_t i = t->told; i < end; i++)
+    for (size_t i = t->reported; i < end; i++)
         f->insns[i].traced = true;
     f->insns[end - 1].closes = true;
-    f->traced_count += end - t->told;
-    t->told = end;
+    f->traced_count += end - t->reported;
+    t->reported = end;
 }
 
 void truth_skip(struct truth *t)
 {
-    t->told = t->flow->insn_count;
+    t->reported = t->flow->insn_count;
 }
 
 void truth_take_back(struct truth *t, unsigned waypoints)
 {
     struct random_flow *f = t->flow;
-    size_t i = t->told;
+    size_t i = t->reported;
 
     while (waypoints > 0) {
         struct random_flow_insn *insn = &f->insns[--i];
@@ -62,7 +62,7 @@ void truth_take_back(struct truth *t, unsigned waypoints)
         waypoints -= insn->waypoint;
     }
     /* The rest of that last waypoint's range. */
-    for (; waypoints == 0 && i < t->told && i > 0; i--) {
+    for (; waypoints == 0 && i < t->reported && i > 0; i--) {
         struct random_flow_insn *insn = &f->insns[i - 1];
         if (insn->closes || !insn->traced)
             break;

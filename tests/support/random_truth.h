@@ -6,12 +6,12 @@
 #include "tests/support/random_flow.h"
 
 /*
- * Instructions before `told` are final: the trace shows them or never will. Those behind have run
- * since the last boundary.
+ * Instructions before `reported` are final: the trace shows them or never will. Those behind have
+ * run since the last boundary.
  */
 struct truth {
     struct random_flow *flow;
-    size_t told;
+    size_t reported;
     size_t insn_room;
     size_t event_room;
 };
@@ -19,7 +19,7 @@ struct truth {
 int truth_add_insn(struct truth *t, const struct random_flow_insn *insn);
 
 /* The trace shows instructions up to and without `end`; the one before `end` closes a range. */
-void truth_tell(struct truth *t, size_t end);
+void truth_report(struct truth *t, size_t end);
 
 /* What has run since the last boundary never shows. */
 void truth_skip(struct truth *t);

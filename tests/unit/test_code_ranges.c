@@ -13,11 +13,11 @@
 
 static unsigned plain, all; /* of those tried in a test */
 
-static void compare(bool said, const struct insn *insn, uint32_t op, unsigned size)
+static void compare(bool reported, const struct insn *insn, uint32_t op, unsigned size)
 {
     all++;
-    plain += said;
-    if (said && (insn->cls != INSN_OTHER || insn->size != size))
+    plain += reported;
+    if (reported && (insn->cls != INSN_OTHER || insn->size != size))
         ck_abort_msg("%08x is of class %d and has %d bytes", op, insn->cls, insn->size);
 }
 

@@ -233,7 +233,7 @@ START_TEST(values)
 }
 END_TEST
 
-START_TEST(hardware_tells)
+START_TEST(hardware_reports)
 {
     uint64_t value;
     accept(PROBE ETB CPU "ETMCR = 1\n");
@@ -320,7 +320,7 @@ Suite *unit_suite(void)
     unit_case(s, "config: what a sink needs and excludes", trace_needs);
     unit_case(s, "config: where a probe is plugged in", usb_place);
     unit_case(s, "config: values of probes and sinks", values);
-    unit_case(s, "config: the hardware completes a core", hardware_tells);
+    unit_case(s, "config: the hardware completes a core", hardware_reports);
     unit_case(s, "config: pins of FTDI adapters", ftdi_keys);
     unit_case(s, "config: pins that do not exist", ftdi_mistakes);
     return s;

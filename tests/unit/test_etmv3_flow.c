@@ -199,7 +199,7 @@ START_TEST(the_queue_is_bounded)
 END_TEST
 
 /* Values that never come are told at the end, in the order of their tags. */
-START_TEST(lost_values_are_told)
+START_TEST(lost_values_are_reported)
 {
     static struct fixture x;
     start(&x, 0xc);
@@ -246,7 +246,7 @@ Suite *unit_suite(void)
                24);
     unit_case(s, "etmv3 flow: the last block is held back", the_last_block_is_held_back);
     unit_case(s, "etmv3 flow: the queue is bounded", the_queue_is_bounded);
-    unit_case(s, "etmv3 flow: lost values are told", lost_values_are_told);
+    unit_case(s, "etmv3 flow: lost values are told", lost_values_are_reported);
     unit_case(s, "etmv3 flow: lost bytes end the run", lost_bytes_end_the_run);
     return s;
 }

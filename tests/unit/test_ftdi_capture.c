@@ -7,22 +7,22 @@
 
 #define PACKET 64u
 
-static char said[1024];
+static char reported[1024];
 
 static void on_bytes(void *user, const uint8_t *data, size_t length)
 {
     (void)user;
     ck_assert_uint_gt(length, 0);
-    size_t used = strlen(said);
-    memcpy(said + used, data, length);
-    said[used + length] = '\0';
+    size_t used = strlen(reported);
+    memcpy(reported + used, data, length);
+    reported[used + length] = '\0';
 }
 
 static void on_lost(void *user, enum bt_gap_cause cause)
 {
     (void)user;
     ck_assert_int_eq(cause, BT_GAP_LOST_BYTES);
-    strcat(said, "-");
+    strcat(reported, "-");
 }
 
 /* Packets of one letter each, as many bytes as told; a capital one has the overrun bit. */
@@ -38,9 +38,9 @@ static const char *strip(const char *letters, const size_t *lengths)
         memset(transfer + used + 2, letters[i], lengths[i]);
         used += 2 + lengths[i];
     }
-    memset(said, 0, sizeof said);
+    memset(reported, 0, sizeof reported);
     ftdi_capture_strip(transfer, used, PACKET, out, &sink);
-    return said;
+    return reported;
 }
 
 START_TEST(status_bytes_go)
@@ -57,7 +57,7 @@ START_TEST(status_bytes_go)
 }
 END_TEST
 
-START_TEST(overruns_are_told_where_they_are)
+START_TEST(overruns_are_reported_where_they_are)
 {
     static const size_t lengths[] = {62, 2};
     char wanted[128];
@@ -73,9 +73,9 @@ START_TEST(a_packet_that_is_no_packet)
     static const struct trace_sink sink = {.bytes = on_bytes, .lost = on_lost};
     const uint8_t one[] = {0x01};
     uint8_t out[1];
-    memset(said, 0, sizeof said);
+    memset(reported, 0, sizeof reported);
     ftdi_capture_strip(one, sizeof one, PACKET, out, &sink);
-    ck_assert_str_eq(said, "");
+    ck_assert_str_eq(reported, "");
 }
 END_TEST
 
@@ -84,7 +84,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("ftdi_capture");
     unit_case(s, "ftdi capture: status bytes go", status_bytes_go);
     unit_case(s, "ftdi capture: overruns are told where they are",
-              overruns_are_told_where_they_are);
+              overruns_are_reported_where_they_are);
     unit_case(s, "ftdi capture: a packet that is no packet", a_packet_that_is_no_packet);
     return s;
 }

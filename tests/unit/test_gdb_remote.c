@@ -33,7 +33,7 @@ static void teardown(void)
 #define EXCHANGE(text, reply)                                                                      \
     do {                                                                                           \
         SERVER_GOT(text);                                                                          \
-        fake_server_says(&f, reply);                                                               \
+        fake_server_sends_packet(&f, reply);                                                       \
     } while (0)
 
 /* What questions of the test were answered with. */
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(stop_before_the_first_answer)
 {
     gdb_remote_connected(f.u);
-    fake_server_says(&f, "T02thread:02;");
+    fake_server_sends_packet(&f, "T02thread:02;");
     EXCHANGE("qSupported:xmlRegisters=arm", "PacketSize=1000");
     EXCHANGE("?", "T05thread:01;");
 }
@@ -170,12 +170,12 @@ START_TEST(endless_threads)
     for (int i = 1; asked == 0 && i < 5000; i++) {
         char list[32];
         snprintf(list, sizeof(list), "m%x", i);
-        fake_server_says(&f, list);
+        fake_server_sends_packet(&f, list);
         if (strcmp(fake_server_got(&f), "qsThreadInfo") != 0)
             asked = i;
     }
     ck_assert_int_eq(asked, 1025);
-    fake_server_says(&f, "vCont;c");
+    fake_server_sends_packet(&f, "vCont;c");
     LOG("ready 0;");
     ck_assert_int_eq(gdb_remote_cores(f.u), GDB_CORES_MAX);
 }
@@ -190,11 +190,11 @@ START_TEST(endless_description)
     EXCHANGE("?", "S05");
     EXCHANGE("qfThreadInfo", "l");
     while (strncmp(fake_server_got(&f), "qXfer:", 6) == 0 && documents < 1000) {
-        fake_server_says(&f, "l<xi:include href=\"target.xml\"/>");
+        fake_server_sends_packet(&f, "l<xi:include href=\"target.xml\"/>");
         documents++;
     }
     ck_assert_int_eq(documents, 32);
-    fake_server_says(&f, "");
+    fake_server_sends_packet(&f, "");
     LOG("ready 0;");
     gdb_remote_connected(f.u);
     LOG("lost;");
@@ -206,7 +206,7 @@ START_TEST(endless_description)
     chunk[sizeof(chunk) - 1] = '\0';
     for (documents = 0; strncmp(fake_server_got(&f), "qXfer:", 6) == 0 && documents < 1000;
          documents++)
-        fake_server_says(&f, chunk);
+        fake_server_sends_packet(&f, chunk);
     ck_assert_int_eq(documents, 65);
 }
 END_TEST
@@ -330,7 +330,7 @@ START_TEST(memory_that_ends)
             memset(reply, '7', 2 * len);
             reply[2 * len] = '\0';
         }
-        fake_server_says(&f, reply);
+        fake_server_sends_packet(&f, reply);
         asked++;
     }
     ck_assert_int_le(asked, 22);
@@ -354,11 +354,11 @@ START_TEST(memory_in_small_packets)
     gdb_remote_write_memory(f.u, 0, 0x20, bytes, sizeof(bytes), got_memory, NULL);
     ck_assert_int_eq(strncmp(fake_server_got(&f), "M20,38:abab", 11), 0);
     ck_assert_uint_le(strlen(f.text.data), 0x90);
-    fake_server_says(&f, "OK");
+    fake_server_sends_packet(&f, "OK");
     ck_assert_int_eq(strncmp(fake_server_got(&f), "M58,38:", 7), 0);
-    fake_server_says(&f, "OK");
+    fake_server_sends_packet(&f, "OK");
     ck_assert_int_eq(strncmp(fake_server_got(&f), "M90,38:", 7), 0);
-    fake_server_says(&f, "OK");
+    fake_server_sends_packet(&f, "OK");
     EXCHANGE("Mc8,20:"
              "abababababababababababababababababababababababababababababababab",
              "OK");
@@ -382,10 +382,10 @@ START_TEST(running_without_a_client)
     ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_INVAL);
     ck_assert_int_eq(ask("m0,4"), BT_ERR_INVAL);
     gdb_remote_release_stop(f.u);
-    fake_server_says(&f, "O48");
+    fake_server_sends_packet(&f, "O48");
     gdb_remote_interrupt(f.u);
     SERVER_GOT("^C");
-    fake_server_says(&f, "T02thread:02;");
+    fake_server_sends_packet(&f, "T02thread:02;");
     LOG("stopped 1;");
     ck_assert(gdb_remote_is_held(f.u));
     ck_assert(gdb_remote_is_running(f.u));
@@ -415,7 +415,7 @@ START_TEST(resume_waits_for_questions)
     EXCHANGE("m0,4", "00");
     LOG("'00';resumed;");
     SERVER_GOT("vCont;c|^C");
-    fake_server_says(&f, "T02thread:01;");
+    fake_server_sends_packet(&f, "T02thread:01;");
     LOG("stopped 0;");
 }
 END_TEST
@@ -530,20 +530,20 @@ END_TEST
 /* Packets that nobody asked for. */
 START_TEST(unasked)
 {
-    fake_server_says(&f, "T05thread:02;");
-    fake_server_says(&f, "O48");
-    fake_server_says(&f, "Fwrite,1,2,3");
-    fake_server_says(&f, "");
+    fake_server_sends_packet(&f, "T05thread:02;");
+    fake_server_sends_packet(&f, "O48");
+    fake_server_sends_packet(&f, "Fwrite,1,2,3");
+    fake_server_sends_packet(&f, "");
     fake_server_sends(&f, "%Stop:T05thread:01;#99+\x03");
     LOG("");
     ask("m0,1");
-    fake_server_says(&f, "O48");
+    fake_server_sends_packet(&f, "O48");
     EXCHANGE("m0,1", "55");
     LOG("'55';");
     gdb_remote_resume(f.u);
     EXCHANGE("vCont;c", "Fwrite,1,2,3");
     SERVER_GOT("F-1,270f");
-    fake_server_says(&f, "T05thread:02;");
+    fake_server_sends_packet(&f, "T05thread:02;");
     LOG("resumed;stopped 1;");
 }
 END_TEST

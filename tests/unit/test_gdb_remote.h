@@ -20,8 +20,8 @@ static void teardown(void)
     fake_remote_release(&f);
 }
 
-#define CLIENT_SAYS(text) fake_client_says(&f, text)
-#define SERVER_SAYS(text) fake_server_says(&f, text)
+#define CLIENT_SAYS(text) fake_client_sends_packet(&f, text)
+#define SERVER_SAYS(text) fake_server_sends_packet(&f, text)
 #define CLIENT_GOT(text)  ck_assert_str_eq(fake_client_got(&f), text)
 #define SERVER_GOT(text)  ck_assert_str_eq(fake_server_got(&f), text)
 #define LOG(text)         ck_assert_str_eq(fake_remote_log(&f), text)

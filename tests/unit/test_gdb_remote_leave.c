@@ -210,7 +210,7 @@ START_TEST(two_sessions)
     ours("D", "OK");
     SERVER_SAYS("OK");
     SERVER_GOT("qC");
-    fake_client_says(&second, "?");
+    fake_client_sends_packet(&second, "?");
     SERVER_SAYS("QC1");
     SERVER_GOT("?");
     fake_remote_close(&f);

@@ -44,7 +44,7 @@ START_TEST(data_goes_through)
     through("vFile:setfs:0", "F0");
     through("qXfer:btrace-other:read::0,100", "");
     LOG("");
-    fake_client_says_bytes(&f, "X1000,5:#$}*\x03", 13);
+    fake_client_sends_packet_bytes(&f, "X1000,5:#$}*\x03", 13);
     SERVER_GOT("X1000,5:#$}*\x03");
     SERVER_SAYS("OK");
     CLIENT_GOT("OK");

@@ -42,13 +42,13 @@ static void connect_m33(void)
     text_buf_puts(&xml, "</target>");
     gdb_remote_connected(f.u);
     while (strcmp(asked = fake_server_got(&f), "(none)") != 0)
-        fake_server_says(&f, strncmp(asked, "qSupported", 10) == 0 ? "qXfer:features:read+"
-                             : strcmp(asked, "?") == 0             ? "T05thread:1;"
-                             : strcmp(asked, "qfThreadInfo") == 0  ? "m1"
-                             : strcmp(asked, "qsThreadInfo") == 0  ? "l"
-                             : strcmp(asked, "vCont?") == 0        ? "vCont;c;C"
-                             : strncmp(asked, "qXfer", 5) == 0     ? xml.data
-                                                                   : "OK");
+        fake_server_sends_packet(&f, strncmp(asked, "qSupported", 10) == 0 ? "qXfer:features:read+"
+                                     : strcmp(asked, "?") == 0             ? "T05thread:1;"
+                                     : strcmp(asked, "qfThreadInfo") == 0  ? "m1"
+                                     : strcmp(asked, "qsThreadInfo") == 0  ? "l"
+                                     : strcmp(asked, "vCont?") == 0        ? "vCont;c;C"
+                                     : strncmp(asked, "qXfer", 5) == 0     ? xml.data
+                                                                           : "OK");
     text_buf_release(&xml);
     ck_assert(gdb_remote_is_ready(f.u));
     const struct gdb_target all = f.target.ops;

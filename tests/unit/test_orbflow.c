@@ -21,13 +21,13 @@ struct text {
     int id; /* of the run that is open */
 };
 
-static void say(struct text *t, const char *word)
+static void report(struct text *t, const char *word)
 {
     t->length += (size_t)sprintf(t->s + t->length, "%s%s", t->length ? " " : "", word);
     t->id = -1;
 }
 
-static void say_bytes(struct text *t, int id, const uint8_t *data, size_t length)
+static void report_bytes(struct text *t, int id, const uint8_t *data, size_t length)
 {
     if (t->id != id)
         t->length += (size_t)sprintf(t->s + t->length, "%s%02x:", t->length ? " " : "", id);
@@ -40,12 +40,12 @@ static void on_packet(void *user, uint8_t tag, const uint8_t *payload, size_t le
 {
     struct text *t = user;
     t->id = -1;
-    say_bytes(t, tag, payload, length);
+    report_bytes(t, tag, payload, length);
 }
 
 static void on_damage(void *user)
 {
-    say(user, "X");
+    report(user, "X");
 }
 
 static size_t unhex(const char *hex, uint8_t *out)
@@ -204,9 +204,9 @@ static void on_run(void *ctx, const struct formatter_run *run)
 {
     struct text *t = ctx;
     if (run->kind == FORMATTER_DATA)
-        say_bytes(t, run->id, run->data, run->len);
+        report_bytes(t, run->id, run->data, run->len);
     else
-        say(t, run->kind == FORMATTER_TRIGGER ? "T" : "L");
+        report(t, run->kind == FORMATTER_TRIGGER ? "T" : "L");
 }
 
 static void on_frames(void *user, const uint8_t *data, size_t length)
@@ -221,7 +221,7 @@ static void on_lost(void *user, enum bt_gap_cause cause)
 {
     struct read_back *r = user;
     ck_assert_int_eq(cause, BT_GAP_LOST_BYTES);
-    say(&r->text, "lost");
+    report(&r->text, "lost");
 }
 
 static void expect_frames(const char *hex, const char *wanted, size_t calls)
@@ -294,7 +294,7 @@ static void pack_and_read(uint32_t seed)
         ck_assert_uint_le(n, FRAME_PACKER_ROOM(length));
         used += n;
         if (length)
-            say_bytes(&wanted, id, data, length);
+            report_bytes(&wanted, id, data, length);
         if (next_random(&random) % 16 == 0)
             used += frame_packer_flush(&p, out + used);
     }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static char said[256];
+static char reported[256];
 static struct orbtrace_units units;
 
 /* A frame is one letter here. */
@@ -14,9 +14,9 @@ static void on_bytes(void *user, const uint8_t *data, size_t length)
     (void)user;
     ck_assert_uint_eq(length % ORBTRACE_UNIT, 0);
     for (size_t at = 0; at < length; at += ORBTRACE_UNIT) {
-        size_t used = strlen(said);
-        if (used < sizeof said - 1)
-            said[used] = (char)data[at];
+        size_t used = strlen(reported);
+        if (used < sizeof reported - 1)
+            reported[used] = (char)data[at];
     }
 }
 
@@ -24,7 +24,7 @@ static void on_lost(void *user, enum bt_gap_cause cause)
 {
     (void)user;
     ck_assert_int_eq(cause, BT_GAP_LOST_BYTES);
-    strcat(said, "-");
+    strcat(reported, "-");
 }
 
 static const struct trace_sink sink = {.bytes = on_bytes, .lost = on_lost};
@@ -35,7 +35,7 @@ static void expect(const char *input, const char *wanted)
     uint8_t transfer[64 * ORBTRACE_UNIT];
     for (unsigned whole = 0; whole < 2; whole++) {
         size_t used = 0;
-        memset(said, 0, sizeof said);
+        memset(reported, 0, sizeof reported);
         orbtrace_units_restart(&units);
         for (const char *s = input; *s; s++) {
             uint8_t unit[ORBTRACE_UNIT] = {(uint8_t)*s};
@@ -58,7 +58,7 @@ static void expect(const char *input, const char *wanted)
                 orbtrace_units_lost(&units, &sink);
         }
         orbtrace_units_feed(&units, transfer, used, &sink);
-        ck_assert_str_eq(said, wanted);
+        ck_assert_str_eq(reported, wanted);
     }
 }
 
@@ -82,9 +82,9 @@ START_TEST(a_transfer_that_is_no_whole_unit)
 {
     uint8_t frame[ORBTRACE_UNIT] = {'a'};
     ck_assert_int_eq(orbtrace_units_init(&units), 0);
-    memset(said, 0, sizeof said);
+    memset(reported, 0, sizeof reported);
     orbtrace_units_feed(&units, frame, 15, &sink);
-    ck_assert_str_eq(said, "-");
+    ck_assert_str_eq(reported, "-");
     orbtrace_units_release(&units);
 }
 END_TEST
@@ -93,10 +93,10 @@ START_TEST(no_keep_alive_for_long)
 {
     static uint8_t frames[65536];
     ck_assert_int_eq(orbtrace_units_init(&units), 0);
-    memset(said, 0, sizeof said);
+    memset(reported, 0, sizeof reported);
     for (size_t n = 0; n <= ORBTRACE_HOLD; n += sizeof frames)
         orbtrace_units_feed(&units, frames, sizeof frames, &sink);
-    ck_assert_str_eq(said, "-");
+    ck_assert_str_eq(reported, "-");
     orbtrace_units_release(&units);
 }
 END_TEST

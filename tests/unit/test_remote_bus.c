@@ -35,7 +35,7 @@ static void answer_read(unsigned address, unsigned len)
         t.memory[FIFO - BASE] = ++t.reads;
     for (unsigned i = 0; i < len && address + len <= REFUSED; i++)
         snprintf(text + 2 * i, 3, "%02x", t.memory[address - BASE + i]);
-    fake_server_says(&t.f, text);
+    fake_server_sends_packet(&t.f, text);
 }
 
 static void answer_write(unsigned address, unsigned len, const char *digits)
@@ -46,7 +46,7 @@ static void answer_write(unsigned address, unsigned len, const char *digits)
         sscanf(digits + 2 * i, "%2x", &byte);
         t.memory[address - BASE + i] = (uint8_t)byte;
     }
-    fake_server_says(&t.f, good ? "OK" : "E0e");
+    fake_server_sends_packet(&t.f, good ? "OK" : "E0e");
 }
 
 static void on_check(uv_check_t *check)
@@ -59,7 +59,7 @@ static void on_check(uv_check_t *check)
         if (strcmp(packet, "(none)") == 0 || t.silent)
             return;
         if (packet[0] == 'H') {
-            fake_server_says(&t.f, "OK");
+            fake_server_sends_packet(&t.f, "OK");
             continue;
         }
         t.packets++;

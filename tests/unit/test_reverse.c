@@ -31,7 +31,7 @@ struct fixture {
     uint64_t breakpoints[4];
     size_t breakpoint_count;
     bool watch;
-    char said[400];
+    char reported[400];
     unsigned later, stopped, failed;
     struct gdb_stop stop;
 };
@@ -145,10 +145,10 @@ static void host_failed(void *ctx, const struct gdb_why *why)
     ((struct fixture *)ctx)->failed++;
 }
 
-static void host_say(void *ctx, const char *text)
+static void host_report(void *ctx, const char *text)
 {
     struct fixture *x = ctx;
-    strncat(x->said, text, sizeof x->said - strlen(x->said) - 1);
+    strncat(x->reported, text, sizeof x->reported - strlen(x->reported) - 1);
 }
 
 static const struct reverse_host host = {
@@ -159,7 +159,7 @@ static const struct reverse_host host = {
     .later = host_later,
     .stopped = host_stopped,
     .failed = host_failed,
-    .say = host_say,
+    .report = host_report,
 };
 
 static void set_up_gaps(struct fixture *x, uint64_t seed, unsigned instructions, size_t checkpoint,
@@ -261,7 +261,7 @@ START_TEST(any_mixture_of_moves_equals_the_model)
         x.breakpoint_count = (size_t)(rand() % 4);
         for (size_t i = 0; i < x.breakpoint_count; i++)
             x.breakpoints[i] = x.model.pc[(uint64_t)rand() % end];
-        x.said[0] = '\0';
+        x.reported[0] = '\0';
         uint64_t from = at;
         if (step && back && at == 0)
             kind = GDB_STOP_REPLAY_BEGIN;
@@ -274,14 +274,14 @@ START_TEST(any_mixture_of_moves_equals_the_model)
         ck_assert_int_eq((int)x.stop.kind, (int)kind);
         bool crosses = back ? from > at && x.model.gap[from] == 1 : step && x.model.gap[at] == 1;
         if (crosses)
-            ck_assert_ptr_nonnull(strstr(x.said, "trace is missing here"));
+            ck_assert_ptr_nonnull(strstr(x.reported, "trace is missing here"));
     }
     tear_down(&x);
 }
 END_TEST
 
 /* A step that arrives at the halted core, and the continue that GDB sends right behind it. */
-START_TEST(the_end_is_told_to_a_continue_not_to_a_step)
+START_TEST(the_end_is_reported_to_a_continue_not_to_a_step)
 {
     static struct fixture x;
     set_up(&x, 3, 2000, 256);
@@ -364,7 +364,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("reverse");
     unit_cases(s, "moves equal a naive model", any_mixture_of_moves_equals_the_model, 0, 12);
-    unit_case(s, "the end of the history", the_end_is_told_to_a_continue_not_to_a_step);
+    unit_case(s, "the end of the history", the_end_is_reported_to_a_continue_not_to_a_step);
     unit_case(s, "an interrupt", an_interrupt_ends_a_long_search);
     unit_case(s, "watchpoints", watchpoints_are_refused);
     unit_case(s, "nothing traced", nothing_traced);

@@ -76,7 +76,7 @@ void cs_scs_reset(struct coresight_model *m)
 }
 
 /* What the core itself must know of DHCSR and DEMCR. */
-static void tell_core(struct coresight_model *m)
+static void report_core(struct coresight_model *m)
 {
     if (m->core.ops->set_debug)
         m->core.ops->set_debug(m->core.ctx, m->scs.dhcsr, m->scs.demcr);
@@ -93,7 +93,7 @@ void cs_scs_power(struct coresight_model *m, bool on)
     }
     memset(s, 0, sizeof *s);
     s->reset_st = true;
-    tell_core(m);
+    report_core(m);
     m->core.ops->reset(m->core.ctx, false);
 }
 
@@ -134,7 +134,7 @@ static void write_dhcsr(struct coresight_model *m, uint32_t value)
     /* Without C_DEBUGEN the other bits do not hold. */
     s->dhcsr = value & C_DEBUGEN ? value & DHCSR_WRITABLE : 0;
     cs_breakpoints_apply(m);
-    tell_core(m);
+    report_core(m);
     bool halt = s->dhcsr & C_HALT;
     if (s->halted && !halt) {
         m->counters.maskints_races += (old ^ value) & C_MASKINTS && value & C_DEBUGEN;
@@ -255,7 +255,7 @@ void cs_scs_write(struct coresight_model *m, unsigned offset, uint32_t value)
         break;
     case DEMCR:
         m->scs.demcr = value & (DEMCR_WRITABLE | (m->kind == CS_M33 ? DEMCR_SFERR : 0));
-        tell_core(m);
+        report_core(m);
         break;
     default:
         write_system(m, offset, value);

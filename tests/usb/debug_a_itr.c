@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Instructions through ITR on a halted core: A32, whatever CPSR.T says, and only what debuggers
- * use. What is undefined sets the sticky flag; what is not known here does so too, and is told on
+ * use. What is undefined sets the sticky flag; what is not known here does so too, and is logged on
  * standard error.
  */
 #include <stdio.h>

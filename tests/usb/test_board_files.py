@@ -16,7 +16,7 @@ from probe_gdb import LOADED_MACHINE, ROOT, Board, bed
 from live_gdb import Live, gone, tail_of
 from test_probe_a import A9, ENDLESS, KT_LINK, RULES, check_history
 from test_probe_a import ELF as ELF_A
-from replay_gdb import Suite, equal, expect, folder, gdb, has, history, lacks, said, tool, value
+from replay_gdb import Suite, equal, expect, folder, gdb, has, history, lacks, logged, tool, value
 from streams import free_port
 
 suite = Suite()
@@ -170,8 +170,8 @@ def _():
                (r"0x8215D000", "0x8009D000"), (r"0x82159000", "0x80099000"))
     with A9("--probe", "ftdi", "--layout", "kt-link", "--chain", "5:0x12345679,4:0x23456781,dap",
             "--etb-words", 32768, smp=2, path=adapted("imx6q.conf", ELF_A, *changes)) as server:
-        said(server, r"^halting +together")
-        said(server, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
+        logged(server, r"^halting +together")
+        logged(server, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
         s = server.session(ENDLESS, "record btrace", "break checksum", "continue", "stepi 30", *LIST,
                            server.mark())
         check_history(server, s[LIST[1]], s[server.mark()], at_least=20)
@@ -238,7 +238,7 @@ def _():
                              (r"^etb = .*$", r"\g<0>\nfunnel = 0x1E014000"),
                              (r"^ETMCR = 0$", r"\g<0>\nETMSYNCFR = 200"))
     with Live(path) as live:
-        said(live, r"^trace clock +not needed: ETB, 1024 bytes at 0x1e011000,")
+        logged(live, r"^trace clock +not needed: ETB, 1024 bytes at 0x1e011000,")
         s = gdb(live.port, ["monitor reset halt", "maintenance flush register-cache", ENDLESS,
                             "p/x *(int *) 0x60043000", "record btrace", "tbreak report_topics",
                             "continue", *LIST, live.mark(), "stepi 3", LIST[1], live.mark()],

@@ -7,7 +7,7 @@ import re
 
 from probe_gdb import ProbeServer, ask_bed, refused
 from live_gdb import Wire
-from replay_gdb import GAP, Suite, equal, expect, folder, has, said, same_list
+from replay_gdb import GAP, Suite, equal, expect, folder, has, logged, same_list
 from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
 
 suite = Suite()
@@ -26,7 +26,7 @@ def _():
             path = board(target.port, FIFO.format(name), place)
             with ProbeServer("--probe", "ftdi", *chip, "--fifo", f"{place}/{name},1000000", path=path) as live, \
                     Wire(live) as wire:
-                said(live, rf"^trace clock   running: FT{'232H m' if chip else '2232H MiniM'}odule, "
+                logged(live, rf"^trace clock   running: FT{'232H m' if chip else '2232H MiniM'}odule, "
                            "serial MODEL0002$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(whole_history(wire), wanted, f"the live history, {name}")

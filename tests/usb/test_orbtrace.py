@@ -10,7 +10,7 @@ import time
 from probe_gdb import LOADED_MACHINE, ROOT, Board, ProbeServer, children, refused
 from live_gdb import Wire, symbol, tail_of
 from frozen import Frozen
-from replay_gdb import (BTRACED, GAP, Suite, equal, expect, folder, frame, gdb, has, history, said,
+from replay_gdb import (BTRACED, GAP, Suite, equal, expect, folder, frame, gdb, has, history, logged,
                         same_list)
 from streams import Target, board, frames, port, whole_history, wait_until, wanted_blocks
 
@@ -33,7 +33,7 @@ def _():
             path = board(target.port, ORBTRACE, place)
             with ProbeServer("--probe", probe, "--paced", f"{place}/port,100000,1", "--buffer", "0",
                         path=path) as live, Wire(live) as wire:
-                said(live, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
+                logged(live, rf"^trace clock   running: Model ORBTrace mini, serial MODEL0003, {says}$")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(whole_history(wire), wanted, f"the live history, {probe}")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from probe_gdb import ROOT, Board, refused
 from live_gdb import Wire, symbol, tail_of
-from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, said, value
+from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, logged, value
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -98,7 +98,7 @@ for way, board in WAYS.items():
     @(suite.test if board is ftdi else full_test)(f"probe a: breakpoints, steps, calls in ARM and Thumb: {way}")
     def _(board=board):
         with board() as server:
-            said(server, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
+            logged(server, r"^core          m: Cortex-A9 r0p0 with VFP, 32 registers, "
                                r"6 breakpoints, 4 watchpoints, debug registers at 0x80090000$")
             s = server.session("p/x $pc", ENDLESS, "tbreak main", "continue", "hbreak add_value",
                                "continue", "bt", "p/x $cpsr & 0x20", "stepi", "stepi",
@@ -225,7 +225,7 @@ for cti in False, True:
     @(suite.test if cti else full_test)(f"probe a: two cores halt {'together' if cti else 'one after the other'}")
     def _(cti=cti):
         with A9(smp=2, cti=cti) as server:
-            said(server, r"^halting       (together|one core)")
+            logged(server, r"^halting       (together|one core)")
             s = server.session(ENDLESS, "break second_main", "continue", "info threads",
                                "break add_value", "continue", "continue", "thread 2", "p/x $pc",
                                "stepi", "thread 1", "p $_thread", "delete",
@@ -278,7 +278,7 @@ def _():
     has(text, r"debug registers of core m are not in the ROM table of access port 0|"
               r"no core to debug")
     with A9(keys="debug = 0x80090000") as server:
-        said(server, "debug registers at 0x80090000")
+        logged(server, "debug registers at 0x80090000")
 
 
 LIST = ("set record instruction-history-size 400", "record instruction-history")
@@ -352,8 +352,8 @@ def _():
     path.write_text(text.replace("firmware.elf", str(ELF)))
     with A9("--probe", "ftdi", "--layout", "smt2", "--chain", "dap,6:0x13722093",
             "--etb-words", 32768, smp=2, path=path) as server:
-        said(server, r"^halting +together")
-        said(server, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
+        logged(server, r"^halting +together")
+        logged(server, r"^trace IDs     0x10 cpu0 .*0x11 cpu1")
         s = server.session(ENDLESS, "record btrace", "break checksum", "continue", "stepi 30", *LIST,
                            server.mark())
         check_history(server, s[LIST[1]], s[server.mark()], at_least=20)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from test_probe_a import A9, ELF, ENDLESS, FTDI_SWD, FULL, LIST, SWD_PINS, check_history
 from live_gdb import Wire, follow, symbol
-from replay_gdb import GAP, Suite, equal, expect, frame, has, said
+from replay_gdb import GAP, Suite, equal, expect, frame, has, logged
 
 suite = Suite()
 # For the long run only.
@@ -37,7 +37,7 @@ class Pins(A9):
         super().__init__(*bed, "--sink", "tpiu", *options, smp=smp, cti=smp > 1,
                          probe=probe + wire, trace=f"sink = tpiu\ntpiu_width = {width}",
                          more=capture, **keys)
-        said(self, rf"^trace clock   running: {says}$")
+        logged(self, rf"^trace clock   running: {says}$")
 
     def __exit__(self, *args):
         super().__exit__(*args)

@@ -6,7 +6,7 @@ adapter, target and core."""
 import subprocess
 
 from probe_gdb import Board, ProbeServer, bed, refused, whole_session
-from replay_gdb import BTRACED, Suite, environment, equal, folder, has, said, value
+from replay_gdb import BTRACED, Suite, environment, equal, folder, has, logged, value
 from test_probe_board import LIST, M3, check_history
 from test_probe_gdb import ADDS, STR, pulled_and_back, session
 
@@ -57,9 +57,9 @@ for name, (options, probe) in ADAPTERS.items():
     def _(options=options, probe=probe):
         report = folder() / "report"
         with served(options, probe, "--report", report) as server:
-            said(server, r"^wire          (SWD|JTAG) at ")
+            logged(server, r"^wire          (SWD|JTAG) at ")
             if "7M" in probe:
-                said(server, r"^wire          SWD at 6.000 MHz")  # 30 MHz by a whole number
+                logged(server, r"^wire          SWD at 6.000 MHz")  # 30 MHz by a whole number
             s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc",
                         "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200", "x/xw 0x60000000",
                         "monitor reset",

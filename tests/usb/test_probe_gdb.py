@@ -11,7 +11,7 @@ from pathlib import Path
 from probe_gdb import LOADED_MACHINE, ProbeServer, ask_bed, board_file, refused, whole_session
 from live_gdb import Wire
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, gdb,
-                        has, lacks, said, value)
+                        has, lacks, logged, value)
 
 suite = Suite()
 NOP, ADDS, STR, BRANCH = 0x08000044, 0x08000046, 0x08000048, 0x0800004a
@@ -47,13 +47,13 @@ def session(server, *commands):
     return gdb(server.port, commands, connect="target extended-remote", before=[LOADED_MACHINE])
 
 
-@suite.test("probe: the first screen, and an end without leftovers")
+@suite.test("probe: the summary, and an end without leftovers")
 def _():
     with ProbeServer() as server:
-        said(server, r"^probe         Model CMSIS-DAP, serial \S+, firmware")
-        said(server, r"^wire          SWD at 1.000 MHz")
-        said(server, r"^core          Cortex-M4 r0p1")
-        said(server, r"^state         running$")
+        logged(server, r"^probe         Model CMSIS-DAP, serial \S+, firmware")
+        logged(server, r"^wire          SWD at 1.000 MHz")
+        logged(server, r"^core          Cortex-M4 r0p1")
+        logged(server, r"^state         running$")
 
 
 @suite.test("probe: registers of the core, its system and its FPU")
@@ -225,7 +225,7 @@ def _():
         has(text, r"^state         not known: the probe does not answer")
         has(text, r"\(the probe does not answer\)")
         has(text, r"^still here")
-        said(server, r"^btraced: the probe does not answer any more")
+        logged(server, r"^btraced: the probe does not answer any more")
         # Who comes now is not admitted by GDB itself, and learns why.
         has(whole_session(server), "Could not read registers.*the probe does not answer: is it unplugged")
 
@@ -324,11 +324,11 @@ def _():
 @suite.test("probe: cores and trace units that are not what was expected")
 def _():
     with ProbeServer("--cpuid", "0x410cc200", core="Cortex-M4") as server:
-        said(server, r"^warning +the board file says that core m is a Cortex-M4, but the chip "
+        logged(server, r"^warning +the board file says that core m is a Cortex-M4, but the chip "
                            r"has a Cortex-M0: set 'type'$")
     with ProbeServer("--cpuid", "0x411fd210", "--etm4", core="Cortex-M33", trace="sink = etb") as server:
-        said(server, r"^core +Cortex-M33 r1p0")
-        said(server, r"core m: no history: the trace unit at 0xe0041000 ")
+        logged(server, r"^core +Cortex-M33 r1p0")
+        logged(server, r"core m: no history: the trace unit at 0xe0041000 ")
         lacks(server.stderr, "warning")
         has(session(server, "monitor trace status")["monitor trace status"], "no history")
 
@@ -339,7 +339,7 @@ def _():
                            str(board_file())], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, timeout=PATIENCE, env=environment())
     equal(done.returncode, 4, "exit code")
-    said(done, r"^btraced serve: no CMSIS-DAP probe|^btraced serve: .*no probe")
+    logged(done, r"^btraced serve: no CMSIS-DAP probe|^btraced serve: .*no probe")
 
 
 @suite.test("probe: what is left behind")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from probe_gdb import ROOT, Board, whole_session
 from live_gdb import Wire, symbol
-from replay_gdb import Client, Suite, equal, expect, frame, has, lacks, said
+from replay_gdb import Client, Suite, equal, expect, frame, has, lacks, logged
 
 suite = Suite()
 M3 = ROOT / "configs" / "virtual" / "crash-m3.elf"
@@ -91,13 +91,13 @@ def _():
         has(text, "^the probe does not answer: is it unplugged[?] The session goes on when it is back$")
         has(stop, "^T02")
         has(text_and_stop(two)[1], "^T02")
-        said(board, "^btraced: the probe does not answer any more; it is looked for$")
+        logged(board, "^btraced: the probe does not answer any more; it is looked for$")
         for client in (one, two):
             has(client.ask("g"), "^E")
             has(client.ask(f"m{RAM:x},4"), "^E")
         board.bed("replug")
         answers_again(one)
-        said(board, "^btraced: the probe is back, the core is halted$")
+        logged(board, "^btraced: the probe is back, the core is halted$")
         same_view(one, two)
         one.step()
         after = one.blocks()
@@ -111,7 +111,7 @@ def _():
     with lab() as board, Wire(board) as one, Observer(board) as two:
         running_for_ever(one)
         board.bed("unplug")
-        said(board, "^btraced: the probe does not answer any more; it is looked for$")
+        logged(board, "^btraced: the probe does not answer any more; it is looked for$")
         with Client(board.port, acks=False) as three:
             has(three.ask("qSupported"), "PacketSize")
             three.ask("?")
@@ -131,11 +131,11 @@ def _():
     with lab(others="queue") as board, Wire(board) as one, Wire(board) as two:
         running_for_ever(one)
         board.bed("unplug")
-        said(board, "^btraced: the probe does not answer any more")
+        logged(board, "^btraced: the probe does not answer any more")
         one.close(reset=True)
-        said(board, r"client 2 \(.*\) is in control$")
+        logged(board, r"client 2 \(.*\) is in control$")
         board.bed("replug")
-        said(board, "^btraced: the probe is back, the core is halted$")
+        logged(board, "^btraced: the probe is back, the core is halted$")
         told = ""
         for packet in "vCont;c", "vCont;s":  # the first one shows where the target is
             two.send(frame(packet))
@@ -164,14 +164,14 @@ def _():
                       "it is back$")
             has(stop, "^T02")
             has(text_and_stop(two)[1], "^T02")
-            said(board, "^btraced: the target does not answer any more; it is looked for$")
+            logged(board, "^btraced: the target does not answer any more; it is looked for$")
             for client in (one, two):
                 has(client.ask("g"), "^E")
             has(one.monitor("probe"), "state +not known: the target does not answer")
             lacks(board.stderr, "probe does not answer")
             board.bed("power on")
             answers_again(one)
-            said(board, "^btraced: the target answers again, the core is halted$")
+            logged(board, "^btraced: the target answers again, the core is halted$")
             same_view(one, two)
             after = one.blocks()
             expect(before[3:] == after[-len(before) + 3:], "the history of before is another one")
@@ -189,7 +189,7 @@ def _():
         at = symbol(M3, "add_value")
         equal(one.ask(f"Z1,{at:x},2"), "OK", "Z1")
         board.bed("power off")
-        said(board, "^btraced: the target does not answer any more; it is looked for$")
+        logged(board, "^btraced: the target does not answer any more; it is looked for$")
         has(one.ask(f"m{RAM:x},4"), "^E")
         board.bed("power on")
         answers_again(one)
@@ -236,7 +236,7 @@ def _():
         has(text, r"^Recorded \d+ instructions in \d+ functions \([1-9]\d* gaps?\)")
         has(text, "^still here$")
         lacks(text, "(?i)ignoring packet|timed out|connection closed|internal-error")
-        said(board, "^btraced: the target answers again, the core is halted$")
+        logged(board, "^btraced: the target answers again, the core is halted$")
         lacks(board.stderr, "behind GDB's back")
 
 

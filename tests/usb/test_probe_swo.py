@@ -9,7 +9,7 @@ import time
 
 from probe_gdb import LOADED_MACHINE, ROOT, ProbeServer, ask_bed, bed, board_file
 from live_gdb import Wire, symbol
-from replay_gdb import Server, Skipped, Suite, expect, folder, frame, gdb, has, lacks, said, tool
+from replay_gdb import Server, Skipped, Suite, expect, folder, frame, gdb, has, lacks, logged, tool
 
 suite = Suite()
 ELF = ROOT / "configs/virtual/crash-m4.elf"
@@ -69,7 +69,7 @@ def stretches(*options, rate="200k"):
                               f"set record instruction-history-size {COMPARED}", show, mark,
                               "continue", show, mark, "monitor trace gaps"], elf=ELF,
                 connect="target extended-remote", before=[LOADED_MACHINE])
-        said(server, rf"^trace clock   seen by the probe: SWO, {rate[:-1]}000 bits/s$")
+        logged(server, rf"^trace clock   seen by the probe: SWO, {rate[:-1]}000 bits/s$")
     words = truth.read_bytes()
     ran = [w & ~1 for w, in struct.iter_unpack("<I", words[:len(words) // 4 * 4])]
     has(s["monitor trace status"], r"^frame lock    yes, lost 0 times$")

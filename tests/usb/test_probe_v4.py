@@ -8,7 +8,7 @@ import re
 
 from probe_gdb import ROOT, Board
 from live_gdb import Wire, split_at_gap, symbol, tail_of
-from replay_gdb import (Suite, equal, expect, folder, has, history, lacks, record_counts, run, said,
+from replay_gdb import (Suite, equal, expect, folder, has, history, lacks, record_counts, run, logged,
                         value)
 
 suite = Suite()
@@ -42,10 +42,10 @@ def each(name):
     return add
 
 
-@each("the first screen, breakpoints, steps; the history is what ran")
+@each("the summary, breakpoints, steps; the history is what ran")
 def _(core):
     with board(core) as b:
-        said(b, rf"^core +{core} r\dp\d")
+        logged(b, rf"^core +{core} r\dp\d")
         s = b.session("record btrace", "tbreak add_value", "continue", "bt", "info record", "stepi 7",
                       "next", "finish", *LIST, b.mark(), "info threads", "monitor trace status")
         has(s["continue"], r"^Temporary breakpoint 1, add_value \(topic=")
@@ -60,7 +60,7 @@ def _(core):
 def _(core):
     for config in 0x8, 0x10, 0x800, 0x1000, 0x1810, 0x818:
         with board(core, wishes=f"TRCCONFIGR = {config:#x}\nTRCTRACEIDR = 0x2a") as b:
-            said(b, "0x2a m")
+            logged(b, "0x2a m")
             s = b.session("record btrace", "tbreak add_value", "continue", "next", *LIST, b.mark())
             check_history(b, s)
             lacks(b.stderr, "TRCCONFIGR is")
@@ -191,7 +191,7 @@ def _(core):
 def _(core):
     why = r"may not trace: the chip is closed \(TRCAUTHSTATUS"
     with board(core, "--fault", "etm-off=1") as b:
-        said(b, rf"core m: no history: the trace unit at 0xe0041000 {why}")
+        logged(b, rf"core m: no history: the trace unit at 0xe0041000 {why}")
         s = b.session("tbreak add_value", "continue", "stepi", "monitor trace status")
         has(s["continue"], r"^Temporary breakpoint 1, add_value \(topic=")
         has(s["monitor trace status"], why)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 import remote_board  # noqa: E402
 from live_gdb import Live, Wire, follow, symbol, split_at_gap  # noqa: E402
 from replay_gdb import (GAP, Suite, equal, expect, folder, frame, has, record_counts,  # noqa: E402
-                        said, value, wait_for)
+                        logged, value, wait_for)
 from remote_board import ELF, compared, free_port, run_control, session  # noqa: E402
 
 suite = Suite()
@@ -81,8 +81,8 @@ class OpenOcdWire(Wire):
 @suite.test("openocd behind us: the history of each halt, read out of the ETB")
 def _():
     with Live(board_file("sink = etb")) as live:
-        said(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
-        said(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
+        logged(live, r"^trace clock +not needed: ETB, 4096 bytes at 0xe0043000")
+        logged(live, r"^trace IDs +0x10 cpu \(silent so far\)$")
         show = "record instruction-history"
         s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
                     "set record instruction-history-size 2000", "info record", show, live.mark(),
@@ -151,7 +151,7 @@ def _():
     # OpenOCD does not look at the probe while it waits: half syncs of an idle pin would run over.
     path = board_file(trace, "--sink", "swo-quiet", more=more, then="chip.tpiu enable")
     with Live(path) as live:
-        said(live, r"^trace clock +running: the source is connected$")
+        logged(live, r"^trace clock +running: the source is connected$")
         s = session(live, "monitor reset halt", "record btrace", "tbreak add_value", "continue",
                     "set record instruction-history-size 1000", "record instruction-history",
                     live.mark(), "stepi", "stepi", "record instruction-history", live.mark(),
@@ -164,7 +164,7 @@ def _():
 @suite.test("openocd behind us: no trace unit there: told in words, debugging goes on")
 def _():
     with Live(board_file("sink = tmc")) as live:
-        said(live, r"no history: this chip has no TMC; there is: sink = etb")
+        logged(live, r"no history: this chip has no TMC; there is: sink = etb")
         s = session(live, "record btrace", "monitor trace status", "monitor reset halt",
                     "tbreak main", "continue", "p/x $pc")
         has(s["record btrace"], "this core has no trace: 'monitor trace status' says why")

@@ -10,7 +10,7 @@ import re
 
 from probe_gdb import ROOT, Board, ProbeServer, ask_bed
 from live_gdb import Wire, tail_of
-from replay_gdb import GAP, Suite, equal, expect, folder, has, history, said, same_list
+from replay_gdb import GAP, Suite, equal, expect, folder, has, history, logged, same_list
 from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
 
 suite = Suite()
@@ -39,7 +39,7 @@ def _():
             path = board(target.port, UART.format(form, BAUD), place)
             with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,{BAUD}", "--report",
                         place / "report", *options, path=path) as live, Wire(live) as wire:
-                said(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002")
+                logged(live, r"^trace clock   running: FT2232H MiniModule, serial MODEL0002")
                 equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
                 same_list(whole_history(wire), wanted, f"the live history, {form}")
         got = report_of(place / "report")
@@ -57,7 +57,7 @@ def _():
                 Wire(live) as wire:
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             wait_until(lambda: "btraced: no history: trace arrives" in live.stderr, "a word of it")
-            said(live, r"no frames are found in it; is \[capture\] baud \(or swo_rate\) the rate ")
+            logged(live, r"no frames are found in it; is \[capture\] baud \(or swo_rate\) the rate ")
             status = wire.monitor("trace status")
             has(status, r"^frame lock    NO, ")
             has(status, r"^history       no instruction$")
@@ -107,7 +107,7 @@ def _():
     with Core("--probe", "ftdi", "--layout", "minimodule-swd", kind="ftdi",
               probe="layout = 0x0000/0x000B\nnsrst = 0x0010\nclock = 10M\n",
               capture="type = ftdi-uart\nchannel = B\n") as live:
-        said(live, r"^trace clock   .*FT2232H MiniModule")
+        logged(live, r"^trace clock   .*FT2232H MiniModule")
         history_is_what_ran(live)
     equal(report_of(live.report)["uart-overruns"], 0, "bytes lost in the chip")
 
@@ -117,7 +117,7 @@ def _():
     device = folder() / "serial"
     # The kernel keeps 4 KB of what nobody reads: enough for a busy machine, if they come slowly.
     with Core("--tty", device, capture=f"type = tty\ndevice = {device}\n", rate="40k") as live:
-        said(live, rf"^trace clock   .*serial device {device} at 40000 bits a second")
+        logged(live, rf"^trace clock   .*serial device {device} at 40000 bits a second")
         history_is_what_ran(live)
     got = report_of(live.report)
     equal((got["tty-wrong-baud"], got["tty-overruns"]), (0, 0), "bytes lost on the line")

@@ -79,7 +79,7 @@ static void pending_free(struct umock_usb *m, struct pending *p)
 
 /* The device leaves: what is queued ends with -ESHUTDOWN, files that are open now never reach a
  * device again, and udev hears of it. */
-static void tell_unplugged(struct umock_usb *m)
+static void report_unplugged(struct umock_usb *m)
 {
     if (m->gone || !m->device->unplugged)
         return;
@@ -118,7 +118,7 @@ static void send_out(struct umock_usb *m, struct pending *p)
         p->actual = p->taken;
         p->sent = p->status != USB_DEVICE_WAIT;
     }
-    tell_unplugged(m);
+    report_unplugged(m);
 }
 
 /* OUT transfers of an endpoint run in the order of submission. */
@@ -389,7 +389,7 @@ void umock_usb_unplug(struct umock_usb *m)
 {
     pthread_mutex_lock(&m->device->board->lock);
     usb_device_unplug(m->device);
-    tell_unplugged(m);
+    report_unplugged(m);
     pthread_mutex_unlock(&m->device->board->lock);
 }
 

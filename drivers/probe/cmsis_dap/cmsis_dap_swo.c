@@ -135,7 +135,7 @@ static void release(struct cmsis_dap_swo *swo, size_t sure)
     swo->held -= sure;
 }
 
-static bool told_loss(struct cmsis_dap_swo *swo, uint8_t status)
+static bool reported_loss(struct cmsis_dap_swo *swo, uint8_t status)
 {
     if ((status & STATUS_ERROR) != 0)
         swo->errors++;
@@ -185,7 +185,7 @@ static int ask_status(struct cmsis_dap_swo *swo)
     if (rc != 0)
         return rc;
     swo->due = came + buffered;
-    if (told_loss(swo, status)) {
+    if (reported_loss(swo, status)) {
         rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
         return rc != 0 ? rc : doubt(swo);
     }
@@ -209,7 +209,7 @@ static int fetch(struct cmsis_dap_swo *swo, size_t *count)
     if (length < DATA_HEADER || dap_get16(answer + 2) > length - DATA_HEADER)
         return BT_ERR_FORMAT;
     *count = dap_get16(answer + 2);
-    if (told_loss(swo, answer[1]))
+    if (reported_loss(swo, answer[1]))
         return doubt(swo);
     size_t skipped = skip(swo, *count);
     deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);

@@ -141,7 +141,7 @@ static void trace(struct board_cpu *c, const struct taken *t, unsigned number,
     c->came_from[c->mode] = (uint32_t)t->preferred.address;
     x.number = number;
     c->next = board_cpu_state(c, to->address, to->isa);
-    board_exception_tell(c, &x, cancelled);
+    board_exception_trace(c, &x, cancelled);
 }
 
 /* Is the preferred return address where the core was about to go on? */
@@ -209,20 +209,20 @@ static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct
     return true;
 }
 
-void board_exception_tell(struct board_cpu *c, const struct board_exception *x,
-                          const struct board_insn *cancelled)
+void board_exception_trace(struct board_cpu *c, const struct board_exception *x,
+                           const struct board_insn *cancelled)
 {
-    struct board_exception told = *x;
+    struct board_exception traced = *x;
     struct board_step step;
 
-    told.vector = c->next;
+    traced.vector = c->next;
     if (cancelled)
         step = board_cpu_cancelled(c, cancelled);
     board_truth_log(&c->truth, c->count,
                     "exception %u preferred 0x%08" PRIx64 " vector 0x%08" PRIx64 "%s%s", x->number,
                     x->preferred.address | (x->preferred.isa == BT_ISA_T32), c->next.address,
                     cancelled ? " cancelled" : "", x->chained ? " chained" : "");
-    board_unit_exception(&c->unit, &told, cancelled ? &step : NULL);
+    board_unit_exception(&c->unit, &traced, cancelled ? &step : NULL);
 }
 
 bool board_exception_take(struct board_cpu *c, const struct board_insn *pending,

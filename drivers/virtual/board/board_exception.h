@@ -27,7 +27,7 @@ bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pendin
  * For both: an exception to c->next goes to log and trace unit. `x`: without the vector; see
  * board_unit_exception() for `cancelled`.
  */
-void board_exception_tell(struct board_cpu *c, const struct board_exception *x,
-                          const struct board_insn *cancelled);
+void board_exception_trace(struct board_cpu *c, const struct board_exception *x,
+                           const struct board_insn *cancelled);
 
 #endif

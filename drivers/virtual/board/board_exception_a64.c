@@ -115,6 +115,6 @@ bool board_exception_take_a64(struct board_cpu *c, const struct board_insn *pend
                                       .preferred = board_cpu_state(c, back.address, back.isa)};
     c->mode = MODE(to.psr);
     c->next = board_cpu_state(c, to.address, to.isa);
-    board_exception_tell(c, &x, cancelled);
+    board_exception_trace(c, &x, cancelled);
     return true;
 }

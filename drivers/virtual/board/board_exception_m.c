@@ -330,7 +330,7 @@ static bool take(struct board_cpu *c, const struct board_insn *pending, struct b
         enter(c, t->number, t->vector, (t->preferred & ~1u) | interrupted_nonsecure(c, t));
         c->nonsecure = (t->number & BOARD_HANDLER_NS) != 0;
         c->next = board_cpu_state(c, t->vector, BT_ISA_T32);
-        board_exception_tell(c, &x, cancelled);
+        board_exception_trace(c, &x, cancelled);
         cancelled = NULL;
         preempts = false;
     }

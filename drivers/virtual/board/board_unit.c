@@ -51,7 +51,7 @@ static void done(struct board_unit *u, int result, size_t limit)
     }
 }
 
-static void tell_time(struct board_unit *u)
+static void report_time(struct board_unit *u)
 {
     uint64_t before = atomic_fetch_add_explicit(u->clock, u->cycles, memory_order_relaxed);
     uint64_t cycles = u->cycles;
@@ -60,7 +60,7 @@ static void tell_time(struct board_unit *u)
     done(u, u->model.ops->time(u->model.model, cycles, before + cycles), BURST);
 }
 
-static void tell(struct board_unit *u, const struct board_step *step)
+static void report(struct board_unit *u, const struct board_step *step)
 {
     const struct board_model_ops *ops = u->model.ops;
 
@@ -73,7 +73,7 @@ static void tell(struct board_unit *u, const struct board_step *step)
 /* Time, and the plain instruction that was held back: everything up to now is told. */
 static void catch_up(struct board_unit *u)
 {
-    tell_time(u);
+    report_time(u);
     if (u->newest) {
         const struct board_insn *insn = u->newest;
         const struct board_step step = {.insn = insn,
@@ -81,7 +81,7 @@ static void catch_up(struct board_unit *u)
                                         .next = {insn->address + insn->size, (enum bt_isa)insn->isa,
                                                  u->block.security, u->block.level}};
         u->newest = NULL;
-        tell(u, &step);
+        report(u, &step);
     }
 }
 
@@ -92,7 +92,7 @@ static bool may_trace(const struct board_unit *u)
 
 static void switch_on(struct board_unit *u, const struct board_state *at)
 {
-    tell_time(u);
+    report_time(u);
     u->selected = true;
     done(u, u->model.ops->start(u->model.model, at, u->start), BURST);
     u->start = BOARD_START_ON;
@@ -189,7 +189,7 @@ static void run(struct board_unit *u, const struct board_step *step)
     if (boundary)
         u->newest = NULL; /* covered by the waypoint's own packet */
     catch_up(u);
-    tell(u, step);
+    report(u, step);
     if (boundary || gate || u->each)
         u->block = step->next;
 }
@@ -220,7 +220,7 @@ void board_unit_no_access(struct board_unit *u)
 void board_unit_exception(struct board_unit *u, const struct board_exception *x,
                           const struct board_step *cancelled)
 {
-    struct board_exception told = *x;
+    struct board_exception traced = *x;
 
     if (u->failed)
         return;
@@ -236,8 +236,8 @@ void board_unit_exception(struct board_unit *u, const struct board_exception *x,
     if (u->newest)
         filter(u, &u->block, u->newest->address);
     catch_up(u);
-    told.cancel = cancelled || x->chained;
-    done(u, u->model.ops->exception(u->model.model, &told), BURST);
+    traced.cancel = cancelled || x->chained;
+    done(u, u->model.ops->exception(u->model.model, &traced), BURST);
     u->block = x->vector;
 }
 

@@ -35,15 +35,15 @@ static int suppress(struct etmv3_encoder *e, const struct etmv3_access *a)
         e->suppressed = false;
     e->suppressed |= e->suppress;
     if (!e->suppressed) {
-        e->suppressed_told = false;
+        e->suppressed_reported = false;
         return 0;
     }
     /* Until v3.2 the decoder loses its base with the packets. */
     if (e->minor < 3)
         e->data_full = true;
-    if (e->suppressed_told || e->data_only)
+    if (e->suppressed_reported || e->data_only)
         return 0;
-    e->suppressed_told = true;
+    e->suppressed_reported = true;
     return etmv3_out_emit(e, ETMV3_PACKET_DATA_SUPPRESSED, &header, 1, 0);
 }
 

@@ -91,7 +91,7 @@ int etmv3_branch_flush(struct etmv3_encoder *e)
     return error ? error : etmv3_out_branch(e, &e->branch_target, NULL, e->branch_resume);
 }
 
-static int tell_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn, bool computed)
+static int report_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn, bool computed)
 {
     e->branch_due = true;
     e->branch_target = insn->next;
@@ -147,7 +147,7 @@ static int end_of_branch(struct etmv3_encoder *e, const struct etmv3_insn *insn,
         error = etmv3_out_single(e, ETMV3_PACKET_EXCEPTION_RETURN, 0x76);
     e->preempted = packet && is_return && insn->preempted;
     if (!error && packet && !e->preempted)
-        error = tell_branch(e, insn, w->cls == WAYPOINT_INDIRECT);
+        error = report_branch(e, insn, w->cls == WAYPOINT_INDIRECT);
     if (!error && packet && is_return && e->timestamps && !e->options.no_auto_timestamps)
         error = etmv3_out_timestamp(e, false);
     return error;
@@ -201,7 +201,7 @@ static void stop_trace(struct etmv3_encoder *e)
 }
 
 /* Many idle cycles may be told as a gap. */
-static int tell_long_idle(struct etmv3_encoder *e, const struct etmv3_insn *insn)
+static int report_long_idle(struct etmv3_encoder *e, const struct etmv3_insn *insn)
 {
     const struct etmv3_state here = {
         .address = insn->address, .isa = insn->isa, .security = e->security};
@@ -235,7 +235,7 @@ static int trace_insn(struct etmv3_encoder *e, const struct etmv3_insn *insn)
     int count = 0;
 
     if (!error)
-        error = tell_long_idle(e, insn);
+        error = report_long_idle(e, insn);
     if (error)
         return error;
     waypoint_classify(insn->isa, insn->opcode, insn->address, &w);
@@ -310,7 +310,7 @@ int etmv3_encoder_exception_entry(struct etmv3_encoder *e)
     return etmv3_out_single(e, ETMV3_PACKET_EXCEPTION_ENTRY, 0x7e);
 }
 
-int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool told, bool cancel)
+int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool reported, bool cancel)
 {
     const struct etmv3_exception x = {.number = EXCEPTION_DEBUG, .cancel = cancel};
     int error = 0;
@@ -320,7 +320,7 @@ int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool told, bool cancel)
         error = etmv3_branch_flush(e);
         if (!error)
             error = etmv3_atoms_flush(e, false);
-        if (!error && told && !e->options.m_profile && exception_valid(e, x.number, &e->next))
+        if (!error && reported && !e->options.m_profile && exception_valid(e, x.number, &e->next))
             error = etmv3_out_branch(e, &e->next, &x, 0);
     }
     stop_trace(e);

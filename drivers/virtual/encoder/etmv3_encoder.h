@@ -188,10 +188,10 @@ int etmv3_encoder_exception(struct etmv3_encoder *e, const struct etmv3_exceptio
 int etmv3_encoder_exception_entry(struct etmv3_encoder *e);
 
 /*
- * Halting debug. Told by exception 1 at the next instruction's address if `told` and the version
- * and state allow (never in M profile). Nothing is traced until the exit,
- * which has reason 3. */
-int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool told, bool cancel);
+ * Halting debug. Told by exception 1 at the next instruction's address if `reported` and the
+ * version and state allow (never in M profile). Nothing is traced until the exit, which has
+ * reason 3. */
+int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool reported, bool cancel);
 int etmv3_encoder_debug_exit(struct etmv3_encoder *e, const struct etmv3_state *restart);
 
 /*

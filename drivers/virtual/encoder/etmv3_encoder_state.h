@@ -83,12 +83,12 @@ struct etmv3_encoder {
 
     uint32_t data_base;
     bool data_be;
-    bool data_full;       /* next address has all bytes */
-    uint32_t data_next;   /* address of a sequential transfer */
-    bool data_begun;      /* the data instruction has a packet */
-    bool suppress;        /* FIFO nearly full */
-    bool suppressed;      /* the present data instruction is suppressed */
-    bool suppressed_told; /* by a packet, no data since */
+    bool data_full;           /* next address has all bytes */
+    uint32_t data_next;       /* address of a sequential transfer */
+    bool data_begun;          /* the data instruction has a packet */
+    bool suppress;            /* FIFO nearly full */
+    bool suppressed;          /* the present data instruction is suppressed */
+    bool suppressed_reported; /* by a packet, no data since */
     enum etmv3_tag tags[ETMV3_TAGS];
 
     uint32_t context_id;

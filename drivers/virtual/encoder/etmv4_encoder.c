@@ -111,7 +111,7 @@ static bool popped(struct etmv4_encoder *e)
     if (!e->return_stack || e->no_pop || e->stack_count == 0 ||
         !same_place(&e->stack[e->stack_count - 1], &e->start))
         return false;
-    if (!etmv4_out_context_told(e, e->start.isa == BT_ISA_A64))
+    if (!etmv4_out_context_sent(e, e->start.isa == BT_ISA_A64))
         return false;
     e->stack_count--;
     return true;
@@ -331,14 +331,14 @@ void etmv4_encoder_set_time(struct etmv4_encoder *e, uint64_t time)
 }
 
 /* Packets that belong to no place wait for synchronisation, and are lost while there is none. */
-static bool can_tell(const struct etmv4_encoder *e)
+static bool can_trace(const struct etmv4_encoder *e)
 {
     return e->on || !e->lost;
 }
 
 int etmv4_encoder_request_timestamp(struct etmv4_encoder *e)
 {
-    if (!e->timestamps || !can_tell(e))
+    if (!e->timestamps || !can_trace(e))
         return 0;
     int error = e->lost ? etmv4_out_sync(e) : 0;
     return error ? error : etmv4_out_timestamp(e);
@@ -351,7 +351,7 @@ void etmv4_encoder_add_cycles(struct etmv4_encoder *e, uint64_t cycles)
 
 int etmv4_encoder_event(struct etmv4_encoder *e, unsigned mask)
 {
-    if (!can_tell(e))
+    if (!can_trace(e))
         return 0;
     int error = e->lost ? etmv4_out_sync(e) : 0;
     return error ? error : send_byte(e, ETMV4_SENT_EVENT, (uint8_t)(EVENT | (mask & 0xf)));
@@ -359,7 +359,7 @@ int etmv4_encoder_event(struct etmv4_encoder *e, unsigned mask)
 
 int etmv4_encoder_instrument(struct etmv4_encoder *e, unsigned level, uint64_t value)
 {
-    if (!can_tell(e))
+    if (!can_trace(e))
         return 0;
     int error = e->lost ? etmv4_out_sync(e) : 0;
     return error ? error : etmv4_out_instrumentation(e, level, value);

@@ -6,7 +6,7 @@
 #include "drivers/virtual/encoder/etmv4_encoder.h"
 
 /* What the stream has told so far; set by packets only. */
-struct etmv4_told {
+struct etmv4_sent {
     struct etmv4_place addresses[3]; /* newest first; A32 stands for IS0 */
     struct etmv4_context context;
     bool aarch64;
@@ -34,7 +34,7 @@ struct etmv4_encoder {
 
     bool on;
     bool lost; /* synchronisation is: A-sync comes first */
-    struct etmv4_told told;
+    struct etmv4_sent sent;
     struct etmv4_context context;
     struct etmv4_place start; /* where the block since the last P0 element began */
     bool after_branch;        /* the last P0 element is a taken indirect branch, nothing else */
@@ -82,7 +82,7 @@ int etmv4_out_bytes(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const 
 int etmv4_out_place(struct etmv4_encoder *e, const struct etmv4_place *place);
 
 /* Whether a context packet would say nothing new. */
-bool etmv4_out_context_told(const struct etmv4_encoder *e, bool aarch64);
+bool etmv4_out_context_sent(const struct etmv4_encoder *e, bool aarch64);
 
 /* Tells the context alone if it is not as told. */
 int etmv4_out_context(struct etmv4_encoder *e, bool aarch64);

@@ -70,7 +70,7 @@ int etmv4_out_sync(struct etmv4_encoder *e)
     if (!error)
         error = append(e, ETMV4_SENT_TRACE_INFO, bytes, etmv4_put_trace_info(bytes, &info));
     e->bytes_since_async = 0;
-    e->told = (struct etmv4_told){.time = 0};
+    e->sent = (struct etmv4_sent){.time = 0};
     e->stack_count = 0;
     e->lost = false;
     e->sync_due = false;
@@ -123,7 +123,7 @@ static bool is_is1(enum bt_isa isa)
 
 static void remember(struct etmv4_encoder *e, uint64_t address, bool is1)
 {
-    struct etmv4_place *r = e->told.addresses;
+    struct etmv4_place *r = e->sent.addresses;
 
     r[2] = r[1];
     r[1] = r[0];
@@ -134,7 +134,7 @@ static void remember(struct etmv4_encoder *e, uint64_t address, bool is1)
 static int find_exact(struct etmv4_encoder *e, uint64_t address, bool is1)
 {
     for (int i = 0; i < 3; i++) {
-        const struct etmv4_place *r = &e->told.addresses[i];
+        const struct etmv4_place *r = &e->sent.addresses[i];
         if (r->address == address && is_is1(r->isa) == is1 && !chance(e, e->options.longer_percent))
             return i;
     }
@@ -145,7 +145,7 @@ static int find_exact(struct etmv4_encoder *e, uint64_t address, bool is1)
 static enum etmv4_reach choose_reach(struct etmv4_encoder *e, uint64_t address, bool is1,
                                      enum etmv4_reach least)
 {
-    uint64_t changed = address ^ e->told.addresses[0].address;
+    uint64_t changed = address ^ e->sent.addresses[0].address;
     enum etmv4_reach reach = least;
 
     while (changed & etmv4_address_kept(reach, is1))
@@ -205,18 +205,18 @@ static bool traces_vmid(const struct etmv4_encoder *e)
     return (e->options.configr & ETMV4_CONFIG_VMID) && e->vmid_bytes;
 }
 
-bool etmv4_out_context_told(const struct etmv4_encoder *e, bool aarch64)
+bool etmv4_out_context_sent(const struct etmv4_encoder *e, bool aarch64)
 {
-    const struct etmv4_context *a = &e->context, *b = &e->told.context;
+    const struct etmv4_context *a = &e->context, *b = &e->sent.context;
 
     return !e->context_due && a->level == b->level && a->ns == b->ns && a->nse == b->nse &&
-           aarch64 == e->told.aarch64 &&
+           aarch64 == e->sent.aarch64 &&
            (!traces_context_id(e) || a->context_id == b->context_id) &&
            (!traces_vmid(e) || a->vmid == b->vmid);
 }
 
 /* Fields of a context packet; what they say becomes what was told. */
-static struct etmv4_context_fields tell_context(struct etmv4_encoder *e, bool aarch64)
+static struct etmv4_context_fields report_context(struct etmv4_encoder *e, bool aarch64)
 {
     const struct etmv4_context *c = &e->context;
     struct etmv4_context_fields f = {.vmid = c->vmid,
@@ -228,12 +228,12 @@ static struct etmv4_context_fields tell_context(struct etmv4_encoder *e, bool aa
 
     f.info = (uint8_t)(c->level | (c->ns ? CONTEXT_NS : 0) | (aarch64 ? CONTEXT_SF : 0) |
                        (e->ete && c->nse ? CONTEXT_NSE : 0));
-    if (traces_vmid(e) && (again || c->vmid != e->told.context.vmid))
+    if (traces_vmid(e) && (again || c->vmid != e->sent.context.vmid))
         f.info |= CONTEXT_VMID;
-    if (traces_context_id(e) && (again || c->context_id != e->told.context.context_id))
+    if (traces_context_id(e) && (again || c->context_id != e->sent.context.context_id))
         f.info |= CONTEXT_ID;
-    e->told.context = *c;
-    e->told.aarch64 = aarch64;
+    e->sent.context = *c;
+    e->sent.aarch64 = aarch64;
     e->context_due = false;
     return f;
 }
@@ -243,12 +243,12 @@ int etmv4_out_context(struct etmv4_encoder *e, bool aarch64)
     static const uint8_t unchanged = UNCHANGED;
     uint8_t bytes[ETMV4_PUT_MAX];
 
-    if (etmv4_out_context_told(e, aarch64)) {
+    if (etmv4_out_context_sent(e, aarch64)) {
         if (!chance(e, e->options.repeat_percent))
             return 0;
         return etmv4_out_bytes(e, ETMV4_SENT_CONTEXT, &unchanged, 1);
     }
-    struct etmv4_context_fields f = tell_context(e, aarch64);
+    struct etmv4_context_fields f = report_context(e, aarch64);
     return etmv4_out_bytes(e, ETMV4_SENT_CONTEXT, bytes, etmv4_put_context(bytes, &f));
 }
 
@@ -257,7 +257,7 @@ static int put_both(struct etmv4_encoder *e, const struct etmv4_place *place, bo
     uint8_t bytes[ETMV4_PUT_MAX];
     bool is1 = is_is1(place->isa);
     enum etmv4_reach reach = choose_reach(e, place->address, is1, ETMV4_LONG_32);
-    struct etmv4_context_fields f = tell_context(e, aarch64);
+    struct etmv4_context_fields f = report_context(e, aarch64);
     int error = etmv4_out_bytes(e, ETMV4_SENT_ADDRESS_CONTEXT, bytes,
                                 etmv4_put_address_context(bytes, place->address, is1, reach, &f));
 
@@ -268,12 +268,12 @@ static int put_both(struct etmv4_encoder *e, const struct etmv4_place *place, bo
 int etmv4_out_place(struct etmv4_encoder *e, const struct etmv4_place *place)
 {
     bool aarch64 = place->isa == BT_ISA_A64;
-    bool as_told = etmv4_out_context_told(e, aarch64);
+    bool as_reported = etmv4_out_context_sent(e, aarch64);
     int error;
 
-    if (as_told && !chance(e, e->options.repeat_percent))
+    if (as_reported && !chance(e, e->options.repeat_percent))
         return etmv4_out_address(e, place);
-    if (chance(e, as_told ? 50 : 80))
+    if (chance(e, as_reported ? 50 : 80))
         return put_both(e, place, aarch64);
     error = etmv4_out_context(e, aarch64);
     return error ? error : etmv4_out_address(e, place);
@@ -357,7 +357,7 @@ int etmv4_out_timestamp(struct etmv4_encoder *e)
 {
     static const uint8_t marker = MARKER;
     uint8_t bytes[ETMV4_PUT_MAX];
-    uint64_t changed = e->time ^ e->told.time;
+    uint64_t changed = e->time ^ e->sent.time;
     unsigned n = etmv4_varint_bytes(changed, TIME_BYTES);
     uint64_t count = e->cycles > e->cycle_max ? e->cycle_max : e->cycles;
     bool counted = e->counts && !chance(e, e->options.longer_percent);
@@ -369,7 +369,7 @@ int etmv4_out_timestamp(struct etmv4_encoder *e)
         error = etmv4_out_bytes(e, ETMV4_SENT_MARKER, &marker, 1);
     if (error)
         return error;
-    e->told.time = e->time;
+    e->sent.time = e->time;
     return etmv4_out_bytes(e, ETMV4_SENT_TIMESTAMP, bytes,
                            etmv4_put_timestamp(bytes, e->time, n, counted ? (int64_t)count : -1));
 }

@@ -216,7 +216,7 @@ static inline struct cortex_m_status bench_wait(struct probe_bench *b)
 }
 
 /* The words for the last failure have `part` in them. */
-static inline void bench_says(const struct probe_bench *b, const char *part)
+static inline void bench_reports(const struct probe_bench *b, const char *part)
 {
     char text[256];
     cortex_m_describe(&b->core, text, sizeof text);

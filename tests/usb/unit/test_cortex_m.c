@@ -91,7 +91,7 @@ START_TEST(test_step)
     }
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     ck_assert_int_eq(cortex_m_step(&b->core, false), BT_ERR_INVAL);
-    bench_says(b, "the core runs");
+    bench_reports(b, "the core runs");
     bench_free(b);
 }
 END_TEST
@@ -195,7 +195,7 @@ START_TEST(test_registers_running)
     ck_assert_int_eq(cortex_m_read_register(&b->core, 0, &pc), BT_ERR_INVAL);
     ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_INVAL);
     ck_assert_int_eq(cortex_m_write_register(&b->core, 0, 1), BT_ERR_INVAL);
-    bench_says(b, "halt it first");
+    bench_reports(b, "halt it first");
     ck_assert_int_eq(cortex_m_sample_pc(&b->core, &pc), 0);
     ck_assert_uint_eq(pc >> 8, 0x080000);
     ck_assert_int_eq(cortex_m_halt(&b->core), 0);
@@ -241,7 +241,7 @@ START_TEST(test_breakpoints_full)
         ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x100 + 2 * i, 2), 0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0xc0000101);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x200, 2), BT_ERR_RANGE);
-    bench_says(b, "in use");
+    bench_reports(b, "in use");
     ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, 0x102, 2), 0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0x40000101);
     ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, 0x100, 2), 0);
@@ -249,7 +249,7 @@ START_TEST(test_breakpoints_full)
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0x80000201);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, RAM_CODE, 2),
                      BT_ERR_UNSUPPORTED);
-    bench_says(b, "below 0x20000000");
+    bench_reports(b, "below 0x20000000");
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x301, 2), BT_ERR_INVAL);
     bench_free(b);
 }
@@ -302,9 +302,9 @@ START_TEST(test_software_not_ram)
     c->drop = true;
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, LOOP, 2),
                      BT_ERR_UNSUPPORTED);
-    bench_says(b, "no software breakpoint");
+    bench_reports(b, "no software breakpoint");
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, 0x60000000, 2), BT_ERR_IO);
-    bench_says(b, "0x60000000");
+    bench_reports(b, "0x60000000");
     ck_assert_uint_eq(b->core.software_count, 0);
     bench_free(b);
 }
@@ -379,7 +379,7 @@ START_TEST(test_watchpoints_full)
     b->board.system.dwt_function[1] = 8; /* somebody's, for trace */
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER, 3), 0);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER + 1, 3), BT_ERR_RANGE);
-    bench_says(b, "in use");
+    bench_reports(b, "in use");
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER + 0x10, 16), 0);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER, 0), BT_ERR_INVAL);
     ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, 0xfffffffe, 4), BT_ERR_INVAL);
@@ -407,7 +407,7 @@ START_TEST(test_memory)
         ck_assert_mem_eq(in, out, 16 * (size_t)size);
     }
     ck_assert_int_eq(cortex_m_read_memory(&b->core, 0x40000000, in, 4), BT_ERR_IO);
-    bench_says(b, "0x40000000");
+    bench_reports(b, "0x40000000");
     ck_assert_int_eq(cortex_m_read_memory(&b->core, RAM_CODE + 1, in, 8), 0);
     ck_assert_mem_eq(in, out, 8);
     bench_free(b);

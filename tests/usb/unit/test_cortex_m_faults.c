@@ -120,7 +120,7 @@ START_TEST(test_v8m_closed)
     bench_change(b, DHCSR)->clear = S_HALT; /* it is in Secure code for good */
     ck_assert_int_eq(cortex_m_halt(&b->core), BT_ERR_IO);
     ck_assert_int_eq(b->core.failure, CORTEX_M_FAIL_SECURE);
-    bench_says(b, "it runs Secure code, which this chip does not let debug");
+    bench_reports(b, "it runs Secure code, which this chip does not let debug");
     bench_change(b, DHCSR)->clear = 0;
     ck_assert_int_eq(cortex_m_halt(&b->core), 0);
     bench_change(b, DHCSR)->set = S_SDE; /* its program has opened it */
@@ -174,7 +174,7 @@ START_TEST(test_no_core)
     struct probe_bench *b = plain_bench();
     bench_value(b, CPUID, _i == 0 ? 0 : _i == 1 ? UINT32_MAX : 0x41123456);
     ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_FORMAT);
-    bench_says(b, "no Cortex-M answers");
+    bench_reports(b, "no Cortex-M answers");
     bench_free(b);
 }
 END_TEST
@@ -184,11 +184,11 @@ START_TEST(test_refused)
     struct probe_bench *b = plain_bench();
     bench_change(b, CPUID)->fail = true;
     ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_IO);
-    bench_says(b, "no access to 0xe000ed00");
+    bench_reports(b, "no access to 0xe000ed00");
     bench_change(b, CPUID)->fail = false;
     bench_change(b, DHCSR)->clear = 1;
     ck_assert_int_eq(cortex_m_attach(&b->core), BT_ERR_IO);
-    bench_says(b, "locked");
+    bench_reports(b, "locked");
     bench_free(b);
 }
 END_TEST
@@ -202,7 +202,7 @@ START_TEST(test_no_halt)
     uint64_t begin = b->now;
     ck_assert_int_eq(cortex_m_halt(&b->core), BT_ERR_IO);
     ck_assert_uint_lt(b->now - begin, 1000000);
-    bench_says(b, "does not halt");
+    bench_reports(b, "does not halt");
     bench_change(b, DHCSR)->clear = 0;
     ck_assert_int_eq(cortex_m_halt(&b->core), 0);
     bench_free(b);
@@ -240,7 +240,7 @@ START_TEST(test_step_stuck)
     uint64_t begin = b->now;
     ck_assert_int_eq(cortex_m_step(&b->core, _i != 0), BT_ERR_IO);
     ck_assert_uint_lt(b->now - begin, 2000000);
-    bench_says(b, "does not halt");
+    bench_reports(b, "does not halt");
     bench_free(b);
 }
 END_TEST
@@ -251,7 +251,7 @@ START_TEST(test_registers_stuck)
     uint32_t all[CORTEX_M_REGISTERS];
     bench_change(b, DHCSR)->clear = S_REGRDY;
     ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_IO);
-    bench_says(b, "hand over its registers");
+    bench_reports(b, "hand over its registers");
     ck_assert_int_eq(cortex_m_write_register(&b->core, 3, 1), BT_ERR_IO);
     bench_change(b, DHCSR)->clear = 0;
     ck_assert_int_eq(cortex_m_read_all(&b->core, all), 0);
@@ -259,7 +259,7 @@ START_TEST(test_registers_stuck)
     /* It runs again behind our back. */
     bench_change(b, DHCSR)->clear = S_HALT;
     ck_assert_int_eq(cortex_m_read_all(&b->core, all), BT_ERR_INVAL);
-    bench_says(b, "halt it first");
+    bench_reports(b, "halt it first");
     bench_free(b);
 }
 END_TEST
@@ -273,7 +273,7 @@ START_TEST(test_no_reset)
     b->board.probe.options.nreset = NULL;
     ck_assert_int_eq(cortex_m_reset(&b->core, kind, true), BT_ERR_IO);
     ck_assert_uint_lt(b->now - begin, 2500000);
-    bench_says(b, "reset did not work");
+    bench_reports(b, "reset did not work");
     ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
     bench_free(b);
 }

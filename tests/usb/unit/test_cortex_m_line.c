@@ -56,8 +56,8 @@ START_TEST(test_line)
         if (rc != 0) {
             failed++;
             ck_assert_int_eq(rc, BT_ERR_IO);
-            bench_says(b, "no access to 0x");
-            bench_says(b, cases[_i].words);
+            bench_reports(b, "no access to 0x");
+            bench_reports(b, cases[_i].words);
         }
         /* When the line is good again, so is everything. */
         memset(&b->board.dap.faults, 0, sizeof b->board.dap.faults);
@@ -111,7 +111,7 @@ START_TEST(test_unplug)
         if (rc != 0) {
             struct cortex_m_status status;
             failed++;
-            bench_says(b, "probe");
+            bench_reports(b, "probe");
             ck_assert_int_ne(cortex_m_status(&b->core, &status), 0);
             b->usb.device.unplugged = false;
             b->board.system.scs.dhcsr = 0;

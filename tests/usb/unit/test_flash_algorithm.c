@@ -43,7 +43,7 @@ static void teardown(struct flash_bench *f)
     unicorn_core_release(&f->core);
 }
 
-static void says(const struct flash_bench *f, const char *part)
+static void reports(const struct flash_bench *f, const char *part)
 {
     char text[256];
     flash_run_describe(&f->run, text, sizeof text);
@@ -202,7 +202,7 @@ START_TEST(test_not_erased)
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_PROGRAM), 0);
     ck_assert_int_eq(flash_run_program(&f.run, 2 * PAGE, data, sizeof data), 0);
     ck_assert_int_eq(flash_run_end(&f.run), BT_ERR_IO);
-    says(&f, "error 1: ProgramPage(0x00000800)");
+    reports(&f, "error 1: ProgramPage(0x00000800)");
     ck_assert_uint_eq(flash_byte(&f, 2 * PAGE), 0x0f);
     ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
     teardown(&f);
@@ -216,11 +216,11 @@ START_TEST(test_order_and_place)
     uint8_t byte = 0;
     setup(&f, RAM_SIZE);
     ck_assert_int_eq(flash_run_erase(&f.run, 0, 1), BT_ERR_INVAL);
-    says(&f, "not begun");
+    reports(&f, "not begun");
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), 0);
     ck_assert_int_eq(flash_run_program(&f.run, 0, &byte, 1), BT_ERR_INVAL);
     ck_assert_int_eq(flash_run_erase(&f.run, 63 * SECTOR, SECTOR + 1), BT_ERR_RANGE);
-    says(&f, "outside of the flash");
+    reports(&f, "outside of the flash");
     ck_assert_int_eq(flash_run_end(&f.run), 0);
     ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM, 1024, 0),
                      BT_ERR_RANGE);
@@ -231,11 +231,11 @@ START_TEST(test_order_and_place)
     flash_run_release(&small);
     ck_assert_int_eq(cortex_m_insert(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
-    says(&f, "software breakpoints");
+    reports(&f, "software breakpoints");
     ck_assert_int_eq(cortex_m_remove(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
     ck_assert_int_eq(cortex_m_resume(&f.bench->core), 0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
-    says(&f, "halt the core");
+    reports(&f, "halt the core");
     teardown(&f);
 }
 END_TEST
@@ -248,7 +248,7 @@ START_TEST(test_hang)
     f.core.hangs = true;
     uint64_t begin = f.bench->now;
     ck_assert_int_eq(flash_run_erase(&f.run, SECTOR, 1), BT_ERR_IO);
-    says(&f, "did not end within 1000 ms: EraseSector(0x00001000)");
+    reports(&f, "did not end within 1000 ms: EraseSector(0x00001000)");
     ck_assert_uint_lt(f.bench->now - begin, 3000000);
     ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
     f.core.hangs = false;
@@ -266,7 +266,7 @@ START_TEST(test_crash)
     memcpy(f.algorithm->image + f.algorithm->functions[FLASH_ERASE_SECTOR], jump, sizeof jump);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), 0);
     ck_assert_int_eq(flash_run_erase(&f.run, SECTOR, 1), BT_ERR_IO);
-    says(&f, "crashed in EraseSector(0x00001000)");
+    reports(&f, "crashed in EraseSector(0x00001000)");
     (void)flash_run_end(&f.run);
     teardown(&f);
 }
@@ -292,7 +292,7 @@ START_TEST(test_unplug)
         int end = flash_run_end(&f.run);
         ck_assert_int_eq(rc != 0 || end != 0, f.bench->usb.device.unplugged);
         if (rc != 0) {
-            says(&f, "probe");
+            reports(&f, "probe");
             failed++;
         }
         teardown(&f);

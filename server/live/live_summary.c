@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first screen of a live target. */
+/* The summary that a live target is presented with. */
 #include "live_internal.h"
 #include "server/base/log.h"
 
@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say_bytes(const struct console *c, uint64_t n, const char *after)
+static void report_bytes(const struct console *c, uint64_t n, const char *after)
 {
     if (n >= 10u << 20)
-        console_say(c, "%" PRIu64 " MB%s", n >> 20, after);
+        console_print(c, "%" PRIu64 " MB%s", n >> 20, after);
     else if (n >= 10u << 10)
-        console_say(c, "%" PRIu64 " kB%s", n >> 10, after);
+        console_print(c, "%" PRIu64 " kB%s", n >> 10, after);
     else
-        console_say(c, "%" PRIu64 " bytes%s", n, after);
+        console_print(c, "%" PRIu64 " bytes%s", n, after);
 }
 
 static void line_clock(struct live *l, const struct console *c)
@@ -22,26 +22,26 @@ static void line_clock(struct live *l, const struct console *c)
     char where[sizeof((struct message *)0)->text + 16];
     if (!l->trace && !l->probe) {
         trace_setup_describe_sink(&l->units.setup, where, sizeof where);
-        console_say(c, "trace clock   not needed: %s, read out at each halt\n", where);
+        console_print(c, "trace clock   not needed: %s, read out at each halt\n", where);
         return;
     }
     if (!l->trace) {
-        console_say(c, "trace clock   seen by the probe: %s\n", l->probe->sink);
+        console_print(c, "trace clock   seen by the probe: %s\n", l->probe->sink);
         return;
     }
     trace_link_describe(l->trace, where, sizeof where);
-    console_say(c, "trace clock   %s\n", where);
+    console_print(c, "trace clock   %s\n", where);
 }
 
 static void line_lock(const struct live *l, const struct console *c, const struct pipeline_stats *s)
 {
     if (!l->config->formatted)
-        console_say(c, "frame lock    not needed: one source without frames\n");
+        console_print(c, "frame lock    not needed: one source without frames\n");
     else if (s->decoded == 0)
-        console_say(c, "frame lock    none yet: nothing has arrived\n");
+        console_print(c, "frame lock    none yet: nothing has arrived\n");
     else
-        console_say(c, "frame lock    %s, lost %" PRIu64 " times\n", s->aligned ? "yes" : "NO",
-                    s->losses);
+        console_print(c, "frame lock    %s, lost %" PRIu64 " times\n", s->aligned ? "yes" : "NO",
+                      s->losses);
 }
 
 static const char *other_id(unsigned id)
@@ -64,34 +64,34 @@ static const char *core_of_id(const struct live *l, unsigned id)
 static void line_ids(const struct live *l, const struct console *c, const struct pipeline_stats *s)
 {
     bool any = false;
-    console_say(c, "trace IDs     ");
+    console_print(c, "trace IDs     ");
     for (unsigned id = 1; id < 0x70; id++) {
         const char *core = core_of_id(l, id);
         if (!s->seen[id] && !(core && l->config->formatted))
             continue;
-        console_say(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id(id),
-                    s->seen[id] ? "" : " (silent so far)");
+        console_print(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id(id),
+                      s->seen[id] ? "" : " (silent so far)");
         any = true;
     }
-    console_say(c, any                    ? "\n"
-                   : l->config->formatted ? "none\n"
-                                          : "without frames there are none\n");
+    console_print(c, any                    ? "\n"
+                     : l->config->formatted ? "none\n"
+                                            : "without frames there are none\n");
 }
 
 static void line_rate(struct live *l, const struct console *c)
 {
-    console_say(c, "rate          ");
-    say_bytes(c, l->rate, "/s in the last second, ");
-    say_bytes(c, live_bytes(l), " in all\n");
+    console_print(c, "rate          ");
+    report_bytes(c, l->rate, "/s in the last second, ");
+    report_bytes(c, live_bytes(l), " in all\n");
 }
 
 static void line_loss(struct live *l, const struct console *c, const struct pipeline_stats *s)
 {
     bool any = false;
-    console_say(c, "lost          ");
+    console_print(c, "lost          ");
     if (s->dropped) {
-        say_bytes(c, s->dropped, "");
-        console_say(c, " (ring full, %" PRIu64 " transfers)", s->drops);
+        report_bytes(c, s->dropped, "");
+        console_print(c, " (ring full, %" PRIu64 " transfers)", s->drops);
         any = true;
     }
     pipeline_lock(l->pipeline);
@@ -103,18 +103,18 @@ static void line_loss(struct live *l, const struct console *c, const struct pipe
         bool harmless = cause == BT_GAP_DEBUG;
         if (!n || harmless)
             continue;
-        console_say(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
-                    bt_gap_name((enum bt_gap_cause)cause));
+        console_print(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
+                      bt_gap_name((enum bt_gap_cause)cause));
         any = true;
     }
     pipeline_unlock(l->pipeline);
-    console_say(c, any ? "\n" : "nothing\n");
+    console_print(c, any ? "\n" : "nothing\n");
 }
 
 static void line_decoded(struct live *l, const struct console *c, const struct pipeline_stats *s)
 {
     bool any = false;
-    console_say(c, "decoded up to ");
+    console_print(c, "decoded up to ");
     pipeline_lock(l->pipeline);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         uint64_t address;
@@ -122,23 +122,23 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
         struct history *h = live_history(l, (int)i);
         if (!h || history_end(h) == 0)
             continue;
-        console_say(c, "%s%s: instruction %" PRIu64, any ? "; " : "", l->cores[i].config->name,
-                    history_end(h));
+        console_print(c, "%s%s: instruction %" PRIu64, any ? "; " : "", l->cores[i].config->name,
+                      history_end(h));
         if (history_position(h, &address, &isa))
-            console_say(c, ", next 0x%08" PRIx64, address);
+            console_print(c, ", next 0x%08" PRIx64, address);
         any = true;
     }
     pipeline_unlock(l->pipeline);
     if (!any)
-        console_say(c, l->config->attach ? "nothing yet: the trace buffer held nothing of use"
-                                         : "nothing yet: the core has not run");
+        console_print(c, l->config->attach ? "nothing yet: the trace buffer held nothing of use"
+                                           : "nothing yet: the core has not run");
     if (s->waiting)
-        console_say(c, "; %" PRIu64 " bytes wait", s->waiting);
-    console_say(c, "\n");
+        console_print(c, "; %" PRIu64 " bytes wait", s->waiting);
+    console_print(c, "\n");
 }
 
 /* The state is that of the moment when the probe was opened: later it is not told again. */
-static void say_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
+static void report_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
 {
     char line[PROBE_SERVER_SCREEN];
     unsigned losses;
@@ -155,19 +155,20 @@ static void say_probe(const struct live *l, bool first, gdb_print_fn print, void
         print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
-void live_screen(struct live *l, bool first, gdb_print_fn print, void *to)
+void live_summary(struct live *l, bool first, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
     if (l->probe)
-        say_probe(l, first, print, to);
-    live_units_say(l, print, to);
+        report_probe(l, first, print, to);
+    live_units_report(l, print, to);
     if (!l->pipeline) {
-        console_say(&c, "%s\n",
-                    l->probe           ? "no history: nothing is traced"
-                    : !l->units.wanted ? "no trace: the board file names no trace unit"
-                    : !l->units.found  ? "no trace: the trace units are looked for at the next halt"
-                                       : "no trace: there is no history of this target");
+        console_print(&c, "%s\n",
+                      l->probe           ? "no history: nothing is traced"
+                      : !l->units.wanted ? "no trace: the board file names no trace unit"
+                      : !l->units.found
+                          ? "no trace: the trace units are looked for at the next halt"
+                          : "no trace: there is no history of this target");
         return;
     }
     pipeline_stats(l->pipeline, &stats);
@@ -222,7 +223,7 @@ void live_look_for_strays(struct live *l, bool halted)
     struct pipeline_stats s;
     char text[400] = "";
     unsigned expected;
-    if (l->strays_told || !l->pipeline || !l->config->formatted)
+    if (l->strays_reported || !l->pipeline || !l->config->formatted)
         return;
     pipeline_stats(l->pipeline, &s);
     unsigned stray = halted ? stray_id(l, &s) : 0;
@@ -245,7 +246,7 @@ void live_look_for_strays(struct live *l, bool halted)
                      : "is [trace] format what the source sends?");
     if (!text[0])
         return;
-    l->strays_told = true;
-    log_say(LOG_AT_WARNING, "btraced: %s", text);
-    live_clients_say(l, text);
+    l->strays_reported = true;
+    log_write(LOG_AT_WARNING, "btraced: %s", text);
+    live_clients_report(l, text);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-void reverse_say_gap(struct reverse_motion *m, enum bt_gap_cause cause)
+void reverse_report_gap(struct reverse_motion *m, enum bt_gap_cause cause)
 {
     char text[160];
     if (cause == BT_GAP_NONE)
@@ -14,39 +14,40 @@ void reverse_say_gap(struct reverse_motion *m, enum bt_gap_cause cause)
     else
         snprintf(text, sizeof text, "trace is missing here (%s): what ran is not known\n",
                  bt_gap_name(cause));
-    m->host->say(m->ctx, text);
+    m->host->report(m->ctx, text);
 }
 
-void reverse_say_left_out(struct reverse_motion *m)
+void reverse_report_left_out(struct reverse_motion *m)
 {
     char text[160];
     if (!m->search.left_out)
         return;
     snprintf(text, sizeof text, "passed %zu places where the trace unit left instructions out\n",
              m->search.left_out);
-    m->host->say(m->ctx, text);
+    m->host->report(m->ctx, text);
 }
 
-void reverse_say_alone(struct reverse_motion *m)
+void reverse_report_alone(struct reverse_motion *m)
 {
     char text[160];
-    if (m->core_count < 2 || m->told_alone)
+    if (m->core_count < 2 || m->reported_alone)
         return;
-    m->told_alone = true;
+    m->reported_alone = true;
     snprintf(text, sizeof text, "in reverse execution only the selected core moves: %s\n",
              m->host->core_name(m->ctx, m->core));
-    m->host->say(m->ctx, text);
+    m->host->report(m->ctx, text);
 }
 
 /* GDB is about to go on as if nothing had been written. */
-void reverse_say_unwatched(struct reverse_motion *m)
+void reverse_report_unwatched(struct reverse_motion *m)
 {
     uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
     bool watch = false;
-    if (m->told_watch)
+    if (m->reported_watch)
         return;
     m->host->breakpoints(m->ctx, addresses, REVERSE_BREAKPOINTS_MAX, &watch);
-    m->told_watch = watch;
+    m->reported_watch = watch;
     if (watch)
-        m->host->say(m->ctx, "in reverse execution steps do not see what watchpoints wait for\n");
+        m->host->report(m->ctx,
+                        "in reverse execution steps do not see what watchpoints wait for\n");
 }
