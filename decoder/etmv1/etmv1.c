@@ -170,7 +170,7 @@ static bool is_last(const struct etmv1 *p, uint8_t byte)
 }
 
 /*
- * Digest 3.1, the reading in which a byte waits for another: is the address's last byte still in
+ * Digest 3.1, the choice in which a byte waits for another: is the address's last byte still in
  * the FIFO, so that this cycle has none? A WT always has one. In other cycles TRACEPKT may mean
  * nothing: that is so if it would end the address and nothing is queued behind that. But where the
  * FIFO was emptied, before a restart, it was that byte: the next address shows it, if it is clear

@@ -30,7 +30,7 @@ struct etmv1_config {
     bool low_vectors;  /* exception vectors at 0; both: not known which */
     bool high_vectors; /* at 0xffff0000 */
 
-    /* Points that the digest leaves open. All 0 is the reading that it prefers. */
+    /* Choices that the digest leaves to the implementation. All 0 is the choice that it prefers. */
     bool hold_single; /* HOLD_SINGLE, digest 3.1: on a 16-bit port a byte that is alone in the FIFO
                          waits for another, unless no data is traced or an address follows */
     bool late_data;   /* DATA_LATENCY, 5.3: data into an empty FIFO comes out a cycle later */

@@ -28,7 +28,7 @@ bool etmv1_align(struct etmv1_flow *f, const struct etmv1_target *target)
 }
 
 /*
- * Digest 3.1, the reading in which a byte waits for another: is it certain that the entry has a
+ * Digest 3.1, the choice in which a byte waits for another: is it certain that the entry has a
  * byte although just one of the status at f->next is left? So if it is a WT, if a later status has
  * put bytes behind it, or if its own branch address follows.
  */

@@ -292,7 +292,7 @@ static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packe
         return parse_exception(p, c, k);
     case 0x07:
         return one_byte(c, k, ETMV4_EXC_RETURN, !ete);
-    case 0x08: /* digest 18: only one source knows it; either reading looks for an A-sync */
+    case 0x08: /* digest 18: only one source knows it; either choice looks for an A-sync */
         return one_byte(c, k, ETMV4_RESYNC, !ete);
     case 0x09:
         return parse_instrumentation(c, k, ete);

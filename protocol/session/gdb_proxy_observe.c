@@ -255,23 +255,23 @@ static const char *const of_halt[] = {"g",  "p",  "m", "G", "P",      "M", "X", 
                                       "bs", "bc", "Z", "z", "vFlash", NULL};
 static const char *const changes[] = {"G", "P",      "M",    "X",      "Z",
                                       "z", "vFlash", "vRun", "vFile:", NULL};
-static const char *const readings[] = {"g",
-                                       "p",
-                                       "m",
-                                       "T",
-                                       "qC",
-                                       "qXfer:features:read:",
-                                       "qXfer:memory-map:read:",
-                                       "qXfer:threads:read:",
-                                       "qThreadExtraInfo,",
-                                       "qfThreadInfo",
-                                       "qsThreadInfo",
-                                       "qAttached",
-                                       "qOffsets",
-                                       "qCRC:",
-                                       "qSearch:memory:",
-                                       "vCont?",
-                                       NULL};
+static const char *const read_packets[] = {"g",
+                                           "p",
+                                           "m",
+                                           "T",
+                                           "qC",
+                                           "qXfer:features:read:",
+                                           "qXfer:memory-map:read:",
+                                           "qXfer:threads:read:",
+                                           "qThreadExtraInfo,",
+                                           "qfThreadInfo",
+                                           "qsThreadInfo",
+                                           "qAttached",
+                                           "qOffsets",
+                                           "qCRC:",
+                                           "qSearch:memory:",
+                                           "vCont?",
+                                           NULL};
 
 static const char *const ours[] = {"Qbtrace", "qXfer:btrace", "bs", "bc", NULL};
 
@@ -327,7 +327,7 @@ static bool observe(struct gdb_proxy *p, const char *payload, size_t len)
         return refuse(p, payload, len, why);
     if (motion || starts_with_any(payload, len, ours))
         return true;
-    if (!starts_with_any(payload, len, readings))
+    if (!starts_with_any(payload, len, read_packets))
         return answered(p, "");
     if (why == gone)
         return refuse(p, payload, len, why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv1 sources: digest etmv1.md. */
-#include "source_reading.h"
+#include "source_choice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
     }
 
 /* What the digest leaves open: its sections 3.1, 4.2, 9.2 and 17. */
-static const struct source_reading readings[] = {
+static const struct source_choice choices[] = {
     READING("HOLD_SINGLE", hold_single,
             "0 (a byte that is alone goes at once) or 1 (on a 16-bit port it waits for another)"),
     READING("DATA_LATENCY", late_data,
@@ -72,7 +72,7 @@ static int configure_etmv1(const struct snapshot_device *d, const struct snapsho
         config->etmv1.big_endian = sctlr & SCTLR_B;
     if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    error = source_readings(d, readings, sizeof readings / sizeof *readings, &config->etmv1, why);
+    error = source_choices(d, choices, sizeof choices / sizeof *choices, &config->etmv1, why);
     return error ? error : source_port_layout(d, &config->etmv1.port, why);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv2 sources: digest etmv2.md. */
-#include "source_reading.h"
+#include "source_choice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
     }
 
 /* Digest 15, point by point; STATUS_CODES (1) is apart. */
-static const struct source_reading readings[] = {
+static const struct source_choice choices[] = {
     {.key = "TFO_HEADER",
      .at = offsetof(struct etmv2_config, tfo_header),
      .max = 0xff,
@@ -53,12 +53,12 @@ static int status_codes(const struct snapshot_device *d, uint64_t *codes, struct
     return BT_ERR_FORMAT;
 }
 
-static int configure_readings(const struct snapshot_device *d, struct etmv2_config *config,
-                              struct message *why)
+static int configure_choices(const struct snapshot_device *d, struct etmv2_config *config,
+                             struct message *why)
 {
     int error = status_codes(d, &config->status_codes, why);
     if (!error)
-        error = source_readings(d, readings, sizeof readings / sizeof *readings, config, why);
+        error = source_choices(d, choices, sizeof choices / sizeof *choices, config, why);
     return error;
 }
 
@@ -83,7 +83,7 @@ static int configure_etmv2(const struct snapshot_device *d, const struct snapsho
     source_vectors(core, &config->etmv2.low_vectors, &config->etmv2.high_vectors);
     if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    error = configure_readings(d, &config->etmv2, why);
+    error = configure_choices(d, &config->etmv2, why);
     return error ? error : source_port_layout(d, &config->etmv2.port, why);
 }
 

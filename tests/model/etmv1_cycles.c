@@ -12,7 +12,7 @@ static uint16_t noise(struct etmv1_encoder *e, uint16_t pkt, uint16_t valid)
 }
 
 /*
- * 16-bit port: either reading of 3.1. Without holding, a byte that has the port for itself makes
+ * 16-bit port: either choice of 3.1. Without holding, a byte that has the port for itself makes
  * the place of the next one uncertain, unless that is an address,
  * or belongs to a later status. */
 static enum port_model_lone lone(const struct etmv1_encoder *e)

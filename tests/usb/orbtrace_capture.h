@@ -35,7 +35,7 @@ enum orbtrace_format {
     ORBTRACE_NRZ_TPIU = 0x13,
 };
 
-/* All zero: memory without limit, and the first reading where the digest is not certain. */
+/* All zero: memory without limit, and the first choice where the digest is not certain. */
 struct orbtrace_options {
     size_t buffer;   /* bytes that fit beside the transfers that wait; 0: all, nothing is lost */
     bool whole;      /* ORBFLOW loses whole packets, else bytes */

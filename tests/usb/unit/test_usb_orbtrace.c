@@ -327,7 +327,7 @@ START_TEST(test_empty_packet)
 }
 END_TEST
 
-/* Both readings of an overrun: packets that are damaged, or packets that are not there. */
+/* Both choices for an overrun: packets that are damaged, or packets that are not there. */
 START_TEST(test_flow_lost)
 {
     for (unsigned whole = 0; whole < 2; whole++) {

@@ -2,7 +2,7 @@
 /*
  * ETMv1 and ETMv2: what their specifications leave open is set by keys of a recording's device
  * file. Each key reaches the decoder, and a value that is none is refused with a reason. What the
- * values mean for the stream: tests/cases/etmv1-readings.case and etmv2-readings.case.
+ * values mean for the stream: tests/cases/etmv1-choices.case and etmv2-choices.case.
  */
 #include "server/protocols/source.h"
 #include "tests/unit/unit_main.h"
@@ -84,7 +84,7 @@ START_TEST(each_key_of_etmv1)
 }
 END_TEST
 
-/* All keys missing: the reading that the digests prefer. */
+/* All keys missing: the choices that the digests prefer. */
 START_TEST(defaults)
 {
     struct stream_config config;
@@ -125,12 +125,12 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("readings");
-    unit_cases(s, "etmv2: a key for each reading, and what it must be", each_key_of_etmv2, 0,
+    Suite *s = suite_create("choices");
+    unit_cases(s, "etmv2: a key for each choice, and what it must be", each_key_of_etmv2, 0,
                (int)(sizeof v2_keys / sizeof *v2_keys));
-    unit_cases(s, "etmv1: a key for each reading, and what it must be", each_key_of_etmv1, 0,
+    unit_cases(s, "etmv1: a key for each choice, and what it must be", each_key_of_etmv1, 0,
                (int)(sizeof v1_keys / sizeof *v1_keys));
-    unit_case(s, "etmv1, etmv2: no keys: the readings that are preferred", defaults);
+    unit_case(s, "etmv1, etmv2: no keys: the choices that are preferred", defaults);
     unit_case(s, "etmv2: STATUS_CODES must be a table of the statuses", status_codes);
     return s;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Points of a trace protocol that its specification leaves open: each is one field of the decoder's
- * configuration, and one key of the source's [regs] in a recording.
- */
-#ifndef SERVER_SOURCE_READING_H
-#define SERVER_SOURCE_READING_H
+ * Implementation-defined choices: what the specification of a trace protocol leaves open: each is
+ * one field of the decoder's configuration, and one key of the source's [regs]
+ * in a recording. */
+#ifndef SERVER_SOURCE_CHOICE_H
+#define SERVER_SOURCE_CHOICE_H
 
 #include "server/protocols/source.h"
 
-struct source_reading {
+struct source_choice {
     const char *key;
     size_t at; /* of the field, a bool or uint8_t, in the configuration */
     uint8_t min, max;
@@ -20,7 +20,7 @@ struct source_reading {
  * Sets the fields of `config` whose key is there. BT_ERR_FORMAT: a value is not allowed; *why names
  * file, key and what is.
  */
-int source_readings(const struct snapshot_device *d, const struct source_reading *readings,
-                    size_t count, void *config, struct message *why);
+int source_choices(const struct snapshot_device *d, const struct source_choice *choices,
+                   size_t count, void *config, struct message *why);
 
 #endif

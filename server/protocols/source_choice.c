@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "source_reading.h"
+#include "source_choice.h"
 
 #include <inttypes.h>
 
 _Static_assert(sizeof(bool) == sizeof(uint8_t), "a field is one byte");
 
-static bool allowed(const struct source_reading *r, uint64_t value)
+static bool allowed(const struct source_choice *r, uint64_t value)
 {
     return value >= r->min && value <= r->max && (!r->valid || r->valid((unsigned)value));
 }
 
-int source_readings(const struct snapshot_device *d, const struct source_reading *readings,
-                    size_t count, void *config, struct message *why)
+int source_choices(const struct snapshot_device *d, const struct source_choice *choices,
+                   size_t count, void *config, struct message *why)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct source_reading *r = &readings[i];
+        const struct source_choice *r = &choices[i];
         uint64_t value;
         if (snapshot_reg(d, r->key, &value))
             continue;
