@@ -2,7 +2,7 @@
 /* btraced decode: listings of a recording. */
 #include "commands.h"
 #include "server/base/exit_codes.h"
-#include "server/export/lister.h"
+#include "server/export/dump.h"
 #include "server/recording/perf_args.h"
 #include "server/recording/recording.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct decode_args {
-    struct lister_options list;
+    struct dump_options list;
     bool summary;
     const char *source;
     int id; /* -1: not asked for */
@@ -220,19 +220,19 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     int code = choose(r, args, &first, &end);
     if (code)
         return code;
-    struct lister *lister = lister_new(stdout, &args->list);
-    if (!lister)
+    struct dump *dump = dump_new(stdout, &args->list);
+    if (!dump)
         return EXIT_INTERNAL;
     int error = 0;
     bool several = end - first > 1 && args->list.format == LISTING_TEXT;
     for (size_t i = first; i < end && !error; i++) {
         if (several)
             printf("source %s (core %s)\n", r->sources[i].name, r->sources[i].core_name);
-        error = lister_source(lister, r, &r->sources[i], args->summary);
-        if (!error && lister_warning(lister))
-            fprintf(stderr, "btraced decode: warning: %s\n", lister_warning(lister));
+        error = dump_source(dump, r, &r->sources[i], args->summary);
+        if (!error && dump_warning(dump))
+            fprintf(stderr, "btraced decode: warning: %s\n", dump_warning(dump));
     }
-    lister_free(lister);
+    dump_free(dump);
     if (error && !ferror(stdout)) {
         fprintf(stderr, "btraced decode: %s: %s\n", args->path, bt_strerror(error));
         return EXIT_INTERNAL;

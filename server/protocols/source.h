@@ -9,7 +9,7 @@
 #include "decoder/stream/stream.h"
 #include "drivers/snapshot/snapshot.h"
 #include "server/base/message.h"
-#include "server/protocols/describe.h"
+#include "server/protocols/dump_describe.h"
 
 struct source_protocol {
     enum stream_protocol protocol;

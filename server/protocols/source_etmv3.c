@@ -86,7 +86,7 @@ static const char *isa_name(uint8_t state)
 
 static const char *security_name(uint8_t state)
 {
-    return describe_security((enum bt_security)(state >> 4));
+    return dump_describe_security((enum bt_security)(state >> 4));
 }
 
 /* "WEWEWN", oldest first; "-" for none. */

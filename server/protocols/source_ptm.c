@@ -72,7 +72,7 @@ static void add_branch(struct detail *d, const struct ptm_packet *k)
     add_target(d, k);
     if (!(k->flags & PTM_HAS_INFO))
         return;
-    detail_add(d, "sec=%s", describe_security(ptm_packet_security(k)));
+    detail_add(d, "sec=%s", dump_describe_security(ptm_packet_security(k)));
     detail_add(d, "exception=%u", k->number);
 }
 
@@ -108,7 +108,7 @@ static void add_fields(struct detail *d, const struct ptm_config *config,
     case PTM_ISYNC:
         detail_add(d, "reason=%u", k->number);
         add_target(d, k);
-        detail_add(d, "sec=%s", describe_security(ptm_packet_security(k)));
+        detail_add(d, "sec=%s", dump_describe_security(ptm_packet_security(k)));
         break;
     case PTM_UPDATE:
         add_target(d, k);

@@ -18,7 +18,7 @@ LONG_AT_LEAST = 2_000_000
 ROUNDS = {"vexpress-a9": 32, "mps2-an385": 32, "netduinoplus2": 32}
 LONG_ROUNDS = {"vexpress-a9": 300, "mps2-an385": 310, "netduinoplus2": 300}
 
-# name: (machine, arguments of the plugin, snapshot format, further options of the lister)
+# name: (machine, arguments of the plugin, snapshot format, further options of the dump)
 SETS = {
     "M3, v3.5": (board.MPS2, {"format": "raw"}, "source_data", []),
     "M3, v3.4, branch broadcast, ETB": (

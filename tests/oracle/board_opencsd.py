@@ -24,7 +24,7 @@ UNDEFINED = 9  # exception number
 LEAST_OF_CORE = 200_000
 TAIL = 100  # instructions that may be behind the last waypoint of a run
 
-# name: (arguments of the plugin, snapshot format, further options of the lister)
+# name: (arguments of the plugin, snapshot format, further options of the dump)
 SETS = {
     "v1.1, plain": ({"format": "raw"}, "source_data", []),
     "v1.1, return stack of 2, ETB": (

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/export/lister.h"
+#include "server/export/dump.h"
 
 #include "decoder/disasm/disasm.h"
 #include "decoder/history/gap_ledger.h"
@@ -26,8 +26,8 @@ struct kept {
     uint64_t end; /* offset behind the newest */
 };
 
-struct lister {
-    struct lister_options options;
+struct dump {
+    struct dump_options options;
     struct kept kept;
     struct listing packets, instructions, blocks, events, summary;
     const struct recording_source *source;
@@ -94,10 +94,10 @@ static const char *cond_text(enum bt_cond cond)
     return cond == BT_COND_PASS ? "pass" : cond == BT_COND_FAIL ? "fail" : "";
 }
 
-static void list_event(struct lister *l, const struct bt_event *e)
+static void list_event(struct dump *l, const struct bt_event *e)
 {
-    char index[24], offset[24], detail[DESCRIBE_MAX];
-    describe_event(e, detail);
+    char index[24], offset[24], detail[DUMP_DESCRIBE_MAX];
+    dump_describe_event(e, detail);
     const char *row[] = {
         l->source->core_name,
         number_text(index, sizeof index, e->position + 1),
@@ -108,7 +108,7 @@ static void list_event(struct lister *l, const struct bt_event *e)
     listing_row(&l->events, row);
 }
 
-static void list_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
+static void list_block(struct dump *l, const struct bt_block *b, uint64_t cycles)
 {
     char index[24], first[24], last[24], count[24], cyc[24] = "";
     if (cycles != FLOW_NO_CYCLES)
@@ -126,7 +126,7 @@ static void list_block(struct lister *l, const struct bt_block *b, uint64_t cycl
     listing_row(&l->blocks, row);
 }
 
-static void list_instruction(struct lister *l, uint64_t number, uint64_t address, enum bt_isa isa,
+static void list_instruction(struct dump *l, uint64_t number, uint64_t address, enum bt_isa isa,
                              unsigned size, uint32_t opcode, enum bt_cond cond, uint64_t cycles)
 {
     char index[24], addr[24], op[24], bytes[8], total[24], cyc[24] = "";
@@ -152,7 +152,7 @@ static void list_instruction(struct lister *l, uint64_t number, uint64_t address
     listing_row(&l->instructions, row);
 }
 
-static void list_block_instructions(struct lister *l, const struct bt_block *b, uint64_t cycles)
+static void list_block_instructions(struct dump *l, const struct bt_block *b, uint64_t cycles)
 {
     uint64_t address = b->first, last = bt_block_last(b);
     enum bt_isa isa = bt_block_isa(b);
@@ -172,7 +172,7 @@ static void list_block_instructions(struct lister *l, const struct bt_block *b, 
 
 /* The decoder's output. */
 
-static void take_event(struct lister *l, const struct bt_event *e)
+static void take_event(struct dump *l, const struct bt_event *e)
 {
     flow_track_key(&l->key, e);
     l->view = NULL;
@@ -186,7 +186,7 @@ static void take_event(struct lister *l, const struct bt_event *e)
         list_event(l, e);
 }
 
-static void take_block(struct lister *l, const struct bt_block *b, uint64_t cycles)
+static void take_block(struct dump *l, const struct bt_block *b, uint64_t cycles)
 {
     if (l->options.blocks)
         list_block(l, b, cycles);
@@ -198,7 +198,7 @@ static void take_block(struct lister *l, const struct bt_block *b, uint64_t cycl
 /* Blocks and events in stream order: an event stands before the instruction of its position. */
 static void flush(void *ctx, struct flow_out *out)
 {
-    struct lister *l = ctx;
+    struct dump *l = ctx;
     size_t e = 0;
     bool blocks = l->options.blocks || l->options.instructions;
     for (size_t b = 0; blocks && b < out->block_count; b++) {
@@ -233,8 +233,8 @@ static void hex_bytes(const struct kept *k, const struct stream_packet *p, char 
 
 static void take_packet(void *ctx, const struct stream_packet *p)
 {
-    struct lister *l = ctx;
-    char offset[24], bytes[400], text[DESCRIBE_MAX] = "";
+    struct dump *l = ctx;
+    char offset[24], bytes[400], text[DUMP_DESCRIBE_MAX] = "";
     struct detail detail = {text, 0};
     hex_bytes(&l->kept, p, bytes, sizeof bytes);
     l->protocol->describe(&l->source->config, p->packet, &detail);
@@ -252,7 +252,7 @@ static void take_packet(void *ctx, const struct stream_packet *p)
 
 static int feed_data(void *ctx, const uint8_t *data, size_t len)
 {
-    struct lister *l = ctx;
+    struct dump *l = ctx;
     if (ferror(l->summary.out))
         return BT_ERR_IO; /* nobody takes it: the rest need not be decoded */
     if (l->parallel)
@@ -270,7 +270,7 @@ static int feed_data(void *ctx, const uint8_t *data, size_t len)
 
 static int feed_gap(void *ctx, enum bt_gap_cause cause)
 {
-    struct lister *l = ctx;
+    struct dump *l = ctx;
     int error = l->parallel ? parallel_drain(l->parallel) : BT_OK;
     if (!error)
         stream_gap(&l->stream, cause, 0, &l->sink);
@@ -282,7 +282,7 @@ static int feed_loss(void *ctx)
     return feed_gap(ctx, BT_GAP_WIRE);
 }
 
-static void summary_row(struct lister *l, const char *key, uint64_t value)
+static void summary_row(struct dump *l, const char *key, uint64_t value)
 {
     char text[24];
     const char *row[] = {l->source->name, key, number_text(text, sizeof text, value)};
@@ -290,7 +290,7 @@ static void summary_row(struct lister *l, const char *key, uint64_t value)
 }
 
 /* A stream that never synchronises is a stream of something else: say so, once. */
-static void judge(struct lister *l)
+static void judge(struct dump *l)
 {
     uint64_t bytes = stream_offset(&l->stream);
     uint64_t patience = 2 * (uint64_t)l->protocol->sync_period(&l->source->config) + SYNC_SLACK;
@@ -304,12 +304,12 @@ static void judge(struct lister *l)
              l->source->trace_id);
 }
 
-const char *lister_warning(const struct lister *l)
+const char *dump_warning(const struct dump *l)
 {
     return l->warning[0] ? l->warning : NULL;
 }
 
-static void list_summary(struct lister *l, const struct recording_pass *pass)
+static void list_summary(struct dump *l, const struct recording_pass *pass)
 {
     summary_row(l, "raw-bytes", pass->raw_bytes);
     summary_row(l, "bytes", stream_offset(&l->stream));
@@ -333,7 +333,7 @@ static void list_summary(struct lister *l, const struct recording_pass *pass)
 }
 
 /* What decoding cost: each instruction is classified, and asked of the disassembler, once. */
-static void list_stats(struct lister *l)
+static void list_stats(struct dump *l)
 {
     summary_row(l, "code-ranges", l->code.range_count);
     summary_row(l, "code-restarts", l->code.epoch);
@@ -341,9 +341,9 @@ static void list_stats(struct lister *l)
     summary_row(l, "disassembler-texts", disasm_texts(l->disasm));
 }
 
-struct lister *lister_new(FILE *out, const struct lister_options *options)
+struct dump *dump_new(FILE *out, const struct dump_options *options)
 {
-    struct lister *l = calloc(1, sizeof *l);
+    struct dump *l = calloc(1, sizeof *l);
     if (!l)
         return NULL;
     l->options = *options;
@@ -356,12 +356,12 @@ struct lister *lister_new(FILE *out, const struct lister_options *options)
     return l;
 }
 
-void lister_free(struct lister *l)
+void dump_free(struct dump *l)
 {
     free(l);
 }
 
-static void set_up(struct lister *l, const struct recording_source *source)
+static void set_up(struct dump *l, const struct recording_source *source)
 {
     struct code_options code;
     l->source = source;
@@ -390,7 +390,7 @@ static void set_up(struct lister *l, const struct recording_source *source)
     };
 }
 
-static void write_headers(struct lister *l, bool summary)
+static void write_headers(struct dump *l, bool summary)
 {
     if (l->options.packets)
         listing_header(&l->packets);
@@ -404,8 +404,8 @@ static void write_headers(struct lister *l, bool summary)
         listing_header(&l->summary);
 }
 
-int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
-                  bool summary)
+int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
+                bool summary)
 {
     struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .gap = feed_gap, .ctx = l};
     struct recording_pass pass;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The listings of `btraced decode`: columns are those of the man page. */
-#ifndef SERVER_LISTER_H
-#define SERVER_LISTER_H
+/* The dump that `btraced decode` writes: columns are those of the man page. */
+#ifndef SERVER_DUMP_H
+#define SERVER_DUMP_H
 
 #include "server/export/listing.h"
 #include "server/recording/recording.h"
 
-struct lister_options {
+struct dump_options {
     bool packets;
     bool instructions;
     bool blocks;
@@ -17,20 +17,20 @@ struct lister_options {
     enum listing_format format;
 };
 
-struct lister; /* private */
+struct dump; /* private */
 
 /* NULL: no memory. `out` is the caller's. */
-struct lister *lister_new(FILE *out, const struct lister_options *options);
-void lister_free(struct lister *l);
+struct dump *dump_new(FILE *out, const struct dump_options *options);
+void dump_free(struct dump *l);
 
 /*
  * Decodes one source and writes the listings that were asked for, in stream order, then the
  * summary if wanted. Returns 0 or a bt_error.
  */
-int lister_source(struct lister *l, struct recording *r, const struct recording_source *source,
-                  bool summary);
+int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
+                bool summary);
 
 /* What is odd about the source listed last, as a line for standard error; NULL: nothing. */
-const char *lister_warning(const struct lister *l);
+const char *dump_warning(const struct dump *l);
 
 #endif
