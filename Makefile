@@ -195,7 +195,7 @@ lint:
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -I. -Idecoder/include \
 	    --enable=warning,performance,portability -j2 \
 	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/cmd/main.c $(USB_MODEL_SRC) \
-	    $(filter-out %/umock_usb.c,$(USB_BED_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
+	    $(filter-out %/umock_usb.c,$(USB_BENCH_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
 
 # Tests, benchmarks, fuzzing.
 .PHONY: check check-full bench fuzz demo
@@ -212,7 +212,7 @@ check-full: deps
 
 bench: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board bench-programs $(BENCHES:%=$(B)/release/bench/%) \
-	    $(USB_BED) $(STREAM_CLIENT)
+	    $(USB_BENCH) $(STREAM_CLIENT)
 	$(Q)tests/bench/run.sh
 
 fuzz: deps

@@ -117,11 +117,11 @@ reverse() {
 
 # Tests of a daemon that has threads: it serves a live target. A recording is served by one thread.
 # What others do with the same threads is left out: ETMv4, reconstructed values, registers, wiring.
-twins='_v4\.py$|_native_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
-twins="$twins|_remote_openocd\.py\$"
+variants='_v4\.py$|_native_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
+variants="$variants|_remote_openocd\.py\$"
 threaded() {
     grep -lE 'live_gdb|probe_gdb|probe_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py \
-        tests/usb/test_*.py | grep -vE "$twins"
+        tests/usb/test_*.py | grep -vE "$variants"
 }
 
 # fuzzers SECONDS: the same walk each time; `make fuzz` goes where chance leads.
@@ -148,7 +148,7 @@ export CK_TIMEOUT_MULTIPLIER=30
 export BTRACED=build/btraced
 export BTRACED_ATTEMPTS=2
 again_max=3
-export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bed comes in front
+export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bench comes in front
 if [ "$mode" = quick ]; then
     step static quiet "clang-format" make -s format-check
     step static quiet "cppcheck" make -s lint
@@ -165,7 +165,7 @@ if [ "$mode" = quick ]; then
         [ -x "$t" ] && step gdb "$t"
     done
     for t in tests/lab/test_*.py; do
-        [ -x "$t" ] && step lab "$t"
+        [ -x "$t" ] && step network "$t"
     done
     step demo tests/demo/check_recording.sh
     step demo quiet "demo" tests/demo/run.sh
@@ -196,7 +196,7 @@ else
         [ -x "$t" ] && step gdb "$t"
     done
     for t in tests/lab/test_*.py; do
-        [ -x "$t" ] && step lab "$t"
+        [ -x "$t" ] && step network "$t"
     done
     for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
         either usb "$BTRACED" "$t" 1

@@ -15,16 +15,17 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "usb"), str(ROOT / "tests" / "gdb")]
 from bench_live import PACE, SECONDS, SET, Load, recorded_stream, row  # noqa: E402
 from live_runs import prepare  # noqa: E402
-from probe_gdb import ProbeServer, ask_bed, bed, children  # noqa: E402
+from probe_gdb import ProbeServer, ask_bench, bench, children  # noqa: E402
 from replay_gdb import Failed, Skipped, folder  # noqa: E402
 
 CLIENT = ROOT / "build/release/stream_client"
-# What the bed holds while this machine runs something else: a probe has less, a host more cores.
+# What the test bench holds while this machine runs something else: a probe has less, a host more
+# cores.
 BUFFER = 8 << 20
 
 
 class Inner:
-    """The server below the bed, as Load and Wire want it."""
+    """The server below the test bench, as Load and Wire want it."""
 
     def __init__(self, live):
         self.port, self.process = live.port, self
@@ -37,7 +38,7 @@ class Inner:
 
 def counters(control):
     return {name: int(number) for name, number in
-            (line.split() for line in ask_bed(control, "counters"))}
+            (line.split() for line in ask_bench(control, "counters"))}
 
 
 def board_file():
@@ -52,7 +53,7 @@ def board_file():
 
 def live(name, unit, options):
     place = folder()
-    control = place / "bed"
+    control = place / "bench"
     with ProbeServer("--probe", unit, *options, "--control", control, path=board_file()) as server:
         inner = Inner(server)
         load, before = Load(inner), counters(control)
@@ -69,7 +70,7 @@ def live(name, unit, options):
 
 def plain(name, unit, options):
     report = folder() / "report"
-    done = subprocess.run([*bed("--probe", unit, *options, "--report", report), str(CLIENT), "-t",
+    done = subprocess.run([*bench("--probe", unit, *options, "--report", report), str(CLIENT), "-t",
                            str(SECONDS)],
                           capture_output=True, text=True, check=False, timeout=SECONDS + 60)
     figures = re.search(r"^(\d+) bytes, ([\d.]+) MB/s", done.stdout, re.MULTILINE)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "network"))
 # pylint: disable=wrong-import-position
 import certificates
 from chapter import bench_lines, commands

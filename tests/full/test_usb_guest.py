@@ -10,9 +10,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUEST = ROOT / "tests/usb/guest/run.sh"
 NO_KERNEL = 3
-# Each in a guest of its own, with the names of the tests to run: the bed follows BTRACED_USB_BED.
+# Each in a guest of its own, with the names of the tests to run: the test bench follows
+# BTRACED_USB_BENCH.
 TESTS = (
-    ("test_usb_bed.py",),
+    ("test_usb_bench.py",),
     ("test_openocd.py",),
     ("test_probe_gdb.py", "registers of the core", "breakpoints, steps", "HID, JTAG",
      "a probe that is pulled"),

@@ -169,7 +169,7 @@ def folder():
 
 def environment():
     """The tester's own GDB settings, language and debuginfod stay outside. Freed memory that a
-    sanitizer holds back would look like a leak; the library of a test bed comes in front of it."""
+    sanitizer holds back would look like a leak; the library of a test bench comes in front of it."""
     if not _FOLDERS:
         folder()
     asan = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1",

@@ -78,7 +78,7 @@ def orbflow(data, size=1024):
     return bytes(out)
 
 
-# The bed.
+# The test bench.
 
 REGISTERS = """source = PTM1.1
 ETMCR = 0x30000400

@@ -122,4 +122,4 @@ def without_exceptions(backtrace):
     return [pc for pc in backtrace if pc < 0xffffff00]
 
 
-__all__ = ["Calls", "Frame", "without_exceptions", "bed"]
+__all__ = ["Calls", "Frame", "without_exceptions", "bench"]

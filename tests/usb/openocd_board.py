@@ -6,8 +6,8 @@ import re
 import struct
 import sys
 
-import openocd_bed
-from openocd_bed import BED, PLUGIN, ROOT
+import openocd_bench
+from openocd_bench import BENCH, PLUGIN, ROOT
 
 sys.path[:0] = [str(ROOT / "tests/oracle"), str(ROOT / "tests/board")]
 import board  # noqa: E402
@@ -80,12 +80,12 @@ class Program:
 
 
 def cannot_run(who):
-    return openocd_bed.cannot_run(who, TOOLS, ((BED, "usb-tests"), (PLUGIN, "virtual-board")))
+    return openocd_bench.cannot_run(who, TOOLS, ((BENCH, "usb-tests"), (PLUGIN, "virtual-board")))
 
 
 def run(folder, program, script, *options, **more):
-    """openocd_bed.run() with the program's core."""
-    return openocd_bed.run(script, "--core", f"qemu:{program.machine.name},{program.elf}", "--plugin",
+    """openocd_bench.run() with the program's core."""
+    return openocd_bench.run(script, "--core", f"qemu:{program.machine.name},{program.elf}", "--plugin",
                            PLUGIN, *options, folder=folder, **more)
 
 
@@ -117,7 +117,7 @@ def check_end(name, ran, decoded, least, whole):
     found = runs[-1] if runs else []
     ok = len(runs) == 1 and not problems and len(found) >= least and ran[-len(found):] == found and \
         (not whole or len(found) == len(ran))
-    openocd_bed.check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, whole {whole}, "
+    openocd_bench.check(name, ok, f"{len(ran)} ran, runs of {[len(r) for r in runs]}, whole {whole}, "
                       f"{problems[:2]}, last {[hex(a) for a in ran[-3:]]} and "
                       f"{[hex(a) for a in found[-3:]]}")
 

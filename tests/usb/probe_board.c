@@ -122,7 +122,7 @@ static void init_target(struct probe_board *b, const struct probe_board_options 
         init_aps(b, o->target);
 }
 
-/* It nests: a bed may call back in the middle of a request. */
+/* It nests: a test bench may call back in the middle of a request. */
 static void init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attributes;

@@ -68,7 +68,7 @@ struct probe_board {
     struct dap_model dap;
     struct cmsis_dap_model probe;
     bool held; /* nRESET is low */
-    /* For beds with several threads: held by the one that uses anything of the board. */
+    /* For test benches with several threads: held by the one that uses anything of the board. */
     pthread_mutex_t lock;
 };
 

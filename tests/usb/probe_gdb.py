@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`btraced serve` on a modelled probe: below the bed's program, with a board file of the test."""
+"""`btraced serve` on a modelled probe: below the test bench's program, with a board file of the test."""
 
 import array
 import os
@@ -18,7 +18,7 @@ from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped,  # no
 # A core that is emulated while other tests run may need more than GDB's two seconds for an answer.
 LOADED_MACHINE = "set remotetimeout 60"
 
-BED = ROOT / "build/release/umockdev_probe"
+BENCH = ROOT / "build/release/umockdev_probe"
 
 BOARD = """[board]
 name = model
@@ -43,12 +43,12 @@ def board_file(kind="cmsis-dap", probe="", trace="sink = none", more="", core="C
     return path
 
 
-def bed(*options):
+def bench(*options):
     """The command that the server runs below."""
     tool("umockdev-wrapper")
-    if not BED.exists():
+    if not BENCH.exists():
         raise Skipped("no modelled probe: make usb-tests")
-    return [str(BED), *map(str, options), "--"]
+    return [str(BENCH), *map(str, options), "--"]
 
 
 def children(pid):
@@ -58,8 +58,8 @@ def children(pid):
     return found
 
 
-def ask_bed(path, line):
-    """A command of the bed's control socket; its replies but the last."""
+def ask_bench(path, line):
+    """A command of the test bench's control socket; its replies but the last."""
     with socket.socket(socket.AF_UNIX) as control:
         control.settimeout(PATIENCE)
         control.connect(str(path))
@@ -69,20 +69,20 @@ def ask_bed(path, line):
             lines.append(text.strip())
             if lines[-1].startswith(("ok", "error")):
                 break
-    expect(lines and lines[-1] == "ok", f"bed: {line}: {lines}")
+    expect(lines and lines[-1] == "ok", f"bench: {line}: {lines}")
     return lines[:-1]
 
 
 class ProbeServer(Server):
-    """Options of the bed, then the keys of board_file(). `inside`: words in front of the server's
-    command, below the bed."""
+    """Options of the test bench, then the keys of board_file(). `inside`: words in front of the server's
+    command, below the test bench."""
 
     def __init__(self, *options, path=None, inside=(), **keys):
         self.path = path or board_file(**keys)
-        super().__init__(self.path, "-c", command=("serve",), below=[*bed(*options), *inside])
+        super().__init__(self.path, "-c", command=("serve",), below=[*bench(*options), *inside])
 
     def terminate(self):
-        # QEMU ends with the bed: without it the server's last accesses would find no core.
+        # QEMU ends with the test bench: without it the server's last accesses would find no core.
         for pid in children(self.process.pid):
             if not Path(f"/proc/{pid}/comm").read_text().startswith("qemu-system"):
                 os.kill(pid, signal.SIGTERM)
@@ -106,7 +106,7 @@ def whole_session(server, *commands):
 
 def refused(*options, path=None, **keys):
     """(exit code, standard error) of a server that does not come up."""
-    done = subprocess.run([*bed(*options), BTRACED, "serve", "--listen", "127.0.0.1:0", "-c",
+    done = subprocess.run([*bench(*options), BTRACED, "serve", "--listen", "127.0.0.1:0", "-c",
                            str(path or board_file(**keys))], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=PATIENCE, env=environment())
     expect(done.stdout == "", f"standard output: {done.stdout[:200]}")
@@ -143,9 +143,9 @@ class Board(ProbeServer):
         ran.frombytes(data[:len(data) & ~3])
         return ran
 
-    def bed(self, line):
-        """A command of the bed's control socket; its replies but the last."""
-        return ask_bed(self.control, line)
+    def bench(self, line):
+        """A command of the test bench's control socket; its replies but the last."""
+        return ask_bench(self.control, line)
 
     def session(self, *commands):
         return gdb(self.port, ["monitor reset", "maintenance flush register-cache", *commands],

@@ -126,7 +126,7 @@ int qemu_link_start(struct qemu_link *l, const struct qemu_link_options *o, char
                     size_t size)
 {
     *l = (struct qemu_link){.gdb = -1, .control = -1, .trace = -1};
-    strcpy(l->folder, "/tmp/usb-bed.XXXXXX");
+    strcpy(l->folder, "/tmp/usb-bench.XXXXXX");
     if (!mkdtemp(l->folder)) {
         l->folder[0] = '\0';
         snprintf(message, size, "cannot make a folder in /tmp: %s", strerror(errno));

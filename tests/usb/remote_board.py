@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests" / "gdb"))
 from live_gdb import symbol, tail_of  # noqa: E402
 from replay_gdb import Skipped, equal, expect, gdb, has, history, lacks, value  # noqa: E402
 
-BED = ROOT / "build/release/umockdev_probe"
+BENCH = ROOT / "build/release/umockdev_probe"
 ELF = ROOT / "configs/virtual/crash-m4.elf"
 
 BOARD = """[target]
@@ -43,14 +43,14 @@ def need(*programs):
     for program in (*programs, "umockdev-wrapper", "qemu-system-arm"):
         if not shutil.which(program):
             raise Skipped(f"'{program}' is not installed")
-    if not BED.exists():
+    if not BENCH.exists():
         raise Skipped("no modelled probe: make usb-tests")
 
 
 def board_file(place, port, server, trace, options, core="", machine=True):
     """`server`: the words that start it behind the probe; `trace`: keys of [trace]; `options`: the
-    bed's."""
-    words = [BED, "--truth", place / "truth", *options]
+    test bench's."""
+    words = [BENCH, "--truth", place / "truth", *options]
     if machine:
         words[1:1] = ["--core", f"qemu:netduinoplus2,{ELF}", "--plugin",
                       ROOT / "build/virtual-board.so"]

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The emulated probe. Included by the Makefile, whose B, Q, CC, WARN and patterns it uses.
 
-USB_BED_SRC := $(wildcard tests/usb/umock*.c tests/usb/bed_*.c)
-USB_MODEL_SRC := $(filter-out $(USB_BED_SRC),$(wildcard tests/usb/*.c))
+USB_BENCH_SRC := $(wildcard tests/usb/umock*.c tests/usb/bench_*.c)
+USB_MODEL_SRC := $(filter-out $(USB_BENCH_SRC),$(wildcard tests/usb/*.c))
 USB_UNITS := $(patsubst tests/usb/unit/%.c,%,$(wildcard tests/usb/unit/test_*.c))
-USB_BED := $(B)/release/umockdev_probe
+USB_BENCH := $(B)/release/umockdev_probe
 
 UMOCKDEV_CFLAGS = $(subst -I,-isystem ,$(shell pkg-config --cflags umockdev-1.0))
 UMOCKDEV_LIBS = $(shell pkg-config --libs umockdev-1.0)
-$(USB_BED_SRC:%.c=$(B)/release/%.o): private CFLAGS += $(UMOCKDEV_CFLAGS)
+$(USB_BENCH_SRC:%.c=$(B)/release/%.o): private CFLAGS += $(UMOCKDEV_CFLAGS)
 
 UNICORN_CFLAGS = $(shell pkg-config --cflags unicorn)
 UNICORN_LIBS = $(shell pkg-config --libs unicorn)
@@ -27,7 +27,7 @@ $(B)/$(1)/usb/test_%: $(B)/$(1)/tests/usb/unit/test_%.o $(B)/$(1)/tests/unit/uni
 $(B)/$(1)/tests/usb/unit/test_flash_algorithm.o: private CFLAGS += $$(UNICORN_CFLAGS)
 $(B)/$(1)/usb/test_flash_algorithm: private USB_TEST_LIBS = $$(UNICORN_LIBS)
 
--include $$(patsubst %.c,$(B)/$(1)/%.d,$$(USB_MODEL_SRC) $$(USB_BED_SRC) \
+-include $$(patsubst %.c,$(B)/$(1)/%.d,$$(USB_MODEL_SRC) $$(USB_BENCH_SRC) \
     $$(wildcard tests/usb/unit/*.c))
 endef
 
@@ -35,7 +35,7 @@ $(eval $(call usb_variant,release,$$(CC),-O2 -g))
 $(eval $(call usb_variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call usb_variant,clang,$$(CLANG),-O2 -g))
 
-$(USB_BED): $(USB_BED_SRC:%.c=$(B)/release/%.o) $(B)/release/libusbmodel.a \
+$(USB_BENCH): $(USB_BENCH_SRC:%.c=$(B)/release/%.o) $(B)/release/libusbmodel.a \
     $(B)/release/libsupport.a $(B)/release/libbtraced.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(UMOCKDEV_LIBS) $(PKG_LIBS) -lpthread
 
@@ -57,5 +57,5 @@ $(FTDI_CLIENT): $(B)/release/tests/usb/client/ftdi_client.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs libftdi1 libusb-1.0)
 
 .PHONY: usb-tests
-usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BED) $(USB_CLIENT) $(FTDI_CLIENT) \
+usb-tests: $(USB_UNITS:%=$(B)/asan/usb/%) $(USB_BENCH) $(USB_CLIENT) $(FTDI_CLIENT) \
     $(STREAM_CLIENT)

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 
-from probe_gdb import LOADED_MACHINE, ROOT, Board, bed
+from probe_gdb import LOADED_MACHINE, ROOT, Board, bench
 from live_gdb import Live, gone, tail_of
 from test_probe_a import A9, ENDLESS, KT_LINK, RULES, check_history
 from test_probe_a import ELF as ELF_A
@@ -41,7 +41,7 @@ def adapted(name, elf, *changes):
 # The clock that the model's pin has, and a rate that the core can wait for (ETMCR bit 7).
 CLOCK = (r"^swo_rate = .*$", "swo_rate = 200k"), (r"^trace_clock = .*$", "trace_clock = 64M"), \
     (r"^ETMCR = .*$", "ETMCR = 0x80")
-# Name: (QEMU's machine, core, options of the bed, changes).
+# Name: (QEMU's machine, core, options of the test bench, changes).
 M_BOARDS = {
     "stm32f1-cmsis-dap.conf": ("mps2-an385", "m3", ("--sink", "swo"), CLOCK),
     "nrf52840-orbtrace.conf": ("netduinoplus2", "m4", ("--probe", "orbtrace", "--sink", "tpiu"), ()),
@@ -72,8 +72,8 @@ for board, (machine, core, options, changes) in M_BOARDS.items():
 
 
 # Cores with an ETMv4. The models have no funnel and no replicator, no trace components but the ones of the
-# core, and plain memory where [setup] switches clocks on. Name: (machine, core, type, options of the bed,
-# changes, registers of [setup] and what they hold then).
+# core, and plain memory where [setup] switches clocks on. Name: (machine, core, type, options of
+# the test bench, changes, registers of [setup] and what they hold then).
 FUNNEL = r"^funnel(_port)? = .*\n", ""
 V4_BOARDS = {
     "stm32h7-cmsis-dap.conf": (
@@ -123,7 +123,7 @@ class Captured(Board):
                 to.sendall(data)
 
     def __exit__(self, *args):
-        # First of all: the bed waits for the server alone, and takes the bus away then.
+        # First of all: the test bench waits for the server alone, and takes the bus away then.
         client = int((self.place / "pid").read_text())
         os.kill(client, signal.SIGTERM)
         ended = gone(client)
@@ -133,7 +133,7 @@ class Captured(Board):
 
 # What arrives is ORBFLOW, as orbuculum passes it on, and the port's bytes. Two probes are on the bus, so
 # one is named; the modelled module has its reset elsewhere with SWD. A machine under load drains later.
-# Name: options of the bed, and changes beside the place of the capturing program.
+# Name: options of the test bench, and changes beside the place of the capturing program.
 DRAIN = r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 2000"
 PLACE = r"^#usb = 1-2.3$", "usb = 1-2"
 FTDIS = "--probe", "ftdi", "--beside", "ftdi", "--layout"
@@ -203,7 +203,7 @@ telnet_port disabled
 
 
 def behind_openocd(place, config, words, *changes):
-    """The shipped file in that folder, with other files for OpenOCD, on a free port, in the bed of `words`:
+    """The shipped file in that folder, with other files for OpenOCD, on a free port, in the test bench of `words`:
     its path and the port."""
     tool("openocd")
     port = free_port()
@@ -230,7 +230,7 @@ def _():
     """OpenOCD reaches trace unit and buffer as the core has them, by instructions of the halted core:
     at addresses that the program has mapped."""
     place = folder()
-    words = bed("--core", f"qemu:vexpress-a9,{ELF_A}", "--plugin", ROOT / "build/virtual-board.so",
+    words = bench("--core", f"qemu:vexpress-a9,{ELF_A}", "--plugin", ROOT / "build/virtual-board.so",
                 "--truth", place / "truth", "--report", place / "report", "--etmv3", "--etb-words",
                 256, "--window", "0x1E010000")
     path, _ = behind_openocd(place, OPENOCD, words, (r"0x4B162000", "0x1E011000"),

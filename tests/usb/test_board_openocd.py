@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import openocd_board
-from openocd_bed import BED, FTDI, MINIMODULE, MINIMODULE_SWD, check, clean, expect, passed
+from openocd_bench import BENCH, FTDI, MINIMODULE, MINIMODULE_SWD, check, clean, expect, passed
 from openocd_board import (LOSSLESS, M_LIBRARY, Program, TRACE_ID, board, cannot_run, check_end,
                            in_order, read_words, since_reset, without_half_syncs)
 
@@ -291,14 +291,14 @@ wait
 
 
 def daemon(folder, program):
-    """OpenOCD in the background and GDB beside it, both children of the bed's command."""
+    """OpenOCD in the background and GDB beside it, both children of the test bench's command."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     config, log = folder / "run.cfg", folder / "openocd.log"
     run(folder, program, "")  # writes run.cfg
     script = DAEMON.format(port=port, config=config, log=log, elf=program.elf)
-    done = subprocess.run([BED, "--core", f"qemu:{program.machine.name},{program.elf}", "--",
+    done = subprocess.run([BENCH, "--core", f"qemu:{program.machine.name},{program.elf}", "--",
                            "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=120)
     ok = re.search(r"Breakpoint 1, .*report_topics.*#1 .*in main.*atchpoint 2: reported.*"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 import openocd_board
-from openocd_bed import (FTDI, MINIMODULE, ORBTRACE, STREAM_CLIENT, check, clean, expect, orbflow,
+from openocd_bench import (FTDI, MINIMODULE, ORBTRACE, STREAM_CLIENT, check, clean, expect, orbflow,
                          passed)
 from openocd_board import (TRACE_ID, board, cannot_run, check_end, decode, read_words, since_reset,
                            without_half_syncs)
@@ -35,7 +35,7 @@ proc reset_halt {{{{}}}} {{{{
 """
 SECOND = "target create chip.a1 cortex_a -dap chip.dap -ap-num 1 -dbgbase 0x80092000 -coreid 1"
 DEBUG = "0x80090000 0x80092000"
-# What a correct client leaves at zero, beside openocd_bed.CLEAN.
+# What a correct client leaves at zero, beside openocd_bench.CLEAN.
 CLEAN = ("undefined", "itr-ignored", "dtr-misused", "bad-restarts", "locked-writes", "refused",
          "sub-word")
 TRACE_CLEAN = ("trace-locked", "trace-ignored", "unselected")

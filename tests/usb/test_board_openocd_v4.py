@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import openocd_bed
+import openocd_bench
 import openocd_board
-from openocd_bed import check, clean, expect, passed
+from openocd_bench import check, clean, expect, passed
 from openocd_board import (LOSSLESS, M_LIBRARY, Program, TRACE_ID, board, cannot_run, check_end,
                            in_order, read_words, since_reset, without_half_syncs)
 
@@ -69,7 +69,7 @@ def broken_rules(counters):
 
 def built_in_core(folder, kind):
     expect(f"openocd: halt, step, breakpoints, registers and memory, {kind}",
-           openocd_bed.run("echo [chip.dap info 0]\n" + openocd_bed.RUN_CONTROL, "--kind", kind,
+           openocd_bench.run("echo [chip.dap info 0]\n" + openocd_bench.RUN_CONTROL, "--kind", kind,
                             folder=folder),
            rf"Cortex-{kind.upper()} r\dp\d processor detected", r"8 breakpoints, 4 watchpoints",
            *([r"Type is MEM-AP AHB3", r"0xe00fe003", r"Cortex-M7 ROM", r"Cortex-M7 PPB ROM",
@@ -308,12 +308,12 @@ etm4_unlock
 etb_arm
 etm4_program 1 {1}
 etm4_enable
-proc fault {{text}} {{ echo "bed [exec {2} -c "
+proc fault {{text}} {{ echo "bench [exec {2} -c "
 import socket
-bed = socket.socket(socket.AF_UNIX)
-bed.connect('{3}')
-bed.sendall(b'fault $text' + bytes((10,)))
-print(bed.recv(100).decode().strip())
+bench = socket.socket(socket.AF_UNIX)
+bench.connect('{3}')
+bench.sendall(b'fault $text' + bytes((10,)))
+print(bench.recv(100).decode().strip())
 "]" }}
 proc seen {{offset}} {{ if {{[catch {{r [e $offset]}} value]}} {{ return refused }}; return [format %08x $value] }}
 bp {0:#x} 2 hw
@@ -339,13 +339,13 @@ echo "busy: $why"
 
 
 def faults(folder, program):
-    """The target takes the trace unit away; told by the bed's control socket."""
+    """The target takes the trace unit away; told by the test bench's control socket."""
     control = folder / "control"
     result = run(folder, program, FAULTS.format(program.symbols["main"], TRACE_ID,
                                                 sys.executable, control), "--control", control)
     expect(f"board: {program.machine.core} locks its ETMv4, cuts its power, never is idle", result,
-           r"bed ok", r"locked 0000000a refused", r"goes on 00000001 00000010", r"bed ok",
-           r"power 0000002[23]", r"lost 0000000a refused", r"again 00000000 00000022", r"bed ok",
+           r"bench ok", r"locked 0000000a refused", r"goes on 00000001 00000010", r"bench ok",
+           r"power 0000002[23]", r"lost 0000000a refused", r"again 00000000 00000022", r"bench ok",
            r"busy: 0xe004100c does not become 3", counters=False)
     broken = broken_rules(result[2])
     check("board: what was refused is counted",

@@ -53,7 +53,7 @@ class Story(ProbeServer):
                            core_keys=f"program = {elf}")
         story = [f"sleep {delay} && {shlex.join([str(BTRACED), 'arm', '-c', str(board), *arm])} >&2"
                  for delay, arm in zip(delays, arms, strict=True)]
-        below = bed("--core", f"qemu:{MACHINE},{elf}", "--truth", truth, *options)
+        below = bench("--core", f"qemu:{MACHINE},{elf}", "--truth", truth, *options)
         below += ["sh", "-c", " && ".join([*story, f'sleep {wait} && exec "$@" --attach']), "sh"]
         Server.__init__(self, board, "-c", command=("serve",), below=below)
 

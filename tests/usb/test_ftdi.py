@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-import openocd_bed
-from openocd_bed import (BED, FTDI, MINIMODULE, MINIMODULE_SWD, ROOT, STREAM_CLIENT, cannot_run, check,
+import openocd_bench
+from openocd_bench import (BENCH, FTDI, MINIMODULE, MINIMODULE_SWD, ROOT, STREAM_CLIENT, cannot_run, check,
                          expect, passed)
 
 CLIENT = ROOT / "build/release/ftdi_client"
@@ -44,7 +44,7 @@ CLIENT_SAYS = [
 
 
 def client(name, arguments, wanted, *options):
-    done = subprocess.run([BED, *FTDI, *options, "--", CLIENT, *arguments],
+    done = subprocess.run([BENCH, *FTDI, *options, "--", CLIENT, *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     got = done.stdout.splitlines()
     check(f"libftdi1: {name}", got == wanted, f"exit code {done.returncode}, {got}")
@@ -55,7 +55,7 @@ def stream(folder):
     wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
     for size, rate in ((4000000, ""), (500000, ",2000000")):
         wanted.write_bytes(os.urandom(size))
-        done = subprocess.run([BED, *FTDI, "--fifo", f"{wanted}{rate}", "--", CLIENT,
+        done = subprocess.run([BENCH, *FTDI, "--fifo", f"{wanted}{rate}", "--", CLIENT,
                                "stream", str(size), got], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         same = got.exists() and got.read_bytes() == wanted.read_bytes()
@@ -72,7 +72,7 @@ def read_stream(folder):
             ("full speed, plain libusb", [STREAM_CLIENT, "-B", "4000000", "-o", got],
              ("--full-speed",))):
         got.unlink(missing_ok=True)
-        done = subprocess.run([BED, *FTDI, *options, "--paced", f"{wanted},0,0", "--",
+        done = subprocess.run([BENCH, *FTDI, *options, "--paced", f"{wanted},0,0", "--",
                                *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=60)
         bytes_got = got.read_bytes() if got.exists() else b""
@@ -86,7 +86,7 @@ def overflow(folder):
     wanted, got = pathlib.Path(folder) / "wanted", pathlib.Path(folder) / "got"
     report = pathlib.Path(folder) / "report"
     wanted.write_bytes(b"".join(n.to_bytes(4, "little") for n in range(1000000)))
-    done = subprocess.run([BED, *FTDI, "--report", report, "--buffer", "65536",
+    done = subprocess.run([BENCH, *FTDI, "--report", report, "--buffer", "65536",
                            "--paced", f"{wanted},2000000,0", "--", STREAM_CLIENT, "-s", "4096",
                            "-n", "4", "-p", "200", "-B", "800000", "-t", "30", "-o", got],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
@@ -100,7 +100,7 @@ def overflow(folder):
 
 def run(script, folder, adapter, *options, transport="jtag", **more):
     options = FTDI + (("--jtag",) if transport == "jtag" else ()) + options
-    return openocd_bed.run(script, *options, transport=transport, folder=folder, adapter=adapter,
+    return openocd_bench.run(script, *options, transport=transport, folder=folder, adapter=adapter,
                             **more)
 
 
@@ -111,9 +111,9 @@ def jtag(folder):
            run("echo [chip.dap info 0]", folder, MINIMODULE),
            r"tap/device found: 0x4ba00477", r"AP ID register 0x24770011", r"Cortex-M4 SCS",
            r"CoreSight ETB", r"End of ROM table")
-    openocd_bed.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
-    openocd_bed.etb(folder, *options, who="ftdi over jtag", **more)
-    openocd_bed.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
+    openocd_bench.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
+    openocd_bench.etb(folder, *options, who="ftdi over jtag", **more)
+    openocd_bench.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
                           "--fault", "skip=600,wait=40", more=more, **{"jtag-waits": 40})
     expect("ftdi: the DAP between two other devices",
            run("halt\necho [reg pc]\necho [mdw 0x08000000]", folder, CHAIN, "--chain",
@@ -127,9 +127,9 @@ def jtag(folder):
 def swd(folder):
     options = FTDI + ("--layout", "minimodule-swd")
     more = {"transport": "swd", "adapter": MINIMODULE_SWD}
-    openocd_bed.run_control(folder, "swd", *options, who="ftdi", adapter=MINIMODULE_SWD)
-    openocd_bed.etb(folder, *options, who="ftdi over swd", **more)
-    openocd_bed.transfer(folder, "ftdi: 32 KiB out and back over swd", *options, more=more)
+    openocd_bench.run_control(folder, "swd", *options, who="ftdi", adapter=MINIMODULE_SWD)
+    openocd_bench.etb(folder, *options, who="ftdi over swd", **more)
+    openocd_bench.transfer(folder, "ftdi: 32 KiB out and back over swd", *options, more=more)
     expect("ftdi: a DPv2 that starts dormant",
            run("halt\necho [reg pc]", folder, MINIMODULE_SWD, "--layout", "minimodule-swd",
                "--dpv2", transport="swd"),
@@ -172,7 +172,7 @@ def faults(folder):
 
 def main():
     lacking = cannot_run("ftdi", ("openocd", "umockdev-wrapper"),
-                         [(path, "usb-tests") for path in (BED, CLIENT, STREAM_CLIENT)])
+                         [(path, "usb-tests") for path in (BENCH, CLIENT, STREAM_CLIENT)])
     if lacking is not None:
         return lacking
     client("both channels, EEPROM, settings, MPSSE, loopback", [], CLIENT_SAYS)

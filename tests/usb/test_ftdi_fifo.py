@@ -5,7 +5,7 @@ recording whose bytes are put in."""
 
 import re
 
-from probe_gdb import ProbeServer, ask_bed, refused
+from probe_gdb import ProbeServer, ask_bench, refused
 from live_gdb import Wire
 from replay_gdb import GAP, Suite, equal, expect, folder, has, logged, same_list
 from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
@@ -48,10 +48,10 @@ def _():
     with Target() as target:
         path = board(target.port, FIFO.format("tpiu"), place)
         # Slow: of a longer history GDB is given the newest part, however much comes later.
-        with ProbeServer("--probe", "ftdi", "--paced", f"{place}/port,5000,0", "--control", place / "bed",
+        with ProbeServer("--probe", "ftdi", "--paced", f"{place}/port,5000,0", "--control", place / "bench",
                     path=path) as live, Wire(live) as wire:
             def pull():
-                ask_bed(place / "bed", "unplug")
+                ask_bench(place / "bench", "unplug")
                 wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status") and
                            "bytes wait" not in wire.monitor("trace status"), "the end")
 
@@ -61,7 +61,7 @@ def _():
             # The newest two are the target's PC, and the gap between it and this trace.
             count, before = instructions(wire), wire.blocks("all")[2:]
             equal(lost(wire), 0, "gaps of lost bytes before")
-            ask_bed(place / "bed", "replug")
+            ask_bench(place / "bench", "replug")
             wait_until(lambda: "trace clock   running" in wire.monitor("trace status"), "the unit")
             wait_until(lambda: instructions(wire) > count + 1000, "more history")
             equal(lost(wire), 1, "gaps where it was away")

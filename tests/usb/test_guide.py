@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from probe_gdb import BED, LOADED_MACHINE, ROOT, ProbeServer, bed
+from probe_gdb import BENCH, LOADED_MACHINE, ROOT, ProbeServer, bed
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
                         lacks, tool)
 
@@ -47,7 +47,7 @@ def board(here):
 def run(here, line):
     words = line.split()
     words[0] = str(BTRACED)
-    done = subprocess.run([*bed(*options(here)), *words], stdin=subprocess.DEVNULL, text=True,
+    done = subprocess.run([*bench(*options(here)), *words], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE,
                           env=environment())
     equal(done.returncode, 0, f"exit code of '{line}' ({done.stderr[-300:]})")
@@ -106,7 +106,7 @@ def _():
     os.chdir(ROOT)
     lines = [text.strip() for kind, text in BLOCKS if kind == "bash"]
     probes, serve = (line.split() for line in lines if " -- " in line)
-    equal((probes[0], serve[0]), (str(BED.relative_to(ROOT)),) * 2, "the bed's program")
+    equal((probes[0], serve[0]), (str(BENCH.relative_to(ROOT)),) * 2, "the test bench's program")
     printed = subprocess.run([*probes[:-2], str(BTRACED), probes[-1]], stdin=subprocess.DEVNULL,
                              capture_output=True, text=True, timeout=PATIENCE, env=environment())
     has(printed.stdout, "^btraced Model CMSIS-DAP$")

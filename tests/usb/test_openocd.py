@@ -5,7 +5,7 @@
 import sys
 import tempfile
 
-from openocd_bed import BED, RUN_CONTROL, cannot_run, check, etb, expect, passed, run, run_control, transfer
+from openocd_bench import BENCH, RUN_CONTROL, cannot_run, check, etb, expect, passed, run, run_control, transfer
 
 
 def rom_table(folder):
@@ -34,7 +34,7 @@ def faults(folder):
 
 
 def main():
-    lacking = cannot_run("openocd", ("openocd", "umockdev-wrapper"), ((BED, "usb-tests"),))
+    lacking = cannot_run("openocd", ("openocd", "umockdev-wrapper"), ((BENCH, "usb-tests"),))
     if lacking is not None:
         return lacking
     with tempfile.TemporaryDirectory() as folder:

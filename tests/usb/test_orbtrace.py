@@ -77,11 +77,11 @@ def _():
             expect(len(before) > 20, f"{len(before)} blocks before")
             wire.send(frame("vCont;c"))
             time.sleep(0.3)
-            live.bed("unplug")
+            live.bench("unplug")
             answers = [wire.reply(), wire.reply()]
             expect(answers[0][:1] == "O" and answers[1][:3] == "T02", f"stop: {answers}")
             wait_until(lambda: "trace clock   stopped" in wire.monitor("trace status"), "the end")
-            live.bed("replug")
+            live.bench("replug")
             wait_until(lambda: wire.ask("g")[:1] != "E", "the probe")
             wait_until(lambda: "trace clock   running" in wire.monitor("trace status"), "capture")
             wire.step()

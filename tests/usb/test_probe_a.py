@@ -257,17 +257,17 @@ def _():
     with A9(smp=2, unruly=("a-refused", "bus-errors")) as server, Wire(server) as wire:
         wire.monitor("reset")
         has(wire.monitor("probe"), r"^state +cpu1: halted")
-        server.bed("fault off=2")
+        server.bench("fault off=2")
         has(wire.monitor("probe"), r"^state +cpu1: powered down")
         wire.ask("Z1,60000a30,4")
         wire.send(frame("vCont;c"))
         has(wire.reply(), "^(O|T05)")
-        server.bed("fault off=0")
+        server.bench("fault off=0")
         time.sleep(0.2)
         has(wire.monitor("probe"), r"^state +cpu1: (halted|running)")
-        server.bed("fault oslock=1")
+        server.bench("fault oslock=1")
         has(wire.ask("vCont;s:1"), "^(O|T|E)")
-        server.bed("fault oslock=0")
+        server.bench("fault oslock=0")
 
 
 @suite.test("probe a: cores that are not there, or not what the board file says")
@@ -392,9 +392,9 @@ def _():
         wire.monitor("reset")
         for what, ask in MOMENTS.items():
             for fault in "unplug 3", "lose 2":
-                server.bed(fault)
+                server.bench(fault)
                 has(ask(wire), r"^(OK|E|O|T|[0-9a-f]{65536})", f"{what}, {fault}")
-                server.bed("replug")
+                server.bench("replug")
                 back(wire)
                 equal(wire.ask("M60040000,2:1234"), "OK", f"a write after {what}, {fault}")
                 equal(wire.ask("m60040000,2"), "1234", f"a read after {what}, {fault}")

@@ -33,8 +33,8 @@ UNITS = {
 
 class Pins(A9):
     def __init__(self, unit, *options, width=4, smp=1, wire="", **keys):
-        bed, probe, capture, says = UNITS[unit]
-        super().__init__(*bed, "--sink", "tpiu", *options, smp=smp, cti=smp > 1,
+        bench, probe, capture, says = UNITS[unit]
+        super().__init__(*bench, "--sink", "tpiu", *options, smp=smp, cti=smp > 1,
                          probe=probe + wire, trace=f"sink = tpiu\ntpiu_width = {width}",
                          more=capture, **keys)
         logged(self, rf"^trace clock   running: {says}$")

@@ -168,11 +168,11 @@ def _():
         expect(len(before) > 20, f"{len(before)} blocks before")
         wire.send(frame("vCont;c"))
         time.sleep(0.3)
-        board.bed("unplug")
+        board.bench("unplug")
         answers = [wire.reply(), wire.reply()]
         expect(answers[0][:1] == "O" and answers[1][:3] == "T02", f"stop: {answers}")
         has(wire.ask("g"), r"^E")
-        board.bed("replug")
+        board.bench("replug")
         end = time.monotonic() + 30
         while wire.ask("g")[:1] == "E":
             expect(time.monotonic() < end, "the probe does not come back")
@@ -195,19 +195,19 @@ def _():
         for after in 6, 15, 30:
             wire.send(frame("vCont;c"))
             time.sleep(0.2)
-            board.bed(f"unplug {after}")
+            board.bench(f"unplug {after}")
             wire.send(b"\x03")
             answer = wire.reply()
             while answer[:1] == "O":
                 answer = wire.reply()
             has(answer, "^T02")
-            board.bed("unplug")
+            board.bench("unplug")
             end = time.monotonic() + 30
             while wire.ask("m20000000,4")[:1] != "E":
                 expect(time.monotonic() < end, "nobody notices")
                 time.sleep(0.1)
-            board.bed("unplug 0")
-            board.bed("replug")
+            board.bench("unplug 0")
+            board.bench("replug")
             while wire.ask("m20000000,4")[:1] == "E":
                 expect(time.monotonic() < end, "the probe does not come back")
                 time.sleep(0.3)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "gdb")]
 
-from probe_gdb import ROOT, ProbeServer, ask_bed, whole_session
+from probe_gdb import ROOT, ProbeServer, ask_bench, whole_session
 from live_gdb import Wire
 from replay_gdb import Suite, equal, expect, folder, frame, has
 
@@ -66,7 +66,7 @@ def _():
     with board("--control", control) as server, Wire(server) as wire:
         wire.monitor("reset halt")
         equal(wire.ask("vFlashErase:00001000,00001000"), "OK", "erase")
-        ask_bed(control, "unplug 40")
+        ask_bench(control, "unplug 40")
         wire.send(frame(b"vFlashWrite:00001000:" + b"\x0f\xf0" * 2048))
         answers = [wire.reply()]
         if answers[0] == "OK":
@@ -76,8 +76,8 @@ def _():
         while not re.search(r"(?m)^btraced: the probe does not answer any more", server.stderr):
             expect(time.monotonic() < end, "the server does not say that the probe is gone")
             time.sleep(0.1)
-        ask_bed(control, "unplug 0")
-        ask_bed(control, "replug")
+        ask_bench(control, "unplug 0")
+        ask_bench(control, "replug")
         end = time.monotonic() + 30
         while wire.ask("m20000000,4")[:1] == "E":
             expect(time.monotonic() < end, "the probe does not come back")

@@ -15,7 +15,7 @@ KT_LINK = ("layout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\nntrst = 0x010
            "swd_enable = !0x0020 enable 0x2000\nswdio_enable = !0x1000\n")
 SWD = "layout = 0x0000/0x000B\nnsrst = 0x0010\n"
 JTAG = "wire = jtag\nnsrst = 0x0020\n"
-# Options of the bed, and the board file that goes with them.
+# Options of the test bench, and the board file that goes with them.
 ADAPTERS = {
     "SWD by a resistor": (["--layout", "minimodule-swd"], SWD),
     "JTAG": (["--jtag"], JTAG + "adaptive_clock = yes\nclock = 30M\n"),
@@ -42,7 +42,7 @@ def _():
             ("kt-link", "0403:bbe2", "KT-LINK", "FT2232H, channel A or B", "ftdi-fifo"),
             ("ft4232h", "0403:6011", "FT4232H MiniModule", "FT4232H, channel A or B", "ftdi-uart"),
             ("ft232h-swd", "0403:6014", "FT232H module", "FT232H, channel A", "ftdi-fifo")):
-        done = subprocess.run([*bed("--probe", "ftdi", "--layout", layout), BTRACED, "probes"],
+        done = subprocess.run([*bench("--probe", "ftdi", "--layout", layout), BTRACED, "probes"],
                               capture_output=True, text=True, timeout=60, env=environment())
         equal(done.returncode, 0, "exit code")
         has(done.stdout, rf"{product}$")

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from probe_gdb import LOADED_MACHINE, ProbeServer, ask_bed, board_file, refused, whole_session
+from probe_gdb import LOADED_MACHINE, ProbeServer, ask_bench, board_file, refused, whole_session
 from live_gdb import Wire
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, gdb,
                         has, lacks, logged, value)
@@ -19,7 +19,7 @@ COUNTER = 0x20000100
 
 
 class Controlled(ProbeServer):
-    """With the control socket of the bed at `control`."""
+    """With the control socket of the test bench at `control`."""
 
     def __init__(self, *options, **keys):
         self.control = folder() / "control"
@@ -35,11 +35,11 @@ def until(wire, good):
 
 def back(server, wire):
     """Pulled, which is noticed, and put back: the target answers again."""
-    ask_bed(server.control, "unplug")
+    ask_bench(server.control, "unplug")
     until(wire, False)
     for fault in "unplug 0", "lose 0":  # that did not come to happen
-        ask_bed(server.control, fault)
-    ask_bed(server.control, "replug")
+        ask_bench(server.control, fault)
+    ask_bench(server.control, "replug")
     until(wire, True)
 
 
@@ -250,7 +250,7 @@ def _():
 def _():
     with Controlled() as server:
         mute = f"python import sys; sys.path.insert(0, '{Path(__file__).parent}'); " \
-               f"from probe_gdb import ask_bed; ask_bed('{server.control}', 'mute 1')"
+               f"from probe_gdb import ask_bench; ask_bench('{server.control}', 'mute 1')"
         # With the time that stock GDB waits.
         s = gdb(server.port, ["p/x $pc", mute, "maintenance flush register-cache", "p/x $r0",
                               "x/xw 0x20000104", "monitor probe"], connect="target extended-remote")
@@ -274,7 +274,7 @@ def pulled_and_back(*options, **keys):
         wire.write(COUNTER, 0)
         for what, (ask, answer) in MOMENTS.items():
             for fault in "unplug 3", "lose 2":
-                ask_bed(server.control, fault)
+                ask_bench(server.control, fault)
                 has(ask(wire), answer, f"{what}, {fault}")
                 back(server, wire)
                 equal(wire.ask("M20004000,2:1234"), "OK", f"a write after {what}, {fault}")

@@ -86,7 +86,7 @@ def _():
         one.send(frame("vCont;c"))
         two.send(frame("vCont;c"))
         time.sleep(0.3)
-        board.bed("unplug")
+        board.bench("unplug")
         text, stop = text_and_stop(one)
         has(text, "^the probe does not answer: is it unplugged[?] The session goes on when it is back$")
         has(stop, "^T02")
@@ -95,7 +95,7 @@ def _():
         for client in (one, two):
             has(client.ask("g"), "^E")
             has(client.ask(f"m{RAM:x},4"), "^E")
-        board.bed("replug")
+        board.bench("replug")
         answers_again(one)
         logged(board, "^btraced: the probe is back, the core is halted$")
         same_view(one, two)
@@ -110,7 +110,7 @@ def _():
 def _():
     with lab() as board, Wire(board) as one, Observer(board) as two:
         running_for_ever(one)
-        board.bed("unplug")
+        board.bench("unplug")
         logged(board, "^btraced: the probe does not answer any more; it is looked for$")
         with Client(board.port, acks=False) as three:
             has(three.ask("qSupported"), "PacketSize")
@@ -119,7 +119,7 @@ def _():
             has(three.ask(f"m{RAM:x},4"), "^E")
             has(one.monitor("probe"), "state +not known: the probe does not answer")
             has(one.monitor("status"), r"^target +lost, \d+ halts, lost 1 times")
-        board.bed("replug")
+        board.bench("replug")
         answers_again(one)
         has(one.monitor("status"), r"^target +halted, \d+ halts, lost 1 times")
         same_view(one, two)
@@ -130,11 +130,11 @@ def _():
 def _():
     with lab(others="queue") as board, Wire(board) as one, Wire(board) as two:
         running_for_ever(one)
-        board.bed("unplug")
+        board.bench("unplug")
         logged(board, "^btraced: the probe does not answer any more")
         one.close(reset=True)
         logged(board, r"client 2 \(.*\) is in control$")
-        board.bed("replug")
+        board.bench("replug")
         logged(board, "^btraced: the probe is back, the core is halted$")
         told = ""
         for packet in "vCont;c", "vCont;s":  # the first one shows where the target is
@@ -158,7 +158,7 @@ def _():
             one.send(frame("vCont;c"))
             two.send(frame("vCont;c"))
             time.sleep(0.3)
-            board.bed("power off")
+            board.bench("power off")
             text, stop = text_and_stop(one)
             has(text, "^the target does not answer: has it lost its power[?] The session goes on when "
                       "it is back$")
@@ -169,7 +169,7 @@ def _():
                 has(client.ask("g"), "^E")
             has(one.monitor("probe"), "state +not known: the target does not answer")
             lacks(board.stderr, "probe does not answer")
-            board.bed("power on")
+            board.bench("power on")
             answers_again(one)
             logged(board, "^btraced: the target answers again, the core is halted$")
             same_view(one, two)
@@ -188,10 +188,10 @@ def _():
         running_for_ever(one)
         at = symbol(M3, "add_value")
         equal(one.ask(f"Z1,{at:x},2"), "OK", "Z1")
-        board.bed("power off")
+        board.bench("power off")
         logged(board, "^btraced: the target does not answer any more; it is looked for$")
         has(one.ask(f"m{RAM:x},4"), "^E")
-        board.bed("power on")
+        board.bench("power on")
         answers_again(one)
         one.monitor("reset")  # the program has run, and crashed, before it was halted
         has(one.resume(), "^T05")
@@ -204,8 +204,8 @@ def _():
         running_for_ever(one)
         one.send(frame("vCont;c"))
         time.sleep(0.2)
-        board.bed("power off")
-        board.bed("power on")
+        board.bench("power off")
+        board.bench("power on")
         text, stop = text_and_stop(one)
         has(text, "the target does not answer|the core was reset")
         has(stop, "^T0")
@@ -218,8 +218,8 @@ def _():
 def _():
     with Board(M3, more="[gdb]\nothers = observe") as board:
         script = f"python import sys; sys.path.insert(0, '{Path(__file__).parent}'); " \
-                 f"from probe_gdb import ask_bed; import threading; power = lambda how: " \
-                 f"ask_bed('{board.control}', 'power ' + how)"
+                 f"from probe_gdb import ask_bench; import threading; power = lambda how: " \
+                 f"ask_bench('{board.control}', 'power ' + how)"
         text = whole_session(
             board, script, f"file {M3}", "monitor reset", "maintenance flush register-cache",
             "tbreak main", "continue", "set var crash_after = 0", "record btrace",

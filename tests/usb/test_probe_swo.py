@@ -7,7 +7,7 @@ import re
 import struct
 import time
 
-from probe_gdb import LOADED_MACHINE, ROOT, ProbeServer, ask_bed, bed, board_file
+from probe_gdb import LOADED_MACHINE, ROOT, ProbeServer, ask_bench, bench, board_file
 from live_gdb import Wire, symbol
 from replay_gdb import Server, Skipped, Suite, expect, folder, frame, gdb, has, lacks, logged, tool
 
@@ -29,7 +29,7 @@ class Board(ProbeServer):
         path = board_file(probe="at_exit = halt\nclock = 4M", trace=trace,
                           core_keys=f"program = {ELF}\nETMCR = 0x80\nETMTRACEIDR = 0x2a")
         Server.__init__(self, path, "-c", command=("serve",),
-                        below=bed("--sink", "swo", "--core", f"qemu:netduinoplus2,{ELF}",
+                        below=bench("--sink", "swo", "--core", f"qemu:netduinoplus2,{ELF}",
                                   "--truth", truth, *options))
 
 
@@ -113,7 +113,7 @@ def _():
         for _ in range(3):
             wire.send(frame("vCont;c"))
             time.sleep(0.15)
-            ask_bed(control, "fault overrun=333")
+            ask_bench(control, "fault overrun=333")
             time.sleep(0.15)
             wire.send(b"\x03")
             has(wire.reply(), "^T02")

@@ -207,7 +207,7 @@ def _(core):
         wire.run_to(symbol(b.elf, "main"), 2)
         equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
         before = len(wire.blocks())
-        b.bed("fault etm-power=1")
+        b.bench("fault etm-power=1")
         wire.run_to(symbol(b.elf, "add_value"), 2)
         after = len(wire.blocks())
         expect(after > before + 100, f"{before} blocks, {after} after the power was lost")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BED = ROOT / "build/release/umockdev_probe"
+BENCH = ROOT / "build/release/umockdev_probe"
 BTRACED = pathlib.Path(os.environ.get("BTRACED", ROOT / "build/btraced")).resolve()
 SYS = "$UMOCKDEV_DIR/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1"
 NODE = "/dev/bus/usb/001/002"
@@ -50,8 +50,8 @@ def report(name, problem):
     print(f"FAIL probes: {name}: {problem}" if problem else f"PASS probes: {name}", flush=True)
 
 
-def bed(command, options=()):
-    return subprocess.run([BED, *options, "--", "sh", "-c", command], stdout=subprocess.PIPE,
+def bench(command, options=()):
+    return subprocess.run([BENCH, *options, "--", "sh", "-c", command], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60)
 
 
@@ -68,21 +68,21 @@ def check(name, done, code, *parts):
 
 def listing(folder):
     for options in ([], ["--v1"], ["--jtag", "--dpv2"]):
-        check(" ".join(["list"] + options), bed(f"{BTRACED} probes", options), 0,
+        check(" ".join(["list"] + options), bench(f"{BTRACED} probes", options), 0,
               "btraced Model CMSIS-DAP", "type cmsis-dap", "usb 1209:0001 1-1 ", "serial MODEL0001",
               "firmware 1.0.0", "wires SWD JTAG", "SWO UART streamed", "speed 480 Mbit/s")
     done = subprocess.run(["umockdev-run", "--", BTRACED, "probes"], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=60)
     check("list nothing", done, 5, "no probe is attached")
-    check("list without permission", bed(LOCKED + f"{BTRACED} probes"), 5, "Model CMSIS-DAP",
+    check("list without permission", bench(LOCKED + f"{BTRACED} probes"), 5, "Model CMSIS-DAP",
           f"problem no permission to open {NODE}: install the udev rules 60-btraced.rules")
     shim = folder / "busy.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", shim], input=BUSY, text=True,
                    check=True)
-    check("list one in use", bed(f"LD_PRELOAD={shim}:$LD_PRELOAD exec {BTRACED} probes"), 5,
+    check("list one in use", bench(f"LD_PRELOAD={shim}:$LD_PRELOAD exec {BTRACED} probes"), 5,
           "Model CMSIS-DAP", "problem cannot use probe 'Model CMSIS-DAP': interface 0 is in use by "
           "another program")
-    check("list takes no arguments", bed(f"{BTRACED} probes x"), 2, "takes no arguments")
+    check("list takes no arguments", bench(f"{BTRACED} probes x"), 2, "takes no arguments")
 
 
 def refusals(folder):
@@ -90,7 +90,7 @@ def refusals(folder):
 
     def arm(name, text, code, *parts, before="", options=()):
         board.write_text(text)
-        check(name, bed(f"{before}{BTRACED} arm -c {board}", options), code, *parts)
+        check(name, bench(f"{before}{BTRACED} arm -c {board}", options), code, *parts)
 
     arm("another serial number", PROBE + "serial = X9\n" + ETB + CORE, 5,
         "no probe with serial number 'X9', but 1 attached: see 'btraced probes'")
@@ -160,7 +160,7 @@ def leaves_alone(folder):
     setup = "[setup]\n0x20000000 = 0x12345678\n0x20000000 = set 0x80000000\n"
     for wire, options in (("swd", []), ("jtag", ["--jtag"]), ("swd", ["--v1", "--dpv2"])):
         board.write_text(PROBE + f"wire = {wire}\n" + ETB + setup + CORE)
-        done = bed(f"{BTRACED} arm -c {board}", ["--report", report_file, *options])
+        done = bench(f"{BTRACED} arm -c {board}", ["--report", report_file, *options])
         check(" ".join(["arm over", wire, *options]), done, 0,
               "armed: ETB, 4096 bytes at 0xe0043000", f"serve --attach -c {board}")
         got = counters(report_file)

@@ -41,7 +41,7 @@ init
 
 
 def board_file(trace, *options, more="", then=""):
-    """Options of the bed, keys of [trace], lines for OpenOCD."""
+    """Options of the test bench, keys of [trace], lines for OpenOCD."""
     remote_board.need("openocd")
     place, port = folder(), free_port()
     (place / "openocd.cfg").write_text(OPENOCD.format(port=port, more=more, then=then))

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-import openocd_bed
-from openocd_bed import BED, ORBTRACE, STREAM_CLIENT, cannot_run, check, expect, orbflow, passed
+import openocd_bench
+from openocd_bench import BENCH, ORBTRACE, STREAM_CLIENT, cannot_run, check, expect, orbflow, passed
 
 FULL, HALF = b"\xff\xff\xff\x7f", b"\xff\x7f"
 
@@ -63,7 +63,7 @@ class Run:
         base = pathlib.Path(folder)
         wire, lengths, report = base / "wire", base / "lengths", base / "report"
         (base / "port").write_bytes(stream)
-        done = subprocess.run([BED, "--probe", probe, "--report", report, *options,
+        done = subprocess.run([BENCH, "--probe", probe, "--report", report, *options,
                                "--", STREAM_CLIENT, *client, "-o", wire, "-l", lengths],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=120)
@@ -141,7 +141,7 @@ def overflow(folder):
               f"{run.text!r}, {bad} bad, {run.counters['trace-lost']} lost")
 
 
-# Runs inside the bed: pulls the cable under a client that comes back, until it may not.
+# Runs inside the test bench: pulls the cable under a client that comes back, until it may not.
 CABLE = """
 import socket, subprocess, sys
 client, path = sys.argv[1:]
@@ -177,7 +177,7 @@ def cable(folder):
     path, control = pathlib.Path(folder) / "port", pathlib.Path(folder) / "control"
     path.write_bytes(stream)
     for probe in ("orbtrace", "ftdi"):
-        done = subprocess.run([BED, "--probe", probe, "--control", control,
+        done = subprocess.run([BENCH, "--probe", probe, "--control", control,
                                "--paced", f"{path},1000000,0", "--", sys.executable, "-c", CABLE,
                                STREAM_CLIENT, control], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=60)
@@ -197,7 +197,7 @@ def refused(folder):
 
 def debug(folder):
     for name, probe in (("", "orbtrace"), (", interfaces in another order", "orbtrace,reversed")):
-        result = openocd_bed.run("halt\necho [reg pc]\necho [mdw 0x08000000]", "--probe", probe,
+        result = openocd_bench.run("halt\necho [reg pc]\necho [mdw 0x08000000]", "--probe", probe,
                                   folder=folder, adapter=ORBTRACE)
         expect(f"orbtrace: OpenOCD{name}", result, r"SWD DPIDR 0x2ba01477", r"pc \(/32\): 0x0800004",
                r"0x08000000: 20008000")
@@ -205,7 +205,7 @@ def debug(folder):
 
 def main():
     lacking = cannot_run("orbtrace", ("openocd", "umockdev-wrapper"),
-                         [(path, "usb-tests") for path in (BED, STREAM_CLIENT)])
+                         [(path, "usb-tests") for path in (BENCH, STREAM_CLIENT)])
     if lacking is not None:
         return lacking
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ import os
 import random
 import re
 
-from probe_gdb import ROOT, Board, ProbeServer, ask_bed
+from probe_gdb import ROOT, Board, ProbeServer, ask_bench
 from live_gdb import Wire, tail_of
 from replay_gdb import GAP, Suite, equal, expect, folder, has, history, logged, same_list
 from streams import Target, board, frames, orbflow, port, whole_history, wait_until, wanted_blocks
@@ -69,13 +69,13 @@ def _():
     (place / "line").write_bytes(port(frames())[3:])  # from a sync on, as it is sent over and over
     with Target() as target:
         path = board(target.port, UART.format("tpiu", "1M"), place)
-        with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,1000000,0", "--control", place / "bed",
+        with ProbeServer("--probe", "ftdi", "--uart", f"{place}/line,1000000,0", "--control", place / "bench",
                     path=path) as live, Wire(live) as wire:
             equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace")
             wait_until(lambda: re.search(r"^history +instructions 1 to \d{4,} ",
                                          wire.monitor("trace status"), re.M), "history")
             before = wire.monitor("trace gaps").count("lost-bytes")
-            ask_bed(place / "bed", "fault overrun=40")
+            ask_bench(place / "bench", "fault overrun=40")
             wait_until(lambda: wire.monitor("trace gaps").count("lost-bytes") > before, "the gap")
             expect(GAP in wire.blocks("all"), "no gap where bytes are missing")
 

@@ -20,7 +20,7 @@ struct client {
 };
 
 struct umock_control {
-    struct umock_bed *bed;
+    struct umock_bench *bench;
     struct sockaddr_un address;
     int fd;
     guint source;
@@ -65,16 +65,16 @@ static const char *command(struct umock_control *c, const char *line, FILE *out)
     char name[16];
     unsigned number;
     if (strcmp(line, "unplug") == 0) {
-        umock_bed_unplug(c->bed);
+        umock_bench_unplug(c->bench);
         return NULL;
     }
     if (strcmp(line, "replug") == 0)
-        return umock_bed_replug(c->bed) < 0 ? "the test bed refuses" : NULL;
+        return umock_bench_replug(c->bench) < 0 ? "the test bench refuses" : NULL;
     bool power = strcmp(line, "power on") == 0 || strcmp(line, "power off") == 0;
     if (strcmp(line, "counters") == 0 || strncmp(line, "fault ", 6) == 0 || power)
-        return ask_board(c->bed->device, line, out);
+        return ask_board(c->bench->device, line, out);
     if (sscanf(line, "%15s %u", name, &number) == 2)
-        return set_usb_fault(&c->bed->device->faults, name, number);
+        return set_usb_fault(&c->bench->device->faults, name, number);
     return "unknown command";
 }
 
@@ -132,10 +132,10 @@ static gboolean on_listener(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-struct umock_control *umock_control_new(const char *path, struct umock_bed *bed)
+struct umock_control *umock_control_new(const char *path, struct umock_bench *bench)
 {
     struct umock_control *c = g_new0(struct umock_control, 1);
-    c->bed = bed;
+    c->bench = bench;
     c->address.sun_family = AF_UNIX;
     c->fd = -1;
     if (strlen(path) < sizeof c->address.sun_path) {

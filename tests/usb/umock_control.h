@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bed's control socket: a test pulls the cable or breaks the wire in the middle of a session.
- * A Unix stream socket; each line is a command and has replies:
+ * The test bench's control socket: a test pulls the cable or breaks the wire in the middle of a
+ * session. A Unix stream socket; each line is a command and has replies:
  *
  *   unplug, replug    the cable of the probe; the board stays as it is
  *   fault TEXT        faults of the wire: wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N
@@ -20,12 +20,12 @@
 #ifndef TESTS_USB_UMOCK_CONTROL_H
 #define TESTS_USB_UMOCK_CONTROL_H
 
-#include "tests/usb/umock_bed.h"
+#include "tests/usb/umock_bench.h"
 
 struct umock_control;
 
 /* Listens at `path`, made anew; served by the GLib main loop. NULL: errno. */
-struct umock_control *umock_control_new(const char *path, struct umock_bed *bed);
+struct umock_control *umock_control_new(const char *path, struct umock_bench *bench);
 
 /* Removes the socket. */
 void umock_control_free(struct umock_control *c);

@@ -11,7 +11,7 @@
 struct umock_usb;
 
 /*
- * Makes the test bed with the device in it, or puts the device into that of `beside`, which stays
+ * Makes the test bench with the device in it, or puts the device into that of `beside`, which stays
  * the first one; free them in the other order. `u` must outlive it.
  * NULL with a message on stderr. */
 struct umock_usb *umock_usb_new(struct usb_device *u, const struct umock_usb *beside);

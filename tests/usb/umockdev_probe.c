@@ -2,8 +2,8 @@
 /*
  * umockdev_probe [options] -- COMMAND ARGS...: runs a command that sees a modelled probe on USB,
  * CMSIS-DAP, FTDI or ORBTrace, and so do the processes that it starts. Exits with the command's
- * code (124: killed by a signal, 125: the bed did not come up). With BTRACED_USB_BED=usbip the
- * probe is plugged into the kernel's virtual USB host instead.
+ * code (124: killed by a signal, 125: the test bench did not come up). With BTRACED_USB_BENCH=usbip
+ * the probe is plugged into the kernel's virtual USB host instead.
  */
 #include <glib-unix.h>
 #include <signal.h>
@@ -12,14 +12,14 @@
 #include <umockdev.h>
 #include <unistd.h>
 
-#include "tests/usb/bed_tty.h"
+#include "tests/usb/bench_tty.h"
 #include "tests/usb/board_a.h"
 #include "tests/usb/umock_control.h"
 #include "tests/usb/umock_options.h"
 #include "tests/usb/usb_probe.h"
 
 #define EXIT_SIGNAL 124
-#define EXIT_BED    125
+#define EXIT_BENCH  125
 
 struct run {
     GMainLoop *loop;
@@ -35,7 +35,7 @@ static void child_done(GPid pid, gint status, gpointer data)
     g_main_loop_quit(r->loop);
 }
 
-/* The bed is told to end: so is the command, and what the bed has made is removed. */
+/* The test bench is told to end: so is the command, and what the test bench has made is removed. */
 static gboolean on_signal(gpointer data)
 {
     const struct run *r = data;
@@ -58,12 +58,12 @@ static void enter_mock(char **argv)
     memcpy(again + 1, argv, (size_t)argc * sizeof *argv);
     execvp(again[0], again);
     perror("umockdev-wrapper");
-    exit(EXIT_BED);
+    exit(EXIT_BENCH);
 }
 
 static int run_command(char **argv)
 {
-    struct run r = {.loop = g_main_loop_new(NULL, FALSE), .code = EXIT_BED};
+    struct run r = {.loop = g_main_loop_new(NULL, FALSE), .code = EXIT_BENCH};
     GError *error = NULL;
     GSpawnFlags flags =
         G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_SEARCH_PATH | G_SPAWN_CHILD_INHERITS_STDIN;
@@ -80,14 +80,14 @@ static int run_command(char **argv)
     return r.code;
 }
 
-static int write_report(const char *path, const struct usb_device *d, const struct bed_tty *tty)
+static int write_report(const char *path, const struct usb_device *d, const struct bench_tty *tty)
 {
     FILE *out = fopen(path, "w");
     if (!out)
         return -1;
     usb_device_report(d, out);
     if (tty)
-        bed_tty_report(tty, out);
+        bench_tty_report(tty, out);
     return fclose(out);
 }
 
@@ -127,33 +127,33 @@ static struct usb_device *init_beside(struct beside *b, const struct umock_optio
     return &b->ftdi.device;
 }
 
-static int run_bed(struct umock_options *o, struct usb_device *device, char **command)
+static int run_bench(struct umock_options *o, struct usb_device *device, char **command)
 {
     struct beside *beside = g_new0(struct beside, 1);
     struct usb_device *second = init_beside(beside, o, device->board);
-    struct umock_bed bed;
+    struct umock_bench bench;
     struct umock_control *control = NULL;
-    struct bed_tty *tty = NULL;
-    int code = EXIT_BED;
+    struct bench_tty *tty = NULL;
+    int code = EXIT_BENCH;
     device->faults = o->usb;
     if (o->no_serial)
         usb_device_hide_serial(device);
     if (o->no_serial && second)
         usb_device_hide_serial(second);
-    bool open = umock_bed_open(&bed, device, second) == 0;
-    if (open && o->control && !(control = umock_control_new(o->control, &bed)))
+    bool open = umock_bench_open(&bench, device, second) == 0;
+    if (open && o->control && !(control = umock_control_new(o->control, &bench)))
         perror(o->control);
-    if (open && o->tty && !(tty = bed_tty_new(o->tty, device->board)))
+    if (open && o->tty && !(tty = bench_tty_new(o->tty, device->board)))
         perror(o->tty);
     if (open && (control || !o->control) && (tty || !o->tty))
         code = run_command(command);
     if (o->report && write_report(o->report, device, tty) < 0) {
         perror(o->report);
-        code = EXIT_BED;
+        code = EXIT_BENCH;
     }
-    bed_tty_free(tty);
+    bench_tty_free(tty);
     umock_control_free(control);
-    umock_bed_close(&bed);
+    umock_bench_close(&bench);
     usb_ftdi_release(&beside->ftdi);
     g_free(beside);
     return code;
@@ -163,7 +163,7 @@ static int run_probe(struct umock_options *o, struct probe_board *board, char **
 {
     struct usb_probe usb;
     usb_probe_init(&usb, board, o->hid);
-    return run_bed(o, &usb.device, command);
+    return run_bench(o, &usb.device, command);
 }
 
 /* The bytes of a file, to be freed; false with a message if there is no such. */
@@ -191,7 +191,7 @@ static int run_ftdi(struct umock_options *o, struct probe_board *board, struct t
                                              .uart_baud = (uint32_t)o->uart_baud,
                                              .full_speed = o->full_speed};
     struct usb_ftdi *usb = g_new0(struct usb_ftdi, 1);
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     if (!load_feed(&uart, o->uart)) {
         g_free(usb);
         return code;
@@ -199,7 +199,7 @@ static int run_ftdi(struct umock_options *o, struct probe_board *board, struct t
     if (usb_ftdi_init(usb, board, &options) < 0)
         fprintf(stderr, "umockdev_probe: bad chain '%s'\n", o->chain);
     else
-        code = run_bed(o, &usb->device, command);
+        code = run_bench(o, &usb->device, command);
     usb_ftdi_release(usb);
     g_free(usb);
     g_free((void *)(uintptr_t)uart.bytes);
@@ -210,14 +210,14 @@ static int run_orbtrace(struct umock_options *o, struct probe_board *board, stru
                         char **command)
 {
     struct usb_orbtrace *usb = g_new0(struct usb_orbtrace, 1);
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     o->orbtrace.feed = feed;
     /* A core that is late or early by the clock of this machine must not lose its trace. */
     o->orbtrace.capture.buffer = feed->board ? 0 : ORBTRACE_BUFFER;
     if (o->buffered)
         o->orbtrace.capture.buffer = o->buffer;
     if (usb_orbtrace_init(usb, board, &o->orbtrace) == 0)
-        code = run_bed(o, &usb->device, command);
+        code = run_bench(o, &usb->device, command);
     usb_orbtrace_release(usb);
     g_free(usb);
     return code;
@@ -227,7 +227,7 @@ static int run_orbtrace(struct umock_options *o, struct probe_board *board, stru
 static int run_stream(struct umock_options *o, struct probe_board *board, char **command)
 {
     struct trace_feed feed = {.rate = o->rate, .times = o->times};
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     if (!load_feed(&feed, o->paced))
         return code;
     if (!o->paced && o->board.no_etb)
@@ -244,7 +244,7 @@ static int run_board(struct umock_options *o, struct qemu_link *link, char **com
 {
     struct run_board *r = g_new0(struct run_board, 1);
     struct probe_board *board = &r->board;
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     r->link = link;
     if (probe_board_init(board, &o->board) < 0 || probe_board_faults(board, o->faults) < 0) {
         fprintf(stderr, "umockdev_probe: bad packet size, packet count, ETB size or fault\n");
@@ -266,7 +266,7 @@ static int run_m(struct umock_options *o, char **command)
     struct core_qemu *core = g_new0(struct core_qemu, 1);
     struct core_model model = core_qemu_model(core);
     char message[256];
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     o->board.core = &model;
     if (core_qemu_start(core, &o->qemu, message, sizeof message) < 0) {
         fprintf(stderr, "umockdev_probe: %s\n", message);
@@ -283,7 +283,7 @@ static int run_a(struct umock_options *o, char **command)
 {
     struct board_a *a = g_new0(struct board_a, 1);
     char message[256];
-    int code = EXIT_BED;
+    int code = EXIT_BENCH;
     o->board.target = &a->target;
     if (board_a_start(a, &o->qemu, &o->trace_a, message, sizeof message) < 0) {
         fprintf(stderr, "umockdev_probe: %s\n", message);
@@ -302,11 +302,11 @@ static int run_a(struct umock_options *o, char **command)
 int main(int argc, char **argv)
 {
     struct umock_options o;
-    if (!umock_bed_on_kernel())
+    if (!umock_bench_on_kernel())
         enter_mock(argv);
     if (umock_options_parse(&o, argc, argv) < 0) {
         fputs(umock_options_usage, stderr);
-        return EXIT_BED;
+        return EXIT_BENCH;
     }
     if (!o.qemu.machine)
         return run_board(&o, NULL, argv + o.command);

@@ -15,7 +15,7 @@ echo "$repo" >"$out/repo"
 {
     echo "cd $(printf %q "$repo")"
     echo "export HOME=/tmp PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONDONTWRITEBYTECODE=1"
-    echo "export BTRACED_USB_BED=usbip"
+    echo "export BTRACED_USB_BENCH=usbip"
     for name in ${GUEST_ENV:-}; do
         printf 'export %s=%q\n' "$name" "${!name:-}"
     done

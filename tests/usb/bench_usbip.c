@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/usb/bed_usbip.h"
+#include "tests/usb/bench_usbip.h"
 
 #include "tests/usb/usbip_server.h"
 
@@ -19,14 +19,14 @@
 #define APPEAR_MS   20000
 #define APPEAR_STEP 20
 
-struct bed_usbip {
+struct bench_usbip {
     struct usbip_server server;
     int fd; /* -1: unplugged */
     guint readable, timer;
     bool broken;
 };
 
-static void hang_up(struct bed_usbip *b)
+static void hang_up(struct bench_usbip *b)
 {
     if (b->readable)
         g_source_remove(b->readable);
@@ -42,7 +42,7 @@ static void hang_up(struct bed_usbip *b)
 /* The kernel always reads: no partial writes that last. */
 static void on_send(void *ctx, const uint8_t *bytes, size_t size)
 {
-    struct bed_usbip *b = ctx;
+    struct bench_usbip *b = ctx;
     while (size > 0 && !b->broken) {
         ssize_t n = send(b->fd, bytes, size, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR)
@@ -56,7 +56,7 @@ static void on_send(void *ctx, const uint8_t *bytes, size_t size)
 
 static gboolean on_timer(gpointer data);
 
-static void after(struct bed_usbip *b)
+static void after(struct bench_usbip *b)
 {
     if (b->broken || b->server.device->unplugged)
         hang_up(b);
@@ -66,7 +66,7 @@ static void after(struct bed_usbip *b)
 
 static gboolean on_timer(gpointer data)
 {
-    struct bed_usbip *b = data;
+    struct bench_usbip *b = data;
     bool more = usbip_server_poll(&b->server);
     if (!more)
         b->timer = 0;
@@ -76,7 +76,7 @@ static gboolean on_timer(gpointer data)
 
 static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
 {
-    struct bed_usbip *b = data;
+    struct bench_usbip *b = data;
     uint8_t bytes[65536];
     (void)condition;
     ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -91,7 +91,7 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
     return b->fd >= 0 ? G_SOURCE_CONTINUE : G_SOURCE_REMOVE;
 }
 
-static int plug_in(struct bed_usbip *b)
+static int plug_in(struct bench_usbip *b)
 {
     int pair[2];
     b->broken = false;
@@ -162,26 +162,26 @@ static int wait_until_there(const struct usb_device *d, bool there)
     return -1;
 }
 
-struct bed_usbip *bed_usbip_new(struct usb_device *u)
+struct bench_usbip *bench_usbip_new(struct usb_device *u)
 {
-    struct bed_usbip *b = g_new0(struct bed_usbip, 1);
+    struct bench_usbip *b = g_new0(struct bench_usbip, 1);
     b->fd = -1;
     if (usbip_server_init(&b->server, u, on_send, b) < 0 || plug_in(b) < 0 ||
         wait_until_there(u, true) < 0) {
-        bed_usbip_free(b);
+        bench_usbip_free(b);
         return NULL;
     }
     return b;
 }
 
-void bed_usbip_free(struct bed_usbip *b)
+void bench_usbip_free(struct bench_usbip *b)
 {
     hang_up(b);
     usbip_server_release(&b->server);
     g_free(b);
 }
 
-int bed_usbip_update(struct bed_usbip *b)
+int bench_usbip_update(struct bench_usbip *b)
 {
     if (b->server.device->unplugged) {
         hang_up(b);

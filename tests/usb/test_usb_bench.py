@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BED = ROOT / "build/release/umockdev_probe"
+BENCH = ROOT / "build/release/umockdev_probe"
 CLIENT = ROOT / "build/release/usb_client"
 BULK = "3: 00 01 04"
 HID = "64: 00 01 04 00"
@@ -25,7 +25,7 @@ CASES = (
 )
 
 
-# Runs inside the bed: a client that stays, another one, and the cable between them.
+# Runs inside the test bench: a client that stays, another one, and the cable between them.
 CABLE = """
 import socket, subprocess, sys
 client, path = sys.argv[1:]
@@ -58,7 +58,7 @@ def cable():
     """Children of children see the probe; the cable is pulled and put back under a client."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "control")
-        done = subprocess.run([BED, "--control", path, "--", sys.executable, "-c", CABLE, CLIENT,
+        done = subprocess.run([BENCH, "--control", path, "--", sys.executable, "-c", CABLE, CLIENT,
                                path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=60)
     wanted = ["error unknown command | error bad fault", f"{BULK} {BULK} | {BULK} {BULK}", BULK,
@@ -78,7 +78,7 @@ def main():
         return int(required)
     failed = False
     for name, options, wanted in CASES:
-        done = subprocess.run([BED, *options, "--", CLIENT], stdout=subprocess.PIPE,
+        done = subprocess.run([BENCH, *options, "--", CLIENT], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60)
         got = done.stdout.splitlines()
         ok = done.returncode == 0 and got == wanted
@@ -86,7 +86,7 @@ def main():
         print(f"PASS usb: {name}" if ok else f"FAIL usb: {name}: {done.returncode}, {got}",
               flush=True)
     for code in (0, 3):
-        done = subprocess.run([BED, "--", "sh", "-c", f"exit {code}"], timeout=60)
+        done = subprocess.run([BENCH, "--", "sh", "-c", f"exit {code}"], timeout=60)
         ok = done.returncode == code
         failed |= not ok
         print(f"PASS usb: exit code {code}" if ok

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BED = ROOT / "build/release/umockdev_probe"
+BENCH = ROOT / "build/release/umockdev_probe"
 PLUGIN = ROOT / "build/virtual-board.so"
 STREAM_CLIENT = ROOT / "build/release/stream_client"
 FTDI = ("--probe", "ftdi")
@@ -73,7 +73,7 @@ def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=
         command = ["sh", "-c", f"{shlex.join(map(str, beside))} >{said} & until [ -s {said} ]; do "
                                f"sleep 0.02; done; {shlex.join(command)}; code=$?; wait; "
                                f"cat {said}; exit $code"]
-    done = subprocess.run([BED, "--report", report, *options, "--", *command],
+    done = subprocess.run([BENCH, "--report", report, *options, "--", *command],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     counters = {}
     if report.exists():
@@ -108,8 +108,8 @@ def passed():
 def cannot_run(who, tools, files):
     """Says SKIP or FAIL of `who` where a tool is not installed, or a file not built: (path, make's
     goal). Returns the exit code then, else None."""
-    # Another bed, in which the tests run, needs no umockdev.
-    if "BTRACED_USB_BED" in os.environ:
+    # Another test bench, in which the tests run, needs no umockdev.
+    if "BTRACED_USB_BENCH" in os.environ:
         tools = [name for name in tools if name != "umockdev-wrapper"]
     for name in tools:
         if not shutil.which(name):

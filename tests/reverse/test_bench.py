@@ -26,7 +26,7 @@ FPCCR = 0xE000EF34  # GDB wants it, and FPCAR behind it, for frames with floatin
 FLOAT_CONTROL = bytes.fromhex("000000c000000000")
 
 
-class BedError(Exception):
+class BenchError(Exception):
     pass
 
 
@@ -42,7 +42,7 @@ def run(command, timeout=60):
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                           timeout=timeout, env=dict(os.environ, QEMU_AUDIO_DRV="none"))
     if done.returncode != 0:
-        raise BedError(f"{command[0]}: exit status {done.returncode}: {done.stderr[-400:]}")
+        raise BenchError(f"{command[0]}: exit status {done.returncode}: {done.stderr[-400:]}")
     return done.stdout
 
 
@@ -160,14 +160,14 @@ class Case:
         self.ram = (self.folder / "ram.bin").read_bytes()
         path = array.array("I", (self.folder / "path").read_bytes())
         if sys.byteorder == "big":
-            raise BedError("little-endian hosts only")
+            raise BenchError("little-endian hosts only")
         self._leave_out(path)
         for position in range(self.count):
             thumb = self.psr(position) >> (24 if self.machine.m_profile else 5) & 1
             if position >= len(path) or path[position] != self.pc(position) | thumb:
-                raise BedError(f"{self.name}: the two plugins disagree at {position}")
+                raise BenchError(f"{self.name}: the two plugins disagree at {position}")
         if len(path) > self.count + 1:
-            raise BedError(f"{self.name}: the run goes on after its end")
+            raise BenchError(f"{self.name}: the run goes on after its end")
 
     def _leave_out(self, path):
         """Instructions that began and gave an exception instead are not in the path."""
@@ -277,7 +277,7 @@ class Memory:
             last = self.word(case.count, at)
             there = int.from_bytes(case.ram[at - base:at - base + 4], "little")
             if last != there:
-                raise BedError(f"{case.name}: stores do not add up at {at:#x}: {last:#x}, "
+                raise BenchError(f"{case.name}: stores do not add up at {at:#x}: {last:#x}, "
                                f"{there:#x}")
 
     def _store(self, at, position, address, size, value):

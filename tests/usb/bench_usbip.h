@@ -4,21 +4,21 @@
  * meet it behind the real USB stack. Needs that module, the right to write to its sysfs files, and
  * a GLib main loop in the thread that made it.
  */
-#ifndef TESTS_USB_BED_USBIP_H
-#define TESTS_USB_BED_USBIP_H
+#ifndef TESTS_USB_BENCH_USBIP_H
+#define TESTS_USB_BENCH_USBIP_H
 
 #include "tests/usb/usb_device.h"
 
-struct bed_usbip;
+struct bench_usbip;
 
 /* Plugs the device in, and waits until its node is there. `u` must outlive it. NULL with a message
  * on stderr. */
-struct bed_usbip *bed_usbip_new(struct usb_device *u);
+struct bench_usbip *bench_usbip_new(struct usb_device *u);
 
 /* Pulls it out if that has not happened, and frees. */
-void bed_usbip_free(struct bed_usbip *b);
+void bench_usbip_free(struct bench_usbip *b);
 
 /* After u->unplugged was changed: pulls out or plugs in again. 0, or -1 if that failed. */
-int bed_usbip_update(struct bed_usbip *b);
+int bench_usbip_update(struct bench_usbip *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/usb/bed_tty.h"
+#include "tests/usb/bench_tty.h"
 
 #include <asm/termbits.h> /* the rate as a number; <termios.h> has names for some alone */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define BAUD_PERCENT 3u
 #define BUFFER       65536u /* of the driver; the terminal itself holds a few thousand */
 
-struct bed_tty {
+struct bench_tty {
     struct probe_board *board;
     char *path;
     int fd; /* the adapter's end */
@@ -26,14 +26,14 @@ struct bed_tty {
 };
 
 /* Whether somebody has it open at the other end. */
-static bool is_open(const struct bed_tty *t)
+static bool is_open(const struct bench_tty *t)
 {
     struct pollfd p = {.fd = t->fd};
     return poll(&p, 1, 0) == 0;
 }
 
 /* Eight bits without parity, at the rate of the pin. */
-static bool listens(const struct bed_tty *t)
+static bool listens(const struct bench_tty *t)
 {
     struct termios2 s;
     uint64_t rate = probe_board_port(t->board).baud;
@@ -43,7 +43,7 @@ static bool listens(const struct bed_tty *t)
     return 100 * off <= BAUD_PERCENT * rate && (s.c_cflag & CSIZE) == CS8 && !(s.c_cflag & PARENB);
 }
 
-static void receive(struct bed_tty *t, const uint8_t *bytes, size_t size)
+static void receive(struct bench_tty *t, const uint8_t *bytes, size_t size)
 {
     size_t n = size < BUFFER - t->size ? size : BUFFER - t->size;
     memcpy(t->late + t->size, bytes, n);
@@ -51,7 +51,7 @@ static void receive(struct bed_tty *t, const uint8_t *bytes, size_t size)
     t->overruns += size - n;
 }
 
-static void pass_on(struct bed_tty *t)
+static void pass_on(struct bench_tty *t)
 {
     ssize_t n = t->size > 0 ? write(t->fd, t->late, t->size) : 0;
     if (n <= 0)
@@ -63,7 +63,7 @@ static void pass_on(struct bed_tty *t)
 
 static gboolean on_timer(gpointer data)
 {
-    struct bed_tty *t = data;
+    struct bench_tty *t = data;
     uint8_t bytes[4096];
     size_t n;
     bool open = is_open(t);
@@ -83,7 +83,7 @@ static gboolean on_timer(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-struct bed_tty *bed_tty_new(const char *path, struct probe_board *board)
+struct bench_tty *bench_tty_new(const char *path, struct probe_board *board)
 {
     int fd = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     const char *name = NULL;
@@ -100,7 +100,7 @@ struct bed_tty *bed_tty_new(const char *path, struct probe_board *board)
         errno = error;
         return NULL;
     }
-    struct bed_tty *t = g_new0(struct bed_tty, 1);
+    struct bench_tty *t = g_new0(struct bench_tty, 1);
     t->board = board;
     t->path = g_strdup(path);
     t->fd = fd;
@@ -108,7 +108,7 @@ struct bed_tty *bed_tty_new(const char *path, struct probe_board *board)
     return t;
 }
 
-void bed_tty_free(struct bed_tty *t)
+void bench_tty_free(struct bench_tty *t)
 {
     if (!t)
         return;
@@ -119,7 +119,7 @@ void bed_tty_free(struct bed_tty *t)
     g_free(t);
 }
 
-void bed_tty_report(const struct bed_tty *t, FILE *out)
+void bench_tty_report(const struct bench_tty *t, FILE *out)
 {
     fprintf(out, "tty-sent %lu\ntty-unread %lu\ntty-wrong-baud %lu\ntty-overruns %lu\n", t->sent,
             t->unread, t->wrong_baud, t->overruns);
