@@ -117,7 +117,7 @@ reverse() {
 
 # Tests of a daemon that has threads: it serves a live target. A recording is served by one thread.
 # What others do with the same threads is left out: ETMv4, reconstructed values, registers, wiring.
-variants='_v4\.py$|_native_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
+variants='_v4\.py$|_probe_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
 variants="$variants|_remote_openocd\.py\$"
 threaded() {
     grep -lE 'live_gdb|probe_gdb|probe_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py \

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-import test_bench
+import bench
 import model
 from test_engine import add, ask, share
 
@@ -24,7 +24,7 @@ WAYS = (("1", "0", "assumptions"), ("0", "0", "proved"), ("1", "1", "data trace,
 GROUPS = (("SP", [13]), ("LR", [14]), ("r4-r11", list(range(4, 12))),
           ("r0-r3, r12", [0, 1, 2, 3, 12]), ("all registers", list(range(15))))
 COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#8a6d3b")
-DOCS = test_bench.ROOT / "docs"
+DOCS = bench.ROOT / "docs"
 
 
 # Local variables.
@@ -32,7 +32,7 @@ DOCS = test_bench.ROOT / "docs"
 def functions(case):
     """[(name, first address, one past the last)]"""
     found = []
-    for line in test_bench.run(["arm-none-eabi-nm", "-S", str(case.elf)]).splitlines():
+    for line in bench.run(["arm-none-eabi-nm", "-S", str(case.elf)]).splitlines():
         words = line.split()
         if len(words) == 4 and words[2] in "tT":
             start = int(words[0], 16) & ~1
@@ -93,9 +93,9 @@ def measure():
     """{(profile, assumptions, data trace): sums of the engine}"""
     totals = {}
     with tempfile.TemporaryDirectory(prefix="btraced-figures.") as folder:
-        for kind in test_bench.KINDS:
-            for level in test_bench.LEVELS:
-                case = test_bench.Case(folder, kind, level, ROUNDS).execute()
+        for kind in bench.KINDS:
+            for level in bench.LEVELS:
+                case = bench.Case(folder, kind, level, ROUNDS).execute()
                 write_locals(case)
                 for answer in ask(case, HALTS):
                     if answer["wrong"] or answer["wrong_inferred"]:
@@ -174,7 +174,7 @@ def plot(totals):
 
 
 def main():
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         sys.exit(reason)
     totals = measure()

@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 
-import test_bench
+import bench
 
 CORE = ("".join(f'<reg name="r{i}" bitsize="32" type="uint32"/>' for i in range(13)) +
         '<reg name="sp" bitsize="32" type="data_ptr"/><reg name="lr" bitsize="32" type="int"/>'
@@ -28,7 +28,7 @@ class FullRecording:
     """Serves one connection after the other on a port of its own until it is closed."""
 
     def __init__(self, case):
-        self.case, self.memory = case, test_bench.Memory(case)
+        self.case, self.memory = case, bench.Memory(case)
         self.position, self.wanted = case.count, None
         self.breakpoints = set()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -125,10 +125,10 @@ class FullRecording:
         machine, code = self.case.machine, self.case.code
         if 0 <= address - self.case.base < len(code):
             return code[address - self.case.base]
-        if 0 <= address - machine.ram < test_bench.RAM_SIZE:
+        if 0 <= address - machine.ram < bench.RAM_SIZE:
             return self.memory.word(self.position, address & ~3) >> 8 * (address & 3) & 0xff
-        if machine.m_profile and 0 <= address - test_bench.FPCCR < len(test_bench.FLOAT_CONTROL):
-            return test_bench.FLOAT_CONTROL[address - test_bench.FPCCR]
+        if machine.m_profile and 0 <= address - bench.FPCCR < len(bench.FLOAT_CONTROL):
+            return bench.FLOAT_CONTROL[address - bench.FPCCR]
         return None
 
     def _read(self, packet):

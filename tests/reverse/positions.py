@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import test_bench
+import bench
 
 GDB = os.environ.get("GDB", "gdb-multiarch")
 MOTIONS = ["reverse-next", "reverse-step", "reverse-finish", "finish", "next", "step"]
@@ -34,7 +34,7 @@ def gdb_at(case, port, positions, motions=(), explain=False, variables=False, be
                                                         HOME=place, LC_ALL="C"))
         rows = [json.loads(text) for text in out.read_text().splitlines()] if out.exists() else []
     if len(rows) != len(job["positions"]):
-        raise test_bench.BenchError(f"GDB ended after {len(rows)} positions: {done.stderr[-400:]}")
+        raise bench.BenchError(f"GDB ended after {len(rows)} positions: {done.stderr[-400:]}")
     return rows
 
 

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-import test_bench
+import bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, symbol  # noqa: E402
@@ -27,8 +27,8 @@ def frames(output):
 
 def board(name, elf):
     """The board file, with all that the core does written down until it has crashed."""
-    plugin = f"-plugin {test_bench.ROOT / 'build' / 'virtual-board.so'}"
-    truth = (f"-singlestep -plugin {test_bench.TRUTH},states=$HERE/states,accesses=$HERE/accesses,"
+    plugin = f"-plugin {bench.ROOT / 'build' / 'virtual-board.so'}"
+    truth = (f"-singlestep -plugin {bench.TRUTH},states=$HERE/states,accesses=$HERE/accesses,"
              f"ram=$HERE/ram,base={symbol(elf, 'bss_start') & ~0xffff:x},size=4000,"
              f"halt={symbol(elf, 'stopped_here'):x}")
     return board_file(name, replace=[(plugin, f"{truth} {plugin}")])
@@ -68,7 +68,7 @@ def check(done, states, number):
 
 
 def story(kind):
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         raise Skipped(reason)
     elf = PROGRAMS / f"crash-{kind}.elf"

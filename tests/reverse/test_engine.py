@@ -12,12 +12,12 @@ import os
 import sys
 import tempfile
 
-import test_bench
+import bench
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 ROUNDS, HALTS, WINDOW = (24, 3, 100000) if FULL else (3, 6, 100000)
 STATES_ROUNDS = 300 if FULL else 40
-LEVELS = test_bench.LEVELS if FULL else ("O0", "O2")
+LEVELS = bench.LEVELS if FULL else ("O0", "O2")
 CHECKS = 10_000_000
 NEAR = 3  # bands of the last 1,000 instructions
 # Percent known of the last 1,000 instructions, with assumptions and without data trace.
@@ -30,10 +30,10 @@ GROUPS = {"sp": [13], "lr": [14], "r4-r11": range(4, 12), "r0-r3, r12": [0, 1, 2
 
 def ask(case, halts=HALTS):
     """The engine's answers: one dictionary for each way of asking."""
-    line = [str(test_bench.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), str(WINDOW)]
-    if case.machine.m_profile and not isinstance(case, test_bench.TwoStates):
+    line = [str(bench.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), str(WINDOW)]
+    if case.machine.m_profile and not isinstance(case, bench.TwoStates):
         line += ["one-stack", "fpu"] if case.machine.fpu else ["one-stack"]
-    text = test_bench.run(line, timeout=300)
+    text = bench.run(line, timeout=300)
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -75,20 +75,20 @@ def little(answer, least_of):
 
 
 def main():
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
         print(f"{'FAIL' if needed else 'SKIP'} reconstructed values: {reason}")
         return needed
     totals, failed = {}, False
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
-        for kind in (*test_bench.KINDS, *test_bench.V4_KINDS, *test_bench.TRAP_KINDS, *test_bench.TWO_STATES):
+        for kind in (*bench.KINDS, *bench.V4_KINDS, *bench.TRAP_KINDS, *bench.TWO_STATES):
             for level in LEVELS:
-                if kind in test_bench.TWO_STATES:
-                    case = test_bench.TwoStates(folder, level, STATES_ROUNDS, kind).execute()
+                if kind in bench.TWO_STATES:
+                    case = bench.TwoStates(folder, level, STATES_ROUNDS, kind).execute()
                 else:
-                    case = test_bench.Case(folder, kind, level, ROUNDS).execute()
-                    test_bench.Memory(case)
+                    case = bench.Case(folder, kind, level, ROUNDS).execute()
+                    bench.Memory(case)
                 answers = ask(case)
                 for answer in answers:
                     key = f"{case.kind},{answer['infer']},{answer['data']}"
@@ -102,8 +102,8 @@ def main():
     print(f"{'PASS' if checks >= CHECKS else 'FAIL'} reconstructed values: {checks} compared")
     for key, total in totals.items():
         kind = key.split(",")[0]
-        least = (LEAST_TRAPS if kind in test_bench.TRAP_KINDS else
-                 LEAST_STATES if kind == test_bench.TwoStates.kind else LEAST)
+        least = (LEAST_TRAPS if kind in bench.TRAP_KINDS else
+                 LEAST_STATES if kind == bench.TwoStates.kind else LEAST)
         why = little(total, least) if key.endswith(",1,0") else None
         if why:
             failed = True

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import test_bench
+import bench
 import model
 import positions
 from full_recording import FullRecording
@@ -107,25 +107,25 @@ def tell(name, score):
 
 
 def main():
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
         print(f"{'FAIL' if needed else 'SKIP'} positions: {reason}")
         return needed
     total, failed = positions.Score(), False
-    chosen = [(k, level) for k in test_bench.KINDS | test_bench.V4_KINDS for level in test_bench.LEVELS] if FULL else QUICK
+    chosen = [(k, level) for k in bench.KINDS | bench.V4_KINDS for level in bench.LEVELS] if FULL else QUICK
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as folder:
         for level in ("O0", "O1", "O2") if FULL else ("O1",):
-            case = test_bench.TwoStates(folder, level, 40, test_bench.TWO_STATES[0]).execute()
+            case = bench.TwoStates(folder, level, 40, bench.TWO_STATES[0]).execute()
             failed |= tell(case.name, examine_states(case))
         for kind, level in FAR:
-            case = test_bench.Case(folder, kind, level, FAR_ROUNDS).execute()
+            case = bench.Case(folder, kind, level, FAR_ROUNDS).execute()
             failed |= tell(f"{case.name}, far from the halt", examine_far(case))
         for kind, level in chosen:
-            case = test_bench.Case(folder, kind, level).execute()
+            case = bench.Case(folder, kind, level).execute()
             try:
                 score = examine(case)
-            except (Failed, test_bench.BenchError) as why:
+            except (Failed, bench.BenchError) as why:
                 print(f"FAIL {case.name}: {why}")
                 failed = True
                 continue

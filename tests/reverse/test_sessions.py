@@ -7,14 +7,14 @@ import re
 import sys
 from pathlib import Path
 
-import test_bench
+import bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from replay_gdb import (Server, Skipped, Suite, equal, expect, folder, gdb, has,  # noqa: E402
                         lacks, same_list)
 
 suite = Suite()
-SOURCE = test_bench.HERE / "target" / "steps.c"
+SOURCE = bench.HERE / "target" / "steps.c"
 LINES = {match[1]: number for number, text in enumerate(SOURCE.read_text().splitlines(), 1)
          if (match := re.search(r"/\* (\w[\w ]*\w) \*/$", text))}
 BUILDS = {}
@@ -22,11 +22,11 @@ BUILDS = {}
 
 def build(kind):
     """The program, run and recorded."""
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         raise Skipped(reason)
     if kind not in BUILDS:
-        BUILDS[kind] = test_bench.Case(folder(), kind, "O0", sources=("start_a.S", "steps.c")).execute()
+        BUILDS[kind] = bench.Case(folder(), kind, "O0", sources=("start_a.S", "steps.c")).execute()
     return BUILDS[kind]
 
 
@@ -174,10 +174,10 @@ def _(kind):
 
 @suite.test("sessions, m4: a floating-point result is not known, and GDB lives")
 def _():
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         raise Skipped(reason)
-    case = test_bench.Case(folder(), "m4", "O0").execute()
+    case = bench.Case(folder(), "m4", "O0").execute()
     with Server(case.recording, "--elf", str(case.elf)) as server:
         done = gdb(server.port, ["record stop", "break weighted", "reverse-continue", "finish",
                                  "bt 1", "p $s0", "p $d0"],

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import test_bench
+import bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from replay_gdb import Client, Server, Skipped, Suite, equal, expect  # noqa: E402
@@ -40,11 +40,11 @@ def walk(case, client):
 
 
 def check(kind, level, *commands):
-    reason = test_bench.missing()
+    reason = bench.missing()
     if reason:
         raise Skipped(reason)
     with tempfile.TemporaryDirectory(prefix="btraced-reverse.") as place:
-        case = test_bench.Case(place, kind, level, rounds=6).execute()
+        case = bench.Case(place, kind, level, rounds=6).execute()
         expect(case.count > STEPS + 1000, f"only {case.count} instructions")
         with Server(case.recording, "--no-record", "--elf", str(case.elf)) as server, \
                 Client(server.port, acks=False) as client:
