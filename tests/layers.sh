@@ -1,54 +1,68 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The layers hold: who includes whom, and no I/O, threads, clocks or globals in decoder/.
-set -u
-cd "$(dirname "$0")/.." || exit 1
-code=0
+# The layers hold: who includes and who calls whom; private headers; no I/O, threads, clocks or
+# globals where there must be none. tests/layers.sh [--verbose] [ROOT]: see layout.sh.
+#
+# A line for each folder. It may use the folders above it in its layer, never those below it, and
+# of other layers what the line of its layer names: layers, folders, headers.
+exec python3 -B "$(dirname "$0")/layers.py" "$@" <<'TABLE'
+layer decoder:
+decoder/include/btrace
+decoder/port
+decoder/program
+decoder/disasm
+decoder/flow
+decoder/etmv1
+decoder/etmv2
+decoder/etmv3
+decoder/etmv4
+decoder/ptm
+decoder/stream
+decoder/history
+decoder/values
 
-# forbid LAYER PATTERN: no include of these folders in the layer.
-forbid() {
-    local hits
-    hits=$(grep -nE "#include \"($2)/" -r "$1" --include='*.[ch]' | grep -v '"btrace/types.h"')
-    if [ -n "$hits" ]; then
-        echo "$hits"
-        echo "FAIL layers: $1 includes $2"
-        code=1
-    else
-        echo "PASS layers: $1 does not include $2"
-    fi
-}
+layer drivers: decoder/include/btrace/types.h
+drivers/usb
+drivers/adi
+drivers/probe
+drivers/probe/cmsis_dap
+drivers/probe/ftdi
+drivers/probe/orbtrace
+drivers/coresight
+drivers/cortex_m
+drivers/cortex_a
+drivers/flash
+drivers/elf
+drivers/ini
+drivers/snapshot
+drivers/perf
 
-forbid decoder 'drivers|protocol|server'
-forbid drivers 'decoder|protocol|server'
-forbid protocol 'decoder|drivers|server'
+# The QEMU plugin: a program of its own, which nobody includes.
+layer drivers/virtual: decoder/include/btrace/types.h
+drivers/virtual/encoder
+drivers/virtual/board
 
-hits=$(grep -nE '#include <(sys/|fcntl|unistd|pthread|time|signal|uv|libusb|poll|errno)' -r decoder)
-if [ -n "$hits" ]; then
-    echo "$hits"
-    echo "FAIL layers: decoder does I/O, threads or clocks"
-    code=1
-else
-    echo "PASS layers: decoder has no I/O, threads or clocks"
-fi
+layer protocol: decoder/include/btrace/types.h drivers/target
+protocol/rsp
+protocol/target
+protocol/remote
+protocol/session
 
-# Writable data in objects of the decoder or of the protocol would be a global.
-for layer in decoder protocol; do
-    globals=$(nm -A build/release/$layer/*.o | grep -E ' [bBdDC] ' | grep -v '\.data\.rel\.ro')
-    # Tables of constant pointers live in .data.rel.ro and print as 'd': ask for the section.
-    real=""
-    while read -r line; do
-        [ -z "$line" ] && continue
-        object=${line%%:*}
-        symbol=${line##* }
-        objdump -t "$object" | grep -w -- "$symbol" | grep -qE '\.(data|bss)(\.[^r]|\s)' &&
-            real="$real$line"$'\n'
-    done <<<"$globals"
-    if [ -n "$real" ]; then
-        echo "$real"
-        echo "FAIL layers: $layer has writable globals"
-        code=1
-    else
-        echo "PASS layers: $layer has no writable globals"
-    fi
-done
-exit $code
+layer server: protocol drivers decoder
+server/base
+server/protocols
+server/config
+server/net
+server/recording
+server/trace_unit
+server/probe
+server/capture
+server/access
+server/history
+server/reverse
+server/monitor
+server/export
+server/live
+server/replay
+server/cmd
+TABLE

@@ -61,7 +61,7 @@ static void malformed(struct etmv1 *p, struct sink *out, uint64_t cycle, uint64_
     lose_base(p);
 }
 
-/* Digest 8: behind a full address whose reason is not 0. */
+/* IHI 0014Q chapter 5, context ID: behind a full address whose reason is not 0. */
 static unsigned context_bytes(const struct etmv1 *p)
 {
     return (p->raw[4] >> 4 & 7) ? p->config.context_bytes : 0;
@@ -141,7 +141,8 @@ static uint16_t take_bytes(struct etmv1 *p, struct sink *out, uint16_t pkt)
     return taken;
 }
 
-/* What the cycle's status puts into the FIFO, and whether it has bits of an offset (digest 6.1). */
+/* What the cycle's status puts into the FIFO, and whether it has bits of an offset (IHI 0014Q
+ * chapter 5, TRACESYNC). */
 static bool follow_status(struct etmv1 *p, uint8_t status)
 {
     bool branch = status == ETMV1_BE || status == ETMV1_BD;
@@ -170,11 +171,11 @@ static bool is_last(const struct etmv1 *p, uint8_t byte)
 }
 
 /*
- * Digest 3.1, the choice in which a byte waits for another: is the address's last byte still in
- * the FIFO, so that this cycle has none? A WT always has one. In other cycles TRACEPKT may mean
- * nothing: that is so if it would end the address and nothing is queued behind that. But where the
- * FIFO was emptied, before a restart, it was that byte: the next address shows it, if it is clear
- * which.
+ * IHI 0014Q chapter 5, 16-bit ports, the choice in which a byte waits for another: is the address's
+ * last byte still in the FIFO, so that this cycle has none? A WT always has one. In other cycles
+ * TRACEPKT may mean nothing: that is so if it would end the address and nothing is queued behind
+ * that. But where the FIFO was emptied, before a restart, it was that byte: the next address shows
+ * it, if it is clear which.
  */
 static bool held_back(struct etmv1 *p, uint8_t status, bool apo, uint16_t pkt)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ETMv1.0 to v1.3 (ARM7, ARM9): captured port cycles -> statuses and instruction addresses.
- * Specification digest: etmv1.md; PIPESTAT 2, port 3, TR and TD 4, addresses 7, context ID 8. Only
- * addresses can be told from data without the program (they have TRACESYNC): which bytes are whose
- * is found in etmv1_flow.h.
+ * IHI 0014Q chapter 5; PIPESTAT is its table 5-1. Only addresses can be told from data without the
+ * program (they have TRACESYNC): which bytes are whose is found in etmv1_flow.h.
  *
  * Bytes of the input: see port_cycle.h. A recording describes the source as a device with
  * `type=ETM1.0` to `ETM1.3` (`ETMv1...` is read, too) and [regs] ETMCR; ETMCCR, if it is there,
@@ -30,15 +29,16 @@ struct etmv1_config {
     bool low_vectors;  /* exception vectors at 0; both: not known which */
     bool high_vectors; /* at 0xffff0000 */
 
-    /* Choices that the digest leaves to the implementation. All 0 is the choice that it prefers. */
-    bool hold_single; /* HOLD_SINGLE, digest 3.1: on a 16-bit port a byte that is alone in the FIFO
-                         waits for another, unless no data is traced or an address follows */
-    bool late_data;   /* DATA_LATENCY, 5.3: data into an empty FIFO comes out a cycle later */
-    bool big_endian;  /* VALUE_ORDER, 9.2: values come most significant byte first */
-    bool swp_addresses; /* SWP_ADDRESSES, 9.2: each transfer of a SWP has its address */
-    bool cprt_values;   /* CPRT_VALUES, 17: coprocessor register transfers have values even if only
+    /* Choices that the digest leaves to the implementation. All 0 is the choice that is
+     * preferred. */
+    bool hold_single;   /* HOLD_SINGLE: on a 16-bit port a byte that is alone in the FIFO
+                           waits for another, unless no data is traced or an address follows */
+    bool late_data;     /* DATA_LATENCY: data into an empty FIFO comes out a cycle later */
+    bool big_endian;    /* VALUE_ORDER: values come most significant byte first */
+    bool swp_addresses; /* SWP_ADDRESSES: each transfer of a SWP has its address */
+    bool cprt_values;   /* CPRT_VALUES: coprocessor register transfers have values even if only
                            addresses are traced */
-    bool idle_high;     /* TD_IDLE, 4.2: TRACEPKT[0] of a TD that does not count */
+    bool idle_high;     /* TD_IDLE: TRACEPKT[0] of a TD that does not count */
 };
 
 /*
@@ -53,10 +53,10 @@ static inline bool etmv1_holds(const struct etmv1_config *c)
     return c->hold_single && c->port.bits == 16 && (c->data_value || c->data_address);
 }
 
-/* Minor version from ETMCCR (digest 14), or BT_ERR_INVAL: not that of an ETMv1. */
+/* Minor version from ETMCCR (IHI 0014Q chapter 3), or BT_ERR_INVAL: not that of an ETMv1. */
 int etmv1_minor_of_ccr(uint32_t etmccr);
 
-/* PIPESTAT (digest 2). */
+/* PIPESTAT (IHI 0014Q table 5-1). */
 enum etmv1_status {
     ETMV1_IE,
     ETMV1_ID,

@@ -80,7 +80,7 @@ static void desync(struct etmv1_flow *f, struct flow_out *out)
     f->data_known = false;
 }
 
-/* Statuses (digest 16). */
+/* Statuses (IHI 0014Q table 5-1). */
 
 /* IE, ID, IN. */
 static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct flow_out *out)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for ETMv1: statuses, addresses and the program image -> executed blocks and
- * events. Digest etmv1.md: FIFO model 5, address packet offset and synchronisation 6, data 9,
- * exceptions 10, gaps 11, cycles 12, statuses 16.
+ * events. The protocol: IHI 0014Q chapter 5.
  *
  * The bytes of a status come up to a FIFO later than it, so cycles wait in a ring until the oldest
  * has all that is its own.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branches, their addresses and synchronisation: digest etmv1.md 6, 7, 10, 11. */
+/* Branches, their addresses and synchronisation: IHI 0014Q chapter 5. */
 #include "etmv1_flow_parts.h"
 
 #define APO_UNKNOWN 15  /* the offset is larger than can be said */
@@ -15,7 +15,7 @@
 struct window {
     unsigned span; /* cycles that are its own */
     unsigned apo;
-    bool abandoned; /* another branch begins right behind them (digest 6.1) */
+    bool abandoned; /* another branch begins right behind them */
 };
 
 static struct etmv1_target *target_at(struct etmv1_flow *f, unsigned i)
@@ -88,7 +88,7 @@ static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flo
 {
     set_context(f, t, out);
     flow_go_to(&f->cursor.core, t->value, t->isa);
-    if (t->isa == BT_ISA_JAZELLE) { /* bytecodes cannot be followed (digest 13) */
+    if (t->isa == BT_ISA_JAZELLE) { /* bytecodes cannot be followed */
         flow_cursor_lose(&f->cursor, out, t->offset, BT_GAP_NO_CODE, t->value);
         f->aligned = false;
     }
@@ -190,7 +190,7 @@ enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     drop_targets(f, 1);
     bool starts = t.reason >= ETMV1_TRACE_ON && t.reason <= ETMV1_DEBUG_EXIT;
     if (starts)
-        f->start_pending = false; /* it takes the place of one that was abandoned (digest 11) */
+        f->start_pending = false; /* it takes the place of one that was abandoned */
     etmv1_commit(f, out);
     etmv1_count(f, out);
     if (!starts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data and whose it is: digest etmv1.md 5 and 9. */
+/* Data and whose it is: IHI 0014Q chapter 5. */
 #include "etmv1_flow_parts.h"
 
 /* A WT always has a byte; this one is of no address. */
@@ -28,9 +28,9 @@ bool etmv1_align(struct etmv1_flow *f, const struct etmv1_target *target)
 }
 
 /*
- * Digest 3.1, the choice in which a byte waits for another: is it certain that the entry has a
- * byte although just one of the status at f->next is left? So if it is a WT, if a later status has
- * put bytes behind it, or if its own branch address follows.
+ * IHI 0014Q chapter 5, 16-bit ports, the choice in which a byte waits for another: is it certain
+ * that the entry has a byte although just one of the status at f->next is left? So if it is a WT,
+ * if a later status has put bytes behind it, or if its own branch address follows.
  */
 static bool lets_one_out(const struct etmv1_flow *f, uint64_t place)
 {
@@ -95,7 +95,7 @@ static enum etmv1_step read_byte(const struct etmv1_flow *f, struct etmv1_cursor
     return result;
 }
 
-/* Digest 9.3. `alone`: nothing else of the status follows. */
+/* IHI 0014Q chapter 5, data addresses. `alone`: nothing else of the status follows. */
 static enum etmv1_step read_address(const struct etmv1_flow *f, struct etmv1_cursor *c, bool alone,
                                     uint32_t *base, bool *known)
 {
@@ -153,8 +153,8 @@ static bool measurable(const struct etmv1_flow *f, const struct transfer *t)
 }
 
 /*
- * Where data of the status at f->next begins, from the first byte on that nobody has (digest 5.3,
- * 5.4). False: a byte before it is nobody's.
+ * Where data of the status at f->next begins, from the first byte on that nobody has. False: a byte
+ * before it is nobody's.
  */
 static bool data_start(const struct etmv1_flow *f, struct etmv1_cursor *c)
 {

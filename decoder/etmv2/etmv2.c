@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles, the queue of statuses, synchronisation: digest etmv2.md 3 to 5, 8. */
+/* Cycles, the queue of statuses, synchronisation: IHI 0014Q chapter 6. */
 #include "decoder/etmv2/etmv2.h"
 
 #include "etmv2_group.h"
@@ -17,7 +17,7 @@
 
 #define TFO_HEADER_BITS 0x75 /* LSiP in bit 7, reason in [6:5] */
 
-/* TFO value parts that later cycles bring (digest 8.3, 8.5). */
+/* TFO value parts that later cycles bring (IHI 0014Q 6.5). */
 enum tfo_wait {
     TFO_COMPLETE,
     TFO_LOW,   /* 4-bit port: the lower four bits */
@@ -103,7 +103,7 @@ static void begin_queue_at(struct etmv2 *p, uint64_t cycle)
 
 /*
  * Not synchronised any more. A TFO that has been seen already, and whose packet is still to come,
- * is the next place to synchronise at (digest 8.6); statuses before it are lost.
+ * is the next place to synchronise at (IHI 0014Q 6.5); statuses before it are lost.
  */
 static void lose_sync(struct etmv2 *p)
 {
@@ -239,7 +239,7 @@ static bool resync(struct etmv2 *p, uint8_t byte)
     return false;
 }
 
-/* Digest 8.6: the bytes up to the header must be as many as the TFO value says. */
+/* IHI 0014Q 6.5: the bytes up to the header must be as many as the TFO value says. */
 static bool tfo_in_place(const struct etmv2 *p)
 {
     const struct etmv2_tfo *t = &p->tfo[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ETMv2.0 and v2.1 (ARM10): captured port cycles -> packets.
- * Specification digest: etmv2.md; PIPESTAT 3, TR and TD 4, byte stream 5, groups 6, packets 7,
- * TFO and synchronisation 8. Knows no instructions: see etmv2_flow.h for that.
+ * IHI 0014Q chapter 6; packets 6.4, synchronisation and TFO 6.5, branch addresses 6.7.1. Knows no
+ * instructions: see etmv2_flow.h for that.
  *
  * Bytes of the input: see port_cycle.h. A recording describes the source as a device with
  * `type=ETM2.0` or `ETM2.1` (`ETMv2...` is read, too) and [regs] ETMCR and ETMIDR. PORT_LAYOUT
@@ -29,8 +29,8 @@ struct etmv2_config {
     bool high_vectors;  /* at 0xffff0000 */
 
     /* Choices that the digest leaves to the implementation (its section 15). All 0 is the choice
-     * that it prefers. */
-    uint64_t status_codes; /* STATUS_CODES, point 1: bits [4i+3:4i] are the row of table 3 that
+     * that is preferred. */
+    uint64_t status_codes; /* STATUS_CODES, point 1: bits [4i+3:4i] are the row of the table that
                               PIPESTAT i stands for, see etmv2_status_codes_valid(); 0: row i */
     uint8_t tfo_header;    /* TFO_HEADER, 2: bit of "LSM in progress" << 4 | lower bit of the
                               reason, see etmv2_tfo_header_valid(); 0: 0x75 */
@@ -46,7 +46,7 @@ struct etmv2_config {
     bool high_word_first; /* WORD_ORDER, 9: of LDRD and STRD */
     bool status_together; /* PIPESTAT3, 10: PIPESTAT[3] is captured below TRACEPKT, not above */
     bool big_endian;      /* VALUE_ORDER, 11: values come most significant byte first */
-    bool abort_no_status; /* ABORT_STATUS, digest 9: an instruction whose prefetch aborted, E = 0,
+    bool abort_no_status; /* ABORT_STATUS, 12: an instruction whose prefetch aborted, E = 0,
                              has no status: it is the one behind the last instruction */
 };
 
@@ -65,7 +65,7 @@ bool etmv2_tfo_header_valid(unsigned header);
  */
 int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t etmidr);
 
-/* PIPESTAT (digest 3). */
+/* PIPESTAT (IHI 0014Q chapter 6). */
 enum etmv2_status {
     ETMV2_IE,
     ETMV2_DE,
@@ -89,7 +89,7 @@ enum etmv2_kind {
     ETMV2_MISS_DATA,  /* n = tag, value */
     ETMV2_CONTEXT,    /* context */
     ETMV2_RESERVED,   /* value = byte; synchronisation is lost */
-    ETMV2_DESYNC,     /* statuses and bytes do not agree (digest 5, 8.6); synchronisation is lost */
+    ETMV2_DESYNC,     /* statuses and bytes do not agree (IHI 0014Q 6.5); synchronisation is lost */
     ETMV2_UNSYNCED,   /* value = bytes skipped while looking for a TFO */
     ETMV2_INCOMPLETE, /* value = bytes: the stream ended before the packets of these cycles */
     ETMV2_END,        /* the stream ends here: nothing pending can change any more */
@@ -203,9 +203,9 @@ size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv
 size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *out);
 
 /*
- * Branch address compression (digest 7.1): the 33-bit value that is cut into bytes, and the address
- * and state that `n` bytes (1 to 5) give over the base. False:
- * the fifth byte is reserved. */
+ * Branch address compression (IHI 0014Q 6.7.1): the 33-bit value that is cut into bytes, and the
+ * address and state that `n` bytes (1 to 5) give over the base. False: the fifth byte is reserved.
+ * */
 uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa);
 bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa, bool *cancel);
 

@@ -132,7 +132,7 @@ static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
     execute(f, out, k->offset, !(k->status & 2));
 }
 
-/* TFO packets (digest 8.4). */
+/* TFO packets (IHI 0014Q 6.5). */
 
 /* A periodic one says where execution is: that must be known already. */
 static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
@@ -174,7 +174,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
     }
 }
 
-/* Branch packets (digest 7.1, 9). */
+/* Branch packets (IHI 0014Q 6.7.1). */
 
 static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
                       unsigned number, const uint32_t *back, uint8_t flags)
@@ -226,7 +226,7 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
 }
 
 /*
- * Digest 8.4: where tracing began with a load or store multiple that was in progress, a branch
+ * IHI 0014Q 6.5: where tracing began with a load or store multiple that was in progress, a branch
  * packet says where execution goes on. The LSM may have its status, or only data.
  */
 static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)

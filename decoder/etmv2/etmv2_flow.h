@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for ETMv2: packets and the program image -> executed blocks and events.
- * Digest etmv2.md: statuses 13, exceptions 9, data 7.2 to 7.4, TFO 8.4, gaps 10.
+ * IHI 0014Q chapter 6: data packets 6.4, TFO 6.5, branches 6.7.1.
  *
  * The latest instruction is pending, with the events behind it, until the next one: a branch
  * packet with the E bit may still cancel it. Its data goes with it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data packets and whose they are: digest etmv2.md 7.2 to 7.4, 13. */
+/* Data packets and whose they are: IHI 0014Q 6.4. */
 #include "etmv2_flow_parts.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static void miss_data(struct etmv2_flow *f, const struct etmv2_packet *k, struct
 {
     uint32_t value = (uint32_t)k->value;
     bool has_value = k->flags & ETMV2_HAS_VALUE;
-    if (k->n == 0) { /* the next packet says whose it is (digest 7.4) */
+    if (k->n == 0) { /* the next packet says whose it is (IHI 0014Q 6.4) */
         f->first_half = value;
         f->has_first_half = true;
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets of a group: digest etmv2.md 6, 7, 8.4. */
+/* Packets of a group: IHI 0014Q 6.4, 6.5 and 6.7.1. */
 #include "etmv2_group.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static enum etmv2_parsed parse_branch(struct etmv2 *p, struct cursor *c, struct 
     return ETMV2_DONE;
 }
 
-/* Digest 7.2: not shifted, with a base of its own. */
+/* IHI 0014Q 6.4.2: not shifted, with a base of its own. */
 static enum etmv2_parsed data_address(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k,
                                       uint32_t *base, bool *known)
 {
@@ -128,7 +128,7 @@ static enum etmv2_parsed parse_normal(struct etmv2 *p, struct cursor *c, struct 
     return result;
 }
 
-/* Digest 7.4. A miss without a tag cannot be found again. */
+/* IHI 0014Q 6.4, Load Miss. A miss without a tag cannot be found again. */
 static enum etmv2_parsed parse_miss(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k)
 {
     uint8_t header = *c->p++;
@@ -196,7 +196,7 @@ bool etmv2_read_tfo_header(const struct etmv2_config *config, uint8_t byte,
     return (byte & ~(1u << lsip | 3u << reason)) == 0 && !periodic_lsip;
 }
 
-/* Digest 8.4. */
+/* IHI 0014Q 6.5.4. */
 static enum etmv2_parsed parse_tfo(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k)
 {
     struct etmv2_tfo_header header;

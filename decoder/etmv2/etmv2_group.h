@@ -5,7 +5,7 @@
 
 #include "decoder/etmv2/etmv2.h"
 
-/* Header of a TFO packet (digest 8.4). */
+/* Header of a TFO packet (IHI 0014Q 6.5). */
 struct etmv2_tfo_header {
     uint8_t reason;
     bool lsip;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "etmv2_pins.h"
 
-#define TFO_BIAS 16 /* hypothesis H2 of digest 8.3 */
+#define TFO_BIAS 16 /* hypothesis H2, see etmv2_pins.h */
 
 void etmv2_read_pins(const struct etmv2_config *config, const struct port_cycle *raw,
                      struct etmv2_cycle *c)
@@ -26,7 +26,7 @@ bool etmv2_is_tfo(const struct etmv2_config *config, const struct etmv2_cycle *c
         return false;
     if (c->trigger)
         return true;
-    /* Cycle-accurate: one code of TRACEPKT[3:1] is a plain wait (digest 8.3). */
+    /* Cycle-accurate: one code of TRACEPKT[3:1] is a plain wait (IHI 0014Q 6.5). */
     unsigned wait = config->wait_zeros ? 0 : 7;
     return (c->pkt & 1) && !(config->cycle_accurate && (c->pkt >> 1 & 7) == wait);
 }

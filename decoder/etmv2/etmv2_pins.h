@@ -5,14 +5,16 @@
 
 #include "decoder/etmv2/etmv2.h"
 
-/* PIPESTAT and TRACEPKT out of the bits that are captured of a cycle (digest 3, 4.1, 12). */
+/* PIPESTAT and TRACEPKT out of the bits that are captured of a cycle (IHI 0014Q chapter 6). */
 void etmv2_read_pins(const struct etmv2_config *config, const struct port_cycle *raw,
                      struct etmv2_cycle *c);
 
-/* Is it a TFO? A TD that is none is idle, or a wait cycle (digest 4.2, 8.3, 8.5). */
+/* Is it a TFO? A TD that is none is idle, or a wait cycle (IHI 0014Q 6.5). */
 bool etmv2_is_tfo(const struct etmv2_config *config, const struct etmv2_cycle *c);
 
-/* Digest 8.3: from TRACEPKT[3:1], and from TRACEPKT[7:4] or the next nibble of a 4-bit port. */
+/* IHI 0014Q 6.5, TFO values: from TRACEPKT[3:1], and from TRACEPKT[7:4] or the next nibble of a
+ * 4-bit port. What the text leaves open has two hypotheses. H1: a cycle-accurate wait has 111 in
+ * TRACEPKT[3:1]. H2: it has 000 there, and TFO values are 16 too large. */
 uint8_t etmv2_tfo_number(const struct etmv2_config *c, unsigned three, unsigned four);
 
 #endif

@@ -11,7 +11,7 @@
 #define END_MARKER  0x01
 #define PER_STEP    3 /* packets that one step may give */
 
-/* Headers below 0x80 that are no branch, by value / 2 (digest 3.2). */
+/* Headers below 0x80 that are no branch, by value / 2 (IHI 0014Q table 7-1). */
 enum {
     H_BAD, /* reserved */
     H_DATA,
@@ -90,7 +90,7 @@ static int parse_cycle_count(struct cursor *c, struct etmv3_packet *k)
     return etmv3_parse_count(c, &k->cycles) ? PARSED : NEED_MORE;
 }
 
-/* Packets that data-only mode has, too (digest 13). */
+/* Packets that data-only mode has, too (IHI 0014Q 7.4). */
 static int parse_common(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header)
 {
     switch (header_class[header / 2]) {
@@ -195,7 +195,7 @@ static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
     return k->size;
 }
 
-/* A-sync (digest 4). */
+/* A-sync (IHI 0014Q 7.10). */
 
 static size_t emit_run(struct etmv3_packet *out, enum etmv3_kind kind, uint64_t from,
                        uint64_t count)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ETMv3 trace protocol (ETMv3.0 to ETMv3.5, IHI 0014Q chapter 7): bytes -> packets.
- * Specification digest: etmv3.md; configuration 2, headers 3, synchronisation 4, I-sync 5,
- * P-headers 6, cycle counts 7, branches 8 and 9, data 12 and 13, compression state 14. Knows no
+ * Headers are in its table 7-1, instructions in 7.3, data in 7.4, synchronisation in 7.10. Knows no
  * instructions: see etmv3_flow.h for that.
  */
 #ifndef DECODER_ETMV3_H
@@ -111,7 +110,7 @@ static inline enum bt_security etmv3_packet_security(const struct etmv3_packet *
 
 #define ETMV3_CARRY 32
 
-/* What branch packets are relative to, and what they leave out (digest 14). */
+/* What branch packets are relative to, and what they leave out (IHI 0014Q 7.3). */
 struct etmv3_base {
     uint32_t address;
     uint8_t isa; /* A32, T32 or Jazelle */
@@ -156,10 +155,10 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
  * ETMV3_UNSYNCED) and returns that. */
 size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out);
 
-/* Time from a merged raw value: Gray code undone where the unit sends it (digest 11). */
+/* Time from a merged raw value: Gray code undone where the unit sends it (IHI 0014Q 7.7). */
 uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw);
 
-/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0; digest 9.4). */
+/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0; IHI 0014Q 7.5). */
 uint16_t etmv3_architectural(uint16_t number);
 
 #endif

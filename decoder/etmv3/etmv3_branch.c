@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branch packets in both encodings and their exception information: digest etmv3.md, 8 and 9. */
+/* Branch packets in both encodings and their exception information: IHI 0014Q 7.3. */
 #include "etmv3_parse.h"
 
 /* Address bytes of one packet. */
@@ -21,7 +21,8 @@ struct info {
     bool has_resume;
 };
 
-/* Digest 8.5. A last byte in positions 1 to 3 has one bit less in the alternative encoding. */
+/* IHI 0014Q 7.3, branch packets. A last byte in positions 1 to 3 has one bit less in the
+ * alternative encoding. */
 static bool address_bytes(bool alternative, struct cursor *c, struct address *a)
 {
     uint8_t byte;
@@ -72,7 +73,7 @@ static inline void address_at_hand(bool alternative, struct cursor *c, struct ad
     c->p += a->bytes;
 }
 
-/* Digest 8.2: what the fifth byte says; false for a reserved code. */
+/* The original encoding (IHI 0014Q 7.3): what the fifth byte says; false for a reserved code. */
 static inline bool fifth_byte(const struct address *a, struct etmv3_base *base)
 {
     uint8_t byte = a->fifth;
@@ -91,7 +92,7 @@ static inline bool fifth_byte(const struct address *a, struct etmv3_base *base)
     return true;
 }
 
-/* Digest 8.6. */
+/* IHI 0014Q 7.3, branch packets. */
 static inline __attribute__((always_inline)) bool merge(const struct address *a,
                                                         struct etmv3_base *base)
 {
@@ -104,7 +105,7 @@ static inline __attribute__((always_inline)) bool merge(const struct address *a,
     return true;
 }
 
-/* Digest 9.1: byte 0; byte 0 and 1; byte 0 and 2; all three. */
+/* Exception information (IHI 0014Q 7.3): byte 0; byte 0 and 1; byte 0 and 2; all three. */
 static inline int info_bytes(struct cursor *c, struct info *x)
 {
     uint8_t byte;
@@ -135,7 +136,7 @@ static inline int info_bytes(struct cursor *c, struct info *x)
     return PARSED;
 }
 
-/* Digest 9.2: bytes that are missing leave what they would say as it was. */
+/* IHI 0014Q 7.3: bytes that are missing leave what they would say as it was. */
 static inline void apply_info(const struct etmv3 *p, const struct info *x, struct etmv3_base *base)
 {
     base->ns = x->byte0 & 1;
@@ -145,7 +146,8 @@ static inline void apply_info(const struct etmv3 *p, const struct info *x, struc
         base->hyp = x->hyp;
 }
 
-/* Digest 8.4 as the numbers of 9.3. "Other" exceptions are told apart by their vector. */
+/* The codes within an address as the numbers of IHI 0014Q table 7-12. "Other" exceptions are told
+ * apart by their vector. */
 static uint16_t in_line_number(uint8_t fifth, uint32_t vector)
 {
     static const uint8_t numbers[8] = {0, 14, 6, 7, 5, 15, 4, 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of the trace unit that shape the stream: digest etmv3.md, section 2. */
+/* Registers of the trace unit that shape the stream: IHI 0014Q chapter 3. */
 #include "decoder/etmv3/etmv3.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw)
     return raw;
 }
 
-/* Digest 9.4: the frequent ones were moved below 16. */
+/* IHI 0014Q 7.5: the frequent ones were moved below 16. */
 uint16_t etmv3_architectural(uint16_t number)
 {
     static const uint8_t numbers[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data trace packets: digest etmv3.md, section 12. */
+/* Data trace packets: IHI 0014Q 7.4. */
 #include "etmv3_parse.h"
 
 static const uint8_t value_bytes[4] = {0, 1, 2, 4};
 
-/* Digest 12.1: groups of seven bits; the fifth byte has four, and the BE bit. */
+/* IHI 0014Q 7.4.2: groups of seven bits; the fifth byte has four, and the BE bit. */
 static bool data_address(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
                          uint8_t *bits)
 {
@@ -93,7 +93,7 @@ int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, 
             p->data_bits = bits;
         k->extra = p->data_bits;
     }
-    /* Up to v3.2 the next address is a full one; later ones keep the base (digest 12.6). */
+    /* Up to v3.2 the next address is a full one; later ones keep the base (IHI 0014Q 7.4). */
     if (k->kind == ETMV3_SUPPRESSED && p->config.version_minor < 3)
         p->data_bits = 0;
     return PARSED;

@@ -70,7 +70,7 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
     etmv3_events_end(f, to, &tray);
 }
 
-/* I-sync (digest 5.6). */
+/* I-sync (IHI 0014Q 7.10.5). */
 
 static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
 {
@@ -80,7 +80,7 @@ static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
     return (enum bt_gap_cause)causes[reason & 3];
 }
 
-/* Digest 7.2: is a count of the gap before an I-sync of this reason to be believed? */
+/* IHI 0014Q 7.13: is a count of the gap before an I-sync of this reason to be believed? */
 static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t cycles)
 {
     unsigned v = f->config.version_minor;
@@ -195,7 +195,7 @@ static void isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flo
         start_isync(f, k, out);
 }
 
-/* A count on its own, later than right behind its I-sync (digest 16.8). */
+/* A count on its own, later than right behind its I-sync (IHI 0014Q 7.13). */
 static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct flow_out tray;
@@ -216,7 +216,7 @@ static void late_count(struct etmv3_flow *f, const struct etmv3_packet *k, struc
     etmv3_events_end(f, to, &tray);
 }
 
-/* Branch packets (digest 16.4). */
+/* Branch packets (IHI 0014Q 7.3). */
 
 struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
                                  const struct etmv3_origin *from, struct flow_out *out)
@@ -283,7 +283,8 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
         f->core.range = code_indirect(f->core.code, f->core.view, from, k->value, (enum bt_isa)isa);
 }
 
-/* Digest 9.6. A return that is taken back (M profile) is no cancelled instruction. */
+/* IHI 0014Q 7.3, cancelled instructions. A return that is taken back (M profile) is no cancelled
+ * instruction. */
 static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
                    struct flow_out *out)
 {
@@ -318,7 +319,7 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
 {
     struct flow_out tray;
     etmv3_close(f);
-    bool m = f->config.m_profile; /* the instruction is complete then (digest 10) */
+    bool m = f->config.m_profile; /* the instruction is complete then: IHI 0014Q 7.5 */
     if (m)
         etmv3_release(f, out);
     struct flow_out *to = etmv3_events(f, out, &tray);
@@ -420,7 +421,7 @@ static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
 
 /*
  * In cycle-accurate mode an I-sync without a count waits for the packet behind it: a count there
- * is its own, and both forms give the same history (digest 7.2). True: `k` is used up.
+ * is its own, and both forms give the same history (IHI 0014Q 7.13). True: `k` is used up.
  */
 static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {

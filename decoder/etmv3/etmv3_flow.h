@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for ETMv3: packets and the program image -> executed blocks and events.
- * Digest etmv3.md: 5.5 and 5.6 (I-sync), 7 (cycles), 9.6 (cancel), 12 (data), 15, 16.
+ * IHI 0014Q: 7.3 (atoms, branches, cancelling), 7.4 (data), 7.10.5 (I-sync), 7.13 (cycles).
  *
  * Every instruction has an atom. A block ends with a taken branch, with an instruction that failed
  * its condition, before an event, and in cycle-accurate mode with every instruction: its count is
@@ -9,7 +9,7 @@
  *
  * The latest instruction may be cancelled by a branch packet that comes much later, so the block
  * that it ends, and the events behind it, are pending until the next atom or an exception that
- * cancels nothing (digest 16.5).
+ * cancels nothing (IHI 0014Q 7.3).
  */
 #ifndef DECODER_ETMV3_FLOW_H
 #define DECODER_ETMV3_FLOW_H
@@ -34,7 +34,7 @@ struct etmv3_pending_block {
     uint8_t cond;
 };
 
-/* Whose data is coming (digest 12.2), and where its next transfer goes. */
+/* Whose data is coming (IHI 0014Q 7.4.2), and where its next transfer goes. */
 struct etmv3_data {
     uint64_t owner;   /* number of the latest data instruction */
     uint64_t scanned; /* instructions looked at so far, from the start of the stream */
@@ -46,7 +46,7 @@ struct etmv3_data {
     uint8_t bytes;
 };
 
-/* An out-of-order placeholder that waits for its value (digest 12.5). */
+/* An out-of-order placeholder that waits for its value (IHI 0014Q 7.4). */
 struct etmv3_waiting {
     uint64_t offset;
     uint64_t address;
@@ -74,7 +74,7 @@ struct etmv3_flow {
     bool synced;         /* an I-sync was seen since the last loss */
     bool pending;        /* an indirect branch was executed: its branch packet must come */
     bool blind;          /* reserved state: nothing is followed until the next I-sync */
-    bool return_pending; /* an exception return of M profile may be cancelled (digest 10) */
+    bool return_pending; /* an exception return of M profile may be cancelled: IHI 0014Q 7.5 */
     bool count_due;      /* the latest trace-on has no cycle count yet */
     bool has_deferred;
     uint8_t branched; /* enum etmv3_branched: what came last */

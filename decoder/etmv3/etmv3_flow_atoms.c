@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Atoms to blocks: digest etmv3.md 6, 7.3, 16.1. Runs of E are taken one instruction range at a
- * time. */
+/* Atoms to blocks: IHI 0014Q 7.3.1, 7.13. Runs of E are taken one instruction range at a time. */
 #include "etmv3_flow_parts.h"
 
 #define JOINED_MAX (1u << 20) /* instructions of one block */
@@ -177,7 +176,7 @@ static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool kee
     return true;
 }
 
-/* An atom comes where no instruction is known: digest 16.6. */
+/* An atom comes where no instruction is known. */
 static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct flow_out *out)
 {
     if (f->pending) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data packets to events of the instructions that made them: digest etmv3.md, section 12. */
+/* Data packets to events of the instructions that made them: IHI 0014Q 7.4. */
 #include "decoder/flow/access.h"
 #include "etmv3_flow_parts.h"
 
@@ -63,7 +63,7 @@ void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number)
         etmv3_data_disown(f, 0);
 }
 
-/* A transfer: its address as the packet says, or behind the one before it (digest 12.3). */
+/* A transfer: its address as the packet says, or behind the one before it (IHI 0014Q 7.4). */
 static bool transfer_address(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t *address)
 {
     struct etmv3_data *d = &f->data;
@@ -134,7 +134,7 @@ static void placeholder(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     w->data = f->data;
 }
 
-/* Without a placeholder it is consumed and nothing else (digest 12.5). */
+/* Without a placeholder it is consumed and nothing else (IHI 0014Q 7.4). */
 static void late_value(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
@@ -168,7 +168,7 @@ static void store_failed(struct etmv3_flow *f)
         e->flags |= BT_EVENT_FAILED;
 }
 
-/* Data is lost, the flow is not (digest 12.6). */
+/* Data is lost, the flow is not (IHI 0014Q 7.4). */
 static void suppressed(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct flow_out tray;

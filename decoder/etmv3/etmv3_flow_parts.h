@@ -63,7 +63,8 @@ void etmv3_release(struct etmv3_flow *f, struct flow_out *out);
 /* Before the view of the image changes: only the last instruction stays pending. */
 void etmv3_split(struct etmv3_flow *f, struct flow_out *out);
 
-/* The last instruction did not complete (digest 9.6): true, and its address, if it was pending. */
+/* The last instruction did not complete (IHI 0014Q 7.3): true, and its address, if it was
+ * pending. */
 bool etmv3_cancel(struct etmv3_flow *f, uint64_t *address);
 
 /*

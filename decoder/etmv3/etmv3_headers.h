@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each P-header says: digest etmv3.md, section 6. Private to decoder/etmv3*.c. */
+/* What each P-header says: IHI 0014Q 7.3.1. Private to decoder/etmv3*.c. */
 #ifndef DECODER_ETMV3_HEADERS_H
 #define DECODER_ETMV3_HEADERS_H
 

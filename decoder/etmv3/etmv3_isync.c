@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* I-sync in its five forms, counts, context and time: digest etmv3.md, 5, 7.1, 10, 11, 13. */
+/* I-sync in its five forms, counts, context and time: IHI 0014Q 7.10.5, 7.7. */
 #include "etmv3_parse.h"
 
 #define INFO_LSIP 0x80
@@ -8,7 +8,8 @@
 #define INFO_ALT  0x04
 #define INFO_HYP  0x02
 
-/* Digest 7.1: five bytes at most; the fifth has four bits and always ends the field. */
+/* A cycle count (IHI 0014Q table 7-1): five bytes at most; the fifth has four bits and always ends
+ * the field. */
 bool etmv3_parse_count(struct cursor *c, uint32_t *count)
 {
     uint8_t byte = 0x80;
@@ -39,7 +40,7 @@ int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_pa
 }
 
 /*
- * Digest 5.3, 5.4. The reserved combinations are told; they are followed by nobody. Nor is a state
+ * IHI 0014Q 7.10.5. The reserved combinations are told; they are followed by nobody. Nor is a state
  * that an M-profile core does not have: it executes plain T32 alone,
  * so that the packet is damaged. */
 static void set_base(const struct etmv3 *p, uint8_t info, uint32_t address, struct etmv3_base *b,
@@ -82,7 +83,7 @@ int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
     k->number = info >> 5 & 3;
     if (p->config.data_only)
         return with_count ? BAD : data_only(p, info, k);
-    if (k->number == 0 && (with_count || (info & INFO_LSIP))) /* never periodic (digest 5.2) */
+    if (k->number == 0 && (with_count || (info & INFO_LSIP))) /* never periodic: IHI 0014Q 7.10.5 */
         return BAD;
     if (!little_endian(c, 4, &address))
         return NEED_MORE;
@@ -101,7 +102,7 @@ int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
     return PARSED;
 }
 
-/* Digest 11: least significant group first; missing groups keep their old bits. */
+/* IHI 0014Q 7.7: least significant group first; missing groups keep their old bits. */
 int etmv3_parse_timestamp(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header)
 {
     unsigned last = p->config.timestamp64 ? 9 : 7;

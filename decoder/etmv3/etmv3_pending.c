@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of the history that may still change: digest etmv3.md 9.6, 16.5. */
+/* The end of the history that may still change: IHI 0014Q 7.3. */
 #include "etmv3_flow_parts.h"
 
 #include <string.h>

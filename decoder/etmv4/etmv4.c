@@ -136,7 +136,7 @@ static size_t scan_zeros(struct etmv4 *p, const uint8_t *data, size_t len, struc
     return len;
 }
 
-/* Bad packet at k->offset: the search starts at the byte behind its header (digest 4). */
+/* Bad packet at k->offset: the search starts at the byte behind its header. */
 static void lose_at(struct etmv4 *p, struct etmv4_packet *k, uint8_t header, bool reserved)
 {
     uint64_t offset = k->offset;
@@ -146,9 +146,9 @@ static void lose_at(struct etmv4 *p, struct etmv4_packet *k, uint8_t header, boo
 }
 
 /*
- * Digest 4 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was seen to put
- * an atom there: so all packets are taken, and the flow is told which Trace Info
- * is the first. */
+ * IHI 0064H.b chapter 6 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was
+ * seen to put an atom there: so all packets are taken, and the flow is told which Trace Info is the
+ * first. */
 static int parse_at(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     k->header = *c->p;

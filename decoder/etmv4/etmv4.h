@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ETMv4.0 to v4.6 and ETE, instruction trace: bytes -> packets.
- * Specification digest: etmv4.md; configuration 3, synchronisation 4, headers 5, packets 6.
- * Knows no instructions and no speculation: see etmv4_flow.h and etmv4_queue.h for that.
+ * IHI 0064H.b chapter 6, registers chapter 7; ETE: DDI 0487L.a chapter D5. Knows no instructions
+ * and no speculation: see etmv4_flow.h and etmv4_queue.h for that.
  */
 #ifndef DECODER_ETMV4_H
 #define DECODER_ETMV4_H
@@ -35,7 +35,7 @@ struct etmv4_config {
 
 #define ETMV4_SPECULATED_MAX 256 /* larger TRCIDR8 are refused */
 
-/* Registers by the names of digest 3; those that a unit lacks are 0. */
+/* Registers by the names of IHI 0064H.b chapter 7; those that a unit lacks are 0. */
 struct etmv4_registers {
     uint32_t configr;
     uint32_t traceidr;
@@ -101,7 +101,7 @@ enum etmv4_exception_address {
 #define ETMV4_PENDING     0x40u /* M-profile: a serious fault is pending */
 #define ETMV4_P0          0x80u /* for etmv4_queue.c: counts as an element */
 
-/* Context information byte (digest 6.13). */
+/* Context information byte (IHI 0064H.b chapter 6). */
 #define ETMV4_INFO_EL      0x03u
 #define ETMV4_INFO_NSE     0x08u
 #define ETMV4_INFO_SF      0x10u
@@ -151,7 +151,7 @@ struct etmv4 {
     uint64_t zeros;        /* length of the run of zero bytes before `offset` */
     uint64_t timestamp;
     uint32_t threshold;           /* added to cycle counts */
-    struct etmv4_address last[3]; /* address registers, newest first (digest 6.14) */
+    struct etmv4_address last[3]; /* address registers, newest first */
     bool synced;                  /* an A-sync was seen */
     bool lost;                    /* synchronisation was lost since the latest Trace Info */
     bool in_zeros;                /* inside an A-sync (or what may become one) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of the trace unit that shape the stream: digest etmv4.md, section 3. */
+/* Registers of the trace unit that shape the stream: IHI 0064H.b chapter 7. */
 #include "decoder/etmv4/etmv4.h"
 
 #include <string.h>

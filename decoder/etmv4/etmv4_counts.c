@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4 packets that carry counts: times, cycles, commits, conditions (digest etmv4.md, 6). */
+/* ETMv4 packets that carry counts: times, cycles, commits, conditions: IHI 0064H.b chapter 6. */
 #include "etmv4_forms.h"
 
-/* Times and counts (6.4, 6.8). */
+/* Times and counts. */
 
 int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
@@ -64,7 +64,7 @@ int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     return 1;
 }
 
-/* Speculation (6.10). */
+/* Speculation. */
 
 int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
@@ -88,7 +88,7 @@ int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     return 1;
 }
 
-/* Conditional tracing (6.11): lengths only; it never changes the flow. */
+/* Conditional tracing: lengths only; it never changes the flow. */
 
 int etmv4_parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {

@@ -133,7 +133,7 @@ bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_ent
     return true;
 }
 
-/* Digest 6.6: the packets of an exception with a return address, up to the vector. */
+/* IHI 0064H.b chapter 6: the packets of an exception with a return address, up to the vector. */
 static bool trail_exception(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
                             struct flow_out *out, bool wide)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf; digest 6.14 */
+#define ETMV4_HDR_ADDRESS 0x90 /* up to ETMV4_HDR_ADDRESS + 0xf */
 
 /* Bytes on the fast path. */
 struct etmv4_bytes {
@@ -61,7 +61,7 @@ void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
                              const struct flow_out *out);
 void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *out);
 
-/* How much of an address a header brings: digest 6.14. */
+/* How much of an address a header brings: IHI 0064H.b chapter 6. */
 static const struct etmv4_address_form {
     uint8_t size; /* bytes of the packet; of a short one, with its first payload byte; 0: other */
     uint8_t isa_bit;
@@ -305,7 +305,7 @@ struct etmv4_entry {
 bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_entry *e,
                              struct flow_out *out, bool wide);
 
-/* Digest 6.7: the last P0 instruction was the return. */
+/* Exception return (IHI 0064H.b chapter 6): the last P0 instruction was the return. */
 bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struct flow_out *out);
 
 #endif

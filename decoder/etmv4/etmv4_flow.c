@@ -213,7 +213,7 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     }
 }
 
-/* Speculation (digest 7). */
+/* Speculation (IHI 0064H.b). */
 
 /* More is committed or cancelled than there is: what comes cannot be understood until the next
  * Trace Info tells how much there is. False as below. */
@@ -232,7 +232,7 @@ static bool enqueue(struct etmv4_flow *f, const struct etmv4_packet *k)
     struct etmv4_queue *q = &f->queue;
     struct etmv4_packet item = *k;
     switch (k->kind) {
-    case ETMV4_TRACE_INFO: /* digest 4: a check of what is known */
+    case ETMV4_TRACE_INFO: /* a check of what is known */
         item.n = k->commit != q->depth;
         return etmv4_queue_add(q, &f->config, &item);
     case ETMV4_COMMIT:

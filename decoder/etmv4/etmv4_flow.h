@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for ETMv4 and ETE: packets and the program image -> executed blocks and
- * events. Digest etmv4.md: speculation 7, exceptions 8, return stack 9,
- * decoding algorithm 13. */
+ * events. IHI 0064H.b: speculation, exceptions, return stack; ETE: DDI 0487L.a chapters D4 and D5.
+ * */
 #ifndef DECODER_ETMV4_FLOW_H
 #define DECODER_ETMV4_FLOW_H
 
@@ -10,7 +10,7 @@
 #include "decoder/etmv4/etmv4_queue.h"
 #include "decoder/flow/flow_core.h"
 
-#define ETMV4_RETURN_STACK 16 /* at least as deep as any trace unit's (digest 9) */
+#define ETMV4_RETURN_STACK 16 /* at least as deep as any trace unit's */
 
 struct etmv4_return {
     uint64_t address;
@@ -47,14 +47,14 @@ struct etmv4_flow {
     bool announce;   /* the next address makes a trace-on event */
     bool synced;     /* a Trace Info was seen since the last loss */
     bool aarch64;
-    bool informed; /* context is known: addresses can be followed (digest 4) */
+    bool informed; /* context is known: addresses can be followed */
     bool has_early;
     bool has_handler;
     bool due;          /* an indirect branch was taken: an address packet must follow */
     bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
-    bool push_blocked; /* from a periodic Trace Info to the next address (digest 4) */
-    bool jumps;        /* the next address need not agree with the code (digest 12) */
-    bool marked;       /* a timestamp marker was seen (digest 6.17) */
+    bool push_blocked; /* from a periodic Trace Info to the next address */
+    bool jumps;        /* the next address need not agree with the code */
+    bool marked;       /* a timestamp marker was seen */
     bool accepted;     /* the packet at hand is in the queue, its output is not complete */
     bool miscounted;   /* and it cannot be right */
     bool cut; /* decoding begins in the middle: the first Trace Info finds a return stack */

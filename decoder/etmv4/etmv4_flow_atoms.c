@@ -3,7 +3,7 @@
 
 #include "decoder/flow/flow_walk.h"
 
-/* Return stack (digest 9). */
+/* Return stack (IHI 0064H.b). */
 
 void etmv4_flow_keep_pointers(struct etmv4_flow *f)
 {

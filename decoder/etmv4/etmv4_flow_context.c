@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4: who executes, and where execution goes on (digest etmv4.md, 6.13, 6.14). */
+/* ETMv4: who executes, and where execution goes on (IHI 0064H.b chapter 6). */
 #include "etmv4_flow_parts.h"
 
 uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit)

@@ -9,7 +9,7 @@
 #define TYPE_M_LOCKUP     26
 #define TYPE_M_IRQ        0x200
 
-#define NUMBER_DEBUG   1 /* as PTM numbers them: pft.md 12.1 */
+#define NUMBER_DEBUG   1 /* as PTM numbers them: IHI 0035B 4.5.4 */
 #define NUMBER_GENERIC 13
 
 /* The number that the history knows: the PTM's, or that of the M-profile. */

@@ -19,7 +19,8 @@ void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *
 /* Pointers to ranges that are void are taken out: before they are used. */
 void etmv4_flow_keep_pointers(struct etmv4_flow *f);
 
-/* Digest 9: `range`, which ends with a link, led on. Pointers must have been kept. */
+/* The return stack (IHI 0064H.b): `range`, which ends with a link, led on. Pointers must have been
+ * kept. */
 static inline void etmv4_flow_push(struct etmv4_flow *f, struct code_range *range)
 {
     f->rs[f->rs_top] =
@@ -60,19 +61,22 @@ void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
                       struct flow_out *out);
 
-/* Digest 6.17: straight on to the P0 instruction at k->value, which was taken. */
+/* Source address (DDI 0487L.a chapter D5): straight on to the P0 instruction at k->value, which was
+ * taken. */
 void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 
-/* Digest 6.16: f->q ran, and led to `address`. */
+/* Q packet (IHI 0064H.b chapter 6): f->q ran, and led to `address`. */
 void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct flow_out *out);
 
-/* Digest 8. The exception that waits goes out without a vector when no address came. */
+/* IHI 0064H.b chapter 6, exceptions. The exception that waits goes out without a vector when no
+ * address came. */
 void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out);
 
 /* The event of an exception type, as long as nothing else is known. True: the core halts. */
 bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, unsigned type);
 
-/* Digest 8: M profile, taken straight after another's return: there is no return address. */
+/* IHI 0064H.b chapter 6, M profile: taken straight after another's return: there is no return
+ * address. */
 #define ETMV4_M_NO_RETURN 0xfffffffeu
 void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t isa,
                                struct flow_out *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4: what the header alone says of a packet (digest etmv4.md, 5, 6). */
+/* ETMv4: what the header alone says of a packet (IHI 0064H.b chapter 6). */
 #include "etmv4_forms.h"
 
 #define PACKET(h, k, bytes, ...) [h] = {.kind = (k), .header = (h), .size = (bytes), __VA_ARGS__}
@@ -78,7 +78,7 @@ const struct etmv4_packet etmv4_packets[256] = {
     FOUR(THREE, 0xfc),
 };
 
-/* Addresses (6.14). */
+/* Addresses. */
 
 #define EXACT(h, register) [h] = {.class = ETMV4_PLACE, .shift = 1, .which = (register), .exact = 1}
 #define FORM(h, c, is, bits)                                                                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets that are frequent, taken apart without a loop or a look at how many bytes are left: most
- * of what they are is in tables. Private to decoder/etmv4*.c; digest etmv4.md, 6.
+ * of what they are is in tables. Private to decoder/etmv4*.c; IHI 0064H.b chapter 6.
  */
 #ifndef DECODER_ETMV4_FORMS_H
 #define DECODER_ETMV4_FORMS_H
@@ -23,7 +23,7 @@ enum etmv4_class {
     ETMV4_TURN,    /* mispredicts of one byte */
     ETMV4_ENTRY,   /* an exception */
     ETMV4_LEAVE,   /* an exception return */
-    ETMV4_COUNT_1, /* cycles: digest 6.8 */
+    ETMV4_COUNT_1, /* cycles */
     ETMV4_COUNT_2,
     ETMV4_COUNT_3,
 };
@@ -50,8 +50,8 @@ static inline uint64_t etmv4_bytes8(const uint8_t *b)
            (uint64_t)b[7] << 56;
 }
 
-/* Digest 6.14: the address whose payload is at `at`, 8 bytes being there. Nothing depends on its
- * form but data: which one comes cannot be predicted. */
+/* IHI 0064H.b chapter 6: the address whose payload is at `at`, 8 bytes being there. Nothing depends
+ * on its form but data: which one comes cannot be predicted. */
 static inline void etmv4_take_place(const struct etmv4_form *form, struct etmv4_address last[3],
                                     const uint8_t *at, struct etmv4_packet *k)
 {
@@ -90,7 +90,7 @@ size_t etmv4_parse_frequent(struct etmv4 *p, const uint8_t *data, size_t len,
 
 #define ETMV4_INFO_MORE (ETMV4_INFO_VMID | ETMV4_INFO_CONTEXT)
 
-/* Digest 6.6, but for what only ETE has. */
+/* Exceptions (IHI 0064H.b chapter 6), but for what only ETE has. */
 static inline unsigned etmv4_take_entry(const uint8_t *at, struct etmv4_packet *k)
 {
     unsigned b1 = at[1], two = b1 >> 7, b2 = at[2] & (0u - two);
@@ -101,7 +101,7 @@ static inline unsigned etmv4_take_entry(const uint8_t *at, struct etmv4_packet *
     return k->n == ETMV4_RETURN || k->n == ETMV4_TARGET ? k->size : 0;
 }
 
-/* Digest 6.8, format 1: a commit below 128 and a count below 16384. */
+/* Cycle counts (IHI 0064H.b chapter 6), format 1: a commit below 128 and a count below 16384. */
 static inline unsigned etmv4_take_count1(const struct etmv4 *p, const uint8_t *at,
                                          struct etmv4_packet *k)
 {

@@ -23,7 +23,7 @@ struct etmv4_cursor {
  */
 int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k);
 
-/* Digest 6.14: an address, into the registers. */
+/* IHI 0064H.b chapter 6: an address, into the registers. */
 static inline void etmv4_push_address(struct etmv4_address last[3], uint64_t value, uint8_t isa_bit)
 {
     last[2] = last[1];
@@ -70,7 +70,7 @@ static inline int etmv4_number32(struct etmv4_cursor *c, unsigned max, uint32_t 
     return result;
 }
 
-/* Digest 6.8: commits only where the unit's cycle counts carry them. */
+/* IHI 0064H.b chapter 6: commits only where the unit's cycle counts carry them. */
 static inline void etmv4_set_count(const struct etmv4 *p, struct etmv4_packet *k, uint32_t commit,
                                    uint32_t count)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4 and ETE packets byte by byte: digest etmv4.md, sections 5 and 6. */
+/* ETMv4 and ETE packets byte by byte: IHI 0064H.b chapter 6, DDI 0487L.a chapter D5. */
 #include "etmv4_forms.h"
 
 #include <string.h>
 
-/* Trace Info (6.1). */
+/* Trace Info. */
 
 #define PLCTL_INFO 0x01u
 #define PLCTL_KEY  0x02u
@@ -43,7 +43,7 @@ static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv
     return 1;
 }
 
-/* Addresses and context (6.13, 6.14). */
+/* Addresses and context. */
 
 static void push_address(struct etmv4 *p, struct etmv4_packet *k, uint64_t value, uint8_t isa_bit)
 {
@@ -90,7 +90,7 @@ static bool long_address(const struct etmv4 *p, struct etmv4_cursor *c, unsigned
     return true;
 }
 
-/* Headers of one group, from its first: exact matches, short, 32 and 64 bits (digest 5). */
+/* Headers of one group, from its first: exact matches, short, 32 and 64 bits. */
 enum address_form { FORM_EXACT, FORM_SHORT, FORM_32, FORM_64 };
 
 static bool address_bytes(const struct etmv4 *p, struct etmv4_cursor *c, enum address_form form,
@@ -192,7 +192,7 @@ static int parse_source(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     return plain_address(p, c, k, base);
 }
 
-/* 6.16: address, then count, either of which may be missing. */
+/* Q packets (IHI 0064H.b chapter 6): address, then count, either of which may be missing. */
 static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
 {
     struct target t = {0, 0};
@@ -215,7 +215,7 @@ static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet 
     return 1;
 }
 
-/* Exceptions (6.6). */
+/* Exceptions. */
 
 #define ETE_RESET              0x00
 #define ETE_FAILED_TRANSACTION 0x18
@@ -292,7 +292,7 @@ static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packe
         return parse_exception(p, c, k);
     case 0x07:
         return one_byte(c, k, ETMV4_EXC_RETURN, !ete);
-    case 0x08: /* digest 18: only one source knows it; either choice looks for an A-sync */
+    case 0x08: /* only OpenCSD 1.8.0 knows it; either choice looks for an A-sync */
         return one_byte(c, k, ETMV4_RESYNC, !ete);
     case 0x09:
         return parse_instrumentation(c, k, ete);

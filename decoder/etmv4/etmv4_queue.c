@@ -9,7 +9,8 @@ void etmv4_queue_reset(struct etmv4_queue *q, uint32_t unseen)
     q->depth = q->unseen = unseen;
 }
 
-/* P0 elements of one packet (digest 6); `*open`: an exception waits for its address. */
+/* P0 elements of one packet (IHI 0064H.b chapter 6); `*open`: an exception waits for its
+ * address. */
 static unsigned elements(const struct etmv4_config *config, const struct etmv4_packet *k,
                          bool *open)
 {
@@ -79,7 +80,7 @@ bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
     return true;
 }
 
-/* Digest 7: what a cancel leaves where it was. */
+/* IHI 0064H.b, speculation: what a cancel leaves where it was. */
 static bool is_kept(const struct etmv4_packet *k)
 {
     switch (k->kind) {

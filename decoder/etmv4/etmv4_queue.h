@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ETMv4's speculation (digest etmv4.md, 7): elements wait in program order until the trace unit
- * commits them, or vanish. A P0 element is what commits and cancels count; an atom packet holds
- * several. Private to decoder/.
+ * ETMv4's speculation (IHI 0064H.b): elements wait in program order until the trace unit commits
+ * them, or vanish. A P0 element is what commits and cancels count; an atom packet holds several.
+ * Private to decoder/.
  */
 #ifndef DECODER_ETMV4_QUEUE_H
 #define DECODER_ETMV4_QUEUE_H
@@ -54,7 +54,7 @@ bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k);
 /*
  * Items that a unit's speculation can need, and the bytes of a queue with so many. Each P0 element
  * may bring an address, a context, a count, a time and an event:
- * more than digest 7 has room for. */
+ * two items for each would not do. */
 static inline uint16_t etmv4_queue_items(uint16_t max_speculated)
 {
     return (uint16_t)(max_speculated ? 6 * max_speculated + 64 : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which instructions transfer data: data trace belongs to the latest of them (etmv3.md 12.2). */
+/* Which instructions transfer data: data trace belongs to the latest of them (IHI 0014Q 7.4.2). */
 #ifndef DECODER_ACCESS_H
 #define DECODER_ACCESS_H
 

@@ -9,7 +9,7 @@
 #include "decoder/flow/flow.h"
 #include "decoder/program/code.h"
 
-/* Where execution continues: CurrentState of the PFT specification. */
+/* Where execution continues: CurrentState of IHI 0035B B.3.2. */
 struct flow_position {
     uint64_t address;
     uint32_t context;

@@ -74,15 +74,15 @@ void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offs
                       enum bt_gap_cause cause, uint64_t address);
 
 /*
- * Tracing begins at `address`, for one of the reasons of digest etmv1.md 7.3 and etmv2.md 8.4
- * (0: synchronisation). `first`: nothing came before, or its loss has an event of its own.
- * `reported`: a branch packet gave core.cur.address, and nothing has run there: so the code alone
- * does not say where the gap begins, and a gap event does.
+ * Tracing begins at `address`, for one of the reasons of IHI 0014Q chapter 5 and IHI 0014Q
+ * table 6-7 (0: synchronisation). `first`: nothing came before, or its loss has an event of its
+ * own. `reported`: a branch packet gave core.cur.address, and nothing has run there: so the code
+ * alone does not say where the gap begins, and a gap event does.
  */
 void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset, unsigned reason,
                     uint32_t address, uint8_t isa, bool first, bool reported);
 
-/* Number of the exception (as PTM numbers them, pft.md 12.1) whose vector this is; 0: none. */
+/* Number of the exception (as PTM numbers them, IHI 0035B 4.5.4) whose vector this is; 0: none. */
 unsigned flow_cursor_vector(const struct flow_cursor *t, uint32_t address, uint8_t isa);
 
 #endif

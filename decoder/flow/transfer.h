@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How much data an ARMv4 or ARMv5 instruction transfers: ETMv1 does not say how many bytes of a
- * value follow (digest etmv1.md 9.2), ETMv2 not how wide an access is.
+ * value follow (IHI 0014Q chapter 5), ETMv2 not how wide an access is.
  */
 #ifndef DECODER_TRANSFER_H
 #define DECODER_TRANSFER_H

@@ -40,7 +40,7 @@ void formatter_init(struct formatter *f, enum formatter_mode mode)
     f->id = FORMATTER_ID_UNKNOWN;
 }
 
-/* Everything that depends on earlier bytes is void (digest 9). */
+/* Everything that depends on earlier bytes is void. */
 static void lose(struct formatter *f, struct gather *g, bool keep_alignment)
 {
     f->losses++;
@@ -53,7 +53,8 @@ static void lose(struct formatter *f, struct gather *g, bool keep_alignment)
     emit_mark(g, FORMATTER_LOSS, f->offset);
 }
 
-/* Bytes of IDs that are no trace source: padding, triggers, reserved (digest 4). */
+/* Bytes of IDs that are no trace source: padding, triggers, reserved (IHI 0029E, trace
+ * formatter). */
 static void take_special(struct formatter *f, struct gather *g, unsigned len)
 {
     if (f->id == 0)
@@ -211,7 +212,7 @@ static void feed_aligned(struct formatter *f, struct gather *g, const uint8_t *d
     }
 }
 
-/* Digest 8, rules 1-3, for one pair of bytes at an even frame offset. */
+/* The rules of IHI 0029E for IDs and data, for one pair of bytes at an even frame offset. */
 static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t b)
 {
     if (a == 0xff && b == 0x7f) {
@@ -242,7 +243,7 @@ static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t 
     }
 }
 
-/* Nothing but a full sync gives the frame's start (digest 5). Returns bytes consumed. */
+/* Nothing but a full sync gives the frame's start (IHI 0029E). Returns bytes consumed. */
 static size_t resync(struct formatter *f, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

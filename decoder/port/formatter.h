@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CoreSight formatter frames taken apart into one byte stream a trace source.
- * Specification digest: tpiu-formatter.md (frame layout 2-3, IDs 4, sync words 5, deframer 8,
- * loss 9). Incremental: any split of the input gives the same runs,
- * but for where they are cut. */
+ * IHI 0029E, trace formatter; DDI 0314H 8.12 and 9.6. Incremental: any split of the input gives the
+ * same runs, but for where they are cut. */
 #ifndef DECODER_FORMATTER_H
 #define DECODER_FORMATTER_H
 

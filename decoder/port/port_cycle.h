@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cycles of an ETMv1 or ETMv2 trace port out of captured bytes. The port modes (multiplexed,
- * demultiplexed, half-rate) have been undone by whoever captured (digest etmv1.md 15.1).
+ * demultiplexed, half-rate) have been undone by whoever captured (IHI 0014Q chapter 8).
  *
  * Two layouts. PORT_ETB: 32-bit little-endian words as they are read from an ETB, in the order of
- * capture (digest etmv1.md 15.3): three cycles of 8 bits for a 4-bit port, two of 12 bits for an
- * 8-bit port, one of 20 bits for a 16-bit port. PORT_CYCLES: the same cycles unpacked, one in 1, 2
- * or 4 bytes, little-endian (for the 4-bit port that is the raw format of digest 15.4).
+ * capture, as OpenOCD 0.12 reads them: three cycles of 8 bits for a 4-bit port, two of 12 bits for
+ * an 8-bit port, one of 20 bits for a 16-bit port. PORT_CYCLES: the same cycles unpacked, one in 1,
+ * 2 or 4 bytes, little-endian (for the 4-bit port that is the raw format of OpenOCD's trace tools).
  * Of a cycle, bits [2:0] are PIPESTAT[2:0], then comes TRACEPKT, and the bit above it is TRACESYNC
  * of ETMv1 and PIPESTAT[3] of ETMv2.
  */

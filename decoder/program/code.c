@@ -524,7 +524,7 @@ uint64_t code_target(const struct code_cache *cache, const struct code_view *vie
         return code_range_first64(next);
     }
     *isa = code_range_isa(range);
-    if (range->end != CODE_END_DIRECT || /* a barrier leads to the next instruction (digest 10.1) */
+    if (range->end != CODE_END_DIRECT || /* a barrier leads on: IHI 0035B 2.2 */
         code_insn(cache, view, code_range_last64(range), *isa, &insn, &opcode) != BT_OK)
         return code_range_behind64(range);
     *isa = (enum bt_isa)insn.target_isa;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waypoint instructions of the PFT architecture: digest pft.md, section 10. */
+/* Waypoint instructions of the PFT architecture: IHI 0035B 2.2. */
 #include "decoder/program/insn.h"
 
 /* First match wins; `skip_mask`/`skip_value` excludes a sub-space of the pattern (0/1 = none). */
@@ -233,7 +233,7 @@ void insn_decode_t32(uint16_t h1, uint16_t h2, uint64_t address, struct insn *ou
         t32_target(h1, h2, address, out);
 }
 
-/* ThumbEE replaces the 16-bit space 1100xxxx (digest pft.md 10.5). */
+/* ThumbEE replaces the 16-bit space 1100xxxx (DDI 0406C.d chapter A9). */
 void insn_decode_t32ee(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out)
 {
     if ((h1 & 0xf000) != 0xc000) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Class of one instruction: is it a waypoint, where does it go, how long is it.
- * Own opcode masks (PFT and ETMv4 specifications, lists of waypoint and P0 instructions); no
+ * Own opcode masks (waypoint instructions of IHI 0035B 2.2, P0 instructions of IHI 0064H.b); no
  * disassembler is asked.
  */
 #ifndef DECODER_INSN_H
@@ -32,7 +32,7 @@ struct insn {
     uint8_t target_isa;
 };
 
-/* A32 word `op` at `address`. What is outside the tables of pft.md 10 is INSN_OTHER. */
+/* A32 word `op` at `address`. What is outside the lists of IHI 0035B 2.2 is INSN_OTHER. */
 void insn_decode_a32(uint32_t op, uint64_t address, struct insn *out);
 
 /* Size in bytes of the T32 instruction that starts with halfword `h1`. */
@@ -44,7 +44,7 @@ static inline unsigned insn_t32_size(uint16_t h1)
 /* T32 instruction at `address`; `h2` is ignored for 16-bit ones. */
 void insn_decode_t32(uint16_t h1, uint16_t h2, uint64_t address, struct insn *out);
 
-/* A64 word `op` at `address` (digest etmv4.md, 11). */
+/* A64 word `op` at `address` (P0 instructions of IHI 0064H.b). */
 void insn_decode_a64(uint32_t op, uint64_t address, struct insn *out);
 
 /* As insn_decode_t32, in ThumbEE state: handler branches are waypoints there. */

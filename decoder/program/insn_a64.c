@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* P0 instructions of A64: digest etmv4.md, section 11. */
+/* P0 instructions of A64: IHI 0064H.b, DDI 0487L.a chapter D4. */
 #include "decoder/program/insn.h"
 
 enum a64_target {

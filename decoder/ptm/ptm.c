@@ -95,7 +95,7 @@ static size_t scan_zeros(struct ptm *p, const uint8_t *data, size_t len, struct 
     return len;
 }
 
-/* Bad header at k->offset: the search starts at the byte behind it (digest 4). */
+/* Bad header at k->offset: the search starts at the byte behind it. */
 static void lose_at(struct ptm *p, struct ptm_packet *k, uint8_t header)
 {
     uint64_t offset = k->offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Program Flow Trace (PTM, PFTv1.0 and v1.1): bytes -> packets.
- * Specification digest: pft.md; configuration 3, synchronisation 4, headers 5, packets 6,
- * address compression 7. Knows no instructions: see ptm_flow.h for that.
+ * IHI 0035B: registers chapter 3, packets 4.5, headers table 4-1. Knows no instructions: see
+ * ptm_flow.h for that.
  */
 #ifndef DECODER_PTM_H
 #define DECODER_PTM_H
@@ -22,7 +22,7 @@ struct ptm_config {
     bool timestamp64;       /* up to 64 bits in 9 bytes; else 48 bits in 7 */
     bool timestamp_gray;
     bool t32_split;         /* a BL/BLX pair is traced as two 16-bit instructions */
-    bool update_keeps_base; /* a waypoint update is no compression base (digest 7: uncertain) */
+    bool update_keeps_base; /* a waypoint update is no compression base (IHI 0035B is not clear) */
 };
 
 /*
@@ -85,7 +85,7 @@ static inline enum bt_security ptm_packet_security(const struct ptm_packet *p)
 
 /*
  * Parser state; plain data, may be copied to make a checkpoint. The "last" fields are the
- * LastState of the specification: what packets alone have said, the base of compression.
+ * LastState of IHI 0035B B.3.2: what packets alone have said, the base of compression.
  */
 struct ptm {
     struct ptm_config config;
@@ -122,7 +122,7 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
 /* End of stream: stores 0 or 1 packet (PTM_INCOMPLETE or PTM_UNSYNCED) and returns that. */
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out);
 
-/* Time from a merged raw value: Gray code undone where the unit sends it (digest 9). */
+/* Time from a merged raw value: Gray code undone where the unit sends it (IHI 0035B 2.4). */
 uint64_t ptm_timestamp(const struct ptm_config *config, uint64_t raw);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The packets that most of a PTM stream is made of, whole in the bytes at hand:
- * digest pft.md, 6. */
+/* The packets that most of a PTM stream is made of, whole in the bytes at hand: IHI 0035B 4.5. */
 #include "ptm_internal.h"
 
-/* Digest 6.4: atoms and their number for each header of a stream that is not cycle-accurate. */
+/* IHI 0035B 4.5.3: atoms and their number for each header of a stream that is not
+ * cycle-accurate. */
 #define ATOM_1(h)                                                                                  \
     {                                                                                              \
         (h) >> 1 & 1, 1                                                                            \
@@ -96,7 +96,7 @@ static inline unsigned short_atom(const uint8_t *b, size_t len, uint64_t offset,
                                   struct ptm_packet *k, bool counted)
 {
     uint8_t header = b[0];
-    if (counted) { /* digest 6.5 */
+    if (counted) { /* IHI 0035B 4.5.3 */
         uint32_t cycles = header >> 2 & 0xf;
         unsigned n = 1;
         if (header < 0x80 || !ptm_more_count(b, len, &n, header & 0x40, &cycles))
@@ -121,7 +121,7 @@ static inline unsigned short_atom(const uint8_t *b, size_t len, uint64_t offset,
     return 1;
 }
 
-/* Digest 6.6: a branch with one information byte. It may change the state. */
+/* IHI 0035B 4.5.4: a branch with one information byte. It may change the state. */
 static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, size_t len,
                             uint64_t offset, struct ptm_packet *k)
 {
@@ -154,7 +154,7 @@ static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, s
     return n;
 }
 
-/* Digest 6.7. */
+/* IHI 0035B 4.5.5. */
 static unsigned short_update(const struct ptm *p, struct common *c, const uint8_t *b, size_t len,
                              uint64_t offset, struct ptm_packet *k)
 {

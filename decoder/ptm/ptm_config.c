@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of the trace unit that shape the stream: digest pft.md, section 3. */
+/* Registers of the trace unit that shape the stream: IHI 0035B chapter 3. */
 #include "decoder/ptm/ptm.h"
 
 #include <string.h>

@@ -104,7 +104,7 @@ static ALWAYS_INLINE bool ptm_fast_cursor_header(struct ptm_fast_cursor *t, stru
                                                  struct kind kind)
 {
     uint8_t header = *in->at;
-    if (kind.counted) { /* digest 6.5 */
+    if (kind.counted) { /* IHI 0035B 4.5.3 */
         uint32_t cycles = header >> 2 & 0xf;
         unsigned n = 1;
         if (header < 0x80 ||
@@ -185,7 +185,8 @@ struct entry {
     unsigned size;
 };
 
-/* Digest 6.6. `base`: of the address. False: it is another packet, or leads to unknown code. */
+/* IHI 0035B 4.5.4. `base`: of the address. False: it is another packet, or leads to unknown
+ * code. */
 static bool parse_entry(const struct ptm_fast_cursor *t, const struct bytes *in, const uint8_t *at,
                         uint32_t base, struct entry *e)
 {
@@ -238,7 +239,7 @@ static bool find_inside(const struct code_range *range, uint32_t wanted, uint32_
 }
 
 /* An exception: a branch packet, before it perhaps a waypoint update that says how far execution
- * went (digest 12). */
+ * went (IHI 0035B chapter 5). */
 static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *in,
                                       struct flow_out *out)
 {
@@ -282,7 +283,7 @@ static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *i
     return true;
 }
 
-/* Digest 6.8: the last waypoint was the return. */
+/* Exception return (IHI 0035B 4.5): the last waypoint was the return. */
 static bool ptm_fast_cursor_return(struct ptm_fast_cursor *t, struct bytes *in,
                                    struct flow_out *out)
 {

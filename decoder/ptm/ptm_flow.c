@@ -35,7 +35,7 @@ static void event_cycles(struct bt_event *e, const struct ptm_packet *k)
         flow_event_cycles(e, k->cycles);
 }
 
-/* Return stack (digest 11). */
+/* Return stack (IHI 0035B chapter 4). */
 
 static bool pop_return(struct ptm_flow *f, struct ptm_return *r, struct code_range **from)
 {
@@ -93,7 +93,7 @@ static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_r
     } else {
         indirect_by_atom(f, out, offset, code_range_last(range));
     }
-    /* After the pop, never before (digest 11). */
+    /* After the pop, never before (IHI 0035B chapter 4). */
     if (push)
         ptm_flow_push(f, ret, isa, security, epoch == f->core.code->epoch ? range : NULL);
 }
@@ -172,7 +172,7 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
         flow_set_security(&f->core, out, k->offset, ptm_packet_security(k), true);
     flow_go_to(&f->core, k->value, (uint8_t)isa);
     f->core.range = next;
-    if (isa == BT_ISA_JAZELLE) /* not traced until an I-sync (digest 13.6) */
+    if (isa == BT_ISA_JAZELLE) /* not traced until an I-sync: IHI 0035B 1.1.3 */
         f->core.cur.known = false;
 }
 
@@ -185,8 +185,7 @@ static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, str
     if (f->core.cur.known)
         flow_event_address(e, f->core.cur.address, f->core.cur.isa);
     event_cycles(e, k);
-    if (k->number ==
-        PTM_EXC_DEBUG) { /* address and state of the packet mean nothing (digest 13.3) */
+    if (k->number == PTM_EXC_DEBUG) { /* address and state of the packet mean nothing: IHI 0035B */
         f->core.cur.halted = f->core.cur.known;
         f->core.cur.known = false;
         f->core.range = NULL;
@@ -248,7 +247,7 @@ static void trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow
     e->value = k->number;
     e->number = ptm_packet_security(k);
     flow_event_address(e, k->value, (uint8_t)ptm_packet_isa(k));
-    /* PFTv1.1: the count is unknown after an overflow or a debug exit (digest 2). */
+    /* PFTv1.1: the count is unknown after an overflow or a debug exit. */
     if (f->config.version_minor == 0 || k->number == ISYNC_TRACE_ON)
         event_cycles(e, k);
 }
@@ -268,7 +267,7 @@ static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct
     if (k->flags & PTM_HAS_CONTEXT)
         flow_set_context(&f->core, out, k->offset, k->context);
     flow_go_to(&f->core, k->value, isa);
-    f->rs_count = 0; /* every I-sync empties it, a periodic one too (digest 11) */
+    f->rs_count = 0; /* every I-sync empties it, a periodic one too */
     f->synced = f->core.started = true;
 }
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flow reconstruction for PTM: packets and the program image -> executed blocks and events.
- * Implements the decompressor operations of the PFT architecture, appendix B.3.2 (digest pft.md,
- * section 14, with its corrections); exceptions: section 5.2.3 (digest 12);
- * return stack: 11. */
+ * Implements the decompressor operations of IHI 0035B B.3.2, with corrections; exceptions:
+ * IHI 0035B chapter 5; return stack: IHI 0035B chapter 4. */
 #ifndef DECODER_PTM_FLOW_H
 #define DECODER_PTM_FLOW_H
 
 #include "decoder/flow/flow_core.h"
 #include "decoder/ptm/ptm.h"
 
-#define PTM_RETURN_STACK 16 /* at least as deep as any trace unit's (digest 11) */
+#define PTM_RETURN_STACK 16 /* at least as deep as any trace unit's */
 
 struct ptm_return {
     uint32_t address;

@@ -9,8 +9,8 @@
 
 #define PTM_EXC_DEBUG 1u
 
-/* Return stack (digest 11): `from` is the range of the call,
- * to go on behind it without a look-up. */
+/* Return stack (IHI 0035B chapter 4): `from` is the range of the call, to go on behind it without a
+ * look-up. */
 static inline void ptm_flow_push(struct ptm_flow *f, uint64_t address, uint8_t isa,
                                  uint8_t security, struct code_range *from)
 {

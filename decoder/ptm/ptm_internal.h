@@ -10,7 +10,7 @@
 #define PTM_NEED_MORE 0
 #define PTM_BAD       (-1)
 
-/* Headers that both of them know (digest 5). */
+/* Headers that both of them know (IHI 0035B table 4-1). */
 #define PTM_HDR_UPDATE     0x72
 #define PTM_HDR_EXC_RETURN 0x76
 
@@ -33,7 +33,7 @@ int ptm_parse_packet(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k);
 size_t ptm_parse_common(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
                         size_t max, size_t *count);
 
-/* Digest 6.4: atoms and their number for each header of a stream that is not cycle-accurate.
+/* IHI 0035B 4.5.3: atoms and their number for each header of a stream that is not cycle-accurate.
  * Index: (header - 0x80) / 2; n = 0: not an atom header. */
 struct ptm_atom_header {
     uint8_t value;
@@ -41,7 +41,7 @@ struct ptm_atom_header {
 };
 extern const struct ptm_atom_header ptm_atom_headers[64];
 
-/* Rest of a count (digest 6.1) behind the n bytes at `b`; false: not all of it is there. */
+/* Rest of a count (IHI 0035B 4.5.3) behind the n bytes at `b`; false: not all of it is there. */
 static inline bool ptm_more_count(const uint8_t *b, size_t len, unsigned *n, bool more,
                                   uint32_t *count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PTM packets byte by byte: digest pft.md, sections 5 and 6. */
+/* PTM packets byte by byte: IHI 0035B 4.5. */
 #include "ptm_internal.h"
 
 #define HDR_ISYNC     0x08
@@ -17,7 +17,8 @@ static inline bool next_byte(struct ptm_cursor *c, uint8_t *byte)
     return true;
 }
 
-/* Digest 6.1. The first byte's count bits and continuation are given by the caller. */
+/* A cycle count (IHI 0035B 4.5.3). The first byte's count bits and continuation are given by the
+ * caller. */
 static bool count_rest(struct ptm_cursor *c, bool more, uint32_t *count)
 {
     uint8_t byte = 0;
@@ -59,7 +60,7 @@ static void set_state(const struct ptm *p, struct ptm_packet *k, uint8_t isa)
     k->value = p->last_address;
 }
 
-/* Digest 6.3. */
+/* IHI 0035B 4.5.2. */
 static int parse_isync(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
 {
     if (c->end - c->p < 6)
@@ -92,7 +93,8 @@ struct address {
     bool e; /* bit 6 of the last byte: an information byte follows */
 };
 
-/* Digest 6.6: one to five bytes, continue bit 7; the last of two to four has six address bits. */
+/* IHI 0035B 4.5.4: one to five bytes, continue bit 7; the last of two to four has six address
+ * bits. */
 static bool address_bytes(struct ptm_cursor *c, struct address *a)
 {
     uint8_t byte;
@@ -116,7 +118,7 @@ static bool address_bytes(struct ptm_cursor *c, struct address *a)
     return true;
 }
 
-/* Digest 6.6, 7: new low bits over LastState's address; five bytes also give the state. */
+/* IHI 0035B 4.5.4: new low bits over LastState's address; five bytes also give the state. */
 static void merge_address(const struct address *a, uint32_t *address, uint8_t *isa)
 {
     /* Low bits replaced by 1..4 bytes, before the shift: byte 1 has 6, the last 6, others 7. */
@@ -145,7 +147,7 @@ static uint8_t address_flags(const struct ptm *p, const struct address *a)
     return (uint8_t)((odd ? PTM_ODD_STATE : 0) | (p->based || a->bytes == 5 ? 0 : PTM_PARTIAL));
 }
 
-/* Digest 6.6. LastState is written only when the packet is complete. */
+/* IHI 0035B 4.5.4. LastState is written only when the packet is complete. */
 static int parse_branch(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
 {
     struct address a;
@@ -177,7 +179,7 @@ static int parse_branch(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *
     return 1;
 }
 
-/* Digest 6.7: address bytes as in a branch; never a cycle count. */
+/* IHI 0035B 4.5.5: address bytes as in a branch; never a cycle count. */
 static int parse_update(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
 {
     struct address a;
@@ -205,7 +207,7 @@ static int parse_update(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *
     return 1;
 }
 
-/* Digest 6.11: least significant group first; missing groups keep their old bits. */
+/* Timestamps (IHI 0035B 4.5): least significant group first; missing groups keep their old bits. */
 static int parse_timestamp(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
 {
     unsigned last = p->config.timestamp64 ? 9 : 7;
@@ -263,7 +265,7 @@ static int parse_single(struct ptm_cursor *c, struct ptm_packet *k, enum ptm_kin
     return 1;
 }
 
-/* Digest 6.5: one atom with its count. */
+/* IHI 0035B 4.5.3: one atom with its count. */
 static int parse_atom_cycles(struct ptm_cursor *c, struct ptm_packet *k)
 {
     uint8_t header = *c->p++;
@@ -275,7 +277,7 @@ static int parse_atom_cycles(struct ptm_cursor *c, struct ptm_packet *k)
     return count_rest(c, header & 0x40, &k->cycles) ? 1 : PTM_NEED_MORE;
 }
 
-/* Digest 6.4: the atoms below the marker bit, the oldest next to it. */
+/* IHI 0035B 4.5.3: the atoms below the marker bit, the oldest next to it. */
 static inline void atoms(uint8_t header, struct ptm_packet *k)
 {
     k->kind = PTM_ATOM;

@@ -240,9 +240,9 @@ static unsigned own_returns(const struct etmv4_flow *f)
 }
 
 /*
- * A trace unit empties its return stack at a Trace Info (digest 4), the flow keeps its own: those
- * who came from the beginning have entries below that nobody else can know. They make no difference
- * as long as none is popped.
+ * A trace unit empties its return stack at a Trace Info (IHI 0064H.b chapter 6), the flow keeps its
+ * own: those who came from the beginning have entries below that nobody else can know. They make no
+ * difference as long as none is popped.
  */
 static bool same_returns4(const struct etmv4_flow *f, const struct etmv4_flow *mark,
                           const struct etmv4_flow *end)

@@ -6,7 +6,7 @@
  * registers and its present memory. For every position a value is known or unknown; one that is
  * called known follows from the architecture. Values that need an assumption (calls keep the
  * registers that the procedure call standard tells them to keep) are marked as inferred, and
- * the assumption can be left out. See docs/values.md and the digest, gdb-btrace.md 5.5.
+ * the assumption can be left out. See docs/values.md for what that gains.
  *
  * Position p is the state before instruction p runs; position `count` is the halted core. An
  * exception between two instructions has happened in the state of the position behind it.

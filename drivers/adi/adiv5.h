@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ADIv5: the Debug Port at the end of a debug link, and accesses to the registers of its Access
- * Ports. Specification: adiv5, sections 2 to 8.
+ * Ports. IHI 0031F part B.
  *
  * A port belongs to one thread. Functions return 0 or
  *   BT_ERR_IO           the target or the probe refused; dp->failure tells which and why

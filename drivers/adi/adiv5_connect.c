@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waking a Debug Port up. Specification: adiv5, sections 3 and 6. */
+/* Waking a Debug Port up. IHI 0031F chapters B2 and B5. */
 #include "adiv5_internal.h"
 
 #define DEFAULT_HZ           1000000u

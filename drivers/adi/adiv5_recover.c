@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What to do after an access was refused, and words for it. Specification: adiv5, section 7. */
+/* What to do after an access was refused, and words for it. IHI 0031F B1.2. */
 #include <stdio.h>
 
 #include "adiv5_internal.h"

@@ -4,8 +4,7 @@
  * are executed in order, with the result of each; beside them bit sequences, clock and pins.
  *
  * Implemented by probe drivers (cmsis_dap.h), used by adiv5.h. A link belongs to one thread and
- * every call waits for its end. The digest of the wire is specification adiv5,
- * sections 2 to 5. */
+ * every call waits for its end. The wire: IHI 0031F chapters B3 to B5. */
 #ifndef DRIVERS_DEBUG_LINK_H
 #define DRIVERS_DEBUG_LINK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of the target through a MEM-AP. Specification: adiv5, section 8.
+ * Memory of the target through a MEM-AP. IHI 0031F chapter C2.
  *
  * Any address and length is accepted; words are used wherever they fit. Bytes are in the order of
  * the addresses. Register words (mem_ap_read32...) are in the order of the host.

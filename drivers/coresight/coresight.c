@@ -107,7 +107,7 @@ int coresight_unlock(struct coresight_bus *bus, uint64_t base)
     return coresight_write(bus, base + LAR, LAR_KEY);
 }
 
-/* Kinds: sections 2 and 4. */
+/* Kinds. */
 
 #define ARCH_PRESENT 0x00100000u
 #define ARCH_ROM     0x0af7u

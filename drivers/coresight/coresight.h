@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CoreSight components through any bus that reaches their registers: a MEM-AP, or another debug
- * server. Specification: coresight-registers.
+ * server. Identification: IHI 0029E, IHI 0031F part D.
  *
  * Functions return 0 or
  *   BT_ERR_IO           the access was refused, or a state was not reached in its time;
@@ -56,7 +56,7 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
 /* Open the software lock of the component. */
 int coresight_unlock(struct coresight_bus *bus, uint64_t base);
 
-/* What is there: section 3. */
+/* What is there. */
 
 #define CORESIGHT_ARM 0x23bu /* designer */
 

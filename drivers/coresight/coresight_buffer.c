@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETB and TMC. Specification: coresight-registers, sections 5 and 6. */
+/* ETB and TMC. ETB: DDI 0314H chapter 9. TMC: DDI 0461B. */
 #include "drivers/coresight/coresight_trace.h"
 
 #define RDP    0x004u /* RSZ of a TMC: words */
@@ -31,7 +31,7 @@
 
 #define TMC_ETR   1u
 #define MODE_FIFO 2u /* hardware FIFO */
-/* Bursts of 16 beats, non-secure. Where an SoC needs something else is not told by the digest. */
+/* Bursts of 16 beats, non-secure. Where an SoC needs something else is not told by DDI 0461B. */
 #define AXI_BURSTS  0x0f02u
 #define TMC_EMPTY   0xffffffffu
 #define FRAME_WORDS 4u

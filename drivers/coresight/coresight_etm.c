@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 and PTM. Specification: coresight-registers, sections 11 to 15. */
+/* ETMv3 and PTM. IHI 0014Q chapter 3, IHI 0035B chapter 3. */
 #include "drivers/coresight/coresight_trace.h"
 
 #define ETMCR        0x000u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4 and ETE. Specification: etmv4, sections 3 and 15. */
+/* ETMv4 and ETE. IHI 0064H.b chapters 4 and 7. */
 #include "coresight_etm4_internal.h"
 
 #define STATR_IDLE     0x1u
@@ -33,10 +33,10 @@
 #define VERSION_PAIRS 3u /* from ETMv4.3 on no resource pair may mean none */
 
 /*
- * The digest names TRCVIIECTLR, TRCACATRn and the single-shot comparators without their layout.
- * Source class: the public register lists of Linux's and FreeBSD's drivers and of two chip makers,
- * which agree. A bit for each pair of comparators; an access type of 0 is instructions of all
- * exception levels, in any context.
+ * TRCVIIECTLR, TRCACATRn and the single-shot comparators (IHI 0064H.b chapter 7). Their layout is
+ * that of the public register lists of Linux's and FreeBSD's drivers and of two chip makers, which
+ * agree. A bit for each pair of comparators; an access type of 0 is instructions of all exception
+ * levels, in any context.
  */
 #define VIIECTLR_INCLUDE_SHIFT 0u
 #define VIIECTLR_EXCLUDE_SHIFT 16u
@@ -159,7 +159,7 @@ static uint32_t config_of(const struct coresight_etm4_options *o, const uint32_t
     uint32_t config = CONFIGR_RES1;
     for (size_t k = 0; k < sizeof list / sizeof *list; k++)
         config |= list[k].there ? o->config & list[k].option : 0;
-    /* With both the unit is unpredictable: coresight-registers, section 20. */
+    /* With both the unit is unpredictable (IHI 0064H.b chapter 7). */
     if ((config & CORESIGHT_ETM4_BROADCAST) != 0)
         config &= ~CORESIGHT_ETM4_RETURN_STACK;
     return config;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programming of ETMv4 and ETE trace units. Specification: etmv4, sections 3, 4 and 15;
- * coresight-registers, section 16. `base` is the unit's first page; results as in coresight.h.
+ * Programming of ETMv4 and ETE trace units. IHI 0064H.b chapters 4 and 7; ETE: DDI 0487L.a
+ * chapter D4. `base` is the unit's first page; results as in coresight.h.
  *
  * Sink, replicator and funnels must run before a unit is started.
  */
@@ -13,7 +13,7 @@
 #define CORESIGHT_ETM4_IDS    14 /* TRCIDR0 to TRCIDR13 */
 #define CORESIGHT_ETM4_RANGES 8  /* pairs of address comparators that a unit may have */
 
-/* Bits of TRCCONFIGR, section 3. */
+/* Bits of TRCCONFIGR (IHI 0064H.b chapter 7). */
 #define CORESIGHT_ETM4_BROADCAST    0x00000008u /* the target of every branch */
 #define CORESIGHT_ETM4_CYCLES       0x00000010u
 #define CORESIGHT_ETM4_CONTEXT      0x00000040u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an ETMv4 or ETE says of itself. Specification: etmv4, section 3. */
+/* What an ETMv4 or ETE says of itself. IHI 0064H.b chapter 7. */
 #include "coresight_etm4_internal.h"
 
 #define DEVARCH_PRESENT 0x00100000u

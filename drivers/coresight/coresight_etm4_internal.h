@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of coresight_etm4.h share. Specification: etmv4, section 3. */
+/* What the parts of coresight_etm4.h share. IHI 0064H.b chapter 7. */
 #ifndef DRIVERS_CORESIGHT_ETM4_INTERNAL_H
 #define DRIVERS_CORESIGHT_ETM4_INTERNAL_H
 

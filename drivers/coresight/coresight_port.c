@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Funnel and TPIU. Specification: coresight-registers, sections 7 to 9. */
+/* Funnel and TPIU. DDI 0314H chapter 8; DDI 0403E.e C1.10. */
 #include "drivers/coresight/coresight_trace.h"
 
 #define FUNNEL_CTRL      0x000u

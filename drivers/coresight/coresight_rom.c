@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding components. Specification: coresight-registers, sections 2 and 3. */
+/* Finding components. IHI 0031F part D, ROM tables. */
 #include "drivers/coresight/coresight.h"
 
 #define PAGE          0x1000u

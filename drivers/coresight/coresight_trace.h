@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programming of trace components: buffers, ports, funnels, trace units. Specification:
- * coresight-registers, sections 5 to 15 and 20. Addresses are bases of components; results as in
- * coresight.h.
+ * Programming of trace components: buffers, ports, funnels, trace units. DDI 0314H, DDI 0461B,
+ * DDI 0403E.e C1.10, IHI 0014Q chapter 3, IHI 0035B chapter 3. Addresses are bases of components;
+ * results as in coresight.h.
  *
  * Order: buffer or port, funnel, trace unit; the reverse to stop.
  */
@@ -11,7 +11,7 @@
 
 #include "drivers/coresight/coresight.h"
 
-/* ETB and TMC as a circular buffer: sections 5 and 6. */
+/* ETB and TMC as a circular buffer. */
 
 struct coresight_buffer {
     struct coresight_bus *bus;
@@ -59,7 +59,7 @@ struct coresight_buffer_content {
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
                           struct coresight_buffer_content *content);
 
-/* Funnel and ports: sections 7 to 9. */
+/* Funnel and ports. */
 
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
 int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port);
@@ -88,7 +88,7 @@ int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base);
  * and it goes on then: for a halt of all cores. Trace that comes meanwhile is lost. */
 int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base);
 
-/* ETMv3 and PTM: sections 11 to 15. */
+/* ETMv3 and PTM. */
 
 struct coresight_etm_options {
     bool ptm;

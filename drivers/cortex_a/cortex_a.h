@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Run control of one ARMv7-A core (Cortex-A5, A7, A8, A9, A15 ...) through its external debug
- * registers. Specification: adiv5, section 10; coresight-registers, section 18.
+ * registers. DDI 0406C.d part C; CTI: DDI 0314H.
  *
  * A halted core executes instructions that are given to it, one by one: that is how registers and
  * memory are reached. They use r0 and r1, so all registers are read when a halt is seen, and put

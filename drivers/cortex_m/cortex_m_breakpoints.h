@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Comparators of a Cortex-M, for cortex_m_insert() and cortex_m_remove(). Specification: adiv5,
- * section 9; results as there. */
+/* Comparators of a Cortex-M, for cortex_m_insert() and cortex_m_remove(). DDI 0403E.e C1.8 and
+ * C1.11; results as there. */
 #ifndef DRIVERS_CORTEX_M_BREAKPOINTS_H
 #define DRIVERS_CORTEX_M_BREAKPOINTS_H
 

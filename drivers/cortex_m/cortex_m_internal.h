@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of the Cortex-M driver share. Specification: adiv5, section 9. */
+/* What the parts of the Cortex-M driver share. DDI 0403E.e C1.6. */
 #ifndef DRIVERS_CORTEX_M_INTERNAL_H
 #define DRIVERS_CORTEX_M_INTERNAL_H
 
@@ -31,8 +31,8 @@
 #define DCRSR_WRITE 0x00010000u
 
 /*
- * Security Extension of v8-M. The digest has none of it. Source class: the register lists of
- * CMSIS-Core, which chip makers' headers repeat.
+ * Security Extension of v8-M. DDI 0553B.v; the registers as CMSIS-Core lists them, which chip
+ * makers' headers repeat.
  */
 #define SCS_DSCSR 0xe000ee08u
 #define DSCSR_CDS 0x00010000u /* the core is in Secure state */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Build attributes of ARM ELF files (Addenda to the ABI for the Arm Architecture, section 3): which
- * architecture and profile the code was built for.
+ * Build attributes of ARM ELF files (ADDENDA32 chapter 3): which architecture and profile the code
+ * was built for.
  *
  *   'A'  { uint32 length, vendor NTBS, { tag ULEB128, uint32 size, attributes... }... }...
  *

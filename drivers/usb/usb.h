@@ -2,7 +2,7 @@
 /*
  * USB as the drivers see it: two small interfaces that a USB library implements, and plain
  * descriptions of devices from which an interface is chosen. No USB library is needed here.
- * Specification: probes, sections 2, 7.1 and 7.2.
+ * CMSIS-DAP's: CMSIS-DAP manual, USB configuration.
  */
 #ifndef DRIVERS_USB_H
 #define DRIVERS_USB_H

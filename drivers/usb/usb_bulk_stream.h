@@ -2,7 +2,7 @@
 /*
  * The engine of an endpoint that delivers without being asked: many transfers are queued ahead, and
  * each goes back into the queue as soon as its bytes are taken. Shared by the files that use
- * libusb. Specification: probes, section 2.
+ * libusb.
  */
 #ifndef DRIVERS_USB_BULK_STREAM_H
 #define DRIVERS_USB_BULK_STREAM_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interfaces of usb.h on libusb-1.0. A device belongs to one thread. Specification: probes,
- * sections 2, 7.1 and 13.
+ * The interfaces of usb.h on libusb-1.0. A device belongs to one thread.
  */
 #ifndef DRIVERS_USB_LIBUSB_H
 #define DRIVERS_USB_LIBUSB_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The XML documents that GDB asks for. Each function appends to `out`; a failed allocation shows
- * in text_buf_error(). Formats: digest 2.8 (btrace), GDB manual appendix on target descriptions,
- * thread list and memory map.
+ * in text_buf_error(). Formats: GDB manual, "Branch Trace Format", "Branch Trace Configuration
+ * Format", "Target Description Format", "Thread List Format" and "Memory Map Format".
  */
 #ifndef PROTOCOL_XML_H
 #define PROTOCOL_XML_H
@@ -35,7 +35,7 @@ void xml_memory_map(struct text_buf *out, const struct gdb_region *regions, size
 /* Blocks in the order given: newest first. */
 void xml_btrace(struct text_buf *out, const struct gdb_btrace_blocks *blocks);
 
-/* Not recording = a document without children: GDB then does not reopen the recording (2.1). */
+/* Not recording = a document without children: GDB then does not reopen the recording. */
 void xml_btrace_conf(struct text_buf *out, const struct gdb_btrace_conf *conf);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Branch trace: switching it on and off, its size, its documents. Digest section 2. */
+/* Branch trace: switching it on and off, its size, its documents: GDB manual, "General Query
+ * Packets" and "Branch Trace Format". */
 #include <stdlib.h>
 
 #include "gdb_internal.h"
@@ -53,7 +54,7 @@ bool gdb_has_btrace(const struct gdb_target *t)
     return t->btrace_enable != NULL;
 }
 
-/* GDB 13.1 aborts on any other delta (2.6); one that fails makes it ask for `new`. */
+/* GDB 13.1 aborts on any other delta; one that fails makes it ask for `new`. */
 static bool delta_is_safe(const struct gdb_btrace_blocks *b)
 {
     return b->count == 0 || b->block[b->count - 1].begin == 0;
@@ -90,7 +91,8 @@ static int enable(struct gdb_session *s)
     return gdb_reply_result(s, rc, &why);
 }
 
-/* An error would keep GDB from stopping the record, from detaching and from quitting (2.2). */
+/* An error would keep GDB from stopping the record, from detaching and from quitting (found with
+ * GDB 13). */
 static int disable(struct gdb_session *s)
 {
     s->target->btrace_disable(s->target_ctx, s->general);
@@ -110,7 +112,7 @@ static int btrace(struct gdb_session *s, struct gdb_args *a)
                             &(struct gdb_why){"only the bts format is available"});
 }
 
-/* "0x10000": the one number of the protocol with a prefix. 0 is unlimited, as GDB has it (2.3). */
+/* "0x10000": the one number of the protocol with a prefix. 0 is unlimited, as GDB has it. */
 static int set_size(struct gdb_session *s, struct gdb_args *a)
 {
     struct gdb_why why = {""};

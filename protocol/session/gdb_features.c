@@ -5,7 +5,7 @@
 
 /*
  * What the other side says of these does not count: they are answered here, GDB dies of non-stop
- * with two cores, and it would prefer the Intel format (sections 1 and 2.13).
+ * with two cores, and it would prefer the Intel format (found with GDB 13.1).
  */
 static const char *const ours[] = {
     "QStartNoAckMode", "qXfer:btrace:read", "qXfer:btrace-conf:read", "QNonStop", "Qbtrace",

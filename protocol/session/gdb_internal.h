@@ -8,7 +8,7 @@
 
 /* Values of gdb_session.motion besides core indices. */
 #define GDB_MOTION_ALL     (-1)
-#define GDB_MOTION_GENERAL (-2) /* Hc0: the general thread at the time of the resume (5.2) */
+#define GDB_MOTION_GENERAL (-2) /* Hc0: the general thread at the time of the resume */
 
 enum gdb_match {
     GDB_EXACT,  /* the name only; anything longer is another packet */
@@ -50,7 +50,7 @@ int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
 /* Sends s->reply and empties it. */
 void gdb_reply_send(struct gdb_session *s);
 
-/* Core of a thread ID from the wire; thread 0 is the thread of the last stop (2.13). */
+/* Core of a thread ID from the wire; thread 0 is the thread of the last stop. */
 bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core);
 int gdb_thread_of_core(int core);
 /* "thread:ID;" of a stop reply. */

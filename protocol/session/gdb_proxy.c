@@ -34,8 +34,8 @@ static void send_text(struct gdb_proxy *p, const char *text)
 
 /* Answers of the other side. */
 
-/* GDB takes the thread of a stop reply for the selected one, without an Hg (2.13). The client knows
- * from now on where the cores are. */
+/* GDB takes the thread of a stop reply for the selected one, without an Hg. The client knows from
+ * now on where the cores are. */
 static void note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;

@@ -17,7 +17,7 @@ static void note_client_feature(struct gdb_session *s, const struct gdb_args *wo
 
 /*
  * Exactly what works here, no Qbtrace:pt (GDB would prefer it) and no QNonStop (GDB dies with two
- * cores): section 1 and 2.13.
+ * cores): both found with GDB 13.1.
  */
 static void add_features(struct gdb_session *s)
 {
@@ -149,7 +149,7 @@ static char *take_command(struct gdb_args *a, int *error)
     return NULL;
 }
 
-/* Explanations are output and the end is OK: GDB cannot show an error text here (5.7). */
+/* Explanations are output and the end is OK: GDB cannot show an error text here. */
 static int monitor(struct gdb_session *s, struct gdb_args *a)
 {
     int error;

@@ -51,7 +51,7 @@ void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop)
     s->threads_listed = false;
     if (stop->core >= 0 && stop->core < s->core_count)
         s->stopped = stop->core;
-    /* GDB takes the thread of the reply for the selected one, without an Hg (2.13). */
+    /* GDB takes the thread of the reply for the selected one, without an Hg. */
     s->general = s->stopped;
     text_buf_clear(reply);
     if (stop->kind == GDB_STOP_EXITED) {
@@ -265,7 +265,8 @@ static int vcont(struct gdb_session *s, struct gdb_args *a)
     return resume(s, &r);
 }
 
-/* An empty reply to bs or bc makes GDB wait for ever (5.3): there is always a text. */
+/* An empty reply to bs or bc makes GDB wait for ever (found with GDB 13.1): there is always a
+ * text. */
 static int reverse(struct gdb_session *s, bool step)
 {
     struct gdb_stop stop = {.core = motion_core(s)};

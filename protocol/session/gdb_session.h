@@ -125,7 +125,7 @@ unsigned gdb_session_refused(const struct gdb_session *s);
  * GDB_PACKET_SIZE. To be called before there is input. */
 void gdb_session_limit(struct gdb_session *s, size_t size);
 
-/* Sends nothing and tells the target nothing: a lost connection is the server's to judge (2.2). */
+/* Sends nothing and tells the target nothing: a lost connection is the server's to judge. */
 void gdb_session_release(struct gdb_session *s);
 
 /* Bytes from the wire, in any pieces. Must not be called from within a target operation. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * qXfer:OBJECT:read:ANNEX:OFFSET,LENGTH. The document is made at offset 0 and frozen: later
- * chunks come from the same text, whatever happens meanwhile (2.7).
+ * chunks come from the same text, whatever happens meanwhile: GDB joins them.
  */
 #include <stdlib.h>
 #include <string.h>

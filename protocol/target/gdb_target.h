@@ -8,8 +8,8 @@
  * enum bt_error. Operations marked optional may be NULL: the session then does not announce the
  * feature, or answers as GDB expects from a stub without it.
  *
- * `core` is always in 0 .. core_count() - 1. Section numbers: gdb-btrace digest, "GDB as a client
- * of ARM branch trace".
+ * `core` is always in 0 .. core_count() - 1. Packets: GDB manual, "Packets" and "General Query
+ * Packets"; what is said of GDB itself was found with GDB 13.1.
  */
 #ifndef PROTOCOL_GDB_TARGET_H
 #define PROTOCOL_GDB_TARGET_H
@@ -50,7 +50,7 @@ enum gdb_reg {
 /* Of an M-profile core: which of the banked stack pointers SP is. */
 enum gdb_security { GDB_SECURITY_UNKNOWN, GDB_SECURITY_SECURE, GDB_SECURITY_NONSECURE };
 
-/* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known (5.4). */
+/* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known. */
 struct gdb_regs {
     uint64_t value[GDB_REG_COUNT];
     uint32_t known; /* bit i: value[i] is valid */
@@ -90,14 +90,14 @@ enum gdb_stop_kind {
     GDB_STOP_RWATCH,
     GDB_STOP_AWATCH,
     GDB_STOP_REPLAY_BEGIN, /* start of the history reached going back */
-    GDB_STOP_REPLAY_END,   /* live position reached by a continue, never by a step (5.6 trap 3) */
+    GDB_STOP_REPLAY_END,   /* live position reached by a continue, never by a step */
     GDB_STOP_SIGNAL,       /* signal = GDB signal number: 11 SIGSEGV, 4 SIGILL ... */
     GDB_STOP_EXITED,       /* the connection to the hardware is gone; signal = exit code */
 };
 
 struct gdb_stop {
     enum gdb_stop_kind kind;
-    int core; /* becomes the general thread (2.13) */
+    int core; /* becomes the general thread */
     int signal;
     uint64_t address;
 };
@@ -120,7 +120,7 @@ struct gdb_resume {
     bool step; /* some core has GDB_ACTION_STEP */
     /*
      * GDB listed the threads since the last stop reply. False when a continue follows GDB's own
-     * step over a breakpoint at once: what 5.6 trap 3 asks for.
+     * step over a breakpoint at once: GDB 13.1 wants that.
      */
     bool threads_listed;
 };
@@ -153,7 +153,7 @@ struct gdb_region {
     uint64_t blocksize; /* of one erase, flash only */
 };
 
-enum gdb_annex {                  /* of qXfer:btrace:read (2.4) */
+enum gdb_annex {                  /* of qXfer:btrace:read */
                  GDB_ANNEX_ALL,   /* everything retained; the oldest block with its real begin */
                  GDB_ANNEX_NEW,   /* the same if anything ran since the last delivered read, else no
                                      block */
@@ -176,7 +176,7 @@ struct gdb_btrace_blocks {
 void gdb_btrace_blocks_init(struct gdb_btrace_blocks *b);
 void gdb_btrace_blocks_release(struct gdb_btrace_blocks *b);
 
-/* Both append one older block: BT_OK or BT_ERR_NOMEM. Neighbouring gaps become one (2.9). */
+/* Both append one older block: BT_OK or BT_ERR_NOMEM. Neighbouring gaps become one. */
 int gdb_btrace_blocks_add(struct gdb_btrace_blocks *b, uint64_t begin, uint64_t end);
 int gdb_btrace_blocks_add_gap(struct gdb_btrace_blocks *b);
 
@@ -229,7 +229,7 @@ struct gdb_target {
                   struct gdb_why *why);
     /*
      * Optional; announces ReverseStep+ and ReverseContinue+. One instruction back (step), or
-     * back to a breakpoint or the start. Returns as resume() does. Section 5.
+     * back to a breakpoint or the start. Returns as resume() does: GDB manual, "Reverse Execution".
      */
     int (*reverse)(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why);
     /* Optional. Ctrl-C, only while something is pending; must lead to gdb_session_stopped(). */
@@ -244,18 +244,18 @@ struct gdb_target {
     int (*remove_breakpoint)(void *ctx, int core, const struct gdb_breakpoint *bp,
                              struct gdb_why *why);
 
-    /* The branch trace operations: all or none (2.2 - 2.4). Errors with text reach the user. */
+    /* The branch trace operations: all or none. Errors with text reach the user. */
     int (*btrace_enable)(void *ctx, int core, struct gdb_why *why); /* when enabled: BT_OK */
     int (*btrace_disable)(void *ctx, int core);                     /* when not enabled: BT_OK */
     /* Bytes, of all cores; 0xffffffff = unlimited. The target clamps and remembers. */
     int (*btrace_set_size)(void *ctx, uint32_t size, struct gdb_why *why);
-    /* `recording` at connect (flight recorder) makes GDB reopen the recording (2.1). */
+    /* `recording` at connect (flight recorder) makes GDB reopen the recording. */
     int (*btrace_conf)(void *ctx, int core, struct gdb_btrace_conf *conf);
     /*
-     * Fills `out`, which is empty, newest block first; the newest ends at the halted PC (2.12).
-     * An error makes the annex fail and GDB tries the next one (2.4, also for when delta must
-     * fail). The session refuses a delta whose oldest block does not begin at 0: GDB would abort.
-     * Must not move the mark of what was read: only btrace_delivered() does.
+     * Fills `out`, which is empty, newest block first; the newest ends at the halted PC. An error
+     * makes the annex fail and GDB tries the next one (also for when delta must fail). The session
+     * refuses a delta whose oldest block does not begin at 0: GDB would abort. Must not move the
+     * mark of what was read: only btrace_delivered() does.
      */
     int (*btrace_read)(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out);
     /* The last chunk of what btrace_read() gave was sent. */
@@ -264,11 +264,11 @@ struct gdb_target {
     /*
      * Optional. One line of "monitor"; output through print(to, text). BT_ERR_UNSUPPORTED = no
      * such command (the session says so); other errors are printed by their code. Never fails on
-     * the wire: GDB cannot show texts of errors here (5.7).
+     * the wire: GDB cannot show texts of errors here.
      */
     int (*monitor)(void *ctx, int core, const char *text, gdb_print_fn print, void *to);
 
-    /* Optional notifications. What happens to recording on kill and detach: target (2.2). */
+    /* Optional notifications. What happens to recording on kill and detach: target. */
     void (*detach)(void *ctx);
     void (*kill)(void *ctx);
     /* Optional: `R`, and `vRun` of "run". The target starts over and is halted afterwards. */

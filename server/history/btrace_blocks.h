@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A core's history as GDB's btrace wants it: newest block first, straight runs joined, lost trace
- * as gaps, the newest block ending at the halted PC (GDB digest 2.9, 2.12).
+ * as gaps, the newest block ending at the halted PC (GDB manual, "Branch Trace Format").
  */
 #ifndef SERVER_BTRACE_BLOCKS_H
 #define SERVER_BTRACE_BLOCKS_H
@@ -26,7 +26,7 @@ struct btrace_view {
     struct code_key key; /* who reads code: the state at the end of the history */
     uint64_t pc;         /* of the halted core */
     bool thumb;          /* it stands in T32 code */
-    bool odd_thumb;      /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+    bool odd_thumb;      /* T32 blocks with bit 0 set: for a GDB without symbols */
     uint32_t size;       /* of GDB's buffer, bytes */
     bool jumped;         /* the PC was written since the halt: straight code did not lead there */
     bool untraced;       /* the core ran without trace up to the halt */
@@ -52,8 +52,8 @@ int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
                   struct btrace_mark *mark);
 
 /*
- * Only what ran since `since`, the oldest block with begin 0 (GDB digest 2.6). BT_ERR_RANGE: it
- * cannot be joined, or is too long; then GDB asks for everything.
+ * Only what ran since `since`, the oldest block with begin 0, as GDB 13.1 wants a delta.
+ * BT_ERR_RANGE: it cannot be joined, or is too long; then GDB asks for everything.
  */
 int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
                  struct gdb_btrace_blocks *out, struct btrace_mark *mark);

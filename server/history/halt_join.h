@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the traced path leads to the PC of the halted core (GDB digest 2.12): what the decoder holds
- * back, and straight code behind it.
+ * How the traced path leads to the PC of the halted core, with which GDB's newest block must end:
+ * what the decoder holds back, and straight code behind it.
  */
 #ifndef SERVER_HALT_JOIN_H
 #define SERVER_HALT_JOIN_H

@@ -44,7 +44,7 @@ const char *dump_describe_exception(unsigned number, bool m_profile)
     return number < 16 ? names[number] : "?";
 }
 
-/* ETMv4 and ETE tell more kinds (digest etmv4.md, 8). */
+/* ETMv4 and ETE tell more kinds (IHI 0064H.b chapter 6). */
 static const char *etmv4_exception(unsigned type)
 {
     static const char *const names[64] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv1 sources: digest etmv1.md. */
+/* ETMv1 sources: IHI 0014Q chapter 5. */
 #include "source_choice.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
         .key = name, .at = offsetof(struct etmv1_config, field), .max = 1, .allowed = what         \
     }
 
-/* What the digest leaves open: its sections 3.1, 4.2, 9.2 and 17. */
+/* What IHI 0014Q chapter 5 leaves open. */
 static const struct source_choice choices[] = {
     READING("HOLD_SINGLE", hold_single,
             "0 (a byte that is alone goes at once) or 1 (on a 16-bit port it waits for another)"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv2 sources: digest etmv2.md. */
+/* ETMv2 sources: IHI 0014Q chapter 6. */
 #include "source_choice.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
         .allowed = what                                                                            \
     }
 
-/* Digest 15, point by point; STATUS_CODES (1) is apart. */
+/* What IHI 0014Q chapter 6 leaves open, point by point; STATUS_CODES (1) is apart. */
 static const struct source_choice choices[] = {
     {.key = "TFO_HEADER",
      .at = offsetof(struct etmv2_config, tfo_header),

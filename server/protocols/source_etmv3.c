@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 sources: digest etmv3.md. */
+/* ETMv3 sources: IHI 0014Q chapter 7. */
 #include "server/protocols/source.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4 and ETE sources: digest etmv4.md. */
+/* ETMv4 and ETE sources: IHI 0064H.b, DDI 0487L.a chapter D4. */
 #include "server/protocols/source.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PTM (Program Flow Trace) sources: digest pft.md. */
+/* PTM (Program Flow Trace) sources: IHI 0035B. */
 #include "server/protocols/source.h"
 
 #include <inttypes.h>

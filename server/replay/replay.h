@@ -34,9 +34,9 @@ struct replay {
     size_t trace_count;
     struct replay_core *cores;
     size_t core_count;
-    bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols (digest 2.10) */
+    bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols */
     bool no_record; /* GDB is not told that it records:
-                       the server does reverse execution (digest 5) */
+                       the server does reverse execution */
     struct replay_client *clients;
     struct {
         void (*later)(void *ctx); /* replay_go_on() is wanted from the event loop */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A position in the history of one halted core, and motion along it in both directions (GDB digest
- * 5.2 - 5.6). Position p is the state before instruction number p runs; the last position is the
- * halted core. Searches decode the history window by window and look at blocks, not at single
- * instructions; they can be done in slices.
+ * A position in the history of one halted core, and motion along it in both directions (GDB manual,
+ * "Reverse Execution"). Position p is the state before instruction number p runs; the last position
+ * is the halted core. Searches decode the history window by window and look at blocks, not at
+ * single instructions; they can be done in slices.
  *
  * Places where trace is missing are never passed unnoticed: a search ends right behind one, a
  * step says so.

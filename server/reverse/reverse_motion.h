@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reverse execution by the server (GDB digest 5): which core is shown at which position of its
- * history, how GDB's packets move it, and what the user is told. Replayed and live targets bring
- * the history, the halted core and the console.
+ * Reverse execution by the server (GDB manual, "Reverse Execution"): which core is shown at which
+ * position of its history, how GDB's packets move it, and what the user is told. Replayed and live
+ * targets bring the history, the halted core and the console.
  *
  * While a core is at a replay position no core runs. A motion is done in slices; it may have to
  * wait for memory of the target in between.
@@ -18,9 +18,9 @@ struct reverse_core {
     struct reverse_machine machine;
     bool open;        /* `reverse` is that of this halt */
     bool prepared;    /* `machine` is, too */
-    bool goto_wanted; /* the next motion begins with it (5.6 trap 4) */
+    bool goto_wanted; /* the next motion begins with it */
     uint64_t goto_position;
-    bool arrived;      /* the last motion was a step that reached the halted core (5.6 trap 3) */
+    bool arrived;      /* the last motion was a step that reached the halted core */
     uint32_t reported; /* bit n: register n was known when GDB read them here last */
     bool waits;        /* what is worked out ahead waits for memory */
     unsigned rounds_ahead;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What GDB is told of registers and memory at a replay position (GDB digest 5.4 - 5.6), from the
- * value reconstruction in decoder/values/values.h: known values; for PC, SP, LR and PSR always a
- * number, an estimate where it is not known; nothing for other registers. Windows that end at the
- * halt are worked out when they are asked for, short ones first,
- * and kept until the core moves on. */
+ * What GDB is told of registers and memory at a replay position, from the value reconstruction in
+ * decoder/values/values.h: known values; for PC, SP, LR and PSR always a number, an estimate where
+ * it is not known; nothing for other registers. Windows that end at the halt are worked out when
+ * they are asked for, short ones first, and kept until the core moves on. */
 #ifndef SERVER_REVERSE_VALUES_H
 #define SERVER_REVERSE_VALUES_H
 

@@ -2,7 +2,7 @@
 /*
  * A CoreSight bus whose accesses are memory packets of a remote target's GDB server. That server is
  * talked to on the event loop; who uses the bus waits in another thread (one at a time), never on
- * the loop. The cores must be halted. Specification: coresight-registers, section 2.
+ * the loop. The cores must be halted. Packets m and M: GDB manual, "Packets".
  */
 #ifndef SERVER_REMOTE_BUS_H
 #define SERVER_REMOTE_BUS_H

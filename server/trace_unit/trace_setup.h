@@ -2,7 +2,7 @@
 /*
  * The trace units and the sink of a target, found and programmed as the board file says, through
  * any bus that reaches their registers: the probe's own MEM-AP, or another GDB server's memory
- * packets. Specification: coresight-registers, sections 3 to 15 and 20.
+ * packets. Registers: see coresight_trace.h.
  *
  * The order: trace_setup_discover() tells what there is and completes the configuration, so that
  * decoders can be made; trace_setup_program() before the cores run, again after each reset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 and PTM as trace units of a target: digest coresight-registers, sections 11 to 15. */
+/* ETMv3 and PTM as trace units of a target: IHI 0014Q chapter 3, IHI 0035B chapter 3. */
 #include "trace_setup_internal.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv4 and ETE as trace units of a target: digest etmv4, sections 3 and 15. */
+/* ETMv4 and ETE as trace units of a target: IHI 0064H.b chapters 4 and 7. */
 #include "trace_setup_internal.h"
 
 #include <stdio.h>

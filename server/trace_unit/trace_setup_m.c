@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What trace on a Cortex-M needs beside its ETM: digest coresight-registers, sections 8, 13, 17. */
+/* What trace on a Cortex-M needs beside its ETM: DDI 0403E.e C1.7, C1.8 and C1.10. */
 #include "trace_setup_internal.h"
 
 #include <strings.h>

@@ -34,7 +34,7 @@ struct memory {
 /* One line of run.txt: an instruction, or an exception with its return address. */
 struct step {
     bool exception;
-    unsigned number; /* exception number of PFT 6.6 */
+    unsigned number; /* exception number of IHI 0035B 4.5.4 */
     uint32_t address;
     enum bt_isa isa;
 };

@@ -9,7 +9,7 @@ from replay_gdb import (Server, Suite, capture, equal, expect, folder, functions
 
 suite = Suite()
 
-# SysTick between the second and the third instruction of main(), and back: etmv3.md 10, 16.
+# SysTick between the second and the third instruction of main(), and back.
 PROGRAM = """
     .syntax unified
     .cpu cortex-m4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv1 model: instruction and data addresses (digest 7, 8 and 9.3). */
+/* ETMv1 model: instruction and data addresses (IHI 0014Q chapter 5). */
 #include "etmv1_encoder_state.h"
 
 #define ADDRESS_BYTES    5

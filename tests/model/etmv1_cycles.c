@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv1 model, lower half: cycles of the trace port (digest 2 to 6). */
+/* ETMv1 model, lower half: cycles of the trace port (IHI 0014Q chapter 5). */
 #include "etmv1_encoder_state.h"
 
 #define APO_MAX 15 /* too many to tell */
@@ -12,9 +12,9 @@ static uint16_t noise(struct etmv1_encoder *e, uint16_t pkt, uint16_t valid)
 }
 
 /*
- * 16-bit port: either choice of 3.1. Without holding, a byte that has the port for itself makes
- * the place of the next one uncertain, unless that is an address,
- * or belongs to a later status. */
+ * 16-bit port: either choice of IHI 0014Q chapter 5. Without holding, a byte that has the port for
+ * itself makes the place of the next one uncertain, unless that is an address, or belongs to a
+ * later status. */
 static enum port_model_lone lone(const struct etmv1_encoder *e)
 {
     bool hold = e->options.hold_single && !e->draining;

@@ -28,7 +28,8 @@ struct etmv1_encoder *etmv1_encoder_new(const struct etmv1_encoder_options *o,
                                         struct trace_bytes *out)
 {
     static const unsigned context_id_bytes[] = {0, 1, 2, 4};
-    /* By protocol number; 6 is not assigned, from 8 on an ID register exists (digest 14). */
+    /* By protocol number; 6 is not assigned, from 8 on an ID register exists (IHI 0014Q
+     * chapter 3). */
     static const int minors[16] = {0, 1, 2, 3, 2, 3, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1};
     int minor = minors[CCR_PROTOCOL(o->etmccr)];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of an ETMv1 trace unit (ETM7, ETM9, ARM IHI 0014 chapter 5): executed instructions, data
+ * Model of an ETMv1 trace unit (ETM7, ETM9, IHI 0014Q chapter 5): executed instructions, data
  * accesses and events in, cycles of the trace port out, as bytes of a capture (port_model.h).
- * Section numbers below are those of the digest of ETMv1.
+ * What that chapter leaves open is an option.
  *
  * Events are given in program order. An instruction is open until the next event: its data
  * accesses, and an exception that it causes, follow it. Functions that take the encoder return 0 or
@@ -33,16 +33,16 @@ struct etmv1_encoder_options {
     uint32_t etmccr; /* protocol number: before v1.2 no context IDs, before v1.3 no Jazelle */
     uint64_t seed;
     enum port_model_layout layout;
-    unsigned sync_period;   /* cycles between full addresses; 0: only where they must be */
-    unsigned sync_patience; /* cycles more until a direct branch is used for one */
-    unsigned fifo_size;     /* bytes, 24..250; the core stalls when it is full */
-    bool big_endian;        /* values most significant byte first (9.2) */
-    bool hold_single;       /* 16-bit port: a byte never goes alone but before an address (3.1) */
-    bool drop_idle;         /* the capture leaves out TD cycles with TRACEPKT[0] = 0 */
-    bool noise;             /* TRACEPKT bits that mean nothing are random, else 0 */
-    unsigned early_percent; /* chance that data comes before the status that it belongs to (5.3) */
+    unsigned sync_period;     /* cycles between full addresses; 0: only where they must be */
+    unsigned sync_patience;   /* cycles more until a direct branch is used for one */
+    unsigned fifo_size;       /* bytes, 24..250; the core stalls when it is full */
+    bool big_endian;          /* values most significant byte first */
+    bool hold_single;         /* 16-bit port: a byte never goes alone but before an address */
+    bool drop_idle;           /* the capture leaves out TD cycles with TRACEPKT[0] = 0 */
+    bool noise;               /* TRACEPKT bits that mean nothing are random, else 0 */
+    unsigned early_percent;   /* chance that data comes before the status that it belongs to */
     unsigned abandon_percent; /* chance that an exception or restart right behind a branch does not
-                                 wait for its APO cycles (6.1) */
+                                 wait for its APO cycles */
     unsigned longer_percent;  /* chance that an address has more bytes than needed */
 };
 
@@ -103,7 +103,7 @@ int etmv1_encoder_data(struct etmv1_encoder *e, const struct etmv1_model_access 
 /*
  * An exception is taken; execution goes on at `vector`. `own`: the open instruction is the one that
  * branches: SWI, undefined instruction, aborted load or store. Else a status of its own stands for
- * the instruction that was to come: IRQ, FIQ, prefetch abort, reset (10.2).
+ * the instruction that was to come: IRQ, FIQ, prefetch abort, reset (IHI 0014Q chapter 5).
  */
 int etmv1_encoder_exception(struct etmv1_encoder *e, bool own, const struct etmv1_place *vector);
 
@@ -135,7 +135,7 @@ void etmv1_encoder_set_context_id(struct etmv1_encoder *e, uint32_t value);
 /* The next cycle has status TR. */
 void etmv1_encoder_trigger(struct etmv1_encoder *e);
 
-/* As if the counter of 6.4 had expired. */
+/* As if the counter of periodic full addresses had expired. */
 void etmv1_encoder_request_sync(struct etmv1_encoder *e);
 
 /*

@@ -80,7 +80,7 @@ int etmv1_idle(struct etmv1_encoder *e);
 unsigned etmv1_put_branch(struct etmv1_encoder *e, uint8_t *p, const struct etmv1_place *target,
                           unsigned *reason, unsigned *address_bytes);
 unsigned etmv1_put_data_address(struct etmv1_encoder *e, uint8_t *p, uint32_t address);
-/* The counter of 6.4 wants a full address: of an indirect branch, or of any. */
+/* The counter (IHI 0014Q chapter 5) wants a full address: of an indirect branch, or of any. */
 bool etmv1_sync_due(const struct etmv1_encoder *e, bool any);
 
 #endif

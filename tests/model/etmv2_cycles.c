@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ETMv2 model, lower half: cycles of the trace port (digest 2 to 5 and 8.2 to 8.5): what the FIFO
- * lets out, TFO values, triggers, and the sync counter.
+ * ETMv2 model, lower half: cycles of the trace port (IHI 0014Q chapter 6): what the FIFO lets out,
+ * TFO values, triggers, and the sync counter.
  */
 #include "etmv2_encoder_state.h"
 
@@ -33,7 +33,7 @@ static void count_cycle(struct etmv2_encoder *e)
     e->sync_due = true;
 }
 
-/* The value N of a TFO on TRACEPKT: here, and on a 4-bit port in the next cycle (8.3). */
+/* The value N of a TFO on TRACEPKT: here, and on a 4-bit port in the next cycle (IHI 0014Q 6.5). */
 static uint16_t show_tfo(struct etmv2_encoder *e, unsigned n, bool trigger)
 {
     bool biased = e->cycle_accurate && e->options.wait == ETMV2_MODEL_WAIT_ZEROS;

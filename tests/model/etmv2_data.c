@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv2 model: data accesses (digest 7.2 to 7.4). */
+/* ETMv2 model: data accesses (IHI 0014Q 6.4). */
 #include "etmv2_encoder_state.h"
 
 #define HEADER_NORMAL     0x02 /* C0A0SS10 */

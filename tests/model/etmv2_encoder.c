@@ -9,7 +9,7 @@
 #define CONTINUES       0x80 /* C bit of a header */
 #define BRANCH_BYTES    5
 #define FIFO_MIN        24
-#define FIFO_MAX        111 /* more is no TFO value in every cycle-accurate form (8.3) */
+#define FIFO_MAX        111 /* more is no TFO value in every cycle-accurate form */
 #define HEADER_CONTEXT  0x6e
 #define IDR_MAJOR(idr)  ((idr) >> 8 & 0xf)
 #define CR_PORT_SIZE(c) ((c) >> 4 & 7)
@@ -80,7 +80,7 @@ static void put_open_branch(struct etmv2_encoder *e, struct etmv2_open_cycle *c)
     e->packets[ETMV2_MODEL_BRANCH]++;
 }
 
-/* A periodic TFO takes the place of an IE that has no packets (8.1). */
+/* A periodic TFO takes the place of an IE that has no packets (IHI 0014Q 6.5). */
 static bool becomes_tfo(const struct etmv2_encoder *e, const struct etmv2_open_cycle *c)
 {
     return e->sync_due && !e->sync_missed && c->insn && c->status == ETMV2_MODEL_IE &&
@@ -187,7 +187,7 @@ static void note_busy(struct etmv2_encoder *e, const struct etmv2_insn *insn)
     }
 }
 
-/* Two sync periods without an IE: an overflow, by definition (8.1). */
+/* Two sync periods without an IE: an overflow, by definition (IHI 0014Q 6.5). */
 static int serve_missed_sync(struct etmv2_encoder *e, const struct etmv2_place *at)
 {
     if (!e->sync_missed || e->busy)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of an ETMv2 trace unit (ETM10, ARM IHI 0014 chapter 6): executed instructions, data
- * accesses and events in, cycles of the trace port out, as bytes of a capture (port_model.h).
- * Section numbers below are those of the digest of ETMv2.
+ * Model of an ETMv2 trace unit (ETM10, IHI 0014Q chapter 6): executed instructions, data accesses
+ * and events in, cycles of the trace port out, as bytes of a capture (port_model.h). What that
+ * chapter leaves open is an option.
  *
  * Events are given in program order. An instruction, or data without one, opens a cycle; what
  * belongs to that cycle follows it, and the next instruction, wait or event closes it. Functions
@@ -25,7 +25,8 @@
 #define ETMV2_MODEL_IDR_V20             0x41000100u
 #define ETMV2_MODEL_IDR_V21             0x41000110u
 
-/* TRACEPKT[3:1] of a wait cycle that counts, cycle-accurate mode (8.3, H1 and H2). */
+/* TRACEPKT[3:1] of a wait cycle that counts, cycle-accurate mode (IHI 0014Q 6.5; hypotheses H1 and
+ * H2). */
 enum etmv2_model_wait {
     ETMV2_MODEL_WAIT_ONES,  /* 111 */
     ETMV2_MODEL_WAIT_ZEROS, /* 000; TFO values carry a bias of 16 */
@@ -41,7 +42,7 @@ struct etmv2_encoder_options {
     unsigned fifo_size;         /* bytes, 24..111 */
     bool lose_when_full;        /* a group that does not fit is an overflow, else the core stalls */
     bool late_group;            /* a group's first byte comes a cycle after its status (5) */
-    unsigned tfo4_extra;        /* 4-bit port: cycles without a byte behind a TFO, 1 or 2 (8.3) */
+    unsigned tfo4_extra;        /* 4-bit port: cycles without a byte behind a TFO, 1 or 2 */
     enum etmv2_model_wait wait; /* cycle-accurate mode */
     bool drop_idle;             /* the capture leaves out TD cycles with TRACEPKT[0] = 0 (12) */
     bool noise;                 /* TRACEPKT bits that mean nothing are random, else 0 */
@@ -75,7 +76,7 @@ struct etmv2_model_access {
     uint32_t address;
     uint32_t value;
     bool first;     /* first transfer of its instruction */
-    bool addressed; /* has the A bit even if it is not the first packet (7.3: SWP) */
+    bool addressed; /* has the A bit even if it is not the first packet (SWP) */
     bool cprt;      /* coprocessor register transfer: no address */
     bool filtered;  /* ViewData leaves it out */
     bool miss;      /* the value comes later, see etmv2_encoder_late_value() */
@@ -151,9 +152,9 @@ int etmv2_encoder_debug_exit(struct etmv2_encoder *e, const struct etmv2_place *
 
 /*
  * The filter stops trace after the last instruction, but not before a data instruction that is in
- * progress is done (7.3). Events go on being accepted, an instruction is a cycle, and nothing is
- * shown. trace_on: the instruction at `next` is traced again, TFO reason 01. If a data instruction
- * is in progress (8.4):
+ * progress is done (IHI 0014Q 6.4). Events go on being accepted, an instruction is a cycle, and
+ * nothing is shown. trace_on: the instruction at `next` is traced again, TFO reason 01. If a data
+ * instruction is in progress (IHI 0014Q 6.5):
  *  1. `executing`, the one at `next` is in the pipeline now: LSM in progress TFO;
  *  2. else if no other has run since: Normal TFO with its address, and its status;
  *  3. else: as 2, with a branch address to `next`.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv2 packets as bytes (digest 7). */
+/* ETMv2 packets as bytes (IHI 0014Q chapter 6). */
 #include "etmv2_encoder_state.h"
 
 #define ADDRESS_BYTES 5

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TraceEnable of the ETMv3 model: traces what hits an address, and with it the data instruction
- * that is in progress and all that runs underneath (7.10.5, LSiP I-sync). Stands between the core
- * and the encoder: give it all instructions and transfers instead.
+ * that is in progress and all that runs underneath (IHI 0014Q 7.10.5, LSiP I-sync). Stands between
+ * the core and the encoder: give it all instructions and transfers instead.
  */
 #ifndef DRIVERS_VIRTUAL_ETMV3_FILTER_H
 #define DRIVERS_VIRTUAL_ETMV3_FILTER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The pin side of an ETMv1 or ETMv2 model: the byte FIFO behind TRACEPKT, and captured cycles as
- * bytes. Digest of ETMv1: serialisation 3, capture formats 15.3 and 15.4.
+ * bytes. The FIFO: IHI 0014Q chapters 5 and 6; captures as OpenOCD 0.12 has them.
  *
  * PORT_MODEL_ETB: 32-bit little-endian words as an ETB stores them: three cycles of 8 bits (4-bit
  * port), two of 12 (8-bit port), one of 20 (16-bit port). PORT_MODEL_CYCLES: one cycle in 1, 2 or 4

@@ -43,12 +43,12 @@ SETS = {
                              "etmcr": board.CR_CYCLE_ACCURATE}, "coresight", []),
 }
 
-# What OpenCSD cannot read, and why (digest of ETMv3, section 19).
+# What OpenCSD cannot read, and why (found with OpenCSD 1.3.3).
 OURS = {
-    # 19.1, 4: after a BLX with no branch packet it keeps the old instruction set
+    # After a BLX with no branch packet it keeps the old instruction set
     "A7, BLX without branch packets": (
         board.VEXPRESS_ETM, {"format": "raw", "blxpackets": "off"}, "source_data"),
-    # 19.2: A-syncs with more than five zeros are errors
+    # A-syncs with more than five zeros are errors
     "A7, irregular, cycles, timestamps, context ID": (
         board.VEXPRESS_ETM,
         {"format": "raw", "irregular": 15, "etmcr": board.CR_CYCLE_ACCURATE |
@@ -56,7 +56,7 @@ OURS = {
     "M3, irregular, timestamps": (
         board.MPS2, {"format": "frames", "irregular": 20, "etmcr": board.CR_TIMESTAMP},
         "coresight"),
-    # 19.1, 1: it refuses data trace
+    # It refuses data trace
     "A7, data addresses": (
         board.VEXPRESS_ETM, {"format": "frames", "etmcr": board.CR_DATA_ADDRESS}, "coresight"),
     "A7, data addresses, irregular, cycles": (
@@ -70,7 +70,8 @@ report = oracle.Report()
 
 # What is known of the programs.
 
-# Exception numbers in packets of the M profile, in order of the architecture's numbers (9.4).
+# Exception numbers in packets of the M profile, in order of the architecture's numbers (IHI 0014Q
+# 7.5).
 M_NUMBERS = [0, 17, 10, 19, 13, 21, 9, 22, 16, 20, 18, 11, 12, 23, 14, 15, 8, 1, 2, 3, 4, 5, 6, 7]
 CONDITIONS = {"a": common.CONDITIONS,
               "m": {"branch_if_one": "NE", "branch_if_not_one": "EN", "not_added": "N",

@@ -93,17 +93,17 @@ SETS = {
                         "trcconfigr": 1 | ALL | board.V4_RETURN_STACK}, "source_data"),
 }
 
-# OpenCSD 1.3.3 does not know a Cortex-M7 (digest 16, 11): one of the same profile stands for it.
+# OpenCSD 1.3.3 does not know a Cortex-M7: one of the same profile stands for it.
 CORE_TYPES = {board.MPS2_M7: "Cortex-M4"}
 
 # What OpenCSD reads whole. Of a chained exception it walks from the return to the address that
-# says that there is none (digest 8; 16, 16).
+# says that there is none.
 JUDGED = ("M7", "M7, branch broadcast, ETB", "M33", "M33 in both security states", "A32 and T32",
           "A32 and T32, branch broadcast, frequent sync", "A32 and T32, 16 speculated elements",
           "A64", "A64, branch broadcast, ETB",
           "A64, 16 speculated elements, cycle counts that commit, irregular")
 # With a return stack it pops an entry at an exception that comes straight behind an indirect
-# branch (digest 16, 5): up to the first of those.
+# branch: up to the first of those.
 JUDGED_TO_EXCEPTION = (
     "M7, return stack of 2, cycles, timestamps, frames",
     "A32 and T32, return stack, context, cycles, timestamps",

@@ -109,7 +109,7 @@ def compare_run(truth, ran, least):
 def forgive(truth, ran, exceptions):
     """
     OpenCSD 1.3.3 takes an instruction back only if nothing else stands between its P-header and
-    the branch packet (digest of ETMv3, 19.1, 3), and only if that one instruction is all that its
+    the branch packet, and only if that one instruction is all that its
     queue holds then.
     Returns the places in `ran` of those that it should have taken back.
     """

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/program/insn.h's A64 against three others: the disassembler of GNU binutils, whose mnemonics and
- * operands are read as a person would, OpenCSD's classifier, and the table of the virtual trace
- * units (drivers/virtual/encoder/p0_insn.h). Class, link, target, condition, exception return flag; of the
- * words of classify_a64.h and of a whole program. BTRACED_FULL=1 tries more words.
+ * decoder/program/insn.h's A64 against three others: the disassembler of GNU binutils, whose
+ * mnemonics and operands are read as a person would, OpenCSD's classifier, and the table of the
+ * virtual trace units (drivers/virtual/encoder/p0_insn.h). Class, link, target, condition,
+ * exception return flag; of the words of classify_a64.h and of a whole program. BTRACED_FULL=1
+ * tries more words.
  *
- * Who is right where they differ is decided by the digest of ETMv4, section 11 (P0 instructions).
+ * Who is right where they differ is decided by IHI 0064H.b and DDI 0487L.a (P0 instructions).
  */
 #include <cstdlib>
 #include <cstring>
@@ -46,9 +47,9 @@ static bool matches(uint32_t op, uint32_t mask, uint32_t value)
     return (op & mask) == value;
 }
 
-/* Instructions of v9.5 and v9.6 that the digest lists and that are younger than both of them. They
+/* Instructions of v9.5 and v9.6 that DDI 0487L.a lists and that are younger than both of them. They
  * are P0 there: a decoder that takes them for others loses count of the atoms of such a core. The
- * two reserved conditions of CB, CBB and CBH are taken along, as the digest's masks do: they are
+ * two reserved conditions of CB, CBB and CBH are taken along, as btraced's masks do: they are
  * undefined, so that they never have an atom. */
 static bool compare_and_branch(uint32_t op)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * decoder/program/insn.h against the disassembler of GNU binutils: each line's mnemonic and operands are
- * read as a person would (does it write the PC? from where? which barrier?) and compared with our
- * class, link, target, target instruction set, size, condition and exception return flag. All
- * 16-bit T32 opcodes, 3 million A32 words and 3 million 32-bit T32 instructions.
+ * decoder/program/insn.h against the disassembler of GNU binutils: each line's mnemonic and
+ * operands are read as a person would (does it write the PC? from where? which barrier?) and
+ * compared with our class, link, target, target instruction set, size, condition and exception
+ * return flag. All 16-bit T32 opcodes, 3 million A32 words and 3 million 32-bit T32 instructions.
  */
 #include <cstdlib>
 #include <cstring>
@@ -50,10 +50,10 @@ static bool a32_data_to_pc(uint32_t op, uint32_t mask, uint32_t value)
            matches(op, mask, value);
 }
 
-/* Where the tables of waypoint instructions leave fields free that the ARM architecture reference
- * manual fixes, or where it restricts registers, decoder/program/insn.h follows the tables: it calls the
- * encoding what it would be if the core took it. The architecture calls them UNPREDICTABLE (a
- * trace unit need not treat them as waypoints), and objdump does not disassemble or marks them. */
+/* Where the tables of waypoint instructions leave fields free that DDI 0406C.d fixes, or where it
+ * restricts registers, decoder/program/insn.h follows the tables: it calls the encoding what it
+ * would be if the core took it. The architecture calls them UNPREDICTABLE (a trace unit need not
+ * treat them as waypoints), and objdump does not disassemble or marks them. */
 static reason reasons[] = {
     {"A32 BX, BXJ, BLX with a 0 in the should-be-one field", SET_A32, a32_bx_sbo, DIFF_CLASS,
      INSN_INDIRECT, INSN_OTHER, 74381, 0},

@@ -3,7 +3,7 @@
 """ETMv4 decode against OpenCSD's packet lister: the same packets at the same places, and the same
 instructions with the same conditions. With BTRACED_FULL=1 the whole of the long capture.
 
-OpenCSD goes on where trace contradicts the code (digest etmv4.md, section 16, 16): an A64 branch
+OpenCSD goes on where trace contradicts the code: an A64 branch
 without condition that was not taken, an address packet where the code leads elsewhere. Here that is
 a gap, up to the next address packet. The memory dump of the juno captures is not wholly the kernel that ran: the same
 instructions, and only some, contradict each time that they are passed.

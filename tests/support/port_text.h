@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles of an ETMv1 or ETMv2 port, written as the digests write them, to bytes and packets. */
+/* Cycles of an ETMv1 or ETMv2 port, written as the examples write them, to bytes and packets. */
 #ifndef TESTS_SUPPORT_PORT_TEXT_H
 #define TESTS_SUPPORT_PORT_TEXT_H
 

@@ -89,7 +89,7 @@ static void observe(void *context, const struct etmv2_model_cycle *cycle)
 
 /*
  * The instruction cannot be fetched: its status comes all the same, then the branch to the vector
- * with E = 0 (digest 9).
+ * with E = 0 (IHI 0014Q chapter 6).
  */
 static int abort_fetch(struct random_etmv2_work *w)
 {

@@ -152,7 +152,7 @@ static unsigned vector_slot(unsigned number)
     return slots[number];
 }
 
-/* ARMv7-M number of what the packet says (digest 9.4). */
+/* ARMv7-M number of what the packet says (IHI 0014Q 7.5). */
 static uint16_t m_number(unsigned raw)
 {
     static const uint8_t low[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,

@@ -135,7 +135,7 @@ static void show_context_id(struct random_etmv3_work *w, uint64_t offset, bool a
     w->shown_context_id = value;
 }
 
-/* A count that means what it says (digest 7.2). */
+/* A count that means what it says (IHI 0014Q 7.13). */
 static bool count_known(const struct random_etmv3_work *w, unsigned reason, uint32_t count)
 {
     unsigned minor = w->options.encoder.etmidr >> 4 & 0xf;
@@ -161,9 +161,9 @@ static uint32_t canceled_idle(const struct random_etmv3_work *w)
 }
 
 /*
- * Rules of 7.10.5: a periodic I-sync has neither a count nor a second address; every other one has
- * one count in cycle-accurate mode, its own or in a packet before the next,
- * lost by overflows only. */
+ * Rules of IHI 0014Q 7.10.5: a periodic I-sync has neither a count nor a second address; every
+ * other one has one count in cycle-accurate mode, its own or in a packet before the next, lost by
+ * overflows only. */
 static void check_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t detail)
 {
     uint32_t etmcr = w->options.encoder.etmcr;
@@ -251,7 +251,7 @@ static void saw_branch(struct random_etmv3_work *w, uint64_t offset)
     w->exception_seen = true;
 }
 
-/* W atoms behind the last instruction, from the headers (table 7.3). */
+/* W atoms behind the last instruction, from the headers (IHI 0014Q table 7-3). */
 static void count_idle(struct random_etmv3_work *w, uint8_t header)
 {
     if ((header & 0xe3) == 0xa0)

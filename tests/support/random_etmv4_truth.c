@@ -99,7 +99,7 @@ void v4_take_back(struct random_etmv4_work *w, unsigned atoms)
 
 /*
  * With speculation an exception return behind the last P0 element waits for the next one to be
- * committed, and is lost with it (digest etmv4.md, 7).
+ * committed, and is lost with it (IHI 0064H.b, speculation).
  */
 void v4_lose_return(struct random_etmv4_work *w)
 {

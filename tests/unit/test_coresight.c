@@ -301,7 +301,7 @@ START_TEST(test_tmc)
 }
 END_TEST
 
-/* A TMC that stores in the system's memory, here on page 2: digest section 6, steps 1 to 7. */
+/* A TMC that stores in the system's memory, here on page 2, step by step (DDI 0461B). */
 START_TEST(test_etr)
 {
     static const unsigned ends[] = {24, 8, 10}; /* where the write pointer stands, in words */

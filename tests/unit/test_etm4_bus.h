@@ -171,7 +171,7 @@ static inline void etm4_set_ids(uint32_t *regs, unsigned part, uint8_t type, uin
         regs[0xff0 / 4 + k] = cidr[k];
 }
 
-/* What a Cortex-M33's says of itself (digest etmv4, section 3); locked, stopped. */
+/* What a Cortex-M33's says of itself; locked, stopped. */
 static inline void etm4_bus_m33(struct etm4_bus *b)
 {
     static const struct coresight_bus_ops OPS = {

@@ -10,7 +10,7 @@
 
 #define MAX 4096
 
-/* Digest 18, E9 and E11 joined: trace on, a load, a backlog of addresses, a full address. */
+/* Worked examples E9 and E11 joined: trace on, a load, a backlog of addresses, a full address. */
 static const char e11[] =
     "BE 80 1 | IE 80 | IE 82 | IE 80 | ID 10 | IE 80 | WT 82 | WT 80 | WT 80 | WT 04 | WT 78 | "
     "WT 56 | WT 34 | WT 12 | BE A4 1 | IE 02 | IE EE | ID 04 | BE 01 | IE 00 | IE 00 | BE 00 | "
@@ -60,9 +60,9 @@ static const struct etmv1_packet *last(const struct run *r)
     return NULL;
 }
 
-/* Addresses (digest 7). */
+/* Addresses (IHI 0014Q chapter 5). */
 
-/* Written from the digest's table, apart from the decoder. */
+/* Written from IHI 0014Q chapter 5, apart from the decoder. */
 static size_t encode(uint32_t base, uint32_t target, uint8_t *out)
 {
     uint32_t x = base ^ target;
@@ -104,7 +104,7 @@ START_TEST(test_address_random)
 }
 END_TEST
 
-/* Reason, Jazelle bit and context ID in each version (digest 7.3, 8). */
+/* Reason, Jazelle bit and context ID in each version. */
 START_TEST(test_fifth_byte)
 {
     unsigned minor = (unsigned)_i;
@@ -339,7 +339,7 @@ START_TEST(test_registers)
 }
 END_TEST
 
-/* Sizes of transfers (digest 9.2). */
+/* Sizes of transfers. */
 
 START_TEST(test_transfers)
 {

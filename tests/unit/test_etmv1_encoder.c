@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv1 model: the worked examples of the digest, cycle for cycle (E12 is for decoders only). */
+/* ETMv1 model: the worked examples of etmv1-examples.case, cycle for cycle (E12 is for decoders
+ * only). */
 #include "tests/support/etmv1_script.h"
 #include "tests/unit/unit_main.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv1 model: what the examples of the digest do not show. */
+/* ETMv1 model: what the worked examples do not show. */
 #include "tests/support/etmv1_script.h"
 #include "tests/unit/unit_main.h"
 

@@ -30,9 +30,8 @@ static void random_encoder(uint64_t seed, struct etmv1_encoder_options *e)
 
     e->etmcr = ETMV1_MODEL_CR_PORT(pick(seed, 0, 3)) | ETMV1_MODEL_CR_CONTEXT_ID(pick(seed, 1, 4));
     e->etmcr |= pick(seed, 2, 4) << 2; /* data access */
-    /* On a 16-bit port it is not certain where data begins behind a byte that was alone (3.1): but
-     * where a byte is never alone. What a cycle without a byte shows must not look
-     * like one then. */
+    /* On a 16-bit port it is not certain where data begins behind a byte that was alone: but where
+     * a byte is never alone. What a cycle without a byte shows must not look like one then. */
     e->hold_single = pick(seed, 0, 3) == 2 && pick(seed, 2, 4);
     e->etmcr |= pick(seed, 3, 2) ? ETMV1_MODEL_CR_CPRT : 0;
     e->etmcr |= pick(seed, 4, 4) == 0 ? ETMV1_MODEL_CR_BROADCAST : 0;

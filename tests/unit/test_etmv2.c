@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Set-up K of the conformance list: a TFO at ARM 0x8000, nothing executed. */
+/* Set-up K: a TFO at ARM 0x8000, nothing executed. */
 #define K   "TD 01 | WT 20 | WT 00 | WT 80 | WT 00 | WT 00 | "
 #define MAX 4096
 
-/* Digest 16, X14: the start of a trace with data, a phantom branch and a late branch. */
+/* Worked example X14: the start of a trace with data, a phantom branch and a late branch. */
 static const char x14[] =
     "TD 01 | IE 20 | IE 00 | DE 80 | WT 00 | WT 00 | WT 2E | WT 80 | WT 82 | WT 80 | WT 80 | WT 04 "
     "| WT 78 | WT 56 | WT 34 | WT 12 | IN EE | PTIE EE | DE 93 | WT 01 | TD 00 | IE EE | TD 01 | "
@@ -78,8 +78,7 @@ static size_t others(const struct run *r, const struct etmv2_packet **out)
 
 /* Branch addresses (BA13, BA25, BA26, BA30, BA35, BA36). */
 
-/* Written from the digest's steps, apart from the decoder: bytes of `target`,
- * as few as it takes. */
+/* Written from IHI 0014Q 6.7.1, apart from the decoder: bytes of `target`, as few as it takes. */
 static size_t encode(uint32_t base, bool base_thumb, uint32_t target, bool thumb, uint8_t *out)
 {
     uint64_t v[2] = {((uint64_t)1 << 32) + base, ((uint64_t)1 << 32) + target};
@@ -187,7 +186,7 @@ START_TEST(test_address_ends)
 }
 END_TEST
 
-/* Headers (digest 6, 8.4). */
+/* Headers (IHI 0014Q table 6-2). */
 
 /* Does `byte` match a pattern of 0, 1 and x? */
 static bool matches(unsigned byte, const char *pattern)

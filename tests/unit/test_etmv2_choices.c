@@ -84,7 +84,7 @@ START_TEST(each_key_of_etmv1)
 }
 END_TEST
 
-/* All keys missing: the choices that the digests prefer. */
+/* All keys missing: the choices that is preferred. */
 START_TEST(defaults)
 {
     struct stream_config config;

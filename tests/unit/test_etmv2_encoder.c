@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv2 model: the worked examples of the digest, cycle for cycle (X16 is for decoders only). */
+/* ETMv2 model: the worked examples of etmv2-examples.case, cycle for cycle (X16 is for decoders
+ * only). */
 #include "tests/support/etmv2_script.h"
 #include "tests/unit/unit_main.h"
 

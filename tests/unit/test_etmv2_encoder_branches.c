@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ETMv2 model: branch addresses, rule by rule as IHI 0014 6.7.1 states them, and the options that
+ * ETMv2 model: branch addresses, rule by rule as IHI 0014Q 6.7.1 states them, and the options that
  * change how cycles look.
  */
 #include "tests/support/etmv2_script.h"

@@ -80,7 +80,8 @@ START_TEST(p_headers_are_counted)
 }
 END_TEST
 
-/* Digest 3.2, row by row: the kind of each even header below 0x80, with all data traced. */
+/* IHI 0014Q table 7-1, row by row: the kind of each even header below 0x80, with all data
+ * traced. */
 START_TEST(headers_below_0x80)
 {
     struct etmv3_config c = configured(0xc00c, 5, false);
@@ -121,7 +122,7 @@ END_TEST
 
 static const uint8_t shifts[4] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
 
-/* Digest 18.1: a branch packet of `n` bytes. */
+/* IHI 0014Q 7.3: a branch packet of `n` bytes. */
 static size_t make_branch(uint8_t *b, uint32_t address, enum bt_isa isa, unsigned n,
                           bool alternative)
 {
@@ -244,7 +245,7 @@ START_TEST(a_sync_inside_a_bad_packet)
 }
 END_TEST
 
-/* 0x01 and zeros are the end of a capture (digest 4); if an A-sync ends them it is a branch. */
+/* 0x01 and zeros are the end of a capture; if an A-sync ends them it is a branch. */
 START_TEST(end_of_a_capture)
 {
     static const uint8_t data[] = {0, 0, 0, 0, 0, 0x80, 0x08, 0x21, 0, 0x80, 0, 0,   0x84,

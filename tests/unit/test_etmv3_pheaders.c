@@ -77,7 +77,7 @@ START_TEST(test_pheaders_cycles)
 }
 END_TEST
 
-/* What a header unpacks to, straight from tables 7.2 and 7.3; false: reserved. */
+/* What a header unpacks to, straight from IHI 0014Q table 7-2 and table 7-3; false: reserved. */
 static bool unpack(uint8_t h, bool cycles, unsigned minor, char *text)
 {
     char *p = text + strlen(text);

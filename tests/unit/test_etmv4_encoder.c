@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of an ETMv4: its bytes against the worked examples of the specification digest
- * (etmv4.md, 17), whose numbers the tests bear. No decoder is asked.
+ * Model of an ETMv4: its bytes against the worked examples of etmv4-examples.case and its M-profile
+ * twin, whose numbers the tests bear. No decoder is asked.
  */
 #include "drivers/virtual/encoder/etmv4_encoder.h"
 #include "tests/unit/unit_main.h"

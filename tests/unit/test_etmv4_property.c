@@ -81,7 +81,8 @@ static void random_encoder(uint64_t seed, enum kind kind, struct etmv4_encoder_o
     e->count_known_percent = pick(seed, 27, 2) * 100;
 }
 
-/* Elements that are told before they are certain, and taken back (digest 7). Not on M profile. */
+/* Elements that are told before they are certain, and taken back (IHI 0064H.b, speculation). Not on
+ * M profile. */
 static void random_speculation(uint64_t seed, struct etmv4_encoder_options *e)
 {
     if (e->m_profile || pick(seed, 30, 2))

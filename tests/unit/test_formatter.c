@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formatter: worked examples of tpiu-formatter.md 13, every split of them, loss and recovery. */
+/* Formatter: worked examples (IHI 0029E, trace formatter), every split of them, loss and
+ * recovery. */
 #include "decoder/port/formatter.h"
 #include "drivers/virtual/encoder/frame_builder.h"
 #include "tests/unit/unit_main.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes of MPSSE commands as the digest of the chip has them (probes, sections 3 to 5). */
+/* Bytes of MPSSE commands as AN_108 has them. */
 #include "drivers/probe/ftdi/ftdi_mpsse.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(test_data_answer)
 {
-    /* IDCODE as the digest has it: 4 bytes, 7 bits and 1 bit make 32; here read with one shift. */
+    /* IDCODE in shifts of AN_108: 4 bytes, 7 bits and 1 bit make 32; here read with one shift. */
     const uint8_t answer[] = {0x77, 0x04, 0xa0, 0x96, 0x00};
     uint8_t out[4];
     ck_assert_uint_eq(mpsse_shift_length(32), 5);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ORBFLOW: the example of probes.md 8, every split, damage; and the way into frames and out again
- * through the formatter. */
+/* ORBFLOW: a worked example, every split, damage; and the way into frames and out again through the
+ * formatter. */
 #include "decoder/port/formatter.h"
 #include "drivers/probe/orbtrace/frame_packer.h"
 #include "drivers/probe/orbtrace/orbflow.h"

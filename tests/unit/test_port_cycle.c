@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layouts of a captured trace port: examples of the ETMv1 digest, E19, and all formats. */
+/* Layouts of a captured trace port: worked example E19 of ETMv1, and all formats. */
 #include "decoder/port/port_cycle.h"
 #include "tests/unit/unit_main.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * PTM model: the worked examples of the PFT digest, byte for byte, but for those with exceptions
+ * PTM model: the worked examples of the pft-E cases, byte for byte, but for those with exceptions
  * (test_ptm_exceptions.c) and E32, a damaged stream.
  */
 #include "tests/support/encoder_script.h"
@@ -234,7 +234,7 @@ START_TEST(test_e22)
 }
 END_TEST
 
-/* The digest's stream has five bytes at the end; by its own rule two are enough. */
+/* The example's stream has five bytes at the end; by its own rule two are enough. */
 static void run_e23(struct script *s, bool full_on_isa_change)
 {
     struct ptm_encoder_options o;

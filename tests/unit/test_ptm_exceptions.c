@@ -49,7 +49,8 @@ START_TEST(test_e8)
 }
 END_TEST
 
-/* Table 5.3 from the MOV at 0x1000 (already the present place) to the return to 0x1004. */
+/* IHI 0035B table 5-3 from the MOV at 0x1000 (already the present place) to the return to
+ * 0x1004. */
 static void run_table_5_3(struct script *s)
 {
     script_run(s, 0xe3a00001);
@@ -85,7 +86,7 @@ START_TEST(test_e10)
 }
 END_TEST
 
-/* Table 5.4: the branch at the IRQ vector runs before the FIQ. */
+/* IHI 0035B table 5-4: the branch at the IRQ vector runs before the FIQ. */
 static void run_table_5_4(struct script *s)
 {
     script_run(s, 0xe3a00001);
@@ -109,7 +110,7 @@ START_TEST(test_e11)
 }
 END_TEST
 
-/* Table 5.5: a 16-bit NOP at the IRQ vector runs before the FIQ. */
+/* IHI 0035B table 5-5: a 16-bit NOP at the IRQ vector runs before the FIQ. */
 static void run_table_5_5(struct script *s)
 {
     script_run(s, 0xe3a00001);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trace unit model's table of waypoint instructions: each row of the PFT digest (10.2 to 10.5)
- * with an opcode inside and a neighbour outside, and agreement with the random code generator,
- * which has its own tables.
+ * The trace unit model's table of waypoint instructions: each row of IHI 0035B 2.2 with an opcode
+ * inside and a neighbour outside, and agreement with the random code generator, which has its own
+ * tables.
  */
 #include "drivers/virtual/encoder/waypoint.h"
 #include "tests/support/random_code.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of a 32-bit MEM-AP (ADIv5 digest, section 8): CSW, TAR, DRW, BD0-3, CFG, BASE, IDR. An
- * access is done when its function returns; delays are the DP's business.
+ * Model of a 32-bit MEM-AP (IHI 0031F chapter C2): CSW, TAR, DRW, BD0-3, CFG, BASE, IDR. An access
+ * is done when its function returns; delays are the DP's business.
  */
 #ifndef TESTS_USB_AP_MODEL_H
 #define TESTS_USB_AP_MODEL_H

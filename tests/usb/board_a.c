@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/usb/board_a.h"
 
-/* Typical identifications (ADIv5 digest, section 8). */
+/* Typical identifications of such parts. */
 #define AHB_AP_IDR   0x44770001u
 #define APB_AP_IDR   0x24770002u
 #define NO_ROM_TABLE 0xffffffffu

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of a CMSIS-DAP firmware, protocol 2.1 (probes digest, section 7.3): command packets in,
- * response packets out, every transfer clocked bit by bit through a dap_model.
- * Knows no USB. */
+ * Model of a CMSIS-DAP firmware, protocol 2.1 (CMSIS-DAP manual, "CMSIS-DAP Commands"): command
+ * packets in, response packets out, every transfer clocked bit by bit through a dap_model. Knows no
+ * USB. */
 #ifndef TESTS_USB_CMSIS_DAP_MODEL_H
 #define TESTS_USB_CMSIS_DAP_MODEL_H
 
@@ -118,8 +118,8 @@ void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t s
 size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);
 
 /*
- * The next block for the SWO endpoint (probes digest, section 7.5): its size, 0 when none is due
- * or streaming is off. A full one is due at once, less after CMSIS_DAP_BLOCK_US or when capture
+ * The next block for the SWO endpoint (CMSIS-DAP manual, "SWO Commands"): its size, 0 when none is
+ * due or streaming is off. A full one is due at once, less after CMSIS_DAP_BLOCK_US or when capture
  * has stopped; until then it counts as buffered in SWO_Status.
  */
 size_t cmsis_dap_stream(struct cmsis_dap_model *c, uint8_t bytes[CMSIS_DAP_SWO_BLOCK]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWO capture (probes digest, section 7.5). */
+/* SWO capture (CMSIS-DAP manual, "SWO Commands"). */
 #include <string.h>
 
 #include "tests/usb/cmsis_dap_model.h"
@@ -146,7 +146,7 @@ void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_d
 }
 
 /*
- * The digest gives the partial block "50 ms (approx.)" and does not say since when. Here: since the
+ * Firmware sends a partial block after about 50 ms; since when is not documented. Here: since the
  * first byte of it came, or since the block before it was sent, whichever was later; and these are
  * 50 ms to the microsecond.
  */

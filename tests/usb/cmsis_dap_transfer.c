@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DAP_Transfer and DAP_TransferBlock (probes digest, sections 7.3 and 7.4). AP reads are pipelined
- * as the reference firmware does it: a failing read leaves one word less than
- * reads were counted. */
+ * DAP_Transfer and DAP_TransferBlock (CMSIS-DAP manual, "Transfer Commands"). AP reads are
+ * pipelined as the reference firmware does it: a failing read leaves one word less than reads were
+ * counted. */
 #include "tests/usb/cmsis_dap_model.h"
 
 #define REQ_AP         0x01u

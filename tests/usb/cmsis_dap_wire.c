@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers and sequences, clock by clock (ADIv5 digest, sections 2 to 4). */
+/* Transfers and sequences, clock by clock (IHI 0031F chapters B3 and B4). */
 #include "tests/usb/cmsis_dap_model.h"
 
 #define REQUEST_AP   0x01u

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * FPB and the DWT's comparators (ADIv5 digest, section 9; CoreSight digest, section 17). Of v8-M
- * the digest has the fields of DWT_FUNCTION, not their values:
- * those are as in the public manual. */
+ * FPB and the DWT's comparators (DDI 0403E.e C1.8 and C1.11); DWT_FUNCTION of v8-M as in
+ * DDI 0553B.v. */
 #include <string.h>
 
 #include "tests/usb/coresight_model.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the systems are made of: ROM tables, identification registers and software locks (CoreSight
- * digest, sections 2 to 4). The parts of a Cortex-M33 and the nesting of a Cortex-M7's tables are
- * as tools list them for such chips in public.
+ * What the systems are made of: ROM tables, identification registers and software locks (IHI 0029E,
+ * IHI 0031F part D). The parts of a Cortex-M33 and the nesting of a Cortex-M7's tables are as tools
+ * list them for such chips in public.
  */
 #include "tests/usb/coresight_model.h"
 

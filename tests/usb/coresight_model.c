@@ -17,7 +17,7 @@
 #define TCR_TXENA     (1u << 3)
 #define DWT_SOURCES   (1u << 12 | 1u << 16) /* PC samples, exceptions */
 
-/* Typical ones (ADIv5 digest, section 8). */
+/* Typical ones. */
 #define AHB_AP_IDR    0x24770011u
 #define AHB_AP_IDR_M7 0x84770001u
 #define AHB5_AP_IDR   0x14770015u

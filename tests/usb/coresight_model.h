@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of the debug and trace side of a Cortex-M system as its AHB-AP sees it (digests: ADIv5
- * section 9, CoreSight registers sections 2 to 8, 11, 13, 17, ETMv4 sections 3 and 15): ROM tables,
- * SCS, DWT, FPB, ITM, TPIU, ETM, ETB or TMC. Everything outside the private peripheral bus is the
- * core's memory. It is strict: software locks hold, registers ignore writes in states in which
- * hardware does, and bits that hardware changes later are not yet changed at the first look.
+ * Model of the debug and trace side of a Cortex-M system as its AHB-AP sees it (DDI 0403E.e
+ * chapter C1, DDI 0314H, DDI 0461B, IHI 0014Q chapter 3, IHI 0064H.b chapter 7): ROM tables, SCS,
+ * DWT, FPB, ITM, TPIU, ETM, ETB or TMC. Everything outside the private peripheral bus is the core's
+ * memory. It is strict: software locks hold, registers ignore writes in states in which hardware
+ * does, and bits that hardware changes later are not yet changed at the first look.
  *
  * A Cortex-M3 or M4 has FPB v1 and an ETMv3, an M7 FPB v2 and an ETMv4, an M33 the DWT and FPB of
  * v8-M and an ETMv4. Debug of both security states of an M33 is allowed.
@@ -108,7 +108,7 @@ struct coresight_model {
     struct frame_builder frames;
     struct trace_bytes framed; /* not yet in the ETB or on the pins */
     bool parallel;             /* the pins of the parallel port are wired, too */
-    bool swo_quiet;            /* the idle pin rests; the digest leaves open whether it does */
+    bool swo_quiet;            /* the idle pin rests; it is not certain that it does */
     struct trace_pins pins;    /* SWO, or those of the parallel port: one at a time */
 };
 
@@ -149,7 +149,7 @@ void coresight_model_run(struct coresight_model *m);
 size_t coresight_model_swo(struct coresight_model *m, uint8_t *bytes, size_t size);
 
 /*
- * The same of whichever port is selected, SWO or parallel (TPIU digest, section 10). Each of
+ * The same of whichever port is selected, SWO or parallel (DDI 0403E.e C1.10). Each of
  * CS_TRACE_CLOCK edges a second carries as many bits as the parallel port is wide.
  */
 size_t coresight_model_pins(struct coresight_model *m, uint8_t *bytes, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Cortex-M TPIU and the ITM (CoreSight digest, sections 8 and 17). */
+/* The Cortex-M TPIU and the ITM (DDI 0403E.e C1.7 and C1.10). */
 #include "tests/usb/coresight_model.h"
 
 #define SSPSR        0x00b

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Core debug in the system control space (ADIv5 digest, section 9). */
+/* Core debug in the system control space (DDI 0403E.e C1.6). */
 #include <string.h>
 
 #include "tests/usb/coresight_model.h"

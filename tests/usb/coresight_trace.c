@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETM-M3 and M4, and the sink (CoreSight digest, sections 5, 6, 11 and 13). */
+/* ETM-M3 and M4, and the sink (IHI 0014Q chapter 3; DDI 0314H chapter 9, DDI 0461B). */
 #include <string.h>
 
 #include "tests/usb/coresight_model.h"

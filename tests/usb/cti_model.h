@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of a CTI (CoreSight digest, section 18): trigger inputs and outputs, four channels, and the
- * matrix that joins the channels of all of them.
+ * Model of a CTI (DDI 0314H, cross trigger interface): trigger inputs and outputs, four channels,
+ * and the matrix that joins the channels of all of them.
  *
  * Of a Cortex-A9's CTI (its public manual's table of triggers): input 0 is the entry of Debug
  * state, output 0 EDBGRQ, which stays until it is acknowledged, output 7 DBGRESTART.

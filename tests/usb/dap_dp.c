@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of the DP, sticky errors and the way to the APs (ADIv5 digest, sections 5 to 8). */
+/* Registers of the DP, sticky errors and the way to the APs (IHI 0031F chapters B1, B2). */
 #include <string.h>
 
 #include "tests/usb/dap_model.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The TAP of JTAG-DP: one clock a call (ADIv5 digest, section 4). */
+/* The TAP of JTAG-DP: one clock a call (IHI 0031F chapter B3). */
 #include <string.h>
 
 #include "tests/usb/dap_model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of an SWJ-DP at the level of its pins: one call is one clock of SWCLK/TCK. Implements the
- * ADIv5 digest, sections 2 to 8: SWD and JTAG, the switching sequences (with dormant), DPv1 and
+ * Model of an SWJ-DP at the level of its pins: one call is one clock of SWCLK/TCK. Implements
+ * IHI 0031F part B and chapter C2: SWD and JTAG, the switching sequences (with dormant), DPv1 and
  * DPv2 registers, sticky errors, overrun detection, and up to four MEM-APs. It is strict where
  * clients like to be careless: after a line reset SELECT holds nonsense, an access before power-up
  * is a fault, and a request that it cannot accept silences it until the next line reset.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The serial engine of SW-DP: one clock a call (ADIv5 digest, section 2). */
+/* The serial engine of SW-DP: one clock a call (IHI 0031F chapter B4). */
 #include <string.h>
 
 #include "tests/usb/dap_model.h"

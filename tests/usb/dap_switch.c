@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Switching sequences on TMS/SWDIO (ADIv5 digest, section 3). */
+/* Switching sequences on TMS/SWDIO (IHI 0031F chapter B5). */
 #include <string.h>
 
 #include "tests/usb/dap_model.h"

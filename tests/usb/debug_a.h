@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of the debug logic of one ARMv7-A core as an APB-AP sees it (ADIv5 digest, section 10):
- * debug registers, both channels of the DCC in their three modes, instructions through ITR on the
- * halted core, comparators, power-down and OS lock. What the digest leaves open is taken from the
- * public ARMv7-A debug architecture (v7 Debug) and is marked "architecture" where it is used.
+ * Model of the debug logic of one ARMv7-A core as an APB-AP sees it (DDI 0406C.d part C): debug
+ * registers, both channels of the DCC in their three modes, instructions through ITR on the halted
+ * core, comparators, power-down and OS lock. What is not common to all such cores is marked
+ * "architecture" where it is used.
  *
  * It is strict where clients like to be careless: what is ignored by hardware is ignored and
  * counted, and flags that hardware sets later are not yet set at the first look.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers of an ETMv4 trace unit (digest etmv4.md, sections 3 and 15) as a debugger on the bus
- * sees them: that of a Cortex-M7, with software lock, OS lock and a power domain of its own, or
- * that of a Cortex-M33, which has none of them. What it traces is another's business: this says
- * whether, how, and what.
+ * Registers of an ETMv4 trace unit (IHI 0064H.b chapters 4 and 7) as a debugger on the bus sees
+ * them: that of a Cortex-M7, with software lock, OS lock and a power domain of its own, or that of
+ * a Cortex-M33, which has none of them. What it traces is another's business: this says whether,
+ * how, and what.
  *
  * It is strict where hardware may be. Power leaves nonsense in the registers; without power, or
  * while the OS lock is on, the bus refuses; changes of state take a few looks; a unit that was
- * switched on with settings that the digest forbids traces nothing, and says why in a counter.
+ * switched on with settings that IHI 0064H.b forbids traces nothing, and says why in a counter.
  *
  * Of the ways to choose, the always true resource and address ranges work, and branch broadcast
  * everywhere or nowhere. Any other choice traces nothing, which is counted, too. Events can be
@@ -106,7 +106,7 @@ uint32_t etm4_implemented(const struct etm4_model *u, unsigned offset);
 /* Every register that must be written before the unit is switched on has been. */
 bool etm4_programmed(const struct etm4_model *u);
 
-/* Values that the digest does not allow; a choice that this model does not know. */
+/* Values that IHI 0064H.b does not allow; a choice that this model does not know. */
 bool etm4_forbidden(const struct etm4_model *u);
 bool etm4_unmodelled(const struct etm4_model *u);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is soldered to the 16 pins of an FTDI channel: level shifters, switches, and the debug port
- * of a target, perhaps in a chain with other TAPs (probes digest, sections 4 and 5). Edges of TCK
- * become clocks of the target: it samples on the rising edge; on JTAG it changes TDO on the falling
- * one, on SWD it changes SWDIO behind the rising one.
+ * of a target, perhaps in a chain with other TAPs (AN_108). Edges of TCK become clocks of the
+ * target: it samples on the rising edge; on JTAG it changes TDO on the falling one, on SWD it
+ * changes SWDIO behind the rising one.
  */
 #ifndef TESTS_USB_FTDI_BOARD_H
 #define TESTS_USB_FTDI_BOARD_H
@@ -27,7 +27,7 @@ enum ftdi_swd {
     FTDI_SWD_BUFFER,   /* JTAG, and SWD while SWD_EN is active; SWDIO_OE drives it from TDI */
 };
 
-/* What differs between the chips (probes digest, sections 3 and 4). */
+/* What differs between the chips. */
 struct ftdi_kind {
     uint16_t release;           /* bcdDevice */
     unsigned channels, engines; /* from channel A on, these have an MPSSE */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control requests of an FTDI chip (probes digest, section 3). */
+/* Control requests of an FTDI chip (as libftdi1 sends them). */
 #include <errno.h>
 #include <string.h>
 

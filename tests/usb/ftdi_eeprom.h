@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The EEPROM beside an FTDI chip: 128 words that the requests 0x90 to 0x92 read, write and erase
- * (probes digest, section 3). What is in the words is not in the digest: ids, power, strings and a
- * checksum, as libftdi1 decodes them; the tests let it judge.
+ * The EEPROM beside an FTDI chip: 128 words that the requests 0x90 to 0x92 read, write and erase,
+ * as libftdi1 does. In the words are ids, power, strings and a checksum; the tests let it judge.
  */
 #ifndef TESTS_USB_FTDI_EEPROM_H
 #define TESTS_USB_FTDI_EEPROM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One of the buffers of an FTDI channel (probes digest, section 3). */
+/* One of the buffers of an FTDI channel. */
 #ifndef TESTS_USB_FTDI_FIFO_H
 #define TESTS_USB_FTDI_FIFO_H
 

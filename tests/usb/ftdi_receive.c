@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an FT2232H receives from senders that do not wait for it (probes digest,
- * sections 3 and 6). */
+/* What an FT2232H receives from senders that do not wait for it (AN_130). */
 #include <string.h>
 
 #include "tests/usb/usb_ftdi.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of the MPSSE of an FT2232H, FT4232H or FT232H (probes digest, section 4): commands in, pins
- * out, edge by edge, answers back. It works byte by byte between the two buffers of its channel and
- * stands still when the one to the host is full, in the middle of a command too. Knows neither USB
- * nor what is on the pins.
+ * Model of the MPSSE of an FT2232H, FT4232H or FT232H (AN_108): commands in, pins out, edge by
+ * edge, answers back. It works byte by byte between the two buffers of its channel and stands still
+ * when the one to the host is full, in the middle of a command too. Knows neither USB nor what is
+ * on the pins.
  */
 #ifndef TESTS_USB_MPSSE_MODEL_H
 #define TESTS_USB_MPSSE_MODEL_H
@@ -35,7 +35,7 @@ struct mpsse_pins {
 struct mpsse_counters {
     unsigned commands;
     unsigned bad_commands;
-    unsigned unlisted;   /* opcodes that work but are not in the digest's table */
+    unsigned unlisted;   /* opcodes that work but are not in AN_108 */
     unsigned wrong_edge; /* commands that change their output on the clock's first edge */
     unsigned no_pins;    /* commands for pins that the chip does not have */
     unsigned long_tms;   /* 8 bits of TMS: there are only 7, which were sent */

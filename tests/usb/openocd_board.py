@@ -17,8 +17,7 @@ TOOLS = ("openocd", "gdb-multiarch", "umockdev-wrapper", "qemu-system-arm", "trc
          "arm-none-eabi-objcopy", "arm-none-eabi-nm")
 TRACE_ID = 0x10
 
-# Tcl for the parts that M-profile boards share: sections 5 and 13 of the digest of CoreSight's
-# registers.
+# Tcl for the parts that M-profile boards share: DDI 0314H chapter 9, IHI 0014Q chapter 3.
 M_LIBRARY = """
 proc w {a v} { mww $a $v }
 proc r {a} { return [read_memory $a 32 1] }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sending side of ORBFLOW 1.0 (probes digest, section 8): runs of bytes with a tag become
- * packets of tag, payload and a checksum that makes the sum of all bytes zero, COBS encoded, each
- * ended by a zero byte.
+ * The sending side of ORBFLOW 1.0 (as Orbuculum reads it): runs of bytes with a tag become packets
+ * of tag, payload and a checksum that makes the sum of all bytes zero, COBS encoded, each ended by
+ * a zero byte.
  */
 #ifndef TESTS_USB_ORBFLOW_SENDER_H
 #define TESTS_USB_ORBFLOW_SENDER_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trace side of an ORBTrace mini (probes digest, section 8; TPIU digest, section 11): samples
- * the port as it was told, and has bytes for the trace endpoint, in transfers that end early when
- * something has waited for long.
+ * The trace side of an ORBTrace mini (as its gateware does it): samples the port as it was told,
+ * and has bytes for the trace endpoint, in transfers that end early when something has waited for
+ * long.
  *
  * The probe's memory is small; what counts is how much the host waits for. When both are full, what
  * comes is lost: whole frames by protocol 0x01, which counts them; by ORBFLOW bytes anywhere, or
- * whole packets, the digest does not say which.
+ * whole packets, its documentation does not say which.
  */
 #ifndef TESTS_USB_ORBTRACE_CAPTURE_H
 #define TESTS_USB_ORBTRACE_CAPTURE_H
@@ -35,7 +35,7 @@ enum orbtrace_format {
     ORBTRACE_NRZ_TPIU = 0x13,
 };
 
-/* All zero: memory without limit, and the first choice where the digest is not certain. */
+/* All zero: memory without limit, and the first choice where that is not certain. */
 struct orbtrace_options {
     size_t buffer;   /* bytes that fit beside the transfers that wait; 0: all, nothing is lost */
     bool whole;      /* ORBFLOW loses whole packets, else bytes */

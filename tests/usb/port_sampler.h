@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a capture unit makes of the bytes of a trace port in continuous mode (TPIU digest, sections
- * 2 to 5): finds the frames by the full syncs, takes the syncs out, and, for units that do so,
+ * What a capture unit makes of the bytes of a trace port in continuous mode (IHI 0029E, trace
+ * formatter): finds the frames by the full syncs, takes the syncs out, and, for units that do so,
  * takes the frames apart.
  */
 #ifndef TESTS_USB_PORT_SAMPLER_H

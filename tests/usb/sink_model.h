@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of an ETB, or of a TMC that is configured as one (CoreSight digest, sections 5 and 6):
+ * Model of an ETB, or of a TMC that is configured as one (DDI 0314H chapter 9, DDI 0461B):
  * formatter, memory, and the registers with their rules.
  *
  * Known difference from silicon: a software FIFO that is full does not press back on the trace

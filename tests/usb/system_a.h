@@ -2,8 +2,8 @@
 /*
  * Model of the debug and trace side of a Cortex-A9 system: what is behind its AHB-AP (AP 0, the
  * system's memory) and its APB-AP (AP 1: ROM table, cores, CTIs, trace units, funnel, ETB, TPIU).
- * The map is that of Zynq-7000 (CoreSight digest, section 19). Offsets are those of the APB-AP;
- * with address bit 31 set a component's software lock does not hold.
+ * The map is that of Zynq-7000 (UG585). Offsets are those of the APB-AP; with address bit 31 set a
+ * component's software lock does not hold.
  */
 #ifndef TESTS_USB_SYSTEM_A_H
 #define TESTS_USB_SYSTEM_A_H
@@ -48,7 +48,7 @@ void system_a_release(struct system_a *s);
 
 /*
  * Where the cores themselves have the debug bus, without address bit 31: 0xf8800000 on Zynq-7000
- * (section 19). To be called after init; without it they do not reach it.
+ * (UG585). To be called after init; without it they do not reach it.
  */
 void system_a_window(struct system_a *s, uint32_t base);
 

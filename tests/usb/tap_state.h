@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state machine that every JTAG TAP has (ADIv5 digest, section 4, has the moves). */
+/* The state machine that every JTAG TAP has (IHI 0031F chapter B3). */
 #ifndef TESTS_USB_TAP_STATE_H
 #define TESTS_USB_TAP_STATE_H
 

@@ -231,7 +231,7 @@ until 0x80092088 1 1
 echo "asked [format "%x %x" [expr {{[r 0x80090088] & 0x3f}}] [expr {{[r 0x80092088] & 0x3f}}]]"
 """
 
-# Sections 5, 9 and 14 of the digest of CoreSight's registers, as OpenOCD's Tcl.
+# ETB, funnel (DDI 0314H) and PTM (IHI 0035B chapter 3), as OpenOCD's Tcl.
 LIBRARY = """
 proc w {a v} { chip.apb mww $a $v }
 proc r {a} { return [chip.apb read_memory $a 32 1] }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """OpenOCD drives a Cortex-M7 and a Cortex-M33 that QEMU emulates, and their ETMv4, in the order of
-the digest (etmv4.md, section 15) and against it. What comes out is decoded by OpenCSD and compared
+IHI 0064H.b chapter 4 and against it. What comes out is decoded by OpenCSD and compared
 with what QEMU executed."""
 
 import re

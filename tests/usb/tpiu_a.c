@@ -15,7 +15,7 @@
 #define FFCR_RW     0x3733u
 #define FSCR_PERIOD 0xfffu
 #define PATTERN_ON  (3u << 16)
-#define REPEAT_ID   8 /* frames of one source (TPIU digest, section 7) */
+#define REPEAT_ID   8 /* frames of one source (DDI 0314H 8.12) */
 
 static void start_frames(struct tpiu_a *t)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Model of a full TPIU (CoreSight digest, section 7; TPIU digest, sections 5 to 7) and of its pins.
- * There is no TRACECTL: what is not sent in continuous mode cannot be told from idle pins, and is
- * lost. Test patterns drive the pins in the place of trace.
+ * Model of a full TPIU (DDI 0314H chapter 8; IHI 0029E, trace formatter) and of its pins. There is
+ * no TRACECTL: what is not sent in continuous mode cannot be told from idle pins, and is lost. Test
+ * patterns drive the pins in the place of trace.
  */
 #ifndef TESTS_USB_TPIU_A_H
 #define TESTS_USB_TPIU_A_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The way of the trace of a Cortex-A9 system: a trace unit each core, a funnel with one port for
- * each, and behind it, joined without a choice, an ETB or TMC and a TPIU (CoreSight digest,
- * sections 7, 9 and 14).
+ * each, and behind it, joined without a choice, an ETB or TMC and a TPIU (DDI 0314H, DDI 0461B).
  *
  * Known difference from silicon: a narrow port does not hold up the ETB beside it; what does not
  * fit on its pins is lost in the trace units while the TPIU sends.

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What has left on the pins of a trace port, parallel or SWO, and was not yet taken by a capture
- * unit (TPIU digest, sections 5 and 10).
+ * unit (DDI 0314H chapter 8).
  */
 #ifndef TESTS_USB_TRACE_PINS_H
 #define TESTS_USB_TRACE_PINS_H
 
 #include "drivers/virtual/encoder/frame_builder.h"
 
-#define TRACE_PINS_CLOCK  64000000u /* edges a second of a parallel port; Hz of SWO's divider */
-#define TRACE_PINS_BUFFER 0x100000u /* a test bench that is late must not lose what a probe takes  \
-                                     */
+#define TRACE_PINS_CLOCK 64000000u /* edges a second of a parallel port; Hz of SWO's divider */
+#define TRACE_PINS_BUFFER                                                                          \
+    0x100000u /* a test bench that is late must not lose what a probe takes                        \
+               */
 
 /* All zero: nothing yet. Public: holes and size. */
 struct trace_pins {

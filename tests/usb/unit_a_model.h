@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registers of the trace unit of an A-profile core (CoreSight digest, sections 11, 12, 14 and 15):
- * the PTM of a Cortex-A9, which on known parts has neither timestamps nor a return stack, or the
+ * Registers of the trace unit of an A-profile core (IHI 0014Q chapter 3, IHI 0035B chapter 3): the
+ * PTM of a Cortex-A9, which on known parts has neither timestamps nor a return stack, or the
  * ETMv3.5 of a Cortex-A7. What it traces is another's business: this says whether, how, and what.
  *
  * Of the ways to choose, address ranges of TECR1 work; any other choice traces nothing.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An FT2232H, FT4232H or FT232H as a USB device (probes digest, section 3): channels, each with its
+ * An FT2232H, FT4232H or FT232H as a USB device (as libftdi1 sees it): channels, each with its
  * buffers, latency timer and bit modes. An MPSSE of channel A works on the board's debug port;
  * channel B as a UART receives its SWO pin, or what `uart` sends; channel A as a synchronous FIFO,
  * which its EEPROM must allow, carries what `fifo` sends, and then channel B rests.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An ORBTrace mini as a USB device (probes digest, section 8): a serial port, trace, its control
+ * An ORBTrace mini as a USB device (as its gateware has it): a serial port, trace, its control
  * proxy, CMSIS-DAP v1 and v2, power and version. Interfaces are numbered in order, and the order is
  * an option: clients must go by class. Nothing is wired to the serial port.
  */

@@ -182,7 +182,8 @@ int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool
     return n > size ? -EOVERFLOW : 0;
 }
 
-/* Bulk transfers know no other end: the digest names no packet of no bytes behind a whole block. */
+/* Bulk transfers know no other end: the CMSIS-DAP manual names no packet of no bytes behind a whole
+ * block. */
 static void fill_transfer(struct usb_probe *u, size_t size)
 {
     size_t n = CMSIS_DAP_SWO_BLOCK;

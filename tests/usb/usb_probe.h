@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The modelled CMSIS-DAP probe as a USB device: descriptors and endpoints (probes digest, sections
- * 7.1 and 7.2).
+ * The modelled CMSIS-DAP probe as a USB device: descriptors and endpoints (CMSIS-DAP manual, USB
+ * configuration).
  */
 #ifndef TESTS_USB_USB_PROBE_H
 #define TESTS_USB_USB_PROBE_H

@@ -2,7 +2,7 @@
 /*
  * The device side of USB/IP, as the kernel's virtual host controller speaks it: headers of 48
  * bytes, big endian, each followed by the data of its transfer. Pure: bytes in, bytes out. Facts:
- * the kernel's documentation of the protocol; testbeds digest, part C.
+ * the kernel's documentation, "USB/IP protocol".
  */
 #ifndef TESTS_USB_USBIP_SERVER_H
 #define TESTS_USB_USBIP_SERVER_H

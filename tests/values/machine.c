@@ -148,7 +148,7 @@ static void event(struct machine *m, enum bt_event_kind kind, uint32_t address)
                                                     .flags = BT_EVENT_HAS_ADDRESS};
 }
 
-/* ARMv7-M B1.5.6 and B1.5.8: stacking with 8-byte alignment, unstacking. */
+/* DDI 0403E.e B1.5.6 and B1.5.8: stacking with 8-byte alignment, unstacking. */
 static void enter(struct machine *m)
 {
     static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};

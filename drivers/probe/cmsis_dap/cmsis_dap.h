@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CMSIS-DAP probes, versions 1 (HID reports) and 2 (bulk): the command layer on a pair of
- * endpoints, a debug link, and the capture of SWO. Specification: probes, section 7.
+ * endpoints, a debug link, and the capture of SWO. CMSIS-DAP manual, "CMSIS-DAP Commands".
  *
  * Nothing that the probe answers is trusted. After an answer that is late or makes no sense the
  * order of commands and answers is not known any more: what is still to come is thrown away

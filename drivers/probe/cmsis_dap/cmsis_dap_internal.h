@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files of the CMSIS-DAP driver. Command numbers: specification probes, 7.3. */
+/* Shared by the files of the CMSIS-DAP driver. Commands: CMSIS-DAP manual. */
 #ifndef DRIVERS_CMSIS_DAP_INTERNAL_H
 #define DRIVERS_CMSIS_DAP_INTERNAL_H
 

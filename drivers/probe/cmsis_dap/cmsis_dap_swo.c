@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capture of SWO. Specification: probes, section 7.5. */
+/* Capture of SWO: CMSIS-DAP manual, "SWO Commands". */
 #include <string.h>
 
 #include "cmsis_dap_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Register accesses in packets, several packets in flight. Specification: probes, section 7.4.
+ * Register accesses in packets, several packets in flight. CMSIS-DAP manual, "Transfer Commands".
  *
  * The probe executes a packet even when the one before it failed. So a packet that writes is sent
  * only when all before it are known to have worked;

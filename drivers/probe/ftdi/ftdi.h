@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * FTDI adapters (FT2232H, FT4232H, FT232H) as a debug link: SWD and JTAG with the MPSSE.
- * Specification: probes, sections 3 to 5; adiv5, sections 2 to 7.
+ * AN_108; IHI 0031F chapters B1 to B5.
  *
  * Accesses are queued, and one round trip over USB carries a whole batch: with CTRL/STAT.ORUNDETECT
  * set the target drops what follows a refusal, and the batch goes on from there. The link sets and
@@ -53,7 +53,7 @@ struct ftdi_line {
     bool enable_inverted;
 };
 
-/* How the adapter's pins are wired; section 4 of the digest lists some. */
+/* How the adapter's pins are wired: each maker's manual tells. */
 struct ftdi_pinout {
     uint16_t value;     /* at the start */
     uint16_t direction; /* 1: output */

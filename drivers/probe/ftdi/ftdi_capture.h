@@ -2,7 +2,7 @@
 /*
  * Trace through an FTDI chip, by libftdi1 and libusb-1.0: a synchronous FIFO that logic of the
  * user's fills, or a channel as UART on the SWO pin. Bytes are delivered as they were put in.
- * Belongs to one thread. Specification: probes, sections 3 and 6.
+ * Belongs to one thread. Synchronous FIFO: AN_130.
  */
 #ifndef DRIVERS_FTDI_CAPTURE_H
 #define DRIVERS_FTDI_CAPTURE_H

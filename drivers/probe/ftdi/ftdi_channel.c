@@ -24,7 +24,7 @@ static const struct {
     {0x3300, {"FT232HP", 1, true, 1, true}},    {0x3600, {"FT4232HA", 2, false, 4, false}},
 };
 
-/* FTDI's own numbers, and those of the adapters in section 4 of the digest. */
+/* FTDI's own numbers, and those of the adapters that OpenOCD 0.12 knows. */
 static const struct {
     uint16_t vendor, product;
 } ADAPTERS[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Channels of FTDI chips on USB, by libftdi1 and libusb-1.0: found, listed, and opened with their
- * MPSSE. A channel belongs to one thread. Specification: probes, sections 2 to 4 and 13.
+ * MPSSE. A channel belongs to one thread. MPSSE: AN_108.
  */
 #ifndef DRIVERS_FTDI_CHANNEL_H
 #define DRIVERS_FTDI_CHANNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JTAG-DP in a chain as shifts. Specification: probes, section 5; adiv5, section 4. */
+/* The JTAG-DP in a chain as shifts. AN_108; IHI 0031F chapter B3. */
 #include "ftdi_internal.h"
 
 #include <string.h>

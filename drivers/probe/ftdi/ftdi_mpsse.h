@@ -2,7 +2,7 @@
 /*
  * The command language of the MPSSE, the shift engine of FTDI's FT2232H, FT4232H and FT232H: a
  * builder of command batches and what is needed to read the answers. Nothing is sent here.
- * Specification: probes, sections 3 to 5.
+ * AN_108; first steps: AN_135.
  *
  * All shifts are least significant bit first and change TDI and TMS on the falling edge of TCK.
  * A batch belongs to one thread; the buffer it fills stays the caller's.

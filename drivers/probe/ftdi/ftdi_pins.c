@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines of the board beside TCK and its like. Specification: probes, section 4 (layouts). */
+/* The lines of the board beside TCK and its like. AN_108, commands 0x80 and 0x82. */
 #include "ftdi_internal.h"
 
 #define POLL_US      1000u

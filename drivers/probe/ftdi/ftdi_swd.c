@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWD as shifts. Specification: probes, section 5; adiv5, section 2. */
+/* SWD as shifts. AN_108; IHI 0031F chapter B4. */
 #include "ftdi_internal.h"
 
 #define START_PARK     0x81u

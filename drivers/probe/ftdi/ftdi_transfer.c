@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Register accesses in batches. Specification: adiv5, sections 2, 4 and 7; probes, section 5.
+ * Register accesses in batches. IHI 0031F B1.2 and chapters B3 and B4.
  *
  * A batch is executed to its end whatever the answers are. What is refused with WAIT or FAULT sets
  * a sticky flag that makes the target drop the rest (ORUNDETECT is set), with these exceptions:

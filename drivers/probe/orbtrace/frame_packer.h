@@ -3,7 +3,7 @@
  * Bytes of several trace sources put into CoreSight frames: for a probe that takes them apart
  * itself, so that all behind it, and a recording, has one form of trace. Frames come whole, without
  * syncs, and what is put in between two flushes begins with its ID.
- * Specification: tpiu-formatter, sections 2 and 3.
+ * IHI 0029E, trace formatter.
  */
 #ifndef DRIVERS_FRAME_PACKER_H
 #define DRIVERS_FRAME_PACKER_H

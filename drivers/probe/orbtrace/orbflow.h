@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ORBFLOW: trace that a probe has already taken apart by source. Packets of a tag and payload, COBS
- * encoded, each ended by a zero byte. Specification: probes, sections 8 and 11.
+ * encoded, each ended by a zero byte. As Orbuculum's own sources write it.
  *
  * Incremental: any split of the input gives the same packets. Fields are private.
  */

@@ -2,7 +2,7 @@
 /*
  * An ORBFLOW stream turned into CoreSight frames: whole ones, without syncs. What comes in with one
  * call goes out with one call, but around damage, and begins with an ID: so it can be dropped as a
- * whole. Specification: probes, section 8.
+ * whole.
  */
 #ifndef DRIVERS_ORBFLOW_FRAMES_H
 #define DRIVERS_ORBFLOW_FRAMES_H

@@ -2,7 +2,7 @@
 /*
  * ORBTrace as a capture unit: its trace interface, by libusb-1.0. The CMSIS-DAP interfaces of the
  * same device are a probe like others, and may be open at the same time elsewhere. Target power is
- * never touched. Belongs to one thread. Specification: probes, section 8.
+ * never touched. Belongs to one thread.
  */
 #ifndef DRIVERS_ORBTRACE_H
 #define DRIVERS_ORBTRACE_H

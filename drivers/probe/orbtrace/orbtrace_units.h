@@ -2,7 +2,7 @@
 /*
  * The first trace protocol of ORBTrace: units of 16 bytes, CoreSight frames without syncs, and
  * between them keep-alive units that count the frames that the probe has lost.
- * Specification: probes, section 8; tpiu-formatter, section 11.
+ * Found in ORBTrace's own gateware; no manual has it.
  *
  * Where a frame was lost is not told, only that it was since the last keep-alive. So frames are
  * passed on when a later keep-alive has told of no loss; those between two counts that differ are

@@ -53,8 +53,8 @@ static enum etmv4_special special_of(const struct board_step *step)
 }
 
 /*
- * SG is no P0 instruction, and what it changes is told before the next one. Taken for so: the
- * digest says nothing about it.
+ * SG is no P0 instruction, and what it changes is told before the next one. Taken for so:
+ * IHI 0064H.b says nothing about it.
  */
 static bool is_gate(const struct unit *u, const struct board_step *step)
 {

@@ -23,7 +23,7 @@
 #define CLASS_DEBUG 0x30u /* to 0x35; watchpoints are 0x34, 0x35 */
 #define CLASS_BRK   0x3cu
 
-/* Exception types of the trace (digest etmv4.md, 8). */
+/* Exception types of the trace (IHI 0064H.b chapter 6). */
 enum type {
     TYPE_CALL = 2,
     TYPE_TRAP = 3,

@@ -12,7 +12,7 @@
 
 #define TRACE_ID_MAX 0x6f
 #define ETB_MAX      (64u << 20)
-/* Of a Cortex-A53, and of the cores of the M profile (digest etmv4.md, 3). */
+/* Of a Cortex-A53, and of the cores of the M profile. */
 #define TRCIDR0_A53    0x28000ea1u
 #define TRCIDR2_A53    0x00000488u
 #define TRCIDR0_M      0x280006e1u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 model: atoms into P-headers, any legal way (7.3.1). */
+/* ETMv3 model: atoms into P-headers, any legal way (IHI 0014Q 7.3.1). */
 #include "etmv3_encoder_state.h"
 
 #include <string.h>

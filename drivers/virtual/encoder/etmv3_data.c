@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETMv3 model: data transfers (7.11). */
+/* ETMv3 model: data transfers (IHI 0014Q 7.4). */
 #include "etmv3_encoder_state.h"
 #include "etmv3_packets.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Model of an ETMv3 trace unit: executed instructions, data accesses and events in, bytes of
- * ETMv3.0 to v3.5 out (ARM IHI 0014, chapter 7).
+ * ETMv3.0 to v3.5 out (IHI 0014Q chapter 7).
  *
  * Events are given in program order. Every function that takes the encoder returns 0 or
  * BT_ERR_NOMEM (output buffer), others as stated. Nothing depends on anything but the options,
@@ -38,7 +38,8 @@
 #define ETMV3_IDR_MINOR(idr, v)   (((idr) & ~0xf0u) | (uint32_t)(v) << 4)
 #define ETMV3_CCER_A7             0x344008f2u
 
-/* How atoms become P-headers (7.3.1: any packing that unpacks to the right atoms is legal). */
+/* How atoms become P-headers (IHI 0014Q 7.3.1: any packing that unpacks to the right atoms is
+ * legal). */
 enum etmv3_packing {
     ETMV3_PACK_DENSE,  /* as few headers as a greedy packer needs */
     ETMV3_PACK_SINGLE, /* one header an instruction or cycle */
@@ -197,7 +198,7 @@ int etmv3_encoder_debug_exit(struct etmv3_encoder *e, const struct etmv3_state *
 /*
  * The filter or a prohibited region stops trace after the last instruction. Events go on being
  * accepted and show nothing. trace_on: the instruction at `next` is traced again, I-sync reason 1.
- * If a data instruction is in progress (7.10.5):
+ * If a data instruction is in progress (IHI 0014Q 7.10.5):
  *  1. `executing`, the one at `next` is in the pipeline now: LSiP I-sync with both addresses;
  *  2. else if no other has run since: Normal I-sync with its address, and its E;
  *  3. else: Normal I-sync with its address, its E if options.gap_atom,

@@ -178,7 +178,7 @@ int etmv3_out_branch(struct etmv3_encoder *e, const struct etmv3_state *target,
 /*
  * The cycles between the last P-header and a non-periodic I-sync. 0 means unknown: more than 32
  * bits, or nothing counted since programming. Some restarts have a count that
- * means nothing (7.2). */
+ * means nothing (IHI 0014Q 7.13). */
 static uint32_t gap_count(struct etmv3_encoder *e, unsigned reason)
 {
     uint64_t gap = e->gap;

@@ -14,7 +14,7 @@ static bool is_thumb(enum bt_isa isa)
     return isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
 }
 
-/* Address bits in a branch packet of n bytes, before shifting: 8.2, 8.3. */
+/* Address bits in a branch packet of n bytes, before shifting (IHI 0014Q 7.3). */
 static unsigned bits_supplied(unsigned n, bool alternative)
 {
     static const uint8_t original[] = {0, 6, 13, 20, 27, 32};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Model of an ETMv4 or ETE: executed instructions and events in, bytes of the instruction trace
- * stream out (digest etmv4.md).
+ * stream out (IHI 0064H.b; ETE: DDI 0487L.a chapters D4 and D5).
  *
  * Events are given in program order. Every function that takes the encoder returns 0 or
  * BT_ERR_NOMEM (output buffer), others as stated. Nothing depends on anything but the options,
@@ -18,7 +18,7 @@
 #include "btrace/types.h"
 #include "drivers/virtual/encoder/trace_bytes.h"
 
-/* TRCCONFIGR, TRCIDR0, TRCIDR2 as far as they change the stream (digest 3). */
+/* TRCCONFIGR, TRCIDR0, TRCIDR2 as far as they change the stream (IHI 0064H.b chapter 7). */
 #define ETMV4_CONFIG_BROADCAST    (1u << 3)
 #define ETMV4_CONFIG_CYCLES       (1u << 4)
 #define ETMV4_CONFIG_CONTEXT_ID   (1u << 6)
@@ -139,7 +139,7 @@ enum etmv4_traced_as {
 int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn);
 
 struct etmv4_exception {
-    unsigned type;  /* digest 8 */
+    unsigned type;  /* IHI 0064H.b chapter 6, exceptions */
     bool pending;   /* M profile: a serious fault is pending */
     bool no_return; /* M profile: tail-chained, or taken before the handler's first instruction */
     struct etmv4_place preferred; /* where execution stopped: what ran ends in front of it */

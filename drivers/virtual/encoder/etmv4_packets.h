@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ETMv4 and ETE packets as bytes, one function a packet (digest etmv4.md, 6). No state; the flow is
- * in etmv4_encoder.c. Each function writes to `p`, which has room for ETMV4_PUT_MAX bytes, and
+ * ETMv4 and ETE packets as bytes, one function a packet (IHI 0064H.b chapter 6). No state; the flow
+ * is in etmv4_encoder.c. Each function writes to `p`, which has room for ETMV4_PUT_MAX bytes, and
  * returns the number written.
  */
 #ifndef DRIVERS_VIRTUAL_ETMV4_PACKETS_H

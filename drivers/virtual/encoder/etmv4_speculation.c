@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ETMv4 model: speculation (digest 7). The unit tells elements before they are certain, also of
+ * ETMv4 model: speculation (IHI 0064H.b). The unit tells elements before they are certain, also of
  * paths that the core gives up, and commits or cancels them later. The flow that comes out is that
  * of the events; wrong paths and wrong atoms are made up here.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an ETMv4 or ETE knows about an instruction that ran: is it a P0 instruction, does it link,
- * where does it go (digest etmv4.md, 11). Written for the trace unit model and independent of the
- * decoder's table, so that one can check the other.
+ * where does it go (IHI 0064H.b, P0 instructions). Written for the trace unit model and independent
+ * of the decoder's table, so that one can check the other.
  */
 #ifndef DRIVERS_VIRTUAL_P0_INSN_H
 #define DRIVERS_VIRTUAL_P0_INSN_H

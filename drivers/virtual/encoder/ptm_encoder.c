@@ -159,8 +159,7 @@ static int start_trace(struct ptm_encoder *e, const struct ptm_state *next, unsi
 
 /*
  * A block that runs past its limit: name the last instruction below it, so that a decoder never has
- * to walk further (PFT section on waypoint update packets). The place is the implementation's
- * choice.
+ * to walk further (IHI 0035B 4.5.5). The place is the implementation's choice.
  */
 static int limit_block(struct ptm_encoder *e, const struct ptm_insn *insn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words of a modelled bus, in the words of the digests: read, write, poll; for tests. */
+/* Words of a modelled bus, in few letters: read, write, poll; for tests. */
 #ifndef TESTS_USB_UNIT_BUS_BENCH_H
 #define TESTS_USB_UNIT_BUS_BENCH_H
 

@@ -62,7 +62,7 @@ static inline void exchange(const char *command, const char *response)
     expect_next(response);
 }
 
-/* The example of the digest, with power-up; AP 0, bank 0 selected. */
+/* The way to the first access, with power-up; AP 0, bank 0 selected. */
 static inline void connect(void)
 {
     exchange("02 01", "02 01");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The firmware's packets, and the probe as a USB device, with the bytes of the probes digest. */
+/* The firmware's packets, and the probe as a USB device, byte by byte (CMSIS-DAP manual). */
 #include "tests/usb/unit/cmsis_dap_bench.h"
 
 START_TEST(test_info)
@@ -128,7 +128,7 @@ START_TEST(test_jtag)
     exchange("14 02 45 00 01 00", "14 00"); /* five clocks of TMS, one without */
     exchange("16 00", "16 00 77 04 a0 4b");
     exchange("16 01", "16 ff");
-    /* DR scan of the digest's shape: capture 32 bits of IDCODE. */
+    /* DR scan in three sequences: capture 32 bits of IDCODE. */
     exchange("14 05 41 00 02 00 9f 00 00 00 00 c1 00 41 00", "14 00 77 04 a0 4b 00");
     exchange("05 00 02 08 00 00 00 00 04 00 00 00 50", "05 02 01");
     exchange("05 00 03 06 06 06", "05 03 01 00 00 00 50 00 00 00 50 00 00 00 f0");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWO through the modelled CMSIS-DAP probe (probes digest, section 7.5). Time is counted. */
+/* SWO through the modelled CMSIS-DAP probe (CMSIS-DAP manual, "SWO Commands"). Time is counted. */
 #include "tests/usb/unit/cmsis_dap_bench.h"
 
 START_TEST(test_swo)

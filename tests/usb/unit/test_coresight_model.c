@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Cortex-M4 system, by the sequences of the CoreSight and ADIv5 digests. */
+/* The Cortex-M4 system, by the sequences of DDI 0403E.e, DDI 0314H and IHI 0014Q. */
 #include <string.h>
 
 #include "tests/usb/unit/coresight_bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The systems of a Cortex-M7 and of a Cortex-M33, by the digests: what differs from the M4's. */
+/* The systems of a Cortex-M7 and of a Cortex-M33: what differs from the M4's. */
 #include <string.h>
 
 #include "tests/usb/unit/coresight_bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWJ-DP and MEM-AP, driven bit by bit with the numbers of the ADIv5 digest. */
+/* SWJ-DP and MEM-AP, driven bit by bit with the numbers of IHI 0031F. */
 #include <string.h>
 
 #include "tests/unit/unit_main.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of an ETMv4, by the order of the digest (etmv4.md, section 15) and against it. */
+/* Registers of an ETMv4, in the order of IHI 0064H.b chapter 4 and against it. */
 #include "tests/unit/unit_main.h"
 #include "tests/usb/etm4_model.h"
 
@@ -433,7 +433,7 @@ Suite *unit_suite(void)
     unit_case(s, "etm4_model: software lock and OS lock", test_locks);
     unit_case(s, "etm4_model: power", test_power);
     unit_case(s, "etm4_model: a Cortex-M33's has no locks", test_m33_has_no_locks);
-    unit_cases(s, "etm4_model: the digest's order", test_order, 0, 2);
+    unit_cases(s, "etm4_model: the documented order", test_order, 0, 2);
     unit_case(s, "etm4_model: who does not poll", test_no_poll);
     unit_cases(s, "etm4_model: registers that must be written", test_unprogrammed, 0, 10);
     unit_cases(s, "etm4_model: those of an option", test_needed_with_options, 0, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The MPSSE, command by command, with the bytes of the probes digest (sections 4 and 5). */
+/* The MPSSE, command by command, with the bytes of AN_108. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,7 +190,7 @@ START_TEST(test_tms)
 }
 END_TEST
 
-/* Each mode gives back what it sends; partial bytes where the digest says they are. */
+/* Each mode gives back what it sends; partial bytes where AN_108 says they are. */
 START_TEST(test_loopback)
 {
     static const struct {
@@ -320,7 +320,7 @@ START_TEST(test_idcode)
 }
 END_TEST
 
-/* CTRL/STAT is written with the digest's bytes, and read back by two more scans. */
+/* CTRL/STAT is written by a scan of 35 bits, and read back by two more scans. */
 START_TEST(test_dpacc)
 {
     static const char read[] = " 4b 02 01 39 03 00 03 00 00 00 3b 01 00 6b 00 01 4b 01 01";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ORBFLOW packets against the example of the probes digest and a decoder written from its rules;
- * the sampler and the frames against the examples of the TPIU digest, section 13.
+ * ORBFLOW packets against a worked example and a decoder written from its rules; the sampler and
+ * the frames against the worked examples of test_formatter.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -227,7 +227,7 @@ END_TEST
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("orbflow_sender");
-    unit_case(s, "orbflow_sender: the digest's example", test_example);
+    unit_case(s, "orbflow_sender: the worked example", test_example);
     unit_case(s, "orbflow_sender: COBS groups and zeros", test_groups);
     unit_case(s, "orbflow_sender: where packets end", test_ends);
     unit_cases(s, "orbflow_sender: frames of the port", test_port, 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ARMv7-A debug logic by the procedures of the ADIv5 digest, section 10, and its refusals. */
+/* The ARMv7-A debug logic by the procedures of DDI 0406C.d part C, and its refusals. */
 #include <string.h>
 
 #include "tests/usb/unit/system_a_bench.h"
@@ -111,7 +111,7 @@ START_TEST(test_modes)
 }
 END_TEST
 
-/* Fast mode, as the digest has it: count - 1 words from the latched LDC, the last one without. */
+/* Fast mode, as a debugger reads: count - 1 words from the latched LDC, the last one without. */
 START_TEST(test_fast_read)
 {
     static const uint32_t words[4] = {0x11111111, 0x22222222, 0x33333333, 0x44444444};

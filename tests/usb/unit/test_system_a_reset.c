@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resets of the ARMv7-A system: by its line, and by the debug registers (ADIv5
- * digest, section 10). */
+/* Resets of the ARMv7-A system: by its line, and by the debug registers (DDI 0406C.d part C). */
 #include "tests/usb/unit/system_a_bench.h"
 
 static unsigned reason(uint32_t cpu)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trace units, funnel, ETB, TMC and TPIU of the A-profile system, by the CoreSight digest. */
+/* Trace units, funnel, ETB, TMC and TPIU of the A-profile system, by DDI 0314H. */
 #include <string.h>
 
 #include "tests/unit/unit_main.h"
@@ -252,7 +252,7 @@ static void await_flush(void)
     ck_assert_uint_eq(RT(0x304) & 0x40, 0);
 }
 
-/* The digest's procedure: stop, choose, start. */
+/* In this order: stop, choose, start. */
 static void stop_port(void)
 {
     WT(0x304, 0x1000);

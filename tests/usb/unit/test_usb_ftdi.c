@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The FT2232H as a USB device: packets, latency timer, requests, buffers (probes digest,
- * 3 and 6). */
+/* The FT2232H as a USB device: packets, latency timer, requests, buffers. */
 #include "tests/usb/unit/ftdi_bench.h"
 #include "tests/usb/usbip_server.h"
 
@@ -41,8 +40,7 @@ START_TEST(test_descriptors)
 }
 END_TEST
 
-/* What the digest, section 3, tells of the chips: bcdDevice, channels, those with an MPSSE,
- * buffers. */
+/* What libftdi1 tells of the chips: bcdDevice, channels, those with an MPSSE, buffers. */
 START_TEST(test_chips)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trace through an FT2232H: a synchronous FIFO, and SWO on channel B (probes digest, section 6). */
+/* Trace through an FT2232H: a synchronous FIFO, and SWO on channel B (AN_130). */
 #include "tests/usb/unit/ftdi_bench.h"
 
 /* As fast as the host takes it, then at a rate. */

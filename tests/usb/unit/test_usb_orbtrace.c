@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ORBTrace as a USB device: interfaces, requests, both protocols, its memory (probes digest,
- * 8).
- */
+/* The ORBTrace as a USB device: interfaces, requests, both protocols, its memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
