@@ -29,7 +29,7 @@ struct etmv1_config {
     bool low_vectors;  /* exception vectors at 0; both: not known which */
     bool high_vectors; /* at 0xffff0000 */
 
-    /* Choices that the digest leaves to the implementation. All 0 is the choice that is
+    /* Choices that IHI 0014Q leaves to the implementation. All 0 is the choice that is
      * preferred. */
     bool hold_single;   /* HOLD_SINGLE: on a 16-bit port a byte that is alone in the FIFO
                            waits for another, unless no data is traced or an address follows */

@@ -28,8 +28,8 @@ struct etmv2_config {
     bool low_vectors;   /* exception vectors at 0; both: not known which */
     bool high_vectors;  /* at 0xffff0000 */
 
-    /* Choices that the digest leaves to the implementation (its section 15). All 0 is the choice
-     * that is preferred. */
+    /* Choices that IHI 0014Q leaves to the implementation. All 0 is the choice that is
+     * preferred. */
     uint64_t status_codes; /* STATUS_CODES, point 1: bits [4i+3:4i] are the row of the table that
                               PIPESTAT i stands for, see etmv2_status_codes_valid(); 0: row i */
     uint8_t tfo_header;    /* TFO_HEADER, 2: bit of "LSM in progress" << 4 | lower bit of the
