@@ -71,26 +71,31 @@ deps-demo: # what the demo alone needs: less to fetch
 # A folder is a module. What the virtual board alone is made of is not part of the program.
 LIB_SRC := $(filter-out server/cmd/main.c drivers/virtual/%, \
     $(wildcard $(addsuffix /*.c,$(addprefix decoder/,*) $(addprefix drivers/,* */*) protocol/* server/*)))
-MODEL_SRC := $(wildcard drivers/virtual/encoder/*.c tests/model/*.c)
-SUPPORT_SRC := $(wildcard tests/support/*.c) $(MODEL_SRC)
-UNIT_SRC := $(wildcard tests/unit/test_*.c)
+TEST_FOLDERS := $(addprefix tests/,decoder/* drivers/* drivers/*/* protocol/* server/* model)
+UNIT_SRC := $(wildcard $(addsuffix /test_*.c,$(TEST_FOLDERS)))
+MODEL_SRC := $(wildcard drivers/virtual/encoder/*.c) $(filter-out $(UNIT_SRC),$(wildcard tests/model/*.c))
+UNIT_MAIN := tests/support/unit_main
+SUPPORT_SRC := $(filter-out $(UNIT_MAIN).c,$(wildcard tests/support/*.c)) $(MODEL_SRC)
 ORACLE_SRC := $(wildcard tests/oracle/*.c)
 ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+BENCH_SRC := $(wildcard tests/performance/bench_*.c)
 HEADERS := $(wildcard decoder/*/*.h decoder/include/btrace/*.h drivers/*/*.h drivers/*/*/*.h \
-    protocol/*/*.h server/*/*.h tests/support/*.h tests/model/*.h)
+    protocol/*/*.h server/*/*.h tests/support/*.h tests/model/*.h \
+    $(addsuffix /*.h,$(TEST_FOLDERS)))
 
-UNITS := $(UNIT_SRC:tests/unit/%.c=%)
+UNITS := $(basename $(notdir $(UNIT_SRC)))
 ORACLES := $(ORACLE_SRC:tests/oracle/%.c=%)
 CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
-BENCHES := $(BENCH_SRC:tests/bench/%.c=%)
+BENCHES := $(BENCH_SRC:tests/performance/%.c=%)
 
 PKGS := capstone inih libuv libelf libusb-1.0 libftdi1 openssl libmicrohttpd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 CHECK_LIBS = $(shell pkg-config --libs check)
+UNICORN_CFLAGS = $(shell pkg-config --cflags unicorn)
+UNICORN_LIBS = $(shell pkg-config --libs unicorn)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
     -Wpointer-arith -Wwrite-strings
@@ -114,12 +119,19 @@ $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 $(B)/$(1)/btraced: $(B)/$(1)/server/cmd/main.o $(B)/$(1)/libbtraced.a
 	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
 
-$(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $(B)/$(1)/tests/unit/unit_main.o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
+# Each test lies in the folder that mirrors what it tests; the programs lie in one.
+$(foreach test,$(UNIT_SRC),$(eval $(B)/$(1)/unit/$(basename $(notdir $(test))): $(B)/$(1)/$(test:.c=.o)))
+$(UNITS:%=$(B)/$(1)/unit/%): $(B)/$(1)/$(UNIT_MAIN).o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(PKG_LIBS) -lz -lpthread
+	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $$(CHECK_LIBS) $$(PKG_LIBS) \
+	    $$(UNIT_LIBS) -lz -lpthread
+
+# Flash algorithms run on an emulator.
+$(B)/$(1)/tests/drivers/flash/test_flash_algorithm.o: private CFLAGS += $$(UNICORN_CFLAGS)
+$(B)/$(1)/unit/test_flash_algorithm: private UNIT_LIBS = $$(UNICORN_LIBS)
 
 -include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/cmd/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
-    tests/unit/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
+    tests/support/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
 endef
 
 $(eval $(call variant,release,$$(CC),-O2 -g))
@@ -156,9 +168,9 @@ $(B)/release/bench/%: $(B)/release/tests/bench/%.o $(B)/release/libsupport.a \
 
 # Programs whose trace is measured, for the cores of the virtual boards.
 BENCH_PROGRAMS := $(B)/bench-programs
-$(BENCH_PROGRAMS)/built: $(wildcard tests/bench/programs/* configs/virtual/board* \
+$(BENCH_PROGRAMS)/built: $(wildcard tests/performance/programs/* configs/virtual/board* \
     configs/virtual/start* configs/virtual/*.ld)
-	$(Q)tests/bench/programs/build.sh $(@D)
+	$(Q)tests/performance/programs/build.sh $(@D)
 	$(Q)touch $@
 
 $(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbtraced.a
@@ -176,16 +188,16 @@ fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 include drivers/virtual/board/rules.mk
 
 # The emulated probe.
-include tests/usb/rules.mk
+include tests/bench/usb/rules.mk
 
 # Reverse debugging held against an emulator.
-include tests/reverse/rules.mk
+include tests/bench/reverse/rules.mk
 
 # Static checks.
 ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \
-    docs/*.c tests/usb/*.[ch] tests/usb/unit/*.[ch] tests/usb/client/*.[ch] tests/usb/target/*.c tests/values/*.[ch] tests/values/target/*.c \
-    tests/reverse/*.[ch] tests/reverse/target/*.[ch] tests/bench/programs/*.[ch])
+    docs/*.c tests/bench/usb/*.[ch] tests/bench/usb/client/*.[ch] tests/bench/usb/target/*.c tests/bench/values/*.[ch] tests/bench/values/target/*.c \
+    tests/bench/reverse/*.[ch] tests/bench/reverse/target/*.[ch] tests/performance/programs/*.[ch])
 .PHONY: format format-check lint
 format:
 	$(Q)clang-format -i $(ALL_C)
@@ -194,7 +206,7 @@ format-check:
 lint:
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -I. -Idecoder/include \
 	    --enable=warning,performance,portability -j2 \
-	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/cmd/main.c $(USB_MODEL_SRC) \
+	    --suppress=normalCheckLevelMaxBranches $(LIB_SRC) server/cmd/main.c $(wildcard tests/model/*.c) \
 	    $(filter-out %/umock_usb.c,$(USB_BENCH_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
 
 # Tests, benchmarks, fuzzing.
@@ -213,7 +225,7 @@ check-full: deps
 bench: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board bench-programs $(BENCHES:%=$(B)/release/bench/%) \
 	    $(USB_BENCH) $(STREAM_CLIENT)
-	$(Q)tests/bench/run.sh
+	$(Q)tests/performance/run.sh
 
 fuzz: deps
 	$(Q)$(MAKE) --no-print-directory -j2 fuzzers

@@ -63,7 +63,7 @@ units() {
     local variant=$1 t
     for t in build/"$variant"/unit/test_*; do
         case $t in *.d) continue ;; esac
-        [ -f "tests/unit/$(basename "$t").c" ] && step "$variant" "$t"
+        [ -x "$t" ] && step "$variant" "$t"
     done
 }
 
@@ -97,20 +97,17 @@ paced() {
 long_form='BTRACED_FULL|import .*\bFULL\b'
 usb() {
     local t
-    for t in build/asan/usb/test_*; do
-        [ -x "$t" ] && step usb "$t"
-    done
-    for t in $(grep -LE "$long_form" tests/usb/test_*.py); do
+    for t in $(grep -LE "$long_form" tests/bench/usb/test_*.py); do
         either usb build/asan/btraced "$t"
     done
-    for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
+    for t in $(grep -lE "$long_form" tests/bench/usb/test_*.py); do
         either usb build/btraced "$t"
     done
 }
 
 reverse() {
     local t
-    for t in tests/reverse/test_*.py; do
+    for t in tests/bench/reverse/test_*.py; do
         [ -x "$t" ] && step reverse "$t"
     done
 }
@@ -120,8 +117,8 @@ reverse() {
 variants='_v4\.py$|_probe_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
 variants="$variants|_remote_openocd\.py\$"
 threaded() {
-    grep -lE 'live_gdb|probe_gdb|probe_a |"serve"' tests/gdb/test_*.py tests/lab/test_*.py \
-        tests/usb/test_*.py | grep -vE "$variants"
+    grep -lE 'live_gdb|probe_gdb|probe_a |"serve"' tests/bench/gdb/test_*.py tests/bench/network/test_*.py \
+        tests/bench/usb/test_*.py | grep -vE "$variants"
 }
 
 # fuzzers SECONDS: the same walk each time; `make fuzz` goes where chance leads.
@@ -156,15 +153,15 @@ if [ "$mode" = quick ]; then
     step static tests/docs.sh
     units asan
     usb
-    step values tests/values/run.sh quick
+    step values tests/bench/values/run.sh quick
     reverse
     oracles
     step cases tests/cases/selftest.py
     step cases tests/cases/run.py
-    for t in tests/gdb/test_*.py; do
+    for t in tests/bench/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
     done
-    for t in tests/lab/test_*.py; do
+    for t in tests/bench/network/test_*.py; do
         [ -x "$t" ] && step network "$t"
     done
     step demo tests/demo/check_recording.sh
@@ -192,16 +189,16 @@ else
     step oracle tests/oracle/etmv4_opencsd.py
     step oracle tests/oracle/board_etmv4.py
     step cases tests/cases/run.py
-    for t in tests/gdb/test_*.py; do
+    for t in tests/bench/gdb/test_*.py; do
         [ -x "$t" ] && step gdb "$t"
     done
-    for t in tests/lab/test_*.py; do
+    for t in tests/bench/network/test_*.py; do
         [ -x "$t" ] && step network "$t"
     done
-    for t in $(grep -lE "$long_form" tests/usb/test_*.py); do
+    for t in $(grep -lE "$long_form" tests/bench/usb/test_*.py); do
         either usb "$BTRACED" "$t" 1
     done
-    step values tests/values/run.sh full
+    step values tests/bench/values/run.sh full
     reverse
     for t in tests/full/*; do
         [ -x "$t" ] && [[ " $longest " != *" $t "* ]] && step full "$t"

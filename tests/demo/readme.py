@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "gdb"))
 # pylint: disable=wrong-import-position
 from replay_gdb import (PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal, expect, folder,
                         gdb, has, lacks)

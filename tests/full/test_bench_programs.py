@@ -44,12 +44,12 @@ for row in bench_programs.ROWS.items():
 @suite.test("bench: a program whose third round goes wrong is not measured")
 def _():
     source, elf = folder() / "wrong.c", folder() / "wrong.elf"
-    source.write_text('#include "tests/bench/programs/work.h"\n'
+    source.write_text('#include "tests/performance/programs/work.h"\n'
                       "bool work(unsigned seed)\n{\n    return seed != 3;\n}\n")
     virtual = ROOT / "configs/virtual"
     run(["arm-none-eabi-gcc", "-O2", "-ffreestanding", "-mcpu=cortex-m4", "-mthumb", "-DBOARD_M4",
          "-gdwarf-4", f"-I{ROOT}", f"-I{virtual}", "-nostdlib", f"-L{virtual}", "-Wl,-T,m4.ld",
-         str(virtual / "board-m.c"), str(ROOT / "tests/bench/programs/main.c"), str(source), "-o",
+         str(virtual / "board-m.c"), str(ROOT / "tests/performance/programs/main.c"), str(source), "-o",
          str(elf)])
     bench_programs.PATIENCE = 3
     try:

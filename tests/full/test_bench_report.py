@@ -31,7 +31,7 @@ def history(megabytes, cpu, owned_kb=9000):
 def report(*rows, options=(), **more):
     path = folder() / "rows.tsv"
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    done = subprocess.run([ROOT / "tests/bench/report.py", *options, path], text=True,
+    done = subprocess.run([ROOT / "tests/performance/report.py", *options, path], text=True,
                           capture_output=True, env=os.environ | more, check=False)
     equal(done.stderr, "", "complaints")
     return done.returncode, done.stdout

@@ -6,7 +6,7 @@ what QEMU executed, instruction by instruction; with an ETB, what that holds."""
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "gdb"))
 from live_gdb import Live  # noqa: E402
 from live_runs import (SETS, check_damage, check_etb, check_overflow, equal_run,  # noqa: E402
                        prepare, run_long)

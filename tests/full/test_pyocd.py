@@ -17,7 +17,7 @@ from replay_gdb import Suite, equal, expect, folder, has, lacks, record_counts, 
 from remote_board import compared, free_port, run_control, session  # noqa: E402
 
 suite = Suite()
-SERVER = ROOT / "tests/usb/pyocd_server.py"
+SERVER = ROOT / "tests/bench/usb/pyocd_server.py"
 
 
 def board_file():

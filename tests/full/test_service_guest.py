@@ -9,14 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "network"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "network"))
 # pylint: disable=wrong-import-position
 import certificates
 from chapter import bench_lines, commands
 from replay_gdb import ROOT, Failed, Suite, expect, folder, has, lacks, tool
 
 NO_KERNEL = 3
-HERE = ROOT / "tests/lab/guest"
+HERE = ROOT / "tests/bench/network/guest"
 suite = Suite()
 
 TARGET = "[Unit]\nRequires=session.service\nAfter=session.service\n"
@@ -27,7 +27,7 @@ SERVICE = ("[Unit]\nRequires=basic.target\nAfter=basic.target\n[Service]\nType=o
 def kernel():
     """The kernel, and the files of a guest with its modules."""
     place = ROOT / "build/guest"
-    done = subprocess.run([ROOT / "tests/usb/guest/prepare.sh", place], capture_output=True,
+    done = subprocess.run([ROOT / "tests/bench/usb/guest/prepare.sh", place], capture_output=True,
                           text=True, timeout=600)
     if done.returncode == NO_KERNEL:
         must = os.environ.get("BTRACED_REQUIRE_GUEST") == "1"

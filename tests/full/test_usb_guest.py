@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The emulated probe on a real kernel's USB stack: tests of tests/usb, run in a small guest."""
+"""The emulated probe on a real kernel's USB stack: tests of tests/bench/usb, run in a small guest."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUEST = ROOT / "tests/usb/guest/run.sh"
+GUEST = ROOT / "tests/bench/usb/guest/run.sh"
 NO_KERNEL = 3
 # Each in a guest of its own, with the names of the tests to run: the test bench follows
 # BTRACED_USB_BENCH.
@@ -33,7 +33,7 @@ def main():
                                 "BTRACED_BAUD": "250000",
                                 "GUEST_ENV": "BTRACED_PATIENCE BTRACED BTRACED_BAUD"}
     for test, *names in TESTS:
-        done = subprocess.run([GUEST, "python3", f"tests/usb/{test}", *names],
+        done = subprocess.run([GUEST, "python3", f"tests/bench/usb/{test}", *names],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env=environment)
         if done.returncode == NO_KERNEL:

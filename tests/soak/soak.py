@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file  # noqa: E402
 from replay_gdb import Client, Suite, equal, expect, frame, has, wait_for  # noqa: E402
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The README's chapter on remote labs, taken apart into its commands."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+def section():
+    return re.search(r"^## A board in a lab.*?(?=^## )", README.read_text(), re.MULTILINE | re.DOTALL)[0]
+
+
+def commands(comments=False):
+    """The lines that people type, in order; "(gdb) " stands in front of GDB's."""
+    way = section().partition("\n### ")[2]
+    lines = []
+    for block in re.findall(r"^```(?:sh|text)\n(.*?)^```", way, re.MULTILINE | re.DOTALL):
+        lines += [line for line in block.splitlines() if line.strip()]
+    return lines if comments else [line.partition("  #")[0].strip() for line in lines]
+
+
+def bench_lines():
+    """Those of the bench PC that want systemd."""
+    return [line for line in commands() if line.startswith(("systemctl", "systemd-", "editor",
+                                                            "btraced serve"))]
+
+
+def option_lines():
+    """What GDB is given, by the ways in of the table."""
+    return dict(re.findall(r"^\| (\w+): `(target .*?)` \|", section().replace("\\|", "|"), re.MULTILINE))

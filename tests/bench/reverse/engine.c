@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Value reconstruction against what the core really did: every register at every position that is
+ * called known, flags, words of the stack and variables, for several halts of one run.
+ *
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]
+ *
+ * Prints a line of JSON for each way of asking: with and without assumptions, with and without
+ * data trace.
+ */
+#include "tests/bench/reverse/engine_path.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BANDS 5   /* up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt */
+#define START 400 /* instructions left out: who sees the reset knows too much */
+#define SHOWN 8   /* wrong values printed */
+
+struct tally {
+    uint64_t checks, words, words_known, wrong, wrong_inferred, conflicts;
+    uint64_t total[BANDS], known[BANDS][15];
+    uint64_t locals[BANDS], locals_known[BANDS];
+    uint64_t insns, bytes;
+    unsigned shown;
+};
+
+struct engine {
+    const struct truth *truth;
+    const struct path *path;
+    struct truth_ram now; /* at the halt */
+    struct truth_ram earlier;
+    struct tally tally;
+    size_t first, halt;
+    bool one_stack, fpu;
+    uint32_t seed;
+};
+
+static enum values_memory present(void *context, uint32_t address, uint32_t *value)
+{
+    const struct engine *e = context;
+    if (truth_ram_word(&e->now, address, value))
+        return VALUES_MEMORY_RAM;
+    return path_code_word(e->path, address, value) ? VALUES_MEMORY_CONST : VALUES_MEMORY_OTHER;
+}
+
+static unsigned band_of(size_t distance)
+{
+    unsigned band = 0;
+    for (size_t edge = 10; band + 1 < BANDS && distance > edge; edge *= 10)
+        band++;
+    return band;
+}
+
+static void compare(struct engine *e, size_t at, const char *what, uint32_t which,
+                    const struct values_answer *a, uint32_t truth)
+{
+    if (a->value == truth)
+        return;
+    *(a->inferred ? &e->tally.wrong_inferred : &e->tally.wrong) += 1;
+    if (e->tally.shown++ < SHOWN)
+        fprintf(stderr, "  at %zu, halt %zu, pc %08x: %s %x is %08x, said %08x (%s%s)\n", at,
+                e->halt, e->truth->states[at][15], what, which, truth, a->value,
+                values_how_name((enum values_how)a->how), a->inferred ? ", inferred" : "");
+}
+
+static void check_registers(struct engine *e, const struct values *r, size_t at)
+{
+    const uint32_t *state = e->truth->states[at];
+    struct values_answer a;
+    uint32_t mask, inferred, flags = values_flags(r, at - e->first, &mask, &inferred);
+    unsigned band = band_of(e->halt - at);
+
+    if (at < e->halt)
+        e->tally.total[band]++;
+    for (unsigned reg = 0; reg < 15; reg++) {
+        e->tally.checks++;
+        if (!values_register(r, at - e->first, reg, &a))
+            continue;
+        if (at < e->halt)
+            e->tally.known[band][reg]++;
+        compare(e, at, "r", reg, &a, state[reg]);
+    }
+    a = (struct values_answer){.value = flags & mask, .inferred = inferred != 0};
+    compare(e, at, "flags", 0, &a, state[16] & mask);
+}
+
+/* False if the value is not known. */
+static bool check_word(struct engine *e, const struct values *r, size_t at, uint32_t address)
+{
+    struct values_answer a;
+    uint32_t truth;
+    if (!truth_ram_word(&e->earlier, address, &truth))
+        return false;
+    e->tally.words++;
+    if (!values_word(r, at - e->first, address, &a))
+        return false;
+    e->tally.words_known++;
+    compare(e, at, "word", address, &a, truth);
+    return true;
+}
+
+/* Words of the stack, and of what was written. */
+static void check_some_words(struct engine *e, const struct values *r, size_t at)
+{
+    const struct truth *t = e->truth;
+    uint32_t sp = t->states[at][13] & ~3u;
+    for (unsigned i = 0; i < 2; i++) {
+        e->seed = e->seed * 1664525u + 1013904223u;
+        check_word(e, r, at, sp + 4 * (e->seed >> 16 & 31));
+        check_word(e, r, at, t->accesses[(e->seed >> 8) % t->access_count].address & ~3u);
+    }
+}
+
+static void check_locals(struct engine *e, const struct values *r, size_t at, size_t *next)
+{
+    const struct truth *t = e->truth;
+    unsigned band = band_of(e->halt - at);
+    struct values_answer a;
+
+    while (*next < t->local_count && t->locals[*next].position < at)
+        (*next)++;
+    for (; *next < t->local_count && t->locals[*next].position == at; (*next)++) {
+        uint32_t where = t->locals[*next].where;
+        bool known = where < 15 ? values_register(r, at - e->first, where, &a)
+                                : check_word(e, r, at, where & ~3u);
+        if (at == e->halt)
+            continue;
+        e->tally.locals[band]++;
+        e->tally.locals_known[band] += known;
+    }
+}
+
+static int examine(struct engine *e, uint32_t infer)
+{
+    const struct path *p = e->path;
+    const uint32_t *state = e->truth->states[e->halt];
+    size_t from = 0, to, local = 0;
+    struct values_counts counts;
+    struct values *r;
+
+    while (from < p->event_count && p->events[from].position <= e->first)
+        from++;
+    for (to = from; to < p->event_count && p->events[to].position <= e->halt;)
+        to++;
+    struct values_window w = {.insns = p->insns + e->first,
+                              .count = e->halt - e->first,
+                              .events = p->events + from,
+                              .event_count = to - from,
+                              .first = e->first,
+                              .final_known = 0xffff,
+                              .final_cpsr = state[16],
+                              .final_cpsr_known = true,
+                              .read = present,
+                              .context = e,
+                              .infer = infer,
+                              .m_profile = p->m_profile,
+                              .a_banks = !p->m_profile,
+                              .m_one_stack = e->one_stack,
+                              .m_fpu = e->fpu};
+    memcpy(w.final, state, sizeof w.final);
+    w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
+    int error = values_new(&r, &w);
+    if (error)
+        return error;
+    values_counts(r, &counts);
+    e->tally.conflicts += counts.conflicts;
+    e->tally.bytes += counts.memory_bytes;
+    e->tally.insns += w.count;
+    truth_ram_init(&e->earlier, e->truth);
+    for (size_t at = e->first; at <= e->halt; at++) {
+        truth_ram_move(&e->earlier, at);
+        check_registers(e, r, at);
+        check_some_words(e, r, at);
+        check_locals(e, r, at, &local);
+    }
+    values_free(r);
+    return BT_OK;
+}
+
+static void list(const char *name, const uint64_t values[BANDS])
+{
+    printf(",\"%s\":[", name);
+    for (unsigned b = 0; b < BANDS; b++)
+        printf("%s%" PRIu64, b ? "," : "", values[b]);
+    printf("]");
+}
+
+static void report(const struct tally *t, bool infer, bool data)
+{
+    printf("{\"infer\":%d,\"data\":%d,\"checks\":%" PRIu64 ",\"words\":%" PRIu64
+           ",\"words_known\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"wrong_inferred\":%" PRIu64
+           ",\"conflicts\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"insns\":%" PRIu64,
+           infer, data, t->checks, t->words, t->words_known, t->wrong, t->wrong_inferred,
+           t->conflicts, t->bytes, t->insns);
+    list("total", t->total);
+    list("locals", t->locals);
+    list("locals_known", t->locals_known);
+    for (unsigned reg = 0; reg < 15; reg++) {
+        uint64_t known[BANDS];
+        char name[8];
+        for (unsigned b = 0; b < BANDS; b++)
+            known[b] = t->known[b][reg];
+        snprintf(name, sizeof name, "r%u", reg);
+        list(name, known);
+    }
+    printf("}\n");
+}
+
+int main(int argc, char **argv)
+{
+    struct truth truth;
+    struct path path;
+    static struct engine e;
+
+    if (argc < 5) {
+        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]\n");
+        return 2;
+    }
+    size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
+    truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0));
+    for (unsigned ask = 0; ask < 4; ask++) {
+        bool infer = ask & 1, data = ask & 2;
+        path_load(&path, argv[1], &truth, data);
+        memset(&e.tally, 0, sizeof e.tally);
+        e.truth = &truth;
+        e.path = &path;
+        e.one_stack = argc > 5;
+        e.fpu = argc > 6;
+        truth_ram_init(&e.now, &truth);
+        for (size_t i = 1; i <= halts; i++) {
+            e.halt = truth.count * (halts + i) / (2 * halts); /* in the later half */
+            e.first = e.halt > window + START ? e.halt - window : START;
+            truth_ram_move(&e.now, e.halt);
+            if (e.halt <= START || examine(&e, infer ? VALUES_INFER_ALL : 0) != BT_OK) {
+                fprintf(stderr, "engine: cannot reconstruct values\n");
+                return 1;
+            }
+        }
+        report(&e.tally, infer, data);
+        path_release(&path);
+    }
+    truth_release(&truth);
+    return 0;
+}

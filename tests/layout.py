@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report of layout.sh: sizes of folders, circles, external symbols, names, comments."""
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+
+from source_tree import VIRTUAL, Report, Tree, circles, symbols
+
+FOLDER_SOURCES = 30
+OBJECT_CIRCLES = 5
+OBJECT_CIRCLE_FILES = 5
+EXTERNAL_SYMBOLS = 1099
+NAME_FILES = 3
+
+# The library that is installed: all that it exports begins with its prefix.
+LIBRARY = {"build/libbtrace.so": "-D", "build/libbtrace.a": "-g"}
+LIBRARY_PREFIX = "bt_"
+
+BANNER = re.compile(
+    r"^\s*(/\*+|//+|#|\*)?\s*[-=*]{3,}\s*(\*/)?\s*$|(/\*+|//)\s*[-=*]{3,}|^\s*#\s*[-=*]{3,}")
+
+
+def objects(tree, report):
+    report.none("sources without an object: `make all virtual-board`", tree.without_object)
+
+
+def folder_sizes(tree, report):
+    report.none("sources directly in server/, drivers/ or decoder/", sorted(
+        s.path for s in tree.sources.values()
+        if s.path.endswith(".c") and s.folder in ("server", "drivers", "decoder")))
+    count = collections.Counter(s.folder for s in tree.sources.values() if s.path.endswith(".c"))
+    report.none(f"folders of more than {FOLDER_SOURCES} sources", [
+        f"{folder}: {n} sources" for folder, n in sorted(count.items()) if n > FOLDER_SOURCES])
+
+
+def edges_inside(group, why):
+    """One line for each arrow of a circle: how many reasons it has, and one of them."""
+    for a in group:
+        for b in group:
+            if why[a, b]:
+                yield f"  {a} -> {b} ({len(why[a, b])}): {why[a, b][0]}"
+
+
+def folder_circles(tree, report):
+    why = collections.defaultdict(list)
+    graph = collections.defaultdict(set)
+    for uses in (tree.includes(), tree.layer_calls()):
+        for source, other, where in uses:
+            if source.folder != other.folder:
+                graph[source.folder].add(other.folder)
+                why[source.folder, other.folder].append(where)
+    found = circles(graph)
+    lines = []
+    for group in found:
+        lines.append("circle of " + ", ".join(group))
+        lines.extend(edges_inside(group, why))
+    report.line("circles between folders", len(found), 0, lines)
+
+
+def object_circles(tree, report):
+    why = collections.defaultdict(list)
+    graph = collections.defaultdict(set)
+    for source, other, symbol in tree.calls():
+        if source is not other and source.folder == other.folder:
+            graph[source.path].add(other.path)
+            why[source.path, other.path].append(symbol)
+    found = sorted(circles(graph), key=lambda group: (-len(group), group))
+
+    lines = []
+    for group in found:
+        lines.append(f"circle of {len(group)} files in {os.path.dirname(group[0])}")
+        lines.extend(edges_inside(group, why))
+    report.line("circles of objects inside folders", len(found), OBJECT_CIRCLES, lines)
+    large = [group for group in found if len(group) > OBJECT_CIRCLE_FILES]
+    report.none(f"circles of more than {OBJECT_CIRCLE_FILES} objects", [
+        f"{len(group)} files: {' '.join(group)}" for group in large])
+
+
+def external_symbols(tree, report):
+    product = sorted(tree.product(), key=lambda s: (-len(s.defined), s.path))
+    report.line("external symbols of the product", sum(len(s.defined) for s in product),
+                EXTERNAL_SYMBOLS,
+                (f"{len(s.defined):3} {s.path}: {' '.join(sorted(s.defined))}"
+                 for s in product if s.defined))
+
+
+def unused_symbols(tree, report):
+    product = tree.product()
+    used = set().union(*(s.undefined for s in product)) | set(tree.offered) | {"main"}
+    report.none("exported functions and data that no other product file uses", [
+        f"{symbol} of {s.path}" for s in product for symbol in sorted(s.defined - used)])
+
+
+def library_symbols(tree, report):
+    missing, foreign = [], set()
+    for path, option in LIBRARY.items():
+        if not os.path.exists(os.path.join(tree.root, path)):
+            missing.append(f"{path} is not built")
+            continue
+        for _, symbol, kind in symbols(tree.root, [option, "--defined-only"], [path]):
+            symbol = symbol.split("@")[0]
+            if kind != "A" and not symbol.startswith(LIBRARY_PREFIX):  # A: the name of a version
+                foreign.add(f"{symbol} of {path}")
+    report.none(f"symbols of libbtrace without {LIBRARY_PREFIX}", missing + sorted(foreign))
+
+
+def c_files(tree):
+    """C of the product, the tests and the documents."""
+    for source in tree.sources.values():
+        yield source.path, source.text
+    for top in ("tests", "docs"):
+        for folder, _, files in sorted(os.walk(os.path.join(tree.root, top))):
+            for name in sorted(files):
+                if name.endswith((".c", ".h", ".cpp")):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8", errors="replace") as file:
+                        yield os.path.relpath(path, tree.root), file.read()
+
+
+def banners(tree, report):
+    found = []
+    for path, text in c_files(tree):
+        if "---" in text or "===" in text or "***" in text:
+            for number, line in enumerate(text.splitlines(), 1):
+                if BANNER.search(line):
+                    found.append(f"{path}:{number}: {line.strip()}")
+    report.none("banner comments", found)
+
+
+def citations(tree, report):
+    script = os.path.join(tree.root, "tests/citations.py")
+    if os.path.exists(script):
+        done = subprocess.run([sys.executable, script], cwd=tree.root, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        lines = done.stdout.splitlines()
+        wrong = [line for line in lines if not line.startswith(("PASS", "FAIL"))]
+        report.line("citations without a listed document",
+                    max(len(wrong), 1) if done.returncode else 0, 0, wrong or lines)
+
+
+def function_names(tree, report):
+    files = collections.defaultdict(list)
+    for source in tree.sources.values():
+        for name in source.functions():
+            plugin = source.path.startswith(VIRTUAL) and name.startswith("board_")
+            if name != "main" and not name.startswith("on_") and not plugin:
+                files[name].append(source.path)
+    report.none(f"functions whose name is defined in more than {NAME_FILES} files", [
+        f"{len(paths):2} x {name}: {' '.join(paths)}"
+        for name, paths in sorted(files.items(), key=lambda item: (-len(item[1]), item[0]))
+        if len(paths) > NAME_FILES])
+
+
+def main(arguments):
+    options = argparse.ArgumentParser()
+    options.add_argument("--verbose", action="store_true")
+    options.add_argument("root", nargs="?", default=os.path.dirname(os.path.dirname(
+        os.path.abspath(__file__))))
+    options = options.parse_args(arguments)
+    tree = Tree(options.root)
+    report = Report("layout", options.verbose)
+    for measure in (objects, folder_sizes, folder_circles, object_circles, external_symbols,
+                    unused_symbols, library_symbols, function_names, banners, citations):
+        measure(tree, report)
+    return report.failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
