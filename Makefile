@@ -75,6 +75,7 @@ TEST_FOLDERS := $(addprefix tests/,decoder/* drivers/* drivers/*/* protocol/* se
 UNIT_SRC := $(wildcard $(addsuffix /test_*.c,$(TEST_FOLDERS)))
 MODEL_SRC := $(wildcard drivers/virtual/encoder/*.c) $(filter-out $(UNIT_SRC),$(wildcard tests/model/*.c))
 UNIT_MAIN := tests/support/unit_main
+DECODER_SRC := $(wildcard decoder/*/*.c)
 SUPPORT_SRC := $(filter-out $(UNIT_MAIN).c,$(wildcard tests/support/*.c)) $(MODEL_SRC)
 ORACLE_SRC := $(wildcard tests/oracle/*.c)
 ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
@@ -184,6 +185,9 @@ bench-programs: $(BENCH_PROGRAMS)/built $(B)/release/bench/bench_decode
 clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 
+# The decoder as a library.
+include decoder/library/rules.mk
+
 # The virtual board: a QEMU plugin, a program of its own licence.
 include drivers/virtual/board/rules.mk
 
@@ -196,7 +200,7 @@ include tests/bench/reverse/rules.mk
 # Static checks.
 ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \
-    docs/*.c tests/bench/usb/*.[ch] tests/bench/usb/client/*.[ch] tests/bench/usb/target/*.c tests/bench/values/*.[ch] tests/bench/values/target/*.c \
+    docs/*.c docs/examples/*.c tests/bench/usb/*.[ch] tests/bench/usb/client/*.[ch] tests/bench/usb/target/*.c tests/bench/values/*.[ch] tests/bench/values/target/*.c \
     tests/bench/reverse/*.[ch] tests/bench/reverse/target/*.[ch] tests/performance/programs/*.[ch])
 .PHONY: format format-check lint
 format:
@@ -213,12 +217,12 @@ lint:
 .PHONY: check check-full bench fuzz demo
 check: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
-	    virtual-board usb-tests reverse
+	    library virtual-board usb-tests reverse
 	$(Q)tests/run.sh quick
 
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
-	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline $(B)/tsan/unit/test_parallel virtual-board \
+	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline $(B)/tsan/unit/test_parallel library virtual-board \
 	    usb-tests reverse bench-programs
 	$(Q)tests/run.sh full
 
@@ -243,7 +247,7 @@ demo: deps-demo
 
 # Install.
 .PHONY: install clean
-install: all virtual-board
+install: all virtual-board install-library
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual $(DESTDIR)$(PREFIX)/lib/btraced
 	install -m 755 $(B)/btraced $(DESTDIR)$(PREFIX)/bin/btraced

@@ -8,6 +8,7 @@
 exec python3 -B "$(dirname "$0")/layers.py" "$@" <<'TABLE'
 layer decoder:
 decoder/include/btrace
+decoder/base
 decoder/port
 decoder/program
 decoder/disasm
@@ -20,6 +21,8 @@ decoder/ptm
 decoder/stream
 decoder/history
 decoder/values
+decoder/source
+decoder/library
 
 layer drivers: decoder/include/btrace/types.h
 drivers/usb
@@ -50,18 +53,18 @@ protocol/session
 
 layer server: protocol drivers decoder
 server/base
+server/net
 server/protocols
 server/config
-server/net
+server/capture
 server/recording
+server/history
+server/export
 server/trace_unit
 server/probe
-server/capture
 server/access
-server/history
-server/reverse
 server/monitor
-server/export
+server/reverse
 server/live
 server/replay
 server/cmd

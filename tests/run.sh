@@ -151,6 +151,10 @@ if [ "$mode" = quick ]; then
     step static quiet "cppcheck" make -s lint
     step static tests/layers.sh
     step static tests/docs.sh
+    step static tests/layout.sh
+    step static tests/layout_selftest.py
+    step static tests/citations.py
+    step library tests/decoder/library/test_install.py
     units asan
     usb
     step values tests/bench/values/run.sh quick

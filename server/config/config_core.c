@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* [core] sections: registers, and what the cores and the trace together must fulfil. */
 #include "config_internal.h"
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -267,8 +267,8 @@ static int check_source(struct config_parser *p, unsigned i)
         return error;
     stream.protocol = protocol->protocol;
     p->why->text[0] = '\0';
-    error =
-        protocol->configure(&core->source_device, &core->core_device, &stream, &trace_id, p->why);
+    error = source_device_configure(protocol, &core->source_device, &core->core_device, &stream,
+                                    &trace_id, p->why);
     p->failed = error && p->why->text[0];
     return error;
 }

@@ -4,7 +4,7 @@
 #include "decoder/disasm/disasm.h"
 #include "decoder/history/gap_ledger.h"
 #include "server/history/parallel.h"
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -96,8 +96,8 @@ static const char *cond_text(enum bt_cond cond)
 
 static void list_event(struct dump *l, const struct bt_event *e)
 {
-    char index[24], offset[24], detail[DUMP_DESCRIBE_MAX];
-    dump_describe_event(e, detail);
+    char index[24], offset[24], detail[DETAIL_MAX];
+    detail_event(e, detail);
     const char *row[] = {
         l->source->core_name,
         number_text(index, sizeof index, e->position + 1),
@@ -234,7 +234,7 @@ static void hex_bytes(const struct kept *k, const struct stream_packet *p, char 
 static void take_packet(void *ctx, const struct stream_packet *p)
 {
     struct dump *l = ctx;
-    char offset[24], bytes[400], text[DUMP_DESCRIBE_MAX] = "";
+    char offset[24], bytes[400], text[DETAIL_MAX] = "";
     struct detail detail = {text, 0};
     hex_bytes(&l->kept, p, bytes, sizeof bytes);
     l->protocol->describe(&l->source->config, p->packet, &detail);

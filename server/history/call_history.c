@@ -3,7 +3,7 @@
 
 #include "decoder/flow/flow.h"
 #include "decoder/program/code.h"
-#include "server/protocols/dump_describe.h"
+#include "decoder/source/detail.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -203,7 +203,7 @@ static void print_line(const struct call_query *q, const struct line *l, int lea
     int indent = 2 * (l->depth - least < 60 ? l->depth - least : 60);
     console_print(c, "%12" PRIu64 "  %*s", l->number + 1, indent, "");
     if (l->kind == LINE_EXCEPTION)
-        console_print(c, "*** %s: %s\n", dump_describe_exception(l->what, q->m_profile), where);
+        console_print(c, "*** %s: %s\n", detail_exception(l->what, q->m_profile), where);
     else if (l->kind == LINE_GAP)
         console_print(c, "--- gap: %s; then %s\n", bt_gap_name((enum bt_gap_cause)l->what), where);
     else if (l->kind == LINE_BACK)

@@ -3,7 +3,7 @@
 
 #include "server/base/log.h"
 #include "server/config/config_notes.h"
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -278,8 +278,8 @@ static int add_source(struct live *l, struct live_core *c, struct pipeline_confi
     s->config.protocol = protocol->protocol;
     s->config.core = (uint16_t)(c - l->cores);
     s->image = &c->image;
-    int error = protocol->configure(&core->source_device, &core->core_device, &s->config,
-                                    &s->trace_id, why);
+    int error = source_device_configure(protocol, &core->source_device, &core->core_device,
+                                        &s->config, &s->trace_id, why);
     c->source = (int)p->source_count;
     p->source_count += !error;
     return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording/recording.h"
 
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static int add_source(struct recording *r, const struct snapshot_device *device,
     }
     s->core = snapshot_core_of(r->snapshot, device->name);
     s->config.protocol = protocol->protocol;
-    int error = protocol->configure(device, s->core, &s->config, &s->trace_id, why);
+    int error = source_device_configure(protocol, device, s->core, &s->config, &s->trace_id, why);
     if (error)
         return error;
     s->device = device;

@@ -6,7 +6,7 @@
 
 #include "decoder/history/history.h"
 #include "server/config/config.h"
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 
 #define LARGE ((size_t)1 << 20) /* history: more is not asked for here */
 
@@ -64,7 +64,7 @@ static unsigned check_source(const struct config *c, const struct config_core *c
     unsigned id = 0;
     require(protocol != NULL);
     stream.protocol = protocol->protocol;
-    require(protocol->configure(&core->source_device, &core->core_device, &stream, &id, &why) ==
+    require(source_device_configure(protocol, &core->source_device, &core->core_device, &stream, &id, &why) ==
             BT_OK);
     code_image_init(&image);
     require(history_new(&limits, &stream, &image, &history) == BT_OK);

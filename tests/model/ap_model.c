@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/ap_model.h"
+#include "ap_model.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "tests/model/model_bus.h"
+#include "model_bus.h"
 
 #define MEM_AP_CSW  0x00
 #define MEM_AP_TAR  0x04

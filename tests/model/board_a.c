@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/board_a.h"
+#include "board_a.h"
 
 /* Typical identifications of such parts. */
 #define AHB_AP_IDR   0x44770001u

@@ -3,9 +3,9 @@
 #ifndef TESTS_USB_BOARD_A_H
 #define TESTS_USB_BOARD_A_H
 
-#include "tests/model/core_a9.h"
-#include "tests/model/probe_board.h"
-#include "tests/model/system_a.h"
+#include "core_a9.h"
+#include "probe_board.h"
+#include "system_a.h"
 
 /* Public; the parts are for tests. */
 struct board_a {

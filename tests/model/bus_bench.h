@@ -3,7 +3,7 @@
 #ifndef TESTS_USB_UNIT_BUS_BENCH_H
 #define TESTS_USB_UNIT_BUS_BENCH_H
 
-#include "tests/model/model_bus.h"
+#include "model_bus.h"
 #include "tests/support/unit_main.h"
 
 static struct model_bus bus;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets, queues, and the commands that touch no wire. */
-#include "tests/model/cmsis_dap_model.h"
+#include "cmsis_dap_model.h"
 
 #include <string.h>
 #include <time.h>

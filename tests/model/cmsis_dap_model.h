@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "tests/model/dap_model.h"
+#include "dap_model.h"
 
 #define CMSIS_DAP_PACKET_MAX 1024
 #define CMSIS_DAP_QUEUE      16

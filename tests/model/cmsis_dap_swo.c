@@ -2,7 +2,7 @@
 /* SWO capture (CMSIS-DAP manual, "SWO Commands"). */
 #include <string.h>
 
-#include "tests/model/cmsis_dap_model.h"
+#include "cmsis_dap_model.h"
 
 #define STATUS_OK    0x00
 #define STATUS_ERROR 0xff

@@ -3,7 +3,7 @@
  * DAP_Transfer and DAP_TransferBlock (CMSIS-DAP manual, "Transfer Commands"). AP reads are
  * pipelined as the reference firmware does it: a failing read leaves one word less than reads were
  * counted. */
-#include "tests/model/cmsis_dap_model.h"
+#include "cmsis_dap_model.h"
 
 #define REQ_AP         0x01u
 #define REQ_READ       0x02u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers and sequences, clock by clock (IHI 0031F chapters B3 and B4). */
-#include "tests/model/cmsis_dap_model.h"
+#include "cmsis_dap_model.h"
 
 #define REQUEST_AP   0x01u
 #define REQUEST_READ 0x02u

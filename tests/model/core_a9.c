@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/core_a9.h"
+#include "core_a9.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #ifndef TESTS_USB_CORE_A9_H
 #define TESTS_USB_CORE_A9_H
 
-#include "tests/model/core_a.h"
-#include "tests/model/qemu_link.h"
+#include "core_a.h"
+#include "qemu_link.h"
 
 /* Private. */
 struct core_a9_one {

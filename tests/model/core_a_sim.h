@@ -8,7 +8,7 @@
 #ifndef TESTS_USB_CORE_A_SIM_H
 #define TESTS_USB_CORE_A_SIM_H
 
-#include "tests/model/core_a.h"
+#include "core_a.h"
 
 #define CORE_A_SIM_MEMORY      0x60000000u
 #define CORE_A_SIM_SIZE        0x10000u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/core_qemu.h"
+#include "core_qemu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

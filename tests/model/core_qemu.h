@@ -11,8 +11,8 @@
 #ifndef TESTS_USB_CORE_QEMU_H
 #define TESTS_USB_CORE_QEMU_H
 
-#include "tests/model/core_model.h"
-#include "tests/model/qemu_link.h"
+#include "core_model.h"
+#include "qemu_link.h"
 
 /* A window that a debugger cannot write, as real flash. */
 struct core_qemu_flash {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/core_sim.h"
+#include "core_sim.h"
 
 #include <string.h>
 

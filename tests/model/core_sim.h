@@ -7,7 +7,7 @@
 #ifndef TESTS_USB_CORE_SIM_H
 #define TESTS_USB_CORE_SIM_H
 
-#include "tests/model/core_model.h"
+#include "core_model.h"
 
 #define CORE_SIM_FLASH       0x08000000u
 #define CORE_SIM_FLASH_SIZE  0x10000u

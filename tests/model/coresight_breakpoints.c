@@ -4,7 +4,7 @@
  * DDI 0553B.v. */
 #include <string.h>
 
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #define FP_KEY       (1u << 1)
 #define FP_ENABLE    (1u << 0)

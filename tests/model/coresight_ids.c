@@ -4,7 +4,7 @@
  * IHI 0031F part D). The parts of a Cortex-M33 and the nesting of a Cortex-M7's tables are as tools
  * list them for such chips in public.
  */
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #define LAR     0xfb0
 #define LAR_KEY 0xc5acce55u

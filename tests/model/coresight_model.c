@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bus and the way of the trace from the core to the sinks. */
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #include <string.h>
 

@@ -12,11 +12,11 @@
 #ifndef TESTS_USB_CORESIGHT_MODEL_H
 #define TESTS_USB_CORESIGHT_MODEL_H
 
-#include "tests/model/core_model.h"
-#include "tests/model/etm4_model.h"
-#include "tests/model/model_bus.h"
-#include "tests/model/sink_model.h"
-#include "tests/model/trace_pins.h"
+#include "core_model.h"
+#include "etm4_model.h"
+#include "model_bus.h"
+#include "sink_model.h"
+#include "trace_pins.h"
 
 #define CS_ITM  0xe0000000u
 #define CS_DWT  0xe0001000u

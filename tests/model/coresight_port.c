@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Cortex-M TPIU and the ITM (DDI 0403E.e C1.7 and C1.10). */
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #define SSPSR        0x00b
 #define FFCR_ENFCONT (1u << 1)

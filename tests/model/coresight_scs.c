@@ -2,7 +2,7 @@
 /* Core debug in the system control space (DDI 0403E.e C1.6). */
 #include <string.h>
 
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #define ICTR  0x004
 #define CPUID 0xd00

@@ -2,7 +2,7 @@
 /* ETM-M3 and M4, and the sink (IHI 0014Q chapter 3; DDI 0314H chapter 9, DDI 0461B). */
 #include <string.h>
 
-#include "tests/model/coresight_model.h"
+#include "coresight_model.h"
 
 #define ETMCR       0x000
 #define ETMSR       0x010

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/cti_model.h"
+#include "cti_model.h"
 
 #include <string.h>
 

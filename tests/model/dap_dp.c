@@ -2,7 +2,7 @@
 /* Registers of the DP, sticky errors and the way to the APs (IHI 0031F chapters B1, B2). */
 #include <string.h>
 
-#include "tests/model/dap_model.h"
+#include "dap_model.h"
 
 #define STICKY         (DP_CS_STICKYORUN | DP_CS_STICKYCMP | DP_CS_STICKYERR | DP_CS_WDATAERR)
 #define CS_WRITABLE    0x54ffff0du

@@ -2,8 +2,8 @@
 /* The TAP of JTAG-DP: one clock a call (IHI 0031F chapter B3). */
 #include <string.h>
 
-#include "tests/model/dap_model.h"
-#include "tests/model/tap_state.h"
+#include "dap_model.h"
+#include "tap_state.h"
 
 #define IR_BITS    4
 #define IR_CAPTURE 0x1

@@ -9,7 +9,7 @@
 #ifndef TESTS_USB_DAP_MODEL_H
 #define TESTS_USB_DAP_MODEL_H
 
-#include "tests/model/ap_model.h"
+#include "ap_model.h"
 
 #define DAP_APS 4
 

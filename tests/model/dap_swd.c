@@ -2,7 +2,7 @@
 /* The serial engine of SW-DP: one clock a call (IHI 0031F chapter B4). */
 #include <string.h>
 
-#include "tests/model/dap_model.h"
+#include "dap_model.h"
 
 enum swd_state {
     SWD_SILENT, /* until a line reset */

@@ -2,7 +2,7 @@
 /* Switching sequences on TMS/SWDIO (IHI 0031F chapter B5). */
 #include <string.h>
 
-#include "tests/model/dap_model.h"
+#include "dap_model.h"
 
 #define SELECT_ONES     50
 #define JTAG_TO_SWD     0xe79eu

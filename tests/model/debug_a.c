@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The debug registers. */
-#include "tests/model/debug_a.h"
+#include "debug_a.h"
 
 #include <string.h>
 

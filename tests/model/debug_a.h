@@ -11,8 +11,8 @@
 #ifndef TESTS_USB_DEBUG_A_H
 #define TESTS_USB_DEBUG_A_H
 
-#include "tests/model/core_a.h"
-#include "tests/model/model_bus.h"
+#include "core_a.h"
+#include "model_bus.h"
 
 #define DEBUG_A_BREAKPOINTS 6
 #define DEBUG_A_WATCHPOINTS 4

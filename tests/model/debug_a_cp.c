@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Coprocessor instructions of a halted core through ITR: DTR, CP15, floating point. */
-#include "tests/model/debug_a.h"
+#include "debug_a.h"
 
 #define CPSR_FLAGS 0xf0000000u
 #define MODE       0x1fu

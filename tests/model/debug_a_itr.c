@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "tests/model/debug_a.h"
+#include "debug_a.h"
 
 #define CONDITION    0xf0000000u
 #define ALWAYS       0xe0000000u

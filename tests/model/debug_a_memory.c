@@ -2,7 +2,7 @@
 /* Loads and stores of a halted core through ITR, and what becomes of those that abort. */
 #include <string.h>
 
-#include "tests/model/debug_a.h"
+#include "debug_a.h"
 
 #define SCTLR      CORE_A_CP15(1, 0, 0, 0)
 #define TTBR0      CORE_A_CP15(2, 0, 0, 0)

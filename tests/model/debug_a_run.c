@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Debug state of a modelled ARMv7-A core: entry, exit, registers, comparators. */
-#include "tests/model/debug_a.h"
+#include "debug_a.h"
 
 #include <string.h>
 

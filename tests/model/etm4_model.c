@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/etm4_model.h"
+#include "etm4_model.h"
 
 #include <string.h>
 

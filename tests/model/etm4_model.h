@@ -16,7 +16,7 @@
 #ifndef TESTS_USB_ETM4_MODEL_H
 #define TESTS_USB_ETM4_MODEL_H
 
-#include "tests/model/core_model.h"
+#include "core_model.h"
 
 #define ETM4_DEVARCH_M7  0x47704a13u
 #define ETM4_DEVARCH_M33 0x47724a13u

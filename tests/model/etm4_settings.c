@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings of the ETMv4 model: which there are, what is wrong with them, what they ask for. */
-#include "tests/model/etm4_model.h"
+#include "etm4_model.h"
 
 #define TRCCONFIGR    0x010
 #define TRCAUXCTLR    0x018

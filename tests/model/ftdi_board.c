@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/ftdi_board.h"
+#include "ftdi_board.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #ifndef TESTS_USB_FTDI_BOARD_H
 #define TESTS_USB_FTDI_BOARD_H
 
-#include "tests/model/mpsse_model.h"
-#include "tests/model/probe_board.h"
-#include "tests/model/tap_model.h"
+#include "mpsse_model.h"
+#include "probe_board.h"
+#include "tap_model.h"
 
 #define FTDI_TAPS 4
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/model/usb_ftdi.h"
+#include "usb_ftdi.h"
 
 #define VENDOR_OUT 0x40
 #define VENDOR_IN  0xc0

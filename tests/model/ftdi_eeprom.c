@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/ftdi_eeprom.h"
+#include "ftdi_eeprom.h"
 
 #include <string.h>
 

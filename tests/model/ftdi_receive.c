@@ -2,7 +2,7 @@
 /* What an FT2232H receives from senders that do not wait for it (AN_130). */
 #include <string.h>
 
-#include "tests/model/usb_ftdi.h"
+#include "usb_ftdi.h"
 
 #define BAUD_PERCENT 3u
 #define CHUNK        16384u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/mpsse_model.h"
+#include "mpsse_model.h"
 
 #include <string.h>
 

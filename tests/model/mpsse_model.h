@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "tests/model/ftdi_fifo.h"
+#include "ftdi_fifo.h"
 
 /* Bits of the 16 pins: ADBUS0-7, ACBUS0-7. */
 #define MPSSE_TCK    0x0001u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/orbflow_sender.h"
+#include "orbflow_sender.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/orbtrace_capture.h"
+#include "orbtrace_capture.h"
 
 #include <string.h>
 

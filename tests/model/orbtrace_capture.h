@@ -11,9 +11,9 @@
 #ifndef TESTS_USB_ORBTRACE_CAPTURE_H
 #define TESTS_USB_ORBTRACE_CAPTURE_H
 
-#include "tests/model/orbflow_sender.h"
-#include "tests/model/port_sampler.h"
-#include "tests/model/trace_feed.h"
+#include "orbflow_sender.h"
+#include "port_sampler.h"
+#include "trace_feed.h"
 
 #define ORBTRACE_BUFFER 8192u   /* the probe's own */
 #define ORBTRACE_ALIVE  100000u /* microseconds between two keep-alive units or flushes */

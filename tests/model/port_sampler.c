@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/port_sampler.h"
+#include "port_sampler.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/probe_board.h"
+#include "probe_board.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "tests/model/cmsis_dap_model.h"
-#include "tests/model/core_sim.h"
-#include "tests/model/coresight_model.h"
+#include "cmsis_dap_model.h"
+#include "core_sim.h"
+#include "coresight_model.h"
 
 /* What a trace port sends at present. All zero: nothing that a capture unit could be told of. */
 struct probe_port {

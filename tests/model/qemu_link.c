@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/qemu_link.h"
+#include "qemu_link.h"
 
 #include <errno.h>
 #include <inttypes.h>

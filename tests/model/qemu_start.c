@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/model/qemu_link.h"
+#include "qemu_link.h"
 
 #define TRIES      500
 #define TRY_NS     20000000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/sink_model.h"
+#include "sink_model.h"
 
 #include <string.h>
 

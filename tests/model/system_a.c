@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/system_a.h"
+#include "system_a.h"
 
 #include <string.h>
 

@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 
-#include "tests/model/ap_model.h"
-#include "tests/model/cti_model.h"
-#include "tests/model/debug_a.h"
-#include "tests/model/trace_a.h"
+#include "ap_model.h"
+#include "cti_model.h"
+#include "debug_a.h"
+#include "trace_a.h"
 
 #define SYSTEM_A_MEMORY_AP 0
 #define SYSTEM_A_DEBUG_AP  1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/tap_model.h"
+#include "tap_model.h"
 
 #define IR_IDCODE  1u
 #define IR_CAPTURE 1u /* the two low bits that every TAP captures */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/model/tap_state.h"
+#include "tap_state.h"
 
 #define TAP_IR_MAX 31
 

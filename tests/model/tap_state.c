@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/tap_state.h"
+#include "tap_state.h"
 
 /* The next state for TMS 0 and 1. */
 static const unsigned char next_state[16][2] = {

@@ -2,7 +2,7 @@
 /* SWJ-DP and MEM-AP, driven bit by bit with the numbers of IHI 0031F. */
 #include <string.h>
 
-#include "tests/model/dap_model.h"
+#include "dap_model.h"
 #include "tests/support/unit_main.h"
 
 #define DPIDR 0x2ba01477u

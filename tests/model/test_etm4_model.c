@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Registers of an ETMv4, in the order of IHI 0064H.b chapter 4 and against it. */
-#include "tests/model/etm4_model.h"
+#include "etm4_model.h"
 #include "tests/support/unit_main.h"
 
 #define PRGCTLR    0x004

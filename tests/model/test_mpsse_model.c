@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/model/ftdi_board.h"
+#include "ftdi_board.h"
 #include "tests/support/unit_main.h"
 
 #define MAX_CLOCKS 600

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/model/orbflow_sender.h"
-#include "tests/model/port_sampler.h"
+#include "orbflow_sender.h"
+#include "port_sampler.h"
 #include "tests/support/unit_main.h"
 
 static uint8_t wire[100 * ORBFLOW_WIRE];

@@ -2,9 +2,9 @@
 /* Trace units, funnel, ETB, TMC and TPIU of the A-profile system, by DDI 0314H. */
 #include <string.h>
 
-#include "tests/model/core_a_sim.h"
-#include "tests/model/port_sampler.h"
-#include "tests/model/trace_a.h"
+#include "core_a_sim.h"
+#include "port_sampler.h"
+#include "trace_a.h"
 #include "tests/support/unit_main.h"
 
 #define WORDS 16u

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/model/usb_probe.h"
-#include "tests/model/usbip_server.h"
+#include "usb_probe.h"
+#include "usbip_server.h"
 #include "tests/support/unit_main.h"
 
 #define MAX_REPLIES 16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/tpiu_a.h"
+#include "tpiu_a.h"
 
 #include <string.h>
 

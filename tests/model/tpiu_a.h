@@ -7,7 +7,7 @@
 #ifndef TESTS_USB_TPIU_A_H
 #define TESTS_USB_TPIU_A_H
 
-#include "tests/model/trace_pins.h"
+#include "trace_pins.h"
 
 /* For tests to look at; the counters may be written. */
 struct tpiu_a {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/trace_a.h"
+#include "trace_a.h"
 
 #include <string.h>
 

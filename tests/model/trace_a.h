@@ -9,10 +9,10 @@
 #ifndef TESTS_USB_TRACE_A_H
 #define TESTS_USB_TRACE_A_H
 
-#include "tests/model/core_a.h"
-#include "tests/model/sink_model.h"
-#include "tests/model/tpiu_a.h"
-#include "tests/model/unit_a_model.h"
+#include "core_a.h"
+#include "sink_model.h"
+#include "tpiu_a.h"
+#include "unit_a_model.h"
 
 struct trace_a_options {
     bool etmv3;     /* else PTMs */

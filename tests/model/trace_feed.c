@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/trace_feed.h"
+#include "trace_feed.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_USB_TRACE_FEED_H
 #define TESTS_USB_TRACE_FEED_H
 
-#include "tests/model/probe_board.h"
+#include "probe_board.h"
 
 /* Set the first group, or board; the rest is private, but for taken and skipped. */
 struct trace_feed {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/trace_pins.h"
+#include "trace_pins.h"
 
 #include <string.h>
 #include <time.h>

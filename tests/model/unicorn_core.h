@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unicorn/unicorn.h>
 
-#include "tests/model/core_model.h"
+#include "core_model.h"
 
 #define UNICORN_SIZE  0x100000u
 #define UNICORN_RAM   0x20000000u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/unit_a_model.h"
+#include "unit_a_model.h"
 
 #include <string.h>
 

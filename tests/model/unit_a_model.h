@@ -9,7 +9,7 @@
 #ifndef TESTS_USB_UNIT_A_MODEL_H
 #define TESTS_USB_UNIT_A_MODEL_H
 
-#include "tests/model/core_a.h"
+#include "core_a.h"
 
 #define UNIT_A_REGS 0xc4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/usb_device.h"
+#include "usb_device.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_USB_USB_DEVICE_H
 #define TESTS_USB_USB_DEVICE_H
 
-#include "tests/model/probe_board.h"
+#include "probe_board.h"
 
 #define USB_DEVICE_WAIT 1 /* a transfer that cannot end yet */
 

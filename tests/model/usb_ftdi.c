@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/usb_ftdi.h"
+#include "usb_ftdi.h"
 
 #include <errno.h>
 #include <string.h>

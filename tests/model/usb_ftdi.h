@@ -18,10 +18,10 @@
 #ifndef TESTS_USB_USB_FTDI_H
 #define TESTS_USB_USB_FTDI_H
 
-#include "tests/model/ftdi_board.h"
-#include "tests/model/ftdi_eeprom.h"
-#include "tests/model/trace_feed.h"
-#include "tests/model/usb_device.h"
+#include "ftdi_board.h"
+#include "ftdi_eeprom.h"
+#include "trace_feed.h"
+#include "usb_device.h"
 
 #define FTDI_CHANNELS     4u /* at most */
 #define FTDI_EP_A_OUT     0x02

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/usb_orbtrace.h"
+#include "usb_orbtrace.h"
 
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "tests/model/usb_probe.h"
+#include "usb_probe.h"
 
 #define VENDOR_OUT 0x41 /* to an interface */
 #define SET_FORMAT 0x01

@@ -7,8 +7,8 @@
 #ifndef TESTS_USB_USB_ORBTRACE_H
 #define TESTS_USB_USB_ORBTRACE_H
 
-#include "tests/model/orbtrace_capture.h"
-#include "tests/model/usb_device.h"
+#include "orbtrace_capture.h"
+#include "usb_device.h"
 
 #define ORBTRACE_VID 0x1209
 #define ORBTRACE_PID 0x3443

@@ -6,7 +6,7 @@
 #ifndef TESTS_USB_USB_PROBE_H
 #define TESTS_USB_USB_PROBE_H
 
-#include "tests/model/usb_device.h"
+#include "usb_device.h"
 
 #define USB_PROBE_VID 0x1209
 #define USB_PROBE_PID 0x0001

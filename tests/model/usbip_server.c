@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "tests/model/usbip_server.h"
+#include "usbip_server.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef TESTS_USB_USBIP_SERVER_H
 #define TESTS_USB_USBIP_SERVER_H
 
-#include "tests/model/usb_device.h"
+#include "usb_device.h"
 
 #define USBIP_HEADER       48u
 #define USBIP_MAX_TRANSFER (1u << 20) /* more in one transfer is refused */

@@ -3,12 +3,18 @@
  * Plain data that every layer may use: errors, instruction sets, history blocks and events.
  * No functions with state, no I/O. Addresses and positions are 64 bit everywhere.
  */
-#ifndef DECODER_TYPES_H
-#define DECODER_TYPES_H
+#ifndef BTRACE_TYPES_H
+#define BTRACE_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "btrace/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Functions return 0 (or a count) or one of these. Texts: bt_strerror(). */
 enum bt_error {
@@ -23,7 +29,7 @@ enum bt_error {
     BT_ERR_UNSUPPORTED = -8,
 };
 
-const char *bt_strerror(int error);
+BT_API const char *bt_strerror(int error);
 
 enum bt_isa {
     BT_ISA_A32,
@@ -33,7 +39,7 @@ enum bt_isa {
     BT_ISA_A64,
 };
 
-const char *bt_isa_name(enum bt_isa isa);
+BT_API const char *bt_isa_name(enum bt_isa isa);
 
 /* Result of an instruction's condition check, as far as the trace tells. */
 enum bt_cond {
@@ -54,6 +60,7 @@ struct bt_block {
 };
 
 #define BT_BLOCK_COUNT_MAX 0xffffffu
+#define BT_NO_CYCLES       UINT64_MAX /* in place of a count of cycles: there is none */
 
 static inline uint32_t bt_block_info(uint32_t count, enum bt_isa isa, enum bt_cond cond)
 {
@@ -98,7 +105,7 @@ enum bt_gap_cause {
 };
 
 /* Stable lower-case token, for listings: "overflow", "no-code" ... */
-const char *bt_gap_name(enum bt_gap_cause cause);
+BT_API const char *bt_gap_name(enum bt_gap_cause cause);
 
 enum bt_event_kind {
     BT_EVENT_TRACE_ON,      /* value = reason 0..3; address = first instruction; maybe cycles */
@@ -119,7 +126,7 @@ enum bt_event_kind {
     BT_EVENT_KINDS
 };
 
-const char *bt_event_name(enum bt_event_kind kind);
+BT_API const char *bt_event_name(enum bt_event_kind kind);
 
 #define BT_EVENT_HAS_ADDRESS 1u   /* address is known */
 #define BT_EVENT_HAS_CYCLES  2u   /* cycles is valid */
@@ -133,8 +140,8 @@ const char *bt_event_name(enum bt_event_kind kind);
 
 /*
  * Something between two instructions. `position` is the number of the instruction that follows
- * (0-based, counted from the start of the stream);
- * events of one position stand in stream order. */
+ * (0-based, counted from the start of the stream); events of one position stand in stream order.
+ */
 struct bt_event {
     uint64_t position;
     uint64_t offset; /* byte of the source's stream where the packet begins */
@@ -158,5 +165,9 @@ enum bt_security {
     BT_SEC_NONSECURE,
     BT_SEC_HYP,
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,7 +4,7 @@
  * file. Each key reaches the decoder, and a value that is none is refused with a reason. What the
  * values mean for the stream: tests/cases/etmv1-choices.case and etmv2-choices.case.
  */
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int configure(bool v2, const char *name, uint64_t value, struct stream_co
     unsigned id = 0;
     memset(config, 0, sizeof *config);
     memset(why, 0, sizeof *why);
-    return (v2 ? source_etmv2 : source_etmv1).configure(&d, &core, config, &id, why);
+    return source_device_configure(v2 ? &source_etmv2 : &source_etmv1, &d, &core, config, &id, why);
 }
 
 static void check_key(bool v2, const struct key *k)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "server/config/config_keys.h"
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 #include "tests/support/unit_main.h"
 
 #define TARGET "[target]\nconnect = :1234\n"               /* lines 1-2 */
@@ -145,8 +145,7 @@ START_TEST(cores)
     ck_assert_uint_eq(sctlr, 0x2000);
     struct stream_config stream = {0};
     unsigned id = 0;
-    ck_assert_int_eq(source_protocol_of_type("ETM3.5")->configure(
-                         &c[1].source_device, &c[1].core_device, &stream, &id, &why),
+    ck_assert_int_eq(source_device_configure(source_protocol_of_type("ETM3.5"), &c[1].source_device, &c[1].core_device, &stream, &id, &why),
                      0);
     ck_assert(stream.etmv3.m_profile && id == 0x6f);
     config_release(&config);

@@ -3,7 +3,7 @@
  * wishes, words, filters. */
 #include "server/trace_unit/trace_setup.h"
 
-#include "server/protocols/source.h"
+#include "server/protocols/source_device.h"
 #include "tests/drivers/coresight/test_etm4_bus.h"
 
 #define TARGET "[target]\nconnect = :1\n[trace]\nsink = etb\n[coresight]\netb = 0xE0043000\n"
@@ -70,7 +70,7 @@ START_TEST(discovery)
     ck_assert_uint_eq(b.demcr & 0x01000000, 0x01000000);
     ck_assert_uint_eq(*etm4_reg(&b, 0x004), 0); /* nothing runs yet */
     ck_assert_int_eq(
-        source_etmv4.configure(device, &config.cores[0].core_device, &stream, &id, &why), 0);
+        source_device_configure(&source_etmv4, device, &config.cores[0].core_device, &stream, &id, &why), 0);
     ck_assert(id == 0x10 && stream.etmv4.m_profile && stream.etmv4.version_minor == 2);
     ck_assert_int_eq(trace_setup_program(&setup, &why), 0);
     ck_assert(trace_setup_runs(&setup));

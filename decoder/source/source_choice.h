@@ -3,10 +3,10 @@
  * Implementation-defined choices: what the specification of a trace protocol leaves open: each is
  * one field of the decoder's configuration, and one key of the source's [regs]
  * in a recording. */
-#ifndef SERVER_SOURCE_CHOICE_H
-#define SERVER_SOURCE_CHOICE_H
+#ifndef DECODER_SOURCE_CHOICE_H
+#define DECODER_SOURCE_CHOICE_H
 
-#include "server/protocols/source.h"
+#include "decoder/source/source.h"
 
 struct source_choice {
     const char *key;
@@ -20,7 +20,7 @@ struct source_choice {
  * Sets the fields of `config` whose key is there. BT_ERR_FORMAT: a value is not allowed; *why names
  * file, key and what is.
  */
-int source_choices(const struct snapshot_device *d, const struct source_choice *choices,
-                   size_t count, void *config, struct message *why);
+int source_choices(const struct bt_source *source, const struct source_choice *choices,
+                   size_t count, void *config, struct source_error *why);
 
 #endif

@@ -42,49 +42,49 @@ static const struct source_choice choices[] = {
             "0 (an instruction whose prefetch aborted has a status) or 1 (it has none)"),
 };
 
-static int status_codes(const struct snapshot_device *d, uint64_t *codes, struct message *why)
+static int status_codes(const struct bt_source *source, uint64_t *codes, struct source_error *why)
 {
-    if (snapshot_reg(d, "STATUS_CODES", codes) || etmv2_status_codes_valid(*codes))
+    if (source_reg(source, "STATUS_CODES", codes) || etmv2_status_codes_valid(*codes))
         return BT_OK;
-    message_set(why,
-                "%s: STATUS_CODES is 0x%016" PRIx64 ", but must have each hexadecimal digit once, "
+    source_fail(why,
+                "STATUS_CODES is 0x%016" PRIx64 ", but must have each hexadecimal digit once, "
                 "7 and 6 at their places in 0x%016" PRIx64,
-                d->path, *codes, (uint64_t)ETMV2_STATUS_CODES);
+                *codes, (uint64_t)ETMV2_STATUS_CODES);
     return BT_ERR_FORMAT;
 }
 
-static int configure_choices(const struct snapshot_device *d, struct etmv2_config *config,
-                             struct message *why)
+static int configure_choices(const struct bt_source *source, struct etmv2_config *config,
+                             struct source_error *why)
 {
-    int error = status_codes(d, &config->status_codes, why);
+    int error = status_codes(source, &config->status_codes, why);
     if (!error)
-        error = source_choices(d, choices, sizeof choices / sizeof *choices, config, why);
+        error = source_choices(source, choices, sizeof choices / sizeof *choices, config, why);
     return error;
 }
 
-static int configure_etmv2(const struct snapshot_device *d, const struct snapshot_device *core,
-                           struct stream_config *config, unsigned *trace_id, struct message *why)
+static int configure_etmv2(const struct bt_source *source, struct stream_config *config,
+                           unsigned *trace_id, struct source_error *why)
 {
     uint32_t etmcr, etmidr;
     uint64_t id = 0;
-    int error = source_need_reg(d, "ETMCR", &etmcr, why);
+    int error = source_need_reg(source, "ETMCR", &etmcr, why);
     if (!error)
-        error = source_need_reg(d, "ETMIDR", &etmidr, why);
+        error = source_need_reg(source, "ETMIDR", &etmidr, why);
     if (error)
         return error;
     error = etmv2_config_from_regs(&config->etmv2, etmcr, etmidr);
     if (error) {
-        message_set(why,
-                    "%s: ETMIDR 0x%08x is not that of an ETMv2 (bits [11:8] must be 1), or ETMCR "
+        source_fail(why,
+                    "ETMIDR 0x%08x is not that of an ETMv2 (bits [11:8] must be 1), or ETMCR "
                     "0x%08x has no port size of one (bits [6:4] must be 0 to 2)",
-                    d->path, etmidr, etmcr);
+                    etmidr, etmcr);
         return error;
     }
-    source_vectors(core, &config->etmv2.low_vectors, &config->etmv2.high_vectors);
-    if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
+    source_vectors(source, &config->etmv2.low_vectors, &config->etmv2.high_vectors);
+    if (source_reg(source, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    error = configure_choices(d, &config->etmv2, why);
-    return error ? error : source_port_layout(d, &config->etmv2.port, why);
+    error = configure_choices(source, &config->etmv2, why);
+    return error ? error : source_port_layout(source, &config->etmv2.port, why);
 }
 
 static bool is_etmv2(const char *type)

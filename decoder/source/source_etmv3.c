@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv3 sources: IHI 0014Q chapter 7. */
-#include "server/protocols/source.h"
+#include "decoder/source/source.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,31 +14,30 @@ static bool is_etmv3(const char *type)
     return strncasecmp(type, "ETM3", 4) == 0 || strncasecmp(type, "ETMv3", 5) == 0;
 }
 
-static int configure_etmv3(const struct snapshot_device *d, const struct snapshot_device *core,
-                           struct stream_config *config, unsigned *trace_id, struct message *why)
+static int configure_etmv3(const struct bt_source *source, struct stream_config *config,
+                           unsigned *trace_id, struct source_error *why)
 {
     static const char *const names[3] = {"ETMCR", "ETMIDR", "ETMTRACEIDR"};
     uint32_t v[3], ccer = 0;
     uint64_t period;
     for (size_t i = 0; i < 3; i++) {
-        int error = source_need_reg(d, names[i], &v[i], why);
+        int error = source_need_reg(source, names[i], &v[i], why);
         if (error)
             return error;
     }
     if ((v[1] >> 4 & 0xf) >= CCER_SINCE) {
-        int error = source_need_reg(d, "ETMCCER", &ccer, why);
+        int error = source_need_reg(source, "ETMCCER", &ccer, why);
         if (error)
             return error;
     }
     int error = etmv3_config_from_regs(&config->etmv3, v[0], v[1], ccer, v[2]);
     if (error) {
-        message_set(why, "%s: ETMIDR 0x%08x is not that of an ETMv3 (bits [11:8] must be 2)",
-                    d->path, v[1]);
+        source_fail(why, "ETMIDR 0x%08x is not that of an ETMv3 (bits [11:8] must be 2)", v[1]);
         return error;
     }
-    if (snapshot_reg(d, "ETMSYNCFR", &period) == BT_OK)
+    if (source_reg(source, "ETMSYNCFR", &period) == BT_OK)
         config->etmv3.sync_period = period & 0xfff;
-    config->etmv3.m_profile = source_m_profile(core);
+    config->etmv3.m_profile = source_m_profile(source);
     *trace_id = config->etmv3.trace_id;
     return BT_OK;
 }
@@ -86,7 +85,7 @@ static const char *isa_name(uint8_t state)
 
 static const char *security_name(uint8_t state)
 {
-    return dump_describe_security((enum bt_security)(state >> 4));
+    return detail_security((enum bt_security)(state >> 4));
 }
 
 /* "WEWEWN", oldest first; "-" for none. */

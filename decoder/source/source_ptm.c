@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PTM (Program Flow Trace) sources: IHI 0035B. */
-#include "server/protocols/source.h"
+#include "decoder/source/source.h"
 
 #include <inttypes.h>
 #include <strings.h>
 
-static int configure_ptm(const struct snapshot_device *d, const struct snapshot_device *core,
-                         struct stream_config *config, unsigned *trace_id, struct message *why)
+static int configure_ptm(const struct bt_source *source, struct stream_config *config,
+                         unsigned *trace_id, struct source_error *why)
 {
-    (void)core;
     static const char *const names[4] = {"ETMCR", "ETMIDR", "ETMCCER", "ETMTRACEIDR"};
     uint32_t v[4];
     for (size_t i = 0; i < 4; i++) {
-        int error = source_need_reg(d, names[i], &v[i], why);
+        int error = source_need_reg(source, names[i], &v[i], why);
         if (error)
             return error;
     }
     int error = ptm_config_from_regs(&config->ptm, v[0], v[1], v[2], v[3]);
     if (error)
-        message_set(why, "%s: ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", d->path,
-                    v[1]);
+        source_fail(why, "ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", v[1]);
     *trace_id = config->ptm.trace_id;
     return error;
 }
@@ -72,7 +70,7 @@ static void add_branch(struct detail *d, const struct ptm_packet *k)
     add_target(d, k);
     if (!(k->flags & PTM_HAS_INFO))
         return;
-    detail_add(d, "sec=%s", dump_describe_security(ptm_packet_security(k)));
+    detail_add(d, "sec=%s", detail_security(ptm_packet_security(k)));
     detail_add(d, "exception=%u", k->number);
 }
 
@@ -108,7 +106,7 @@ static void add_fields(struct detail *d, const struct ptm_config *config,
     case PTM_ISYNC:
         detail_add(d, "reason=%u", k->number);
         add_target(d, k);
-        detail_add(d, "sec=%s", dump_describe_security(ptm_packet_security(k)));
+        detail_add(d, "sec=%s", detail_security(ptm_packet_security(k)));
         break;
     case PTM_UPDATE:
         add_target(d, k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/protocols/dump_describe.h"
+#include "decoder/source/detail.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,18 +7,18 @@
 
 void detail_add(struct detail *d, const char *format, ...)
 {
-    if (d->len && d->len < DUMP_DESCRIBE_MAX - 1)
+    if (d->len && d->len < DETAIL_MAX - 1)
         d->text[d->len++] = ' ';
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(d->text + d->len, DUMP_DESCRIBE_MAX - d->len, format, args);
+    int n = vsnprintf(d->text + d->len, DETAIL_MAX - d->len, format, args);
     va_end(args);
     d->len += n > 0 ? (size_t)n : 0;
-    if (d->len > DUMP_DESCRIBE_MAX - 1)
-        d->len = DUMP_DESCRIBE_MAX - 1;
+    if (d->len > DETAIL_MAX - 1)
+        d->len = DETAIL_MAX - 1;
 }
 
-const char *dump_describe_security(enum bt_security security)
+const char *detail_security(enum bt_security security)
 {
     static const char *const names[] = {"S", "NS", "HYP"};
     return (unsigned)security < 3 ? names[security] : "?";
@@ -33,7 +33,7 @@ static const char *m_exception(unsigned number)
     return number < 16 ? names[number] : "IRQ";
 }
 
-const char *dump_describe_exception(unsigned number, bool m_profile)
+const char *detail_exception(unsigned number, bool m_profile)
 {
     if (m_profile)
         return m_exception(number);
@@ -76,7 +76,7 @@ static const char *exception_name(const struct bt_event *e)
         return name;
     if (e->back && !(e->flags & BT_EVENT_M_PROFILE))
         return "?";
-    return dump_describe_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
+    return detail_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
 }
 
 static void add_data(struct detail *d, const struct bt_event *e)
@@ -102,7 +102,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
             detail_add(d, "address=0x%08" PRIx64, e->address);
             detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->isa));
         }
-        detail_add(d, "sec=%s", dump_describe_security((enum bt_security)e->number));
+        detail_add(d, "sec=%s", detail_security((enum bt_security)e->number));
         if (e->cause)
             detail_add(d, "gap=%s", bt_gap_name((enum bt_gap_cause)e->cause));
         break;
@@ -137,7 +137,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
         detail_add(d, "vmid=0x%02" PRIx64, e->value);
         break;
     case BT_EVENT_STATE:
-        detail_add(d, "sec=%s", dump_describe_security((enum bt_security)e->value));
+        detail_add(d, "sec=%s", detail_security((enum bt_security)e->value));
         break;
     case BT_EVENT_TIMESTAMP:
         detail_add(d, "value=0x%" PRIx64, e->value);
@@ -157,7 +157,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
     }
 }
 
-void dump_describe_event(const struct bt_event *event, char *out)
+void detail_event(const struct bt_event *event, char *out)
 {
     struct detail d = {out, 0};
     out[0] = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv4 and ETE sources: IHI 0064H.b, DDI 0487L.a chapter D4. */
-#include "server/protocols/source.h"
+#include "decoder/source/source.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +13,15 @@ static bool is_etmv4(const char *type)
            strncasecmp(type, "ETE", 3) == 0;
 }
 
-static void optional_reg(const struct snapshot_device *d, const char *name, uint32_t *value)
+static void optional_reg(const struct bt_source *source, const char *name, uint32_t *value)
 {
     uint64_t v;
-    if (snapshot_reg(d, name, &v) == BT_OK)
+    if (source_reg(source, name, &v) == BT_OK)
         *value = (uint32_t)v;
 }
 
-static int read_registers(const struct snapshot_device *d, struct etmv4_registers *r,
-                          struct message *why)
+static int read_registers(const struct bt_source *source, struct etmv4_registers *r,
+                          struct source_error *why)
 {
     const struct {
         const char *name;
@@ -32,31 +32,31 @@ static int read_registers(const struct snapshot_device *d, struct etmv4_register
     };
     memset(r, 0, sizeof *r);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        int error = source_need_reg(d, needed[i].name, needed[i].value, why);
+        int error = source_need_reg(source, needed[i].name, needed[i].value, why);
         if (error)
             return error;
     }
-    optional_reg(d, "TRCIDR8", &r->idr[8]);
-    optional_reg(d, "TRCDEVARCH", &r->devarch);
+    optional_reg(source, "TRCIDR8", &r->idr[8]);
+    optional_reg(source, "TRCDEVARCH", &r->devarch);
     return BT_OK;
 }
 
-static int configure_etmv4(const struct snapshot_device *d, const struct snapshot_device *core,
-                           struct stream_config *config, unsigned *trace_id, struct message *why)
+static int configure_etmv4(const struct bt_source *source, struct stream_config *config,
+                           unsigned *trace_id, struct source_error *why)
 {
     struct etmv4_registers r;
-    int error = read_registers(d, &r, why);
+    int error = read_registers(source, &r, why);
     if (error)
         return error;
-    error = etmv4_config_from_regs(&config->etmv4, &r, source_m_profile(core));
+    error = etmv4_config_from_regs(&config->etmv4, &r, source_m_profile(source));
     if (error == BT_ERR_UNSUPPORTED)
-        message_set(why,
-                    "%s: TRCCONFIGR 0x%08x, TRCIDR8 0x%08x: loads and stores as P0 elements "
+        source_fail(why,
+                    "TRCCONFIGR 0x%08x, TRCIDR8 0x%08x: loads and stores as P0 elements "
                     "(TRCCONFIGR[2:1]) and more than %d speculated elements cannot be decoded",
-                    d->path, r.configr, r.idr[8], ETMV4_SPECULATED_MAX);
+                    r.configr, r.idr[8], ETMV4_SPECULATED_MAX);
     else if (error)
-        message_set(why, "%s: TRCIDR1 0x%08x, TRCDEVARCH 0x%08x are not those of an ETMv4 or ETE",
-                    d->path, r.idr[1], r.devarch);
+        source_fail(why, "TRCIDR1 0x%08x, TRCDEVARCH 0x%08x are not those of an ETMv4 or ETE",
+                    r.idr[1], r.devarch);
     *trace_id = config->etmv4.trace_id;
     return error;
 }

@@ -36,44 +36,43 @@ static bool is_etmv1(const char *type)
 }
 
 /* From ETMCCR if it is known, else from the device's type. */
-static int minor_version(const struct snapshot_device *d, struct message *why)
+static int minor_version(const struct bt_source *source, struct source_error *why)
 {
     uint64_t etmccr;
-    const char *dot = strchr(d->type, '.');
+    const char *dot = strchr(source->type, '.');
     int minor = dot && dot[1] >= '0' && dot[1] <= '3' && !dot[2] ? dot[1] - '0' : BT_ERR_FORMAT;
-    if (snapshot_reg(d, "ETMCCR", &etmccr) == BT_OK)
+    if (source_reg(source, "ETMCCR", &etmccr) == BT_OK)
         minor = etmv1_minor_of_ccr((uint32_t)etmccr);
     if (minor < 0)
-        message_set(why,
-                    "%s: type '%s' must be ETM1.0 to ETM1.3, or ETMCCR that of an ETMv1 "
+        source_fail(why,
+                    "type '%s' must be ETM1.0 to ETM1.3, or ETMCCR that of an ETMv1 "
                     "(bit 31 is 0, bits [30:28] not 6)",
-                    d->path, d->type);
+                    source->type);
     return minor;
 }
 
-static int configure_etmv1(const struct snapshot_device *d, const struct snapshot_device *core,
-                           struct stream_config *config, unsigned *trace_id, struct message *why)
+static int configure_etmv1(const struct bt_source *source, struct stream_config *config,
+                           unsigned *trace_id, struct source_error *why)
 {
     uint32_t etmcr;
     uint64_t id = 0, sctlr;
-    int error = source_need_reg(d, "ETMCR", &etmcr, why);
-    int minor = error ? 0 : minor_version(d, why);
+    int error = source_need_reg(source, "ETMCR", &etmcr, why);
+    int minor = error ? 0 : minor_version(source, why);
     if (error || minor < 0)
         return BT_ERR_FORMAT;
     error = etmv1_config_from_regs(&config->etmv1, etmcr, (unsigned)minor);
     if (error) {
-        message_set(why,
-                    "%s: ETMCR 0x%08x has no port size of an ETMv1 (bits [6:4] must be 0 to 2)",
-                    d->path, etmcr);
+        source_fail(why, "ETMCR 0x%08x has no port size of an ETMv1 (bits [6:4] must be 0 to 2)",
+                    etmcr);
         return error;
     }
-    source_vectors(core, &config->etmv1.low_vectors, &config->etmv1.high_vectors);
-    if (core && snapshot_reg(core, "SCTLR", &sctlr) == BT_OK)
+    source_vectors(source, &config->etmv1.low_vectors, &config->etmv1.high_vectors);
+    if (source_reg(source, "SCTLR", &sctlr) == BT_OK)
         config->etmv1.big_endian = sctlr & SCTLR_B;
-    if (snapshot_reg(d, "ETMTRACEIDR", &id) == BT_OK)
+    if (source_reg(source, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    error = source_choices(d, choices, sizeof choices / sizeof *choices, &config->etmv1, why);
-    return error ? error : source_port_layout(d, &config->etmv1.port, why);
+    error = source_choices(source, choices, sizeof choices / sizeof *choices, &config->etmv1, why);
+    return error ? error : source_port_layout(source, &config->etmv1.port, why);
 }
 
 static uint32_t sync_period(const struct stream_config *config)

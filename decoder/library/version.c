@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "btrace/version.h"
+
+unsigned bt_version(void)
+{
+    return BT_VERSION;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is known of a trace protocol besides decoding it: which device types speak it, which
+ * registers configure its decoder, and its packets in words. One row a protocol in source.c, one
+ * file each.
+ */
+#ifndef DECODER_SOURCE_H
+#define DECODER_SOURCE_H
+
+#include "btrace/source.h"
+#include "decoder/source/detail.h"
+#include "decoder/stream/stream.h"
+
+/* Why a source cannot be decoded: lower case, without a full stop. */
+struct source_error {
+    char text[400];
+};
+
+void source_fail(struct source_error *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct source_protocol {
+    enum stream_protocol protocol;
+    /* struct bt_source: type. */
+    bool (*matches)(const char *type);
+    /* Fills the protocol's part of `config` and *trace_id. Returns 0 or a bt_error with *why
+     * filled. */
+    int (*configure)(const struct bt_source *source, struct stream_config *config,
+                     unsigned *trace_id, struct source_error *why);
+    /* Bytes from one synchronisation to the next; 0: not known. With `registers`, those that decide
+     * how the stream reads, for the message when it makes no sense. */
+    uint32_t (*sync_period)(const struct stream_config *config);
+    const char *registers;
+    /* The `packet` column: "a-sync", "branch" ... */
+    const char *(*name)(const void *packet);
+    /* The `detail` column. */
+    void (*describe)(const struct stream_config *config, const void *packet, struct detail *d);
+};
+
+/* The protocol of a device type, or NULL. */
+const struct source_protocol *source_protocol_of_type(const char *type);
+const struct source_protocol *source_protocol(enum stream_protocol protocol);
+
+/* A register's value: BT_ERR_RANGE if it is not among the source's. */
+int source_reg(const struct bt_source *source, const char *name, uint64_t *value);
+
+/* A register that the decoder cannot do without: BT_ERR_FORMAT, and *why names it. */
+int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value,
+                    struct source_error *why);
+
+/* ETMv1, ETMv2: how the cycles of the port are stored (PORT_LAYOUT; 0 if missing). */
+int source_port_layout(const struct bt_source *source, struct port_format *format,
+                       struct source_error *why);
+
+/* ETMs have no register that tells ARM's M-profile from the others: the core's name does. */
+bool source_m_profile(const struct bt_source *source);
+
+/* Where the core's exception vectors are, from its SCTLR: both places if that is not known. */
+void source_vectors(const struct bt_source *source, bool *low, bool *high);
+
+extern const struct source_protocol source_ptm;
+extern const struct source_protocol source_etmv3;
+extern const struct source_protocol source_etmv2;
+extern const struct source_protocol source_etmv1;
+extern const struct source_protocol source_etmv4;
+
+#endif
