@@ -9,9 +9,9 @@ root=$(cd "$here/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-make --no-print-directory -C "$root" build/release/libbtraced.a
+make --no-print-directory -C "$root" build/release/libbtraced.a build/release/libsupport.a
 ${CC:-cc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -I"$root" \
-    -o "$work/make_recording" "$here/make_recording.c" "$root/build/release/libbtraced.a"
+    -o "$work/make_recording" "$here/make_recording.c" "$root/build/release/libsupport.a" "$root/build/release/libbtraced.a"
 
 cd "$here"
 for part in start.S crash.c; do

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.update(BENCH_RUN_MB="0.3", BENCH_MB="0.3", BENCH_RUNS="1", BENCH_ONLY="")
-sys.path[:0] = [str(ROOT / "tests" / "bench"), str(ROOT / "tests" / "gdb")]
+sys.path[:0] = [str(ROOT / "tests" / "performance"), str(ROOT / "tests" / "bench" / "gdb")]
 import bench_programs  # noqa: E402
 from replay_gdb import Failed, Suite, equal, expect, folder, has, run  # noqa: E402
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
 from replay_gdb import Suite, equal, folder, has, lacks  # noqa: E402
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "gdb"), str(ROOT / "tests" / "usb")]
+sys.path[:0] = [str(ROOT / "tests" / "bench" / "gdb"), str(ROOT / "tests" / "bench" / "usb")]
 
 import remote_board  # noqa: E402
 from live_gdb import Live  # noqa: E402

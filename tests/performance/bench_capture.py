@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "usb"), str(ROOT / "tests" / "gdb")]
+sys.path[:0] = [str(ROOT / "tests" / "bench" / "usb"), str(ROOT / "tests" / "bench" / "gdb")]
 from bench_live import PACE, SECONDS, SET, Load, recorded_stream, row  # noqa: E402
 from live_runs import prepare  # noqa: E402
 from probe_gdb import ProbeServer, ask_bench, bench, children  # noqa: E402

@@ -246,9 +246,9 @@ def _():
             (("ca", "ca.pem"), ("cert", "alice.pem"), ("key", "alice.key"))))
         equal((code, out, err), (0, b"+$QC1#c5", ""), "the pipe")
     table = re.findall(r"^\|([^|]+)\|([^|]*)\|[^|]+\|$", page, re.MULTILINE)
-    sources = "".join((Path(__file__).resolve().parents[3] / "server" / f"{name}.c").read_text()
-                      for name in ("tls_context", "tls_connection", "cmd_connect",
-                                   "access_connection"))
+    server_folder = Path(__file__).resolve().parents[3] / "server"
+    sources = "".join(path.read_text() for folder in ("net", "access", "cmd")
+                      for path in (server_folder / folder).glob("*.c"))
     sources = re.sub(r'"\n\s*"', "", sources)
     rows = [row for row in table if row[0].startswith((" the server", " nobody", " no answer"))]
     equal(len(rows), 9, "messages that the manual explains")

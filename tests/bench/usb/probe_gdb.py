@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
 from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped,  # noqa: E402
                         environment, expect, folder, gdb, has, tool)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
 from live_gdb import symbol, tail_of  # noqa: E402
 from replay_gdb import Skipped, equal, expect, gdb, has, history, lacks, value  # noqa: E402

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "gdb"))
+sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
 import remote_board  # noqa: E402
 from live_gdb import Live, Wire, follow, symbol, split_at_gap  # noqa: E402
