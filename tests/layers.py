@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from source_tree import Report, Source, Tree, data_symbols
+from source_tree import VIRTUAL, Report, Source, Tree, data_symbols
 
 IO_INCLUDE = re.compile(r"(sys/|fcntl|unistd|pthread|threads|time|signal|uv|libusb|poll|errno)")
 IO_CALL = re.compile(
@@ -58,33 +58,57 @@ def order(tree, table, report):
         for line, quoted, name in source.includes() if quoted and not tree.resolve(source, name)])
 
 
+def public_headers(tree):
+    """What another folder includes, and what such a header includes: the rest is private."""
+    included = collections.defaultdict(set)
+    for source, other, _ in tree.includes():
+        included[source.path].add(other)
+    public, new = set(), {o.path for s in tree.sources.values() for o in included[s.path]
+                          if o.folder != s.folder}
+    while new:
+        public |= new
+        new = {o.path for path in new for o in included[path]} - public
+    return public | {path for path in tree.sources if path.startswith("decoder/include/")}
+
+
 def private_headers(tree, report):
-    """A header X_internal.h is its folder's own; any other is there for somebody outside."""
-    users = collections.defaultdict(set)
-    wrong = []
-    for source, other, where in tree.includes():
-        users[other.path].add(source.folder)
-        if other.path.endswith("_internal.h") and source.folder != other.folder:
-            wrong.append(where)
-    report.none("private headers included by another folder", wrong)
-    report.none("headers that only their folder includes and that are not named X_internal.h", [
-        s.path for s in tree.product()
-        if s.path.endswith(".h") and not s.path.endswith("_internal.h")
-        and s.path not in {o.path for o in tree.offered.values()}
-        and not s.folder.startswith("decoder/include") and users[s.path] <= {s.folder}])
+    """A bare name is found in its own folder alone: so a private header is included. One that others
+    include has its path everywhere."""
+    public = public_headers(tree)
+    by_path, bare, found = [], [], set()
+    for source in tree.sources.values():
+        for line, quoted, name in source.includes():
+            other = tree.resolve(source, name) if quoted else None
+            if not other:
+                continue
+            found.add(other.path)
+            where = f'{source.path}:{line} #include "{name}"'
+            if "/" in name and other.path not in public:
+                by_path.append(where)
+            elif "/" not in name and other.path in public:
+                bare.append(where)
+    report.none("private headers included by their path", by_path)
+    report.none("public headers included by a bare name", bare)
+    report.none("headers that no source includes", [
+        path for path in tree.sources
+        if path.endswith(".h") and path not in found and not path.startswith("decoder/include/")])
+
+
+KNOW_THE_INSIDE = ("tests/fuzz", "tests/oracle", "tests/support")
 
 
 def tests_of_private_headers(tree, report):
-    wrong = []
+    """The tests of a folder know its inside; so do fuzzers, judges, and what tests share."""
+    public, wrong = public_headers(tree), []
     for folder, _, files in sorted(os.walk(os.path.join(tree.root, "tests"))):
         here = os.path.relpath(folder, tree.root)
         for name in sorted(files):
-            if name.endswith((".c", ".h", ".cpp")):
+            if name.endswith((".c", ".h", ".cpp")) and here not in KNOW_THE_INSIDE:
                 test = Source(tree.root, os.path.join(here, name))
                 for line, quoted, included in test.includes():
                     other = tree.resolve(test, included) if quoted else None
-                    if other and other.path.endswith("_internal.h") and \
-                            here != os.path.join("tests", other.folder):
+                    if other and other.path not in public and \
+                            not other.path.startswith(VIRTUAL) and here != os.path.join("tests", other.folder):
                         wrong.append(f'{test.path}:{line} #include "{included}"')
     report.none("private headers included by a test outside the mirror of their folder", wrong)
 

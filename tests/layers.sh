@@ -46,8 +46,8 @@ drivers/virtual/encoder
 drivers/virtual/board
 
 layer protocol: decoder/include/btrace/types.h drivers/target
-protocol/rsp
 protocol/target
+protocol/rsp
 protocol/remote
 protocol/session
 

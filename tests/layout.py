@@ -2,6 +2,7 @@
 """The report of layout.sh: sizes of folders, circles, external symbols, names, comments."""
 import argparse
 import collections
+import glob
 import os
 import re
 import subprocess
@@ -14,9 +15,10 @@ OBJECT_CIRCLES = 5
 OBJECT_CIRCLE_FILES = 5
 EXTERNAL_SYMBOLS = 1099
 NAME_FILES = 3
+HEAD_LINES = 12  # of a test, which name the sources that it is of
 
 # The library that is installed: all that it exports begins with its prefix.
-LIBRARY = {"build/libbtrace.so": "-D", "build/libbtrace.a": "-g"}
+LIBRARY = {"build/libbtrace.so*": "-D", "build/libbtrace.a": "-g"}
 LIBRARY_PREFIX = "bt_"
 
 BANNER = re.compile(
@@ -96,9 +98,10 @@ def unused_symbols(tree, report):
 
 def library_symbols(tree, report):
     missing, foreign = [], set()
-    for path, option in LIBRARY.items():
-        if not os.path.exists(os.path.join(tree.root, path)):
-            missing.append(f"{path} is not built")
+    for pattern, option in LIBRARY.items():
+        path = next(iter(glob.glob(pattern, root_dir=tree.root)), None)
+        if not path:
+            missing.append(f"{pattern} is not built")
             continue
         for _, symbol, kind in symbols(tree.root, [option, "--defined-only"], [path]):
             symbol = symbol.split("@")[0]
@@ -154,6 +157,23 @@ def function_names(tree, report):
         if len(paths) > NAME_FILES])
 
 
+def tests_of_sources(tree, report):
+    """A test is named for its source, or names it in its first lines."""
+    names, heads = set(), set()
+    for _, _, files in os.walk(os.path.join(tree.root, "tests")):
+        names.update(re.sub(r"^(test|fuzz)_|\.\w+$", "", name) for name in files
+                     if name.startswith(("test_", "fuzz_")))
+    for folder, _, files in os.walk(os.path.join(tree.root, "tests")):
+        for name in files:
+            if name.endswith((".c", ".py", ".sh", ".cpp")):
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    heads.update(re.findall(r"\b\w+\.c\b", "".join(file.readlines()[:HEAD_LINES])))
+    report.none("sources without a test that is named for them or names them", sorted(
+        s.path for s in tree.product() if s.path.endswith(".c")
+        and os.path.basename(s.path) not in heads
+        and not any(f"{name}_".startswith(os.path.basename(s.path)[:-2] + "_") for name in names)))
+
+
 def main(arguments):
     options = argparse.ArgumentParser()
     options.add_argument("--verbose", action="store_true")
@@ -163,7 +183,8 @@ def main(arguments):
     tree = Tree(options.root)
     report = Report("layout", options.verbose)
     for measure in (objects, folder_sizes, folder_circles, object_circles, external_symbols,
-                    unused_symbols, library_symbols, function_names, banners, citations):
+                    unused_symbols, library_symbols, function_names, banners, citations,
+                    tests_of_sources):
         measure(tree, report)
     return report.failed
 

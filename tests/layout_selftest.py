@@ -142,6 +142,9 @@ LAYOUT = [
     ("banner comments", {"tests/x.cpp": "/* runs\n   ----------- */\n"}),
     ("banner comments", {"tests/x.h": "/*\n# ---- runs\n*/\n"}),
     ("citations", {"tests/citations.py": CITES}),
+    ("sources without a test", {"server/base/untested.c": ""}),
+    ("sources without a test", {"server/base/untested.c": "",
+                                "tests/server/test_x.c": "/*\n" * 20 + "untested.c */\n"}),
 ]
 LAYERS = [
     ("sources without an object", {"build/release/server/base/log.o": None}),
@@ -161,12 +164,13 @@ LAYERS = [
     ("calls against the order", calls("drivers/usb/up.c", "up", "flow_run")),
     ("includes of what is no source",
      also("server/base/log.c", include("tests/x.h")) | {"tests/x.h": ""}),
-    ("private headers included by another folder",
+    ("private headers included by their path",
+     {"server/base/own.h": "", "server/base/own.c": include("server/base/own.h")}),
+    ("public headers included by a bare name", also("decoder/flow/flow.c", include("flow.h"))),
+    # Somebody's private header, found by its path, is private no more.
+    ("public headers included by a bare name",
      also("decoder/ptm/ptm.c", include("decoder/flow/flow_internal.h"))),
-    ("headers that only their folder",
-     {"server/base/own.h": "", "server/base/own.c": include("own.h")}),
-    ("headers that only their folder",
-     {"server/base/own.h": "", "tests/x.c": include("server/base/own.h")}),
+    ("headers that no source includes", {"server/base/own.h": ""}),
     ("private headers included by a test",
      {"tests/decoder/ptm/x.c": include("decoder/flow/flow_internal.h")}),
     ("I/O, threads or clocks", also("decoder/flow/flow.c", "#include <unistd.h>\n")),
@@ -215,6 +219,11 @@ def write(root, files):
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as file:
                 file.write(text)
+    with open(os.path.join(root, "named.py"), "a", encoding="utf-8") as file:
+        file.write("".join(os.path.basename(path) + " " for path in files
+                           if path.endswith(".c") and "untested" not in path))
+    os.makedirs(os.path.join(root, "tests"), exist_ok=True)
+    shutil.copy(os.path.join(root, "named.py"), os.path.join(root, "tests/named.py"))
     for path, text in files.items():
         if path.endswith(".c") and text is not None and not path.startswith("tests/"):
             built = os.path.join("build/release", path[:-2] + ".o")

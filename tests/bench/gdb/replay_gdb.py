@@ -23,8 +23,7 @@ BTRACED = os.path.abspath(os.environ.get("BTRACED", str(ROOT / "build" / "btrace
 GDB = os.environ.get("GDB", "gdb-multiarch")
 # Seconds after which something hangs; nothing is measured against it.
 PATIENCE = int(os.environ.get("BTRACED_PATIENCE", "60"))
-# Boards, probes and GDB are processes of their own that share a busy machine: what fails may be tried
-# once more. tests/run.sh counts these and fails when they are many.
+# Set by tests/run.sh, which counts second attempts and fails when they are many.
 ATTEMPTS = int(os.environ.get("BTRACED_ATTEMPTS", "1"))
 
 
@@ -34,6 +33,13 @@ class Failed(Exception):
 
 class Skipped(Exception):
     """The test cannot run here."""
+
+
+def may_be_tried_again(script):
+    """Whether this file's tests are on the list of debts."""
+    path = os.path.relpath(os.path.abspath(script), ROOT)
+    lines = (ROOT / "tests" / "attempts.txt").read_text().splitlines()
+    return path in {line.split()[0] for line in lines if line and line[0] != "#"}
 
 
 class Suite:
@@ -69,11 +75,12 @@ class Suite:
     def run(self):
         chosen = sys.argv[1:]  # parts of names, to run some only
         failed = 0
+        again = ATTEMPTS > 1 and may_be_tried_again(sys.argv[0])
         for name, function in self.tests:
             if chosen and not any(part in name for part in chosen):
                 continue
             word, text = self.verdict(function)
-            if word == "FAIL" and ATTEMPTS > 1 and not Server.crashed() and not complained(text):
+            if word == "FAIL" and again and not Server.crashed() and not complained(text):
                 print(f"AGAIN {name}: {text}", flush=True)
                 word, text = self.verdict(function)
             failed += word == "FAIL"
