@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One entry for everything: deps, all, demo, check, check-full, bench, fuzz, install, clean.
+# One entry for everything: deps, all, demo, unit, check, check-full, bench, fuzz, install, uninstall,
+# clean, compile_commands.json.
 # V=1 shows the commands. All output goes to build/, one folder a variant.
 
 VERSION := 0.1.0
@@ -46,14 +47,6 @@ define install_packages
 	    $$missing >/dev/null
 endef
 
-# GDB's ":3333" is a port of "localhost", which a machine fresh from debootstrap does not know.
-define know_localhost
-	$(Q)getent ahosts localhost >/dev/null && exit 0; \
-	if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO="sudo -n"; fi; \
-	echo "adding localhost to /etc/hosts"; \
-	echo "127.0.0.1 localhost" | $$SUDO tee -a /etc/hosts >/dev/null
-endef
-
 .PHONY: deps deps-check deps-demo
 deps-check:
 	$(Q)$(call missing,$(DEPS)); \
@@ -61,11 +54,9 @@ deps-check:
 
 deps:
 	$(call install_packages,$(DEPS))
-	$(know_localhost)
 
 deps-demo: # what the demo alone needs: less to fetch
 	$(call install_packages,$(DEPS_BUILD) $(DEPS_DEMO))
-	$(know_localhost)
 
 # Sources.
 # A folder is a module. What the virtual board alone is made of is not part of the program.
@@ -102,6 +93,10 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
     -Wpointer-arith -Wwrite-strings
 CPPFLAGS_ALL = -I. -Idecoder/include -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
+# The daemon listens to strangers. CET is an x86 matter.
+HARDEN := -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 \
+    $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection)
+HARDEN_LD := -pie -Wl,-z,relro -Wl,-z,now
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # Variants: release (gcc -O2), asan and tsan (sanitizers), clang (warnings), fuzz.
@@ -118,7 +113,7 @@ $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
 $(B)/$(1)/btraced: $(B)/$(1)/server/cmd/main.o $(B)/$(1)/libbtraced.a
-	$$(Q)$(2) $(3) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
+	$$(Q)$(2) $(3) $$(HARDEN_LD) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
 
 # Each test lies in the folder that mirrors what it tests; the programs lie in one.
 $(foreach test,$(UNIT_SRC),$(eval $(B)/$(1)/unit/$(basename $(notdir $(test))): $(B)/$(1)/$(test:.c=.o)))
@@ -135,7 +130,7 @@ $(B)/$(1)/unit/test_flash_algorithm: private UNIT_LIBS = $$(UNICORN_LIBS)
     tests/support/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
 endef
 
-$(eval $(call variant,release,$$(CC),-O2 -g))
+$(eval $(call variant,release,$$(CC),-O2 -g $$(HARDEN)))
 $(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call variant,clang,$$(CLANG),-O2 -g))
 $(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread -include tests/support/tsan_openat.h))
@@ -162,7 +157,7 @@ $(CXX_ORACLES:%=$(B)/release/oracle/%): $(B)/release/oracle/%: $(B)/release/test
 
 -include $(ORACLE_CXX:%.cpp=$(B)/release/%.d)
 
-$(B)/release/bench/%: $(B)/release/tests/bench/%.o $(B)/release/libsupport.a \
+$(B)/release/bench/%: $(B)/release/tests/performance/%.o $(B)/release/libsupport.a \
     $(B)/release/libbtraced.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -O2 -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lpthread
@@ -214,7 +209,12 @@ lint:
 	    $(filter-out %/umock_usb.c,$(USB_BENCH_SRC)) drivers/virtual/board/*.c  # not: macros of GObject
 
 # Tests, benchmarks, fuzzing.
-.PHONY: check check-full bench fuzz demo
+.PHONY: unit check check-full bench fuzz demo
+# What one runs all day: every unit test, no sanitizer.
+unit: deps-check
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) $(UNITS:%=$(B)/release/unit/%)
+	$(Q)tests/run.sh unit
+
 check: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests clang-build oracles fuzzers \
 	    library virtual-board usb-tests reverse
@@ -246,7 +246,7 @@ demo: deps-demo
 	$(Q)tests/demo/run.sh
 
 # Install.
-.PHONY: install clean
+.PHONY: install uninstall clean
 install: all virtual-board install-library
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual $(DESTDIR)$(PREFIX)/lib/btraced
@@ -274,6 +274,20 @@ ifeq ($(DESTDIR),)
 	@echo "for the service: systemd-sysusers; systemctl daemon-reload; udevadm control --reload;"
 	@echo "    edit $(SYSCONFDIR)/btraced/btraced.conf; systemctl enable --now btraced.socket"
 endif
+
+# What install made; the board file in $(SYSCONFDIR) is the user's, and stays.
+uninstall: uninstall-library
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/btraced share/man/man1/btraced.1 \
+	    lib/udev/rules.d/60-btraced.rules lib/systemd/system/btraced.service \
+	    lib/systemd/system/btraced.socket lib/sysusers.d/btraced.conf)
+	rm -rf $(DESTDIR)$(PREFIX)/share/btraced $(DESTDIR)$(PREFIX)/lib/btraced
+
+# For editors and clangd: how each source is compiled, as make itself would say it.
+compile_commands.json: Makefile FORCE
+	$(Q)$(MAKE) --no-print-directory --always-make --dry-run V=1 all \
+	    $(UNITS:%=$(B)/release/unit/%) | tests/compile_commands.py >$@
+.PHONY: FORCE
+FORCE:
 
 clean:
 	rm -rf $(B)

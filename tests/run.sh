@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the tests that are built: tests/run.sh quick|full. Every step prints lines that begin with
+# Runs the tests that are built: tests/run.sh unit|quick|full. Every step prints lines that begin with
 # PASS, FAIL or SKIP; a step that fails without such a line counts as one failure. The last line
 # is the sum. TEST_JOBS: how many steps run at once.
 set -u
@@ -146,7 +146,9 @@ export BTRACED=build/btraced
 export BTRACED_ATTEMPTS=2
 again_max=3
 export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bench comes in front
-if [ "$mode" = quick ]; then
+if [ "$mode" = unit ]; then
+    units release
+elif [ "$mode" = quick ]; then
     step static quiet "clang-format" make -s format-check
     step static quiet "cppcheck" make -s lint
     step static tests/layers.sh
