@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/support/decoded.h"
+#include "tests/support/random_next.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ void decoded_release(struct decoded *d)
 /* Mostly tiny pieces, sometimes large ones. */
 static size_t piece(uint32_t *seed, size_t left)
 {
-    *seed = *seed * 1664525u + 1013904223u;
+    random_next(seed);
     size_t n = *seed >> 28 ? 1 + (*seed >> 20) % 7 : 1 + (*seed >> 12) % 1000;
     return n < left ? n : left;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/support/port_fuzz.h"
+#include "tests/support/random_next.h"
 
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ static void fill_code(uint8_t *code, uint32_t seed)
                                      0xe5910000, 0xe8bd8010, 0x47704780, 0xf01df000, 0xe8a1003c,
                                      0xe1d100d0, 0xef000001, 0xe1010090, 0x6808c0f0, 0xee010f10};
     for (unsigned i = 0; i < CODE / 4; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         uint32_t w = words[(seed >> 24) % (sizeof words / sizeof *words)];
         memcpy(code + 4 * i, &w, 4);
     }

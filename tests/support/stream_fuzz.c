@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/support/stream_fuzz.h"
+#include "tests/support/random_next.h"
 
 #include "tests/support/decoded.h"
 
@@ -12,7 +13,7 @@ static void fill_code(uint8_t *code, const struct stream_fuzz *f)
 {
     uint32_t seed = f->seed;
     for (unsigned i = 0; i < CODE / 4; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         memcpy(code + 4 * i, &f->words[(seed >> 24) % f->word_count], 4);
     }
 }
@@ -38,7 +39,7 @@ static void check_blocks(const struct decoded *d)
 static void feed_with_copies(struct decoded *d, const uint8_t *data, size_t size, uint32_t seed)
 {
     while (size) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         size_t piece = 1 + (seed >> 20) % 64;
         if (piece > size)
             piece = size;

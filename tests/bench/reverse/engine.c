@@ -9,6 +9,7 @@
  * data trace.
  */
 #include "tests/bench/reverse/engine_path.h"
+#include "tests/support/random_next.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,7 +109,7 @@ static void check_some_words(struct engine *e, const struct values *r, size_t at
     const struct truth *t = e->truth;
     uint32_t sp = t->states[at][13] & ~3u;
     for (unsigned i = 0; i < 2; i++) {
-        e->seed = e->seed * 1664525u + 1013904223u;
+        random_next(&e->seed);
         check_word(e, r, at, sp + 4 * (e->seed >> 16 & 31));
         check_word(e, r, at, t->accesses[(e->seed >> 8) % t->access_count].address & ~3u);
     }

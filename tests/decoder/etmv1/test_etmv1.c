@@ -3,6 +3,7 @@
 #include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"
 #include "tests/support/port_text.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -81,9 +82,9 @@ START_TEST(test_address_random)
     begin(&r, 2, 0x10);
     feed_text(&r, "BE 80 1 | IE 80 | IE 82 | WT 80 | WT 10");
     for (unsigned i = 0; i < 2000; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         uint32_t spread = seed >> 27;
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         uint32_t target = base ^ (seed & (uint32_t)(((uint64_t)2 << spread) - 1));
         target &= target & 1 ? ~0u : ~3u;
         uint8_t bytes[5];

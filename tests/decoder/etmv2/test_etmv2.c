@@ -3,6 +3,7 @@
 #include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"
 #include "tests/support/port_text.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -98,9 +99,9 @@ START_TEST(test_address_random)
     bool thumb = false;
     uint32_t seed = 1;
     for (unsigned i = 0; i < 10000; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         uint32_t spread = seed >> 27;
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         bool to_thumb = (seed >> 9 & 7) == 0 ? !thumb : thumb;
         uint32_t target =
             (base ^ (seed & (uint32_t)(((uint64_t)2 << spread) - 1))) & (to_thumb ? ~1u : ~3u);

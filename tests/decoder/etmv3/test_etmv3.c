@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv3 packets: every header in every configuration, addresses, cuts, what registers mean. */
 #include "decoder/etmv3/etmv3.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static size_t parse_all(const struct etmv3_config *c, const uint8_t *data, size_
     size_t n = 0;
     etmv3_init(&p, c);
     while (len) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         size_t piece = seed & 1 ? 1 + (seed >> 24) % 9 : len, count;
         if (piece > len)
             piece = len;
@@ -164,7 +165,7 @@ START_TEST(branch_addresses)
     etmv3_parse(&p, isync, sizeof isync, out, 8, &count);
     for (unsigned i = 0; i < 8000; i++) {
         uint8_t bytes[8] = {0};
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         unsigned n = 1 + (seed >> 28) % 5;
         if (n == 5)
             isa = isas[(seed >> 20) % 3];
@@ -188,7 +189,7 @@ static size_t random_stream(uint8_t *data, size_t max, uint32_t seed)
 {
     size_t n = 0;
     while (n + 16 < max) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         if (seed >> 27 == 0) {
             memcpy(data + n, async, sizeof async);
             n += sizeof async;

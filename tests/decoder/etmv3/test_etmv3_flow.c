@@ -2,6 +2,7 @@
 /* ETMv3 flow: windows of a history equal one straight decode, what is pending, how much. */
 #include "decoder/history/history.h"
 #include "tests/support/decoded.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void set_up(struct fixture *x, uint32_t etmcr, uint32_t seed)
                                      0xe5912000, 0xe12fff1e, 0x1afffff8, 0xe5812000};
     memset(x, 0, sizeof *x);
     for (unsigned i = 0; i < CODE / 4; i++) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         memcpy(x->code + 4 * i, &words[seed >> 29], 4);
     }
     struct code_region region = {.address = BASE, .size = CODE, .bytes = x->code};
@@ -52,7 +53,7 @@ static size_t make_stream(const struct fixture *x, uint8_t *data, size_t max, ui
     size_t n = sizeof start;
     memcpy(data, start, sizeof start);
     while (n + 32 < max) {
-        seed = seed * 1664525u + 1013904223u;
+        random_next(&seed);
         unsigned what = seed >> 27, byte = seed >> 16 & 0xff;
         if (what < 14) {
             data[n++] = (uint8_t)(0x80 | (byte & 0x5c)) == 0x80 ? 0x84 : 0x80 | (byte & 0x5c);

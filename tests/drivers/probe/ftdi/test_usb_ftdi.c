@@ -2,6 +2,7 @@
 /* The FT2232H as a USB device: packets, latency timer, requests, buffers. */
 #include "tests/drivers/probe/ftdi/ftdi_bench.h"
 #include "tests/model/usbip_server.h"
+#include "tests/support/random_next.h"
 
 #define LOOP 5000
 
@@ -329,7 +330,7 @@ END_TEST
 
 static uint32_t next_random(uint32_t *state)
 {
-    *state = *state * 1664525u + 1013904223u;
+    random_next(state);
     return *state >> 16;
 }
 

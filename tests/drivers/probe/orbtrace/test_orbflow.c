@@ -5,6 +5,7 @@
 #include "drivers/probe/orbtrace/frame_packer.h"
 #include "drivers/probe/orbtrace/orbflow.h"
 #include "drivers/probe/orbtrace/orbflow_frames.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -268,7 +269,7 @@ END_TEST
 
 static uint32_t next_random(uint32_t *state)
 {
-    *state = *state * 1664525u + 1013904223u;
+    random_next(state);
     return *state >> 16;
 }
 
