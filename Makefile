@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # Packages.
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
-DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libinih-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
+DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang lld libclang-rt-14-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
@@ -82,7 +82,7 @@ CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
 BENCHES := $(BENCH_SRC:tests/performance/%.c=%)
 
-PKGS := capstone inih libuv libelf libusb-1.0 libftdi1 openssl libmicrohttpd
+PKGS := capstone libuv libelf libusb-1.0 libftdi1 openssl libmicrohttpd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 CHECK_LIBS = $(shell pkg-config --libs check)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * INI text: `[section]`, `key=value`, comments. A counting and protecting reader in front of inih's
- * ini_parse_stream(), which alone tells no line numbers to its handler, cuts lines at 200
- * characters and section names at 49, splits `ETMCR(id:0x0)=1` at the colon, takes an indented
- * line for a continuation of the one before, and does not tell two sections of one name apart.
+ * INI text: `[section]`, `key=value`, comments. A line is a line of its own, however it is
+ * indented; a key ends at the first `=`, so that `ETMCR(id:0x0)=1` is one; two sections of one name
+ * are told apart.
  *
  * Accepted: LF and CRLF, a UTF-8 byte order mark, blanks around lines, keys, values and section
  * names, an empty value, sections that come twice. Refused, with the line: lines that are neither
@@ -66,9 +65,5 @@ int ini_reader_text(const char *text, size_t length, enum ini_comments comments,
  * BT_ERR_NOMEM.
  */
 int ini_reader_load(int fd, char **text, size_t *length);
-
-/* Both in one: read the file of this name. As ini_reader_text(), and BT_ERR_IO with errno. */
-int ini_reader_file(const char *path, enum ini_comments comments, ini_entry_fn fn, void *user,
-                    struct ini_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,6 @@ static int take_length(void *user, const struct ini_entry *e, struct ini_error *
     return 0;
 }
 
-/* inih alone cuts lines at 200 characters. */
 START_TEST(long_values)
 {
     for (size_t n = 2; n < 65535; n += n < 300 ? 1 : 9319) {
@@ -219,24 +219,28 @@ END_TEST
 
 START_TEST(files)
 {
-    char path[] = "/tmp/test_ini_reader.XXXXXX";
+    char path[] = "/tmp/test_ini_reader.XXXXXX", *text;
+    size_t length;
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
+    unlink(path);
     ck_assert_int_eq(write(fd, "[a]\nk=v\n", 8), 8);
-    struct log log = {0};
-    struct ini_error err;
-    ck_assert_int_eq(ini_reader_file(path, INI_COMMENTS_ANYWHERE, log_entry, &log, &err), 0);
-    ck_assert_str_eq(log.text, "1:[a]|2:a(1).k=v|");
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert_int_eq(ini_reader_load(fd, &text, &length), 0);
+    ck_assert_uint_eq(length, 8);
+    ck_assert_str_eq(text, "[a]\nk=v\n");
+    free(text);
 
     ck_assert_int_eq(ftruncate(fd, INI_READER_MAX_FILE + 1), 0);
-    ck_assert_int_eq(ini_reader_file(path, INI_COMMENTS_ANYWHERE, log_entry, &log, &err),
-                     BT_ERR_RANGE);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    ck_assert_int_eq(ini_reader_load(fd, &text, &length), BT_ERR_RANGE);
     close(fd);
-    unlink(path);
-    ck_assert_int_eq(ini_reader_file(path, INI_COMMENTS_ANYWHERE, log_entry, &log, &err),
-                     BT_ERR_IO);
-    ck_assert_str_eq(err.text, "cannot open: No such file or directory");
-    ck_assert_int_eq(ini_reader_file("/", INI_COMMENTS_ANYWHERE, log_entry, &log, &err), BT_ERR_IO);
+    fd = open("/", O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    errno = 0;
+    ck_assert_int_eq(ini_reader_load(fd, &text, &length), BT_ERR_IO);
+    ck_assert_int_eq(errno, EISDIR);
+    close(fd);
 }
 END_TEST
 
@@ -256,11 +260,11 @@ Suite *unit_suite(void)
     add(s, "ini_reader: two sections of one name are told apart", same_section_twice);
     add(s, "ini_reader: CRLF and byte order mark", line_ends_and_bom);
     add(s, "ini_reader: both kinds of comments", comments);
-    add(s, "ini_reader: values longer than inih's line", long_values);
+    add(s, "ini_reader: values of any length", long_values);
     add(s, "ini_reader: long section names and keys, and their limits", long_names);
     add(s, "ini_reader: limit of a line", too_long_line);
     add(s, "ini_reader: errors tell line and reason", bad_lines);
     add(s, "ini_reader: stops at the first error", stops_at_the_first_error);
-    add(s, "ini_reader: files, missing and too large ones", files);
+    add(s, "ini_reader: files, folders and too large ones", files);
     return s;
 }
