@@ -47,7 +47,7 @@ struct pipeline {
 
 /* The decode thread. */
 
-static void note_error(struct pipeline *p, int error)
+static void pipeline_note_error(struct pipeline *p, int error)
 {
     if (!error)
         return;
@@ -57,17 +57,17 @@ static void note_error(struct pipeline *p, int error)
     uv_mutex_unlock(&p->ring);
 }
 
-static void gap_everywhere(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
+static void pipeline_gap_everywhere(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
 {
     for (unsigned i = 0; i < p->config.source_count; i++)
-        note_error(p, history_gap(p->histories[i], cause, bytes));
+        pipeline_note_error(p, history_gap(p->histories[i], cause, bytes));
 }
 
-static void take_run(void *ctx, const struct formatter_run *run)
+static void on_run(void *ctx, const struct formatter_run *run)
 {
     struct pipeline *p = ctx;
     if (run->kind == FORMATTER_LOSS) {
-        gap_everywhere(p, BT_GAP_WIRE, 0);
+        pipeline_gap_everywhere(p, BT_GAP_WIRE, 0);
         return;
     }
     if (run->kind != FORMATTER_DATA || run->id > 127)
@@ -75,31 +75,32 @@ static void take_run(void *ctx, const struct formatter_run *run)
     p->stats.seen[run->id] = true;
     int source = p->source_of[run->id];
     if (source >= 0)
-        note_error(p, history_append(p->histories[source], run->data, run->len));
+        pipeline_note_error(p, history_append(p->histories[source], run->data, run->len));
 }
 
-static void ignore_run(void *ctx, const struct formatter_run *run)
+static void on_ignored_run(void *ctx, const struct formatter_run *run)
 {
     (void)ctx, (void)run;
 }
 
-static void decode_step(struct pipeline *p, const struct pipeline_item *t, size_t at, size_t len)
+static void pipeline_decode_step(struct pipeline *p, const struct pipeline_item *t, size_t at,
+                                 size_t len)
 {
     if (!p->config.formatted)
-        note_error(p, history_append(p->histories[0], t->data + at, len));
+        pipeline_note_error(p, history_append(p->histories[0], t->data + at, len));
     else
-        formatter_feed(&p->formatter, t->data + at, len, take_run, p);
+        formatter_feed(&p->formatter, t->data + at, len, on_run, p);
 }
 
 /* What is missing is missing from all sources: which ones it was nobody knows. */
-static void decode_loss(struct pipeline *p, const struct pipeline_item *t)
+static void pipeline_decode_loss(struct pipeline *p, const struct pipeline_item *t)
 {
     if (p->config.formatted)
-        formatter_discontinuity(&p->formatter, ignore_run, NULL);
-    gap_everywhere(p, t->cause, t->known ? t->lost : 0);
+        formatter_discontinuity(&p->formatter, on_ignored_run, NULL);
+    pipeline_gap_everywhere(p, t->cause, t->known ? t->lost : 0);
 }
 
-static void decode_item(struct pipeline *p, const struct pipeline_item *t)
+static void pipeline_decode_item(struct pipeline *p, const struct pipeline_item *t)
 {
     size_t at = 0;
     do {
@@ -107,16 +108,16 @@ static void decode_item(struct pipeline *p, const struct pipeline_item *t)
             uv_sleep(0);
         uv_mutex_lock(&p->store);
         if (t->len == 0)
-            decode_loss(p, t);
+            pipeline_decode_loss(p, t);
         size_t n = t->len - at < STEP ? t->len - at : STEP;
         if (n)
-            decode_step(p, t, at, n);
+            pipeline_decode_step(p, t, at, n);
         at += n;
         uv_mutex_unlock(&p->store);
     } while (at < t->len);
 }
 
-static struct pipeline_item *next_item(struct pipeline *p)
+static struct pipeline_item *pipeline_next_item(struct pipeline *p)
 {
     uv_mutex_lock(&p->ring);
     while (!p->first && !p->stop)
@@ -132,12 +133,12 @@ static struct pipeline_item *next_item(struct pipeline *p)
     return t;
 }
 
-static void decode_thread(void *arg)
+static void pipeline_decode_thread(void *arg)
 {
     struct pipeline *p = arg;
     pthread_setname_np(pthread_self(), "decode"); /* for top and debuggers */
-    for (struct pipeline_item *t; (t = next_item(p));) {
-        decode_item(p, t);
+    for (struct pipeline_item *t; (t = pipeline_next_item(p));) {
+        pipeline_decode_item(p, t);
         uv_mutex_lock(&p->ring);
         p->stats.decoded += t->len;
         p->stats.waiting -= t->len;
@@ -152,7 +153,7 @@ static void decode_thread(void *arg)
 
 /* The capture side. */
 
-static void append(struct pipeline *p, struct pipeline_item *t)
+static void pipeline_append(struct pipeline *p, struct pipeline_item *t)
 {
     t->next = NULL;
     if (p->last)
@@ -166,7 +167,8 @@ static void append(struct pipeline *p, struct pipeline_item *t)
 }
 
 /* A loss at the end of the ring. Neighbours are one: a full ring makes one gap, not thousands. */
-static void append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes, bool known)
+static void pipeline_append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes,
+                                 bool known)
 {
     if (p->loss_open && p->last && p->last->cause == cause) {
         p->last->lost += bytes;
@@ -181,11 +183,11 @@ static void append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t by
     t->lost = bytes;
     t->known = known;
     t->cause = cause;
-    append(p, t);
+    pipeline_append(p, t);
     p->loss_open = true;
 }
 
-static bool room_for(struct pipeline *p, size_t len, bool wait)
+static bool pipeline_room_for(struct pipeline *p, size_t len, bool wait)
 {
     /* Full once, it must be half empty again: else each transfer that just fits between two that do
      * not makes a gap of its own. */
@@ -211,15 +213,15 @@ bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wai
     }
     uv_mutex_lock(&p->ring);
     p->stats.captured += len;
-    bool taken = t && room_for(p, len, wait);
+    bool taken = t && pipeline_room_for(p, len, wait);
     p->overrun = !taken;
     if (taken) {
-        append(p, t);
+        pipeline_append(p, t);
         p->loss_open = false;
     } else {
         p->stats.dropped += len;
         p->stats.drops++;
-        append_loss(p, BT_GAP_LOST_BYTES, len, true);
+        pipeline_append_loss(p, BT_GAP_LOST_BYTES, len, true);
     }
     uv_mutex_unlock(&p->ring);
     if (!taken)
@@ -231,7 +233,7 @@ void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
 {
     uv_mutex_lock(&p->ring);
     p->stats.lost += bytes;
-    append_loss(p, cause, bytes, bytes != 0);
+    pipeline_append_loss(p, cause, bytes, bytes != 0);
     uv_mutex_unlock(&p->ring);
 }
 
@@ -249,14 +251,6 @@ bool pipeline_drain(struct pipeline *p, unsigned timeout_ms)
     done = p->taken >= goal;
     uv_mutex_unlock(&p->ring);
     return done;
-}
-
-bool pipeline_idle(struct pipeline *p)
-{
-    uv_mutex_lock(&p->ring);
-    bool idle = p->taken == p->pushed;
-    uv_mutex_unlock(&p->ring);
-    return idle;
 }
 
 void pipeline_lock(struct pipeline *p)
@@ -281,19 +275,13 @@ void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats)
     pipeline_lock(p); /* for `seen`, which the decode thread writes along with the histories */
     uv_mutex_lock(&p->ring);
     *stats = p->stats;
+    stats->idle = p->taken == p->pushed;
+    stats->error = p->error;
     uv_mutex_unlock(&p->ring);
     pipeline_unlock(p);
 }
 
-int pipeline_error(struct pipeline *p)
-{
-    uv_mutex_lock(&p->ring);
-    int error = p->error;
-    uv_mutex_unlock(&p->ring);
-    return error;
-}
-
-static int make_histories(struct pipeline *p)
+static int pipeline_make_histories(struct pipeline *p)
 {
     memset(p->source_of, -1, sizeof p->source_of);
     for (unsigned i = 0; i < p->config.source_count; i++) {
@@ -326,8 +314,8 @@ int pipeline_new(const struct pipeline_config *config, struct pipeline **out)
     uv_mutex_init(&p->store);
     uv_cond_init(&p->filled);
     uv_cond_init(&p->emptied);
-    int error = make_histories(p);
-    if (!error && uv_thread_create(&p->thread, decode_thread, p) != 0)
+    int error = pipeline_make_histories(p);
+    if (!error && uv_thread_create(&p->thread, pipeline_decode_thread, p) != 0)
         error = BT_ERR_NOMEM;
     p->running = !error;
     if (error)

@@ -7,8 +7,8 @@
  *   - pipeline_push(), pipeline_lost(): the capture thread alone (one producer);
  *   - the pipeline's own decode thread is the one consumer and the only writer of histories;
  *   - everything else: any thread. A history is read between pipeline_lock() and
- *     pipeline_unlock(); the decode thread waits meanwhile,
- * and the ring takes what arrives. */
+ *     pipeline_unlock(); the decode thread waits meanwhile, and the ring takes what arrives.
+ */
 #ifndef SERVER_PIPELINE_H
 #define SERVER_PIPELINE_H
 
@@ -42,6 +42,8 @@ struct pipeline_stats {
     uint64_t losses;   /* times that frame alignment was lost */
     uint64_t waiting;  /* bytes in the ring */
     bool aligned;      /* frames are in lock */
+    bool idle;         /* nothing that was pushed is still to be decoded */
+    int error;         /* first one of the decode thread (memory), or 0 */
     bool seen[128];    /* trace IDs that had data */
 };
 
@@ -70,17 +72,11 @@ void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes);
  */
 bool pipeline_drain(struct pipeline *p, unsigned timeout_ms);
 
-/* True if nothing that was pushed is still to be decoded. */
-bool pipeline_idle(struct pipeline *p);
-
 /* History of source number i; between lock and unlock. */
 void pipeline_lock(struct pipeline *p);
 struct history *pipeline_history(struct pipeline *p, unsigned i);
 void pipeline_unlock(struct pipeline *p);
 
 void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats);
-
-/* First error of the decode thread (memory), or 0. */
-int pipeline_error(struct pipeline *p);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where live trace comes from, as trace_link.h drives it: a stream socket, a serial device, a
- * capture unit on USB. A new one is a file with these operations and a line in trace_input.c.
+ * capture unit on USB. A new one is a set of these operations and a line in
+ * trace_input_make().
  *
  * open, wait_fd, read and close are called by one thread at a time, first by the one that starts
  * the link, then by the link's own.
@@ -49,10 +50,5 @@ struct trace_input {
  * *why filled: a socket to listen on that cannot be had, memory.
  * Nothing else is opened yet. */
 int trace_input_make(const struct config *config, struct trace_input *in, struct message *why);
-
-/* One file each. */
-int trace_input_socket(const struct config *config, struct trace_input *in, struct message *why);
-int trace_input_tty(const struct config *config, struct trace_input *in, struct message *why);
-int trace_input_usb(const struct config *config, struct trace_input *in, struct message *why);
 
 #endif

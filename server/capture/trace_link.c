@@ -3,6 +3,7 @@
 #include "trace_input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static bool only_syncs(const uint8_t *data, size_t n)
     return i == n;
 }
 
-static void pass_on(struct trace_link *l, const uint8_t *data, size_t n)
+static void trace_link_pass(struct trace_link *l, const uint8_t *data, size_t n)
 {
     bool idle = only_syncs(data, n);
     l->sink.bytes(l->sink.ctx, data, n);
@@ -55,7 +56,7 @@ static void pass_on(struct trace_link *l, const uint8_t *data, size_t n)
 }
 
 /* A piece may be dropped when the decoder is late: then whole frames are. */
-static void pass_frames(struct trace_link *l, const uint8_t *data, size_t n)
+static void trace_link_pass_frames(struct trace_link *l, const uint8_t *data, size_t n)
 {
     if (l->part_len > 0) {
         size_t wanted = FRAME - l->part_len, take = n < wanted ? n : wanted;
@@ -65,12 +66,12 @@ static void pass_frames(struct trace_link *l, const uint8_t *data, size_t n)
         n -= take;
         if (l->part_len < FRAME)
             return;
-        pass_on(l, l->part, FRAME);
+        trace_link_pass(l, l->part, FRAME);
         l->part_len = 0;
     }
     size_t whole = n - n % FRAME;
     if (whole > 0)
-        pass_on(l, data, whole);
+        trace_link_pass(l, data, whole);
     memcpy(l->part, data + whole, n - whole);
     l->part_len = n - whole;
 }
@@ -88,9 +89,9 @@ static void on_bytes(void *user, const uint8_t *data, size_t n)
     if (l->was_away)
         on_lost(l, BT_GAP_LOST_BYTES);
     if (l->input.whole_frames)
-        pass_frames(l, data, n);
+        trace_link_pass_frames(l, data, n);
     else
-        pass_on(l, data, n);
+        trace_link_pass(l, data, n);
 }
 
 static void on_arrived(void *user, size_t n)
@@ -104,7 +105,7 @@ static void on_arrived(void *user, size_t n)
 }
 
 /* False: the thread is to end. */
-static bool wait_for(struct trace_link *l, int fd, int timeout_ms)
+static bool trace_link_wait_for(struct trace_link *l, int fd, int timeout_ms)
 {
     struct pollfd fds[2] = {{.fd = l->wake[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     int n;
@@ -114,7 +115,7 @@ static bool wait_for(struct trace_link *l, int fd, int timeout_ms)
     return !fds[0].revents;
 }
 
-static void mark(struct trace_link *l, bool connected, const char *state)
+static void trace_link_mark(struct trace_link *l, bool connected, const char *state)
 {
     uv_mutex_lock(&l->lock);
     if (connected) {
@@ -127,7 +128,7 @@ static void mark(struct trace_link *l, bool connected, const char *state)
     uv_mutex_unlock(&l->lock);
 }
 
-static int open_input(struct trace_link *l, struct message *why)
+static int trace_link_open(struct trace_link *l, struct message *why)
 {
     char text[400];
     l->part_len = 0;
@@ -135,30 +136,30 @@ static int open_input(struct trace_link *l, struct message *why)
     if (!error)
         l->input.ops->describe(l->input.self, text, sizeof text);
     l->open = !error;
-    mark(l, l->open, error ? why->text : text);
+    trace_link_mark(l, l->open, error ? why->text : text);
     return error;
 }
 
 /* False: the thread is to end. */
-static bool await_input(struct trace_link *l)
+static bool trace_link_await(struct trace_link *l)
 {
     struct message why;
     while (!l->open) {
         int fd = l->input.ops->wait_fd(l->input.self);
-        if (fd >= 0 && !wait_for(l, fd, -1))
+        if (fd >= 0 && !trace_link_wait_for(l, fd, -1))
             return false;
-        if (open_input(l, &why) && !wait_for(l, -1, (int)l->input.retry_ms))
+        if (trace_link_open(l, &why) && !trace_link_wait_for(l, -1, (int)l->input.retry_ms))
             return false;
     }
     return true;
 }
 
 /* False: the thread is to end. */
-static bool read_all(struct trace_link *l)
+static bool trace_link_read(struct trace_link *l)
 {
     for (;;) {
         int fd = l->input.ops->wait_fd(l->input.self);
-        if (!wait_for(l, fd, fd >= 0 ? -1 : 0))
+        if (!trace_link_wait_for(l, fd, fd >= 0 ? -1 : 0))
             return false;
         if (l->input.ops->read(l->input.self))
             return true;
@@ -170,12 +171,12 @@ static void capture_thread(void *arg)
     struct trace_link *l = arg;
     bool go_on = true;
     pthread_setname_np(pthread_self(), "capture"); /* for top and debuggers */
-    while (go_on && await_input(l)) {
-        go_on = read_all(l);
+    while (go_on && trace_link_await(l)) {
+        go_on = trace_link_read(l);
         l->input.ops->close(l->input.self);
         l->open = false;
         l->was_away = true;
-        mark(l, false, l->input.gone);
+        trace_link_mark(l, false, l->input.gone);
     }
 }
 
@@ -224,14 +225,32 @@ bool trace_link_wait_quiet(struct trace_link *l, unsigned quiet_ms, unsigned tim
     return end <= deadline;
 }
 
+static int trace_link_open_wake(struct trace_link *l, struct message *why)
+{
+    if (pipe2(l->wake, O_CLOEXEC) == 0)
+        return BT_OK;
+    message_set(why, "cannot make a pipe for the capture thread: %s", strerror(errno));
+    return BT_ERR_IO;
+}
+
+static int trace_link_start_thread(struct trace_link *l, struct message *why)
+{
+    int error = uv_thread_create(&l->thread, capture_thread, l);
+    if (!error)
+        return BT_OK;
+    message_set(why, "cannot start the capture thread: %s", uv_strerror(error));
+    return BT_ERR_IO;
+}
+
 int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
                      struct trace_link **out, struct message *why)
 {
     *out = NULL;
     struct trace_link *l = calloc(1, sizeof *l);
-    message_set(why, "out of memory");
-    if (!l)
+    if (!l) {
+        message_set(why, "out of memory");
         return BT_ERR_NOMEM;
+    }
     l->sink = *sink;
     l->taps = (struct trace_input_sink){
         .trace = {.user = l, .bytes = on_bytes, .lost = on_lost},
@@ -240,15 +259,15 @@ int trace_link_start(const struct config *config, const struct trace_link_sink *
     l->wake[0] = l->wake[1] = -1;
     uv_mutex_init(&l->lock);
     uv_cond_init(&l->arrived);
-    int error = pipe(l->wake) == 0 ? BT_OK : BT_ERR_IO;
+    int error = trace_link_open_wake(l, why);
     if (!error)
         error = trace_input_make(config, &l->input, why);
     if (!error)
-        mark(l, false, l->input.absent);
+        trace_link_mark(l, false, l->input.absent);
     if (!error && l->input.required)
-        error = open_input(l, why);
-    if (!error && uv_thread_create(&l->thread, capture_thread, l) != 0)
-        error = BT_ERR_NOMEM;
+        error = trace_link_open(l, why);
+    if (!error)
+        error = trace_link_start_thread(l, why);
     l->running = !error;
     if (error)
         trace_link_stop(l);

@@ -73,7 +73,9 @@ START_TEST(everything_arrives)
     ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
     push_all(p, _i ? &x.frames : &x.flow.trace, true);
     ck_assert(pipeline_drain(p, 20000));
-    ck_assert(pipeline_idle(p));
+    struct pipeline_stats idle;
+    pipeline_stats(p, &idle);
+    ck_assert(idle.idle);
     pipeline_lock(p);
     ck_assert_uint_eq(history_end(pipeline_history(p, 0)), x.flow.traced_count);
     ck_assert_uint_eq(history_bytes(pipeline_history(p, 0)), x.flow.trace.size);
@@ -197,7 +199,9 @@ START_TEST(reported_losses_and_bad_configurations)
     pipeline_lock(p);
     ck_assert_uint_eq(history_gap_count(pipeline_history(p, 0), BT_GAP_LOST_BYTES), 1);
     pipeline_unlock(p);
-    ck_assert_int_eq(pipeline_error(p), 0);
+    struct pipeline_stats stats;
+    pipeline_stats(p, &stats);
+    ck_assert_int_eq(stats.error, 0);
     pipeline_free(p);
     x.config.sources[0].trace_id = 0x70;
     ck_assert_int_eq(pipeline_new(&x.config, &p), BT_ERR_INVAL);
