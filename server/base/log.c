@@ -9,12 +9,12 @@
 
 #define BYTES_SHOWN 160
 
-static const char *const names[] = {"error", "warning", "info", "debug"};
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
-static bool find(const char *name, enum log_level *level)
+static bool log_find_level(const char *name, enum log_level *level)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], name) != 0)
+    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
+        if (strcmp(level_names[i], name) != 0)
             continue;
         *level = (enum log_level)i;
         return true;
@@ -25,14 +25,14 @@ static bool find(const char *name, enum log_level *level)
 bool log_choose(const char *name)
 {
     enum log_level level;
-    return find(name, &level) && setenv(LOG_VARIABLE, name, 1) == 0;
+    return log_find_level(name, &level) && setenv(LOG_VARIABLE, name, 1) == 0;
 }
 
 bool log_level_now(enum log_level *level)
 {
     const char *name = getenv(LOG_VARIABLE);
     *level = LOG_AT_INFO;
-    return !name || !*name || find(name, level);
+    return !name || !*name || log_find_level(name, level);
 }
 
 bool log_shows(enum log_level level)

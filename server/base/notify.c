@@ -12,7 +12,7 @@
 #define TEXT_MAX 200
 
 /* A name that begins with @ is one without a file. */
-static void report(const char *text)
+static void notify_send(const char *text)
 {
     const char *name = getenv("NOTIFY_SOCKET");
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -30,19 +30,13 @@ static void report(const char *text)
     close(fd);
 }
 
-void notify_ready(const char *status)
+void notify_systemd(enum notify_state state, const char *status)
 {
+    static const char *const words[] = {[NOTIFY_READY] = "READY=1",
+                                        [NOTIFY_RELOADING] = "RELOADING=1",
+                                        [NOTIFY_STOPPING] = "STOPPING=1"};
     char text[TEXT_MAX];
-    snprintf(text, sizeof text, "READY=1\nSTATUS=%s", status);
-    report(text);
-}
-
-void notify_reloading(void)
-{
-    report("RELOADING=1");
-}
-
-void notify_stopping(void)
-{
-    report("STOPPING=1");
+    snprintf(text, sizeof text, "%s%s%s", words[state], status ? "\nSTATUS=" : "",
+             status ? status : "");
+    notify_send(text);
 }

@@ -7,13 +7,13 @@
 #ifndef SERVER_NOTIFY_H
 #define SERVER_NOTIFY_H
 
-/* A client that connects now is served. `status` is for `systemctl status`. */
-void notify_ready(const char *status);
+enum notify_state {
+    NOTIFY_READY,     /* a client that connects now is served */
+    NOTIFY_RELOADING, /* the configuration is read again; NOTIFY_READY follows */
+    NOTIFY_STOPPING,  /* the end has begun */
+};
 
-/* The configuration is read again; notify_ready() follows. */
-void notify_reloading(void);
-
-/* The end has begun. */
-void notify_stopping(void);
+/* `status` is for `systemctl status`; NULL: what it was. Cut at 200 bytes. */
+void notify_systemd(enum notify_state state, const char *status);
 
 #endif

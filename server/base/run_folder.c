@@ -18,7 +18,7 @@
 
 /* What dead daemons have left. */
 
-static void empty(int folder)
+static void run_folder_empty(int folder)
 {
     int copy = dup(folder);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -59,7 +59,7 @@ static void remove_dead(int base, const char *name)
     if (folder < 0)
         return;
     if (is_ours(folder) && is_dead(folder)) {
-        empty(folder);
+        run_folder_empty(folder);
         unlinkat(base, name, AT_REMOVEDIR);
     }
     close(folder);
@@ -132,7 +132,7 @@ void run_folder_remove(struct run_folder *f)
 {
     int folder = *f->path ? open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (folder >= 0) {
-        empty(folder);
+        run_folder_empty(folder);
         close(folder);
         rmdir(f->path);
     }

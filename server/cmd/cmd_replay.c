@@ -186,7 +186,7 @@ static void stop(struct daemon *d)
 {
     if (uv_is_closing((uv_handle_t *)&d->interrupt))
         return;
-    notify_stopping();
+    notify_systemd(NOTIFY_STOPPING, NULL);
     access_control_stop(&d->access);
     metrics_stop(d->metrics);
     gdb_clients_stop(&d->clients);
@@ -226,13 +226,14 @@ static struct gdb_limits limits_of(const struct config *config)
 /* Who may connect, and what they may use, anew; what became of it is put in words. */
 static int read_again(struct daemon *d, struct message *reported)
 {
-    struct message why = {"out of memory"};
+    struct message why = {""};
     struct config *fresh = calloc(1, sizeof *fresh);
     int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
     if (!error)
         error = access_control_reload(&d->access, &fresh->access, fresh->path, &why);
     if (error) {
-        message_set(reported, "%s; who may connect stays as it was", why.text);
+        message_set(reported, "%s; who may connect stays as it was",
+                    *why.text ? why.text : bt_strerror(error));
     } else {
         d->limits = limits_of(fresh);
         message_set(reported,
@@ -258,10 +259,10 @@ static void on_hangup(uv_signal_t *handle, int number)
     struct daemon *d = handle->data;
     struct message reported;
     (void)number;
-    notify_reloading();
+    notify_systemd(NOTIFY_RELOADING, NULL);
     int error = read_again(d, &reported);
     log_write(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", reported.text);
-    notify_ready(d->args->path);
+    notify_systemd(NOTIFY_READY, d->args->path);
 }
 
 static void watch_signals(struct daemon *d)
@@ -317,7 +318,7 @@ static void on_admitted(void *ctx, struct connection *c)
 static void announce(const struct daemon *d)
 {
     access_control_announce(&d->access, false);
-    notify_ready(d->args->path);
+    notify_systemd(NOTIFY_READY, d->args->path);
 }
 
 static void write_page(void *ctx, struct text_buf *out)
@@ -399,14 +400,14 @@ static int serve(struct replay *r, const struct replay_args *args)
 static int replay(const struct replay_args *args)
 {
     struct replay r;
-    struct message why = {"out of memory"};
+    struct message why = {""};
     int code = EXIT_INPUT;
     int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
                             args->elf_count, &why);
     for (size_t i = 0; i < r.recording.warning_count; i++)
         log_write(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);
     if (error) {
-        fprintf(stderr, "btraced replay: %s\n", why.text);
+        fprintf(stderr, "btraced replay: %s\n", *why.text ? why.text : bt_strerror(error));
     } else {
         r.odd_thumb = args->odd_thumb;
         r.no_record = args->no_record;

@@ -81,7 +81,7 @@ static void stop(struct serve *s, int code)
     }
     s->stopping = true;
     s->code = code;
-    notify_stopping();
+    notify_systemd(NOTIFY_STOPPING, NULL);
     access_control_stop(&s->access);
     metrics_stop(s->metrics);
     s->live.leaving = true; /* control is not passed on any more */
@@ -140,9 +140,9 @@ static void on_signal(uv_signal_t *handle, int number)
     log_write(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
     if (!s->file || s->stopping)
         return;
-    notify_reloading();
+    notify_systemd(NOTIFY_RELOADING, NULL);
     reload(s, &c);
-    notify_ready(s->config.name);
+    notify_systemd(NOTIFY_READY, s->config.name);
 }
 
 static void watch(struct serve *s)
@@ -269,7 +269,7 @@ static void start_listening(struct serve *s)
     if (log_shows(LOG_AT_INFO))
         live_summary(&s->live, true, print_line, stderr);
     access_control_announce(&s->access, true);
-    notify_ready(s->config.name);
+    notify_systemd(NOTIFY_READY, s->config.name);
 }
 
 static void on_seconds(uv_timer_t *timer)

@@ -397,7 +397,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->detach.timer.data = l;
     l->rate_time = l->started = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
-    message_set(why, "out of memory");
+    why->text[0] = '\0';
     live_reverse_init(l);
     int error = start_cores(l, why);
     if (!error)
@@ -407,6 +407,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     /* Last: from here on the capture thread reads what was set above. */
     if (!error && (!config_programs_trace(config) || config_has_probe(config)))
         error = live_start_sources(l, why);
+    if (error && !why->text[0])
+        message_set(why, "%s", bt_strerror(error));
     return error;
 }
 

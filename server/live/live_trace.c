@@ -133,12 +133,16 @@ void live_drain_work(uv_work_t *work)
 int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why)
 {
     const struct trace_link_sink sink = {.bytes = on_bytes, .lost = on_lost, .ctx = l};
-    message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
     int error = pipeline_new(p, &l->pipeline);
-    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer)))
-        error = BT_ERR_NOMEM;
-    if (error)
+    if (error) {
+        message_set(why, "%s: the trace cannot be decoded with this [history]: %s", l->config->path,
+                    bt_strerror(error));
         return error;
+    }
+    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer))) {
+        message_set(why, "%s: out of memory for this [trace] buffer", l->config->path);
+        return BT_ERR_NOMEM;
+    }
     if (l->config->record_dir[0])
         error = live_record(l, NULL, why);
     if (!error && config_has_trace_input(l->config))

@@ -406,9 +406,10 @@ int recorder_start(const struct config *config, const char *path,
 {
     *out = NULL;
     struct recorder *r = calloc(1, sizeof *r);
-    message_set(why, "cannot record to '%s': out of memory", path);
-    if (!r)
+    if (!r) {
+        message_set(why, "cannot record to '%s': out of memory", path);
         return BT_ERR_NOMEM;
+    }
     r->formatted = config->formatted;
     r->mode = config->mode;
     formatter_init(&r->phase, config->mode);

@@ -238,7 +238,7 @@ static int complete(struct recording *r, const char *path, const char *const *el
         else
             add_warning(r, "%s: %s", w->file, w->text);
     }
-    message_set(why, "snapshot.ini: out of memory");
+    why->text[0] = '\0';
     for (size_t i = 0; i < elf_count; i++) {
         error = open_elf(r, elf[i], why);
         if (error)
@@ -249,7 +249,10 @@ static int complete(struct recording *r, const char *path, const char *const *el
         error = add_sources(r, why);
     if (error) { /* the text begins with a file of the folder */
         struct message inner = *why;
-        message_set(why, "%s/%s", path, inner.text);
+        if (*inner.text)
+            message_set(why, "%s/%s", path, inner.text);
+        else
+            message_set(why, "%s: %s", path, bt_strerror(error));
     }
     return error;
 }
