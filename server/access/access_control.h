@@ -3,9 +3,9 @@
  * Access control: the listening sockets of [gdb] listen, and what a connection must show before a
  * session sees it.
  *
- *   from this machine (loopback, Unix socket)     nothing, but TLS where the address begins with
- * tls: from others, with a [tls]                     a certificate that is allowed from others,
- * with [gdb] allow                 an address of these networks; with both, both
+ *   from this machine (loopback, Unix socket): nothing, but TLS where the address begins with tls:
+ *   from others, with a [tls]: a certificate that is allowed
+ *   from others, with [gdb] allow: an address of these networks; with both, both
  *
  * Nothing is sent to those who do not pass, but what TLS itself has to say. Handshakes are limited
  * in time and number: when there are too many, the oldest goes, so that whoever floods the port
@@ -17,7 +17,7 @@
 #include "server/config/config.h"
 #include "server/net/connection.h"
 #include "server/net/listener.h"
-#include "server/net/tls_context.h"
+#include "server/net/tls.h"
 
 #define ACCESS_CONTROL_MAX_LISTENERS 32 /* with those that systemd hands over */
 #define ACCESS_CONTROL_MAX_PENDING   64 /* handshakes, and refusals on their way */
@@ -50,13 +50,13 @@ struct access_control {
  * Takes all addresses and reads the certificates, so that what is wrong shows before anything is
  * started. Nobody can connect yet. `path` is the board file, for messages. Warns on standard error
  * where addresses alone give access. 0, BT_ERR_IO when an address cannot be listened on, or
- * BT_ERR_FORMAT when the configuration is wrong, with *why filled;
- * nothing is left to stop. */
+ * BT_ERR_FORMAT when the configuration is wrong, with *why filled; nothing is left to stop.
+ */
 int access_control_open(struct access_control *e, const struct config_access *config,
                         const char *path, const char *command, struct message *why);
 
-/* Accepts from now on. The structure must stay until the loop has ended. As access_control_open().
- */
+/* Accepts from now on. The structure must stay until the loop has ended. As
+ * access_control_open(). */
 int access_control_start(struct access_control *e, uv_loop_t *loop,
                          void (*admitted)(void *ctx, struct connection *c), void *ctx,
                          struct message *why);

@@ -13,7 +13,7 @@
 #define REFUSED_EXTRA 16    /* connections that are told why they cannot stay, at once */
 #define REFUSALS      3     /* packets that are answered with it */
 
-static void serve(struct gdb_clients *g, struct connection *c);
+static void serve_connection(struct gdb_clients *g, struct connection *c);
 
 static bool anybody_leaving(const struct gdb_clients *g)
 {
@@ -32,7 +32,7 @@ static bool anybody_admitted(const struct gdb_clients *g)
 }
 
 /* A place is free. */
-static void next(struct gdb_clients *g, const struct gdb_client *gone)
+static void serve_waiting(struct gdb_clients *g, const struct gdb_client *gone)
 {
     if (g->stopped)
         return;
@@ -42,21 +42,21 @@ static void next(struct gdb_clients *g, const struct gdb_client *gone)
         struct connection *c = g->waiting[0];
         g->waiting_count--;
         memmove(g->waiting, g->waiting + 1, g->waiting_count * sizeof *g->waiting);
-        serve(g, c);
+        serve_connection(g, c);
     }
 }
 
-static void unlink_from(struct gdb_client **list, struct gdb_client *c)
+static void unlink_client(struct gdb_client **list, struct gdb_client *c)
 {
     while (*list != c)
         list = &(*list)->next;
     *list = c->next;
 }
 
-static void part_with(struct gdb_client *c)
+static void part_with_client(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
-    unlink_from(&g->first, c);
+    unlink_client(&g->first, c);
     g->count--;
     c->next = g->parting;
     g->parting = c;
@@ -86,18 +86,18 @@ static void client_close(struct gdb_client *c)
         return;
     c->closing = true;
     close_service(c);
-    part_with(c);
+    part_with_client(c);
     if (c->admitted)
         log_write(LOG_AT_INFO, "btraced: client %u (%s) has left\n", c->number,
                   c->connection->peer);
     end_connection(c);
-    next(g, c);
+    serve_waiting(g, c);
 }
 
 static void on_released(void *ctx)
 {
     struct gdb_client *c = ctx;
-    unlink_from(&c->clients->parting, c);
+    unlink_client(&c->clients->parting, c);
     if (c->session_open) {
         gdb_session_release(&c->session);
         c->clients->service.release(c->clients->service.ctx, c);
@@ -106,7 +106,7 @@ static void on_released(void *ctx)
     malloc_trim(0); /* reconstructed values of a client may be a hundred megabytes */
 }
 
-static void drop_unread(struct gdb_client *c)
+static void drop_slow_reader(struct gdb_client *c)
 {
     log_write(LOG_AT_WARNING,
               "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
@@ -116,8 +116,8 @@ static void drop_unread(struct gdb_client *c)
     client_close(c);
 }
 
-static void log_wire(const struct gdb_client *c, const char *direction, const void *bytes,
-                     size_t length)
+static void log_client_bytes(const struct gdb_client *c, const char *direction, const void *bytes,
+                             size_t length)
 {
     char who[60];
     if (!c->clients->log_wire)
@@ -131,21 +131,21 @@ static void client_send(void *ctx, const void *bytes, size_t length)
     struct gdb_client *c = ctx;
     if (c->closing)
         return;
-    log_wire(c, "<", bytes, length);
+    log_client_bytes(c, "<", bytes, length);
     c->sent += length;
     if (connection_write(c->connection, bytes, length) != BT_OK)
         client_close(c);
     else if (connection_unsent(c->connection) > c->clients->limits->memory)
-        drop_unread(c);
+        drop_slow_reader(c);
 }
 
 /* GDB begins with an acknowledgement or a packet; a browser, a shell or a port scanner does not. */
-static bool is_greeting(uint8_t byte)
+static bool is_gdb_greeting(uint8_t byte)
 {
     return byte == '+' || byte == '-' || byte == '$' || byte == RSP_INTERRUPT;
 }
 
-static unsigned served_count(const struct gdb_clients *g)
+static unsigned count_served(const struct gdb_clients *g)
 {
     unsigned n = 0;
     for (const struct gdb_client *c = g->first; c; c = c->next)
@@ -163,12 +163,12 @@ static void note_refused(struct gdb_client *c)
 }
 
 /* Only a client that speaks takes a place: who connects and says nothing is in nobody's way. */
-static bool begin(struct gdb_client *c, uint8_t first)
+static bool begin_session(struct gdb_client *c, uint8_t first)
 {
     struct gdb_clients *g = c->clients;
     char text[120];
-    unsigned others = served_count(g);
-    if (!is_greeting(first)) {
+    unsigned others = count_served(g);
+    if (!is_gdb_greeting(first)) {
         log_write(LOG_AT_WARNING,
                   "btraced: %s does not speak GDB's protocol; the connection is closed\n",
                   c->connection->peer);
@@ -196,11 +196,11 @@ static void on_input(void *ctx, const void *bytes, size_t length)
         return;
     c->heard = uv_now(c->clients->loop);
     c->received += length;
-    if (!c->session_open && !begin(c, *(const uint8_t *)bytes)) {
+    if (!c->session_open && !begin_session(c, *(const uint8_t *)bytes)) {
         client_close(c);
         return;
     }
-    log_wire(c, ">", bytes, length);
+    log_client_bytes(c, ">", bytes, length);
     gdb_session_input(&c->session, bytes, length);
     if (c->closing)
         return;
@@ -226,7 +226,7 @@ static void on_ended(void *ctx, const char *why)
     client_close(c);
 }
 
-static void serve(struct gdb_clients *g, struct connection *connection)
+static void serve_connection(struct gdb_clients *g, struct connection *connection)
 {
     struct gdb_client *c = calloc(1, sizeof *c);
     if (!c) {
@@ -253,7 +253,7 @@ void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
     if (g->stopped || g->count >= g->limits->clients + REFUSED_EXTRA)
         connection_close(c);
     else if (!anybody_leaving(g))
-        serve(g, c);
+        serve_connection(g, c);
     else if (g->waiting_count < GDB_CLIENTS_WAITING)
         g->waiting[g->waiting_count++] = c;
     else
@@ -261,7 +261,7 @@ void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
 }
 
 /* The place is free for another at once; the connection ends when the client is heard again. */
-static void let_go_of_idle(struct gdb_client *c)
+static void disconnect_idle(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
     char text[120];
@@ -276,7 +276,7 @@ static void let_go_of_idle(struct gdb_client *c)
     gdb_session_refuse(&c->session, text);
 }
 
-static void look_at(struct gdb_client *c, uint64_t now)
+static void look_at_client(struct gdb_client *c, uint64_t now)
 {
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
@@ -289,7 +289,7 @@ static void look_at(struct gdb_client *c, uint64_t now)
         client_close(c);
     } else if (c->session_open && !refused && idle && silent >= idle &&
                !gdb_session_running(&c->session)) {
-        let_go_of_idle(c);
+        disconnect_idle(c);
     }
 }
 
@@ -301,7 +301,7 @@ static void on_timer(uv_timer_t *timer)
     for (struct gdb_client *c = g->first, *after; c; c = after) {
         after = c->next;
         if (!c->closing)
-            look_at(c, now);
+            look_at_client(c, now);
     }
 }
 

@@ -5,7 +5,7 @@
 #include "server/base/exit_codes.h"
 #include "server/net/address.h"
 #include "server/net/stream_connection.h"
-#include "server/net/tls_connection.h"
+#include "server/net/tls.h"
 
 #include <errno.h>
 #include <getopt.h>

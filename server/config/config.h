@@ -36,8 +36,7 @@
 #include "drivers/snapshot/snapshot.h"
 #include "server/base/message.h"
 #include "server/net/address.h"
-#include "server/net/network.h"
-#include "server/net/tls_files.h"
+#include "server/net/tls.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static const char *unix_problem(const char *path, struct address *address)
     return NULL;
 }
 
-static bool valid_host(const char *host, size_t length)
+static bool is_host(const char *host, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (!isalnum((unsigned char)host[i]) && !strchr("-._:%", host[i]))
@@ -62,7 +63,7 @@ const char *address_problem(const char *text, struct address *address)
     }
     if (!bracketed && memchr(host, ':', length))
         return "an address with colons must stand in brackets";
-    if (!valid_host(host, length))
+    if (!is_host(host, length))
         return "the host is no name or number";
     if (length >= sizeof address->host)
         return "the host is too long";
@@ -96,4 +97,61 @@ bool address_is_loopback(struct address *a)
     if (inet_pton(AF_INET, a->host, &v4) == 1)
         return ntohl(v4.s_addr) >> 24 == 127;
     return inet_pton(AF_INET6, a->host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static bool prefix_equal(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+    unsigned rest = bits % 8;
+    if (memcmp(a, b, bits / 8) != 0)
+        return false;
+    return rest == 0 || (a[bits / 8] ^ b[bits / 8]) >> (8 - rest) == 0;
+}
+
+const char *network_problem(const char *text, struct network *n)
+{
+    static const uint8_t zeros[16];
+    char host[INET6_ADDRSTRLEN + 1];
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : strlen(text);
+    memset(n, 0, sizeof *n);
+    if (length >= sizeof host)
+        return "it is no address";
+    snprintf(host, sizeof host, "%.*s", (int)length, text);
+    n->family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    if (inet_pton(n->family, host, n->address) != 1)
+        return "it is no address";
+    unsigned width = n->family == AF_INET ? 32 : 128;
+    n->bits = width;
+    if (slash) {
+        char *end;
+        unsigned long bits = strtoul(slash + 1, &end, 10);
+        if (slash[1] < '0' || slash[1] > '9' || *end || bits > width)
+            return n->family == AF_INET ? "its prefix must be 0 to 32"
+                                        : "its prefix must be 0 to 128";
+        n->bits = (unsigned)bits;
+    }
+    struct network inverted = *n;
+    for (unsigned i = 0; i < n->bits; i++)
+        inverted.address[i / 8] &= (uint8_t) ~(0x80u >> i % 8);
+    if (memcmp(inverted.address, zeros, sizeof zeros) != 0)
+        return "it has bits behind its prefix: one address needs none, a network ends in zeros";
+    return NULL;
+}
+
+bool network_has(const struct network *n, const struct sockaddr_storage *address)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    if (address->ss_family == AF_INET) {
+        memcpy(&v4, address, sizeof v4);
+        return n->family == AF_INET &&
+               prefix_equal((const uint8_t *)&v4.sin_addr, n->address, n->bits);
+    }
+    if (address->ss_family != AF_INET6)
+        return false;
+    memcpy(&v6, address, sizeof v6);
+    const uint8_t *bytes = v6.sin6_addr.s6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+        return n->family == AF_INET && prefix_equal(bytes + 12, n->address, n->bits);
+    return n->family == AF_INET6 && prefix_equal(bytes, n->address, n->bits);
 }

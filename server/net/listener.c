@@ -16,7 +16,7 @@
 #define PAUSE_MS 1000 /* without descriptors there is nothing to accept with */
 
 /* What a person may try. */
-static const char *advice(int error, const struct address *a)
+static const char *listener_advice(int error, const struct address *a)
 {
     struct stat st;
     if (error == EADDRINUSE && a->kind == ADDRESS_UNIX)
@@ -32,19 +32,19 @@ static const char *advice(int error, const struct address *a)
     return "";
 }
 
-static int failed(struct listener *l, int error, struct message *why)
+static int listener_fail(struct listener *l, int error, struct message *why)
 {
     char where[300];
     address_format(&l->address, where, sizeof where);
     message_set(why, "cannot listen on %s: %s%s", where, uv_strerror(-error),
-                advice(error, &l->address));
+                listener_advice(error, &l->address));
     if (l->fd >= 0)
         close(l->fd);
     l->fd = -1;
     return BT_ERR_IO;
 }
 
-static void note_tcp(struct listener *l, const struct sockaddr_storage *a)
+static void listener_note_tcp(struct listener *l, const struct sockaddr_storage *a)
 {
     l->address.kind = ADDRESS_TCP;
     if (a->ss_family == AF_INET) {
@@ -61,7 +61,7 @@ static void note_tcp(struct listener *l, const struct sockaddr_storage *a)
     l->loopback = address_is_loopback(&l->address);
 }
 
-static int bind_tcp(struct listener *l, struct message *why)
+static int listener_bind_tcp(struct listener *l, struct message *why)
 {
     struct sockaddr_storage a;
     socklen_t length = sizeof a;
@@ -69,17 +69,17 @@ static int bind_tcp(struct listener *l, struct message *why)
     memset(&a, 0, sizeof a);
     if (uv_ip4_addr(l->address.host, port, (struct sockaddr_in *)&a) != 0 &&
         uv_ip6_addr(l->address.host, port, (struct sockaddr_in6 *)&a) != 0)
-        return failed(l, EINVAL, why);
+        return listener_fail(l, EINVAL, why);
     l->fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd < 0)
-        return failed(l, errno, why);
+        return listener_fail(l, errno, why);
     setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(l->fd, (struct sockaddr *)&a,
              a.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)) !=
             0 ||
         getsockname(l->fd, (struct sockaddr *)&a, &length) != 0)
-        return failed(l, errno, why);
-    note_tcp(l, &a);
+        return listener_fail(l, errno, why);
+    listener_note_tcp(l, &a);
     return BT_OK;
 }
 
@@ -92,7 +92,7 @@ static socklen_t unix_address(struct sockaddr_un *a, const char *path)
 }
 
 /* The file of a socket that nobody listens on any more. */
-static bool is_stale(const char *path)
+static bool is_stale_socket(const char *path)
 {
     struct sockaddr_un a;
     struct stat st;
@@ -108,7 +108,8 @@ static bool is_stale(const char *path)
 }
 
 /* The descriptor's mode is the file's mode from the start: nobody can be quicker. */
-static int bind_unix(struct listener *l, const struct listener_file *file, struct message *why)
+static int listener_bind_unix(struct listener *l, const struct listener_file *file,
+                              struct message *why)
 {
     const char *path = l->address.host;
     struct sockaddr_un a;
@@ -117,19 +118,19 @@ static int bind_unix(struct listener *l, const struct listener_file *file, struc
     l->loopback = true;
     l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd < 0 || fchmod(l->fd, 0600) != 0)
-        return failed(l, errno, why);
-    if (is_stale(path))
+        return listener_fail(l, errno, why);
+    if (is_stale_socket(path))
         unlink(path);
     if (bind(l->fd, (struct sockaddr *)&a, length) != 0)
-        return failed(l, errno, why);
+        return listener_fail(l, errno, why);
     if ((file->uid != ADDRESS_SAME_OWNER || file->gid != ADDRESS_SAME_OWNER) &&
         lchown(path, file->uid, file->gid) != 0) {
         int error = errno;
         unlink(path);
-        return failed(l, error, why);
+        return listener_fail(l, error, why);
     }
     if (chmod(path, file->mode) != 0 || lstat(path, &st) != 0)
-        return failed(l, errno, why);
+        return listener_fail(l, errno, why);
     l->dev = st.st_dev;
     l->ino = st.st_ino;
     l->owns_file = true;
@@ -140,7 +141,8 @@ int listener_bind(struct listener *l, const struct address *address,
                   const struct listener_file *file, struct message *why)
 {
     *l = (struct listener){.fd = -1, .address = *address};
-    return address->kind == ADDRESS_UNIX ? bind_unix(l, file, why) : bind_tcp(l, why);
+    return address->kind == ADDRESS_UNIX ? listener_bind_unix(l, file, why)
+                                         : listener_bind_tcp(l, why);
 }
 
 unsigned listener_handed_over(void)
@@ -177,7 +179,7 @@ int listener_adopt(struct listener *l, int fd, struct message *why)
         snprintf(l->address.host, sizeof l->address.host, "%s", u.sun_path);
         l->loopback = true;
     } else if (a.ss_family == AF_INET || a.ss_family == AF_INET6) {
-        note_tcp(l, &a);
+        listener_note_tcp(l, &a);
     } else {
         message_set(why, "descriptor %d is a socket of a family that is not known here", fd);
         return BT_ERR_IO;
@@ -188,15 +190,15 @@ int listener_adopt(struct listener *l, int fd, struct message *why)
     return BT_OK;
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events);
+static void on_listener_readable(uv_poll_t *poll, int status, int events);
 
 static void on_pause_over(uv_timer_t *timer)
 {
     struct listener *l = timer->data;
-    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    uv_poll_start(&l->poll, UV_READABLE, on_listener_readable);
 }
 
-static void on_readable(uv_poll_t *poll, int status, int events)
+static void on_listener_readable(uv_poll_t *poll, int status, int events)
 {
     struct listener *l = poll->data;
     (void)events;
@@ -216,18 +218,18 @@ int listener_start(struct listener *l, uv_loop_t *loop,
     l->arrived = arrived;
     l->ctx = ctx;
     if (listen(l->fd, BACKLOG) != 0)
-        return failed(l, errno, why);
+        return listener_fail(l, errno, why);
     int error = uv_poll_init(loop, &l->poll, l->fd);
     if (error)
-        return failed(l, -error, why);
+        return listener_fail(l, -error, why);
     uv_timer_init(loop, &l->pause);
     l->poll.data = l->pause.data = l;
     l->started = true;
-    uv_poll_start(&l->poll, UV_READABLE, on_readable);
+    uv_poll_start(&l->poll, UV_READABLE, on_listener_readable);
     return BT_OK;
 }
 
-static void remove_file(struct listener *l)
+static void listener_remove_file(struct listener *l)
 {
     struct stat st;
     if (l->owns_file && lstat(l->address.host, &st) == 0 && st.st_dev == l->dev &&
@@ -245,7 +247,7 @@ void listener_stop(struct listener *l)
         uv_close((uv_handle_t *)&l->poll, NULL);
         uv_close((uv_handle_t *)&l->pause, NULL);
     }
-    remove_file(l);
+    listener_remove_file(l);
     close(l->fd);
     l->fd = -1;
 }

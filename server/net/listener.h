@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One listening socket: TCP, a Unix socket, or one that systemd hands over. The address is taken
- * in one step, before anything else is started,
- * and connections are accepted in a second one. */
+ * One listening socket: TCP, a Unix socket, or one that systemd hands over. The address is taken in
+ * one step, before anything else is started, and connections are accepted in a second one.
+ */
 #ifndef SERVER_LISTENER_H
 #define SERVER_LISTENER_H
 

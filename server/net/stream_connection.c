@@ -41,7 +41,7 @@ struct pending_write {
     char bytes[];
 };
 
-static struct stream_connection *self(struct connection *c)
+static struct stream_connection *stream_self(struct connection *c)
 {
     return (struct stream_connection *)c;
 }
@@ -58,7 +58,7 @@ static void on_closed(uv_handle_t *handle)
 
 static void stream_close(struct connection *c)
 {
-    struct stream_connection *s = self(c);
+    struct stream_connection *s = stream_self(c);
     if (s->closing)
         return;
     s->closing = true;
@@ -68,7 +68,7 @@ static void stream_close(struct connection *c)
         uv_close((uv_handle_t *)&s->output, on_closed);
 }
 
-static void report_ended(struct stream_connection *s, const char *why)
+static void stream_report_ended(struct stream_connection *s, const char *why)
 {
     if (s->ended || s->closing)
         return;
@@ -106,7 +106,7 @@ static void on_shutdown(uv_shutdown_t *request, int status)
         stream_close(&s->base);
 }
 
-static int begin_shutdown(struct stream_connection *s)
+static int stream_begin_shutdown(struct stream_connection *s)
 {
     if (s->writing_over)
         return BT_OK;
@@ -116,22 +116,23 @@ static int begin_shutdown(struct stream_connection *s)
 
 static void stream_end(struct connection *c)
 {
-    struct stream_connection *s = self(c);
+    struct stream_connection *s = stream_self(c);
     if (!s->closing)
-        begin_shutdown(s);
+        stream_begin_shutdown(s);
 }
 
-static int begin_reading(struct stream_connection *s);
+static int stream_begin_reading(struct stream_connection *s);
 
 static void stream_finish(struct connection *c)
 {
-    struct stream_connection *s = self(c);
+    struct stream_connection *s = stream_self(c);
     if (s->closing || s->finishing)
         return;
     s->finishing = true;
     s->unsent_before = stream_unsent(c) + 1;
     uv_timer_start(&s->linger, on_linger, LINGER_MS, LINGER_MS);
-    if (begin_shutdown(s) != BT_OK || begin_reading(s) != BT_OK || (s->shut && s->ended))
+    if (stream_begin_shutdown(s) != BT_OK || stream_begin_reading(s) != BT_OK ||
+        (s->shut && s->ended))
         stream_close(c);
 }
 
@@ -146,7 +147,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct stream_connection *s = stream->data;
     if (n < 0) {
-        report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
+        stream_report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
     } else if (s->finishing) {
         s->drained += (size_t)n;
         if (s->drained > DRAIN_SIZE)
@@ -156,7 +157,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
 }
 
-static int begin_reading(struct stream_connection *s)
+static int stream_begin_reading(struct stream_connection *s)
 {
     if (s->reading || s->ended)
         return BT_OK;
@@ -166,16 +167,16 @@ static int begin_reading(struct stream_connection *s)
 
 static int stream_start(struct connection *c)
 {
-    return begin_reading(self(c));
+    return stream_begin_reading(stream_self(c));
 }
 
 static void stream_pause(struct connection *c, bool paused)
 {
-    struct stream_connection *s = self(c);
+    struct stream_connection *s = stream_self(c);
     if (s->closing || s->finishing)
         return;
     if (!paused) {
-        begin_reading(s);
+        stream_begin_reading(s);
     } else if (s->reading) {
         uv_read_stop(&s->socket.stream);
         s->reading = false;
@@ -189,14 +190,14 @@ static void on_written(uv_write_t *request, int status)
     if (s->closing)
         return;
     if (status < 0 && status != UV_ECANCELED)
-        report_ended(s, uv_strerror(status));
+        stream_report_ended(s, uv_strerror(status));
     else if (!s->finishing && s->base.user.drained && stream_unsent(&s->base) == 0)
         s->base.user.drained(s->base.user.ctx);
 }
 
 static int stream_write(struct connection *c, const void *bytes, size_t length)
 {
-    struct stream_connection *s = self(c);
+    struct stream_connection *s = stream_self(c);
     if (s->closing || s->writing_over)
         return BT_ERR_IO;
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
@@ -290,7 +291,7 @@ static void name_peer(int fd, char *text, size_t size)
     }
 }
 
-static struct stream_connection *make(uv_loop_t *loop)
+static struct stream_connection *stream_make(uv_loop_t *loop)
 {
     struct stream_connection *s = calloc(1, sizeof *s);
     if (!s)
@@ -313,7 +314,7 @@ static bool is_tcp(int fd)
 
 struct connection *stream_connection_new(uv_loop_t *loop, int fd)
 {
-    struct stream_connection *s = make(loop);
+    struct stream_connection *s = stream_make(loop);
     int error;
     if (!s) {
         close(fd);
@@ -349,7 +350,7 @@ struct connection *stream_connection_stdio(uv_loop_t *loop)
 {
     if (!is_pipe(STDIN_FILENO) || !is_pipe(STDOUT_FILENO))
         return NULL;
-    struct stream_connection *s = make(loop);
+    struct stream_connection *s = stream_make(loop);
     if (!s)
         return NULL;
     snprintf(s->base.peer, sizeof s->base.peer, "standard input");

@@ -22,7 +22,8 @@ static int attach_listener(int fd, const struct sockaddr *address, socklen_t len
     return bind(fd, address, len) == 0 && listen(fd, 1) == 0 ? 0 : -1;
 }
 
-static int attached(int family, const struct sockaddr *address, socklen_t len, attach_fn attach)
+static int attach_socket(int family, const struct sockaddr *address, socklen_t len,
+                         attach_fn attach)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || attach(fd, address, len) == 0)
@@ -43,7 +44,7 @@ static int open_unix(const char *path, attach_fn attach)
     strcpy(a.sun_path, path);
     if (attach == attach_listener)
         unlink(path);
-    return attached(AF_UNIX, (struct sockaddr *)&a, sizeof a, attach);
+    return attach_socket(AF_UNIX, (struct sockaddr *)&a, sizeof a, attach);
 }
 
 static int open_tcp(const struct address *address, attach_fn attach)
@@ -57,7 +58,7 @@ static int open_tcp(const struct address *address, attach_fn attach)
         return -1;
     }
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next)
-        fd = attached(a->ai_family, a->ai_addr, a->ai_addrlen, attach);
+        fd = attach_socket(a->ai_family, a->ai_addr, a->ai_addrlen, attach);
     freeaddrinfo(found);
     if (fd >= 0)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -93,7 +94,7 @@ int stream_socket_accept(int listener)
     return fd;
 }
 
-static int read_line(int fd, char *answer, size_t size, unsigned timeout_ms)
+static int stream_socket_read_line(int fd, char *answer, size_t size, unsigned timeout_ms)
 {
     uint64_t deadline = uv_hrtime() / 1000000 + timeout_ms;
     size_t used = 0;
@@ -121,5 +122,5 @@ int stream_socket_ask(int fd, const char *line, char *answer, size_t size, unsig
     answer[0] = 0;
     if (len < 0 || (size_t)len >= sizeof text || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
         return BT_ERR_IO;
-    return read_line(fd, answer, size, timeout_ms);
+    return stream_socket_read_line(fd, answer, size, timeout_ms);
 }

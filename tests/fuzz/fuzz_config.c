@@ -44,7 +44,7 @@ static void check_access(const struct config_access *a)
             !tls->ca[0] == !tls->key[0] && tls->handshake >= 1 && tls->handshake <= 60);
     require(tls->allow_count <= TLS_MAX_NAMES && a->allow_count <= CONFIG_MAX_NETWORKS);
     for (unsigned i = 0; i < tls->allow_count; i++)
-        require(*tls->allow[i] && strlen(tls->allow[i]) < CONFIG_NAME_SIZE);
+        require(*tls->allow[i] && strlen(tls->allow[i]) < TLS_ALLOW_SIZE);
     for (unsigned i = 0; i < a->allow_count; i++)
         require(a->allow[i].bits <= (a->allow[i].family == AF_INET ? 32 : 128));
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/net/tls_context.h"
+#include "server/net/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#define TLS_NAME_SIZE 96
 #define CIPHERS_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 struct tls_context {
@@ -90,14 +92,15 @@ static int on_verify(int good, X509_STORE_CTX *store)
     return 0;
 }
 
-/* The reason that OpenSSL gives first, which is the nearest to the cause; the queue is emptied. */
-static const char *reason(void)
+/* The openssl_reason that OpenSSL gives first, which is the nearest to the cause; the queue is
+ * emptied. */
+static const char *openssl_reason(void)
 {
     unsigned long code = ERR_peek_error();
     const char *text =
         ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
     ERR_clear_error();
-    return text ? text : "no reason is given";
+    return text ? text : "no openssl_reason is given";
 }
 
 /* NULL, or why the file of a private key cannot be used as it is. */
@@ -144,21 +147,21 @@ static struct problem load_files(SSL_CTX *ssl, const char *ca, const char *cert,
     ERR_clear_error();
     SSL_CTX_set_default_passwd_cb(ssl, ask_nobody);
     if (ca && SSL_CTX_load_verify_file(ssl, ca) != 1)
-        return (struct problem){PROBLEM_CA, reason()};
+        return (struct problem){PROBLEM_CA, openssl_reason()};
     if (!cert)
         return (struct problem){PROBLEM_NONE, NULL};
     if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
-        return (struct problem){PROBLEM_CERT, reason()};
+        return (struct problem){PROBLEM_CERT, openssl_reason()};
     const char *problem = key_file_problem(key);
     if (problem)
         return (struct problem){PROBLEM_KEY, problem};
     if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(ssl) != 1)
-        return (struct problem){PROBLEM_KEY, reason()};
+        return (struct problem){PROBLEM_KEY, openssl_reason()};
     return (struct problem){PROBLEM_NONE, NULL};
 }
 
-static struct tls_context *make(bool server)
+static struct tls_context *tls_context_new(bool server)
 {
     struct tls_context *t = calloc(1, sizeof *t);
     if (!t)
@@ -184,9 +187,9 @@ struct tls_context *tls_context_server(const struct tls_files *tls, const char *
                                        struct message *why)
 {
     static const char *const keys[] = {"", "ca", "cert", "key"};
-    struct tls_context *t = make(true);
+    struct tls_context *t = tls_context_new(true);
     if (!t) {
-        message_set(why, "TLS cannot be set up: %s", reason());
+        message_set(why, "TLS cannot be set up: %s", openssl_reason());
         return NULL;
     }
     t->name_count = tls->allow_count;
@@ -212,9 +215,9 @@ struct tls_context *tls_context_server(const struct tls_files *tls, const char *
 struct tls_context *tls_context_client(const struct tls_client *client, struct message *why)
 {
     static const char *const options[] = {"", "--ca", "--cert", "--key"};
-    struct tls_context *t = make(false);
+    struct tls_context *t = tls_context_new(false);
     if (!t) {
-        message_set(why, "TLS cannot be set up: %s", reason());
+        message_set(why, "TLS cannot be set up: %s", openssl_reason());
         return NULL;
     }
     struct problem p = load_files(t->ssl, client->ca, client->cert, client->key);
@@ -232,7 +235,7 @@ struct tls_context *tls_context_client(const struct tls_client *client, struct m
     return t;
 }
 
-struct tls_context *tls_context_keep(struct tls_context *t)
+static struct tls_context *tls_context_keep(struct tls_context *t)
 {
     t->users++;
     return t;
@@ -246,7 +249,7 @@ void tls_context_drop(struct tls_context *t)
     free(t);
 }
 
-bool tls_context_is_server(const struct tls_context *t)
+static bool tls_context_is_server(const struct tls_context *t)
 {
     return t->server;
 }
@@ -261,7 +264,9 @@ static bool expect_name(SSL *ssl, const char *name)
     return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
 }
 
-SSL *tls_context_session(struct tls_context *t, char name[TLS_NAME_SIZE])
+/* With memory buffers; NULL: out of memory. `name` gets whom the certificate that was checked last
+ * names, for logs and messages, and must stay as long as the session. */
+static SSL *tls_context_session(struct tls_context *t, char name[TLS_NAME_SIZE])
 {
     SSL *ssl = SSL_new(t->ssl);
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
@@ -319,7 +324,9 @@ static void certificate_text(const struct tls_context *t, SSL *ssl, long result,
                  t->server ? "its" : "the server's", name, what);
 }
 
-void tls_context_failure(const struct tls_context *t, SSL *ssl, char *text, size_t size)
+/* Why the handshake failed, in words, from the session and the thread's queue of errors, which is
+ * emptied. */
+static void tls_context_failure(const struct tls_context *t, SSL *ssl, char *text, size_t size)
 {
     unsigned long code = ERR_peek_error();
     long result = SSL_get_verify_result(ssl);
@@ -338,4 +345,293 @@ void tls_context_failure(const struct tls_context *t, SSL *ssl, char *text, size
                  ERR_reason_error_string(code) ? ERR_reason_error_string(code)
                                                : "the connection has ended");
     ERR_clear_error();
+}
+
+#define RECORD_TYPE_HANDSHAKE 22
+#define FIRST_BYTES_MAX       65536 /* of a handshake; a chain of certificates is shorter */
+
+/* Freed when the connection below is gone. */
+struct tls_connection {
+    struct connection base;
+    struct connection *lower;
+    struct tls_context *context;
+    SSL *ssl;
+    void (*done)(void *ctx, struct connection *c, const char *why);
+    void *done_ctx;
+    size_t handshake_bytes;
+    bool handshaken, failed, started, paused, ended, closing;
+    char name[TLS_NAME_SIZE];
+};
+
+static struct tls_connection *tls_self(struct connection *c)
+{
+    return (struct tls_connection *)c;
+}
+
+/* Towards the other side. */
+
+/* What TLS wants to send goes to the connection below. */
+static int tls_flush(struct tls_connection *t)
+{
+    BIO *out = SSL_get_wbio(t->ssl);
+    char *bytes;
+    long length = BIO_get_mem_data(out, &bytes);
+    if (length <= 0)
+        return BT_OK;
+    int error = connection_write(t->lower, bytes, (size_t)length);
+    (void)BIO_reset(out);
+    return error;
+}
+
+static int tls_write(struct connection *c, const void *bytes, size_t length)
+{
+    struct tls_connection *t = tls_self(c);
+    size_t written;
+    if (t->closing || !t->handshaken)
+        return BT_ERR_IO;
+    if (length == 0)
+        return BT_OK;
+    ERR_clear_error();
+    if (SSL_write_ex(t->ssl, bytes, length, &written) != 1)
+        return BT_ERR_IO;
+    return tls_flush(t);
+}
+
+static void tls_send_close_notify(struct tls_connection *t)
+{
+    if (t->handshaken && !t->failed) {
+        ERR_clear_error();
+        SSL_shutdown(t->ssl);
+    }
+    tls_flush(t);
+}
+
+static void tls_close(struct connection *c)
+{
+    struct tls_connection *t = tls_self(c);
+    if (!t->closing)
+        tls_send_close_notify(t);
+    t->closing = true;
+    connection_close(t->lower); /* also when it is finishing already */
+}
+
+static void tls_finish(struct connection *c)
+{
+    struct tls_connection *t = tls_self(c);
+    if (t->closing)
+        return;
+    t->closing = true;
+    tls_send_close_notify(t);
+    connection_finish(t->lower);
+}
+
+static void tls_end(struct connection *c)
+{
+    struct tls_connection *t = tls_self(c);
+    if (t->closing)
+        return;
+    tls_send_close_notify(t);
+    connection_end(t->lower);
+}
+
+static size_t tls_unsent(const struct connection *c)
+{
+    return connection_unsent(((const struct tls_connection *)c)->lower);
+}
+
+static bool tls_leaving(const struct connection *c)
+{
+    return connection_leaving(((const struct tls_connection *)c)->lower);
+}
+
+/* From the other side. */
+
+static void tls_report_done(struct tls_connection *t, const char *why)
+{
+    t->failed = why != NULL;
+    t->handshaken = !why;
+    if (why)
+        tls_flush(t); /* the alert that says so */
+    else
+        connection_pause(t->lower, true);
+    if (t->name[0] && !why) {
+        char address[CONNECTION_PEER_MAX];
+        snprintf(address, sizeof address, "%s", t->base.peer);
+        snprintf(t->base.peer, sizeof t->base.peer, "%s (%.60s)", t->name, address);
+    }
+    t->done(t->done_ctx, &t->base, why);
+}
+
+static void tls_report_ended(struct tls_connection *t, const char *why)
+{
+    if (t->ended || t->closing)
+        return;
+    t->ended = true;
+    t->base.user.ended(t->base.user.ctx, why);
+}
+
+static void tls_shake_hands(struct tls_connection *t)
+{
+    char why[480];
+    ERR_clear_error();
+    int result = SSL_do_handshake(t->ssl);
+    int state = SSL_get_error(t->ssl, result);
+    if (result == 1 || state == SSL_ERROR_WANT_READ) {
+        if (tls_flush(t) != BT_OK)
+            tls_report_done(t, "the connection is broken");
+        else if (result == 1)
+            tls_report_done(t, NULL);
+        return;
+    }
+    tls_context_failure(t->context, t->ssl, why, sizeof why);
+    tls_report_done(t, why);
+}
+
+/* What has come, to the user, as long as he takes it. */
+static void tls_deliver(struct tls_connection *t)
+{
+    char bytes[16384], why[480];
+    size_t length;
+    while (t->started && !t->closing && !t->paused && !t->ended) {
+        ERR_clear_error();
+        int result = SSL_read_ex(t->ssl, bytes, sizeof bytes, &length);
+        int state = SSL_get_error(t->ssl, result);
+        if (result == 1) {
+            t->base.user.input(t->base.user.ctx, bytes, length);
+            continue;
+        }
+        if (state == SSL_ERROR_ZERO_RETURN) {
+            tls_report_ended(t, NULL);
+        } else if (state != SSL_ERROR_WANT_READ) {
+            t->failed = true;
+            tls_context_failure(t->context, t->ssl, why, sizeof why);
+            tls_flush(t);
+            tls_report_ended(t, why);
+        } else {
+            tls_flush(t); /* an answer of TLS's own */
+        }
+        return;
+    }
+}
+
+static void on_input(void *ctx, const void *bytes, size_t length)
+{
+    struct tls_connection *t = ctx;
+    if (t->closing || t->failed)
+        return;
+    /* Who speaks another protocol hears nothing at all. */
+    if (!t->handshaken && t->handshake_bytes == 0 &&
+        *(const uint8_t *)bytes != RECORD_TYPE_HANDSHAKE && tls_context_is_server(t->context)) {
+        tls_report_done(t, "what it sends is not TLS");
+        return;
+    }
+    if (BIO_write(SSL_get_rbio(t->ssl), bytes, (int)length) != (int)length) {
+        t->handshaken ? tls_report_ended(t, "out of memory") : tls_report_done(t, "out of memory");
+        return;
+    }
+    if (t->handshaken) {
+        tls_deliver(t);
+        return;
+    }
+    /* Behind its last word the client may have said much already that is none of the handshake. */
+    t->handshake_bytes += length;
+    tls_shake_hands(t);
+    if (!t->handshaken && !t->failed && t->handshake_bytes > FIRST_BYTES_MAX &&
+        tls_context_is_server(t->context))
+        tls_report_done(t, "the handshake is too long");
+}
+
+static void on_ended(void *ctx, const char *why)
+{
+    struct tls_connection *t = ctx;
+    if (t->closing || t->failed)
+        return;
+    if (t->handshaken)
+        tls_report_ended(t, why ? why : "the connection was cut");
+    else
+        tls_report_done(t, why ? why : "it has ended the connection in the handshake");
+}
+
+static void on_drained(void *ctx)
+{
+    struct tls_connection *t = ctx;
+    if (!t->closing && t->handshaken && t->base.user.drained)
+        t->base.user.drained(t->base.user.ctx);
+}
+
+static void on_released(void *ctx)
+{
+    struct tls_connection *t = ctx;
+    if (t->base.user.released)
+        t->base.user.released(t->base.user.ctx);
+    SSL_free(t->ssl);
+    tls_context_drop(t->context);
+    free(t);
+}
+
+static void tls_pause(struct connection *c, bool paused)
+{
+    struct tls_connection *t = tls_self(c);
+    if (t->closing)
+        return;
+    t->paused = paused;
+    connection_pause(t->lower, paused);
+    tls_deliver(t);
+}
+
+static int tls_start(struct connection *c)
+{
+    struct tls_connection *t = tls_self(c);
+    if (!t->handshaken)
+        return BT_ERR_IO;
+    t->started = true;
+    connection_pause(t->lower, false);
+    tls_deliver(t);
+    return BT_OK;
+}
+
+static const struct connection_ops tls_ops = {
+    .start = tls_start,
+    .write = tls_write,
+    .unsent = tls_unsent,
+    .leaving = tls_leaving,
+    .pause = tls_pause,
+    .end = tls_end,
+    .finish = tls_finish,
+    .close = tls_close,
+};
+
+struct connection *
+tls_connection_new(struct connection *lower, struct tls_context *context,
+                   void (*done)(void *ctx, struct connection *c, const char *why), void *ctx)
+{
+    struct tls_connection *t = calloc(1, sizeof *t);
+    SSL *ssl = t ? tls_context_session(context, t->name) : NULL;
+    if (!ssl) {
+        free(t);
+        connection_close(lower);
+        return NULL;
+    }
+    const struct connection_user user = {.input = on_input,
+                                         .ended = on_ended,
+                                         .drained = on_drained,
+                                         .released = on_released,
+                                         .ctx = t};
+    t->base.ops = &tls_ops;
+    t->lower = lower;
+    t->context = tls_context_keep(context);
+    t->ssl = ssl;
+    t->done = done;
+    t->done_ctx = ctx;
+    snprintf(t->base.peer, sizeof t->base.peer, "%s", lower->peer);
+    if (!tls_context_is_server(context)) {
+        SSL_do_handshake(ssl); /* the first word is the client's */
+        ERR_clear_error();
+    }
+    if (connection_start(lower, &user) != BT_OK || tls_flush(t) != BT_OK) {
+        t->closing = true;
+        connection_close(lower);
+        return NULL;
+    }
+    return &t->base;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Networks in CIDR notation, against a slow reading of the definition: bit by bit. */
-#include "server/net/network.h"
+#include "server/net/address.h"
 #include "tests/support/unit_main.h"
 
 #include <arpa/inet.h>
