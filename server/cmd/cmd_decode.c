@@ -196,10 +196,8 @@ static int choose(const struct recording *r, const struct decode_args *args, siz
     *first = 0;
     *end = r->source_count;
     const struct recording_source *s = NULL;
-    if (args->source)
-        s = recording_find_name(r, args->source);
-    else if (args->id >= 0)
-        s = recording_find_id(r, (unsigned)args->id);
+    if (args->source || args->id >= 0)
+        s = recording_find(r, args->source, (unsigned)args->id);
     if (s) {
         *first = (size_t)(s - r->sources);
         *end = *first + 1;

@@ -4,7 +4,7 @@
 #define SERVER_DUMP_H
 
 #include "server/export/listing.h"
-#include "server/recording/recording.h"
+#include "server/recording/recording_history.h"
 
 struct dump_options {
     bool packets;

@@ -17,12 +17,9 @@ static void put(struct live *l, const struct recorder_state *state)
 {
     const struct gdb_regs *regs = &l->cores[l->record.core].regs;
     uv_mutex_lock(&l->lock);
-    if (l->recorder && state)
-        recorder_halted_state(l->recorder, l->record.core, regs->value[GDB_REG_PC],
-                              (uint32_t)regs->value[GDB_REG_PSR], state);
-    else if (l->recorder)
+    if (l->recorder)
         recorder_halted(l->recorder, l->record.core, regs->value[GDB_REG_PC],
-                        (uint32_t)regs->value[GDB_REG_PSR]);
+                        (uint32_t)regs->value[GDB_REG_PSR], state);
     uv_mutex_unlock(&l->lock);
     l->record.core++;
     next_core(l);

@@ -1,27 +1,270 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording/recorder.h"
 
-#include "server/recording/recorder_board.h"
+#include "drivers/snapshot/snapshot_writer.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
+
+#define NUMBER_MAX 9999u
+
+/* A recording's folder, and what it says of the board. */
+struct recorder_board {
+    struct snapshot_writer *writer;
+    int buffer; /* of the writer: takes the trace */
+    unsigned core_count;
+    int core_devices[CONFIG_MAX_CORES]; /* of the writer */
+    bool m_profile[CONFIG_MAX_CORES];
+    bool has_stack[CONFIG_MAX_CORES]; /* its newest dump is one of the stack */
+    char folder[600];
+};
+
+/* mkdir() is what claims a name: two programs never share one. */
+static int recorder_make_numbered(const char *path, char *folder, size_t size, struct message *why)
+{
+    for (unsigned i = 1; i <= NUMBER_MAX; i++) {
+        int n = snprintf(folder, size, "%s/%04u", path, i);
+        if (n < 0 || (size_t)n >= size)
+            break;
+        if (mkdir(folder, 0777) == 0)
+            return BT_OK;
+        if (errno != EEXIST) {
+            message_set(why, "cannot record to '%s': %s", folder, strerror(errno));
+            return BT_ERR_IO;
+        }
+    }
+    message_set(why, "cannot record to '%s': the name is too long, or %u recordings are there",
+                path, NUMBER_MAX);
+    return BT_ERR_RANGE;
+}
+
+static int recorder_make_folder(const char *path, char *folder, size_t size, struct message *why)
+{
+    struct stat st;
+    if (strlen(path) + 6 > size) {
+        message_set(why, "cannot record to '%.200s...': the name is too long", path);
+        return BT_ERR_RANGE;
+    }
+    snprintf(folder, size, "%s", path);
+    if (mkdir(folder, 0777) == 0)
+        return BT_OK;
+    if (errno != EEXIST) {
+        message_set(why, "cannot record to '%s': %s", path, strerror(errno));
+        return BT_ERR_IO;
+    }
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return recorder_make_numbered(path, folder, size, why);
+    message_set(why, "cannot record to '%s': it exists and is not a folder", path);
+    return BT_ERR_IO;
+}
+
+static int board_add_device(struct recorder_board *b, const struct snapshot_device *d)
+{
+    const struct snapshot_writer_device device = {
+        .name = d->name, .class_name = d->class_name, .type = d->type};
+    int number = snapshot_writer_add_device(b->writer, &device);
+    for (size_t i = 0; i < d->reg_count && number >= 0; i++) {
+        const struct snapshot_reg *reg = &d->regs[i];
+        uint32_t index = reg->has_index ? reg->index : SNAPSHOT_WRITER_NO_INDEX;
+        int error =
+            snapshot_writer_set_reg(b->writer, number, reg->name, index, reg->size, reg->value);
+        if (error)
+            return error;
+    }
+    return number;
+}
+
+static bool board_core_sees(const struct code_region *region, unsigned core)
+{
+    if (region->by & (CODE_BY_VMID | CODE_BY_CONTEXT))
+        return false;
+    return !(region->by & CODE_BY_CORE) || region->core == core;
+}
+
+/* One dump for all cores that have the image and see the region. */
+static int board_add_piece(struct recorder_board *b, const struct code_image *const *images,
+                           const struct code_image *image, const struct code_region *region)
+{
+    static const char *const spaces[] = {
+        [BT_SEC_SECURE] = "S", [BT_SEC_NONSECURE] = "N", [BT_SEC_HYP] = "H"};
+    const char *space = region->by & CODE_BY_SECURITY ? spaces[region->security] : "";
+    bool written = false;
+    int error = BT_OK;
+    for (unsigned i = 0; i < b->core_count && !error; i++) {
+        if (images[i] != image || !board_core_sees(region, i))
+            continue;
+        if (written)
+            error = snapshot_writer_share_dump(b->writer, b->core_devices[i]);
+        else
+            error = snapshot_writer_add_dump(b->writer, b->core_devices[i], region->address, space,
+                                             region->bytes, (size_t)region->size);
+        written = true;
+    }
+    return error;
+}
+
+/* OpenCSD refuses memory of an odd size: the last byte is a dump of its own, and all that it does
+ * without. */
+static int board_add_region(struct recorder_board *b, const struct code_image *const *images,
+                            const struct code_image *image, const struct code_region *region)
+{
+    struct code_region even = *region, last = *region;
+    last.size = region->size % 2;
+    even.size -= last.size;
+    last.address += even.size;
+    last.bytes += even.size;
+    int error = even.size ? board_add_piece(b, images, image, &even) : BT_OK;
+    return !error && last.size ? board_add_piece(b, images, image, &last) : error;
+}
+
+/* Readers take the dump that was added last; an image the newest generation, and of that the first
+ * region. */
+static int board_add_image(struct recorder_board *b, const struct code_image *const *images,
+                           const struct code_image *image)
+{
+    for (uint32_t generation = 0;; generation++) {
+        for (size_t i = image->count; i-- > 0;) {
+            if (image->regions[i].generation != generation)
+                continue;
+            int error = board_add_region(b, images, image, &image->regions[i]);
+            if (error)
+                return error;
+        }
+        if (generation == image->generation)
+            return BT_OK;
+    }
+}
+
+static int board_add_images(struct recorder_board *b, const struct code_image *const *images)
+{
+    for (unsigned i = 0; i < b->core_count; i++) {
+        bool done = images[i] == NULL;
+        for (unsigned k = 0; k < i; k++)
+            done |= images[k] == images[i];
+        int error = done ? BT_OK : board_add_image(b, images, images[i]);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+static int board_describe(struct recorder_board *b, const struct config *c,
+                          const struct code_image *const *images)
+{
+    const char *format = !c->formatted                  ? "source_data"
+                         : c->mode == FORMATTER_ALIGNED ? "coresight"
+                                                        : "dstream_coresight";
+    int error = b->buffer = snapshot_writer_add_buffer(b->writer, "trace", format);
+    for (unsigned i = 0; i < c->core_count && error >= 0; i++)
+        error = b->core_devices[i] = board_add_device(b, &c->cores[i].core_device);
+    for (unsigned i = 0; i < c->core_count && error >= 0; i++) {
+        if (!c->cores[i].has_source)
+            continue;
+        error = board_add_device(b, &c->cores[i].source_device);
+        if (error >= 0)
+            error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[i]);
+    }
+    if (error >= 0)
+        error = board_add_images(b, images);
+    return error < 0 ? error : snapshot_writer_commit(b->writer);
+}
+
+/* Makes the folder, describes the board and commits; as recorder_start(). The caller closes
+ * b->writer. */
+static int board_create(struct recorder_board *b, const struct config *config, const char *path,
+                        const struct code_image *const *images, struct message *why)
+{
+    memset(b, 0, sizeof *b);
+    int error = recorder_make_folder(path, b->folder, sizeof b->folder, why);
+    if (error)
+        return error;
+    b->core_count = config->core_count;
+    for (unsigned i = 0; i < config->core_count; i++)
+        b->m_profile[i] = strncasecmp(config->cores[i].type, "Cortex-M", 8) == 0 ||
+                          strcasecmp(config->cores[i].type, "SC300") == 0;
+    const char *about = *config->description ? config->description : config->name;
+    error = snapshot_writer_create(b->folder, about, &b->writer);
+    if (!error)
+        error = board_describe(b, config, images);
+    if (!error)
+        return BT_OK;
+    message_set(why, "cannot record to '%s': %s", b->folder,
+                error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
+    snapshot_writer_close(b->writer);
+    b->writer = NULL;
+    return error;
+}
+
+/* A core's registers at a halt, for the next commit. 0 or the writer's error. */
+static int board_add_halt(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr,
+                          uint64_t bytes)
+{
+    const struct {
+        const char *name;
+        unsigned bits;
+        uint64_t value;
+    } regs[] = {
+        {"PC", pc > UINT32_MAX ? 64 : 32, pc},
+        {b->m_profile[core] ? "xPSR" : "CPSR", 32, psr},
+        {RECORDER_BYTES, 64, bytes},
+    };
+    int error = BT_OK;
+    for (size_t i = 0; i < sizeof regs / sizeof *regs && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, b->core_devices[core], regs[i].name,
+                                        SNAPSHOT_WRITER_NO_INDEX, regs[i].bits, regs[i].value);
+    return error;
+}
+
+static int board_add_stack(struct recorder_board *b, unsigned core, const struct recorder_state *s)
+{
+    int device = b->core_devices[core];
+    if (!s->length)
+        return BT_OK;
+    if (b->has_stack[core])
+        return snapshot_writer_replace_dump(b->writer, device, s->stack, s->memory, s->length);
+    b->has_stack[core] = true;
+    return snapshot_writer_add_dump(b->writer, device, s->stack, "", s->memory, s->length);
+}
+
+static int board_add_state(struct recorder_board *b, unsigned core, const struct recorder_state *s,
+                           uint64_t bytes)
+{
+    static const char *const names[] = {"R0", "R1", "R2",  "R3",  "R4",  "R5", "R6", "R7",
+                                        "R8", "R9", "R10", "R11", "R12", "SP", "LR"};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } about[] = {{RECORDER_STATE_BYTES, bytes},
+                 {RECORDER_STACK, s->stack},
+                 {RECORDER_STACK_BYTES, s->length}};
+    int device = b->core_devices[core], error = board_add_stack(b, core, s);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, device, names[i], SNAPSHOT_WRITER_NO_INDEX, 32,
+                                        s->regs[i]);
+    for (size_t i = 0; i < sizeof about / sizeof *about && !error; i++)
+        error = snapshot_writer_set_reg(b->writer, device, about[i].name, SNAPSHOT_WRITER_NO_INDEX,
+                                        64, about[i].value);
+    return error;
+}
 
 #define BLOCK     ((size_t)256 << 10) /* of memory, holds bytes in order */
 #define FRAME     16u
 #define COMMIT_MS 1000 /* at least, between two commits for halts */
 
-struct block {
-    struct block *next;
+struct recorder_block {
+    struct recorder_block *next;
     size_t len;
     bool lost; /* bytes are missing before the first one */
     uint8_t bytes[BLOCK];
 };
 
-struct halt {
+struct recorder_halt {
     bool changed;
     uint64_t pc;
     uint32_t psr;
@@ -33,10 +276,10 @@ struct halt {
 struct recorder {
     pthread_mutex_t mutex; /* guards these: */
     pthread_cond_t wake;
-    struct block *first, *last; /* waiting */
-    struct block *fill;         /* takes the next bytes, during put() */
-    size_t memory;              /* of the blocks */
-    struct halt halts[CONFIG_MAX_CORES];
+    struct recorder_block *first, *last; /* waiting */
+    struct recorder_block *fill;         /* takes the next bytes, during recorder_put() */
+    size_t memory;                       /* of the blocks */
+    struct recorder_halt halts[CONFIG_MAX_CORES];
     uint64_t queued; /* bytes and marks that are on disk in the end */
     size_t held;     /* tail_len, for the others */
     bool halted, stop;
@@ -55,7 +298,7 @@ struct recorder {
 };
 
 /* Of the first error only. Called with the mutex held. */
-static void set_error(struct recorder *r, int error, int reason)
+static void recorder_set_error(struct recorder *r, int error, int reason)
 {
     if (r->stats.error)
         return;
@@ -69,47 +312,47 @@ static void set_error(struct recorder *r, int error, int reason)
  * the impossible ID 0x7F. Port: FF until any reader with alignment has lost it, and 00 so that
  * no 7F behind them makes a frame sync.
  */
-static const uint8_t barrier[FRAME] = {0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
-                                       0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f};
-static const uint8_t no_sync[9] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+static const uint8_t barrier_mark[FRAME] = {0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+                                            0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f};
+static const uint8_t no_sync_mark[9] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
 
 static size_t mark_size(const struct recorder *r)
 {
     if (!r->formatted)
         return 0;
-    return r->mode == FORMATTER_ALIGNED ? sizeof barrier : sizeof no_sync;
+    return r->mode == FORMATTER_ALIGNED ? sizeof barrier_mark : sizeof no_sync_mark;
 }
 
-static int write_mark(struct recorder *r)
+static int recorder_write_mark(struct recorder *r)
 {
-    const uint8_t *mark = r->mode == FORMATTER_ALIGNED ? barrier : no_sync;
+    const uint8_t *mark = r->mode == FORMATTER_ALIGNED ? barrier_mark : no_sync_mark;
     if (!r->formatted)
         return BT_OK;
     return snapshot_writer_append(r->board.writer, r->board.buffer, mark, mark_size(r));
 }
 
-static int write_block(struct recorder *r, const struct block *b)
+static int recorder_write_block(struct recorder *r, const struct recorder_block *b)
 {
-    int error = b->lost ? write_mark(r) : BT_OK;
+    int error = b->lost ? recorder_write_mark(r) : BT_OK;
     if (!error)
         error = snapshot_writer_append(r->board.writer, r->board.buffer, b->bytes, b->len);
     return error;
 }
 
-static int write_halts(struct recorder *r, const struct halt *halts)
+static int recorder_write_halts(struct recorder *r, const struct recorder_halt *halts)
 {
     int error = BT_OK;
     for (unsigned i = 0; i < r->board.core_count && !error; i++) {
-        const struct halt *h = &halts[i];
+        const struct recorder_halt *h = &halts[i];
         if (h->state)
-            error = recorder_board_state(&r->board, i, h->state, h->bytes);
+            error = board_add_state(&r->board, i, h->state, h->bytes);
         if (h->changed && !error)
-            error = recorder_board_halted(&r->board, i, h->pc, h->psr, h->bytes);
+            error = board_add_halt(&r->board, i, h->pc, h->psr, h->bytes);
     }
     return error ? error : snapshot_writer_commit(r->board.writer);
 }
 
-static void free_states(struct halt *halts)
+static void free_states(struct recorder_halt *halts)
 {
     for (unsigned i = 0; i < CONFIG_MAX_CORES; i++) {
         free(halts[i].state);
@@ -117,7 +360,7 @@ static void free_states(struct halt *halts)
     }
 }
 
-static int64_t now_ms(void)
+static int64_t monotonic_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -125,14 +368,14 @@ static int64_t now_ms(void)
 }
 
 /* Until there is something to do. Called with the mutex held. */
-static void wait_for_work(struct recorder *r, int64_t commit_at)
+static void recorder_wait(struct recorder *r, int64_t commit_at)
 {
     while (!r->first && !r->stop) {
         if (!r->halted) {
             pthread_cond_wait(&r->wake, &r->mutex);
             continue;
         }
-        if (now_ms() >= commit_at)
+        if (monotonic_ms() >= commit_at)
             return;
         struct timespec until = {.tv_sec = commit_at / 1000, .tv_nsec = commit_at % 1000 * 1000000};
         pthread_cond_timedwait(&r->wake, &r->mutex, &until);
@@ -145,10 +388,11 @@ static void *recorder_thread(void *arg)
     int64_t commit_at = 0;
     pthread_mutex_lock(&r->mutex);
     for (;;) {
-        wait_for_work(r, commit_at);
-        struct block *b = r->first;
-        struct halt halts[CONFIG_MAX_CORES];
-        bool commit = r->halted && !r->stats.error && (now_ms() >= commit_at || (r->stop && !b));
+        recorder_wait(r, commit_at);
+        struct recorder_block *b = r->first;
+        struct recorder_halt halts[CONFIG_MAX_CORES];
+        bool commit =
+            r->halted && !r->stats.error && (monotonic_ms() >= commit_at || (r->stop && !b));
         if (!b && !commit && r->stop)
             break;
         if (b && !(r->first = b->next))
@@ -162,10 +406,10 @@ static void *recorder_thread(void *arg)
         bool failed = r->stats.error != 0;
         pthread_mutex_unlock(&r->mutex);
 
-        int error = b && !failed ? write_block(r, b) : BT_OK;
+        int error = b && !failed ? recorder_write_block(r, b) : BT_OK;
         if (commit && !error) {
-            error = write_halts(r, halts);
-            commit_at = now_ms() + COMMIT_MS;
+            error = recorder_write_halts(r, halts);
+            commit_at = monotonic_ms() + COMMIT_MS;
         }
         int reason = errno;
         if (taken)
@@ -174,7 +418,7 @@ static void *recorder_thread(void *arg)
 
         pthread_mutex_lock(&r->mutex);
         if (error)
-            set_error(r, error, reason);
+            recorder_set_error(r, error, reason);
         r->stats.bytes = size;
         if (b) {
             r->stats.waiting -= b->len;
@@ -188,11 +432,11 @@ static void *recorder_thread(void *arg)
 }
 
 /* A chain of empty blocks; NULL if there is no memory, or none are needed. */
-static struct block *new_blocks(size_t count)
+static struct recorder_block *new_blocks(size_t count)
 {
-    struct block *chain = NULL;
+    struct recorder_block *chain = NULL;
     while (count--) {
-        struct block *b = malloc(sizeof *b);
+        struct recorder_block *b = malloc(sizeof *b);
         if (!b) {
             while (chain) {
                 b = chain->next;
@@ -210,7 +454,7 @@ static struct block *new_blocks(size_t count)
 }
 
 /* Room for `len` bytes at the end of what waits. Called with the mutex held. */
-static bool make_room(struct recorder *r, size_t len)
+static bool recorder_make_room(struct recorder *r, size_t len)
 {
     size_t begun = r->last && !r->lost ? BLOCK - r->last->len : 0;
     size_t count = len > begun ? (len - begun + BLOCK - 1) / BLOCK : 0;
@@ -218,7 +462,7 @@ static bool make_room(struct recorder *r, size_t len)
         return false;
     if (count == 0)
         return true;
-    struct block *chain = new_blocks(count);
+    struct recorder_block *chain = new_blocks(count);
     if (!chain)
         return false;
     chain->lost = r->lost;
@@ -236,7 +480,7 @@ static bool make_room(struct recorder *r, size_t len)
 static void fill_blocks(struct recorder *r, const uint8_t *data, size_t len)
 {
     while (len > 0) {
-        struct block *b = r->fill;
+        struct recorder_block *b = r->fill;
         size_t n = BLOCK - b->len < len ? BLOCK - b->len : len;
         memcpy(b->bytes + b->len, data, n);
         b->len += n;
@@ -250,11 +494,11 @@ static void fill_blocks(struct recorder *r, const uint8_t *data, size_t len)
 }
 
 /* The tail and these bytes behind it: all of them, or none and false. */
-static bool put(struct recorder *r, const uint8_t *data, size_t len)
+static bool recorder_put(struct recorder *r, const uint8_t *data, size_t len)
 {
     pthread_mutex_lock(&r->mutex);
     r->fill = r->last;
-    bool room = make_room(r, r->tail_len + len);
+    bool room = recorder_make_room(r, r->tail_len + len);
     if (room) {
         fill_blocks(r, r->tail, r->tail_len);
         fill_blocks(r, data, len);
@@ -265,19 +509,19 @@ static bool put(struct recorder *r, const uint8_t *data, size_t len)
     return room;
 }
 
-static void count_dropped(struct recorder *r, size_t bytes)
+static void recorder_count_dropped(struct recorder *r, size_t bytes)
 {
     pthread_mutex_lock(&r->mutex);
     r->stats.dropped += bytes;
     pthread_mutex_unlock(&r->mutex);
 }
 
-static void ignore_run(void *ctx, const struct formatter_run *run)
+static void on_ignored_run(void *ctx, const struct formatter_run *run)
 {
     (void)ctx, (void)run;
 }
 
-static void set_tail(struct recorder *r, size_t len)
+static void recorder_set_tail(struct recorder *r, size_t len)
 {
     pthread_mutex_lock(&r->mutex);
     r->tail_len = r->held = len;
@@ -286,11 +530,11 @@ static void set_tail(struct recorder *r, size_t len)
 
 void recorder_lost(struct recorder *r)
 {
-    count_dropped(r, r->tail_len);
-    set_tail(r, 0);
+    recorder_count_dropped(r, r->tail_len);
+    recorder_set_tail(r, 0);
     r->lost = true;
     if (r->formatted && r->mode != FORMATTER_ALIGNED)
-        formatter_discontinuity(&r->phase, ignore_run, NULL);
+        formatter_discontinuity(&r->phase, on_ignored_run, NULL);
 }
 
 /*
@@ -299,18 +543,18 @@ void recorder_lost(struct recorder *r)
  * is whole. Port: the last byte, if all that is missing of its frame is the byte of the low bits;
  * a frame that lacks more is thrown away at the mark by itself.
  */
-static size_t to_hold(struct recorder *r, const uint8_t *data, size_t len)
+static size_t bytes_to_hold(struct recorder *r, const uint8_t *data, size_t len)
 {
     if (!r->formatted)
         return 0;
     if (r->mode == FORMATTER_ALIGNED)
         return (size_t)(r->offset % FRAME);
-    formatter_feed(&r->phase, data, len, ignore_run, NULL);
+    formatter_feed(&r->phase, data, len, on_ignored_run, NULL);
     return r->phase.aligned && r->phase.half && r->phase.fill == FRAME - 2;
 }
 
 /* Frames from memory stay frames: after a loss bytes are taken from the next frame on. */
-static size_t to_skip(const struct recorder *r, size_t len)
+static size_t bytes_to_skip(const struct recorder *r, size_t len)
 {
     if (!r->lost || !r->formatted || r->mode != FORMATTER_ALIGNED)
         return 0;
@@ -320,38 +564,39 @@ static size_t to_skip(const struct recorder *r, size_t len)
 
 void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
 {
-    size_t skip = to_skip(r, len);
+    size_t skip = bytes_to_skip(r, len);
     r->offset += len;
     data += skip;
     len -= skip;
     if (skip)
-        count_dropped(r, skip);
+        recorder_count_dropped(r, skip);
     if (len == 0)
         return;
-    size_t hold = to_hold(r, data, len);
+    size_t hold = bytes_to_hold(r, data, len);
     if (hold >= r->tail_len + len) {
         memcpy(r->tail + r->tail_len, data, len);
-        set_tail(r, r->tail_len + len);
+        recorder_set_tail(r, r->tail_len + len);
         return;
     }
-    if (!put(r, data, len - hold)) {
-        count_dropped(r, len);
+    if (!recorder_put(r, data, len - hold)) {
+        recorder_count_dropped(r, len);
         recorder_lost(r);
         return;
     }
     memcpy(r->tail, data + len - hold, hold);
     if (hold)
-        set_tail(r, hold);
+        recorder_set_tail(r, hold);
 }
 
 /* Takes `state`. */
-static void note_halt(struct recorder *r, unsigned core, const struct halt *halt)
+static void recorder_note_halt(struct recorder *r, unsigned core,
+                               const struct recorder_halt *recorder_halt)
 {
-    struct recorder_state *old = halt->state;
+    struct recorder_state *old = recorder_halt->state;
     pthread_mutex_lock(&r->mutex);
     if (core < r->board.core_count) {
         old = r->halts[core].state;
-        r->halts[core] = *halt;
+        r->halts[core] = *recorder_halt;
         r->halts[core].changed = true;
         r->halts[core].bytes = r->queued + r->held;
         r->halted = true;
@@ -361,18 +606,13 @@ static void note_halt(struct recorder *r, unsigned core, const struct halt *halt
     free(old);
 }
 
-void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr)
+void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
+                     const struct recorder_state *state)
 {
-    note_halt(r, core, &(struct halt){.pc = pc, .psr = psr});
-}
-
-void recorder_halted_state(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
-                           const struct recorder_state *state)
-{
-    struct recorder_state *copy = malloc(sizeof *copy);
+    struct recorder_state *copy = state ? malloc(sizeof *copy) : NULL;
     if (copy)
         *copy = *state;
-    note_halt(r, core, &(struct halt){.pc = pc, .psr = psr, .state = copy});
+    recorder_note_halt(r, core, &(struct recorder_halt){.pc = pc, .psr = psr, .state = copy});
 }
 
 void recorder_stats(struct recorder *r, struct recorder_stats *stats)
@@ -385,7 +625,7 @@ void recorder_stats(struct recorder *r, struct recorder_stats *stats)
 
 /* Start, stop. */
 
-static int start_thread(struct recorder *r)
+static int recorder_start_thread(struct recorder *r)
 {
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -413,9 +653,9 @@ int recorder_start(const struct config *config, const char *path,
     r->formatted = config->formatted;
     r->mode = config->mode;
     formatter_init(&r->phase, config->mode);
-    int error = recorder_board_create(&r->board, config, path, images, why);
+    int error = board_create(&r->board, config, path, images, why);
     if (!error)
-        error = start_thread(r);
+        error = recorder_start_thread(r);
     if (error) {
         if (r->board.writer)
             message_set(why, "cannot record to '%s': no thread for it", r->board.folder);
@@ -432,7 +672,7 @@ int recorder_stop(struct recorder *r)
     if (!r)
         return BT_OK;
     if (r->tail_len)
-        put(r, NULL, 0);
+        recorder_put(r, NULL, 0);
     pthread_mutex_lock(&r->mutex);
     r->stop = true;
     pthread_cond_signal(&r->wake);

@@ -11,8 +11,8 @@
  * whole transfers at a time, and counted. Where bytes are missing the recording of a formatted
  * stream holds a mark that no trace source can send: who reads it loses frame alignment there and
  * finds it again at the next frame sync (format tpiu) or the next frame (format frames); it is a
- * gap, never a silent join. Raw trace has no such mark:
- * there the packet decoder sees damage. */
+ * gap, never a silent join. Raw trace has no such mark: there the packet decoder sees damage.
+ */
 #ifndef SERVER_RECORDER_H
 #define SERVER_RECORDER_H
 
@@ -55,12 +55,17 @@ void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len);
 /* The capture lost bytes before the next ones; whole frames, if the format is frames. */
 void recorder_lost(struct recorder *r);
 
+/* Registers of a core in recordings: length of the buffer when its PC was read. */
+#define RECORDER_BYTES "TRACE_BYTES"
+
 /*
- * A core's PC and PSR at a halt, for the one who replays; written with the next commit, which comes
- * within a second, together with the length of the trace up to it (RECORDER_BYTES). Where that is
- * not the length of the buffer, the recording was cut off elsewhere and
- * they say nothing. */
-void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr);
+ * More of them, for what they are worth: where RECORDER_STATE_BYTES is RECORDER_BYTES, R0 to R12,
+ * SP and LR are those of the halt, and so is memory from RECORDER_STACK on, RECORDER_STACK_BYTES
+ * long. Other memory is that of the recording's begin.
+ */
+#define RECORDER_STATE_BYTES "STATE_BYTES"
+#define RECORDER_STACK       "STACK_ADDRESS"
+#define RECORDER_STACK_BYTES "STACK_BYTES"
 
 /* More of a core at a halt. */
 #define RECORDER_STACK_MAX 4096u
@@ -71,9 +76,14 @@ struct recorder_state {
     uint8_t memory[RECORDER_STACK_MAX]; /* around SP */
 };
 
-/* As recorder_halted(); the state is copied. */
-void recorder_halted_state(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
-                           const struct recorder_state *state);
+/*
+ * A core's PC and PSR at a halt, for the one who replays, and (NULL: none) more of its state, which
+ * is copied; written with the next commit, which comes within a second, together with the length of
+ * the trace up to it (RECORDER_BYTES). Where that is not the length of the buffer, the recording
+ * was cut off elsewhere and they say nothing.
+ */
+void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
+                     const struct recorder_state *state);
 
 void recorder_stats(struct recorder *r, struct recorder_stats *stats);
 

@@ -10,10 +10,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-static void add_warning(struct recording *r, const char *format, ...)
+static void recording_warn(struct recording *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add_warning(struct recording *r, const char *format, ...)
+static void recording_warn(struct recording *r, const char *format, ...)
 {
     char *text;
     va_list args;
@@ -55,7 +55,8 @@ static bool space_security(const char *space, uint8_t *security)
     return false;
 }
 
-static int add_dumps(struct recording *r, struct recording_core *core, struct message *why)
+static int recording_add_dumps(struct recording *r, struct recording_core *core,
+                               struct message *why)
 {
     for (size_t i = 0; i < core->device->dump_count; i++) {
         const struct snapshot_dump *dump = &core->device->dumps[i];
@@ -71,8 +72,8 @@ static int add_dumps(struct recording *r, struct recording_core *core, struct me
         if (space_security(dump->space, &region.security))
             region.by |= CODE_BY_SECURITY;
         else if (*dump->space)
-            add_warning(r, "%s:%u: memory space '%s' is not known, dump is used for all",
-                        core->device->path, dump->line, dump->space);
+            recording_warn(r, "%s:%u: memory space '%s' is not known, dump is used for all",
+                           core->device->path, dump->line, dump->space);
         if (dump->by_context || dump->by_vmid) {
             region.by |= dump->by_context ? CODE_BY_CONTEXT : CODE_BY_VMID;
             region.context = region.vmid = dump->context;
@@ -90,7 +91,7 @@ static int add_dumps(struct recording *r, struct recording_core *core, struct me
 }
 
 /* Dumps come first and win: they are what memory held, the file is what was built. */
-static int add_elf(struct recording *r, struct recording_core *core)
+static int recording_add_elf(struct recording *r, struct recording_core *core)
 {
     for (size_t e = 0; e < r->elf_count; e++) {
         const struct elf_image *elf = r->elf[e];
@@ -108,7 +109,7 @@ static int add_elf(struct recording *r, struct recording_core *core)
     return BT_OK;
 }
 
-static int open_elf(struct recording *r, const char *path, struct message *why)
+static int recording_open_elf(struct recording *r, const char *path, struct message *why)
 {
     char text[256];
     if (r->elf_count == RECORDING_MAX_ELF) {
@@ -124,7 +125,7 @@ static int open_elf(struct recording *r, const char *path, struct message *why)
     return BT_OK;
 }
 
-static int add_cores(struct recording *r, struct message *why)
+static int recording_add_cores(struct recording *r, struct message *why)
 {
     const struct snapshot *snap = r->snapshot;
     r->cores = calloc(snap->device_count + 1, sizeof *r->cores);
@@ -136,18 +137,19 @@ static int add_cores(struct recording *r, struct message *why)
         struct recording_core *core = &r->cores[r->core_count++];
         core->device = &snap->devices[i];
         code_image_init(&core->image);
-        int error = add_dumps(r, core, why);
+        int error = recording_add_dumps(r, core, why);
         if (!error)
-            error = add_elf(r, core);
+            error = recording_add_elf(r, core);
         if (error)
             return error;
     }
     /* The last one stands for sources that name no core: program files are all it has. */
     code_image_init(&r->cores[r->core_count].image);
-    return add_elf(r, &r->cores[r->core_count]);
+    return recording_add_elf(r, &r->cores[r->core_count]);
 }
 
-static struct recording_core *core_of(struct recording *r, const struct snapshot_device *device)
+static struct recording_core *recording_core_of(struct recording *r,
+                                                const struct snapshot_device *device)
 {
     for (size_t i = 0; device && i < r->core_count; i++)
         if (r->cores[i].device == device)
@@ -155,15 +157,15 @@ static struct recording_core *core_of(struct recording *r, const struct snapshot
     return &r->cores[r->core_count];
 }
 
-static int add_source(struct recording *r, const struct snapshot_device *device,
-                      const struct snapshot_buffer *buffer, struct message *why)
+static int recording_add_source(struct recording *r, const struct snapshot_device *device,
+                                const struct snapshot_buffer *buffer, struct message *why)
 {
     struct recording_source *s = &r->sources[r->source_count];
     memset(s, 0, sizeof *s);
     const struct source_protocol *protocol = source_protocol_of_type(device->type);
     if (!protocol) {
-        add_warning(r, "%s: trace of '%s' is skipped: protocol '%s' is not supported yet",
-                    device->path, device->name, device->type);
+        recording_warn(r, "%s: trace of '%s' is skipped: protocol '%s' is not supported yet",
+                       device->path, device->name, device->type);
         return BT_OK;
     }
     s->core = snapshot_core_of(r->snapshot, device->name);
@@ -175,19 +177,19 @@ static int add_source(struct recording *r, const struct snapshot_device *device,
     s->name = device->name;
     s->buffer = buffer;
     s->core_name = s->core ? s->core->name : device->name;
-    struct recording_core *core = core_of(r, s->core);
+    struct recording_core *core = recording_core_of(r, s->core);
     s->image = &core->image;
     s->config.core = (uint16_t)(core - r->cores);
     if (s->image->count == 0)
-        add_warning(r,
-                    "no program image for '%s': add [dump] sections to the core's file or name "
-                    "the program with --elf",
-                    s->core_name);
+        recording_warn(r,
+                       "no program image for '%s': add [dump] sections to the core's file or name "
+                       "the program with --elf",
+                       s->core_name);
     r->source_count++;
     return BT_OK;
 }
 
-static int add_sources(struct recording *r, struct message *why)
+static int recording_add_sources(struct recording *r, struct message *why)
 {
     const struct snapshot *snap = r->snapshot;
     r->sources = calloc(snap->source_buffer_count + 1, sizeof *r->sources);
@@ -206,7 +208,7 @@ static int add_sources(struct recording *r, struct message *why)
                         buffer->line, buffer->format_name);
             return BT_ERR_UNSUPPORTED;
         }
-        int error = add_source(r, device, buffer, why);
+        int error = recording_add_source(r, device, buffer, why);
         if (error)
             return error;
     }
@@ -216,7 +218,8 @@ static int add_sources(struct recording *r, struct message *why)
 /* Open, close, find. */
 
 /* What is wrong with the folder or the file `path`, as one line. */
-static void report_error(const struct snapshot_error *err, const char *path, struct message *why)
+static void recording_report(const struct snapshot_error *err, const char *path,
+                             struct message *why)
 {
     const char *slash = *err->file && strcmp(err->file, path) != 0 ? "/" : "";
     const char *file = *slash ? err->file : "";
@@ -227,26 +230,26 @@ static void report_error(const struct snapshot_error *err, const char *path, str
 }
 
 /* r->snapshot is open: programs, cores and sources. */
-static int complete(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
-                    struct message *why)
+static int recording_complete(struct recording *r, const char *path, const char *const *elf,
+                              size_t elf_count, struct message *why)
 {
     int error = BT_OK;
     for (size_t i = 0; i < r->snapshot->warning_count; i++) {
         const struct snapshot_error *w = &r->snapshot->warnings[i];
         if (w->line)
-            add_warning(r, "%s:%u: %s", w->file, w->line, w->text);
+            recording_warn(r, "%s:%u: %s", w->file, w->line, w->text);
         else
-            add_warning(r, "%s: %s", w->file, w->text);
+            recording_warn(r, "%s: %s", w->file, w->text);
     }
     why->text[0] = '\0';
     for (size_t i = 0; i < elf_count; i++) {
-        error = open_elf(r, elf[i], why);
+        error = recording_open_elf(r, elf[i], why);
         if (error)
             return error;
     }
-    error = add_cores(r, why);
+    error = recording_add_cores(r, why);
     if (!error)
-        error = add_sources(r, why);
+        error = recording_add_sources(r, why);
     if (error) { /* the text begins with a file of the folder */
         struct message inner = *why;
         if (*inner.text)
@@ -258,7 +261,7 @@ static int complete(struct recording *r, const char *path, const char *const *el
 }
 
 /* What else `path` may be, for somebody whose recording does not open. */
-static const char *other_kind(const char *path)
+static const char *name_other_kind(const char *path)
 {
     static const char perf[] = "PERFILE2", swapped[] = "2ELIFREP";
     char inside[4096], begin[sizeof perf] = "";
@@ -283,10 +286,10 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
     memset(r, 0, sizeof *r);
     int error = snapshot_open(path, &r->snapshot, &err);
     if (!error)
-        return complete(r, path, elf, elf_count, why);
-    report_error(&err, path, why);
+        return recording_complete(r, path, elf, elf_count, why);
+    recording_report(&err, path, why);
     struct message plain = *why;
-    message_set(why, "%s%s", plain.text, other_kind(path));
+    message_set(why, "%s%s", plain.text, name_other_kind(path));
     return error;
 }
 
@@ -297,8 +300,8 @@ int recording_open_perf(struct recording *r, const char *path, const struct perf
     memset(r, 0, sizeof *r);
     int error = perf_snapshot_open(path, places, &r->snapshot, &err);
     if (!error)
-        return complete(r, path, elf, elf_count, why);
-    report_error(&err, path, why);
+        return recording_complete(r, path, elf, elf_count, why);
+    recording_report(&err, path, why);
     return error;
 }
 
@@ -317,18 +320,11 @@ void recording_close(struct recording *r)
     memset(r, 0, sizeof *r);
 }
 
-const struct recording_source *recording_find_name(const struct recording *r, const char *name)
+const struct recording_source *recording_find(const struct recording *r, const char *name,
+                                              unsigned id)
 {
     for (size_t i = 0; i < r->source_count; i++)
-        if (strcmp(r->sources[i].name, name) == 0)
-            return &r->sources[i];
-    return NULL;
-}
-
-const struct recording_source *recording_find_id(const struct recording *r, unsigned id)
-{
-    for (size_t i = 0; i < r->source_count; i++)
-        if (r->sources[i].trace_id == id)
+        if (name ? strcmp(r->sources[i].name, name) == 0 : r->sources[i].trace_id == id)
             return &r->sources[i];
     return NULL;
 }

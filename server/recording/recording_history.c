@@ -1,7 +1,168 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording/recording_history.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PIECE      (64u << 10) /* raw bytes between two calls of `piece` */
+#define PLACES_MIN 64
+
+/* A run of trace ID `id` belongs to the source of ID `wanted`; 0: of all, they are one thread's. */
+static bool is_of_source(unsigned id, unsigned wanted)
+{
+    return id == wanted || (wanted == 0 && id <= FORMATTER_ID_MAX);
+}
+
+/* Frames begin anew; the counts go on. */
+static void recording_anew(struct formatter *f)
+{
+    f->id = FORMATTER_ID_UNKNOWN;
+    f->fill = 0;
+    f->half = f->want_sync_tail = false;
+}
+
+struct feed {
+    const struct recording_sink *sink;
+    unsigned id;
+    int error;
+};
+
+static void on_feed_run(void *ctx, const struct formatter_run *run)
+{
+    struct feed *f = ctx;
+    if (f->error)
+        return;
+    if (run->kind == FORMATTER_LOSS)
+        f->error = f->sink->loss(f->sink->ctx);
+    else if (run->kind == FORMATTER_DATA && is_of_source(run->id, f->id))
+        f->error = f->sink->data(f->sink->ctx, run->data, run->len);
+}
+
+/* Pages of the mapped file that were read go back to the system: a buffer of any size costs no
+ * memory. */
+static void recording_give_back(const uint8_t *data, size_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)data / page * page;
+    uintptr_t end = ((uintptr_t)data + len) / page * page;
+    if (end > begin)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+static int feed_gap(const struct recording_sink *sink, uint8_t cause)
+{
+    if (cause == BT_GAP_NONE)
+        return BT_OK;
+    return sink->gap ? sink->gap(sink->ctx, (enum bt_gap_cause)cause) : sink->loss(sink->ctx);
+}
+
+static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
+                     uint64_t size, struct feed *f, struct recording_pass *pass)
+{
+    for (uint64_t at = 0; at < size && !f->error; at += PIECE) {
+        size_t len = size - at < PIECE ? (size_t)(size - at) : PIECE;
+        if (f->sink->piece)
+            f->error = f->sink->piece(f->sink->ctx, file, at, &pass->formatter);
+        if (f->error)
+            break;
+        if (source->buffer->format == SNAPSHOT_FORMAT_SOURCE_DATA)
+            f->error = f->sink->data(f->sink->ctx, data + at, len);
+        else
+            formatter_feed(&pass->formatter, data + at, len, on_feed_run, f);
+        pass->raw_bytes += len;
+        recording_give_back(data + at, len);
+    }
+    return f->error;
+}
+
+int recording_feed(struct recording *r, const struct recording_source *source,
+                   const struct recording_sink *sink, struct recording_pass *pass)
+{
+    struct feed f = {sink, source->trace_id, BT_OK};
+    memset(pass, 0, sizeof *pass);
+    pass->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
+    bool aligned = source->buffer->format == SNAPSHOT_FORMAT_CORESIGHT;
+    formatter_init(&pass->formatter, aligned ? FORMATTER_ALIGNED : FORMATTER_SYNC);
+    for (size_t i = 0; i < source->buffer->file_count; i++) {
+        const uint8_t *data;
+        uint64_t size;
+        int error = snapshot_map_buffer(r->snapshot, source->buffer, i, &data, &size);
+        if (!error)
+            error = feed_gap(sink, source->buffer->files[i].before);
+        if (source->buffer->files[i].anew)
+            recording_anew(&pass->formatter);
+        if (!error)
+            error = feed_file(source, i, data, size, &f, pass);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+static void recording_index_init(struct recording_index *x, size_t limit)
+{
+    memset(x, 0, sizeof *x);
+    x->limit = limit ? limit : RECORDING_PLACES;
+    x->every = 1;
+}
+
+static void recording_index_release(struct recording_index *x)
+{
+    free(x->places);
+    memset(x, 0, sizeof *x);
+}
+
+static bool recording_index_grow(struct recording_index *x)
+{
+    size_t max = x->max ? x->max * 2 : PLACES_MIN;
+    if (max > x->limit)
+        max = x->limit;
+    struct recording_place *grown = realloc(x->places, max * sizeof *grown);
+    if (!grown)
+        return false;
+    x->places = grown;
+    x->max = max;
+    return true;
+}
+
+static void recording_index_thin(struct recording_index *x)
+{
+    x->count = (x->count + 1) / 2;
+    for (size_t i = 1; i < x->count; i++)
+        x->places[i] = x->places[2 * i];
+    x->every *= 2;
+}
+
+/* The source's next place; `offset` and place never go back. BT_ERR_NOMEM. */
+static int recording_index_add(struct recording_index *x, const struct recording_place *place)
+{
+    if (x->count == x->limit && x->seen % x->every == 0)
+        recording_index_thin(x);
+    if (x->seen % x->every == 0) {
+        if (x->count == x->max && !recording_index_grow(x))
+            return BT_ERR_NOMEM;
+        x->places[x->count++] = *place;
+    }
+    x->seen++;
+    return BT_OK;
+}
+
+/* The nearest place at or before `offset`; the index is not empty. */
+static const struct recording_place *recording_index_find(const struct recording_index *x,
+                                                          uint64_t offset)
+{
+    size_t low = 0, high = x->count;
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (x->places[mid].offset <= offset)
+            low = mid;
+        else
+            high = mid;
+    }
+    return &x->places[low];
+}
 
 #define SLICE 4096u /* raw bytes taken apart at a time when reading back */
 
@@ -41,7 +202,7 @@ struct want {
     unsigned id;
 };
 
-static void take_bytes(struct want *w, const uint8_t *data, size_t len)
+static void want_take_bytes(struct want *w, const uint8_t *data, size_t len)
 {
     uint64_t begin = w->offset > w->from ? w->offset : w->from;
     uint64_t end = w->offset + len < w->from + w->len ? w->offset + len : w->from + w->len;
@@ -50,15 +211,15 @@ static void take_bytes(struct want *w, const uint8_t *data, size_t len)
     w->offset += len;
 }
 
-static void take_run(void *ctx, const struct formatter_run *run)
+static void on_wanted_run(void *ctx, const struct formatter_run *run)
 {
     struct want *w = ctx;
-    if (run->kind == FORMATTER_DATA && recording_is_of(run->id, w->id))
-        take_bytes(w, run->data, run->len);
+    if (run->kind == FORMATTER_DATA && is_of_source(run->id, w->id))
+        want_take_bytes(w, run->data, run->len);
 }
 
 /* The nearest place at or before `offset`. */
-static void find_place(struct recording_history *rh, uint64_t offset)
+static void recording_history_find_place(struct recording_history *rh, uint64_t offset)
 {
     const struct recording_place *p = recording_index_find(&rh->index, offset);
     bool nearer = rh->near.offset <= offset && rh->near.offset >= p->offset;
@@ -67,19 +228,19 @@ static void find_place(struct recording_history *rh, uint64_t offset)
 }
 
 /* The piece that ends at `end`; one that is looked at again soon is still in the file cache. */
-static void give_back(const uint8_t *data, uint64_t end)
+static void recording_history_give_back(const uint8_t *data, uint64_t end)
 {
-    uint64_t begin = (end - 1) / RECORDING_PIECE * RECORDING_PIECE;
+    uint64_t begin = (end - 1) / PIECE * PIECE;
     recording_give_back(data + begin, (size_t)(end - begin));
 }
 
-static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
+static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size_t len)
 {
     struct recording_history *rh = ctx;
     const struct snapshot_buffer *buffer = rh->source->buffer;
     if (rh->index.count == 0)
         return BT_ERR_RANGE;
-    find_place(rh, offset);
+    recording_history_find_place(rh, offset);
     struct recording_place a = rh->near;
     struct want w = {out, offset, len, a.offset, rh->source->trace_id};
     while (w.offset < offset + len) {
@@ -100,12 +261,12 @@ static int read_back(void *ctx, uint64_t offset, uint8_t *out, size_t len)
         rh->near = a;
         size_t slice = size - a.at < SLICE ? (size_t)(size - a.at) : SLICE;
         if (rh->pass.formatted)
-            formatter_feed(&a.formatter, data + a.at, slice, take_run, &w);
+            formatter_feed(&a.formatter, data + a.at, slice, on_wanted_run, &w);
         else
-            take_bytes(&w, data + a.at, slice);
+            want_take_bytes(&w, data + a.at, slice);
         a.at += slice;
-        if (a.at % RECORDING_PIECE == 0 || a.at == size)
-            give_back(data, a.at);
+        if (a.at % PIECE == 0 || a.at == size)
+            recording_history_give_back(data, a.at);
     }
     return BT_OK;
 }
@@ -119,7 +280,7 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     struct history_config config = {.checkpoint_bytes = l->checkpoint_bytes,
                                     .max_checkpoints = l->max_checkpoints,
                                     .max_states = l->max_states,
-                                    .read = read_back,
+                                    .read = recording_history_read,
                                     .read_ctx = rh};
     memset(rh, 0, sizeof *rh);
     recording_index_init(&rh->index, l->places);

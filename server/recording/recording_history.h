@@ -1,14 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * History of a recorded source. The trace stays in the recording's files: the history reads the
- * bytes of a window back through an index of places in the raw buffer.
+ * Trace of a recorded source: one pass over its bytes, or its history. The trace stays in the
+ * recording's files: the history reads the bytes of a window back through an index of places in the
+ * raw buffer.
  */
 #ifndef SERVER_RECORDING_HISTORY_H
 #define SERVER_RECORDING_HISTORY_H
 
 #include "decoder/history/history.h"
+#include "decoder/port/formatter.h"
 #include "server/recording/recording.h"
-#include "server/recording/recording_index.h"
+
+/* Where the bytes of one source go, in order. */
+struct recording_sink {
+    int (*data)(void *ctx, const uint8_t *data, size_t len);
+    int (*loss)(void *ctx); /* frame alignment was lost before the next data */
+    /* Optional: as the recording says, something else lies before the next data. */
+    int (*gap)(void *ctx, enum bt_gap_cause cause);
+    /* Optional: called before each piece of raw bytes, with its place in the buffer's files. */
+    int (*piece)(void *ctx, size_t file, uint64_t at, const struct formatter *f);
+    void *ctx;
+};
+
+/* Statistics of a pass over a buffer. */
+struct recording_pass {
+    uint64_t raw_bytes;
+    struct formatter formatter; /* as the pass left it; untouched for unformatted buffers */
+    bool formatted;
+};
+
+/*
+ * One pass over the source's buffer: hands its bytes to `sink`, in pieces. Stops at the first
+ * error that the sink returns, and returns it; BT_ERR_IO if the files cannot be mapped.
+ */
+int recording_feed(struct recording *r, const struct recording_source *source,
+                   const struct recording_sink *sink, struct recording_pass *pass);
+
+#define RECORDING_PLACES 2048 /* the limit, if nobody says another one */
+
+/*
+ * Places in a recording's raw buffer from which bytes of one source's stream are found again. When
+ * there are more than the limit, every second one goes: from then on one is taken half as often.
+ * A place, the formatter's state there, and how much it had given before.
+ */
+struct recording_place {
+    uint64_t offset; /* in the source's stream */
+    uint64_t at;     /* in the file */
+    size_t file;
+    struct formatter formatter;
+};
+
+struct recording_index {
+    struct recording_place *places; /* [0, count): in order */
+    size_t count;
+    size_t max;   /* room in `places` */
+    size_t limit; /* of `count` */
+    size_t every; /* that many come by for one that is taken */
+    size_t seen;
+};
 
 struct recording_history {
     struct recording *recording;

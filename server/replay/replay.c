@@ -2,7 +2,7 @@
 #include "server/replay/replay.h"
 
 #include "server/history/btrace_blocks.h"
-#include "server/recording/recorder_board.h"
+#include "server/recording/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -335,7 +335,7 @@ static int take_source(struct bench_stream *s, struct recording *r,
 
 int bench_stream_capture(struct bench_stream *s, struct recording *r, const char *name, size_t size)
 {
-    return take_source(s, r, recording_find_name(r, name), false, size);
+    return take_source(s, r, recording_find(r, name, 0), false, size);
 }
 
 int bench_stream_run(struct bench_stream *s, struct recording *r, uint64_t instructions,

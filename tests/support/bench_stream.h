@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_BENCH_STREAM_H
 #define TESTS_SUPPORT_BENCH_STREAM_H
 
-#include "server/recording/recording.h"
+#include "server/recording/recording_history.h"
 #include "tests/support/bench_program.h"
 
 /*

@@ -155,10 +155,10 @@ START_TEST(halts)
 {
     make_parent();
     struct recorder *r = start("tpiu", folder);
-    recorder_halted(r, 0, 0x8000, 0x1d3);
-    recorder_halted(r, 1, 0x4000, 0x01000000);
-    recorder_halted(r, 0, 0x8010, 0x1f3);
-    recorder_halted(r, CONFIG_MAX_CORES, 1, 1); /* no such core */
+    recorder_halted(r, 0, 0x8000, 0x1d3, NULL);
+    recorder_halted(r, 1, 0x4000, 0x01000000, NULL);
+    recorder_halted(r, 0, 0x8010, 0x1f3, NULL);
+    recorder_halted(r, CONFIG_MAX_CORES, 1, 1, NULL); /* no such core */
     ck_assert_int_eq(recorder_stop(r), 0);
     struct snapshot *snap = open_folder(folder);
     ck_assert_uint_eq(reg(snap, "cpu0", "PC"), 0x8010);
@@ -187,15 +187,15 @@ START_TEST(states_of_halts)
     make_parent();
     struct recorder *r = start("tpiu", folder);
     make_state(&s, 0x10, 0x1000, 64);
-    recorder_halted_state(r, 0, 0x8000, 0x1d3, &s);
-    recorder_halted_state(r, CONFIG_MAX_CORES, 1, 1, &s); /* no such core */
+    recorder_halted(r, 0, 0x8000, 0x1d3, &s);
+    recorder_halted(r, CONFIG_MAX_CORES, 1, 1, &s); /* no such core */
     make_state(&s, 0x30, 0x3000, 16);
-    recorder_halted_state(r, 1, 0x4000, 0x01000000, &s);
+    recorder_halted(r, 1, 0x4000, 0x01000000, &s);
     make_state(&s, 0x20, 0x2000, RECORDER_STACK_MAX);
     recorder_bytes(r, (const uint8_t *)"0123456789abcdef", 16);
-    recorder_halted_state(r, 0, 0x8010, 0x1f3, &s);
+    recorder_halted(r, 0, 0x8010, 0x1f3, &s);
     recorder_bytes(r, (const uint8_t *)"0123456789abcdef", 16);
-    recorder_halted(r, 1, 0x4010, 0x01000000);
+    recorder_halted(r, 1, 0x4010, 0x01000000, NULL);
     ck_assert_int_eq(recorder_stop(r), 0);
     struct snapshot *snap = open_folder(folder);
     ck_assert_uint_eq(reg(snap, "cpu0", "PC"), 0x8010);
@@ -227,7 +227,7 @@ START_TEST(halts_while_running)
     make_parent();
     struct recorder *r = start("tpiu", folder);
     uint64_t pc = 0;
-    recorder_halted(r, 0, 0x100, 0);
+    recorder_halted(r, 0, 0x100, 0, NULL);
     for (int i = 0; i < 500 && pc == 0; i++) {
         usleep(10000);
         struct snapshot *snap = open_folder(folder);
@@ -236,7 +236,7 @@ START_TEST(halts_while_running)
     }
     ck_assert_uint_eq(pc, 0x100);
     for (unsigned i = 0; i < 1000; i++)
-        recorder_halted(r, 0, 0x1000 + i, 0);
+        recorder_halted(r, 0, 0x1000 + i, 0, NULL);
     ck_assert_int_eq(recorder_stop(r), 0);
     struct snapshot *snap = open_folder(folder);
     ck_assert_uint_eq(reg(snap, "cpu0", "PC"), 0x1000 + 999);
@@ -503,7 +503,7 @@ static void record_for_ever(const struct config *c, int pipe_end)
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = pattern(at + i);
         recorder_bytes(r, bytes, sizeof bytes);
-        recorder_halted(r, 0, at, 0);
+        recorder_halted(r, 0, at, 0, NULL);
         at += sizeof bytes;
         if (write(pipe_end, "x", 1) != 1)
             _exit(1);
@@ -569,7 +569,7 @@ START_TEST(disk_full)
         recorder_stats(r, &stats);
         ck_assert_uint_lt(given, (size_t)1 << 30);
     } while (!stats.error);
-    recorder_halted(r, 0, 0x8000, 0);
+    recorder_halted(r, 0, 0x8000, 0, NULL);
     for (unsigned i = 0; i < 10; i++)
         recorder_bytes(r, bytes, sizeof bytes);
     recorder_stats(r, &stats);
