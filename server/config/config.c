@@ -4,73 +4,10 @@
 #include "config_internal.h"
 #include "drivers/ini/ini_reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Messages, memory. */
-
-int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (line)
-        message_set(p->why, "%s:%u: %s: %s", p->path, line, key, text);
-    else
-        message_set(p->why, "%s: %s: %s", p->path, key, text);
-    p->failed = true;
-    return BT_ERR_FORMAT;
-}
-
-void config_list(char *text, size_t size, const char *name)
-{
-    static const char more[] = "...";
-    size_t n = strlen(text), end = sizeof more - 1;
-    if (n >= end && strcmp(text + n - end, more) == 0)
-        return;
-    bool fits = n + strlen(name) + sizeof ", , ..." <= size;
-    snprintf(text + n, size - n, "%s%s", n ? ", " : "", fits ? name : more);
-}
-
-struct kept {
-    struct kept *next;
-    char text[];
-};
-
-char *config_keep(struct config *config, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    struct kept *k = malloc(sizeof *k + size);
-    if (!k)
-        return NULL;
-    memcpy(k->text, text, size);
-    k->next = config->strings;
-    config->strings = k;
-    return k->text;
-}
-
-void config_release(struct config *config)
-{
-    for (unsigned i = 0; i < config->core_count; i++) {
-        free(config->cores[i].core_device.regs);
-        free(config->cores[i].source_device.regs);
-    }
-    free(config->command);
-    for (struct kept *k = config->strings; k;) {
-        struct kept *next = k->next;
-        free(k);
-        k = next;
-    }
-    memset(config, 0, sizeof *config);
-}
 
 #define CORE_PREFIX "core"
 
@@ -93,7 +30,7 @@ static bool valid_core_name(const char *name)
     return length > 0 && length < sizeof((struct config_core *)0)->name;
 }
 
-static int begin_core(struct config_parser *p, unsigned line, const char *name)
+static int config_begin_core(struct config_parser *p, unsigned line, const char *name)
 {
     struct config *c = p->config;
     if (!valid_core_name(name))
@@ -112,11 +49,11 @@ static int begin_core(struct config_parser *p, unsigned line, const char *name)
     return BT_OK;
 }
 
-static int begin_section(struct config_parser *p, unsigned line, const char *section)
+static int config_begin_section(struct config_parser *p, unsigned line, const char *section)
 {
     const char *name = core_name(section);
     if (name)
-        return begin_core(p, line, name);
+        return config_begin_core(p, line, name);
     size_t count;
     bool known = false;
     const struct config_key *keys = config_keys(&count);
@@ -141,7 +78,8 @@ static int begin_section(struct config_parser *p, unsigned line, const char *sec
 }
 
 /* A key that the section does not have: where it belongs, or what it may have been meant to be. */
-static int unknown_key(struct config_parser *p, const struct ini_entry *e, const char *section)
+static int config_unknown_key(struct config_parser *p, const struct ini_entry *e,
+                              const char *section)
 {
     size_t count, regs = 0;
     char allowed[CONFIG_LIST_SIZE] = "";
@@ -179,7 +117,7 @@ static int unknown_key(struct config_parser *p, const struct ini_entry *e, const
 }
 
 /* What a recording is served with. */
-static bool is_of_access(const char *section)
+static bool is_access_section(const char *section)
 {
     static const char *const sections[] = {"gdb", "tls", "limits", "metrics"};
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
@@ -188,7 +126,7 @@ static bool is_of_access(const char *section)
     return false;
 }
 
-static int take_key(struct config_parser *p, const struct ini_entry *e)
+static int config_take_key(struct config_parser *p, const struct ini_entry *e)
 {
     bool core = core_name(e->section) != NULL;
     unsigned i = p->config->core_count - 1; /* meant for a core only: its section is the last */
@@ -201,30 +139,30 @@ static int take_key(struct config_parser *p, const struct ini_entry *e)
         return config_add_setup(p, e->line, e->key, e->value);
     const struct config_key *key = config_find_key(section, e->key);
     if (!key)
-        return unknown_key(p, e, section);
+        return config_unknown_key(p, e, section);
     size_t count;
     unsigned *line = &(core ? &p->cores[i] : &p->lines)->key[key - config_keys(&count)];
     if (*line)
         return config_fail(p, e->line, e->key, "comes twice (first in line %u)", *line);
     *line = e->line;
-    if (p->access_only && !is_of_access(section))
+    if (p->access_only && !is_access_section(section))
         return BT_OK; /* $RUN has no value there, and the plugin need not be installed */
     void *base = core ? (void *)&p->config->cores[i] : p->config;
     return config_store(p, e->line, key, base, e->value);
 }
 
-static int take_entry(void *user, const struct ini_entry *e, struct ini_error *err)
+static int config_take_entry(void *user, const struct ini_entry *e, struct ini_error *err)
 {
     struct config_parser *p = user;
-    int error = e->key ? take_key(p, e) : begin_section(p, e->line, e->section);
+    int error = e->key ? config_take_key(p, e) : config_begin_section(p, e->line, e->section);
     if (error && !p->failed)
         snprintf(err->text, sizeof err->text, "%s", bt_strerror(error));
     return error;
 }
 
 /* Keys that are not there: their default, or an error. */
-static int complete(struct config_parser *p, const struct config_key *key, size_t number,
-                    const struct config_lines *lines, void *base, const char *section)
+static int config_complete_key(struct config_parser *p, const struct config_key *key, size_t number,
+                               const struct config_lines *lines, void *base, const char *section)
 {
     if (lines->key[number])
         return BT_OK;
@@ -236,51 +174,26 @@ static int complete(struct config_parser *p, const struct config_key *key, size_
     return key->initial ? config_store(p, 0, key, base, key->initial) : BT_OK;
 }
 
-static int complete_all(struct config_parser *p)
+static int config_complete(struct config_parser *p)
 {
     struct config *c = p->config;
     size_t count;
     const struct config_key *keys = config_keys(&count);
     for (size_t k = 0; k < count; k++) {
         bool core = strcmp(keys[k].section, CORE_PREFIX) == 0;
-        if (p->access_only && !is_of_access(keys[k].section))
+        if (p->access_only && !is_access_section(keys[k].section))
             continue;
-        int error = core ? BT_OK : complete(p, &keys[k], k, &p->lines, c, keys[k].section);
+        int error =
+            core ? BT_OK : config_complete_key(p, &keys[k], k, &p->lines, c, keys[k].section);
         for (unsigned i = 0; core && i < c->core_count && !error; i++) {
             char section[80];
             snprintf(section, sizeof section, "core %s", c->cores[i].name);
-            error = complete(p, &keys[k], k, &p->cores[i], &c->cores[i], section);
+            error = config_complete_key(p, &keys[k], k, &p->cores[i], &c->cores[i], section);
         }
         if (error)
             return error;
     }
     return BT_OK;
-}
-
-unsigned config_line_of(const struct config_parser *p, const char *section, const char *name)
-{
-    size_t count;
-    return p->lines.key[config_find_key(section, name) - config_keys(&count)];
-}
-
-/* A history keeps a power of two of bytes, and in them at least two checkpoints. */
-static int check_history(struct config_parser *p)
-{
-    size_t memory = p->config->memory;
-    while (memory & (memory - 1))
-        memory &= memory - 1;
-    p->config->memory = memory;
-    if (p->config->checkpoint <= memory / 2)
-        return BT_OK;
-    unsigned line = config_line_of(p, "history", "checkpoint");
-    if (!line)
-        return config_fail(p, config_line_of(p, "history", "memory"), "memory",
-                           "must hold two checkpoints; allowed: at least %zu, or a smaller "
-                           "'checkpoint'",
-                           2 * p->config->checkpoint);
-    return config_fail(p, line, "checkpoint",
-                       "is more than half of 'memory' (%zu bytes); allowed: at most %zu", memory,
-                       memory / 2);
 }
 
 /* The file's name without its folder and ending. */
@@ -296,53 +209,6 @@ static void default_name(struct config *c)
     c->name[length] = '\0';
 }
 
-static int check_board(struct config_parser *p)
-{
-    int error = config_check_target(p);
-    if (!error)
-        error = config_check_trace(p);
-    if (!error)
-        error = check_history(p);
-    if (!error)
-        error = config_check_cores(p);
-    return error;
-}
-
-static int parse(struct config *config, const char *text, size_t length, const char *path,
-                 const char *dir, const struct config_names *names, bool access_only,
-                 struct message *why)
-{
-    memset(config, 0, sizeof *config);
-    why->text[0] = '\0';
-    struct config_parser p = {.config = config,
-                              .names = names,
-                              .path = path,
-                              .dir = dir,
-                              .why = why,
-                              .access_only = access_only};
-    struct ini_error err = {0};
-    if (strlen(path) >= sizeof config->path)
-        return config_fail(&p, 0, "file", "its name is too long");
-    snprintf(config->path, sizeof config->path, "%s", path);
-    int error = ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, take_entry, &p, &err);
-    if (error && !p.failed && err.line)
-        message_set(why, "%s:%u: %s", path, err.line, err.text);
-    else if (error && !p.failed)
-        message_set(why, "%s: %s", path, err.text);
-    if (error)
-        return error == BT_ERR_NOMEM ? error : BT_ERR_FORMAT;
-    error = complete_all(&p);
-    if (!error)
-        error = config_check_access(&p);
-    if (!error && !access_only)
-        error = check_board(&p);
-    if (error && !p.failed)
-        message_set(why, "%s: %s", path, bt_strerror(error));
-    if (!*config->name)
-        default_name(config);
-    return error && error != BT_ERR_NOMEM ? BT_ERR_FORMAT : error;
-}
-
 static void folder_of(const char *path, char *dir, size_t size)
 {
     const char *slash = strrchr(path, '/');
@@ -355,54 +221,174 @@ static void folder_of(const char *path, char *dir, size_t size)
 int config_parse(struct config *config, const char *text, size_t length, const char *path,
                  const struct config_names *names, struct message *why)
 {
-    char dir[sizeof config->path];
-    folder_of(path, dir, sizeof dir);
-    return parse(config, text, length, path, dir, names, false, why);
-}
-
-static int read_file(const char *path, char **text, size_t *length, struct message *why)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int error = fd < 0 ? BT_ERR_IO : ini_reader_load(fd, text, length);
-    if (error)
-        message_set(why, "cannot read '%s': %s", path,
-                    error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
-    if (fd >= 0)
-        close(fd);
-    return error == BT_ERR_RANGE ? BT_ERR_FORMAT : error;
-}
-
-/* The program that is started may run in another folder: $DIR is absolute. */
-static int load(struct config *config, const char *path, const struct config_names *names,
-                bool access_only, struct message *why)
-{
-    char found[PATH_MAX], real[PATH_MAX], dir[PATH_MAX], *text;
-    size_t length, end = strlen(path);
+    char dir[PATH_MAX];
+    bool access_only = names && names->access_only;
+    folder_of(names && names->dir_of ? names->dir_of : path, dir, sizeof dir);
     memset(config, 0, sizeof *config);
-    bool bare = !strchr(path, '/') && (end < 5 || strcmp(path + end - 5, ".conf") != 0);
-    if (bare) {
-        int error = config_find_board(path, found, sizeof found, why);
-        if (error)
-            return error;
-        path = found;
-    }
-    int error = read_file(path, &text, &length, why);
+    why->text[0] = '\0';
+    struct config_parser p = {.config = config,
+                              .names = names,
+                              .path = path,
+                              .dir = dir,
+                              .why = why,
+                              .access_only = access_only};
+    struct ini_error err = {0};
+    if (strlen(path) >= sizeof config->path)
+        return config_fail(&p, 0, "file", "its name is too long");
+    snprintf(config->path, sizeof config->path, "%s", path);
+    int error =
+        ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, config_take_entry, &p, &err);
+    if (error && !p.failed && err.line)
+        message_set(why, "%s:%u: %s", path, err.line, err.text);
+    else if (error && !p.failed)
+        message_set(why, "%s: %s", path, err.text);
     if (error)
-        return error;
-    folder_of(realpath(path, real) ? real : path, dir, sizeof dir);
-    error = parse(config, text, length, path, dir, names, access_only, why);
-    free(text);
-    return error;
+        return error == BT_ERR_NOMEM ? error : BT_ERR_FORMAT;
+    error = config_complete(&p);
+    if (!error)
+        error = config_check(&p);
+    if (error && !p.failed)
+        message_set(why, "%s: %s", path, bt_strerror(error));
+    if (!*config->name)
+        default_name(config);
+    return error && error != BT_ERR_NOMEM ? BT_ERR_FORMAT : error;
 }
 
-int config_load(struct config *config, const char *path, const struct config_names *names,
-                struct message *why)
+/* What is different when the file is read again. */
+
+enum when { RESTART, NOW, COMERS };
+
+/* All others want a restart: threads, probes and histories are made of them. COMERS: the caller has
+ * seen to it. */
+static const struct {
+    const char *section, *name;
+    enum when when;
+} at_run_time[] = {
+    {"target", "reset", NOW},     {"target", "at_exit", NOW}, {"probe", "at_exit", NOW},
+    {"trace", "drain_ms", NOW},   {"gdb", "others", NOW},     {"limits", "clients", NOW},
+    {"limits", "packet", NOW},    {"limits", "memory", NOW},  {"limits", "idle", NOW},
+    {"record", "dir", NOW},       {"gdb", "allow", COMERS},   {"tls", "ca", COMERS},
+    {"tls", "cert", COMERS},      {"tls", "key", COMERS},     {"tls", "allow", COMERS},
+    {"tls", "handshake", COMERS},
+};
+
+static enum when config_key_holds(const struct config_key *key)
 {
-    return load(config, path, names, false, why);
+    for (size_t i = 0; i < sizeof at_run_time / sizeof *at_run_time; i++)
+        if (strcmp(at_run_time[i].section, key->section) == 0 &&
+            strcmp(at_run_time[i].name, key->name) == 0)
+            return at_run_time[i].when;
+    return RESTART;
 }
 
-int config_load_access(struct config *config, const char *path, struct message *why)
+static bool same_text(const char *a, const char *b)
 {
-    static const struct config_names none;
-    return load(config, path, &none, true, why);
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_words(char *const *a, char *const *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return *a == *b;
+}
+
+/* As many as fit, NULL behind the last. */
+static bool same_names(const char *const *a, const char *const *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!same_text(a[i], b[i]))
+            return false;
+    return true;
+}
+
+static bool same_field(const struct config_key *key, const void *a, const void *b)
+{
+    const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+    if (key->kind == CONFIG_STRING)
+        return same_text(*(char *const *)x, *(char *const *)y);
+    if (key->kind == CONFIG_WORDS)
+        return same_words(*(char **const *)x, *(char **const *)y);
+    if (key->kind == CONFIG_NAMES)
+        return same_names((const char *const *)x, (const char *const *)y,
+                          key->size / sizeof(char *));
+    return memcmp(x, y, key->size) == 0;
+}
+
+static bool same_setup(const struct config *a, const struct config *b)
+{
+    if (a->setup_count != b->setup_count)
+        return false;
+    for (unsigned i = 0; i < a->setup_count; i++)
+        if (a->setup[i].address != b->setup[i].address || a->setup[i].value != b->setup[i].value ||
+            a->setup[i].how != b->setup[i].how)
+            return false;
+    return true;
+}
+
+static bool same_registers(const struct snapshot_device *a, const struct snapshot_device *b)
+{
+    if (a->reg_count != b->reg_count)
+        return false;
+    for (size_t i = 0; i < a->reg_count; i++)
+        if (strcmp(a->regs[i].name, b->regs[i].name) != 0 || a->regs[i].value != b->regs[i].value)
+            return false;
+    return true;
+}
+
+static bool same_core(const struct config_core *a, const struct config_core *b)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(keys[i].section, "core") == 0 && !same_field(&keys[i], a, b))
+            return false;
+    return strcmp(a->name, b->name) == 0 && same_registers(&a->core_device, &b->core_device) &&
+           same_registers(&a->source_device, &b->source_device);
+}
+
+static bool same_cores(const struct config *a, const struct config *b)
+{
+    if (a->core_count != b->core_count)
+        return false;
+    for (unsigned i = 0; i < a->core_count; i++)
+        if (!same_core(&a->cores[i], &b->cores[i]))
+            return false;
+    return true;
+}
+
+static unsigned report_changed(const struct console *c, const char *what, bool same)
+{
+    if (!same)
+        console_print(c, "%s has changed: it holds after a restart\n", what);
+    return !same;
+}
+
+void config_reload(const struct config *before, const struct config *now, struct config *running,
+                   const struct console *c)
+{
+    static const char *const holds[] = {[RESTART] = "after a restart",
+                                        [NOW] = "from now on",
+                                        [COMERS] = "for those who come from now on"};
+    size_t count;
+    unsigned changes = 0;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct config_key *k = &keys[i];
+        enum when when = config_key_holds(k);
+        if (k->kind == CONFIG_SETUP || strcmp(k->section, "core") == 0 ||
+            same_field(k, before, now))
+            continue;
+        changes++;
+        if (when == NOW)
+            memcpy((char *)running + k->offset, (const char *)now + k->offset, k->size);
+        console_print(c, "[%s] %s has changed: it holds %s\n", k->section, k->name, holds[when]);
+    }
+    changes += report_changed(c, "[setup]", same_setup(before, now));
+    changes += report_changed(c, "a [core] section", same_cores(before, now));
+    if (!changes)
+        console_print(c, "%s has not changed\n", now->path);
 }

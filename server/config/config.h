@@ -34,11 +34,14 @@
 #include "drivers/adi/debug_link.h"
 #include "drivers/probe/ftdi/ftdi.h"
 #include "drivers/snapshot/snapshot.h"
+#include "server/base/console.h"
 #include "server/base/message.h"
 #include "server/net/address.h"
 #include "server/net/tls.h"
 
 #include <string.h>
+
+struct elf_image;
 
 #define CONFIG_MAX_CORES    16
 #define CONFIG_MAX_SETUP    256
@@ -237,14 +240,18 @@ struct config {
 /* What the dollar names stand for. */
 struct config_names {
     const char *run;    /* $RUN */
-    const char *plugin; /* $PLUGIN; NULL: the installed one, or the one beside the program */
+    const char *plugin; /* $PLUGIN; NULL: config_load() looks for it */
+    /* Set by config_load() alone. */
+    const char *no_plugin; /* where it should be */
+    const char *dir_of;    /* $DIR is the folder of this file; NULL: of the board file's path */
+    bool access_only;      /* as config_load_access() */
 };
 
 /*
  * Reads and checks a board file; `path` may be the bare name of an installed one ("virtual-a9").
  * Returns 0, or BT_ERR_IO, BT_ERR_FORMAT (a line, key or value is wrong, or one is missing),
- * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed".
- * Release in all cases. */
+ * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed". Release in all cases.
+ */
 int config_load(struct config *config, const char *path, const struct config_names *names,
                 struct message *why);
 void config_release(struct config *config);
@@ -303,9 +310,6 @@ static inline bool config_programs_trace(const struct config *config)
     return config->sink > CONFIG_SINK_NONE;
 }
 
-/* Is this core an ARMv8-A or later? Another debug architecture, and A64 code. */
-bool config_is_v8_a(const struct config_core *core);
-
 /* Is this core an ARMv7-A, by its name? */
 static inline bool config_is_a_profile(const struct config_core *core)
 {
@@ -326,5 +330,21 @@ int config_set_source(struct config *config, unsigned i, const char *type);
 /* ID of the core's trace unit in frames, under the name that its protocol gives the register. False
  * if the board file does not tell. */
 bool config_trace_id(const struct config_core *core, uint64_t *id);
+
+/*
+ * Compares two readings of a board file, and sets what has changed and may change at run time in
+ * `running`, too. Says of each key that has changed when it holds. Those of [tls] and `allow` are
+ * the caller's: access_control_reload() comes first.
+ */
+void config_reload(const struct config *before, const struct config *now, struct config *running,
+                   const struct console *c);
+
+/* For --check-config: a line on standard output for each program and file that is not there. It may
+ * still come: the board file is good without it. */
+void config_notes(const struct config *c);
+
+/* Opens the core's program file. A bt_error, with the reason in `why` and *elf NULL. */
+int config_open_program(const struct config_core *core, struct elf_image **elf, char *why,
+                        size_t size);
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [core] sections: registers, and what the cores and the trace together must fulfil. */
+/* [setup] and [core] sections: registers, and what the cores and the trace together must fulfil. */
 #include "config_internal.h"
+#include "drivers/elf/elf_image.h"
 #include "server/protocols/source_device.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_TRACE_ID 0x10u
 
-static int put_register(struct snapshot_device *device, const struct snapshot_reg *reg)
+static int device_add_register(struct snapshot_device *device, const struct snapshot_reg *reg)
 {
     struct snapshot_reg *grown =
         realloc(device->regs, (device->reg_count + 1) * sizeof *device->regs);
@@ -42,10 +45,36 @@ int config_add_register(struct config_parser *p, unsigned line, unsigned i, cons
                            "'%s' is not the value of a register; allowed: a number up to "
                            "0xffffffff",
                            value);
-    return put_register(device, &reg);
+    return device_add_register(device, &reg);
 }
 
-static unsigned register_line(const struct config_parser *p, unsigned i, const char *name)
+int config_add_setup(struct config_parser *p, unsigned line, const char *address, const char *value)
+{
+    struct config *c = p->config;
+    const char *allowed = config_find_key("setup", "ADDRESS")->allowed;
+    struct config_setup *s = &c->setup[c->setup_count];
+    uint64_t where, bits;
+    if (c->setup_count == CONFIG_MAX_SETUP)
+        return config_fail(p, line, address, "more than %d lines in [setup]", CONFIG_MAX_SETUP);
+    *s = (struct config_setup){.line = line};
+    if (strncmp(value, "set ", 4) == 0)
+        s->how = CONFIG_SETUP_SET;
+    else if (strncmp(value, "clear ", 6) == 0)
+        s->how = CONFIG_SETUP_CLEAR;
+    const char *number = s->how == CONFIG_SETUP_WRITE ? value : strchr(value, ' ') + 1;
+    if (!config_parse_number(address, &where) || where > UINT32_MAX || where % 4)
+        return config_fail(p, line, address, "is not the address of a word; allowed: %s", allowed);
+    if (!config_parse_number(number, &bits) || bits > UINT32_MAX)
+        return config_fail(p, line, address, "'%s' is not a word; allowed: %s", value, allowed);
+    s->address = (uint32_t)where;
+    s->value = (uint32_t)bits;
+    c->setup_count++;
+    return BT_OK;
+}
+
+/* Of the command line. */
+
+static unsigned core_register_line(const struct config_parser *p, unsigned i, const char *name)
 {
     const struct snapshot_reg *reg = snapshot_find_reg(&p->config->cores[i].source_device, name);
     return reg ? reg->line : p->cores[i].section;
@@ -66,7 +95,7 @@ int config_set_register(struct config_core *core, const char *name, uint32_t val
                                      .index = known ? known->index : 0,
                                      .size = 32,
                                      .value = value};
-    return put_register(device, &reg);
+    return device_add_register(device, &reg);
 }
 
 const char *config_drop_registers(struct config_core *core, const char *prefix)
@@ -85,15 +114,15 @@ const char *config_drop_registers(struct config_core *core, const char *prefix)
     return first;
 }
 
-static unsigned key_given(const struct config_parser *p, unsigned i, const char *name)
+static unsigned core_key_given(const struct config_parser *p, unsigned i, const char *name)
 {
     size_t count;
     return p->cores[i].key[config_find_key("core", name) - config_keys(&count)];
 }
 
-static unsigned key_line(const struct config_parser *p, unsigned i, const char *name)
+static unsigned core_key_line(const struct config_parser *p, unsigned i, const char *name)
 {
-    unsigned line = key_given(p, i, name);
+    unsigned line = core_key_given(p, i, name);
     return line ? line : p->cores[i].section;
 }
 
@@ -120,17 +149,17 @@ static int check_type(struct config_parser *p, unsigned i)
         config_nearest_offer(&nearest, types[k]);
     }
     if (nearest.best)
-        return config_fail(p, key_line(p, i, "type"), "type",
+        return config_fail(p, core_key_line(p, i, "type"), "type",
                            "core '%s' is not known; did you mean '%s'?", nearest.word,
                            nearest.best);
     char allowed[CONFIG_LIST_SIZE] = "";
     list_types(types, count, allowed, sizeof allowed);
-    return config_fail(p, key_line(p, i, "type"), "type", "core '%s' is not known; allowed: %s",
-                       nearest.word, allowed);
+    return config_fail(p, core_key_line(p, i, "type"), "type",
+                       "core '%s' is not known; allowed: %s", nearest.word, allowed);
 }
 
 /* The type goes into a recording's ini files as it is. */
-static const struct source_protocol *protocol_of(const char *type)
+static const struct source_protocol *core_protocol(const char *type)
 {
     size_t length = strlen(type);
     for (size_t k = 0; k < length; k++)
@@ -140,7 +169,7 @@ static const struct source_protocol *protocol_of(const char *type)
 }
 
 /* "PTM_0" for the first core's "PTM1.1". */
-static const char *device_name(struct config *c, unsigned i, const char *type)
+static const char *core_device_name(struct config *c, unsigned i, const char *type)
 {
     char name[64];
     size_t letters = 0;
@@ -153,7 +182,7 @@ static const char *device_name(struct config *c, unsigned i, const char *type)
 int config_set_source(struct config *config, unsigned i, const char *type)
 {
     struct snapshot_device *device = &config->cores[i].source_device;
-    const char *kept = config_keep(config, type), *name = device_name(config, i, type);
+    const char *kept = config_keep(config, type), *name = core_device_name(config, i, type);
     if (!kept || !name)
         return BT_ERR_NOMEM;
     device->type = kept;
@@ -171,7 +200,7 @@ static int name_devices(struct config_parser *p, unsigned i)
     core->core_device.path = core->source_device.path = config_keep(p->config, place);
     core->core_device.name = config_keep(p->config, core->name);
     core->core_device.type = config_keep(p->config, core->type);
-    core->source_device.name = device_name(p->config, i, core->source_device.type);
+    core->source_device.name = core_device_name(p->config, i, core->source_device.type);
     core->core_device.class_name = "core";
     core->core_device.device_class = SNAPSHOT_CLASS_CORE;
     core->source_device.class_name = "trace_source";
@@ -183,10 +212,10 @@ static int name_devices(struct config_parser *p, unsigned i)
 
 /* What the trace ID is called: the units of ETMv4 and later have other names for everything. Of a
  * unit that is still to be found the one that the board file has. */
-static const char *id_register(const struct config_core *core)
+static const char *core_id_register(const struct config_core *core)
 {
     const struct snapshot_device *device = &core->source_device;
-    const struct source_protocol *protocol = device->type ? protocol_of(device->type) : NULL;
+    const struct source_protocol *protocol = device->type ? core_protocol(device->type) : NULL;
     bool given = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
     bool etm4 = protocol && protocol->protocol == STREAM_ETMV4;
     return given || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
@@ -194,7 +223,7 @@ static const char *id_register(const struct config_core *core)
 
 bool config_trace_id(const struct config_core *core, uint64_t *id)
 {
-    return snapshot_reg(&core->source_device, id_register(core), id) == BT_OK;
+    return snapshot_reg(&core->source_device, core_id_register(core), id) == BT_OK;
 }
 
 /* Trace units that are programmed need an ID of their own. */
@@ -210,14 +239,14 @@ static int default_trace_id(struct config *c, unsigned i)
             k = UINT_MAX; /* once more from the first */
         }
     }
-    return config_set_register(&c->cores[i], id_register(&c->cores[i]), id);
+    return config_set_register(&c->cores[i], core_id_register(&c->cores[i]), id);
 }
 
 static int check_trace_id(struct config_parser *p, unsigned i)
 {
     uint64_t id, other;
-    const char *name = id_register(&p->config->cores[i]);
-    unsigned line = register_line(p, i, name);
+    const char *name = core_id_register(&p->config->cores[i]);
+    unsigned line = core_register_line(p, i, name);
     if (!p->config->formatted)
         return BT_OK;
     if (!config_trace_id(&p->config->cores[i], &id))
@@ -242,7 +271,7 @@ static int check_source(struct config_parser *p, unsigned i)
     unsigned trace_id = 0;
     bool programmed = config_programs_trace(p->config);
     core->has_source = core->source_device.type != NULL;
-    if (!key_given(p, i, "funnel_port"))
+    if (!core_key_given(p, i, "funnel_port"))
         core->funnel_port = CONFIG_ALL_PORTS;
     if (p->config->sink == CONFIG_SINK_NONE) {
         core->has_source = false;
@@ -255,9 +284,9 @@ static int check_source(struct config_parser *p, unsigned i)
     if (!core->has_source && !programmed)
         return BT_OK;
     const struct source_protocol *protocol =
-        core->has_source ? protocol_of(core->source_device.type) : NULL;
+        core->has_source ? core_protocol(core->source_device.type) : NULL;
     if (core->has_source && !protocol)
-        return config_fail(p, key_line(p, i, "source"), "source",
+        return config_fail(p, core_key_line(p, i, "source"), "source",
                            "the protocol of '%s' is not known; allowed: %s",
                            core->source_device.type, config_find_key("core", "source")->allowed);
     int error = programmed ? default_trace_id(p->config, i) : BT_OK;
@@ -280,12 +309,13 @@ static int check_thread(struct config_parser *p, unsigned i)
         cores[i].thread = i + 1;
     for (unsigned k = 0; k < i; k++)
         if (cores[k].thread == cores[i].thread)
-            return config_fail(p, key_line(p, i, "thread"), "thread", "%u is that of [core %s] too",
-                               cores[i].thread, cores[k].name);
+            return config_fail(p, core_key_line(p, i, "thread"), "thread",
+                               "%u is that of [core %s] too", cores[i].thread, cores[k].name);
     return BT_OK;
 }
 
-bool config_is_v8_a(const struct config_core *core)
+/* Is this core an ARMv8-A or later? Another debug architecture, and A64 code. */
+static bool is_v8_a(const struct config_core *core)
 {
     static const unsigned v7[] = {5, 7, 8, 9, 12, 15, 17};
     if (!config_is_a_profile(core))
@@ -302,27 +332,28 @@ static int check_debug(struct config_parser *p, unsigned i)
 {
     const struct config *c = p->config;
     bool a = config_is_a_profile(&c->cores[i]);
-    unsigned line = key_given(p, i, "debug") ? key_given(p, i, "debug") : key_given(p, i, "cti");
-    const char *key = key_given(p, i, "debug") ? "debug" : "cti";
+    unsigned line =
+        core_key_given(p, i, "debug") ? core_key_given(p, i, "debug") : core_key_given(p, i, "cti");
+    const char *key = core_key_given(p, i, "debug") ? "debug" : "cti";
     unsigned reset = config_line_of(p, "probe", "connect_under_reset");
     if (line && !(a && config_has_probe(c)))
         return config_fail(p, line, key,
                            "is not used; allowed: with [probe] and a Cortex-A5 to Cortex-A17");
     if (!config_has_probe(c))
         return BT_OK;
-    if (config_is_v8_a(&c->cores[i]))
-        return config_fail(p, key_line(p, i, "type"), "type",
+    if (is_v8_a(&c->cores[i]))
+        return config_fail(p, core_key_line(p, i, "type"), "type",
                            "an ARMv8-A core is not debugged through a probe of ours; allowed: "
                            "[target] connect to another GDB server, through which its trace unit "
                            "is programmed, too");
     if (!a && strncmp(c->cores[i].type, "Cortex-M", 8) != 0 &&
         strcmp(c->cores[i].type, "SC300") != 0)
-        return config_fail(p, key_line(p, i, "type"), "type",
+        return config_fail(p, core_key_line(p, i, "type"), "type",
                            "%s: not debugged through a probe of ours; allowed: Cortex-M, "
                            "Cortex-A5 to Cortex-A17, or [target] connect to another GDB server",
                            c->cores[i].type);
     if (config_is_a_profile(&c->cores[0]) != a)
-        return config_fail(p, key_line(p, i, "type"), "type",
+        return config_fail(p, core_key_line(p, i, "type"), "type",
                            "Cortex-A and other cores cannot be debugged through one access port; "
                            "allowed: a board file for each kind");
     if (a && c->probe.connect_under_reset)
@@ -367,7 +398,7 @@ int config_check_cores(struct config_parser *p)
             return error;
         sources += c->cores[i].has_source;
         if (sources > 1 && !c->formatted)
-            return config_fail(p, key_line(p, i, "source"), "source",
+            return config_fail(p, core_key_line(p, i, "source"), "source",
                                "format = raw holds the trace of one source, and another core has "
                                "one already; allowed: format = tpiu or frames");
     }
@@ -379,4 +410,60 @@ int config_check_cores(struct config_parser *p)
         return config_fail(p, 0, "buffer",
                            "a trace buffer holds no frame syncs; allowed: format = frames or raw");
     return check_names(p);
+}
+
+/* What a good board file names and this machine does not have. */
+
+int config_open_program(const struct config_core *core, struct elf_image **elf, char *why,
+                        size_t size)
+{
+    int error = elf_image_open(core->program, elf, why, size);
+    if (error || (*elf)->machine != ELF_MACHINE_AARCH64 || is_v8_a(core))
+        return error;
+    snprintf(why, size, "it is for AArch64, not for a %s", core->type);
+    elf_image_close(*elf);
+    *elf = NULL;
+    return BT_ERR_FORMAT;
+}
+
+static void note_program(const struct config_core *core)
+{
+    struct elf_image *elf = NULL;
+    char why[256];
+    if (!core->program[0])
+        return;
+    if (access(core->program, F_OK) != 0)
+        printf("note: the program '%s' of core %s is not there yet\n", core->program, core->name);
+    else if (config_open_program(core, &elf, why, sizeof why))
+        printf("note: the program '%s' of core %s cannot be used: %s\n", core->program, core->name,
+               why);
+    elf_image_close(elf);
+}
+
+/* As execvp() looks for it. */
+static bool is_executable(const char *name)
+{
+    char path[PATH_MAX];
+    const char *at = getenv("PATH");
+    if (strchr(name, '/') || !at)
+        return access(name, X_OK) == 0;
+    for (size_t n; *at; at += n + (at[n] == ':')) {
+        n = strcspn(at, ":");
+        snprintf(path, sizeof path, "%.*s/%s", (int)n, at, name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A good board file may come before what it names. */
+void config_notes(const struct config *c)
+{
+    for (unsigned i = 0; i < c->core_count; i++)
+        note_program(&c->cores[i]);
+    if (c->command && !is_executable(c->command[0]))
+        printf("note: the program '%s' of [target] command is not there yet\n", c->command[0]);
+    if (c->flash.algorithm[0] && access(c->flash.algorithm, R_OK) != 0)
+        printf("note: the algorithm '%s' of [flash] cannot be read yet: %s\n", c->flash.algorithm,
+               strerror(errno));
 }

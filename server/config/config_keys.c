@@ -4,6 +4,7 @@
 #include "config_internal.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIELD(name) offsetof(struct config, name), sizeof(((struct config *)0)->name)
@@ -239,7 +240,7 @@ static unsigned least(unsigned a, unsigned b)
 
 /* Edits that turn one word into the other; letters in the wrong case count nothing, two that are
  * swapped count one. */
-static unsigned distance(const char *a, const char *b)
+static unsigned word_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b);
     unsigned rows[3][WORD_MAX + 1];
@@ -263,10 +264,20 @@ static unsigned distance(const char *a, const char *b)
 
 void config_nearest_offer(struct config_nearest *n, const char *candidate)
 {
-    unsigned d = distance(n->word, candidate);
+    unsigned d = word_distance(n->word, candidate);
     unsigned limit = strlen(candidate) <= 4 ? 1 : strlen(candidate) <= 8 ? 2 : 3;
     if (d > limit || (n->best && d >= n->distance))
         return;
     n->best = candidate;
     n->distance = d;
+}
+
+void config_list(char *text, size_t size, const char *name)
+{
+    static const char more[] = "...";
+    size_t n = strlen(text), end = sizeof more - 1;
+    if (n >= end && strcmp(text + n - end, more) == 0)
+        return;
+    bool fits = n + strlen(name) + sizeof ", , ..." <= size;
+    snprintf(text + n, size - n, "%s%s", n ? ", " : "", fits ? name : more);
 }

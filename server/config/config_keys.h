@@ -86,4 +86,10 @@ struct config_nearest {
 
 void config_nearest_offer(struct config_nearest *n, const char *candidate);
 
+/* One more name in a list for a message, of which `size` bytes are kept; those that have no room
+ * are
+ * "...". It begins as an empty text. */
+#define CONFIG_LIST_SIZE 400
+void config_list(char *text, size_t size, const char *name);
+
 #endif

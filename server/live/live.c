@@ -2,7 +2,7 @@
 #include "live_internal.h"
 
 #include "server/base/log.h"
-#include "server/config/config_notes.h"
+#include "server/config/config.h"
 #include "server/protocols/source_device.h"
 
 #include <stdlib.h>

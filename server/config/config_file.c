@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where board files and the virtual board's plugin are: beside the program, or installed. */
+/* Board files on disk: where they and the virtual board's plugin are, beside the program or
+ * installed. */
 #include "config_internal.h"
+#include "drivers/ini/ini_reader.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +26,7 @@ static bool go_up(char *path)
     return true;
 }
 
-static bool program_folder(char *path, size_t size)
+static bool folder_of_program(char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
     if (n <= 0 || (size_t)n >= size - 1)
@@ -32,9 +36,9 @@ static bool program_folder(char *path, size_t size)
 }
 
 /* The source tree, if the program stands in its build folder. */
-static bool source_tree(char *path, size_t size)
+static bool folder_of_sources(char *path, size_t size)
 {
-    if (!program_folder(path, size))
+    if (!folder_of_program(path, size))
         return false;
     for (unsigned i = 0; i < BUILD_DEPTH; i++) {
         const char *slash = strrchr(path, '/');
@@ -48,12 +52,12 @@ static bool source_tree(char *path, size_t size)
 }
 
 /* PREFIX of PREFIX/bin/btraced. */
-static bool prefix(char *path, size_t size)
+static bool install_prefix(char *path, size_t size)
 {
-    return program_folder(path, size) && go_up(path);
+    return folder_of_program(path, size) && go_up(path);
 }
 
-static bool is_there(char *path, size_t size, const char *folder, const char *rest)
+static bool is_readable_in(char *path, size_t size, const char *folder, const char *rest)
 {
     int n = snprintf(path, size, "%s/%s", folder, rest);
     return n > 0 && (size_t)n < size && access(path, R_OK) == 0;
@@ -87,12 +91,13 @@ static void offer_boards(const char *folder, struct config_nearest *nearest, cha
         free(entries);
 }
 
-int config_find_board(const char *name, char *path, size_t size, struct message *why)
+/* The file of a board's bare name. Returns 0 or BT_ERR_IO with *why filled. */
+static int find_board(const char *name, char *path, size_t size, struct message *why)
 {
     char folders[2][PATH_MAX], rest[NAME_MAX + 1], best[NAME_MAX + 1];
     char list[CONFIG_LIST_SIZE] = "";
     struct config_nearest nearest = {.word = name};
-    bool found[2] = {source_tree(folders[0], PATH_MAX), prefix(folders[1], PATH_MAX)};
+    bool found[2] = {folder_of_sources(folders[0], PATH_MAX), install_prefix(folders[1], PATH_MAX)};
     static const char *const below[2] = {"configs", "share/btraced/configs"};
     for (unsigned i = 0; i < 2; i++) {
         size_t n = strlen(folders[i]);
@@ -100,7 +105,7 @@ int config_find_board(const char *name, char *path, size_t size, struct message 
             continue;
         snprintf(folders[i] + n, PATH_MAX - n, "/%s", below[i]);
         int length = snprintf(rest, sizeof rest, "%s.conf", name);
-        if ((size_t)length < sizeof rest && is_there(path, size, folders[i], rest))
+        if ((size_t)length < sizeof rest && is_readable_in(path, size, folders[i], rest))
             return BT_OK;
         offer_boards(folders[i], &nearest, best, sizeof best, list, sizeof list);
     }
@@ -116,15 +121,67 @@ int config_find_board(const char *name, char *path, size_t size, struct message 
     return BT_ERR_IO;
 }
 
-bool config_find_plugin(char *path, size_t size)
+/* False if there is none: `path` then names where it should be. */
+static bool find_plugin(char *path, size_t size)
 {
     char folder[PATH_MAX];
-    if (program_folder(folder, sizeof folder) && is_there(path, size, folder, PLUGIN))
+    if (folder_of_program(folder, sizeof folder) && is_readable_in(path, size, folder, PLUGIN))
         return true;
-    if (source_tree(folder, sizeof folder) && is_there(path, size, folder, "build/" PLUGIN))
+    if (folder_of_sources(folder, sizeof folder) &&
+        is_readable_in(path, size, folder, "build/" PLUGIN))
         return true;
-    if (prefix(folder, sizeof folder))
-        return is_there(path, size, folder, "lib/btraced/" PLUGIN);
+    if (install_prefix(folder, sizeof folder))
+        return is_readable_in(path, size, folder, "lib/btraced/" PLUGIN);
     snprintf(path, size, "lib/btraced/%s", PLUGIN);
     return false;
+}
+
+static int read_board(const char *path, char **text, size_t *length, struct message *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error = fd < 0 ? BT_ERR_IO : ini_reader_load(fd, text, length);
+    if (error)
+        message_set(why, "cannot read '%s': %s", path,
+                    error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
+    if (fd >= 0)
+        close(fd);
+    return error == BT_ERR_RANGE ? BT_ERR_FORMAT : error;
+}
+
+/* The program that is started may run in another folder: $DIR is absolute. */
+static int load_file(struct config *config, const char *path, const struct config_names *names,
+                     bool access_only, struct message *why)
+{
+    char found[PATH_MAX], real[PATH_MAX], plugin[PATH_MAX], *text;
+    struct config_names all = names ? *names : (struct config_names){0};
+    size_t length, end = strlen(path);
+    memset(config, 0, sizeof *config);
+    bool bare = !strchr(path, '/') && (end < 5 || strcmp(path + end - 5, ".conf") != 0);
+    if (bare) {
+        int error = find_board(path, found, sizeof found, why);
+        if (error)
+            return error;
+        path = found;
+    }
+    int error = read_board(path, &text, &length, why);
+    if (error)
+        return error;
+    if (!all.plugin)
+        *(find_plugin(plugin, sizeof plugin) ? &all.plugin : &all.no_plugin) = plugin;
+    all.dir_of = realpath(path, real) ? real : path;
+    all.access_only = access_only;
+    error = config_parse(config, text, length, path, &all, why);
+    free(text);
+    return error;
+}
+
+int config_load(struct config *config, const char *path, const struct config_names *names,
+                struct message *why)
+{
+    return load_file(config, path, names, false, why);
+}
+
+int config_load_access(struct config *config, const char *path, struct message *why)
+{
+    return load_file(config, path, NULL, true, why);
 }

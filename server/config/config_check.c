@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* After the last line of a board file: what goes together, and what excludes the other. */
+#include "config_internal.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+unsigned config_line_of(const struct config_parser *p, const char *section, const char *name)
+{
+    size_t count;
+    return p->lines.key[config_find_key(section, name) - config_keys(&count)];
+}
+
+/* "[section] name: is missing", `because` behind it. */
+static int missing_key(struct config_parser *p, const char *section, const char *name,
+                       const char *because)
+{
+    char label[128];
+    snprintf(label, sizeof label, "[%s] %s", section, name);
+    return config_fail(p, 0, label, "is missing%s; allowed: %s", because,
+                       config_find_key(section, name)->allowed);
+}
+
+/* The first key of a section that is given: its line, and its name; 0: none. */
+static unsigned first_key(const struct config_parser *p, const char *section, const char **name)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t k = 0; k < count; k++) {
+        if (p->lines.key[k] && strcmp(keys[k].section, section) == 0) {
+            *name = keys[k].name;
+            return p->lines.key[k];
+        }
+    }
+    return 0;
+}
+
+static int check_jtag(struct config_parser *p)
+{
+    const struct config_probe *probe = &p->config->probe;
+    unsigned chain = config_line_of(p, "probe", "jtag_chain");
+    unsigned device = config_line_of(p, "probe", "jtag_device");
+    unsigned line = chain ? chain : device;
+    if (line && probe->wire != DEBUG_WIRE_JTAG)
+        return config_fail(p, line, chain ? "jtag_chain" : "jtag_device",
+                           "is of the other wire; allowed: with wire = jtag");
+    if (probe->jtag_device >= (probe->jtag_chain.count ? probe->jtag_chain.count : 1))
+        return config_fail(p, device, "jtag_device",
+                           "is not in 'jtag_chain'; allowed: a place from 0 to its last device");
+    return BT_OK;
+}
+
+/* Keys of FTDI adapters, and what an adapter needs to hold the target in reset. */
+static int check_ftdi(struct config_parser *p)
+{
+    static const char *const keys[] = {"channel",        "layout",        "ntrst",
+                                       "nsrst",          "swd_enable",    "swdio_enable",
+                                       "adaptive_clock", "sample_falling"};
+    const struct config_probe *probe = &p->config->probe;
+    bool ftdi = strcmp(probe->type, "ftdi") == 0;
+    for (size_t i = 0; !ftdi && i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "probe", keys[i]);
+        if (line)
+            return config_fail(p, line, keys[i], "is of another probe; allowed: with type = ftdi");
+    }
+    if (ftdi && probe->connect_under_reset && !config_line_of(p, "probe", "nsrst"))
+        return missing_key(p, "probe", "nsrst", ", which connect_under_reset needs");
+    unsigned line = config_line_of(p, "probe", "adaptive_clock");
+    if (probe->layout.adaptive_clock && probe->wire != DEBUG_WIRE_JTAG)
+        return config_fail(p, line, "adaptive_clock",
+                           "is of the other wire; allowed: with wire = jtag");
+    return BT_OK;
+}
+
+/* Those that there are drivers for. */
+static bool is_known_probe(const char *type)
+{
+    return strcmp(type, "cmsis-dap") == 0 || strcmp(type, "ftdi") == 0;
+}
+
+static int check_probe(struct config_parser *p)
+{
+    static const char *const others[] = {"connect", "command", "at_exit"};
+    const struct config_probe *probe = &p->config->probe;
+    unsigned line = config_line_of(p, "probe", "type");
+    if (!line)
+        return missing_key(p, "probe", "type", "");
+    if (!is_known_probe(probe->type))
+        return config_fail(p, line, "type", "'%s' is not a probe that is known; allowed: %s",
+                           probe->type, config_find_key("probe", "type")->allowed);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        line = config_line_of(p, "target", others[i]);
+        if (line)
+            return config_fail(p, line, others[i],
+                               "is for another GDB server, but with [probe] btraced debugs the "
+                               "target itself; allowed: this key or the section [probe]");
+    }
+    if (!config_line_of(p, "probe", "memory_ap"))
+        p->config->probe.memory_ap = CONFIG_NO_AP;
+    int error = check_ftdi(p);
+    return error ? error : check_jtag(p);
+}
+
+static int check_flash(struct config_parser *p)
+{
+    unsigned algorithm = config_line_of(p, "flash", "algorithm");
+    unsigned ram = config_line_of(p, "flash", "ram");
+    if (!algorithm && !ram)
+        return BT_OK;
+    if (!config_has_probe(p->config))
+        return config_fail(p, algorithm ? algorithm : ram, algorithm ? "algorithm" : "ram",
+                           "is not used: the target's own GDB server programs its flash; allowed: "
+                           "with [probe]");
+    if (!algorithm)
+        return missing_key(p, "flash", "algorithm", "");
+    return ram ? BT_OK : missing_key(p, "flash", "ram", "");
+}
+
+static int check_exit(struct config_parser *p)
+{
+    unsigned line = config_line_of(p, "target", "at_exit");
+    if (line && p->config->command)
+        return config_fail(p, line, "at_exit",
+                           "is not used: the program of 'command' ends with btraced; allowed: one "
+                           "of the two keys");
+    return BT_OK;
+}
+
+static int check_target(struct config_parser *p)
+{
+    const char *key;
+    int error = check_exit(p);
+    if (error)
+        return error;
+    if (first_key(p, "probe", &key))
+        error = check_probe(p);
+    else if (!config_line_of(p, "target", "connect"))
+        error = missing_key(p, "target", "connect", "");
+    return error ? error : check_flash(p);
+}
+
+/* [trace] and [capture]. */
+
+#define CAPTURE_BIT(type) (1u << (type))
+#define ON_USB                                                                                     \
+    (CAPTURE_BIT(CONFIG_CAPTURE_ORBTRACE) | CAPTURE_BIT(CONFIG_CAPTURE_FTDI_FIFO) |                \
+     CAPTURE_BIT(CONFIG_CAPTURE_FTDI_UART))
+#define WITH_RATE (CAPTURE_BIT(CONFIG_CAPTURE_FTDI_UART) | CAPTURE_BIT(CONFIG_CAPTURE_TTY))
+
+/* Keys of one type of capture unit, or some. */
+static int check_capture_keys(struct config_parser *p)
+{
+    static const struct {
+        const char *name;
+        unsigned types;
+        const char *allowed;
+    } keys[] = {
+        {"serial", ON_USB, "with a capture unit on USB"},
+        {"usb", ON_USB, "with a capture unit on USB"},
+        {"device", CAPTURE_BIT(CONFIG_CAPTURE_TTY), "with type = tty"},
+        {"baud", WITH_RATE, "with type = tty or ftdi-uart"},
+        {"channel", CAPTURE_BIT(CONFIG_CAPTURE_FTDI_UART), "with type = ftdi-uart"},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "capture", keys[i].name);
+        if (line && !(keys[i].types & CAPTURE_BIT(p->config->capture.type)))
+            return config_fail(p, line, keys[i].name, "is not used with this 'type'; allowed: %s",
+                               keys[i].allowed);
+    }
+    return BT_OK;
+}
+
+/* Keys of [trace] that only make sense with a socket. */
+static int check_no_socket(struct config_parser *p)
+{
+    static const char *const keys[] = {"listen", "connect", "control", "buffer"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "trace", keys[i]);
+        if (line)
+            return config_fail(p, line, keys[i],
+                               "is for trace that comes over a socket; allowed: this key or the "
+                               "section [capture]");
+    }
+    if (!p->config->backpressure)
+        return BT_OK;
+    return config_fail(p, config_line_of(p, "trace", "backpressure"), "backpressure",
+                       "cannot hold up a capture unit, which would lose trace; allowed: no");
+}
+
+static int check_width(struct config_parser *p)
+{
+    const struct config *c = p->config;
+    unsigned width = c->tpiu_width;
+    if (c->capture.type != CONFIG_CAPTURE_ORBTRACE || config_captures_swo(c) || width == 1 ||
+        width == 2 || width == 4)
+        return BT_OK;
+    return config_fail(p, config_line_of(p, "trace", "tpiu_width"), "tpiu_width",
+                       "is not a width that ORBTrace captures; allowed: 1, 2 or 4");
+}
+
+static int check_capture(struct config_parser *p)
+{
+    struct config_capture *c = &p->config->capture;
+    const char *key;
+    if (!first_key(p, "capture", &key))
+        return BT_OK;
+    if (c->type == CONFIG_CAPTURE_NONE)
+        return missing_key(p, "capture", "type", "");
+    int error = check_capture_keys(p);
+    if (!error && c->type == CONFIG_CAPTURE_TTY && !c->device[0])
+        error = missing_key(p, "capture", "device", "");
+    if (!c->baud)
+        c->baud = p->config->swo_rate;
+    if (!error && !c->baud && (WITH_RATE & CAPTURE_BIT(c->type)))
+        error = missing_key(p, "capture", "baud", "");
+    if (!error)
+        error = check_no_socket(p);
+    return error ? error : check_width(p);
+}
+
+static int check_swo(struct config_parser *p)
+{
+    if (p->config->sink != CONFIG_SINK_SWO)
+        return BT_OK;
+    if (!p->config->swo_rate)
+        return missing_key(p, "trace", "swo_rate", ", which sink = swo needs");
+    if (!p->config->trace_clock)
+        return missing_key(p, "trace", "trace_clock", ", which sink = swo needs");
+    if (p->config->trace_clock < p->config->swo_rate)
+        return config_fail(p, config_line_of(p, "trace", "swo_rate"), "swo_rate",
+                           "is faster than 'trace_clock'; allowed: that clock divided by 1 to "
+                           "8192");
+    return BT_OK;
+}
+
+/* Keys that say nothing with this sink. */
+static int check_unused(struct config_parser *p)
+{
+    const struct {
+        const char *name;
+        bool used;
+    } keys[] = {
+        {"swo_rate", p->config->sink == CONFIG_SINK_SWO},
+        {"trace_clock", p->config->sink == CONFIG_SINK_SWO},
+        {"tpiu_width", p->config->sink == CONFIG_SINK_TPIU},
+        {"buffer", p->config->sink == CONFIG_SINK_UNSET},
+        {"control", p->config->sink == CONFIG_SINK_UNSET},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        unsigned line = config_line_of(p, "trace", keys[i].name);
+        if (line && !keys[i].used)
+            return config_fail(p, line, keys[i].name, "is not used with this 'sink'; allowed: %s",
+                               config_find_key("trace", keys[i].name)->allowed);
+    }
+    return BT_OK;
+}
+
+/* A buffer holds frames without syncs, a port sends them; what others deliver is told. */
+static int set_format(struct config_parser *p)
+{
+    struct config *c = p->config;
+    unsigned line = config_line_of(p, "trace", "format");
+    bool orbtrace = c->capture.type == CONFIG_CAPTURE_ORBTRACE;
+    if (!orbtrace && (config_has_trace_input(c) || c->sink == CONFIG_SINK_UNSET))
+        return line ? BT_OK : missing_key(p, "trace", "format", "");
+    if (line && orbtrace)
+        return config_fail(p, line, "format",
+                           "is not used with ORBTrace, which tells it; allowed: with another "
+                           "[capture], listen or connect");
+    if (line)
+        return config_fail(p, line, "format",
+                           "is what 'sink' makes it; allowed: with listen, connect or [capture]");
+    c->formatted = true;
+    c->mode = c->sink == CONFIG_SINK_SWO && !orbtrace ? FORMATTER_SYNC : FORMATTER_ALIGNED;
+    return BT_OK;
+}
+
+/* Is there a way where there must be one, and none where the trace comes another way? */
+static int check_way(struct config_parser *p, unsigned line, const char *key)
+{
+    const struct config *c = p->config;
+    bool probe = config_has_probe(c);
+    bool needed = c->sink == CONFIG_SINK_TPIU || (c->sink == CONFIG_SINK_SWO && !probe) ||
+                  c->sink == CONFIG_SINK_UNSET;
+    bool allowed = needed || c->sink == CONFIG_SINK_SWO;
+    if (!line && probe && c->sink == CONFIG_SINK_UNSET)
+        return missing_key(p, "trace", "sink", "");
+    if (!line && needed)
+        return config_fail(p, 0, "[trace] listen or connect",
+                           "is missing: the trace must come from somewhere; allowed: %s; or a "
+                           "section [capture]",
+                           config_find_key("trace", "connect")->allowed);
+    if (line && !allowed)
+        return config_fail(p, line, key,
+                           "is not used with this 'sink': there is nothing to come; allowed: with "
+                           "sink = tpiu or swo");
+    return BT_OK;
+}
+
+static int check_trace(struct config_parser *p)
+{
+    struct config *c = p->config;
+    unsigned listen = config_line_of(p, "trace", "listen");
+    unsigned connect = config_line_of(p, "trace", "connect");
+    if (listen && connect)
+        return config_fail(p, listen > connect ? listen : connect,
+                           listen > connect ? "listen" : "connect",
+                           "[trace] has both 'listen' and 'connect'; allowed: one of them");
+    c->trace_listens = listen != 0;
+    if (!config_line_of(p, "coresight", "replicator_port"))
+        c->coresight.replicator_port = CONFIG_ALL_PORTS;
+    int error = check_capture(p);
+    if (!error)
+        error = c->capture.type
+                    ? check_way(p, config_line_of(p, "capture", "type"), "[capture]")
+                    : check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
+    if (!error)
+        error = set_format(p);
+    if (!error)
+        error = check_swo(p);
+    if (!error && (c->sink != CONFIG_SINK_UNSET || config_has_probe(c)))
+        error = check_unused(p);
+    return error;
+}
+
+/* Who may connect, and where. */
+
+int config_access_guarded(const struct config_access *a, const struct config_listen *listen,
+                          struct message *why)
+{
+    struct address at = listen->address;
+    char where[300];
+    if (config_has_tls(a))
+        return BT_OK;
+    address_format(&at, where, sizeof where);
+    if (listen->tls) {
+        message_set(why, "'tls:%s' wants a section [tls]", where);
+        return BT_ERR_FORMAT;
+    }
+    if (a->allow_count > 0 || address_is_loopback(&at))
+        return BT_OK;
+    message_set(why,
+                "'%s' is not an address of this machine alone, and whoever connects controls the "
+                "target: it wants a section [tls] (certificates), or 'allow' in [gdb] (networks)",
+                where);
+    return BT_ERR_FORMAT;
+}
+
+/* The address as bytes, and their number: 0 of what is no number. */
+static size_t address_bytes(const struct address *a, unsigned char *bytes)
+{
+    if (inet_pton(AF_INET, a->host, bytes) == 1)
+        return sizeof(struct in_addr);
+    return inet_pton(AF_INET6, a->host, bytes) == 1 ? sizeof(struct in6_addr) : 0;
+}
+
+/* Whether who listens at `a` takes `b`, too. Of IPv6 and IPv4 only the system knows. */
+static bool takes_also(const struct address *a, const struct address *b)
+{
+    static const unsigned char all[sizeof(struct in6_addr)];
+    unsigned char one[sizeof all], other[sizeof all];
+    if (a->kind != b->kind || a->kind == ADDRESS_UNIX)
+        return a->kind == b->kind && strcmp(a->host, b->host) == 0;
+    size_t size = a->port && a->port == b->port ? address_bytes(a, one) : 0;
+    return size && size == address_bytes(b, other) &&
+           (memcmp(one, other, size) == 0 || memcmp(one, all, size) == 0);
+}
+
+static int check_twice(const struct config_access *a, unsigned i, struct message *why)
+{
+    char first[300], second[300];
+    for (unsigned j = 0; j < i; j++) {
+        const struct address *x = &a->listen[j].address, *y = &a->listen[i].address;
+        address_format(x, first, sizeof first);
+        address_format(y, second, sizeof second);
+        if (takes_also(x, y) && takes_also(y, x))
+            message_set(why, "'%s' comes twice", second);
+        else if (takes_also(x, y) || takes_also(y, x))
+            message_set(why, "'%s' and '%s' are one port twice: all addresses, and one of them",
+                        first, second);
+        else
+            continue;
+        return BT_ERR_FORMAT;
+    }
+    return BT_OK;
+}
+
+int config_access_check(struct config_access *a, struct message *why)
+{
+    for (unsigned i = 0; i < a->listen_count; i++)
+        if ((!a->listen[i].systemd && config_access_guarded(a, &a->listen[i], why) != BT_OK) ||
+            check_twice(a, i, why) != BT_OK)
+            return BT_ERR_FORMAT;
+    return BT_OK;
+}
+
+/* All of [tls], or nothing of it. */
+static int check_tls(struct config_parser *p)
+{
+    static const char *const keys[] = {"ca", "cert", "key", "allow"};
+    struct tls_files *tls = &p->config->access.tls;
+    unsigned lines[4], any = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        lines[i] = config_line_of(p, "tls", keys[i]);
+        any = lines[i] ? lines[i] : any;
+    }
+    for (unsigned i = 0; i < 4 && any; i++)
+        if (!lines[i])
+            return config_fail(p, any, "[tls]", "'%s' is missing: %s", keys[i],
+                               config_find_key("tls", keys[i])->allowed);
+    tls->ca_line = lines[0];
+    tls->cert_line = lines[1];
+    tls->key_line = lines[2];
+    return BT_OK;
+}
+
+static int check_access(struct config_parser *p)
+{
+    struct message why;
+    int error = check_tls(p);
+    if (error || config_access_check(&p->config->access, &why) == BT_OK)
+        return error;
+    return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", why.text);
+}
+
+/* A history keeps a power of two of bytes, and in them at least two checkpoints. */
+static int check_history(struct config_parser *p)
+{
+    size_t memory = p->config->memory;
+    while (memory & (memory - 1))
+        memory &= memory - 1;
+    p->config->memory = memory;
+    if (p->config->checkpoint <= memory / 2)
+        return BT_OK;
+    unsigned line = config_line_of(p, "history", "checkpoint");
+    if (!line)
+        return config_fail(p, config_line_of(p, "history", "memory"), "memory",
+                           "must hold two checkpoints; allowed: at least %zu, or a smaller "
+                           "'checkpoint'",
+                           2 * p->config->checkpoint);
+    return config_fail(p, line, "checkpoint",
+                       "is more than half of 'memory' (%zu bytes); allowed: at most %zu", memory,
+                       memory / 2);
+}
+
+int config_check(struct config_parser *p)
+{
+    int error = check_access(p);
+    if (error || p->access_only)
+        return error;
+    error = check_target(p);
+    if (!error)
+        error = check_trace(p);
+    if (!error)
+        error = check_history(p);
+    if (!error)
+        error = config_check_cores(p);
+    return error;
+}
