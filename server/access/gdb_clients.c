@@ -46,7 +46,7 @@ static void serve_waiting(struct gdb_clients *g, const struct gdb_client *gone)
     }
 }
 
-static void unlink_client(struct gdb_client **list, struct gdb_client *c)
+static void gdb_clients_unlink(struct gdb_client **list, struct gdb_client *c)
 {
     while (*list != c)
         list = &(*list)->next;
@@ -56,7 +56,7 @@ static void unlink_client(struct gdb_client **list, struct gdb_client *c)
 static void part_with_client(struct gdb_client *c)
 {
     struct gdb_clients *g = c->clients;
-    unlink_client(&g->first, c);
+    gdb_clients_unlink(&g->first, c);
     g->count--;
     c->next = g->parting;
     g->parting = c;
@@ -97,7 +97,7 @@ static void client_close(struct gdb_client *c)
 static void on_released(void *ctx)
 {
     struct gdb_client *c = ctx;
-    unlink_client(&c->clients->parting, c);
+    gdb_clients_unlink(&c->clients->parting, c);
     if (c->session_open) {
         gdb_session_release(&c->session);
         c->clients->service.release(c->clients->service.ctx, c);

@@ -15,7 +15,7 @@ void console_print(const struct console *c, const char *format, ...)
     c->print(c->to, line);
 }
 
-static size_t trimmed(const char **text)
+static size_t console_trim(const char **text)
 {
     while (**text == ' ')
         (*text)++;
@@ -27,7 +27,7 @@ static size_t trimmed(const char **text)
 
 const char *console_rest(const char *text, const char *name, char *out, size_t size)
 {
-    size_t len = trimmed(&text), n = strlen(name);
+    size_t len = console_trim(&text), n = strlen(name);
     if (len < n || strncmp(text, name, n) != 0 || (len > n && text[n] != ' '))
         return NULL;
     const char *rest = text + n;

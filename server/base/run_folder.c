@@ -33,7 +33,7 @@ static void run_folder_empty(int folder)
 }
 
 /* Ours alone: /tmp is everybody's, and a name there proves nothing. */
-static bool is_ours(int folder)
+static bool is_own_folder(int folder)
 {
     struct stat s;
     return fstat(folder, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid() &&
@@ -58,7 +58,7 @@ static void remove_dead(int base, const char *name)
     int folder = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0)
         return;
-    if (is_ours(folder) && is_dead(folder)) {
+    if (is_own_folder(folder) && is_dead(folder)) {
         run_folder_empty(folder);
         unlinkat(base, name, AT_REMOVEDIR);
     }

@@ -127,7 +127,7 @@ static struct pipeline_item *pipeline_next_item(struct pipeline *p)
         p->first = t->next;
         if (!p->first)
             p->last = NULL;
-        p->loss_open = p->loss_open && p->first != NULL;
+        p->loss_open = p->loss_open && p->first;
     }
     uv_mutex_unlock(&p->ring);
     return t;

@@ -12,7 +12,7 @@
 #define CORE_PREFIX "core"
 
 /* The NAME of "core NAME", or NULL. */
-static const char *core_name(const char *section)
+static const char *core_of_section(const char *section)
 {
     size_t n = strlen(CORE_PREFIX);
     if (strncmp(section, CORE_PREFIX, n) != 0 || (section[n] && !strchr(" \t", section[n])))
@@ -51,7 +51,7 @@ static int config_begin_core(struct config_parser *p, unsigned line, const char 
 
 static int config_begin_section(struct config_parser *p, unsigned line, const char *section)
 {
-    const char *name = core_name(section);
+    const char *name = core_of_section(section);
     if (name)
         return config_begin_core(p, line, name);
     size_t count;
@@ -128,7 +128,7 @@ static bool is_access_section(const char *section)
 
 static int config_take_key(struct config_parser *p, const struct ini_entry *e)
 {
-    bool core = core_name(e->section) != NULL;
+    bool core = core_of_section(e->section);
     unsigned i = p->config->core_count - 1; /* meant for a core only: its section is the last */
     const char *section = core ? CORE_PREFIX : e->section;
     if (!*e->section)

@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-unsigned config_line_of(const struct config_parser *p, const char *section, const char *name)
-{
-    size_t count;
-    return p->lines.key[config_find_key(section, name) - config_keys(&count)];
-}
-
 /* "[section] name: is missing", `because` behind it. */
 static int missing_key(struct config_parser *p, const char *section, const char *name,
                        const char *because)
@@ -36,7 +30,7 @@ static unsigned first_key(const struct config_parser *p, const char *section, co
     return 0;
 }
 
-static int check_jtag(struct config_parser *p)
+static int check_jtag_keys(struct config_parser *p)
 {
     const struct config_probe *probe = &p->config->probe;
     unsigned chain = config_line_of(p, "probe", "jtag_chain");
@@ -99,7 +93,7 @@ static int check_probe(struct config_parser *p)
     if (!config_line_of(p, "probe", "memory_ap"))
         p->config->probe.memory_ap = CONFIG_NO_AP;
     int error = check_ftdi(p);
-    return error ? error : check_jtag(p);
+    return error ? error : check_jtag_keys(p);
 }
 
 static int check_flash(struct config_parser *p)
@@ -348,7 +342,7 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
 }
 
 /* The address as bytes, and their number: 0 of what is no number. */
-static size_t address_bytes(const struct address *a, unsigned char *bytes)
+static size_t listen_address_bytes(const struct address *a, unsigned char *bytes)
 {
     if (inet_pton(AF_INET, a->host, bytes) == 1)
         return sizeof(struct in_addr);
@@ -362,8 +356,8 @@ static bool takes_also(const struct address *a, const struct address *b)
     unsigned char one[sizeof all], other[sizeof all];
     if (a->kind != b->kind || a->kind == ADDRESS_UNIX)
         return a->kind == b->kind && strcmp(a->host, b->host) == 0;
-    size_t size = a->port && a->port == b->port ? address_bytes(a, one) : 0;
-    return size && size == address_bytes(b, other) &&
+    size_t size = a->port && a->port == b->port ? listen_address_bytes(a, one) : 0;
+    return size && size == listen_address_bytes(b, other) &&
            (memcmp(one, other, size) == 0 || memcmp(one, all, size) == 0);
 }
 

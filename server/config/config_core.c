@@ -216,7 +216,7 @@ static const char *core_id_register(const struct config_core *core)
 {
     const struct snapshot_device *device = &core->source_device;
     const struct source_protocol *protocol = device->type ? core_protocol(device->type) : NULL;
-    bool given = !device->type && snapshot_find_reg(device, "TRCTRACEIDR") != NULL;
+    bool given = !device->type && snapshot_find_reg(device, "TRCTRACEIDR");
     bool etm4 = protocol && protocol->protocol == STREAM_ETMV4;
     return given || etm4 ? "TRCTRACEIDR" : "ETMTRACEIDR";
 }
@@ -270,7 +270,7 @@ static int check_source(struct config_parser *p, unsigned i)
     struct stream_config stream = {0};
     unsigned trace_id = 0;
     bool programmed = config_programs_trace(p->config);
-    core->has_source = core->source_device.type != NULL;
+    core->has_source = core->source_device.type;
     if (!core_key_given(p, i, "funnel_port"))
         core->funnel_port = CONFIG_ALL_PORTS;
     if (p->config->sink == CONFIG_SINK_NONE) {

@@ -233,7 +233,7 @@ const char *const *config_core_types(size_t *count)
 
 #define WORD_MAX 63
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_edits(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -253,10 +253,10 @@ static unsigned word_distance(const char *a, const char *b)
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
             int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (x != y));
+            row[j] = least_edits(least_edits(above[j], row[j - 1]) + 1, above[j - 1] + (x != y));
             if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
                 y == tolower((unsigned char)a[i - 2]))
-                row[j] = least(row[j], above2[j - 2] + 1);
+                row[j] = least_edits(row[j], above2[j - 2] + 1);
         }
     }
     return rows[n % 3][m];

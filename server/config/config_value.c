@@ -52,6 +52,12 @@ char *config_keep(struct config *config, const char *text)
     return k->text;
 }
 
+unsigned config_line_of(const struct config_parser *p, const char *section, const char *name)
+{
+    size_t count;
+    return p->lines.key[config_find_key(section, name) - config_keys(&count)];
+}
+
 void config_release(struct config *config)
 {
     for (unsigned i = 0; i < config->core_count; i++) {
@@ -267,8 +273,8 @@ static int store_text(struct config_parser *p, unsigned line, const struct confi
     return BT_OK;
 }
 
-static int store_number(struct config_parser *p, unsigned line, const struct config_key *key,
-                        void *field, const char *value)
+static int store_key_number(struct config_parser *p, unsigned line, const struct config_key *key,
+                            void *field, const char *value)
 {
     uint64_t n;
     bool ok = key->kind == CONFIG_SIZE ? parse_size(value, &n) : config_parse_number(value, &n);
@@ -421,7 +427,7 @@ static bool store_signal(struct ftdi_line *field, const char *value)
     if (strncmp(at, ENABLE, sizeof ENABLE - 1) != 0) {
         at = scan_signal(at, &field->data, &field->data_inverted);
         if (!at || *at == '\0')
-            return at != NULL;
+            return at;
         at += strspn(at, " ");
     }
     if (strncmp(at, ENABLE, sizeof ENABLE - 1) != 0)
@@ -574,7 +580,7 @@ static int store_each_item(struct config_parser *p, unsigned line, const struct 
     return BT_OK;
 }
 
-static bool is_number(const char *host)
+static bool is_numeric_host(const char *host)
 {
     unsigned char a[sizeof(struct in6_addr)];
     char plain[64];
@@ -597,7 +603,7 @@ static const char *listen_problem(const char *text, struct config_listen *listen
         problem = "a Unix socket has no TLS: its mode and owner control access";
     if (problem)
         return problem;
-    if (!address_is_loopback(&listen->address) && !is_number(listen->address.host))
+    if (!address_is_loopback(&listen->address) && !is_numeric_host(listen->address.host))
         return "the address is a name; one to listen on is a number, 0.0.0.0 or [::] for all";
     return NULL;
 }
@@ -748,7 +754,7 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return store_format(p, line, key, text);
     case CONFIG_SIZE:
     case CONFIG_NUMBER:
-        return store_number(p, line, key, field, text);
+        return store_key_number(p, line, key, field, text);
     case CONFIG_MODE:
     case CONFIG_OWNER:
         return store_access(p, line, key, field, text);

@@ -84,7 +84,7 @@ static const char record_help[] =
     "  btraced record -c virtual-a9 --record run --seconds 2\n"
     "  btraced replay run\n";
 
-static int usage_error(const struct serve_args *a, const char *text)
+static int serve_usage_error(const struct serve_args *a, const char *text)
 {
     fprintf(stderr, "%s: %s; see '%s --help'\n", a->command, text, a->command);
     return EXIT_USAGE;
@@ -103,11 +103,11 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
             a->attach = true;
         else if (option == OPT_LISTEN && !a->recording_only) {
             if (a->listen_count == CONFIG_MAX_LISTEN)
-                return usage_error(a, "too many --listen");
+                return serve_usage_error(a, "too many --listen");
             a->listen[a->listen_count++] = optarg;
         } else if (option == OPT_LOG) {
             if (!log_choose(optarg))
-                return usage_error(a, "--log wants one of " LOG_LEVELS);
+                return serve_usage_error(a, "--log wants one of " LOG_LEVELS);
         } else if (option == OPT_STDIO && !a->recording_only)
             a->stdio = true;
         else if (option == OPT_EXIT && !a->recording_only)
@@ -119,7 +119,7 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
         else if (option == OPT_SECONDS && a->recording_only) {
             unsigned long n = strtoul(optarg, &end, 10);
             if (*end || n == 0 || n > 86400)
-                return usage_error(a, "--seconds wants a number from 1 to 86400");
+                return serve_usage_error(a, "--seconds wants a number from 1 to 86400");
             a->seconds = (unsigned)n;
         } else if (option == 'h') {
             fputs(a->recording_only ? record_help : serve_help, stdout);
@@ -128,16 +128,16 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
             fprintf(stderr, "%s: see '%s --help'\n", a->command, a->command);
             return EXIT_USAGE;
         } else {
-            return usage_error(a, "an option that is not known here");
+            return serve_usage_error(a, "an option that is not known here");
         }
     }
     if (!log_level_now(&level))
-        return usage_error(a, LOG_VARIABLE " is none of " LOG_LEVELS);
+        return serve_usage_error(a, LOG_VARIABLE " is none of " LOG_LEVELS);
     if (optind != argc)
-        return usage_error(a, "a board file is named with -c");
+        return serve_usage_error(a, "a board file is named with -c");
     if (a->stdio && a->listen_count > 0)
-        return usage_error(a, "--stdio serves one GDB through pipes, and takes no --listen");
+        return serve_usage_error(a, "--stdio serves one GDB through pipes, and takes no --listen");
     if (!a->path)
-        return usage_error(a, "no board file: -c BOARD, for example -c virtual-a9");
+        return serve_usage_error(a, "no board file: -c BOARD, for example -c virtual-a9");
     return 0;
 }

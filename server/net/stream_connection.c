@@ -41,7 +41,7 @@ struct pending_write {
     char bytes[];
 };
 
-static struct stream_connection *stream_self(struct connection *c)
+static struct stream_connection *stream_connection_self(struct connection *c)
 {
     return (struct stream_connection *)c;
 }
@@ -56,9 +56,9 @@ static void on_closed(uv_handle_t *handle)
     free(s);
 }
 
-static void stream_close(struct connection *c)
+static void stream_connection_close(struct connection *c)
 {
-    struct stream_connection *s = stream_self(c);
+    struct stream_connection *s = stream_connection_self(c);
     if (s->closing)
         return;
     s->closing = true;
@@ -68,18 +68,18 @@ static void stream_close(struct connection *c)
         uv_close((uv_handle_t *)&s->output, on_closed);
 }
 
-static void stream_report_ended(struct stream_connection *s, const char *why)
+static void stream_connection_report_ended(struct stream_connection *s, const char *why)
 {
     if (s->ended || s->closing)
         return;
     s->ended = true;
     if (s->finishing && (s->shut || why))
-        stream_close(&s->base);
+        stream_connection_close(&s->base);
     else if (!s->finishing && s->base.user.ended)
         s->base.user.ended(s->base.user.ctx, why);
 }
 
-static size_t stream_unsent(const struct connection *c)
+static size_t stream_connection_unsent(const struct connection *c)
 {
     return uv_stream_get_write_queue_size(((const struct stream_connection *)c)->sink);
 }
@@ -87,9 +87,9 @@ static size_t stream_unsent(const struct connection *c)
 static void on_linger(uv_timer_t *timer)
 {
     struct stream_connection *s = timer->data;
-    size_t unsent = stream_unsent(&s->base);
+    size_t unsent = stream_connection_unsent(&s->base);
     if (unsent == 0 || unsent >= s->unsent_before || ++s->lingered >= LINGER_MOST) {
-        stream_close(&s->base);
+        stream_connection_close(&s->base);
         return;
     }
     s->unsent_before = unsent;
@@ -103,10 +103,10 @@ static void on_shutdown(uv_shutdown_t *request, int status)
     struct stream_connection *s = request->handle->data;
     s->shut = true;
     if (s->finishing && (status < 0 || s->ended))
-        stream_close(&s->base);
+        stream_connection_close(&s->base);
 }
 
-static int stream_begin_shutdown(struct stream_connection *s)
+static int stream_connection_begin_shutdown(struct stream_connection *s)
 {
     if (s->writing_over)
         return BT_OK;
@@ -114,26 +114,26 @@ static int stream_begin_shutdown(struct stream_connection *s)
     return uv_shutdown(&s->shutdown, s->sink, on_shutdown) == 0 ? BT_OK : BT_ERR_IO;
 }
 
-static void stream_end(struct connection *c)
+static void stream_connection_end(struct connection *c)
 {
-    struct stream_connection *s = stream_self(c);
+    struct stream_connection *s = stream_connection_self(c);
     if (!s->closing)
-        stream_begin_shutdown(s);
+        stream_connection_begin_shutdown(s);
 }
 
-static int stream_begin_reading(struct stream_connection *s);
+static int stream_connection_begin_reading(struct stream_connection *s);
 
-static void stream_finish(struct connection *c)
+static void stream_connection_finish(struct connection *c)
 {
-    struct stream_connection *s = stream_self(c);
+    struct stream_connection *s = stream_connection_self(c);
     if (s->closing || s->finishing)
         return;
     s->finishing = true;
-    s->unsent_before = stream_unsent(c) + 1;
+    s->unsent_before = stream_connection_unsent(c) + 1;
     uv_timer_start(&s->linger, on_linger, LINGER_MS, LINGER_MS);
-    if (stream_begin_shutdown(s) != BT_OK || stream_begin_reading(s) != BT_OK ||
-        (s->shut && s->ended))
-        stream_close(c);
+    if (stream_connection_begin_shutdown(s) != BT_OK ||
+        stream_connection_begin_reading(s) != BT_OK || (s->shut && s->ended))
+        stream_connection_close(c);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -147,17 +147,17 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct stream_connection *s = stream->data;
     if (n < 0) {
-        stream_report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
+        stream_connection_report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
     } else if (s->finishing) {
         s->drained += (size_t)n;
         if (s->drained > DRAIN_SIZE)
-            stream_close(&s->base);
+            stream_connection_close(&s->base);
     } else {
         s->base.user.input(s->base.user.ctx, buf->base, (size_t)n);
     }
 }
 
-static int stream_begin_reading(struct stream_connection *s)
+static int stream_connection_begin_reading(struct stream_connection *s)
 {
     if (s->reading || s->ended)
         return BT_OK;
@@ -165,18 +165,18 @@ static int stream_begin_reading(struct stream_connection *s)
     return s->reading ? BT_OK : BT_ERR_IO;
 }
 
-static int stream_start(struct connection *c)
+static int stream_connection_start(struct connection *c)
 {
-    return stream_begin_reading(stream_self(c));
+    return stream_connection_begin_reading(stream_connection_self(c));
 }
 
-static void stream_pause(struct connection *c, bool paused)
+static void stream_connection_pause(struct connection *c, bool paused)
 {
-    struct stream_connection *s = stream_self(c);
+    struct stream_connection *s = stream_connection_self(c);
     if (s->closing || s->finishing)
         return;
     if (!paused) {
-        stream_begin_reading(s);
+        stream_connection_begin_reading(s);
     } else if (s->reading) {
         uv_read_stop(&s->socket.stream);
         s->reading = false;
@@ -190,18 +190,18 @@ static void on_written(uv_write_t *request, int status)
     if (s->closing)
         return;
     if (status < 0 && status != UV_ECANCELED)
-        stream_report_ended(s, uv_strerror(status));
-    else if (!s->finishing && s->base.user.drained && stream_unsent(&s->base) == 0)
+        stream_connection_report_ended(s, uv_strerror(status));
+    else if (!s->finishing && s->base.user.drained && stream_connection_unsent(&s->base) == 0)
         s->base.user.drained(s->base.user.ctx);
 }
 
-static int stream_write(struct connection *c, const void *bytes, size_t length)
+static int stream_connection_write(struct connection *c, const void *bytes, size_t length)
 {
-    struct stream_connection *s = stream_self(c);
+    struct stream_connection *s = stream_connection_self(c);
     if (s->closing || s->writing_over)
         return BT_ERR_IO;
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
-    int sent = stream_unsent(c) ? UV_EAGAIN : uv_try_write(s->sink, &buf, 1);
+    int sent = stream_connection_unsent(c) ? UV_EAGAIN : uv_try_write(s->sink, &buf, 1);
     if (sent < 0 && sent != UV_EAGAIN)
         return BT_ERR_IO;
     size_t done = sent > 0 ? (size_t)sent : 0;
@@ -219,7 +219,7 @@ static int stream_write(struct connection *c, const void *bytes, size_t length)
     return BT_OK;
 }
 
-static bool stream_leaving(const struct connection *c)
+static bool stream_connection_leaving(const struct connection *c)
 {
     const struct stream_connection *s = (const struct stream_connection *)c;
     uv_os_fd_t fd;
@@ -229,15 +229,15 @@ static bool stream_leaving(const struct connection *c)
     return poll(&p, 1, 0) > 0;
 }
 
-static const struct connection_ops stream_ops = {
-    .start = stream_start,
-    .write = stream_write,
-    .unsent = stream_unsent,
-    .leaving = stream_leaving,
-    .pause = stream_pause,
-    .end = stream_end,
-    .finish = stream_finish,
-    .close = stream_close,
+static const struct connection_ops stream_connection_ops = {
+    .start = stream_connection_start,
+    .write = stream_connection_write,
+    .unsent = stream_connection_unsent,
+    .leaving = stream_connection_leaving,
+    .pause = stream_connection_pause,
+    .end = stream_connection_end,
+    .finish = stream_connection_finish,
+    .close = stream_connection_close,
 };
 
 int stream_connection_address(int fd, struct sockaddr_storage *address)
@@ -291,12 +291,12 @@ static void name_peer(int fd, char *text, size_t size)
     }
 }
 
-static struct stream_connection *stream_make(uv_loop_t *loop)
+static struct stream_connection *stream_connection_make(uv_loop_t *loop)
 {
     struct stream_connection *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->base.ops = &stream_ops;
+    s->base.ops = &stream_connection_ops;
     s->sink = &s->socket.stream;
     uv_timer_init(loop, &s->linger);
     s->linger.data = s;
@@ -314,7 +314,7 @@ static bool is_tcp(int fd)
 
 struct connection *stream_connection_new(uv_loop_t *loop, int fd)
 {
-    struct stream_connection *s = stream_make(loop);
+    struct stream_connection *s = stream_connection_make(loop);
     int error;
     if (!s) {
         close(fd);
@@ -333,7 +333,7 @@ struct connection *stream_connection_new(uv_loop_t *loop, int fd)
     s->socket.handle.data = s;
     if (error) {
         close(fd);
-        stream_close(&s->base);
+        stream_connection_close(&s->base);
         return NULL;
     }
     return &s->base;
@@ -350,7 +350,7 @@ struct connection *stream_connection_stdio(uv_loop_t *loop)
 {
     if (!is_pipe(STDIN_FILENO) || !is_pipe(STDOUT_FILENO))
         return NULL;
-    struct stream_connection *s = stream_make(loop);
+    struct stream_connection *s = stream_connection_make(loop);
     if (!s)
         return NULL;
     snprintf(s->base.peer, sizeof s->base.peer, "standard input");
@@ -361,7 +361,7 @@ struct connection *stream_connection_stdio(uv_loop_t *loop)
     s->handles++;
     if (uv_pipe_open(&s->socket.pipe, STDIN_FILENO) < 0 ||
         uv_pipe_open(&s->output, STDOUT_FILENO) < 0) {
-        stream_close(&s->base);
+        stream_connection_close(&s->base);
         return NULL;
     }
     return &s->base;

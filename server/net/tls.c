@@ -230,7 +230,7 @@ struct tls_context *tls_context_client(const struct tls_client *client, struct m
     if (!client->ca)
         SSL_CTX_set_default_verify_paths(t->ssl);
     snprintf(t->server_name, sizeof t->server_name, "%s", client->name);
-    t->shows_certificate = client->cert != NULL;
+    t->shows_certificate = client->cert;
     SSL_CTX_set_verify(t->ssl, SSL_VERIFY_PEER, on_verify);
     return t;
 }
@@ -448,7 +448,7 @@ static bool tls_leaving(const struct connection *c)
 
 static void tls_report_done(struct tls_connection *t, const char *why)
 {
-    t->failed = why != NULL;
+    t->failed = why;
     t->handshaken = !why;
     if (why)
         tls_flush(t); /* the alert that says so */

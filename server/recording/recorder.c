@@ -144,7 +144,7 @@ static int board_add_image(struct recorder_board *b, const struct code_image *co
 static int board_add_images(struct recorder_board *b, const struct code_image *const *images)
 {
     for (unsigned i = 0; i < b->core_count; i++) {
-        bool done = images[i] == NULL;
+        bool done = !images[i];
         for (unsigned k = 0; k < i; k++)
             done |= images[k] == images[i];
         int error = done ? BT_OK : board_add_image(b, images, images[i]);

@@ -51,7 +51,7 @@ static void recording_give_back(const uint8_t *data, size_t len)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-static int feed_gap(const struct recording_sink *sink, uint8_t cause)
+static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
 {
     if (cause == BT_GAP_NONE)
         return BT_OK;
@@ -90,7 +90,7 @@ int recording_feed(struct recording *r, const struct recording_source *source,
         uint64_t size;
         int error = snapshot_map_buffer(r->snapshot, source->buffer, i, &data, &size);
         if (!error)
-            error = feed_gap(sink, source->buffer->files[i].before);
+            error = recording_feed_gap(sink, source->buffer->files[i].before);
         if (source->buffer->files[i].anew)
             recording_anew(&pass->formatter);
         if (!error)
