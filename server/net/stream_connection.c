@@ -16,6 +16,20 @@
 #define LINGER_MOST 15         /* times */
 #define DRAIN_SIZE  (1u << 20) /* bytes that are read and dropped at most after the end */
 
+/* Whether its owner still wants it: from each state to one behind it. */
+enum stream_life {
+    STREAM_OPEN,
+    STREAM_FINISHING, /* what waits is sent, what comes is dropped */
+    STREAM_CLOSING,
+};
+
+/* What is written, from each state to the next; what is read goes on beside it. */
+enum stream_output {
+    STREAM_WRITING,
+    STREAM_ENDING, /* nothing more is taken, what waits is sent */
+    STREAM_ENDED,  /* the other side is told */
+};
+
 /* Freed when its last handle is closed. */
 struct stream_connection {
     struct connection base;
@@ -30,7 +44,10 @@ struct stream_connection {
     uv_timer_t linger;
     uv_shutdown_t shutdown;
     unsigned handles; /* that are not closed */
-    bool reading, ended, writing_over, shut, finishing, closing;
+    enum stream_life life;
+    enum stream_output output_state;
+    bool reading;
+    bool ended; /* the other side has ended, or the connection is broken */
     size_t drained, unsent_before;
     unsigned lingered;
     char buffer[READ_SIZE];
@@ -59,9 +76,9 @@ static void on_closed(uv_handle_t *handle)
 static void stream_connection_close(struct connection *c)
 {
     struct stream_connection *s = stream_connection_self(c);
-    if (s->closing)
+    if (s->life == STREAM_CLOSING)
         return;
-    s->closing = true;
+    s->life = STREAM_CLOSING;
     uv_close(&s->socket.handle, on_closed);
     uv_close((uv_handle_t *)&s->linger, on_closed);
     if (s->sink != &s->socket.stream)
@@ -70,12 +87,12 @@ static void stream_connection_close(struct connection *c)
 
 static void stream_connection_report_ended(struct stream_connection *s, const char *why)
 {
-    if (s->ended || s->closing)
+    if (s->ended || s->life == STREAM_CLOSING)
         return;
     s->ended = true;
-    if (s->finishing && (s->shut || why))
+    if (s->life == STREAM_FINISHING && (s->output_state == STREAM_ENDED || why))
         stream_connection_close(&s->base);
-    else if (!s->finishing && s->base.user.ended)
+    else if (s->life == STREAM_OPEN && s->base.user.ended)
         s->base.user.ended(s->base.user.ctx, why);
 }
 
@@ -101,23 +118,23 @@ static void on_linger(uv_timer_t *timer)
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
     struct stream_connection *s = request->handle->data;
-    s->shut = true;
-    if (s->finishing && (status < 0 || s->ended))
+    s->output_state = STREAM_ENDED;
+    if (s->life == STREAM_FINISHING && (status < 0 || s->ended))
         stream_connection_close(&s->base);
 }
 
 static int stream_connection_begin_shutdown(struct stream_connection *s)
 {
-    if (s->writing_over)
+    if (s->output_state != STREAM_WRITING)
         return BT_OK;
-    s->writing_over = true;
+    s->output_state = STREAM_ENDING;
     return uv_shutdown(&s->shutdown, s->sink, on_shutdown) == 0 ? BT_OK : BT_ERR_IO;
 }
 
 static void stream_connection_end(struct connection *c)
 {
     struct stream_connection *s = stream_connection_self(c);
-    if (!s->closing)
+    if (s->life != STREAM_CLOSING)
         stream_connection_begin_shutdown(s);
 }
 
@@ -126,13 +143,14 @@ static int stream_connection_begin_reading(struct stream_connection *s);
 static void stream_connection_finish(struct connection *c)
 {
     struct stream_connection *s = stream_connection_self(c);
-    if (s->closing || s->finishing)
+    if (s->life != STREAM_OPEN)
         return;
-    s->finishing = true;
+    s->life = STREAM_FINISHING;
     s->unsent_before = stream_connection_unsent(c) + 1;
     uv_timer_start(&s->linger, on_linger, LINGER_MS, LINGER_MS);
     if (stream_connection_begin_shutdown(s) != BT_OK ||
-        stream_connection_begin_reading(s) != BT_OK || (s->shut && s->ended))
+        stream_connection_begin_reading(s) != BT_OK ||
+        (s->output_state == STREAM_ENDED && s->ended))
         stream_connection_close(c);
 }
 
@@ -148,7 +166,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     struct stream_connection *s = stream->data;
     if (n < 0) {
         stream_connection_report_ended(s, n == UV_EOF ? NULL : uv_strerror((int)n));
-    } else if (s->finishing) {
+    } else if (s->life == STREAM_FINISHING) {
         s->drained += (size_t)n;
         if (s->drained > DRAIN_SIZE)
             stream_connection_close(&s->base);
@@ -173,7 +191,7 @@ static int stream_connection_start(struct connection *c)
 static void stream_connection_pause(struct connection *c, bool paused)
 {
     struct stream_connection *s = stream_connection_self(c);
-    if (s->closing || s->finishing)
+    if (s->life != STREAM_OPEN)
         return;
     if (!paused) {
         stream_connection_begin_reading(s);
@@ -187,18 +205,19 @@ static void on_written(uv_write_t *request, int status)
 {
     struct stream_connection *s = request->handle->data;
     free(request); /* first member of struct pending_write */
-    if (s->closing)
+    if (s->life == STREAM_CLOSING)
         return;
     if (status < 0 && status != UV_ECANCELED)
         stream_connection_report_ended(s, uv_strerror(status));
-    else if (!s->finishing && s->base.user.drained && stream_connection_unsent(&s->base) == 0)
+    else if (s->life == STREAM_OPEN && s->base.user.drained &&
+             stream_connection_unsent(&s->base) == 0)
         s->base.user.drained(s->base.user.ctx);
 }
 
 static int stream_connection_write(struct connection *c, const void *bytes, size_t length)
 {
     struct stream_connection *s = stream_connection_self(c);
-    if (s->closing || s->writing_over)
+    if (s->life == STREAM_CLOSING || s->output_state != STREAM_WRITING)
         return BT_ERR_IO;
     uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned)length);
     int sent = stream_connection_unsent(c) ? UV_EAGAIN : uv_try_write(s->sink, &buf, 1);

@@ -350,6 +350,15 @@ static void tls_context_failure(const struct tls_context *t, SSL *ssl, char *tex
 #define RECORD_TYPE_HANDSHAKE 22
 #define FIRST_BYTES_MAX       65536 /* of a handshake; a chain of certificates is shorter */
 
+/* States only go on: from each one to the next, or to one of the last two. */
+enum tls_state {
+    TLS_HANDSHAKE,
+    TLS_READY,   /* the handshake is over, and nobody has called connection_start() */
+    TLS_OPEN,    /* what comes is handed on */
+    TLS_FAILED,  /* nothing is read or written any more: -> closing */
+    TLS_CLOSING, /* by its owner */
+};
+
 /* Freed when the connection below is gone. */
 struct tls_connection {
     struct connection base;
@@ -359,9 +368,17 @@ struct tls_connection {
     void (*done)(void *ctx, struct connection *c, const char *why);
     void *done_ctx;
     size_t handshake_bytes;
-    bool handshaken, failed, started, paused, ended, closing;
+    enum tls_state state;
+    bool paused;
+    bool ended; /* the owner has been told that nothing more comes */
     char name[TLS_NAME_SIZE];
 };
+
+/* The handshake is over, and nothing has failed. */
+static bool tls_is_up(const struct tls_connection *t)
+{
+    return t->state == TLS_READY || t->state == TLS_OPEN;
+}
 
 static struct tls_connection *tls_self(struct connection *c)
 {
@@ -387,7 +404,7 @@ static int tls_write(struct connection *c, const void *bytes, size_t length)
 {
     struct tls_connection *t = tls_self(c);
     size_t written;
-    if (t->closing || !t->handshaken)
+    if (!tls_is_up(t))
         return BT_ERR_IO;
     if (length == 0)
         return BT_OK;
@@ -399,7 +416,7 @@ static int tls_write(struct connection *c, const void *bytes, size_t length)
 
 static void tls_send_close_notify(struct tls_connection *t)
 {
-    if (t->handshaken && !t->failed) {
+    if (tls_is_up(t)) {
         ERR_clear_error();
         SSL_shutdown(t->ssl);
     }
@@ -409,26 +426,26 @@ static void tls_send_close_notify(struct tls_connection *t)
 static void tls_close(struct connection *c)
 {
     struct tls_connection *t = tls_self(c);
-    if (!t->closing)
+    if (t->state != TLS_CLOSING)
         tls_send_close_notify(t);
-    t->closing = true;
+    t->state = TLS_CLOSING;
     connection_close(t->lower); /* also when it is finishing already */
 }
 
 static void tls_finish(struct connection *c)
 {
     struct tls_connection *t = tls_self(c);
-    if (t->closing)
+    if (t->state == TLS_CLOSING)
         return;
-    t->closing = true;
     tls_send_close_notify(t);
+    t->state = TLS_CLOSING;
     connection_finish(t->lower);
 }
 
 static void tls_end(struct connection *c)
 {
     struct tls_connection *t = tls_self(c);
-    if (t->closing)
+    if (t->state == TLS_CLOSING)
         return;
     tls_send_close_notify(t);
     connection_end(t->lower);
@@ -448,8 +465,7 @@ static bool tls_leaving(const struct connection *c)
 
 static void tls_report_done(struct tls_connection *t, const char *why)
 {
-    t->failed = why;
-    t->handshaken = !why;
+    t->state = why ? TLS_FAILED : TLS_READY;
     if (why)
         tls_flush(t); /* the alert that says so */
     else
@@ -464,7 +480,7 @@ static void tls_report_done(struct tls_connection *t, const char *why)
 
 static void tls_report_ended(struct tls_connection *t, const char *why)
 {
-    if (t->ended || t->closing)
+    if (t->ended || t->state == TLS_CLOSING)
         return;
     t->ended = true;
     t->base.user.ended(t->base.user.ctx, why);
@@ -492,7 +508,7 @@ static void tls_deliver(struct tls_connection *t)
 {
     char bytes[16384], why[480];
     size_t length;
-    while (t->started && !t->closing && !t->paused && !t->ended) {
+    while (t->state == TLS_OPEN && !t->paused && !t->ended) {
         ERR_clear_error();
         int result = SSL_read_ex(t->ssl, bytes, sizeof bytes, &length);
         int state = SSL_get_error(t->ssl, result);
@@ -503,7 +519,7 @@ static void tls_deliver(struct tls_connection *t)
         if (state == SSL_ERROR_ZERO_RETURN) {
             tls_report_ended(t, NULL);
         } else if (state != SSL_ERROR_WANT_READ) {
-            t->failed = true;
+            t->state = TLS_FAILED;
             tls_context_failure(t->context, t->ssl, why, sizeof why);
             tls_flush(t);
             tls_report_ended(t, why);
@@ -517,26 +533,29 @@ static void tls_deliver(struct tls_connection *t)
 static void on_input(void *ctx, const void *bytes, size_t length)
 {
     struct tls_connection *t = ctx;
-    if (t->closing || t->failed)
+    if (t->state >= TLS_FAILED)
         return;
     /* Who speaks another protocol hears nothing at all. */
-    if (!t->handshaken && t->handshake_bytes == 0 &&
+    if (t->state == TLS_HANDSHAKE && t->handshake_bytes == 0 &&
         *(const uint8_t *)bytes != RECORD_TYPE_HANDSHAKE && tls_context_is_server(t->context)) {
         tls_report_done(t, "what it sends is not TLS");
         return;
     }
     if (BIO_write(SSL_get_rbio(t->ssl), bytes, (int)length) != (int)length) {
-        t->handshaken ? tls_report_ended(t, "out of memory") : tls_report_done(t, "out of memory");
+        if (t->state == TLS_HANDSHAKE)
+            tls_report_done(t, "out of memory");
+        else
+            tls_report_ended(t, "out of memory");
         return;
     }
-    if (t->handshaken) {
+    if (t->state != TLS_HANDSHAKE) {
         tls_deliver(t);
         return;
     }
     /* Behind its last word the client may have said much already that is none of the handshake. */
     t->handshake_bytes += length;
     tls_shake_hands(t);
-    if (!t->handshaken && !t->failed && t->handshake_bytes > FIRST_BYTES_MAX &&
+    if (t->state == TLS_HANDSHAKE && t->handshake_bytes > FIRST_BYTES_MAX &&
         tls_context_is_server(t->context))
         tls_report_done(t, "the handshake is too long");
 }
@@ -544,9 +563,9 @@ static void on_input(void *ctx, const void *bytes, size_t length)
 static void on_ended(void *ctx, const char *why)
 {
     struct tls_connection *t = ctx;
-    if (t->closing || t->failed)
+    if (t->state >= TLS_FAILED)
         return;
-    if (t->handshaken)
+    if (t->state != TLS_HANDSHAKE)
         tls_report_ended(t, why ? why : "the connection was cut");
     else
         tls_report_done(t, why ? why : "it has ended the connection in the handshake");
@@ -555,7 +574,7 @@ static void on_ended(void *ctx, const char *why)
 static void on_drained(void *ctx)
 {
     struct tls_connection *t = ctx;
-    if (!t->closing && t->handshaken && t->base.user.drained)
+    if (tls_is_up(t) && t->base.user.drained)
         t->base.user.drained(t->base.user.ctx);
 }
 
@@ -572,7 +591,7 @@ static void on_released(void *ctx)
 static void tls_pause(struct connection *c, bool paused)
 {
     struct tls_connection *t = tls_self(c);
-    if (t->closing)
+    if (t->state == TLS_CLOSING)
         return;
     t->paused = paused;
     connection_pause(t->lower, paused);
@@ -582,9 +601,9 @@ static void tls_pause(struct connection *c, bool paused)
 static int tls_start(struct connection *c)
 {
     struct tls_connection *t = tls_self(c);
-    if (!t->handshaken)
+    if (t->state != TLS_READY)
         return BT_ERR_IO;
-    t->started = true;
+    t->state = TLS_OPEN;
     connection_pause(t->lower, false);
     tls_deliver(t);
     return BT_OK;
@@ -629,7 +648,7 @@ tls_connection_new(struct connection *lower, struct tls_context *context,
         ERR_clear_error();
     }
     if (connection_start(lower, &user) != BT_OK || tls_flush(t) != BT_OK) {
-        t->closing = true;
+        t->state = TLS_CLOSING;
         connection_close(lower);
         return NULL;
     }
