@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/config/serve_args.c and server/base/message.c.
 """The command line: usage, exit codes, messages, formats of listings, the listening port."""
 
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/net/stream_connection.c.
 """`btraced connect` alone, against servers that are not btraced: large transfers in both directions
 at once, slow readers, ends of one direction, servers that vanish."""
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [capture] in board files, and the formats of what comes. */
+/* Tests server/config/config_check.c: [capture] in board files, and the formats of what comes. */
 #include "server/config/config.h"
 
 #include <stdio.h>

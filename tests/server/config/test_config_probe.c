@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* [probe], [coresight], [flash] and the programmed part of [trace] in board files. */
+/* Tests server/config/config_check.c and config_core.c: [probe], [coresight], [flash] and the
+ * programmed part of [trace] in board files. */
 #include "server/config/config.h"
 
 #include <stdio.h>

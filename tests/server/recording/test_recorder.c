@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests server/recording/recorder.c and recording.c. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* History of a recording: read back through an index with few places it is the same. */
+/* Tests server/recording/recording_history.c and recording.c. History of a recording: read back
+ * through an index with few places it is the same. */
 #include "drivers/virtual/encoder/ptm_encoder.h"
 #include "server/recording/recording_history.h"
 #include "tests/support/bench_stream.h"
