@@ -70,9 +70,8 @@ bool gdb_remote_is_ready(const struct gdb_remote *u);
  */
 uint64_t gdb_remote_owed(const struct gdb_remote *u);
 
-/* Cores run, or their stop has not been released yet (then gdb_remote_is_held(), too). */
+/* Cores run, or their stop has not been released yet. */
 bool gdb_remote_is_running(const struct gdb_remote *u);
-bool gdb_remote_is_held(const struct gdb_remote *u);
 
 /* Number of threads that the other side listed; 1 .. GDB_CORES_MAX. */
 int gdb_remote_cores(const struct gdb_remote *u);
@@ -137,9 +136,6 @@ int gdb_remote_read_device(struct gdb_remote *u, int core, uint64_t address, siz
 /* One write of at most 1024 bytes; fn gets length 0 when it was refused. */
 int gdb_remote_write_memory(struct gdb_remote *u, int core, uint64_t address, const uint8_t *bytes,
                             size_t len, gdb_remote_memory_fn fn, void *ctx);
-
-/* Registers on the wire are big endian (the default is little). */
-void gdb_remote_set_big_endian(struct gdb_remote *u, bool big_endian);
 
 /* All cores run; stopped() follows some time. BT_OK, BT_ERR_IO, BT_ERR_INVAL (they run). */
 int gdb_remote_resume(struct gdb_remote *u);

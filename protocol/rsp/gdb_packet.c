@@ -3,46 +3,49 @@
 
 #include <string.h>
 
-#include "protocol/rsp/gdb_args.h"
-
 /* Takes what follows the name. False: malformed, of no effect that could be known. */
-typedef bool (*read_fn)(struct gdb_packet *p, struct gdb_args *a);
+typedef bool (*packet_read_fn)(struct gdb_packet *p, struct gdb_args *a);
 
 struct packet_kind {
     const char *name;
     bool whole; /* nothing follows the name */
     enum gdb_packet_answer answer;
     enum gdb_packet_effect effect;
-    read_fn read;
+    packet_read_fn read;
 };
 
-static bool read_thread(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_thread(struct gdb_packet *p, struct gdb_args *a)
 {
     return gdb_thread_take(a, &p->thread);
 }
 
-/* Conditions and commands of the server's own may follow. */
-static bool read_breakpoint(struct gdb_packet *p, struct gdb_args *a)
+bool gdb_packet_take_breakpoint(struct gdb_args *a, struct gdb_breakpoint *bp)
 {
     uint64_t type;
     uint64_t kind;
     if (!gdb_args_hex_max(a, GDB_WATCHPOINT_ACCESS, &type) || !gdb_args_char(a, ',') ||
-        !gdb_args_hex(a, &p->breakpoint.address) || !gdb_args_char(a, ',') ||
+        !gdb_args_hex(a, &bp->address) || !gdb_args_char(a, ',') ||
         !gdb_args_hex_max(a, UINT32_MAX, &kind))
         return false;
-    p->breakpoint.type = (enum gdb_breakpoint_type)type;
-    p->breakpoint.kind = (uint32_t)kind;
+    bp->type = (enum gdb_breakpoint_type)type;
+    bp->kind = (uint32_t)kind;
     return true;
 }
 
+/* Conditions and commands of the server's own may follow. */
+static bool packet_read_breakpoint(struct gdb_packet *p, struct gdb_args *a)
+{
+    return gdb_packet_take_breakpoint(a, &p->breakpoint);
+}
+
 /* A write of nothing is a question whether it would be possible. */
-static bool read_range(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_range(struct gdb_packet *p, struct gdb_args *a)
 {
     return gdb_args_hex(a, &p->address) && gdb_args_char(a, ',') && gdb_args_hex(a, &p->length) &&
            p->length > 0;
 }
 
-static bool read_flash_write(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_flash_write(struct gdb_packet *p, struct gdb_args *a)
 {
     if (!gdb_args_hex(a, &p->address) || !gdb_args_char(a, ':'))
         return false;
@@ -65,7 +68,7 @@ bool gdb_packet_only_shows(const char *command)
 }
 
 /* False: it has no effect. */
-static bool read_command(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_command(struct gdb_packet *p, struct gdb_args *a)
 {
     char command[200];
     size_t n = 0;
@@ -77,60 +80,63 @@ static bool read_command(struct gdb_packet *p, struct gdb_args *a)
     return gdb_args_left(a) > 0 || !gdb_packet_only_shows(command);
 }
 
-static bool read_signal(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_signal(struct gdb_packet *p, struct gdb_args *a)
 {
     uint64_t signal;
     return gdb_args_hex(a, &signal) && gdb_args_char(a, ';') && gdb_args_hex(a, &p->address);
 }
 
-static bool read_address(struct gdb_packet *p, struct gdb_args *a)
+static bool packet_read_address(struct gdb_packet *p, struct gdb_args *a)
 {
     return gdb_args_hex(a, &p->address);
 }
 
-static const struct packet_kind kinds[] = {
+static const struct packet_kind packet_kinds[] = {
     {"?", true, GDB_ANSWER_ONE, GDB_EFFECT_HALTED, NULL},
     {"vCont;", false, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
-    {"c", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, read_address},
-    {"s", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, read_address},
-    {"C", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, read_signal},
-    {"S", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, read_signal},
+    {"c", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_address},
+    {"s", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_address},
+    {"C", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_signal},
+    {"S", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_signal},
     {"bs", true, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
     {"bc", true, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
-    {"Hg", false, GDB_ANSWER_ONE, GDB_EFFECT_SELECT, read_thread},
-    {"Z", false, GDB_ANSWER_ONE, GDB_EFFECT_INSERT, read_breakpoint},
-    {"z", false, GDB_ANSWER_ONE, GDB_EFFECT_REMOVE, read_breakpoint},
-    {"M", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, read_range},
-    {"X", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, read_range},
+    {"Hg", false, GDB_ANSWER_ONE, GDB_EFFECT_SELECT, packet_read_thread},
+    {"Z", false, GDB_ANSWER_ONE, GDB_EFFECT_INSERT, packet_read_breakpoint},
+    {"z", false, GDB_ANSWER_ONE, GDB_EFFECT_REMOVE, packet_read_breakpoint},
+    {"M", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, packet_read_range},
+    {"X", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, packet_read_range},
     {"G", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
     {"P", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
     {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL}, /* no code there */
-    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, read_flash_write},
+    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, packet_read_flash_write},
     {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL},
-    {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, read_command},
+    {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, packet_read_command},
     {"vRun", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESTART, NULL},
     {"vAttach", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_HALTED, NULL},
     {"R", false, GDB_ANSWER_NONE, GDB_EFFECT_RESET, NULL},
 };
 
-static const struct packet_kind *find(struct gdb_args *a)
+static const struct packet_kind *packet_kind_of(struct gdb_args *a)
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-        const struct packet_kind *k = &kinds[i];
+    for (size_t i = 0; i < sizeof(packet_kinds) / sizeof(*packet_kinds); i++) {
+        const struct packet_kind *k = &packet_kinds[i];
         if (k->whole ? gdb_args_equal(a, k->name) : gdb_args_text(a, k->name))
             return k;
     }
     return NULL;
 }
 
-bool gdb_packet_is_broken_end(const char *payload, size_t len)
+/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the
+ * same, or ends. */
+static bool packet_is_broken_end(const char *payload, size_t len)
 {
     if (len > 0 && payload[0] == 'b')
         return len != 2 || (payload[1] != 's' && payload[1] != 'c');
     return len > 1 && ((payload[0] == 'D' && payload[1] != ';') || payload[0] == 'k');
 }
 
-bool gdb_packet_is_broken_choice(const char *payload, size_t len)
+/* A choice of a thread that is none: QEMU does not answer some of them, as for all threads. */
+static bool packet_is_broken_choice(const char *payload, size_t len)
 {
     struct gdb_args a = {payload, payload + len};
     struct gdb_thread thread;
@@ -142,13 +148,15 @@ bool gdb_packet_is_broken_choice(const char *payload, size_t len)
     if (len < 3 || (payload[1] != 'g' && payload[1] != 'c'))
         return true;
     for (size_t i = 2; i < len; i++) {
-        if (payload[i] == '\0' || strchr("0123456789abcdefABCDEFp.-", payload[i]) == NULL)
+        if (payload[i] == '\0' || !strchr("0123456789abcdefABCDEFp.-", payload[i]))
             return true;
     }
     return false;
 }
 
-bool gdb_packet_is_broken_write(const char *payload, size_t len)
+/* A write to memory that is not what it says it is: too little data, too much, no digits. Servers
+ * differ in what they do then; some write a part. */
+static bool packet_is_broken_write(const char *payload, size_t len)
 {
     struct gdb_args a = {payload, payload + len};
     uint64_t address;
@@ -165,38 +173,44 @@ bool gdb_packet_is_broken_write(const char *payload, size_t len)
     if (left % 2 != 0 || left / 2 != length)
         return true;
     for (; a.at < a.end; a.at++) {
-        if (*a.at == '\0' || strchr("0123456789abcdefABCDEF", *a.at) == NULL)
+        if (*a.at == '\0' || !strchr("0123456789abcdefABCDEF", *a.at))
             return true;
     }
     return false;
+}
+
+bool gdb_packet_is_broken(const char *payload, size_t len)
+{
+    return packet_is_broken_write(payload, len) || packet_is_broken_choice(payload, len) ||
+           packet_is_broken_end(payload, len);
 }
 
 struct gdb_packet gdb_packet_read(const char *payload, size_t len)
 {
     struct gdb_packet p = {.answer = GDB_ANSWER_ONE};
     struct gdb_args a = {payload, payload + len};
-    const struct packet_kind *k = find(&a);
-    if (k == NULL)
+    const struct packet_kind *k = packet_kind_of(&a);
+    if (!k)
         return p;
     p.answer = k->answer;
-    if (k->read == NULL || k->read(&p, &a))
+    if (!k->read || k->read(&p, &a))
         p.effect = k->effect;
     return p;
 }
 
-static bool is_stop(const char *reply, size_t len)
+static bool packet_is_stop(const char *reply, size_t len)
 {
-    return len > 0 && reply[0] != '\0' && strchr("TSWX", reply[0]) != NULL;
+    return len > 0 && reply[0] != '\0' && strchr("TSWX", reply[0]);
 }
 
 bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len)
 {
-    if (reply == NULL)
+    if (!reply)
         return false;
     switch (p->effect) {
     case GDB_EFFECT_HALTED:
     case GDB_EFFECT_RESTART:
-        return is_stop(reply, len);
+        return packet_is_stop(reply, len);
     case GDB_EFFECT_RESET:
         /* Monitor commands answer with text, and may have done half their work on an error. */
         return len > 0;
@@ -210,13 +224,8 @@ bool gdb_packet_is_output(const char *payload, size_t len)
     if (len % 2 == 0 || payload[0] != 'O')
         return false;
     for (size_t i = 1; i < len; i++) {
-        if (payload[i] == '\0' || strchr("0123456789abcdefABCDEF", payload[i]) == NULL)
+        if (payload[i] == '\0' || !strchr("0123456789abcdefABCDEF", payload[i]))
             return false;
     }
     return true;
-}
-
-bool gdb_packet_starts(const char *payload, size_t len, const char *start)
-{
-    return gdb_args_text(&(struct gdb_args){payload, payload + len}, start);
 }

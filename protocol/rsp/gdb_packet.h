@@ -6,7 +6,7 @@
 #ifndef PROTOCOL_GDB_PACKET_H
 #define PROTOCOL_GDB_PACKET_H
 
-#include "protocol/rsp/gdb_thread.h"
+#include "protocol/rsp/gdb_args.h"
 #include "protocol/target/gdb_target.h"
 
 /* Announced as PacketSize: bytes of one packet's payload. */
@@ -56,17 +56,19 @@ bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t 
  * that its client does not lose patience. */
 bool gdb_packet_is_output(const char *payload, size_t len);
 
-/* A write to memory that is not what it says it is: too little data, too much, no digits. Servers
- * differ in what they do then; some write a part. */
-bool gdb_packet_is_broken_write(const char *payload, size_t len);
+/*
+ * A packet that is not what its name says, which servers take in different ways: a write to memory
+ * with too little data, too much or no digits; a choice of a thread that is none; one that begins
+ * as D, k, bs or bc. To be answered with an error instead of being passed on.
+ */
+bool gdb_packet_is_broken(const char *payload, size_t len);
 
-/* A choice of a thread that is none: QEMU does not answer some of them, as for all threads. */
-bool gdb_packet_is_broken_choice(const char *payload, size_t len);
+/* "TYPE,ADDRESS,KIND" of Z and z, off the front of `a`. False when it is malformed. */
+bool gdb_packet_take_breakpoint(struct gdb_args *a, struct gdb_breakpoint *bp);
 
-/* Begins as D, k, bs or bc, and is none of them: QEMU lets go of the target all the
- * same, or ends. */
-bool gdb_packet_is_broken_end(const char *payload, size_t len);
-
-bool gdb_packet_starts(const char *payload, size_t len, const char *start);
+static inline bool gdb_packet_starts(const char *payload, size_t len, const char *start)
+{
+    return gdb_args_text(&(struct gdb_args){payload, payload + len}, start);
+}
 
 #endif

@@ -54,9 +54,6 @@ struct rsp_receiver {
 int rsp_receiver_init(struct rsp_receiver *r, size_t limit);
 void rsp_receiver_release(struct rsp_receiver *r);
 
-/* Forgets a frame that has begun: another connection. */
-void rsp_receiver_reset(struct rsp_receiver *r);
-
 /*
  * Takes bytes from *bytes (advancing it and reducing *len) up to and including the end of the
  * next event, and returns that event; RSP_NONE when *len became 0 before. Bytes between frames
@@ -82,10 +79,10 @@ struct rsp_sender {
 };
 
 void rsp_sender_init(struct rsp_sender *s, rsp_write_fn write, void *write_ctx);
-void rsp_sender_release(struct rsp_sender *s);
-
-/* Another connection: nothing is queued, acknowledgements are expected again. */
-void rsp_sender_reset(struct rsp_sender *s);
+static inline void rsp_sender_release(struct rsp_sender *s)
+{
+    text_buf_release(&s->queue);
+}
 
 /* Frames and sends a payload; '$', '#', '}', '*' are escaped. BT_OK or BT_ERR_NOMEM. */
 int rsp_send(struct rsp_sender *s, const void *payload, size_t len);
@@ -110,5 +107,50 @@ void rsp_sender_implied_ack(struct rsp_sender *s);
 
 /* From now on no acknowledgements are expected or sent (QStartNoAckMode, after its OK). */
 void rsp_sender_set_no_ack(struct rsp_sender *s);
+
+/*
+ * GDB's end of a connection to a server: frames out, whole packets in, acknowledgements, damaged
+ * and repeated frames. Knows nothing of what the packets mean.
+ */
+struct gdb_link_events {
+    /* A packet, valid until the end of the call. Oversize ones come with payload NULL. */
+    void (*packet)(void *ctx, const char *payload, size_t len);
+    /*
+     * The connection is of no use any more: BT_ERR_FORMAT (not the protocol), BT_ERR_IO (damaged
+     * frames without end), BT_ERR_NOMEM. The link is closed before.
+     */
+    void (*broken)(void *ctx, int error);
+};
+
+struct gdb_link {
+    const struct gdb_link_events *events;
+    void *ctx;
+    struct rsp_receiver receiver;
+    struct rsp_sender sender;
+    bool open;
+    bool greeted;     /* a byte has come in */
+    unsigned damaged; /* frames in a row */
+    unsigned epoch;   /* counts connections */
+};
+
+/* `limit`: bytes of the longest payload that comes in. BT_OK or BT_ERR_NOMEM. */
+int gdb_link_init(struct gdb_link *l, size_t limit, const struct gdb_link_events *events, void *ctx,
+                  rsp_write_fn write, void *write_ctx);
+void gdb_link_release(struct gdb_link *l);
+
+/* A new connection, in ack mode. */
+void gdb_link_open(struct gdb_link *l);
+/* The queue stays until the next connection: this may be called from within a write. */
+static inline void gdb_link_close(struct gdb_link *l)
+{
+    l->open = false;
+}
+
+/* Both events may come from here; they may close and open the link. */
+void gdb_link_input(struct gdb_link *l, const void *bytes, size_t len);
+
+/* BT_OK, BT_ERR_NOMEM, BT_ERR_IO (not open). `write` may close the link, and nothing else. */
+int gdb_link_send(struct gdb_link *l, const void *payload, size_t len);
+void gdb_link_interrupt(struct gdb_link *l);
 
 #endif

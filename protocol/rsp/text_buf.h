@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "btrace/types.h"
 
 struct text_buf {
     char *data; /* never NULL after init; data[len] is NUL */
@@ -18,18 +21,41 @@ struct text_buf {
     bool failed;
 };
 
-void text_buf_init(struct text_buf *b);
+static inline void text_buf_init(struct text_buf *b)
+{
+    /* data is never NULL, and never written to while capacity is 0. */
+    *b = (struct text_buf){.data = (char *)""};
+}
+
 void text_buf_release(struct text_buf *b);
 
 /* Empties the buffer and forgets an earlier failure; keeps the memory. */
-void text_buf_clear(struct text_buf *b);
+static inline void text_buf_clear(struct text_buf *b)
+{
+    b->len = 0;
+    b->failed = false;
+    if (b->capacity > 0)
+        b->data[0] = '\0';
+}
 
 /* BT_OK, or BT_ERR_NOMEM when something appended since the last clear is missing. */
-int text_buf_error(const struct text_buf *b);
+static inline int text_buf_error(const struct text_buf *b)
+{
+    return b->failed ? BT_ERR_NOMEM : BT_OK;
+}
 
 void text_buf_add(struct text_buf *b, const void *bytes, size_t len);
-void text_buf_puts(struct text_buf *b, const char *text);
-void text_buf_putc(struct text_buf *b, char c);
+
+static inline void text_buf_puts(struct text_buf *b, const char *text)
+{
+    text_buf_add(b, text, strlen(text));
+}
+
+static inline void text_buf_putc(struct text_buf *b, char c)
+{
+    text_buf_add(b, &c, 1);
+}
+
 void text_buf_printf(struct text_buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -38,7 +64,11 @@ void text_buf_printf(struct text_buf *b, const char *format, ...)
  * of them were. NULL after a failure, or when there is no memory.
  */
 char *text_buf_room(struct text_buf *b, size_t len);
-void text_buf_took(struct text_buf *b, size_t len);
+static inline void text_buf_took(struct text_buf *b, size_t len)
+{
+    b->len += len;
+    b->data[b->len] = '\0';
+}
 
 /* Removes the first `len` bytes (all of them when there are fewer). */
 void text_buf_drop(struct text_buf *b, size_t len);
@@ -46,14 +76,16 @@ void text_buf_drop(struct text_buf *b, size_t len);
 /* Two lower-case digits a byte, in the order of memory. */
 void text_buf_hex(struct text_buf *b, const void *bytes, size_t len);
 
-/* "0x" and as few lower-case digits as possible. */
-void text_buf_hex_number(struct text_buf *b, uint64_t value);
-
-/* The same into `to`, which has TEXT_HEX_NUMBER_MAX bytes; no NUL. Returns where it ends. */
-#define TEXT_HEX_NUMBER_MAX 18
-char *text_hex_number(char *to, uint64_t value);
-
-/* Text of an XML attribute or element: the five markup characters replaced, controls as '?'. */
-void text_buf_xml(struct text_buf *b, const char *text);
+/* Value of a hex digit, -1: it is none. */
+static inline int text_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
 
 #endif

@@ -1,20 +1,262 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory, breakpoints and the choice of threads. */
+/*
+ * Registers, memory, flash, breakpoints and the choice of threads. Registers (g, G, p, P): the
+ * core's seventeen come first in the g packet, behind them those that the target describes beyond,
+ * in the order of their numbers.
+ */
 #include "gdb_internal.h"
+#include "protocol/rsp/gdb_packet.h"
+
+/* In the g packet and as the number of p and P; 16 is what a client without target.xml counts. */
+#define PSR_NUMBER 25
+
+#define BYTES_MAX 8
+
+/* `size` bytes of the value, in the order of the core. */
+static void register_to_wire(const struct gdb_session *s, uint64_t value, uint8_t *out,
+                             unsigned size)
+{
+    bool big = gdb_core_info(s, s->general).big_endian;
+    for (unsigned i = 0; i < size; i++)
+        out[big ? size - 1 - i : i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t register_from_wire(const struct gdb_session *s, const uint8_t *in, unsigned size)
+{
+    bool big = gdb_core_info(s, s->general).big_endian;
+    uint64_t value = 0;
+    for (unsigned i = 0; i < size; i++)
+        value |= (uint64_t)in[big ? size - 1 - i : i] << 8 * i;
+    return value;
+}
+
+static unsigned register_size(const struct gdb_register *r)
+{
+    return r->bits / 8 < BYTES_MAX ? r->bits / 8 : BYTES_MAX;
+}
+
+static void register_add_value(struct gdb_session *s, bool known, uint64_t value, unsigned size)
+{
+    uint8_t bytes[BYTES_MAX];
+    register_to_wire(s, value, bytes, size);
+    if (known)
+        text_buf_hex(&s->reply, bytes, size);
+    for (unsigned i = 0; !known && i < size; i++)
+        text_buf_puts(&s->reply, "xx");
+}
+
+/* AArch64: x0 to x30, SP and PC, of 64 bits, and CPSR; further ones have no numbers. */
+
+#define A64_COUNT 34u
+
+/* Which of enum gdb_reg a number is; GDB_REG_COUNT: one that nobody knows. */
+static unsigned a64_reg(unsigned number)
+{
+    static const uint8_t last[] = {GDB_REG_LR, GDB_REG_SP, GDB_REG_PC, GDB_REG_PSR};
+    return number < A64_COUNT - sizeof last ? GDB_REG_COUNT
+                                            : last[number - (A64_COUNT - sizeof last)];
+}
+
+static unsigned a64_size(unsigned number)
+{
+    return number == A64_COUNT - 1 ? 4 : 8;
+}
+
+static bool session_is_a64(const struct gdb_session *s)
+{
+    return gdb_core_info(s, s->general).profile == GDB_PROFILE_A64;
+}
+
+static int register_add_a64(struct gdb_session *s, unsigned first, unsigned end)
+{
+    struct gdb_regs regs = {.known = 0};
+    int error = s->target->read_regs(s->target_ctx, s->general, &regs);
+    for (unsigned i = first; i < end && error >= 0; i++) {
+        unsigned reg = a64_reg(i);
+        bool known = reg < GDB_REG_COUNT && (regs.known >> reg & 1);
+        register_add_value(s, known, known ? regs.value[reg] : 0, a64_size(i));
+    }
+    return error < 0 ? error : BT_OK;
+}
+
+/* A register of p and P. */
+struct which_register {
+    bool is_extra;
+    enum gdb_reg reg;
+    unsigned index; /* of the extra one */
+    unsigned size;  /* bytes */
+};
+
+static bool register_take_which(struct gdb_session *s, struct gdb_args *a, struct which_register *w)
+{
+    const struct gdb_register *list = NULL;
+    uint64_t number;
+    if (!gdb_args_hex(a, &number))
+        return false;
+    if (number == PSR_NUMBER)
+        number = GDB_REG_PSR;
+    *w = (struct which_register){.reg = (enum gdb_reg)number, .size = 4};
+    if (number < GDB_REG_COUNT)
+        return true;
+    unsigned count = gdb_extra_registers(s, s->general, &list);
+    if (number < GDB_EXTRA_NUMBER || number - GDB_EXTRA_NUMBER >= count)
+        return false;
+    w->is_extra = true;
+    w->index = (unsigned)(number - GDB_EXTRA_NUMBER);
+    w->size = register_size(&list[w->index]);
+    return true;
+}
+
+static int register_add_core(struct gdb_session *s, unsigned first, unsigned end)
+{
+    struct gdb_regs regs = {.known = 0};
+    int error = s->target->read_regs(s->target_ctx, s->general, &regs);
+    for (unsigned i = first; i < end && error >= 0; i++)
+        register_add_value(s, regs.known >> i & 1, regs.value[i], 4);
+    return error < 0 ? error : BT_OK;
+}
+
+static int register_add_extra(struct gdb_session *s, unsigned index, unsigned size)
+{
+    uint64_t value = 0;
+    int error = s->target->read_extra(s->target_ctx, s->general, index, &value);
+    if (error < 0 && error != BT_ERR_UNSUPPORTED)
+        return error;
+    register_add_value(s, error >= 0, value, size);
+    return BT_OK;
+}
+
+/* A GDB that connects gives up when it cannot have the registers: here it must learn why. */
+static int register_read_result(struct gdb_session *s, int error)
+{
+    struct gdb_why why = {""};
+    if (error >= 0)
+        return error;
+    text_buf_clear(&s->reply);
+    if (s->target->read_refused)
+        s->target->read_refused(s->target_ctx, &why);
+    return why.text[0] != '\0' ? gdb_reply_result(s, error, &why) : error;
+}
+
+static int answer_read_registers(struct gdb_session *s, struct gdb_args *a)
+{
+    const struct gdb_register *list = NULL;
+    unsigned count = gdb_extra_registers(s, s->general, &list);
+    (void)a;
+    if (session_is_a64(s))
+        return register_read_result(s, register_add_a64(s, 0, A64_COUNT));
+    int error = register_add_core(s, 0, GDB_REG_COUNT);
+    for (unsigned i = 0; i < count && error >= 0; i++)
+        error = register_add_extra(s, i, register_size(&list[i]));
+    return register_read_result(s, error);
+}
+
+static int answer_read_register(struct gdb_session *s, struct gdb_args *a)
+{
+    struct which_register w;
+    uint64_t number;
+    if (session_is_a64(s))
+        return gdb_args_hex(a, &number) && number < A64_COUNT && gdb_args_empty(a)
+                   ? register_read_result(
+                         s, register_add_a64(s, (unsigned)number, (unsigned)number + 1))
+                   : BT_ERR_INVAL;
+    if (!register_take_which(s, a, &w) || !gdb_args_empty(a))
+        return BT_ERR_INVAL;
+    return register_read_result(s, w.is_extra ? register_add_extra(s, w.index, w.size)
+                                              : register_add_core(s, w.reg, w.reg + 1u));
+}
+
+static int register_write(struct gdb_session *s, const struct which_register *w, uint64_t value,
+                          struct gdb_why *why)
+{
+    const struct gdb_target *t = s->target;
+    if (w->is_extra)
+        return !t->write_extra ? BT_ERR_UNSUPPORTED
+                               : t->write_extra(s->target_ctx, s->general, w->index, value, why);
+    return !t->write_reg ? BT_ERR_UNSUPPORTED
+                         : t->write_reg(s->target_ctx, s->general, w->reg, (uint32_t)value, why);
+}
+
+static int answer_write_register(struct gdb_session *s, struct gdb_args *a)
+{
+    struct gdb_why why = {""};
+    struct which_register w;
+    uint8_t bytes[BYTES_MAX];
+    if (session_is_a64(s))
+        return BT_ERR_UNSUPPORTED;
+    if (!register_take_which(s, a, &w) || !gdb_args_char(a, '=') ||
+        !gdb_args_bytes(a, bytes, w.size) || !gdb_args_empty(a))
+        return BT_ERR_INVAL;
+    return gdb_reply_result(s, register_write(s, &w, register_from_wire(s, bytes, w.size), &why),
+                            &why);
+}
+
+/* The values of a G packet. */
+struct register_values {
+    uint64_t value[GDB_REG_COUNT + GDB_EXTRA_MAX];
+    bool given[GDB_REG_COUNT + GDB_EXTRA_MAX]; /* `x` digits leave a register as it is */
+};
+
+static bool register_take_value(struct gdb_session *s, struct gdb_args *a, unsigned size,
+                                uint64_t *value, bool *given)
+{
+    uint8_t bytes[BYTES_MAX];
+    unsigned unknown = 0;
+    while (unknown < size && gdb_args_text(a, "xx"))
+        unknown++;
+    *given = unknown == 0;
+    if (unknown > 0)
+        return unknown == size;
+    if (!gdb_args_bytes(a, bytes, size))
+        return false;
+    *value = register_from_wire(s, bytes, size);
+    return true;
+}
+
+/* All of the packet before the first is written. A client may leave the further ones away. */
+static int answer_write_registers(struct gdb_session *s, struct gdb_args *a)
+{
+    const struct gdb_register *list = NULL;
+    unsigned extra = gdb_extra_registers(s, s->general, &list);
+    unsigned count = GDB_REG_COUNT + extra;
+    struct register_values v = {.given = {false}};
+    struct gdb_why why = {""};
+    if (session_is_a64(s))
+        return BT_ERR_UNSUPPORTED;
+    for (unsigned i = 0; i < count; i++) {
+        if (i >= GDB_REG_COUNT && gdb_args_empty(a))
+            break;
+        unsigned size = i < GDB_REG_COUNT ? 4 : register_size(&list[i - GDB_REG_COUNT]);
+        if (!register_take_value(s, a, size, &v.value[i], &v.given[i]))
+            return BT_ERR_INVAL;
+    }
+    if (!gdb_args_empty(a))
+        return BT_ERR_INVAL;
+    int error = BT_OK;
+    for (unsigned i = 0; i < count && error >= 0; i++) {
+        struct which_register w = {.is_extra = i >= GDB_REG_COUNT, .reg = (enum gdb_reg)i};
+        w.index = w.is_extra ? i - GDB_REG_COUNT : 0;
+        if (v.given[i])
+            error = register_write(s, &w, v.value[i], &why);
+    }
+    return gdb_reply_result(s, error, &why);
+}
+
+/* Memory, breakpoints, threads. */
 
 #define READ_MAX (GDB_PACKET_SIZE / 2)
 
-static bool take_range(struct gdb_args *a, uint64_t *address, uint64_t *len)
+static bool args_take_range(struct gdb_args *a, uint64_t *address, uint64_t *len)
 {
     return gdb_args_hex(a, address) && gdb_args_char(a, ',') && gdb_args_hex(a, len);
 }
 
-static int read_memory(struct gdb_session *s, struct gdb_args *a)
+static int answer_read_memory(struct gdb_session *s, struct gdb_args *a)
 {
     uint8_t bytes[READ_MAX];
     uint64_t address;
     uint64_t len;
-    if (!take_range(a, &address, &len) || !gdb_args_empty(a) || len == 0)
+    if (!args_take_range(a, &address, &len) || !gdb_args_empty(a) || len == 0)
         return BT_ERR_INVAL;
     if (len > READ_MAX)
         len = READ_MAX;
@@ -27,75 +269,63 @@ static int read_memory(struct gdb_session *s, struct gdb_args *a)
     return BT_OK;
 }
 
-static int write_bytes(struct gdb_session *s, uint64_t address, const void *bytes, size_t len)
+static int session_write_memory(struct gdb_session *s, uint64_t address, const void *bytes,
+                                size_t len)
 {
     struct gdb_why why = {""};
-    int rc = BT_ERR_UNSUPPORTED;
-    if (s->target->write_memory != NULL)
-        rc = s->target->write_memory(s->target_ctx, s->general, address, bytes, len, &why);
-    return gdb_reply_result(s, rc, &why);
+    int error = BT_ERR_UNSUPPORTED;
+    if (s->target->write_memory)
+        error = s->target->write_memory(s->target_ctx, s->general, address, bytes, len, &why);
+    return gdb_reply_result(s, error, &why);
 }
 
-static int write_memory_hex(struct gdb_session *s, struct gdb_args *a)
+static int answer_write_hex(struct gdb_session *s, struct gdb_args *a)
 {
     uint8_t bytes[READ_MAX];
     uint64_t address;
     uint64_t len;
-    if (!take_range(a, &address, &len) || !gdb_args_char(a, ':') || len > sizeof(bytes) ||
+    if (!args_take_range(a, &address, &len) || !gdb_args_char(a, ':') || len > sizeof(bytes) ||
         !gdb_args_bytes(a, bytes, (size_t)len) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
-    return write_bytes(s, address, bytes, (size_t)len);
+    return session_write_memory(s, address, bytes, (size_t)len);
 }
 
-static int write_memory_binary(struct gdb_session *s, struct gdb_args *a)
+static int answer_write_binary(struct gdb_session *s, struct gdb_args *a)
 {
     uint64_t address;
     uint64_t len;
-    if (!take_range(a, &address, &len) || !gdb_args_char(a, ':') || gdb_args_left(a) != len)
+    if (!args_take_range(a, &address, &len) || !gdb_args_char(a, ':') || gdb_args_left(a) != len)
         return BT_ERR_INVAL;
-    return write_bytes(s, address, a->at, (size_t)len);
+    return session_write_memory(s, address, a->at, (size_t)len);
 }
 
-static bool take_breakpoint(struct gdb_args *a, struct gdb_breakpoint *bp)
-{
-    uint64_t type;
-    uint64_t kind;
-    if (!gdb_args_hex_max(a, GDB_WATCHPOINT_ACCESS, &type) || !gdb_args_char(a, ',') ||
-        !gdb_args_hex(a, &bp->address) || !gdb_args_char(a, ',') ||
-        !gdb_args_hex_max(a, UINT32_MAX, &kind))
-        return false;
-    bp->type = (enum gdb_breakpoint_type)type;
-    bp->kind = (uint32_t)kind;
-    return gdb_args_empty(a);
-}
-
-static int change_breakpoint(struct gdb_session *s, struct gdb_args *a, bool insert)
+static int session_change_breakpoint(struct gdb_session *s, struct gdb_args *a, bool insert)
 {
     const struct gdb_target *t = s->target;
     struct gdb_why why = {""};
     struct gdb_breakpoint bp;
-    if (t->insert_breakpoint == NULL)
+    if (!t->insert_breakpoint)
         return BT_OK;
-    if (!take_breakpoint(a, &bp))
+    if (!gdb_packet_take_breakpoint(a, &bp) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
-    int rc = insert ? t->insert_breakpoint(s->target_ctx, s->general, &bp, &why)
-                    : t->remove_breakpoint(s->target_ctx, s->general, &bp, &why);
-    if (rc == BT_ERR_UNSUPPORTED)
+    int error = insert ? t->insert_breakpoint(s->target_ctx, s->general, &bp, &why)
+                       : t->remove_breakpoint(s->target_ctx, s->general, &bp, &why);
+    if (error == BT_ERR_UNSUPPORTED)
         return BT_OK;
-    return gdb_reply_result(s, rc, &why);
+    return gdb_reply_result(s, error, &why);
 }
 
-static int insert_breakpoint(struct gdb_session *s, struct gdb_args *a)
+static int answer_insert_breakpoint(struct gdb_session *s, struct gdb_args *a)
 {
-    return change_breakpoint(s, a, true);
+    return session_change_breakpoint(s, a, true);
 }
 
-static int remove_breakpoint(struct gdb_session *s, struct gdb_args *a)
+static int answer_remove_breakpoint(struct gdb_session *s, struct gdb_args *a)
 {
-    return change_breakpoint(s, a, false);
+    return session_change_breakpoint(s, a, false);
 }
 
-static int set_general(struct gdb_session *s, int thread)
+static int session_set_general(struct gdb_session *s, int thread)
 {
     /* All threads at once make no sense here: the one that is selected stays. */
     if (thread == GDB_THREAD_ALL)
@@ -105,7 +335,7 @@ static int set_general(struct gdb_session *s, int thread)
     return gdb_reply(s, "OK");
 }
 
-static int set_motion(struct gdb_session *s, int thread)
+static int session_set_motion(struct gdb_session *s, int thread)
 {
     int core = 0;
     if (thread != GDB_THREAD_ALL && !gdb_core_of_thread(s, thread, &core))
@@ -122,11 +352,11 @@ void gdb_note_motion(struct gdb_session *s, const char *payload, size_t len)
     struct gdb_args a = {payload, payload + len};
     int thread;
     if (gdb_args_text(&a, "Hc") && gdb_args_thread(&a, &thread))
-        set_motion(s, thread);
+        session_set_motion(s, thread);
     text_buf_clear(&s->reply);
 }
 
-static int set_thread(struct gdb_session *s, struct gdb_args *a)
+static int answer_set_thread(struct gdb_session *s, struct gdb_args *a)
 {
     int thread;
     bool general = gdb_args_char(a, 'g');
@@ -134,10 +364,10 @@ static int set_thread(struct gdb_session *s, struct gdb_args *a)
         return BT_ERR_INVAL;
     if (!gdb_args_thread(a, &thread) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
-    return general ? set_general(s, thread) : set_motion(s, thread);
+    return general ? session_set_general(s, thread) : session_set_motion(s, thread);
 }
 
-static int thread_alive(struct gdb_session *s, struct gdb_args *a)
+static int answer_thread_alive(struct gdb_session *s, struct gdb_args *a)
 {
     int thread;
     int core;
@@ -146,9 +376,59 @@ static int thread_alive(struct gdb_session *s, struct gdb_args *a)
     return gdb_reply(s, "OK");
 }
 
+/*
+ * vFlashErase, vFlashWrite, vFlashDone: `load` and the download of IDEs into flash. GDB takes a
+ * console packet here for the answer, so that there is none.
+ */
+
+static int answer_flash_erase(struct gdb_session *s, struct gdb_args *a)
+{
+    struct gdb_why why = {""};
+    uint64_t address;
+    uint64_t len;
+    if (!s->target->flash_erase)
+        return BT_OK;
+    if (!gdb_args_hex(a, &address) || !gdb_args_char(a, ',') || !gdb_args_hex(a, &len) ||
+        !gdb_args_empty(a) || len == 0 || len > UINT64_MAX - address)
+        return BT_ERR_INVAL;
+    return gdb_reply_result(s, s->target->flash_erase(s->target_ctx, address, len, &why), &why);
+}
+
+static int answer_flash_write(struct gdb_session *s, struct gdb_args *a)
+{
+    struct gdb_why why = {""};
+    uint64_t address;
+    if (!s->target->flash_write)
+        return BT_OK;
+    if (!gdb_args_hex(a, &address) || !gdb_args_char(a, ':') || gdb_args_empty(a))
+        return BT_ERR_INVAL;
+    int error = s->target->flash_write(s->target_ctx, address, a->at, gdb_args_left(a), &why);
+    return gdb_reply_result(s, error, &why);
+}
+
+static int answer_flash_done(struct gdb_session *s, struct gdb_args *a)
+{
+    struct gdb_why why = {""};
+    (void)a;
+    if (!s->target->flash_done)
+        return BT_OK;
+    return gdb_reply_result(s, s->target->flash_done(s->target_ctx, &why), &why);
+}
+
 const struct gdb_command gdb_data_commands[] = {
-    {"m", GDB_PREFIX, false, read_memory},         {"M", GDB_PREFIX, false, write_memory_hex},
-    {"X", GDB_PREFIX, false, write_memory_binary}, {"Z", GDB_PREFIX, false, insert_breakpoint},
-    {"z", GDB_PREFIX, false, remove_breakpoint},   {"H", GDB_PREFIX, false, set_thread},
-    {"T", GDB_PREFIX, false, thread_alive},        {NULL, GDB_EXACT, false, NULL},
+    {"g", GDB_BARE, false, answer_read_registers},
+    {"G", GDB_PREFIX, false, answer_write_registers},
+    {"p", GDB_PREFIX, false, answer_read_register},
+    {"P", GDB_PREFIX, false, answer_write_register},
+    {"m", GDB_PREFIX, false, answer_read_memory},
+    {"M", GDB_PREFIX, false, answer_write_hex},
+    {"X", GDB_PREFIX, false, answer_write_binary},
+    {"Z", GDB_PREFIX, false, answer_insert_breakpoint},
+    {"z", GDB_PREFIX, false, answer_remove_breakpoint},
+    {"H", GDB_PREFIX, false, answer_set_thread},
+    {"T", GDB_PREFIX, false, answer_thread_alive},
+    {"vFlashErase:", GDB_PREFIX, false, answer_flash_erase},
+    {"vFlashWrite:", GDB_PREFIX, false, answer_flash_write},
+    {"vFlashDone", GDB_BARE, false, answer_flash_done},
+    {NULL, GDB_EXACT, false, NULL},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files that make up a GDB session; not for use outside of protocol/. */
+/* Shared by the files that make up a GDB session. */
 #ifndef PROTOCOL_GDB_INTERNAL_H
 #define PROTOCOL_GDB_INTERNAL_H
 
@@ -28,18 +28,16 @@ struct gdb_command {
 };
 
 /* One table a file, ended by a NULL name. */
-extern const struct gdb_command gdb_register_commands[];
 extern const struct gdb_command gdb_data_commands[];
-extern const struct gdb_command gdb_flash_commands[];
 extern const struct gdb_command gdb_run_commands[];
 extern const struct gdb_command gdb_query_commands[];
 extern const struct gdb_command gdb_xfer_commands[];
-extern const struct gdb_command gdb_btrace_commands[];
 
-/* Both make the answer and return BT_OK, for the end of a handler. */
-int gdb_reply(struct gdb_session *s, const char *text);
-/* "OK", or "E." and the explanation for a negative `rc`. */
-int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why);
+/* gdb_session.c */
+
+/* What all sessions begin with. Returns as gdb_session_init(). */
+int gdb_session_begin(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                      int cores, gdb_send_fn send, void *send_ctx);
 
 /*
  * Finds the packet in the tables, runs it and sends the answer. BT_OK, GDB_PENDING (answered
@@ -47,14 +45,33 @@ int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why);
  */
 int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
 
+/* gdb_reply.c: most make the answer, in s->reply, and return BT_OK, for the end of a handler. */
+static inline int gdb_reply(struct gdb_session *s, const char *text)
+{
+    text_buf_clear(&s->reply);
+    text_buf_puts(&s->reply, text);
+    return BT_OK;
+}
+/* "E." and the text, without characters that would be escaped. */
+void gdb_reply_error(struct gdb_session *s, const char *text);
+/* "OK", or "E." and the explanation for a negative `error`. */
+int gdb_reply_result(struct gdb_session *s, int error, const struct gdb_why *why);
+/* GDB shows no more than the number: that of errno where there is one. */
+int gdb_reply_number(struct gdb_session *s, int error);
+/* The stop reply, and what follows from it for the choice of threads. */
+void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop);
+
 /* Sends s->reply and empties it. */
 void gdb_reply_send(struct gdb_session *s);
+/* O packets for text of any length. */
+void gdb_send_console(struct gdb_session *s, const char *text);
 
 /* Core of a thread ID from the wire; thread 0 is the thread of the last stop. */
 bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core);
-int gdb_thread_of_core(int core);
-/* "thread:ID;" of a stop reply. */
-void gdb_add_stop_thread(struct gdb_session *s, int core);
+static inline int gdb_thread_of_core(int core)
+{
+    return core + 1;
+}
 
 /* Registers of the core beyond those of enum gdb_reg; 0 if there are none. */
 unsigned gdb_extra_registers(const struct gdb_session *s, int core,
@@ -63,35 +80,31 @@ unsigned gdb_extra_registers(const struct gdb_session *s, int core,
 /* What the target says of a core, with defaults where it says nothing. */
 struct gdb_core gdb_core_info(const struct gdb_session *s, int core);
 
-/* Makes the stop reply and what follows from it for the choice of threads. */
-void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop);
-
-/* Answers of operations that stop at once, later, or not at all. */
-int gdb_reply_resumed(struct gdb_session *s, int rc, const struct gdb_stop *stop,
-                      const struct gdb_why *why);
-
-/* O packets for text of any length. */
-void gdb_send_console(struct gdb_session *s, const char *text);
-
 /*
  * gdb_query.c: a whole qRcmd packet. BT_OK: answered; BT_ERR_UNSUPPORTED: the target knows no such
  * command, nothing was sent.
  */
 int gdb_monitor_packet(struct gdb_session *s, const char *payload, size_t len);
+/*
+ * The reply to qSupported, made of that of the other side and what we add. Packets of at most
+ * `limit` bytes are announced.
+ */
+void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,
+                        bool btrace, bool reverse);
 
 /* gdb_data.c: an H packet for motions, without an answer. */
 void gdb_note_motion(struct gdb_session *s, const char *payload, size_t len);
 
-/* gdb_xfer.c */
-struct gdb_document *gdb_document_new(void);
-void gdb_document_free(struct gdb_document *d);
-/* A new resume makes the frozen text worthless. */
-void gdb_document_forget(struct gdb_document *d);
+/* A new resume makes the frozen text worthless. Documents of btrace have megabytes. */
+static inline void gdb_document_forget(struct gdb_session *s)
+{
+    s->document.object = NULL;
+    text_buf_release(&s->document.text);
+}
 
-/* gdb_btrace.c */
-bool gdb_has_btrace(const struct gdb_target *t);
-/* Builders of the two documents: BT_OK or the error that makes the annex fail. */
-int gdb_btrace_document(struct gdb_session *s, int annex, struct text_buf *out);
-int gdb_btrace_conf_document(struct gdb_session *s, int annex, struct text_buf *out);
+static inline bool gdb_has_btrace(const struct gdb_target *t)
+{
+    return t->btrace_enable;
+}
 
 #endif

@@ -1,42 +1,101 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session whose packets are answered by another GDB server, but for branch trace and for how a
- * session begins and ends. Not for use outside of protocol/.
+ * Shared by gdb_proxy.c, which passes packets on, and gdb_proxy_observe.c below it, which knows
+ * what the client has seen.
  */
 #ifndef PROTOCOL_GDB_PROXY_H
 #define PROTOCOL_GDB_PROXY_H
 
-#include "protocol/remote/gdb_remote.h"
-#include "protocol/session/gdb_session.h"
+#include "gdb_internal.h"
+#include "protocol/remote/gdb_remote_client.h"
 
-struct gdb_proxy; /* private */
+#define GDB_PROXY_GONE "E.the target's GDB server closed the connection"
 
-/* Whoever was the client of `u` before is dropped. NULL without memory. */
-struct gdb_proxy *gdb_proxy_new(struct gdb_session *s, struct gdb_remote *u);
-void gdb_proxy_free(struct gdb_proxy *p);
+enum proxy_wait {
+    PROXY_IDLE,
+    PROXY_REPLY,
+    PROXY_FEATURES, /* qSupported */
+    PROXY_EXTENDED, /* `!` */
+    PROXY_STATE,    /* a stop reply that comes at once, as of `?` */
+    PROXY_DATA,     /* registers, memory: GDB takes no text there, but a number */
+    PROXY_REVERSE,  /* the same of a core that is at a replay position */
+};
 
-/* One that looks on beside the client of `u`; `greeting` is told as soon as it takes text. */
-struct gdb_proxy *gdb_proxy_new_observer(struct gdb_session *s, struct gdb_remote *u,
-                                         const char *greeting);
-/* It is the client of `u` from now on; see gdb_session_take_control(). */
-void gdb_proxy_take_control(struct gdb_proxy *p);
-void gdb_proxy_give_control(struct gdb_proxy *p);
-bool gdb_proxy_observes(const struct gdb_proxy *p);
+/*
+ * CONTROLS    it is the client of `remote`
+ * CATCHES_UP  the same, but it has not seen the last halt yet
+ * OBSERVES    it looks on: an observer of `remote`
+ *
+ * OBSERVES to CONTROLS or CATCHES_UP: it is given control; the other way round: it gives it away.
+ * CATCHES_UP to CONTROLS: it is told of a stop, or what it saw last is true again or lost.
+ */
+enum proxy_role {
+    PROXY_CONTROLS,
+    PROXY_CATCHES_UP,
+    PROXY_OBSERVES,
+};
 
-/* A packet of the client, acknowledged already. */
-void gdb_proxy_packet(struct gdb_proxy *p, const char *payload, size_t len);
+struct gdb_proxy {
+    struct gdb_session *session;
+    struct gdb_remote *remote; /* NULL: another client has it */
+    enum proxy_role role;
+    enum proxy_wait wait; /* apart from the stop reply, which session->running tells of */
+    struct gdb_thread general;
+    struct text_buf backlog; /* packets that wait, each behind its length */
+    bool draining;
+    bool passed;                /* the resume under way is the other side's */
+    char reverse_kind;          /* g, p or m: what PROXY_DATA or PROXY_REVERSE is the answer to */
+    uint64_t reverse_at;        /* number of the register, or address */
+    uint64_t seen;              /* u->epoch of the halt that the client was told of last */
+    char *shown[GDB_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read */
+    struct gdb_remote_observer observer;
+    char greeting[400]; /* told as soon as the client takes text; "": nothing */
+};
 
-/* The interrupt byte. */
-void gdb_proxy_interrupt(struct gdb_proxy *p);
+/* The payload to the client. */
+static inline void gdb_proxy_send(struct gdb_proxy *p, const char *payload, size_t len)
+{
+    if (rsp_send(&p->session->sender, payload, len) < 0)
+        p->session->state = GDB_SESSION_FAILED;
+}
 
-/* Core of a thread by its number, as the other side counts threads; and the other way round, as a
- * stop reply has it. That thread is the general one from now on. */
-bool gdb_proxy_core_of(const struct gdb_proxy *p, int thread, int *core);
-void gdb_proxy_add_thread(struct gdb_proxy *p, int core, struct text_buf *out);
+static inline void gdb_proxy_send_text(struct gdb_proxy *p, const char *text)
+{
+    gdb_proxy_send(p, text, strlen(text));
+}
 
-/* gdb_features.c: the reply to qSupported, made of that of the other side and what we add. Packets
- * of at most `limit` bytes are announced. */
-void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,
-                        bool btrace, bool reverse);
+/* The whole packet is this text. */
+static inline bool gdb_proxy_is(const char *payload, size_t len, const char *text)
+{
+    return len == strlen(text) && memcmp(payload, text, len) == 0;
+}
+
+static inline bool gdb_proxy_is_back(const char *payload, size_t len)
+{
+    return gdb_proxy_is(payload, len, "bs") || gdb_proxy_is(payload, len, "bc");
+}
+
+/* gdb_proxy_observe.c */
+
+/*
+ * GDB takes the thread of a stop reply for the selected one, without an Hg. The client knows from
+ * now on where the cores are.
+ */
+void gdb_proxy_note_stop(struct gdb_proxy *p, const char *reply, size_t len);
+/* A stop reply to the client: the same, and it is sent. */
+void gdb_proxy_show_stop(struct gdb_proxy *p, const char *reply, size_t len);
+/* Hg, without an answer. Hg0 means the thread of the last stop. */
+void gdb_proxy_select(struct gdb_proxy *p, const struct gdb_packet *packet);
+/* False when the packet was answered, or is not to be passed on. */
+bool gdb_proxy_observe(struct gdb_proxy *p, const char *payload, size_t len);
+/* False when Ctrl-C is to halt the cores. */
+bool gdb_proxy_observe_interrupt(struct gdb_proxy *p);
+/* A reply to g, of the general core. */
+void gdb_proxy_note_shown(struct gdb_proxy *p, const char *reply, size_t len);
+void gdb_proxy_forget_shown(struct gdb_proxy *p);
+/* Where text is taken: what is to be told. */
+void gdb_proxy_report_news(struct gdb_proxy *p);
+/* The packet may be answered here, for a replay position, without the other side. */
+bool gdb_proxy_reverse_wants(const struct gdb_proxy *p, const char *payload, size_t len);
 
 #endif

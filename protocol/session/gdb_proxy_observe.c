@@ -1,90 +1,127 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A client that looks on: it reads the halted cores and their history, and changes nothing. It has
- * its own idea of where they are halted, which ends when they run: then it is told so instead of
- * being given values of another halt, until its next continue has shown it where they are now.
- *
- * The same holds for a client that has just got control and has not seen the last halt.
- */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gdb_proxy_internal.h"
+#include "gdb_proxy.h"
 
-static const char gone[] = "E.the target's GDB server closed the connection";
+static const char gone[] = GDB_PROXY_GONE;
+static const char no_resume[] = "E.the target's GDB server does not know this way to run";
+
 static const char runs[] = "E.the target runs: 'continue' waits for its next halt";
 static const char moved[] = "E.the target has run or was changed since: 'continue' shows it as it "
                             "is now";
 static const char no_run[] = "E.you look on: only the client in control runs the target, see "
                              "'monitor clients'";
-static const char no_change[] = "E.you look on: only the client in control changes anything, see "
-                                "'monitor clients'";
+static const char no_change[] =
+    "E.you look on: only the client in control change_packets anything, see "
+    "'monitor clients'";
 static const char no_command[] = "you look on: commands of the target's own server are for the "
                                  "client in control\n";
 static const char waits[] = "the target runs; waiting for it to halt, Ctrl-C ends the wait\n";
 static const char waits_too[] = "the target runs; waiting for it to halt, Ctrl-C halts it\n";
 static const char runs_on[] = "the target runs on: only the client in control halts it\n";
-static const char controls[] = "you are in control of the target now\n";
 
-static bool is(const char *payload, size_t len, const char *text)
+/* GDB takes the thread of a stop reply for the selected one, without an Hg. The client knows from
+ * now on where the cores are. */
+void gdb_proxy_note_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
-    return len == strlen(text) && memcmp(payload, text, len) == 0;
+    struct gdb_session *s = p->session;
+    s->threads_listed = false;
+    p->seen = p->remote->epoch;
+    if (p->role == PROXY_CATCHES_UP)
+        p->role = PROXY_CONTROLS;
+    gdb_proxy_forget_shown(p);
+    if (!gdb_thread_of_stop(reply, len, &p->general))
+        return;
+    int core = gdb_remote_core_of(p->remote, &p->general);
+    if (core >= 0 && core < s->core_count) {
+        s->stopped = core;
+        s->general = core;
+    }
 }
 
-static bool starts_with_any(const char *payload, size_t len, const char *const *names)
+void gdb_proxy_show_stop(struct gdb_proxy *p, const char *reply, size_t len)
 {
-    for (; *names != NULL; names++) {
+    p->session->running = false;
+    gdb_proxy_note_stop(p, reply, len);
+    if (len > 0)
+        gdb_proxy_send(p, reply, len);
+    else
+        gdb_proxy_send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
+}
+
+/* Hg0 means the thread of the last stop: nothing that the other side could be told again. */
+void gdb_proxy_select(struct gdb_proxy *p, const struct gdb_packet *packet)
+{
+    struct gdb_session *s = p->session;
+    int core = s->stopped;
+    if (packet->thread.single)
+        p->general = packet->thread;
+    else if (p->remote)
+        p->general = p->remote->stopped;
+    if (packet->thread.single && p->remote)
+        core = gdb_remote_core_of(p->remote, &packet->thread);
+    /* A thread of an operating system: on which core it was is not known. */
+    if (core >= 0 && core < s->core_count)
+        s->general = core;
+}
+
+bool gdb_proxy_reverse_wants(const struct gdb_proxy *p, const char *payload, size_t len)
+{
+    const struct gdb_target *t = p->session->target;
+    return t->reverse && t->is_replaying &&
+           (gdb_proxy_is_back(payload, len) || t->is_replaying(p->session->target_ctx, -1));
+}
+
+static bool packet_starts_with_any(const char *payload, size_t len, const char *const *names)
+{
+    for (; *names; names++) {
         if (gdb_packet_starts(payload, len, *names))
             return true;
     }
     return false;
 }
 
-static void send_text(struct gdb_proxy *p, const char *text)
+static bool proxy_answered(struct gdb_proxy *p, const char *text)
 {
-    gdb_proxy_send(p, text, strlen(text));
-}
-
-static bool answered(struct gdb_proxy *p, const char *text)
-{
-    send_text(p, text);
+    gdb_proxy_send_text(p, text);
     return false;
 }
 
 /* Where the cores are. */
 
 /* Why the halted cores cannot be read; NULL: they are as this client saw them last. */
-static const char *obstacle(const struct gdb_proxy *p)
+static const char *proxy_obstacle(const struct gdb_proxy *p)
 {
     const struct gdb_remote *u = p->remote;
-    if (u == NULL || u->phase != GDB_REMOTE_READY)
+    if (!u || u->phase != GDB_REMOTE_READY)
         return gone;
     if (gdb_remote_is_running(u))
         return runs;
     return p->seen != u->epoch ? moved : NULL;
 }
 
-static void wait_for_halt(struct gdb_proxy *p)
+static void proxy_wait_for_halt(struct gdb_proxy *p)
 {
     struct gdb_session *s = p->session;
     s->running = true;
     p->passed = true;
-    gdb_document_forget(s->document);
-    if (!p->observes)
+    gdb_document_forget(s);
+    if (p->role != PROXY_OBSERVES)
         p->remote->client_runs = true;
     gdb_proxy_report_news(p);
-    gdb_send_console(s, p->observes ? waits : waits_too);
+    gdb_send_console(s, p->role == PROXY_OBSERVES ? waits : waits_too);
 }
 
-static void show_halt(struct gdb_proxy *p)
+static void proxy_show_halt(struct gdb_proxy *p)
 {
-    gdb_document_forget(p->session->document);
+    gdb_document_forget(p->session);
     gdb_proxy_show_stop(p, p->remote->stop.data, p->remote->stop.len);
 }
 
 /* A halt that is over: with the registers that some client has read at it. */
-static void show_last(struct gdb_proxy *p, const char *signal)
+static void proxy_show_last(struct gdb_proxy *p, const char *signal)
 {
     struct gdb_session *s = p->session;
     char text[GDB_THREAD_TEXT];
@@ -98,52 +135,52 @@ static void show_last(struct gdb_proxy *p, const char *signal)
     gdb_reply_send(s);
 }
 
-static void borrow_registers(struct gdb_proxy *p)
+static void proxy_borrow_registers(struct gdb_proxy *p)
 {
     gdb_proxy_forget_shown(p);
     for (size_t i = 0; i < GDB_CORES_MAX; i++) {
         const char *last = p->remote->registers[i];
-        p->shown[i] = last != NULL ? strdup(last) : NULL;
+        p->shown[i] = last ? strdup(last) : NULL;
     }
 }
 
 /* GDB cannot connect without a stop, and without a PC: while cores run it is shown
  * their last one. */
-static void report_state(struct gdb_proxy *p)
+static void proxy_report_state(struct gdb_proxy *p)
 {
-    const char *why = obstacle(p);
+    const char *why = proxy_obstacle(p);
     p->session->state = GDB_SESSION_OPEN;
     if (why == gone) {
-        send_text(p, gone);
+        gdb_proxy_send_text(p, gone);
     } else if (why == runs) {
-        borrow_registers(p);
+        proxy_borrow_registers(p);
         p->seen = 0;
-        show_last(p, "T05");
+        proxy_show_last(p, "T05");
     } else {
-        show_halt(p);
+        proxy_show_halt(p);
     }
 }
 
-static void resume(struct gdb_proxy *p)
+static void proxy_resume(struct gdb_proxy *p)
 {
-    const char *why = obstacle(p);
+    const char *why = proxy_obstacle(p);
     if (why == gone)
-        send_text(p, gone);
+        gdb_proxy_send_text(p, gone);
     else if (why == runs)
-        wait_for_halt(p);
+        proxy_wait_for_halt(p);
     else if (why == moved)
-        show_halt(p);
+        proxy_show_halt(p);
     else
-        send_text(p, no_run);
+        gdb_proxy_send_text(p, no_run);
 }
 
 bool gdb_proxy_observe_interrupt(struct gdb_proxy *p)
 {
     struct gdb_session *s = p->session;
-    if (!p->observes || !p->passed)
+    if (p->role != PROXY_OBSERVES || !p->passed)
         return false;
     gdb_send_console(s, runs_on);
-    show_last(p, "T02");
+    proxy_show_last(p, "T02");
     return true;
 }
 
@@ -151,27 +188,26 @@ bool gdb_proxy_observe_interrupt(struct gdb_proxy *p)
 
 /* What the other side said of itself to the client in control: it is not asked on behalf of this
  * one, for it would take over the features of this one. */
-static void send_features(struct gdb_proxy *p)
+static void observer_send_features(struct gdb_proxy *p)
 {
     struct gdb_session *s = p->session;
     size_t len = 0;
-    const char *known =
-        p->remote != NULL ? gdb_remote_known(p->remote, "qSupported", 10, &len) : NULL;
+    const char *known = p->remote ? gdb_remote_known(p->remote, "qSupported", 10, &len) : NULL;
     text_buf_clear(&s->reply);
-    gdb_features_merge(&s->reply, known != NULL ? known : "", len, s->packet_size,
-                       gdb_has_btrace(s->target), s->target->reverse != NULL);
+    gdb_features_merge(&s->reply, known ? known : "", len, s->packet_size,
+                       gdb_has_btrace(s->target), s->target->reverse);
     gdb_reply_send(s);
 }
 
-static void send_current(struct gdb_proxy *p)
+static void observer_send_current(struct gdb_proxy *p)
 {
     char text[GDB_THREAD_TEXT + 2] = "QC";
     if (p->general.single)
         gdb_thread_text(&p->general, text + 2);
-    send_text(p, p->general.single ? text : "");
+    gdb_proxy_send_text(p, p->general.single ? text : "");
 }
 
-static void send_threads(struct gdb_proxy *p)
+static void observer_send_threads(struct gdb_proxy *p)
 {
     struct text_buf *out = &p->session->reply;
     char text[GDB_THREAD_TEXT];
@@ -194,55 +230,55 @@ static void send_threads(struct gdb_proxy *p)
 }
 
 /* While cores run: what was said to another client, or as of a server that knows less. */
-static bool send_known(struct gdb_proxy *p, const char *payload, size_t len)
+static bool observer_send_known(struct gdb_proxy *p, const char *payload, size_t len)
 {
     size_t n = 0;
     const char *known = gdb_remote_known(p->remote, payload, len, &n);
-    if (known != NULL)
+    if (known)
         gdb_proxy_send(p, known, n);
-    else if (is(payload, len, "qfThreadInfo"))
-        send_threads(p);
-    else if (is(payload, len, "qC"))
-        send_current(p);
+    else if (gdb_proxy_is(payload, len, "qfThreadInfo"))
+        observer_send_threads(p);
+    else if (gdb_proxy_is(payload, len, "qC"))
+        observer_send_current(p);
     else
-        send_text(p, is(payload, len, "qsThreadInfo") ? "l" : "");
+        gdb_proxy_send_text(p, gdb_proxy_is(payload, len, "qsThreadInfo") ? "l" : "");
     return false;
 }
 
-static bool select_core(struct gdb_proxy *p, const char *payload, size_t len)
+static bool observer_select(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_packet packet = gdb_packet_read(payload, len);
     if (packet.effect == GDB_EFFECT_SELECT)
         gdb_proxy_select(p, &packet);
     else
         gdb_note_motion(p->session, payload, len);
-    return answered(p, "OK");
+    return proxy_answered(p, "OK");
 }
 
-static bool command(struct gdb_proxy *p, const char *payload, size_t len)
+static bool observer_command(struct gdb_proxy *p, const char *payload, size_t len)
 {
     gdb_proxy_report_news(p);
     if (gdb_monitor_packet(p->session, payload, len) != BT_ERR_UNSUPPORTED)
         return false;
     gdb_send_console(p->session, no_command);
-    return answered(p, "OK");
+    return proxy_answered(p, "OK");
 }
 
 /* The client's own view, of which nothing reaches the target. True: it was one of these. */
-static bool own_view(struct gdb_proxy *p, const char *payload, size_t len)
+static bool observer_own_view(struct gdb_proxy *p, const char *payload, size_t len)
 {
     struct gdb_packet packet = gdb_packet_read(payload, len);
-    if (is(payload, len, "!")) {
+    if (gdb_proxy_is(payload, len, "!")) {
         p->session->extended = true;
-        send_text(p, "OK");
+        gdb_proxy_send_text(p, "OK");
     } else if (gdb_packet_starts(payload, len, "qSupported")) {
-        send_features(p);
+        observer_send_features(p);
     } else if (packet.effect == GDB_EFFECT_HALTED) {
-        report_state(p);
+        proxy_report_state(p);
     } else if (gdb_packet_starts(payload, len, "Hg") || gdb_packet_starts(payload, len, "Hc")) {
-        select_core(p, payload, len);
+        observer_select(p, payload, len);
     } else if (gdb_packet_starts(payload, len, "qRcmd,")) {
-        command(p, payload, len);
+        observer_command(p, payload, len);
     } else {
         return false;
     }
@@ -251,10 +287,10 @@ static bool own_view(struct gdb_proxy *p, const char *payload, size_t len)
 
 /* Packets that do. */
 
-static const char *const of_halt[] = {"g",  "p",  "m", "G", "P",      "M", "X", "qXfer:btrace:read",
-                                      "bs", "bc", "Z", "z", "vFlash", NULL};
-static const char *const changes[] = {"G", "P",      "M",    "X",      "Z",
-                                      "z", "vFlash", "vRun", "vFile:", NULL};
+static const char *const halt_packets[] = {
+    "g", "p", "m", "G", "P", "M", "X", "qXfer:btrace:read", "bs", "bc", "Z", "z", "vFlash", NULL};
+static const char *const change_packets[] = {"G", "P",      "M",    "X",      "Z",
+                                             "z", "vFlash", "vRun", "vFile:", NULL};
 static const char *const read_packets[] = {"g",
                                            "p",
                                            "m",
@@ -273,24 +309,24 @@ static const char *const read_packets[] = {"g",
                                            "vCont?",
                                            NULL};
 
-static const char *const ours[] = {"Qbtrace", "qXfer:btrace", "bs", "bc", NULL};
+static const char *const our_packets[] = {"Qbtrace", "qXfer:btrace", "bs", "bc", NULL};
 
 /*
  * GDB takes no text for memory, but a number. And it can do nothing, not even continue, without the
  * registers of the halt that it shows: it gets those that were read at that halt.
  */
-static bool refuse(struct gdb_proxy *p, const char *payload, size_t len, const char *why)
+static bool proxy_refuse_read(struct gdb_proxy *p, const char *payload, size_t len, const char *why)
 {
     const char *shown = p->shown[p->session->general];
-    if (is(payload, len, "g") && shown != NULL)
-        return answered(p, shown);
-    return answered(p, payload[0] == 'm' ? "E05" : why);
+    if (gdb_proxy_is(payload, len, "g") && shown)
+        return proxy_answered(p, shown);
+    return proxy_answered(p, payload[0] == 'm' ? "E05" : why);
 }
 
 void gdb_proxy_note_shown(struct gdb_proxy *p, const char *reply, size_t len)
 {
     char **shown = &p->shown[p->session->general];
-    if (len == 0 || reply[0] == 'E' || memchr(reply, '\0', len) != NULL)
+    if (len == 0 || reply[0] == 'E' || memchr(reply, '\0', len))
         return;
     free(*shown);
     *shown = strndup(reply, len);
@@ -304,61 +340,64 @@ void gdb_proxy_forget_shown(struct gdb_proxy *p)
     }
 }
 
-/* True: the packet may go the ordinary way, for it changes nothing. */
-static bool observe(struct gdb_proxy *p, const char *payload, size_t len)
+/* True: the packet may go the ordinary way, for it change_packets nothing. */
+static bool observer_takes(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    const char *why = obstacle(p);
+    const char *why = proxy_obstacle(p);
     bool motion = gdb_packet_read(payload, len).answer == GDB_ANSWER_STOP;
-    bool back = is(payload, len, "bs") || is(payload, len, "bc");
-    bool reverse = p->remote != NULL && gdb_proxy_reverse_wants(p, payload, len);
-    if (own_view(p, payload, len))
+    bool back = gdb_proxy_is(payload, len, "bs") || gdb_proxy_is(payload, len, "bc");
+    bool reverse = p->remote && gdb_proxy_reverse_wants(p, payload, len);
+    if (observer_own_view(p, payload, len))
         return false;
     if (motion && p->session->running)
-        return answered(p, runs);
-    if (motion && !back && (why != NULL || !reverse)) {
-        resume(p);
+        return proxy_answered(p, runs);
+    if (motion && !back && (why || !reverse)) {
+        proxy_resume(p);
         return false;
     }
-    if (!motion && starts_with_any(payload, len, changes))
-        return answered(p, no_change);
+    if (!motion && packet_starts_with_any(payload, len, change_packets))
+        return proxy_answered(p, no_change);
     if (gdb_packet_starts(payload, len, "R"))
         return false; /* which has no reply */
-    if (why != NULL && starts_with_any(payload, len, of_halt))
-        return refuse(p, payload, len, why);
-    if (motion || starts_with_any(payload, len, ours))
+    if (why && packet_starts_with_any(payload, len, halt_packets))
+        return proxy_refuse_read(p, payload, len, why);
+    if (motion || packet_starts_with_any(payload, len, our_packets))
         return true;
-    if (!starts_with_any(payload, len, read_packets))
-        return answered(p, "");
+    if (!packet_starts_with_any(payload, len, read_packets))
+        return proxy_answered(p, "");
     if (why == gone)
-        return refuse(p, payload, len, why);
-    return why == runs ? send_known(p, payload, len) : true;
+        return proxy_refuse_read(p, payload, len, why);
+    return why == runs ? observer_send_known(p, payload, len) : true;
 }
 
 /* In control, but what GDB shows is of a halt before. */
-static bool catch_up(struct gdb_proxy *p, const char *payload, size_t len)
+static bool proxy_catch_up(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    const char *why = obstacle(p);
+    const char *why = proxy_obstacle(p);
     struct gdb_packet packet = gdb_packet_read(payload, len);
-    if (why == NULL || why == gone) {
-        p->outdated = false;
+    if (!why || why == gone) {
+        p->role = PROXY_CONTROLS;
         return true;
     }
     if (packet.effect == GDB_EFFECT_HALTED && why == runs)
         return true; /* the cores are halted for it, as for any client in control */
-    if (packet.answer == GDB_ANSWER_STOP && !is(payload, len, "bs") && !is(payload, len, "bc")) {
-        resume(p);
+    if (packet.answer == GDB_ANSWER_STOP && !gdb_proxy_is(payload, len, "bs") &&
+        !gdb_proxy_is(payload, len, "bc")) {
+        proxy_resume(p);
         return false;
     }
-    return starts_with_any(payload, len, of_halt) ? refuse(p, payload, len, why) : true;
+    return packet_starts_with_any(payload, len, halt_packets)
+               ? proxy_refuse_read(p, payload, len, why)
+               : true;
 }
 
 bool gdb_proxy_observe(struct gdb_proxy *p, const char *payload, size_t len)
 {
-    if (p->observes)
-        return observe(p, payload, len);
+    if (p->role == PROXY_OBSERVES)
+        return observer_takes(p, payload, len);
     if (p->session->running)
         return true;
-    return p->outdated ? catch_up(p, payload, len) : true;
+    return p->role == PROXY_CATCHES_UP ? proxy_catch_up(p, payload, len) : true;
 }
 
 /* A text while GDB waits at its prompt would be taken for a reply: it is kept for the next time. */
@@ -366,38 +405,5 @@ void gdb_proxy_report_news(struct gdb_proxy *p)
 {
     if (p->greeting[0] != '\0')
         gdb_send_console(p->session, p->greeting);
-    p->greeting[0] = '\0';
-}
-
-void gdb_proxy_take_control(struct gdb_proxy *p)
-{
-    struct gdb_remote *u = p->remote;
-    if (u == NULL || !p->observes)
-        return;
-    gdb_remote_attach(u, &gdb_proxy_client, p);
-    p->observes = false;
-    p->outdated = p->seen != u->epoch;
-    snprintf(p->greeting, sizeof(p->greeting), "%s", controls);
-    if (p->wait == PROXY_IDLE)
-        gdb_remote_remove_observer(u, &p->observer);
-    if (!p->session->running)
-        return;
-    gdb_proxy_report_news(p);
-    if (p->passed)
-        u->client_runs = true;
-}
-
-/* From within a command of its own, between two questions. */
-void gdb_proxy_give_control(struct gdb_proxy *p)
-{
-    struct gdb_remote *u = p->remote;
-    if (u == NULL || p->observes)
-        return;
-    gdb_remote_detach(u);
-    gdb_remote_remove_observer(u, &p->observer);
-    gdb_remote_add_observer(u, &p->observer);
-    p->observes = true;
-    p->seen = p->outdated ? 0 : u->epoch;
-    p->outdated = false;
     p->greeting[0] = '\0';
 }

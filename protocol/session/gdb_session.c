@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A session from its beginning to its end: what comes in, which packet it is, who answers it. */
 #include "protocol/session/gdb_session.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "gdb_internal.h"
-#include "gdb_proxy.h"
 
 #define PACKET_SIZE_MIN 1024
 
-/* Bytes of console text in one O packet. */
-#define CONSOLE_CHUNK 1024
-
 static const struct gdb_command *const command_tables[] = {
-    gdb_register_commands, gdb_data_commands,  gdb_run_commands,    gdb_query_commands,
-    gdb_xfer_commands,     gdb_flash_commands, gdb_btrace_commands,
+    gdb_data_commands,
+    gdb_run_commands,
+    gdb_query_commands,
+    gdb_xfer_commands,
 };
 
-static bool all_or_none(const bool *have, size_t count)
+static bool target_all_or_none(const bool *have, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
         if (have[i] != have[0])
@@ -26,53 +25,52 @@ static bool all_or_none(const bool *have, size_t count)
     return true;
 }
 
-static bool btrace_complete(const struct gdb_target *t)
+static bool target_btrace_complete(const struct gdb_target *t)
 {
     const bool btrace[] = {
-        t->btrace_enable != NULL, t->btrace_disable != NULL, t->btrace_set_size != NULL,
-        t->btrace_conf != NULL,   t->btrace_read != NULL,    t->btrace_delivered != NULL,
+        t->btrace_enable, t->btrace_disable, t->btrace_set_size,
+        t->btrace_conf,   t->btrace_read,    t->btrace_delivered,
     };
-    return all_or_none(btrace, sizeof(btrace) / sizeof(*btrace));
+    return target_all_or_none(btrace, sizeof(btrace) / sizeof(*btrace));
 }
 
 static bool target_complete(const struct gdb_target *t)
 {
-    const bool breakpoints[] = {t->insert_breakpoint != NULL, t->remove_breakpoint != NULL};
-    const bool extra[] = {t->extra_registers != NULL, t->read_extra != NULL};
-    const bool flash[] = {t->flash_erase != NULL, t->flash_write != NULL, t->flash_done != NULL};
-    return t->core_count != NULL && t->core_info != NULL && t->halt_reason != NULL &&
-           t->read_regs != NULL && t->read_memory != NULL && btrace_complete(t) &&
-           all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints)) &&
-           all_or_none(extra, sizeof(extra) / sizeof(*extra)) &&
-           all_or_none(flash, sizeof(flash) / sizeof(*flash));
+    const bool breakpoints[] = {t->insert_breakpoint, t->remove_breakpoint};
+    const bool extra[] = {t->extra_registers, t->read_extra};
+    const bool flash[] = {t->flash_erase, t->flash_write, t->flash_done};
+    return t->core_count && t->core_info && t->halt_reason && t->read_regs && t->read_memory &&
+           target_btrace_complete(t) &&
+           target_all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints)) &&
+           target_all_or_none(extra, sizeof(extra) / sizeof(*extra)) &&
+           target_all_or_none(flash, sizeof(flash) / sizeof(*flash));
 }
 
-static void write_bytes(void *ctx, const void *bytes, size_t len)
+static void session_write(void *ctx, const void *bytes, size_t len)
 {
     struct gdb_session *s = ctx;
     s->send(s->send_ctx, bytes, len);
 }
 
-static int init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                gdb_send_fn send, void *send_ctx)
+int gdb_session_begin(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
+                      int cores, gdb_send_fn send, void *send_ctx)
 {
+    if (!target_btrace_complete(target) || cores < 1 || cores > GDB_CORES_MAX)
+        return BT_ERR_INVAL;
     *s = (struct gdb_session){
         .target = target,
         .target_ctx = target_ctx,
         .send = send,
         .send_ctx = send_ctx,
+        .core_count = cores,
         .motion = GDB_MOTION_ALL,
         .packet_size = GDB_PACKET_SIZE,
     };
-    s->document = gdb_document_new();
-    if (s->document == NULL)
+    if (rsp_receiver_init(&s->receiver, GDB_PACKET_SIZE) < 0)
         return BT_ERR_NOMEM;
-    if (rsp_receiver_init(&s->receiver, GDB_PACKET_SIZE) < 0) {
-        gdb_document_free(s->document);
-        return BT_ERR_NOMEM;
-    }
-    rsp_sender_init(&s->sender, write_bytes, s);
+    rsp_sender_init(&s->sender, session_write, s);
     text_buf_init(&s->reply);
+    text_buf_init(&s->document.text);
     return BT_OK;
 }
 
@@ -81,195 +79,47 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
 {
     if (!target_complete(target))
         return BT_ERR_INVAL;
-    int cores = target->core_count(target_ctx);
-    if (cores < 1 || cores > GDB_CORES_MAX)
-        return BT_ERR_INVAL;
-    int rc = init(s, target, target_ctx, send, send_ctx);
-    s->core_count = cores;
-    return rc;
+    return gdb_session_begin(s, target, target_ctx, target->core_count(target_ctx), send, send_ctx);
 }
 
-/* `greeting` NULL: it has the other server to itself. */
-static int init_beside(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                       struct gdb_remote *u, const char *greeting, gdb_send_fn send, void *send_ctx)
+static void session_drop_proxy(struct gdb_session *s)
 {
-    if (!btrace_complete(target))
-        return BT_ERR_INVAL;
-    int cores = target->core_count != NULL ? target->core_count(target_ctx) : gdb_remote_cores(u);
-    if (cores < 1 || cores > GDB_CORES_MAX)
-        return BT_ERR_INVAL;
-    int rc = init(s, target, target_ctx, send, send_ctx);
-    if (rc < 0)
-        return rc;
-    s->core_count = cores;
-    s->proxy = greeting != NULL ? gdb_proxy_new_observer(s, u, greeting) : gdb_proxy_new(s, u);
-    if (s->proxy == NULL)
-        gdb_session_release(s);
-    return s->proxy != NULL ? BT_OK : BT_ERR_NOMEM;
-}
-
-int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *target,
-                            void *target_ctx, struct gdb_remote *u, gdb_send_fn send,
-                            void *send_ctx)
-{
-    return init_beside(s, target, target_ctx, u, NULL, send, send_ctx);
-}
-
-int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_remote *u, const char *greeting,
-                              gdb_send_fn send, void *send_ctx)
-{
-    return init_beside(s, target, target_ctx, u, greeting, send, send_ctx);
-}
-
-bool gdb_session_observes(const struct gdb_session *s)
-{
-    return s->proxy != NULL && gdb_proxy_observes(s->proxy);
-}
-
-void gdb_session_take_control(struct gdb_session *s)
-{
-    if (s->proxy != NULL)
-        gdb_proxy_take_control(s->proxy);
-}
-
-void gdb_session_give_control(struct gdb_session *s)
-{
-    if (s->proxy != NULL)
-        gdb_proxy_give_control(s->proxy);
+    if (s->proxy)
+        s->proxy_ops->free(s->proxy);
+    s->proxy = NULL;
 }
 
 void gdb_session_release(struct gdb_session *s)
 {
-    gdb_proxy_free(s->proxy);
-    s->proxy = NULL;
-    gdb_document_free(s->document);
-    s->document = NULL;
+    session_drop_proxy(s);
+    gdb_document_forget(s);
     rsp_receiver_release(&s->receiver);
     rsp_sender_release(&s->sender);
     text_buf_release(&s->reply);
 }
 
-int gdb_reply(struct gdb_session *s, const char *text)
-{
-    text_buf_clear(&s->reply);
-    text_buf_puts(&s->reply, text);
-    return BT_OK;
-}
-
-/* GDB prints the text as it stands on the wire: no character that would be escaped there. */
-static void add_plain(struct text_buf *b, const char *text)
-{
-    for (; *text != '\0'; text++)
-        text_buf_putc(b, *text < ' ' || *text > '~' || strchr("#$}*", *text) ? '?' : *text);
-}
-
-int gdb_reply_result(struct gdb_session *s, int rc, const struct gdb_why *why)
-{
-    if (rc >= 0)
-        return gdb_reply(s, "OK");
-    gdb_reply(s, "E.");
-    add_plain(&s->reply, why->text[0] != '\0' ? why->text : bt_strerror(rc));
-    return BT_OK;
-}
-
-/* GDB shows no more than the number: that of errno where there is one. */
-static int reply_number(struct gdb_session *s, int error)
-{
-    switch (error) {
-    case BT_ERR_NOMEM:
-        return gdb_reply(s, "E0c");
-    case BT_ERR_RANGE:
-    case BT_ERR_NO_CODE:
-        return gdb_reply(s, "E0e");
-    case BT_ERR_IO:
-        return gdb_reply(s, "E05");
-    default:
-        return gdb_reply(s, "E01");
-    }
-}
-
-void gdb_reply_send(struct gdb_session *s)
-{
-    if (text_buf_error(&s->reply) < 0)
-        reply_number(s, BT_ERR_NOMEM);
-    if (text_buf_error(&s->reply) < 0 || rsp_send(&s->sender, s->reply.data, s->reply.len) < 0)
-        s->state = GDB_SESSION_FAILED;
-    text_buf_clear(&s->reply);
-}
-
-bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
-{
-    if (thread == GDB_THREAD_ANY) {
-        *core = s->stopped;
-        return true;
-    }
-    if (s->proxy != NULL)
-        return gdb_proxy_core_of(s->proxy, thread, core);
-    if (thread < 1 || thread > s->core_count)
-        return false;
-    *core = thread - 1;
-    return true;
-}
-
-int gdb_thread_of_core(int core)
-{
-    return core + 1;
-}
-
-void gdb_add_stop_thread(struct gdb_session *s, int core)
-{
-    if (s->proxy != NULL)
-        gdb_proxy_add_thread(s->proxy, core, &s->reply);
-    else
-        text_buf_printf(&s->reply, "thread:%x;", (unsigned)gdb_thread_of_core(core));
-}
-
-struct gdb_core gdb_core_info(const struct gdb_session *s, int core)
-{
-    struct gdb_core info = {.name = NULL};
-    if (s->target->core_info == NULL || s->target->core_info(s->target_ctx, core, &info) < 0)
-        info = (struct gdb_core){.name = NULL};
-    if (info.name == NULL)
-        info.name = "core";
-    return info;
-}
-
-void gdb_send_console(struct gdb_session *s, const char *text)
-{
-    size_t left = strlen(text);
-    while (left > 0) {
-        size_t len = left < CONSOLE_CHUNK ? left : CONSOLE_CHUNK;
-        gdb_reply(s, "O");
-        text_buf_hex(&s->reply, text, len);
-        gdb_reply_send(s);
-        text += len;
-        left -= len;
-    }
-}
-
-static bool matches(const struct gdb_command *c, const struct gdb_args *packet)
+static bool command_matches(const struct gdb_command *c, const struct gdb_args *packet)
 {
     return c->match == GDB_EXACT
                ? gdb_args_equal(packet, c->name)
                : gdb_args_text(&(struct gdb_args){packet->at, packet->end}, c->name);
 }
 
-static const struct gdb_command *find_command(const struct gdb_args *packet)
+static const struct gdb_command *command_of_packet(const struct gdb_args *packet)
 {
     for (size_t t = 0; t < sizeof(command_tables) / sizeof(*command_tables); t++) {
-        for (const struct gdb_command *c = command_tables[t]; c->name != NULL; c++) {
-            if (matches(c, packet))
+        for (const struct gdb_command *c = command_tables[t]; c->name; c++) {
+            if (command_matches(c, packet))
                 return c;
         }
     }
     return NULL;
 }
 
-static int run_packet(struct gdb_session *s, struct gdb_args *packet)
+static int session_run_packet(struct gdb_session *s, struct gdb_args *packet)
 {
-    const struct gdb_command *c = find_command(packet);
-    if (c == NULL)
+    const struct gdb_command *c = command_of_packet(packet);
+    if (!c)
         return BT_OK;
     if (s->running && !c->while_running)
         return gdb_reply(s, "E.the target is running");
@@ -283,36 +133,35 @@ int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
 {
     struct gdb_args packet = {payload, payload + len};
     text_buf_clear(&s->reply);
-    int rc = run_packet(s, &packet);
-    if (rc == GDB_PENDING || rc == GDB_PASS_ON)
-        return rc;
-    if (rc < 0)
-        reply_number(s, rc);
+    int outcome = session_run_packet(s, &packet);
+    if (outcome == GDB_PENDING || outcome == GDB_PASS_ON)
+        return outcome;
+    if (outcome < 0)
+        gdb_reply_number(s, outcome);
     gdb_reply_send(s);
     return BT_OK;
 }
 
-static void send_refusal(struct gdb_session *s)
+static void session_send_refusal(struct gdb_session *s)
 {
-    gdb_reply(s, "E.");
-    add_plain(&s->reply, s->refusal);
+    gdb_reply_error(s, s->refusal);
     gdb_reply_send(s);
     s->refused++;
 }
 
-static void take_packet(struct gdb_session *s)
+static void session_take_packet(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
     if (s->refusal[0] != '\0')
-        send_refusal(s);
-    else if (s->proxy != NULL)
-        gdb_proxy_packet(s->proxy, s->receiver.payload, s->receiver.payload_len);
+        session_send_refusal(s);
+    else if (s->proxy)
+        s->proxy_ops->packet(s->proxy, s->receiver.payload, s->receiver.payload_len);
     else
         gdb_session_answer(s, s->receiver.payload, s->receiver.payload_len);
 }
 
-static void take_oversize(struct gdb_session *s)
+static void session_take_oversize(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
@@ -321,26 +170,26 @@ static void take_oversize(struct gdb_session *s)
 }
 
 /* Without acknowledgements nothing asks for the frame again: say so, or the client waits. */
-static void take_bad(struct gdb_session *s)
+static void session_take_bad(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, false);
     if (s->sender.no_ack) {
-        reply_number(s, BT_ERR_FORMAT);
+        gdb_reply_number(s, BT_ERR_FORMAT);
         gdb_reply_send(s);
     }
 }
 
-static void take_event(struct gdb_session *s, enum rsp_event event)
+static void session_take_event(struct gdb_session *s, enum rsp_event event)
 {
     switch (event) {
     case RSP_PACKET:
-        take_packet(s);
+        session_take_packet(s);
         break;
     case RSP_OVERSIZE:
-        take_oversize(s);
+        session_take_oversize(s);
         break;
     case RSP_BAD:
-        take_bad(s);
+        session_take_bad(s);
         break;
     case RSP_ACK:
         rsp_sender_acked(&s->sender);
@@ -353,9 +202,9 @@ static void take_event(struct gdb_session *s, enum rsp_event event)
         /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
         if (s->refusal[0] != '\0')
             break;
-        if (s->proxy != NULL)
-            gdb_proxy_interrupt(s->proxy);
-        else if (s->running && s->target->interrupt != NULL)
+        if (s->proxy)
+            s->proxy_ops->interrupt(s->proxy);
+        else if (s->running && s->target->interrupt)
             s->target->interrupt(s->target_ctx);
         break;
     case RSP_NONE:
@@ -367,7 +216,7 @@ void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len)
 {
     const uint8_t *at = bytes;
     while (len > 0 && s->state != GDB_SESSION_FAILED)
-        take_event(s, rsp_receive(&s->receiver, &at, &len));
+        session_take_event(s, rsp_receive(&s->receiver, &at, &len));
 }
 
 void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop)
@@ -384,8 +233,7 @@ void gdb_session_resume_failed(struct gdb_session *s, const char *text)
     if (!s->running)
         return;
     s->running = false;
-    gdb_reply(s, "E.");
-    add_plain(&s->reply, text);
+    gdb_reply_error(s, text);
     gdb_reply_send(s);
 }
 
@@ -395,31 +243,13 @@ void gdb_session_output(struct gdb_session *s, const char *text)
         gdb_send_console(s, text);
 }
 
-/* Clients that are not served. */
-
 void gdb_session_refuse(struct gdb_session *s, const char *text)
 {
-    gdb_proxy_free(s->proxy);
-    s->proxy = NULL;
+    session_drop_proxy(s);
     snprintf(s->refusal, sizeof(s->refusal), "%s", text);
     if (s->running)
-        send_refusal(s);
+        session_send_refusal(s);
     s->running = false;
-}
-
-bool gdb_session_is_refused(const struct gdb_session *s)
-{
-    return s->refusal[0] != '\0';
-}
-
-const char *gdb_session_refusal(const struct gdb_session *s)
-{
-    return s->refusal;
-}
-
-unsigned gdb_session_refused(const struct gdb_session *s)
-{
-    return s->refused;
 }
 
 void gdb_session_limit(struct gdb_session *s, size_t size)
@@ -428,19 +258,4 @@ void gdb_session_limit(struct gdb_session *s, size_t size)
         size = GDB_PACKET_SIZE;
     s->packet_size = size < PACKET_SIZE_MIN ? PACKET_SIZE_MIN : size;
     s->receiver.limit = s->packet_size;
-}
-
-enum gdb_session_state gdb_session_state(const struct gdb_session *s)
-{
-    return s->state;
-}
-
-bool gdb_session_extended(const struct gdb_session *s)
-{
-    return s->extended;
-}
-
-bool gdb_session_running(const struct gdb_session *s)
-{
-    return s->running;
 }

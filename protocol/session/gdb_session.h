@@ -26,9 +26,29 @@ enum gdb_session_state {
     GDB_SESSION_FAILED,   /* out of memory, or the peer refuses every frame: close */
 };
 
-struct gdb_document; /* private, gdb_internal.h */
-struct gdb_proxy;    /* private, gdb_proxy.h */
-struct gdb_remote;   /* gdb_remote.h */
+struct gdb_proxy;  /* private, gdb_proxy.h */
+struct gdb_remote; /* gdb_remote.h */
+
+/* Who answers the packets that the target does not. */
+struct gdb_proxy_ops {
+    /* A packet of the client, acknowledged already. */
+    void (*packet)(struct gdb_proxy *p, const char *payload, size_t len);
+    void (*interrupt)(struct gdb_proxy *p); /* the interrupt byte */
+    void (*free)(struct gdb_proxy *p);
+    /* Core of a thread by its number, as the other side counts threads; and the other way round,
+     * as a stop reply has it. That thread is the general one from now on. */
+    bool (*core_of)(const struct gdb_proxy *p, int thread, int *core);
+    void (*add_thread)(struct gdb_proxy *p, int core, struct text_buf *out);
+};
+
+/* The text of the last qXfer that was read at offset 0. */
+struct gdb_document {
+    const struct xfer_object *object; /* NULL: nothing is frozen */
+    int annex;
+    int core;
+    bool delivered;
+    struct text_buf text;
+};
 
 /* Members are private to protocol/; use the functions. */
 struct gdb_session {
@@ -38,9 +58,10 @@ struct gdb_session {
     void *send_ctx;
     struct rsp_receiver receiver;
     struct rsp_sender sender;
-    struct text_buf reply;         /* payload under construction */
-    struct gdb_document *document; /* frozen text of the last qXfer read at offset 0 */
-    struct gdb_proxy *proxy;       /* NULL: the target answers everything */
+    struct text_buf reply;        /* payload under construction */
+    struct gdb_document document; /* frozen */
+    struct gdb_proxy *proxy;      /* NULL: the target answers everything */
+    const struct gdb_proxy_ops *proxy_ops;
     enum gdb_session_state state;
     int core_count;
     int general;   /* Hg: core index */
@@ -116,10 +137,19 @@ void gdb_session_give_control(struct gdb_session *s);
  * target; what is pending ends with it, too. For a client that may not stay:
  * it is told why. */
 void gdb_session_refuse(struct gdb_session *s, const char *text);
-bool gdb_session_is_refused(const struct gdb_session *s);
-const char *gdb_session_refusal(const struct gdb_session *s);
+static inline bool gdb_session_is_refused(const struct gdb_session *s)
+{
+    return s->refusal[0] != '\0';
+}
+static inline const char *gdb_session_refusal(const struct gdb_session *s)
+{
+    return s->refusal;
+}
 /* Packets answered so. */
-unsigned gdb_session_refused(const struct gdb_session *s);
+static inline unsigned gdb_session_refused(const struct gdb_session *s)
+{
+    return s->refused;
+}
 
 /* Longer packets are answered with an error; `size` is announced, and clamped to 1024 ..
  * GDB_PACKET_SIZE. To be called before there is input. */
@@ -143,12 +173,21 @@ void gdb_session_resume_failed(struct gdb_session *s, const char *text);
 /* Console text while something is pending; dropped otherwise (GDB would take it for a reply). */
 void gdb_session_output(struct gdb_session *s, const char *text);
 
-enum gdb_session_state gdb_session_state(const struct gdb_session *s);
+static inline enum gdb_session_state gdb_session_state(const struct gdb_session *s)
+{
+    return s->state;
+}
 
 /* `target extended-remote`: the connection survives kill and detach. */
-bool gdb_session_extended(const struct gdb_session *s);
+static inline bool gdb_session_extended(const struct gdb_session *s)
+{
+    return s->extended;
+}
 
 /* A stop reply is owed: the target runs as far as GDB knows. */
-bool gdb_session_running(const struct gdb_session *s);
+static inline bool gdb_session_running(const struct gdb_session *s)
+{
+    return s->running;
+}
 
 #endif

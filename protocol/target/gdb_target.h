@@ -173,9 +173,6 @@ struct gdb_btrace_blocks {
     size_t capacity;
 };
 
-void gdb_btrace_blocks_init(struct gdb_btrace_blocks *b);
-void gdb_btrace_blocks_release(struct gdb_btrace_blocks *b);
-
 /* Both append one older block: BT_OK or BT_ERR_NOMEM. Neighbouring gaps become one. */
 int gdb_btrace_blocks_add(struct gdb_btrace_blocks *b, uint64_t begin, uint64_t end);
 int gdb_btrace_blocks_add_gap(struct gdb_btrace_blocks *b);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/remote/gdb_remote_client.h"
 #include "tests/support/fake_remote.h"
 
 enum step {
@@ -182,7 +183,7 @@ static void act(struct run *r, enum action action)
 static void check(const struct run *r)
 {
     const struct gdb_remote *u = r->fake.u;
-    if (gdb_remote_is_held(u) && !gdb_remote_is_running(u))
+    if (u->run == GDB_REMOTE_HELD && !gdb_remote_is_running(u))
         abort();
     if (gdb_remote_is_running(u) && !gdb_remote_is_ready(u) && !r->fake.has_session)
         abort();

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/remote/gdb_remote.c and gdb_remote_known.c. */
 /* How clients of a session that is passed on come and go, and what a lost connection does. */
 #include "tests/protocol/remote/test_gdb_remote.h"
 

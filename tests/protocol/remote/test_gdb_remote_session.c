@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/session/gdb_proxy.c and gdb_proxy_observe.c. */
 /* A session that is passed on: what goes to the other server, what comes back, what is ours. */
 #include "tests/protocol/remote/test_gdb_remote.h"
 

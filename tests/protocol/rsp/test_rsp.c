@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/rsp/rsp.c, text_buf.c, gdb_args.c, gdb_packet.c. */
 /* Framing: every split of the input, damaged frames, acknowledgements. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/session/gdb_proxy.c. */
 /* Reverse execution of a core behind another server: its answers, with stack pointers put in their
  * place. */
 #include <stdio.h>
 
-#include "protocol/remote/gdb_remote_internal.h"
+#include "protocol/remote/gdb_remote_client.h"
 #include "tests/protocol/remote/test_gdb_remote.h"
 
 #define NUMBER_MSP 26u /* and the others behind it, as in enum gdb_stack */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/session/gdb_run.c. */
 /* Resuming, stop replies, reverse execution, and the ends of a GDB session. */
 #include <string.h>
 

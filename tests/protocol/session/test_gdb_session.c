@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests protocol/session/gdb_session.c, gdb_reply.c, gdb_query.c, gdb_data.c. */
 /* Packets of a GDB session: features, threads, registers, memory, breakpoints, console. */
 #include <stdio.h>
 #include <stdlib.h>
