@@ -8,7 +8,8 @@
  * sent. Callbacks may call any function here but gdb_remote_input() and gdb_remote_free().
  *
  * Threads of the other side are cores here, in the order in which it lists them
- * at the start. */
+ * at the start.
+ */
 #ifndef PROTOCOL_GDB_REMOTE_H
 #define PROTOCOL_GDB_REMOTE_H
 
@@ -81,7 +82,8 @@ int gdb_remote_stopped_core(const struct gdb_remote *u);
 
 /*
  * The stop reply goes to the client, if one waits for it.
- * Nothing happens if none is held. */
+ * Nothing happens if none is held.
+ */
 void gdb_remote_release_stop(struct gdb_remote *u);
 
 /*

@@ -169,7 +169,8 @@ static void regs_got_pc(void *ctx, const char *reply, size_t len)
         regs_finish(r);
 }
 
-int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx)
+static int regs_read_new(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx,
+                         struct regs_read **out)
 {
     int error = access_may(u, core);
     if (error < 0)
@@ -178,6 +179,16 @@ int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, vo
     if (!r)
         return BT_ERR_NOMEM;
     *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
+    *out = r;
+    return BT_OK;
+}
+
+int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx)
+{
+    struct regs_read *r;
+    int error = regs_read_new(u, core, fn, ctx, &r);
+    if (error < 0)
+        return error;
     error = u->only_g ? regs_ask_all(r, false) : regs_ask_one(r, false, u->number_pc, regs_got_pc);
     if (error < 0)
         free(r);
@@ -198,13 +209,10 @@ static void regs_got_core(void *ctx, const char *reply, size_t len)
 
 int gdb_remote_read_regs(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx)
 {
-    int error = access_may(u, core);
+    struct regs_read *r;
+    int error = regs_read_new(u, core, fn, ctx, &r);
     if (error < 0)
         return error;
-    struct regs_read *r = malloc(sizeof(*r));
-    if (!r)
-        return BT_ERR_NOMEM;
-    *r = (struct regs_read){.u = u, .fn = fn, .ctx = ctx, .core = core};
     error = access_ask(u, core, false, "g", 1, regs_got_core, r);
     if (error < 0)
         free(r);

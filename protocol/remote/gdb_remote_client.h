@@ -18,6 +18,7 @@
 #define GDB_NUMBER_PC  15
 #define GDB_NUMBER_PSR 25
 
+/* DOWN to GREETING when it is connected, to READY when all is asked; both to DOWN at its end. */
 enum gdb_remote_phase {
     GDB_REMOTE_DOWN,
     GDB_REMOTE_GREETING,

@@ -102,7 +102,8 @@ int rsp_sender_nacked(struct rsp_sender *s);
 /*
  * A new packet arrived, so the peer is done with the frame in flight, whether it said '+' or not
  * (simple clients never do). What still waits goes out at once,
- * for it may be waited for. */
+ * for it may be waited for.
+ */
 void rsp_sender_implied_ack(struct rsp_sender *s);
 
 /* From now on no acknowledgements are expected or sent (QStartNoAckMode, after its OK). */

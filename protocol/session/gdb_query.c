@@ -219,7 +219,8 @@ static void features_add_packet_size(struct text_buf *out, struct gdb_args *numb
 
 /*
  * A server that does not tell its PacketSize gets what GDB takes for safe then:
- * nothing is added. */
+ * nothing is added.
+ */
 void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,
                         bool btrace, bool reverse)
 {

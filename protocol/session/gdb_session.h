@@ -6,7 +6,8 @@
  *
  * Every packet is answered: unknown ones with an empty reply, known ones with malformed
  * arguments with an error. Resuming packets are answered at once
- * or by gdb_session_stopped(). */
+ * or by gdb_session_stopped().
+ */
 #ifndef PROTOCOL_GDB_SESSION_H
 #define PROTOCOL_GDB_SESSION_H
 
@@ -104,7 +105,8 @@ int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, voi
  *
  * `u` has one session at a time: one that it had before gets errors from now on. It must outlive
  * the session, or be freed before the session has input again.
- * Otherwise as gdb_session_init(). */
+ * Otherwise as gdb_session_init().
+ */
 int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *target,
                             void *target_ctx, struct gdb_remote *u, gdb_send_fn send,
                             void *send_ctx);
@@ -135,7 +137,8 @@ void gdb_session_give_control(struct gdb_session *s);
 /*
  * From now on every packet is answered with an error of this text, and nothing is asked of the
  * target; what is pending ends with it, too. For a client that may not stay:
- * it is told why. */
+ * it is told why.
+ */
 void gdb_session_refuse(struct gdb_session *s, const char *text);
 static inline bool gdb_session_is_refused(const struct gdb_session *s)
 {
@@ -164,7 +167,8 @@ void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len);
 /*
  * The target halted after GDB_PENDING. May be called at any later time, also from interrupt(),
  * and from within the operation that returns GDB_PENDING.
- * Ignored when nothing is pending. */
+ * Ignored when nothing is pending.
+ */
 void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop);
 
 /* The resume that is pending failed: GDB prints `text` and shows the target as stopped. */

@@ -76,7 +76,8 @@ struct gdb_register {
  * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
  * when the operation is called; when still empty after an error, the session takes the text of
  * the error code. One short line; '#', '$', '*',
- * '}' and control characters are replaced. */
+ * '}' and control characters are replaced.
+ */
 struct gdb_why {
     char text[160];
 };
@@ -125,12 +126,13 @@ struct gdb_resume {
     bool threads_listed;
 };
 
-enum gdb_breakpoint_type { /* as in the Z packets */
-                           GDB_BREAKPOINT_SOFTWARE,
-                           GDB_BREAKPOINT_HARDWARE,
-                           GDB_WATCHPOINT_WRITE,
-                           GDB_WATCHPOINT_READ,
-                           GDB_WATCHPOINT_ACCESS,
+/* As in the Z packets. */
+enum gdb_breakpoint_type {
+    GDB_BREAKPOINT_SOFTWARE,
+    GDB_BREAKPOINT_HARDWARE,
+    GDB_WATCHPOINT_WRITE,
+    GDB_WATCHPOINT_READ,
+    GDB_WATCHPOINT_ACCESS,
 };
 
 struct gdb_breakpoint {
@@ -153,12 +155,17 @@ struct gdb_region {
     uint64_t blocksize; /* of one erase, flash only */
 };
 
-enum gdb_annex {                  /* of qXfer:btrace:read */
-                 GDB_ANNEX_ALL,   /* everything retained; the oldest block with its real begin */
-                 GDB_ANNEX_NEW,   /* the same if anything ran since the last delivered read, else no
-                                     block */
-                 GDB_ANNEX_DELTA, /* what ran since the last delivered read; oldest block has begin
-                                     0 */
+/*
+ * Of qXfer:btrace:read.
+ *
+ * ALL    everything retained; the oldest block with its real begin
+ * NEW    the same if anything ran since the last delivered read, else no block
+ * DELTA  what ran since the last delivered read; the oldest block has begin 0
+ */
+enum gdb_annex {
+    GDB_ANNEX_ALL,
+    GDB_ANNEX_NEW,
+    GDB_ANNEX_DELTA,
 };
 
 struct gdb_btrace_block {
@@ -207,7 +214,8 @@ struct gdb_target {
     /*
      * Reads up to `len` bytes; returns how many were read from the start on (1 .. len), or an
      * error when not even the first is readable.
-     * The original code where breakpoints are planted. */
+     * The original code where breakpoints are planted.
+     */
     int (*read_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
     /* Optional. All or an error. `len` may be 0: a probe, answer BT_OK if writing is possible. */
     int (*write_memory)(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
