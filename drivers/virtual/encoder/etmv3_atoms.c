@@ -25,7 +25,7 @@ struct cursor {
     uint64_t idle;
 };
 
-static void add(struct candidates *c, unsigned header, unsigned idle, unsigned atoms)
+static void etmv3_atoms_add(struct candidates *c, unsigned header, unsigned idle, unsigned atoms)
 {
     c->all[c->count++] = (struct candidate){(uint8_t)header, (uint8_t)idle, (uint8_t)atoms};
 }
@@ -49,11 +49,11 @@ static void find_plain(const struct cursor *at, struct candidates *c)
     unsigned run = run_of_e(at, 15, 0);
 
     if (left >= 2)
-        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
+        etmv3_atoms_add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
     for (unsigned k = 1; k <= run; k++)
-        add(c, 0x80 | k << 2, 0, k);
+        etmv3_atoms_add(c, 0x80 | k << 2, 0, k);
     if (run < left && a[run].n)
-        add(c, 0xc0 | run << 2, 0, run + 1);
+        etmv3_atoms_add(c, 0xc0 | run << 2, 0, run + 1);
 }
 
 /* Format 1 and 2: each atom, or the first of two, has exactly one W. */
@@ -65,11 +65,11 @@ static void find_cycle_atoms(const struct cursor *at, struct candidates *c)
     uint64_t idle = run == 0 ? at->idle : run < left ? a[run].idle : 0;
 
     for (unsigned k = 1; k <= run; k++)
-        add(c, 0x80 | k << 2, k, k);
+        etmv3_atoms_add(c, 0x80 | k << 2, k, k);
     if (run < left && a[run].n && idle == 1)
-        add(c, 0xc0 | run << 2, run + 1, run + 1);
+        etmv3_atoms_add(c, 0xc0 | run << 2, run + 1, run + 1);
     if (left >= 2 && at->idle == 1 && a[1].idle == 0)
-        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 1, 2);
+        etmv3_atoms_add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 1, 2);
 }
 
 static void find_cycle_accurate(const struct cursor *at, struct candidates *c)
@@ -79,20 +79,20 @@ static void find_cycle_accurate(const struct cursor *at, struct candidates *c)
     unsigned idle = at->idle < 8 ? (unsigned)at->idle : 8;
 
     for (unsigned k = 1; k <= idle; k++)
-        add(c, 0xa0 | (k - 1) << 2, k, 0);
+        etmv3_atoms_add(c, 0xa0 | (k - 1) << 2, k, 0);
     if (at->idle > 0 && e->minor == 0)
-        add(c, 0x80, 1, 0);
+        etmv3_atoms_add(c, 0x80, 1, 0);
     if (!atom)
         return;
     if (at->idle > 0 && at->idle <= 8 && !e->atoms[at->atom].n)
-        add(c, 0xe0 | (idle - 1) << 2, idle, 1);
+        etmv3_atoms_add(c, 0xe0 | (idle - 1) << 2, idle, 1);
     if (at->idle == 0)
-        add(c, 0x92u | (unsigned)e->atoms[at->atom].n << 2, 0, 1);
+        etmv3_atoms_add(c, 0x92u | (unsigned)e->atoms[at->atom].n << 2, 0, 1);
     else
         find_cycle_atoms(at, c);
 }
 
-static struct cursor behind(struct cursor at, const struct candidate *c)
+static struct cursor etmv3_atoms_behind(struct cursor at, const struct candidate *c)
 {
     const struct etmv3_encoder *e = at.e;
 
@@ -106,7 +106,7 @@ static struct cursor behind(struct cursor at, const struct candidate *c)
 }
 
 /* Without format 4 no header may leave an atom that has no W. */
-static bool allowed(const struct cursor *at, const struct candidate *c)
+static bool etmv3_atoms_allowed(const struct cursor *at, const struct candidate *c)
 {
     const struct etmv3_encoder *e = at->e;
 
@@ -115,18 +115,18 @@ static bool allowed(const struct cursor *at, const struct candidate *c)
         return false;
     if (!e->cycle_accurate || e->has_format4)
         return true;
-    struct cursor next = behind(*at, c);
+    struct cursor next = etmv3_atoms_behind(*at, c);
     return next.atom >= e->atom_count || next.idle > 0;
 }
 
-static const struct candidate *choose(struct etmv3_encoder *e, const struct cursor *at,
-                                      struct candidates *c)
+static const struct candidate *etmv3_atoms_choose(struct etmv3_encoder *e, const struct cursor *at,
+                                                  struct candidates *c)
 {
     const struct candidate *best = NULL;
     unsigned kept = 0;
 
     for (unsigned i = 0; i < c->count; i++)
-        if (allowed(at, &c->all[i]))
+        if (etmv3_atoms_allowed(at, &c->all[i]))
             c->all[kept++] = c->all[i];
     if (kept == 0)
         return NULL;
@@ -140,7 +140,7 @@ static const struct candidate *choose(struct etmv3_encoder *e, const struct curs
 }
 
 /* Puts out all atoms and `tail` of the W behind them. */
-static int pack(struct etmv3_encoder *e, uint64_t tail)
+static int etmv3_atoms_pack(struct etmv3_encoder *e, uint64_t tail)
 {
     uint64_t kept = e->idle - tail;
     struct cursor at = {.e = e, .idle = tail};
@@ -155,13 +155,13 @@ static int pack(struct etmv3_encoder *e, uint64_t tail)
             find_cycle_accurate(&at, &c);
         else
             find_plain(&at, &c);
-        const struct candidate *best = choose(e, &at, &c);
+        const struct candidate *best = etmv3_atoms_choose(e, &at, &c);
         if (!best) {
             error = BT_ERR_FORMAT;
             break;
         }
         error = etmv3_out_emit(e, ETMV3_PACKET_PHEADER, &best->header, 1, 0);
-        at = behind(at, best);
+        at = etmv3_atoms_behind(at, best);
     }
     e->idle = kept;
     e->atom_count = 0;
@@ -173,7 +173,7 @@ int etmv3_atoms_flush(struct etmv3_encoder *e, bool all)
     /* The last W waits for its atom where no header could hold that alone. */
     uint64_t tail = !all ? 0 : e->has_format4 || e->idle == 0 ? e->idle : e->idle - 1;
 
-    return e->atom_count || tail ? pack(e, tail) : 0;
+    return e->atom_count || tail ? etmv3_atoms_pack(e, tail) : 0;
 }
 
 int etmv3_atom_add(struct etmv3_encoder *e, bool n)

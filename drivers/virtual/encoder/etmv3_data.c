@@ -27,7 +27,7 @@ static void make_address(struct etmv3_encoder *e, const struct etmv3_access *a,
 }
 
 /* True if the transfer leaves no packet of its own because of a full FIFO. */
-static int suppress(struct etmv3_encoder *e, const struct etmv3_access *a)
+static int etmv3_data_suppress(struct etmv3_encoder *e, const struct etmv3_access *a)
 {
     static const uint8_t header = 0x62;
 
@@ -95,7 +95,7 @@ int etmv3_encoder_data(struct etmv3_encoder *e, const struct etmv3_access *a)
         return 0;
     error = etmv3_atoms_flush(e, false);
     if (!error)
-        error = suppress(e, a);
+        error = etmv3_data_suppress(e, a);
     if (error || e->suppressed)
         return error;
     unsigned tag = a->late && e->data_value && !a->filtered && !a->failed ? free_tag(e) : 0;

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static int append(struct etmv3_encoder *e, enum etmv3_packet_kind kind, const uint8_t *bytes,
-                  size_t size, uint64_t detail)
+static int etmv3_output_append(struct etmv3_encoder *e, enum etmv3_packet_kind kind,
+                               const uint8_t *bytes, size_t size, uint64_t detail)
 {
     uint64_t offset = e->out->size;
     int error = trace_bytes_append(e->out, bytes, size);
@@ -33,8 +33,8 @@ int etmv3_out_emit(struct etmv3_encoder *e, enum etmv3_packet_kind kind, const u
     /* Nothing may stand in front of Store failed. */
     else if (kind != ETMV3_PACKET_IGNORE && kind != ETMV3_PACKET_STORE_FAILED && e->started &&
              trace_random_percent(&e->random, e->options.ignore_percent))
-        error = append(e, ETMV3_PACKET_IGNORE, &ignore, 1, 0);
-    return error ? error : append(e, kind, bytes, size, detail);
+        error = etmv3_output_append(e, ETMV3_PACKET_IGNORE, &ignore, 1, 0);
+    return error ? error : etmv3_output_append(e, kind, bytes, size, detail);
 }
 
 int etmv3_out_async(struct etmv3_encoder *e)
@@ -50,7 +50,7 @@ int etmv3_out_async(struct etmv3_encoder *e)
     return error;
 }
 
-static bool is_thumb(enum bt_isa isa)
+static bool etmv3_output_is_thumb(enum bt_isa isa)
 {
     return isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
 }
@@ -72,10 +72,12 @@ static bool visible_hyp(const struct etmv3_encoder *e, enum bt_security security
 }
 
 /* Address bytes to send: what is needed, or at random more. */
-static unsigned choose_bytes(struct etmv3_encoder *e, const struct etmv3_branch_fields *f)
+static unsigned etmv3_output_choose_bytes(struct etmv3_encoder *e,
+                                          const struct etmv3_branch_fields *f)
 {
     unsigned least = 5;
-    bool same = f->isa == e->last.isa || (is_thumb(f->isa) && is_thumb(e->last.isa));
+    bool same = f->isa == e->last.isa ||
+                (etmv3_output_is_thumb(f->isa) && etmv3_output_is_thumb(e->last.isa));
 
     if (same && !(f->info_bytes && !e->alternative))
         least = etmv3_address_bytes(f->address, e->last.address, f->isa, e->alternative);
@@ -101,14 +103,14 @@ static void make_branch(struct etmv3_encoder *e, const struct etmv3_state *targe
                                       .has_resume = resume != 0,
                                       .resume = resume};
     bool alt = f->isa == BT_ISA_T32EE;
-    bool thumb = is_thumb(f->isa);
+    bool thumb = etmv3_output_is_thumb(f->isa);
     bool info = x || resume || f->nonsecure != e->last.nonsecure || f->hyp != e->last.hyp ||
                 (thumb && alt != e->last.alt) ||
-                (thumb && !is_thumb(e->last.isa) && e->last.alt_used);
+                (thumb && !etmv3_output_is_thumb(e->last.isa) && e->last.alt_used);
     /* Whether Hyp lasts when only byte 0 is there is not clear: always say it. */
     if (e->has_info && info)
         f->info_bytes = f->exception > 15 || f->hyp || e->last.hyp ? 2 : 1;
-    f->address_bytes = choose_bytes(e, f);
+    f->address_bytes = etmv3_output_choose_bytes(e, f);
     e->last.address = f->address;
     e->last.isa = f->isa;
     if (f->info_bytes) {
@@ -205,7 +207,7 @@ int etmv3_out_cycle_count(struct etmv3_encoder *e)
 }
 
 /* An I-sync that begins a region: its count goes along, or becomes a packet later. */
-static int take_count(struct etmv3_encoder *e, unsigned reason, int64_t *count)
+static int etmv3_output_take_count(struct etmv3_encoder *e, unsigned reason, int64_t *count)
 {
     int error = 0;
 
@@ -222,7 +224,7 @@ static int take_count(struct etmv3_encoder *e, unsigned reason, int64_t *count)
     return error;
 }
 
-static void synchronise(struct etmv3_encoder *e, const struct etmv3_isync_fields *f)
+static void etmv3_output_synchronise(struct etmv3_encoder *e, const struct etmv3_isync_fields *f)
 {
     e->last = (struct etmv3_last){.address = f->address,
                                   .isa = f->isa,
@@ -242,16 +244,16 @@ int etmv3_out_isync(struct etmv3_encoder *e, unsigned reason, const struct etmv3
                                    .hyp = visible_hyp(e, next->security),
                                    .reason = reason,
                                    .data_only = e->data_only,
-                                   .lsip = executing != NULL,
+                                   .lsip = executing,
                                    .context_id = e->context_id,
                                    .context_id_bytes = e->context_id_bytes};
     int error = etmv3_atoms_flush(e, false);
 
     if (!error)
-        error = take_count(e, reason, &f.count);
+        error = etmv3_output_take_count(e, reason, &f.count);
     if (error)
         return error;
-    synchronise(e, &f);
+    etmv3_output_synchronise(e, &f);
     if (executing)
         make_branch(e, executing, NULL, 0, &f.current);
     uint64_t detail = reason | (f.count != ETMV3_NO_COUNT ? ETMV3_DETAIL_COUNT : 0) |

@@ -4,12 +4,12 @@
 /* Continuation bit of addresses, counts and timestamps. */
 #define MORE 0x80
 
-static unsigned address_shift(enum bt_isa isa)
+static unsigned etmv3_packets_address_shift(enum bt_isa isa)
 {
     return isa == BT_ISA_A32 ? 2 : isa == BT_ISA_JAZELLE ? 0 : 1;
 }
 
-static bool is_thumb(enum bt_isa isa)
+static bool etmv3_packets_is_thumb(enum bt_isa isa)
 {
     return isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
 }
@@ -25,7 +25,7 @@ static unsigned bits_supplied(unsigned n, bool alternative)
 
 unsigned etmv3_address_bytes(uint32_t address, uint32_t base, enum bt_isa isa, bool alternative)
 {
-    uint32_t changed = (address ^ base) >> address_shift(isa);
+    uint32_t changed = (address ^ base) >> etmv3_packets_address_shift(isa);
     unsigned n = 1;
 
     while (n < 5 && changed >> bits_supplied(n, alternative))
@@ -43,7 +43,7 @@ unsigned etmv3_data_address_bytes(uint32_t address, uint32_t base)
     return n;
 }
 
-static size_t put_word(uint8_t *p, uint32_t value, unsigned bytes)
+static size_t etmv3_packets_put_word(uint8_t *p, uint32_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         p[i] = (uint8_t)(value >> 8 * i);
@@ -51,13 +51,14 @@ static size_t put_word(uint8_t *p, uint32_t value, unsigned bytes)
 }
 
 /* Address bytes of a branch; `five` is the fifth one's state and exception bits. */
-static size_t put_address(uint8_t *p, const struct etmv3_branch_fields *f, uint8_t flag)
+static size_t etmv3_packets_put_address(uint8_t *p, const struct etmv3_branch_fields *f,
+                                        uint8_t flag)
 {
-    uint32_t v = f->address >> address_shift(f->isa);
+    uint32_t v = f->address >> etmv3_packets_address_shift(f->isa);
     unsigned last = f->address_bytes - 1;
     unsigned five = 0x08 | (v >> 27 & 7);
 
-    if (is_thumb(f->isa))
+    if (etmv3_packets_is_thumb(f->isa))
         five = 0x10 | (v >> 27 & 15);
     else if (f->isa == BT_ISA_JAZELLE)
         five = 0x20 | (v >> 27 & 31);
@@ -76,7 +77,7 @@ static size_t put_address(uint8_t *p, const struct etmv3_branch_fields *f, uint8
 
 size_t etmv3_put_branch(uint8_t *p, const struct etmv3_branch_fields *f)
 {
-    size_t n = put_address(p, f, f->info_bytes ? 0x40 : 0);
+    size_t n = etmv3_packets_put_address(p, f, f->info_bytes ? 0x40 : 0);
 
     if (f->info_bytes == 0)
         return n;
@@ -95,13 +96,13 @@ size_t etmv3_put_inline_exception(uint8_t *p, uint32_t address, unsigned code, b
 {
     const struct etmv3_branch_fields f = {
         .address = address, .isa = BT_ISA_A32, .address_bytes = 5};
-    size_t n = put_address(p, &f, 0);
+    size_t n = etmv3_packets_put_address(p, &f, 0);
 
     p[4] = (uint8_t)(MORE | (unsigned)cancel << 6 | code << 3 | address >> 29);
     return n;
 }
 
-static size_t put_count(uint8_t *p, uint32_t count)
+static size_t etmv3_packets_put_count(uint8_t *p, uint32_t count)
 {
     size_t n = 0;
 
@@ -120,16 +121,16 @@ size_t etmv3_put_isync(uint8_t *p, const struct etmv3_isync_fields *f)
     p[0] = 0x08;
     if (f->count != ETMV3_NO_COUNT) {
         p[0] = 0x70;
-        n += put_count(p + n, (uint32_t)f->count);
+        n += etmv3_packets_put_count(p + n, (uint32_t)f->count);
     }
-    n += put_word(p + n, f->context_id, f->context_id_bytes);
+    n += etmv3_packets_put_word(p + n, f->context_id, f->context_id_bytes);
     /* Bit 0 keeps a zero context ID from imitating an A-sync. */
     p[n] = (uint8_t)(1 | (unsigned)f->hyp << 1 | (unsigned)f->nonsecure << 3 | f->reason << 5);
     if (f->data_only)
         return n + 1;
     p[n++] |= (uint8_t)((unsigned)(f->isa == BT_ISA_T32EE) << 2 |
                         (unsigned)(f->isa == BT_ISA_JAZELLE) << 4 | (unsigned)f->lsip << 7);
-    n += put_word(p + n, f->address | is_thumb(f->isa), 4);
+    n += etmv3_packets_put_word(p + n, f->address | etmv3_packets_is_thumb(f->isa), 4);
     if (f->lsip)
         n += etmv3_put_branch(p + n, &f->current);
     return n;
@@ -138,13 +139,13 @@ size_t etmv3_put_isync(uint8_t *p, const struct etmv3_isync_fields *f)
 size_t etmv3_put_cycle_count(uint8_t *p, uint32_t count)
 {
     p[0] = 0x04;
-    return 1 + put_count(p + 1, count);
+    return 1 + etmv3_packets_put_count(p + 1, count);
 }
 
 size_t etmv3_put_context_id(uint8_t *p, uint32_t value, unsigned bytes)
 {
     p[0] = 0x6e;
-    return 1 + put_word(p + 1, value, bytes);
+    return 1 + etmv3_packets_put_word(p + 1, value, bytes);
 }
 
 size_t etmv3_put_timestamp(uint8_t *p, uint64_t raw, unsigned bytes, bool wide, bool clock_changed)
@@ -189,7 +190,7 @@ size_t etmv3_put_data(uint8_t *p, const struct etmv3_data_fields *f)
 
     p[0] = (uint8_t)(0x02 | (unsigned)f->has_address_bit << 5 | size_code(bytes) << 2);
     n += put_data_address(p + n, f);
-    return n + put_word(p + n, f->value, bytes);
+    return n + etmv3_packets_put_word(p + n, f->value, bytes);
 }
 
 size_t etmv3_put_placeholder(uint8_t *p, unsigned tag, const struct etmv3_data_fields *f)
@@ -203,7 +204,7 @@ size_t etmv3_put_late_data(uint8_t *p, unsigned tag, uint32_t value)
     unsigned bytes = value_bytes(value);
 
     p[0] = (uint8_t)(tag << 5 | size_code(bytes) << 2);
-    return 1 + put_word(p + 1, value, bytes);
+    return 1 + etmv3_packets_put_word(p + 1, value, bytes);
 }
 
 size_t etmv3_put_not_traced(uint8_t *p, const struct etmv3_data_fields *f)

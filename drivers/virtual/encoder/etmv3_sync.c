@@ -9,7 +9,7 @@ static unsigned draw_wait(struct etmv3_encoder *e)
     return trace_random_below(&e->random, e->options.isync_delay + 1);
 }
 
-static int start_sync(struct etmv3_encoder *e)
+static int etmv3_sync_start(struct etmv3_encoder *e)
 {
     /* Pending atoms may come before or after the A-sync. */
     bool flush = e->options.packing != ETMV3_PACK_RANDOM || trace_random_percent(&e->random, 50);
@@ -48,7 +48,7 @@ int etmv3_sync_serve(struct etmv3_encoder *e)
         error = etmv3_out_cycle_count(e);
     if (!error && e->options.sync_period && !e->isync_due &&
         e->since_async >= e->options.sync_period) {
-        error = start_sync(e);
+        error = etmv3_sync_start(e);
         if (e->isync_wait > 0)
             return error;
     }
@@ -66,7 +66,7 @@ int etmv3_sync_serve(struct etmv3_encoder *e)
 
 int etmv3_encoder_request_sync(struct etmv3_encoder *e)
 {
-    int error = start_sync(e);
+    int error = etmv3_sync_start(e);
 
     if (!error && e->on && !e->preempted && e->isync_wait == 0)
         error = serve_isync(e);

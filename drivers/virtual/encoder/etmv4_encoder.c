@@ -42,7 +42,7 @@ void etmv4_encoder_default_options(struct etmv4_encoder_options *o)
                                         .atoms_max = ATOMS_MOST};
 }
 
-static bool options_valid(const struct etmv4_encoder_options *o)
+static bool etmv4_encoder_options_valid(const struct etmv4_encoder_options *o)
 {
     if (o->return_stack_depth < 1 || o->return_stack_depth > ETMV4_MODEL_STACK_MAX)
         return false;
@@ -56,7 +56,7 @@ static bool options_valid(const struct etmv4_encoder_options *o)
 struct etmv4_encoder *etmv4_encoder_new(const struct etmv4_encoder_options *o,
                                         struct trace_bytes *out)
 {
-    struct etmv4_encoder *e = options_valid(o) ? calloc(1, sizeof *e) : NULL;
+    struct etmv4_encoder *e = etmv4_encoder_options_valid(o) ? calloc(1, sizeof *e) : NULL;
 
     if (!e)
         return NULL;
@@ -100,16 +100,16 @@ static int sync_if_due(struct etmv4_encoder *e)
     return e->lost || e->sync_due || expired ? etmv4_out_sync(e) : 0;
 }
 
-static bool same_place(const struct etmv4_place *a, const struct etmv4_place *b)
+static bool etmv4_encoder_same_place(const struct etmv4_place *a, const struct etmv4_place *b)
 {
     return a->address == b->address && a->isa == b->isa;
 }
 
 /* The return stack stands for the address: nothing is sent, and the decoder pops it, too. */
-static bool popped(struct etmv4_encoder *e)
+static bool etmv4_encoder_popped(struct etmv4_encoder *e)
 {
     if (!e->return_stack || e->no_pop || e->stack_count == 0 ||
-        !same_place(&e->stack[e->stack_count - 1], &e->start))
+        !etmv4_encoder_same_place(&e->stack[e->stack_count - 1], &e->start))
         return false;
     if (!etmv4_out_context_sent(e, e->start.isa == BT_ISA_A64))
         return false;
@@ -118,7 +118,7 @@ static bool popped(struct etmv4_encoder *e)
 }
 
 /* Tells where execution is, if that is not known. */
-static int commit(struct etmv4_encoder *e)
+static int etmv4_encoder_commit(struct etmv4_encoder *e)
 {
     int error = sync_if_due(e);
 
@@ -128,7 +128,7 @@ static int commit(struct etmv4_encoder *e)
     if (error)
         return error;
     if (e->address_due) {
-        if (!popped(e))
+        if (!etmv4_encoder_popped(e))
             error = etmv4_out_place(e, &e->start);
     } else {
         error = etmv4_out_context(e, e->start.isa == BT_ISA_A64);
@@ -144,7 +144,7 @@ static int after_p0(struct etmv4_encoder *e)
     return error ? error : etmv4_spec_commit_some(e);
 }
 
-static void push(struct etmv4_encoder *e, const struct etmv4_place *place)
+static void etmv4_encoder_push(struct etmv4_encoder *e, const struct etmv4_place *place)
 {
     if (e->stack_count == e->options.return_stack_depth) {
         memmove(e->stack, e->stack + 1, sizeof *e->stack * (e->stack_count - 1));
@@ -215,7 +215,7 @@ static int take_branch(struct etmv4_encoder *e, const struct etmv4_insn *insn,
     const struct etmv4_place after = {insn->at.address + p->size, insn->at.isa};
 
     if (p->link && e->return_stack)
-        push(e, &after);
+        etmv4_encoder_push(e, &after);
     if (p->cls == P0_DIRECT && e->broadcast)
         e->address_due = e->no_pop = true;
     if (p->cls != P0_INDIRECT)
@@ -235,7 +235,7 @@ int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn)
     p0_classify(insn->at.isa, insn->opcode, insn->at.address, &p);
     if (!is_p0(e, &p))
         return ETMV4_TRACED_NOT_YET;
-    error = commit(e);
+    error = etmv4_encoder_commit(e);
     if (!error)
         error = send_element(e, insn);
     e->start = insn->next;
@@ -253,7 +253,8 @@ int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn)
 static bool shares_address(struct etmv4_encoder *e, const struct etmv4_exception *x)
 {
     return e->after_branch && e->address_due && !e->trace_on_due && !e->context_due &&
-           same_place(&x->preferred, &e->start) && trace_random_percent(&e->random, TARGET_PERCENT);
+           etmv4_encoder_same_place(&x->preferred, &e->start) &&
+           trace_random_percent(&e->random, TARGET_PERCENT);
 }
 
 int etmv4_encoder_exception(struct etmv4_encoder *e, const struct etmv4_exception *x)
@@ -265,7 +266,7 @@ int etmv4_encoder_exception(struct etmv4_encoder *e, const struct etmv4_exceptio
     if (!e->on)
         return 0;
     if ((!x->no_return && !target) || e->trace_on_due || e->context_due)
-        error = commit(e);
+        error = etmv4_encoder_commit(e);
     if (!error && reset)
         error = etmv4_out_reset(e, x->type);
     else if (!error)
@@ -295,7 +296,7 @@ int etmv4_encoder_trace_on(struct etmv4_encoder *e, const struct etmv4_place *ne
     return 0;
 }
 
-static int lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t second)
+static int etmv4_encoder_lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t second)
 {
     const uint8_t bytes[2] = {EXTENSION, second};
 
@@ -312,12 +313,12 @@ static int lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t se
 
 int etmv4_encoder_overflow(struct etmv4_encoder *e)
 {
-    return lose(e, ETMV4_SENT_OVERFLOW, OVERFLOW);
+    return etmv4_encoder_lose(e, ETMV4_SENT_OVERFLOW, OVERFLOW);
 }
 
 int etmv4_encoder_discard(struct etmv4_encoder *e)
 {
-    return lose(e, ETMV4_SENT_DISCARD, DISCARD);
+    return etmv4_encoder_lose(e, ETMV4_SENT_DISCARD, DISCARD);
 }
 
 void etmv4_encoder_set_context(struct etmv4_encoder *e, const struct etmv4_context *context)

@@ -19,25 +19,25 @@
 
 #define TIME_BYTES 9
 
-static bool chance(struct etmv4_encoder *e, unsigned percent)
+static bool etmv4_output_chance(struct etmv4_encoder *e, unsigned percent)
 {
     return trace_random_percent(&e->random, percent);
 }
 
-static uint32_t below(struct etmv4_encoder *e, uint32_t limit)
+static uint32_t etmv4_output_below(struct etmv4_encoder *e, uint32_t limit)
 {
     return trace_random_below(&e->random, limit);
 }
 
-static int append(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const uint8_t *bytes,
-                  size_t size)
+static int etmv4_output_append(struct etmv4_encoder *e, enum etmv4_packet_kind kind,
+                               const uint8_t *bytes, size_t size)
 {
     static const uint8_t ignore = IGNORE;
 
     /* Nothing is told where nobody listens: between an overflow and its A-sync. */
     if (e->can_ignore && !e->lost && kind != ETMV4_SENT_TRACE_INFO && kind != ETMV4_SENT_IGNORE &&
-        chance(e, e->options.ignore_percent)) {
-        int error = append(e, ETMV4_SENT_IGNORE, &ignore, 1);
+        etmv4_output_chance(e, e->options.ignore_percent)) {
+        int error = etmv4_output_append(e, ETMV4_SENT_IGNORE, &ignore, 1);
         if (error)
             return error;
     }
@@ -51,7 +51,7 @@ int etmv4_out_bytes(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const 
 {
     int error = etmv4_out_flush(e);
 
-    return error ? error : append(e, kind, bytes, size);
+    return error ? error : etmv4_output_append(e, kind, bytes, size);
 }
 
 /* Synchronisation and atoms. */
@@ -59,16 +59,17 @@ int etmv4_out_bytes(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const 
 int etmv4_out_sync(struct etmv4_encoder *e)
 {
     uint8_t bytes[ETMV4_PUT_MAX];
-    struct etmv4_info_fields info = {.empty_section = chance(e, 50),
+    struct etmv4_info_fields info = {.empty_section = etmv4_output_chance(e, 50),
                                      .info = e->counts ? INFO_CYCLES : 0,
                                      .threshold = e->counts ? e->options.ccctlr : 0};
     int error = etmv4_out_flush(e);
 
     info.speculation = e->depth;
     if (!error)
-        error = append(e, ETMV4_SENT_ASYNC, bytes, etmv4_put_async(bytes));
+        error = etmv4_output_append(e, ETMV4_SENT_ASYNC, bytes, etmv4_put_async(bytes));
     if (!error)
-        error = append(e, ETMV4_SENT_TRACE_INFO, bytes, etmv4_put_trace_info(bytes, &info));
+        error = etmv4_output_append(e, ETMV4_SENT_TRACE_INFO, bytes,
+                                    etmv4_put_trace_info(bytes, &info));
     e->bytes_since_async = 0;
     e->sent = (struct etmv4_sent){.time = 0};
     e->stack_count = 0;
@@ -88,7 +89,7 @@ int etmv4_out_flush(struct etmv4_encoder *e)
         size_t size = etmv4_put_atoms(bytes, e->atoms, e->atom_count, &taken);
         e->atoms >>= taken;
         e->atom_count -= taken;
-        error = append(e, ETMV4_SENT_ATOM, bytes, size);
+        error = etmv4_output_append(e, ETMV4_SENT_ATOM, bytes, size);
     }
     e->straight = 0;
     return error;
@@ -104,7 +105,7 @@ int etmv4_out_atom(struct etmv4_encoder *e, bool taken)
     e->atom_count++;
     e->straight = taken ? 0 : e->straight + 1;
     etmv4_spec_count(e);
-    if (chance(e, e->options.flush_percent))
+    if (etmv4_output_chance(e, e->options.flush_percent))
         return etmv4_out_flush(e);
     if (e->atom_count < e->options.atoms_max)
         return 0;
@@ -113,7 +114,7 @@ int etmv4_out_atom(struct etmv4_encoder *e, bool taken)
     e->atom_count -= gone;
     if (e->straight > e->atom_count)
         e->straight = e->atom_count;
-    return append(e, ETMV4_SENT_ATOM, bytes, size);
+    return etmv4_output_append(e, ETMV4_SENT_ATOM, bytes, size);
 }
 
 static bool is_is1(enum bt_isa isa)
@@ -121,7 +122,7 @@ static bool is_is1(enum bt_isa isa)
     return isa == BT_ISA_T32;
 }
 
-static void remember(struct etmv4_encoder *e, uint64_t address, bool is1)
+static void etmv4_output_remember(struct etmv4_encoder *e, uint64_t address, bool is1)
 {
     struct etmv4_place *r = e->sent.addresses;
 
@@ -135,7 +136,8 @@ static int find_exact(struct etmv4_encoder *e, uint64_t address, bool is1)
 {
     for (int i = 0; i < 3; i++) {
         const struct etmv4_place *r = &e->sent.addresses[i];
-        if (r->address == address && is_is1(r->isa) == is1 && !chance(e, e->options.longer_percent))
+        if (r->address == address && is_is1(r->isa) == is1 &&
+            !etmv4_output_chance(e, e->options.longer_percent))
             return i;
     }
     return -1;
@@ -150,8 +152,8 @@ static enum etmv4_reach choose_reach(struct etmv4_encoder *e, uint64_t address, 
 
     while (changed & etmv4_address_kept(reach, is1))
         reach++;
-    if (reach < ETMV4_LONG_64 && chance(e, e->options.longer_percent))
-        reach += 1 + below(e, ETMV4_LONG_64 - reach);
+    if (reach < ETMV4_LONG_64 && etmv4_output_chance(e, e->options.longer_percent))
+        reach += 1 + etmv4_output_below(e, ETMV4_LONG_64 - reach);
     /* AArch32 and M profile know no 64-bit form, but to take off upper bits. */
     if (reach == ETMV4_LONG_64 && address >> 32 == 0 && changed >> 32 == 0)
         reach = ETMV4_LONG_32;
@@ -173,7 +175,7 @@ int etmv4_out_address(struct etmv4_encoder *e, const struct etmv4_place *place)
         error = etmv4_out_bytes(e, ETMV4_SENT_ADDRESS, bytes,
                                 etmv4_put_address(bytes, place->address, is1, reach));
     }
-    remember(e, place->address, is1);
+    etmv4_output_remember(e, place->address, is1);
     return error;
 }
 
@@ -190,7 +192,7 @@ int etmv4_out_source(struct etmv4_encoder *e, const struct etmv4_place *place)
         size = etmv4_put_source_address(bytes, place->address, is1,
                                         choose_reach(e, place->address, is1, ETMV4_SHORT_1));
     int error = etmv4_out_bytes(e, ETMV4_SENT_SOURCE, bytes, size);
-    remember(e, place->address, is1);
+    etmv4_output_remember(e, place->address, is1);
     etmv4_spec_count(e);
     return error;
 }
@@ -223,8 +225,8 @@ static struct etmv4_context_fields report_context(struct etmv4_encoder *e, bool 
                                      .context_id = c->context_id,
                                      .vmid_bytes = e->vmid_bytes,
                                      .context_bytes = e->context_bytes};
-    bool again = chance(e, e->options.repeat_percent) ||
-                 (e->context_due && !chance(e, e->options.zero_percent));
+    bool again = etmv4_output_chance(e, e->options.repeat_percent) ||
+                 (e->context_due && !etmv4_output_chance(e, e->options.zero_percent));
 
     f.info = (uint8_t)(c->level | (c->ns ? CONTEXT_NS : 0) | (aarch64 ? CONTEXT_SF : 0) |
                        (e->ete && c->nse ? CONTEXT_NSE : 0));
@@ -244,7 +246,7 @@ int etmv4_out_context(struct etmv4_encoder *e, bool aarch64)
     uint8_t bytes[ETMV4_PUT_MAX];
 
     if (etmv4_out_context_sent(e, aarch64)) {
-        if (!chance(e, e->options.repeat_percent))
+        if (!etmv4_output_chance(e, e->options.repeat_percent))
             return 0;
         return etmv4_out_bytes(e, ETMV4_SENT_CONTEXT, &unchanged, 1);
     }
@@ -261,7 +263,7 @@ static int put_both(struct etmv4_encoder *e, const struct etmv4_place *place, bo
     int error = etmv4_out_bytes(e, ETMV4_SENT_ADDRESS_CONTEXT, bytes,
                                 etmv4_put_address_context(bytes, place->address, is1, reach, &f));
 
-    remember(e, place->address, is1);
+    etmv4_output_remember(e, place->address, is1);
     return error;
 }
 
@@ -271,9 +273,9 @@ int etmv4_out_place(struct etmv4_encoder *e, const struct etmv4_place *place)
     bool as_reported = etmv4_out_context_sent(e, aarch64);
     int error;
 
-    if (as_reported && !chance(e, e->options.repeat_percent))
+    if (as_reported && !etmv4_output_chance(e, e->options.repeat_percent))
         return etmv4_out_address(e, place);
-    if (chance(e, as_reported ? 50 : 80))
+    if (etmv4_output_chance(e, as_reported ? 50 : 80))
         return put_both(e, place, aarch64);
     error = etmv4_out_context(e, aarch64);
     return error ? error : etmv4_out_address(e, place);
@@ -285,7 +287,7 @@ int etmv4_out_reset(struct etmv4_encoder *e, unsigned type)
     uint8_t bytes[3] = {0x06, (uint8_t)(type << 1 | 1), IGNORE};
     int error = etmv4_out_bytes(e, ETMV4_SENT_EXCEPTION, bytes, sizeof bytes);
 
-    remember(e, 0, false);
+    etmv4_output_remember(e, 0, false);
     etmv4_spec_count(e);
     return error;
 }
@@ -293,7 +295,7 @@ int etmv4_out_reset(struct etmv4_encoder *e, unsigned type)
 int etmv4_out_exception(struct etmv4_encoder *e, const struct etmv4_exception *x, bool target)
 {
     uint8_t bytes[ETMV4_PUT_MAX];
-    bool wide = e->options.m_profile && chance(e, e->options.longer_percent);
+    bool wide = e->options.m_profile && etmv4_output_chance(e, e->options.longer_percent);
     size_t size = etmv4_put_exception(bytes, x->type, target, x->pending, wide);
     static const struct etmv4_place none = {0xfffffffe, BT_ISA_T32};
     int error = etmv4_out_bytes(e, ETMV4_SENT_EXCEPTION, bytes, size);
@@ -309,9 +311,9 @@ int etmv4_out_exception(struct etmv4_encoder *e, const struct etmv4_exception *x
 /* In a packet that commits elements, too: how many. */
 static size_t put_committing_count(struct etmv4_encoder *e, uint8_t *bytes, uint64_t value)
 {
-    uint32_t commit = e->depth ? below(e, e->depth + 1) : 0;
+    uint32_t commit = e->depth ? etmv4_output_below(e, e->depth + 1) : 0;
     uint32_t f_base = e->options.idr8 - 15;
-    unsigned way = below(e, 3);
+    unsigned way = etmv4_output_below(e, 3);
 
     e->depth -= commit;
     if (way == 0 && value < 4 && commit >= 1 && commit <= 4)
@@ -323,12 +325,13 @@ static size_t put_committing_count(struct etmv4_encoder *e, uint8_t *bytes, uint
     return etmv4_put_cycles_1(bytes, commit, (int64_t)value);
 }
 
-static size_t put_count(struct etmv4_encoder *e, uint8_t *bytes, uint64_t value)
+static size_t etmv4_output_put_count(struct etmv4_encoder *e, uint8_t *bytes, uint64_t value)
 {
-    if (value < 4 && !chance(e, e->options.longer_percent))
-        return etmv4_put_cycles_3(bytes, below(e, 4), (unsigned)value);
-    if (value < 16 && !chance(e, e->options.longer_percent))
-        return etmv4_put_cycles_2(bytes, below(e, 2), below(e, 16), (unsigned)value);
+    if (value < 4 && !etmv4_output_chance(e, e->options.longer_percent))
+        return etmv4_put_cycles_3(bytes, etmv4_output_below(e, 4), (unsigned)value);
+    if (value < 16 && !etmv4_output_chance(e, e->options.longer_percent))
+        return etmv4_put_cycles_2(bytes, etmv4_output_below(e, 2), etmv4_output_below(e, 16),
+                                  (unsigned)value);
     return etmv4_put_cycles_1(bytes, -1, (int64_t)value);
 }
 
@@ -345,7 +348,7 @@ int etmv4_out_cycles(struct etmv4_encoder *e)
     else if (e->count_commits)
         size = put_committing_count(e, bytes, e->cycles - e->options.ccctlr);
     else
-        size = put_count(e, bytes, e->cycles - e->options.ccctlr);
+        size = etmv4_output_put_count(e, bytes, e->cycles - e->options.ccctlr);
     if (e->cycles <= e->cycle_max && !e->cycles_unknown)
         e->cycle_sum += e->cycles;
     e->cycles = 0;
@@ -360,11 +363,11 @@ int etmv4_out_timestamp(struct etmv4_encoder *e)
     uint64_t changed = e->time ^ e->sent.time;
     unsigned n = etmv4_varint_bytes(changed, TIME_BYTES);
     uint64_t count = e->cycles > e->cycle_max ? e->cycle_max : e->cycles;
-    bool counted = e->counts && !chance(e, e->options.longer_percent);
+    bool counted = e->counts && !etmv4_output_chance(e, e->options.longer_percent);
     int error = 0;
 
-    if (n < TIME_BYTES && chance(e, e->options.longer_percent))
-        n += 1 + below(e, TIME_BYTES - n);
+    if (n < TIME_BYTES && etmv4_output_chance(e, e->options.longer_percent))
+        n += 1 + etmv4_output_below(e, TIME_BYTES - n);
     if (e->markers)
         error = etmv4_out_bytes(e, ETMV4_SENT_MARKER, &marker, 1);
     if (error)

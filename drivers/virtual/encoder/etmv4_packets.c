@@ -57,7 +57,7 @@ static size_t put_short_varint(uint8_t *p, uint64_t value)
     return etmv4_put_varint(p, value, etmv4_varint_bytes(value, 5));
 }
 
-static size_t put_bytes(uint8_t *p, uint64_t value, unsigned bytes)
+static size_t etmv4_packets_put_bytes(uint8_t *p, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         p[i] = (uint8_t)(value >> 8 * i);
@@ -124,7 +124,7 @@ static size_t put_long(uint8_t *p, uint64_t address, bool is1, enum etmv4_reach 
 
     p[0] = (uint8_t)(address >> (is1 ? 1 : 2) & 0x7f);
     p[1] = (uint8_t)(is1 ? address >> 8 & 0xff : address >> 9 & 0x7f);
-    put_bytes(p + 2, address >> 16, bytes - 2);
+    etmv4_packets_put_bytes(p + 2, address >> 16, bytes - 2);
     return bytes;
 }
 
@@ -170,9 +170,9 @@ static size_t put_context_payload(uint8_t *p, const struct etmv4_context_fields 
 
     p[0] = f->info;
     if (f->info & CONTEXT_V)
-        n += put_bytes(p + n, f->vmid, f->vmid_bytes);
+        n += etmv4_packets_put_bytes(p + n, f->vmid, f->vmid_bytes);
     if (f->info & CONTEXT_C)
-        n += put_bytes(p + n, f->context_id, f->context_bytes);
+        n += etmv4_packets_put_bytes(p + n, f->context_id, f->context_bytes);
     return n;
 }
 
@@ -273,5 +273,5 @@ size_t etmv4_put_instrumentation(uint8_t *p, unsigned level, uint64_t value)
 {
     p[0] = HEADER_INSTRUMENTATION;
     p[1] = (uint8_t)level;
-    return 2 + put_bytes(p + 2, value, 8);
+    return 2 + etmv4_packets_put_bytes(p + 2, value, 8);
 }

@@ -52,7 +52,7 @@ static const struct row a64[] = {
 };
 
 /* Low `bits` of `field`, signed, times four. */
-static uint64_t words(uint32_t field, unsigned bits)
+static uint64_t p0_insn_words(uint32_t field, unsigned bits)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1);
 
@@ -63,13 +63,13 @@ static uint64_t a64_offset(enum offset_form form, uint32_t opcode)
 {
     switch (form) {
     case OFFSET_26:
-        return words(opcode, 26);
+        return p0_insn_words(opcode, 26);
     case OFFSET_19:
-        return words(opcode >> 5, 19);
+        return p0_insn_words(opcode >> 5, 19);
     case OFFSET_14:
-        return words(opcode >> 5, 14);
+        return p0_insn_words(opcode >> 5, 14);
     case OFFSET_9:
-        return words(opcode >> 5, 9);
+        return p0_insn_words(opcode >> 5, 9);
     case OFFSET_NONE:
         break;
     }
@@ -117,7 +117,7 @@ static bool is_wait(enum bt_isa isa, uint32_t opcode)
     return opcode == 0xbf20 || opcode == 0xbf30 || (opcode & 0xfffffffe) == 0xf3af8002;
 }
 
-static enum p0_class class_of(const struct waypoint *w)
+static enum p0_class p0_insn_class_of(const struct waypoint *w)
 {
     switch (w->cls) {
     case WAYPOINT_DIRECT:
@@ -153,7 +153,7 @@ void p0_classify(enum bt_isa isa, uint32_t opcode, uint64_t address, struct p0_i
     /* ENTERX and LEAVEX are gone: their opcodes are barriers of no kind. */
     if (w.cls == WAYPOINT_DIRECT && (opcode & 0xffffd0e0) == 0xf3bf8000 && isa == BT_ISA_T32)
         return;
-    out->cls = class_of(&w);
+    out->cls = p0_insn_class_of(&w);
     out->link = w.link;
     out->exception_return = w.exception_return;
     out->target = w.target;

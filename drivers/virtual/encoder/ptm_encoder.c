@@ -32,7 +32,7 @@ void ptm_encoder_default_options(struct ptm_encoder_options *o)
                                       .atoms_max = 5};
 }
 
-static bool options_valid(const struct ptm_encoder_options *o)
+static bool ptm_encoder_options_valid(const struct ptm_encoder_options *o)
 {
     if (o->return_stack_depth < 1 || o->return_stack_depth > PTM_RETURN_STACK_MAX)
         return false;
@@ -49,7 +49,7 @@ struct ptm_encoder *ptm_encoder_new(const struct ptm_encoder_options *o, struct 
 {
     static const unsigned context_id_bytes[] = {0, 1, 2, 4};
 
-    if (!options_valid(o))
+    if (!ptm_encoder_options_valid(o))
         return NULL;
     struct ptm_encoder *e = calloc(1, sizeof *e);
     if (!e)
@@ -75,7 +75,7 @@ void ptm_encoder_free(struct ptm_encoder *e)
     free(e);
 }
 
-static int start_sync(struct ptm_encoder *e)
+static int ptm_encoder_start_sync(struct ptm_encoder *e)
 {
     int error = ptm_out_flush(e);
 
@@ -94,7 +94,7 @@ static int serve_sync(struct ptm_encoder *e)
     if (!e->on)
         return 0;
     if (e->options.sync_period && !e->isync_due && e->bytes_since_async >= e->options.sync_period)
-        error = start_sync(e);
+        error = ptm_encoder_start_sync(e);
     if (error)
         return error;
     if (e->isync_due) {
@@ -118,7 +118,7 @@ static int serve_sync(struct ptm_encoder *e)
 
 int ptm_encoder_request_sync(struct ptm_encoder *e)
 {
-    int error = start_sync(e);
+    int error = ptm_encoder_start_sync(e);
 
     if (!error && e->on && !e->in_block && e->isync_wait == 0)
         error = serve_sync(e);
@@ -148,7 +148,8 @@ static int finish_boundary(struct ptm_encoder *e, bool want_timestamp)
     return error;
 }
 
-static int start_trace(struct ptm_encoder *e, const struct ptm_state *next, unsigned reason)
+static int ptm_encoder_start_trace(struct ptm_encoder *e, const struct ptm_state *next,
+                                   unsigned reason)
 {
     e->on = true;
     e->security = next->security;
@@ -238,7 +239,7 @@ static int trace_waypoint(struct ptm_encoder *e, const struct ptm_insn *insn,
     return packet ? PTM_TRACED_BRANCH : PTM_TRACED_ATOM;
 }
 
-static bool is_waypoint(const struct ptm_encoder *e, const struct waypoint *w)
+static bool ptm_encoder_is_waypoint(const struct ptm_encoder *e, const struct waypoint *w)
 {
     if (w->cls == WAYPOINT_BARRIER)
         return e->options.etmccer & PTM_CCER_DMB_DSB;
@@ -269,7 +270,7 @@ int ptm_encoder_insn(struct ptm_encoder *e, const struct ptm_insn *insn)
     if (error)
         return error;
     bool want_timestamp = wants_timestamp(e, insn, &w);
-    if (!is_waypoint(e, &w)) {
+    if (!ptm_encoder_is_waypoint(e, &w)) {
         e->security = insn->next.security;
         result = run_non_waypoint(e, insn, w.size);
         if (want_timestamp && e->timestamps && !e->options.no_auto_timestamps)
@@ -294,7 +295,7 @@ int ptm_encoder_insn(struct ptm_encoder *e, const struct ptm_insn *insn)
 /* Exceptions, Debug state, filter, overflow. */
 
 /* What ran since the last boundary, when something other than a waypoint ends it. */
-static int upgrade(struct ptm_encoder *e)
+static int ptm_encoder_upgrade(struct ptm_encoder *e)
 {
     int error = e->in_block ? ptm_out_update(e, &e->newest) : 0;
 
@@ -311,7 +312,7 @@ int ptm_encoder_exception(struct ptm_encoder *e, unsigned number, const struct p
     if (e->on) {
         e->waypoint_time = e->time;
         if (number != EXCEPTION_RESET)
-            error = upgrade(e);
+            error = ptm_encoder_upgrade(e);
         if (!error)
             error = ptm_out_branch(e, vector, number);
         enter_block(e, vector);
@@ -329,7 +330,7 @@ int ptm_encoder_debug_entry(struct ptm_encoder *e)
     if (!e->on)
         return 0;
     e->waypoint_time = e->time;
-    error = upgrade(e);
+    error = ptm_encoder_upgrade(e);
     if (!error)
         error = ptm_out_debug(e);
     e->on = false;
@@ -338,7 +339,7 @@ int ptm_encoder_debug_entry(struct ptm_encoder *e)
 
 int ptm_encoder_debug_exit(struct ptm_encoder *e, const struct ptm_state *restart)
 {
-    return start_trace(e, restart, REASON_DEBUG_EXIT);
+    return ptm_encoder_start_trace(e, restart, REASON_DEBUG_EXIT);
 }
 
 int ptm_encoder_trace_off(struct ptm_encoder *e)
@@ -352,7 +353,7 @@ int ptm_encoder_trace_off(struct ptm_encoder *e)
 
 int ptm_encoder_trace_on(struct ptm_encoder *e, const struct ptm_state *next)
 {
-    return start_trace(e, next, REASON_TRACE_ON);
+    return ptm_encoder_start_trace(e, next, REASON_TRACE_ON);
 }
 
 int ptm_encoder_overflow(struct ptm_encoder *e)
@@ -366,7 +367,7 @@ int ptm_encoder_overflow(struct ptm_encoder *e)
 
 int ptm_encoder_restart(struct ptm_encoder *e, const struct ptm_state *next)
 {
-    return start_trace(e, next, REASON_OVERFLOW);
+    return ptm_encoder_start_trace(e, next, REASON_OVERFLOW);
 }
 
 int ptm_encoder_set_context_id(struct ptm_encoder *e, uint32_t value)

@@ -5,7 +5,7 @@
 #define HAS_INFO 0x40u
 
 /* Address bits below the first transmitted one. */
-static unsigned address_shift(enum bt_isa isa)
+static unsigned ptm_packets_address_shift(enum bt_isa isa)
 {
     if (isa == BT_ISA_A32)
         return 2;
@@ -14,7 +14,7 @@ static unsigned address_shift(enum bt_isa isa)
 
 unsigned ptm_address_bytes(uint32_t address, uint32_t base, enum bt_isa isa)
 {
-    uint32_t changed = (address ^ base) >> address_shift(isa);
+    uint32_t changed = (address ^ base) >> ptm_packets_address_shift(isa);
     unsigned bytes = 1;
 
     /* The first byte carries 6 bits, a last one 6, others 7. */
@@ -23,7 +23,7 @@ unsigned ptm_address_bytes(uint32_t address, uint32_t base, enum bt_isa isa)
     return bytes;
 }
 
-static uint8_t fifth_byte(uint32_t address, enum bt_isa isa)
+static uint8_t ptm_packets_fifth_byte(uint32_t address, enum bt_isa isa)
 {
     if (isa == BT_ISA_A32)
         return (uint8_t)(0x08 | address >> 29);
@@ -32,9 +32,10 @@ static uint8_t fifth_byte(uint32_t address, enum bt_isa isa)
     return (uint8_t)(0x10 | address >> 28);
 }
 
-static size_t put_address(uint8_t *p, uint32_t address, enum bt_isa isa, unsigned bytes, bool info)
+static size_t ptm_packets_put_address(uint8_t *p, uint32_t address, enum bt_isa isa, unsigned bytes,
+                                      bool info)
 {
-    uint32_t value = address >> address_shift(isa);
+    uint32_t value = address >> ptm_packets_address_shift(isa);
 
     p[0] = (uint8_t)((value & 0x3f) << 1 | 1);
     value >>= 6;
@@ -43,7 +44,7 @@ static size_t put_address(uint8_t *p, uint32_t address, enum bt_isa isa, unsigne
         p[i] = (uint8_t)(value & (i == bytes - 1 ? 0x3f : 0x7f));
     }
     if (bytes == 5)
-        p[4] = fifth_byte(address, isa);
+        p[4] = ptm_packets_fifth_byte(address, isa);
     if (info)
         p[bytes - 1] |= HAS_INFO;
     return bytes;
@@ -59,7 +60,7 @@ static size_t put_count_rest(uint8_t *p, uint32_t rest)
     return n;
 }
 
-static size_t put_count(uint8_t *p, int64_t count)
+static size_t ptm_packets_put_count(uint8_t *p, int64_t count)
 {
     if (count == PTM_NO_COUNT)
         return 0;
@@ -85,7 +86,7 @@ size_t ptm_put_isync(uint8_t *p, const struct ptm_isync_fields *f)
     p[n++] = (uint8_t)(f->reason << 5 | (f->security != BT_SEC_SECURE ? 0x08 : 0) |
                        (f->isa == BT_ISA_T32EE ? 0x04 : 0) |
                        (f->security == BT_SEC_HYP ? 0x02 : 0) | 0x01);
-    size_t count_bytes = put_count(p + n, f->count);
+    size_t count_bytes = ptm_packets_put_count(p + n, f->count);
     if (count_bytes && f->count_bit7)
         p[n] |= 0x80;
     n += count_bytes;
@@ -95,7 +96,7 @@ size_t ptm_put_isync(uint8_t *p, const struct ptm_isync_fields *f)
 
 size_t ptm_put_branch(uint8_t *p, const struct ptm_branch_fields *f)
 {
-    size_t n = put_address(p, f->address, f->isa, f->address_bytes, f->info_bytes > 0);
+    size_t n = ptm_packets_put_address(p, f->address, f->isa, f->address_bytes, f->info_bytes > 0);
 
     if (f->info_bytes > 0)
         p[n++] =
@@ -103,7 +104,7 @@ size_t ptm_put_branch(uint8_t *p, const struct ptm_branch_fields *f)
                       (f->exception & 0xf) << 1 | (f->security != BT_SEC_SECURE ? 0x01 : 0));
     if (f->info_bytes > 1)
         p[n++] = (uint8_t)((f->security == BT_SEC_HYP ? 0x20 : 0) | (f->exception >> 4 & 0x1f));
-    return n + put_count(p + n, f->count);
+    return n + ptm_packets_put_count(p + n, f->count);
 }
 
 size_t ptm_put_update(uint8_t *p, uint32_t address, enum bt_isa isa, unsigned address_bytes,
@@ -112,7 +113,7 @@ size_t ptm_put_update(uint8_t *p, uint32_t address, enum bt_isa isa, unsigned ad
     size_t n = 0;
 
     p[n++] = 0x72;
-    n += put_address(p + n, address, isa, address_bytes, alt >= 0);
+    n += ptm_packets_put_address(p + n, address, isa, address_bytes, alt >= 0);
     if (alt >= 0)
         p[n++] = alt ? 0x40 : 0x00;
     return n;
@@ -149,5 +150,5 @@ size_t ptm_put_timestamp(uint8_t *p, uint64_t raw, unsigned bytes, bool wide, bo
         else
             p[n++] = (uint8_t)((raw & 0x7f) | (i < bytes - 1 ? CONTINUE : 0));
     }
-    return n + put_count(p + n, count);
+    return n + ptm_packets_put_count(p + n, count);
 }

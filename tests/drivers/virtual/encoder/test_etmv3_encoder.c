@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/etmv3_encoder.c, etmv3_atoms.c, etmv3_output.c, etmv3_packets.c and
+ * etmv3_sync.c. */
 /*
  * ETMv3 model: worked examples byte for byte. I-syncs and branches; for the rest see
  * test_etmv3_pheaders.c, test_etmv3_exceptions.c and test_etmv3_encoder_data.c.

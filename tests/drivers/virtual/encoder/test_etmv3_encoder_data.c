@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/etmv3_data.c and trace_bytes.c. */
 /*
  * ETMv3 model: data packets, timestamps, VMID, and trace that begins during a data instruction,
  * byte for byte.

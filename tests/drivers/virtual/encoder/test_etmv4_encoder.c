@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/etmv4_encoder.c, etmv4_output.c, etmv4_packets.c and
+ * etmv4_speculation.c, p0_insn.c. */
 /*
  * Model of an ETMv4: its bytes against the worked examples of etmv4-examples.case and its M-profile
  * twin, whose numbers the tests bear. No decoder is asked.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/frame_builder.c. */
 /* Formatter model: every worked frame example, byte for byte, and properties of random streams. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/ptm_encoder.c, ptm_output.c and ptm_packets.c. */
 /*
  * PTM model: the worked examples of the pft-E cases, byte for byte, but for those with exceptions
  * (test_ptm_exceptions.c) and E32, a damaged stream.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/virtual/encoder/waypoint.c. */
 /*
  * The trace unit model's table of waypoint instructions: each row of IHI 0035B 2.2 with an opcode
  * inside and a neighbour outside, and agreement with the random code generator, which has its own
