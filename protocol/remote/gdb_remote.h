@@ -19,7 +19,7 @@ struct gdb_remote; /* private */
 
 /* What has been changed behind the back of what was known before. */
 enum gdb_change {
-    GDB_CHANGE_MEMORY,    /* `address` and `length` tell where */
+    GDB_CHANGE_MEMORY,    /* `address` and `length` are where */
     GDB_CHANGE_REGISTERS, /* a core's registers were written: its PC may be another one */
     GDB_CHANGE_RESET,     /* the target may have started over: R, vRun, k, unknown monitor text */
 };
@@ -115,7 +115,7 @@ int gdb_remote_ask(struct gdb_remote *u, const char *payload, size_t len, gdb_re
 typedef void (*gdb_remote_regs_fn)(void *ctx, int core, const struct gdb_regs *regs);
 int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx);
 
-/* The same for r0 to r14, PC and PSR; those that the other side does not tell are not known. */
+/* The same for r0 to r14, PC and PSR; those that the other side does not report are not known. */
 int gdb_remote_read_regs(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx);
 
 /* Breakpoints and watchpoints of the client that are set: their number, *out points at them. */

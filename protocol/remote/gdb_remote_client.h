@@ -14,7 +14,7 @@
 #include "protocol/rsp/rsp.h"
 #include "protocol/target/gdb_target.h"
 
-/* Registers in the layout of "org.gnu.gdb.arm.core", unless a description says otherwise. */
+/* Registers in the layout of "org.gnu.gdb.arm.core", unless a description has others. */
 #define GDB_NUMBER_PC  15
 #define GDB_NUMBER_PSR 25
 
@@ -27,7 +27,7 @@ enum gdb_remote_phase {
 
 /*
  * HALTED    the cores are halted, as all clients know
- * RESUMING  resumed() is being told; the packet that resumes is not sent yet
+ * RESUMING  resumed() is being called; the packet that resumes is not sent yet
  * RUNNING   it was sent
  * HALTING   an interrupt was sent since
  * HELD      halted, and the stop reply waits for its release
@@ -160,7 +160,7 @@ struct gdb_remote {
     uint64_t packets;               /* sent and received */
     uint64_t epoch;                 /* of what the halted cores are like */
     char *registers[GDB_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
-    struct gdb_known *known;        /* what the other side says of itself */
+    struct gdb_known *known;        /* what the other side reports of itself */
 };
 
 /* Any client before is dropped. */

@@ -8,7 +8,7 @@
 /* Payloads of the other side: its documents may come in larger pieces than ours. */
 #define GDB_REMOTE_PAYLOAD_MAX (4 * GDB_PACKET_SIZE)
 
-/* A server that does not say how long a packet may be gets none that is longer. */
+/* A server that does not report how long a packet may be gets none that is longer. */
 #define GDB_REMOTE_PACKET_SIZE     0x18a
 #define GDB_REMOTE_PACKET_SIZE_MIN 0x40
 

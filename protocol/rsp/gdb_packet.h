@@ -27,7 +27,7 @@ enum gdb_packet_effect {
     GDB_EFFECT_REMOVE,
     GDB_EFFECT_MEMORY,    /* `address`, `length` */
     GDB_EFFECT_FLASH,     /* the same, and `data`: servers may collect it until vFlashDone */
-    GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, told before it */
+    GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, reported before it */
     GDB_EFFECT_RESET,     /* anything may be different */
     GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */
 };
@@ -49,7 +49,7 @@ struct gdb_packet gdb_packet_read(const char *payload, size_t len);
  * with. */
 bool gdb_packet_only_shows(const char *command);
 
-/* The reply tells that the packet was done. */
+/* The reply reports that the packet was done. */
 bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len);
 
 /* "O" and an even number of hex digits: text for the console. OpenOCD sends no digits at all, so

@@ -367,7 +367,7 @@ static void link_give_up(struct gdb_link *l, int error)
 /*
  * In ack mode a frame that comes before the '+' of the last request is not its reply but
  * something older: acknowledged and dropped, as GDB does (a server that was running when the
- * connection came tells of the stop).
+ * connection came reports the stop).
  */
 static bool link_is_stale(const struct gdb_link *l)
 {

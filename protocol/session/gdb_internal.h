@@ -77,7 +77,7 @@ static inline int gdb_thread_of_core(int core)
 unsigned gdb_extra_registers(const struct gdb_session *s, int core,
                              const struct gdb_register **list);
 
-/* What the target says of a core, with defaults where it says nothing. */
+/* What the target reports of a core, with defaults where it says nothing. */
 struct gdb_core gdb_core_info(const struct gdb_session *s, int core);
 
 /*

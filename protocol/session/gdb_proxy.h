@@ -39,7 +39,7 @@ struct gdb_proxy {
     struct gdb_session *session;
     struct gdb_remote *remote; /* NULL: another client has it */
     enum proxy_role role;
-    enum proxy_wait wait; /* apart from the stop reply, which session->running tells of */
+    enum proxy_wait wait; /* apart from the stop reply, which session->running is about */
     struct gdb_thread general;
     struct text_buf backlog; /* packets that wait, each behind its length */
     bool draining;
@@ -49,7 +49,7 @@ struct gdb_proxy {
     uint64_t seen;              /* u->epoch of the halt that the client was told of last */
     char *shown[GDB_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read */
     struct gdb_remote_observer observer;
-    char greeting[400]; /* told as soon as the client takes text; "": nothing */
+    char greeting[400]; /* printed as soon as the client takes text; "": nothing */
 };
 
 /* The payload to the client. */
@@ -93,7 +93,7 @@ bool gdb_proxy_observe_interrupt(struct gdb_proxy *p);
 /* A reply to g, of the general core. */
 void gdb_proxy_note_shown(struct gdb_proxy *p, const char *reply, size_t len);
 void gdb_proxy_forget_shown(struct gdb_proxy *p);
-/* Where text is taken: what is to be told. */
+/* Where text is taken: what is to be reported. */
 void gdb_proxy_report_news(struct gdb_proxy *p);
 /* The packet may be answered here, for a replay position, without the other side. */
 bool gdb_proxy_reverse_wants(const struct gdb_proxy *p, const char *payload, size_t len);

@@ -51,7 +51,7 @@ void gdb_proxy_show_stop(struct gdb_proxy *p, const char *reply, size_t len)
         gdb_proxy_send_text(p, no_resume); /* GDB would go on waiting after an empty reply */
 }
 
-/* Hg0 means the thread of the last stop: nothing that the other side could be told again. */
+/* Hg0 means the thread of the last stop: nothing that the other side could be sent again. */
 void gdb_proxy_select(struct gdb_proxy *p, const struct gdb_packet *packet)
 {
     struct gdb_session *s = p->session;

@@ -188,7 +188,7 @@ int gdb_monitor_packet(struct gdb_session *s, const char *payload, size_t len)
 /* The features of another server, with ours. */
 
 /*
- * What the other side says of these does not count: they are answered here, GDB dies of non-stop
+ * What the other side reports of these does not count: they are answered here, GDB dies of non-stop
  * with two cores, and it would prefer the Intel format (found with GDB 13.1).
  */
 static const char *const our_features[] = {
@@ -218,7 +218,7 @@ static void features_add_packet_size(struct text_buf *out, struct gdb_args *numb
 }
 
 /*
- * A server that does not tell its PacketSize gets what GDB takes for safe then:
+ * A server that does not report its PacketSize gets what GDB takes for safe then:
  * nothing is added.
  */
 void gdb_features_merge(struct text_buf *out, const char *reply, size_t len, size_t limit,

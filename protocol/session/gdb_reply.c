@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers that all packets share, and what the target says of its cores. */
+/* The answers that all packets share, and what the target reports of its cores. */
 #include <string.h>
 
 #include "gdb_internal.h"

@@ -14,7 +14,7 @@ static int session_reply_resumed(struct gdb_session *s, int outcome, const struc
     return BT_OK;
 }
 
-/* GDB_PENDING may come back with the stop told already, from within the operation. */
+/* GDB_PENDING may come back with the stop reported already, from within the operation. */
 static void session_start_running(struct gdb_session *s)
 {
     s->running = true;

@@ -169,7 +169,7 @@ static void session_take_oversize(struct gdb_session *s)
     gdb_reply_send(s);
 }
 
-/* Without acknowledgements nothing asks for the frame again: say so, or the client waits. */
+/* Without acknowledgements nothing asks for the frame again: report it, or the client waits. */
 static void session_take_bad(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, false);

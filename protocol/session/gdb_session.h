@@ -116,7 +116,7 @@ int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *targ
  * memory and history while the cores are halted, has its own branch trace and its own replay
  * position, and gets an error for whatever would change something or run the cores. While they run,
  * and when they have run since it was told of a halt, reads are errors, too; `c` and its like wait
- * for the next halt, or tell of the one that it has not seen. `greeting`, a line or more with '\n',
+ * for the next halt, or report the one that it has not seen. `greeting`, a line or more with '\n',
  * is printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_remote(). One
  * that comes while the cores run is shown a halt of which nothing is known.
  */
@@ -158,7 +158,7 @@ static inline unsigned gdb_session_refused(const struct gdb_session *s)
  * GDB_PACKET_SIZE. To be called before there is input. */
 void gdb_session_limit(struct gdb_session *s, size_t size);
 
-/* Sends nothing and tells the target nothing: a lost connection is the server's to judge. */
+/* Sends nothing and reports nothing to the target: a lost connection is the server's to judge. */
 void gdb_session_release(struct gdb_session *s);
 
 /* Bytes from the wire, in any pieces. Must not be called from within a target operation. */

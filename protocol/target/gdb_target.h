@@ -62,7 +62,7 @@ struct gdb_regs {
 #define GDB_EXTRA_MAX    64
 
 /*
- * A register beyond those of enum gdb_reg, as the target description tells it: what GDB makes of a
+ * A register beyond those of enum gdb_reg, as the target description lists it: what GDB makes of a
  * feature and its registers is written in its manual, appendix "ARM features".
  */
 struct gdb_register {
@@ -291,7 +291,7 @@ struct gdb_target {
     /*
      * Optional, all or none: what GDB does with regions that the memory map calls flash. Erase is
      * of whole blocks; write comes in rising order, of erased blocks, and may keep the bytes until
-     * done. GDB shows no text of these errors: the target tells it elsewhere, too.
+     * done. GDB shows no text of these errors: the target reports it elsewhere, too.
      */
     int (*flash_erase)(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why);
     int (*flash_write)(void *ctx, uint64_t address, const void *bytes, size_t len,
