@@ -13,9 +13,8 @@ static const char moved[] = "E.the target has run or was changed since: 'continu
                             "is now";
 static const char no_run[] = "E.you look on: only the client in control runs the target, see "
                              "'monitor clients'";
-static const char no_change[] =
-    "E.you look on: only the client in control change_packets anything, see "
-    "'monitor clients'";
+static const char no_change[] = "E.you look on: only the client in control changes anything, see "
+                                "'monitor clients'";
 static const char no_command[] = "you look on: commands of the target's own server are for the "
                                  "client in control\n";
 static const char waits[] = "the target runs; waiting for it to halt, Ctrl-C ends the wait\n";
@@ -340,7 +339,7 @@ void gdb_proxy_forget_shown(struct gdb_proxy *p)
     }
 }
 
-/* True: the packet may go the ordinary way, for it change_packets nothing. */
+/* True: the packet may go the ordinary way, for it changes nothing. */
 static bool observer_takes(struct gdb_proxy *p, const char *payload, size_t len)
 {
     const char *why = proxy_obstacle(p);
