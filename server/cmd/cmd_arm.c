@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "server/base/exit_codes.h"
 #include "server/probe/probe_target_trace.h"
-#include "server/trace_unit/init_sequence.h"
+#include "server/trace_unit/trace_setup.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static int write_setup(struct arm *a)
 {
     for (unsigned i = 0; i < a->config.setup_count; i++) {
         const struct config_setup *s = &a->config.setup[i];
-        int error = init_sequence_write(&a->probe.bus, s);
+        int error = trace_setup_init_write(&a->probe.bus, s);
         if (error) {
             fprintf(stderr, "btraced arm: %s:%u: 0x%08" PRIx32 " cannot be written: %s\n",
                     a->config.path, s->line, s->address, debug_failure_text(a->probe.bus.failure));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ARMv7-A cores: found, attached to, reset, let go. */
 #include "probe_target_internal.h"
-#include "server/trace_unit/init_sequence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,7 +78,7 @@ static void set_up(struct probe_target *t)
     if (!t->a.has_memory)
         return;
     coresight_bus_on_mem_ap(&bus, &t->a.memory);
-    init_sequence_try(&bus, t->config);
+    trace_setup_init_try(&bus, t->config);
 }
 
 /* A core that is off stays so; it is taken in when it has power. */

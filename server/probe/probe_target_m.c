@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of a Cortex-M: probe_target_core.h. */
 #include "probe_target_internal.h"
-#include "server/trace_unit/init_sequence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +55,7 @@ static int open_core(struct probe_target *t, struct message *why)
         message_set(why, "%s: no core to debug: %s", t->config->path,
                     describe(t, text, sizeof text));
     else if (config_programs_trace(t->config) && !t->config->attach)
-        init_sequence_try(&t->link.bus, t->config); /* trace units without a clock do not answer */
+        trace_setup_init_try(&t->link.bus, t->config); /* trace units without a clock do not answer */
     return rc ? rc : probe_target_flash_open(&t->flash, t->config, core, why);
 }
 

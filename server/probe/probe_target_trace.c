@@ -10,7 +10,7 @@
 
 static bool by_probe(const struct probe_target_trace *t)
 {
-    return t->probe->swo.ops != NULL && t->setup.config->sink == CONFIG_SINK_SWO;
+    return t->probe->swo.ops && t->setup.config->sink == CONFIG_SINK_SWO;
 }
 
 /* Between packets a port repeats sync words for ever: that is not trace. */

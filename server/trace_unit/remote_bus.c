@@ -13,7 +13,7 @@ struct ticket {
     uint64_t serial;
 };
 
-static void finish(struct ticket *t, const uint8_t *bytes, size_t len)
+static void bus_finish(struct ticket *t, const uint8_t *bytes, size_t len)
 {
     struct remote_bus *b = t->b;
     uv_mutex_lock(&b->lock);
@@ -31,7 +31,7 @@ static void finish(struct ticket *t, const uint8_t *bytes, size_t len)
 static void on_answer(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
 {
     (void)address;
-    finish(ctx, bytes, len);
+    bus_finish(ctx, bytes, len);
 }
 
 /* The answer may come from within the question, so the lock is not held meanwhile. */
@@ -64,12 +64,12 @@ static void on_wake(uv_async_t *wake)
     else
         error = gdb_remote_read_device(b->remote, MEMORY_CORE, address, len, on_answer, t);
     if (error)
-        finish(t, NULL, 0);
+        bus_finish(t, NULL, 0);
 }
 
 /* In the user's thread. */
 
-static int fail(struct remote_bus *b, enum debug_failure failure, uint64_t address)
+static int bus_fail(struct remote_bus *b, enum debug_failure failure, uint64_t address)
 {
     b->bus.failure = failure;
     b->bus.fault_address = address;
@@ -82,7 +82,7 @@ static int access_words(struct remote_bus *b, bool write, uint64_t address, size
 {
     int late = 0;
     if (b->stopping || b->failed)
-        return fail(b, DEBUG_FAIL_PROBE, address);
+        return bus_fail(b, DEBUG_FAIL_PROBE, address);
     b->serial++;
     b->write = write;
     b->address = address;
@@ -99,18 +99,18 @@ static int access_words(struct remote_bus *b, bool write, uint64_t address, size
     b->wanted = false;
     if (!answered) {
         b->failed = true;
-        return fail(b, b->stopping ? DEBUG_FAIL_PROBE : DEBUG_FAIL_TIMEOUT, address);
+        return bus_fail(b, b->stopping ? DEBUG_FAIL_PROBE : DEBUG_FAIL_TIMEOUT, address);
     }
-    return b->good == count ? BT_OK : fail(b, DEBUG_FAIL_FAULT, address + 4 * b->good);
+    return b->good == count ? BT_OK : bus_fail(b, DEBUG_FAIL_FAULT, address + 4 * b->good);
 }
 
-static void put_word(const struct remote_bus *b, uint8_t *bytes, uint32_t word)
+static void bus_put_word(const struct remote_bus *b, uint8_t *bytes, uint32_t word)
 {
     for (unsigned i = 0; i < 4; i++)
         bytes[b->big_endian ? 3 - i : i] = (uint8_t)(word >> 8 * i);
 }
 
-static uint32_t get_word(const struct remote_bus *b, const uint8_t *bytes)
+static uint32_t bus_get_word(const struct remote_bus *b, const uint8_t *bytes)
 {
     uint32_t word = 0;
     for (unsigned i = 0; i < 4; i++)
@@ -124,7 +124,7 @@ static int read_piece(struct remote_bus *b, uint64_t address, uint32_t *words, s
     uv_mutex_lock(&b->lock);
     int error = access_words(b, false, address, count);
     for (size_t i = 0; i < (error ? b->good : count); i++)
-        words[i] = get_word(b, b->bytes + 4 * i);
+        words[i] = bus_get_word(b, b->bytes + 4 * i);
     uv_mutex_unlock(&b->lock);
     return error;
 }
@@ -133,13 +133,13 @@ static int write_piece(struct remote_bus *b, uint64_t address, const uint32_t *w
 {
     uv_mutex_lock(&b->lock);
     for (size_t i = 0; i < count; i++)
-        put_word(b, b->bytes + 4 * i, words[i]);
+        bus_put_word(b, b->bytes + 4 * i, words[i]);
     int error = access_words(b, true, address, count);
     uv_mutex_unlock(&b->lock);
     return error;
 }
 
-static size_t piece(size_t count)
+static size_t bus_piece(size_t count)
 {
     return count < REMOTE_BUS_WORDS ? count : REMOTE_BUS_WORDS;
 }
@@ -148,7 +148,7 @@ static int bus_read(struct coresight_bus *bus, uint64_t address, uint32_t *words
 {
     int error = BT_OK;
     for (size_t n; count && !error; address += 4 * n, words += n, count -= n) {
-        n = piece(count);
+        n = bus_piece(count);
         error = read_piece(bus->self, address, words, n);
     }
     return error;
@@ -159,7 +159,7 @@ static int bus_write(struct coresight_bus *bus, uint64_t address, const uint32_t
 {
     int error = BT_OK;
     for (size_t n; count && !error; address += 4 * n, words += n, count -= n) {
-        n = piece(count);
+        n = bus_piece(count);
         error = write_piece(bus->self, address, words, n);
     }
     return error;
@@ -179,13 +179,13 @@ static const struct coresight_bus_ops REMOTE_OPS = {
     .read_fifo = bus_read_fifo,
 };
 
-static uint64_t now_us(void *user)
+static uint64_t bus_now_us(void *user)
 {
     (void)user;
     return uv_hrtime() / 1000;
 }
 
-static void sleep_us(void *user, uint32_t time)
+static void bus_sleep_us(void *user, uint32_t time)
 {
     (void)user;
     usleep(time);
@@ -196,7 +196,7 @@ int remote_bus_open(struct remote_bus *b, uv_loop_t *loop, struct gdb_remote *re
 {
     memset(b, 0, sizeof *b);
     b->bus = (struct coresight_bus){
-        .ops = &REMOTE_OPS, .self = b, .clock = {.now_us = now_us, .sleep_us = sleep_us}};
+        .ops = &REMOTE_OPS, .self = b, .clock = {.now_us = bus_now_us, .sleep_us = bus_sleep_us}};
     b->remote = remote;
     b->timeout_ms = timeout_ms;
     b->big_endian = big_endian;

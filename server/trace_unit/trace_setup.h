@@ -134,6 +134,16 @@ int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, st
 /* Before the cores run again after a collect: the buffer is empty and captures. As above. */
 int trace_setup_rearm(struct trace_setup *t, struct message *why);
 
+/*
+ * The init sequence, [setup] of a board file, on a bus of ours: register writes for clocks and pins
+ * that some chips need before their debug and trace registers answer. Behind another GDB server
+ * live_setup() does it. trace_setup_init_write(): one register write, or a read-modify-write;
+ * returns as coresight.h says. trace_setup_init_try(): the whole sequence, in order; writes that
+ * fail are ignored, as the sequence runs again, with warnings, when GDB connects.
+ */
+int trace_setup_init_write(struct coresight_bus *bus, const struct config_setup *line);
+void trace_setup_init_try(struct coresight_bus *bus, const struct config *config);
+
 /* "ETB, 4096 bytes at 0xe0043000": returns `text`. */
 const char *trace_setup_describe_sink(const struct trace_setup *t, char *text, size_t size);
 
