@@ -154,7 +154,8 @@ static int run(struct arm *a)
 {
     struct message why;
     int code = load(a);
-    if (!code && probe_link_open(&a->probe, &a->config, &why))
+    if (!code &&
+        probe_link_open(&a->probe, probe_driver_named(a->config.probe.type), &a->config, &why))
         code = complain(&why, EXIT_PROBE);
     if (!code)
         code = write_setup(a);

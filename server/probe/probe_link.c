@@ -21,7 +21,7 @@
 #define DHCSR_S_HALT    0x20000u
 #define DEMCR_CORERESET 0x1u
 
-static uint64_t now_us(void *user)
+static uint64_t link_now_us(void *user)
 {
     struct timespec t;
     (void)user;
@@ -29,37 +29,27 @@ static uint64_t now_us(void *user)
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-static void sleep_us(void *user, uint32_t time)
+static void link_sleep_us(void *user, uint32_t time)
 {
     struct timespec t = {.tv_sec = time / 1000000, .tv_nsec = (long)(time % 1000000) * 1000};
     (void)user;
     nanosleep(&t, NULL);
 }
 
-const struct debug_clock probe_link_clock = {.now_us = now_us, .sleep_us = sleep_us};
+const struct debug_clock probe_link_clock = {.now_us = link_now_us, .sleep_us = link_sleep_us};
 
-bool probe_link_is_gone(const struct probe_link *p)
-{
-    return !p->is_open || p->dp.failure == DEBUG_FAIL_PROBE;
-}
-
-const char *probe_link_describe(const struct probe_link *p, char *text, size_t size)
-{
-    return adiv5_describe(&p->dp, text, size);
-}
-
-static int refused(struct probe_link *p, int error, const char *what, struct message *why)
+static int link_refused(struct probe_link *p, int error, const char *what, struct message *why)
 {
     char text[200];
     if (error == BT_ERR_UNSUPPORTED && p->dp.failure == DEBUG_FAIL_NONE)
         p->dp.failure = DEBUG_FAIL_WIRE_KIND;
     message_set(why, "probe '%s': %s: %s", p->name, what,
-                probe_link_describe(p, text, sizeof text));
+                adiv5_describe(&p->dp, text, sizeof text));
     return error;
 }
 
 /* A single damaged bit is no reason to give up. */
-static bool again(const struct probe_link *p, int error, unsigned *tries)
+static bool link_again(const struct probe_link *p, int error, unsigned *tries)
 {
     return debug_link_again(error, p->dp.failure, tries);
 }
@@ -86,11 +76,11 @@ static int connect_port(struct probe_link *p, struct message *why)
     int error;
     do {
         error = adiv5_connect(&p->dp, &p->connect);
-    } while (again(p, error, &tries));
+    } while (link_again(p, error, &tries));
     uint32_t hz = p->link.ops->clock ? p->link.ops->clock(p->link.self) : o->clock;
     snprintf(p->wire, sizeof p->wire, "%s at %u.%03u MHz",
              o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", hz / 1000000, hz / 1000 % 1000);
-    return error ? refused(p, error, "the target does not answer", why) : BT_OK;
+    return error ? link_refused(p, error, "the target does not answer", why) : BT_OK;
 }
 
 /* Ports that are there instead of the one that was named. */
@@ -116,11 +106,11 @@ static int find_memory(struct probe_link *p, struct message *why)
         error = mem_ap_init(&p->ap, &p->dp, (uint8_t)p->config->probe.ap);
         if (!error)
             error = adiv5_ap_read(&p->dp, (uint8_t)p->config->probe.ap, ADIV5_AP_BASE, &base);
-    } while (again(p, error, &tries));
+    } while (link_again(p, error, &tries));
     if (error) {
         bool absent = p->dp.failure == DEBUG_FAIL_NO_MEM_AP;
         snprintf(what, sizeof what, "access port %u", p->config->probe.ap);
-        refused(p, error, what, why);
+        link_refused(p, error, what, why);
         if (absent)
             list_ports(p, why);
         return error;
@@ -141,11 +131,11 @@ static int halt_out_of_reset(struct probe_link *p)
     if (!error)
         error = mem_ap_write32(&p->ap, SCS_DEMCR, demcr | DEMCR_CORERESET);
     int freed = hold_reset(p, false);
-    uint64_t begin = now_us(NULL);
+    uint64_t begin = link_now_us(NULL);
     while (!error && !freed && (dhcsr & DHCSR_S_HALT) == 0) {
-        sleep_us(NULL, RESET_POLL_US);
+        link_sleep_us(NULL, RESET_POLL_US);
         error = mem_ap_read32(&p->ap, SCS_DHCSR, &dhcsr);
-        if (now_us(NULL) - begin <= RESET_LIMIT_US)
+        if (link_now_us(NULL) - begin <= RESET_LIMIT_US)
             error = BT_OK; /* not yet out of reset */
         else if (!error && (dhcsr & DHCSR_S_HALT) == 0)
             error = adiv5_fail(&p->dp, DEBUG_FAIL_TIMEOUT);
@@ -160,8 +150,8 @@ static int reach_target(struct probe_link *p, bool under_reset, struct message *
     if (under_reset) {
         int error = hold_reset(p, true);
         if (error)
-            return refused(p, error, "nRESET cannot be driven", why);
-        sleep_us(NULL, RESET_HOLD_US);
+            return link_refused(p, error, "nRESET cannot be driven", why);
+        link_sleep_us(NULL, RESET_HOLD_US);
     }
     int error = connect_port(p, why);
     if (!error)
@@ -169,7 +159,7 @@ static int reach_target(struct probe_link *p, bool under_reset, struct message *
     if (!error && under_reset) {
         error = halt_out_of_reset(p);
         if (error)
-            refused(p, error, "the core does not halt under reset", why);
+            link_refused(p, error, "the core does not halt under reset", why);
     }
     if (error && under_reset)
         (void)hold_reset(p, false);
@@ -190,12 +180,13 @@ static int open_link(struct probe_link *p, bool under_reset, struct message *why
     return error;
 }
 
-int probe_link_open(struct probe_link *p, const struct config *config, struct message *why)
+int probe_link_open(struct probe_link *p, const struct probe_driver *driver,
+                    const struct config *config, struct message *why)
 {
     memset(p, 0, sizeof *p);
     p->config = config;
-    p->driver = probe_driver_named(config->probe.type);
-    if (!p->driver) {
+    p->driver = driver;
+    if (!driver) {
         message_set(why, "%s: no probe is named: section [probe] is missing", config->path);
         return BT_ERR_RANGE;
     }

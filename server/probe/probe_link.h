@@ -40,14 +40,15 @@ struct probe_link {
 };
 
 /*
- * Opens the probe, wakes the debug port, finds the MEM-AP. With connect_under_reset nRESET is held
- * meanwhile and the core then stands at its first instruction; without it nothing is halted or
- * reset. `config` must outlive the link.
- * Returns 0, or with *why filled BT_ERR_RANGE (no such probe), BT_ERR_IO (it cannot be opened, or
- * the target does not answer: p->dp.failure, as adiv5.h says), BT_ERR_UNSUPPORTED, BT_ERR_FORMAT,
- * BT_ERR_NOMEM. Nothing is left open after an error.
+ * Opens the probe by `driver`, NULL if the board file names none; wakes the debug port, finds the
+ * MEM-AP. With connect_under_reset nRESET is held meanwhile and the core then stands at its first
+ * instruction; without it nothing is halted or reset. `config` must outlive the link. Returns 0, or
+ * with *why filled BT_ERR_RANGE (no such probe), BT_ERR_IO (it cannot be opened, or the target does
+ * not answer: p->dp.failure, as adiv5.h says), BT_ERR_UNSUPPORTED, BT_ERR_FORMAT, BT_ERR_NOMEM.
+ * Nothing is left open after an error.
  */
-int probe_link_open(struct probe_link *p, const struct config *config, struct message *why);
+int probe_link_open(struct probe_link *p, const struct probe_driver *driver,
+                    const struct config *config, struct message *why);
 
 /* Lets the wire and the probe go; the target goes on with what it does. May be called twice, and
  * for a link that is all zero. */
@@ -62,10 +63,10 @@ void probe_link_close(struct probe_link *p);
 int probe_link_reopen(struct probe_link *p, struct message *why);
 
 /* Does this failure mean that the probe is gone? */
-bool probe_link_is_gone(const struct probe_link *p);
-
-/* Why the last access through the link failed, for people: returns `text`. */
-const char *probe_link_describe(const struct probe_link *p, char *text, size_t size);
+static inline bool probe_link_is_gone(const struct probe_link *p)
+{
+    return !p->is_open || p->dp.failure == DEBUG_FAIL_PROBE;
+}
 
 /* Time for those who wait, as the drivers want it. */
 extern const struct debug_clock probe_link_clock;

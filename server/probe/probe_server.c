@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* The other end always reads; when it is gone the next recv() tells. */
-static void send_bytes(void *ctx, const void *bytes, size_t len)
+static void send_to_client(void *ctx, const void *bytes, size_t len)
 {
     const struct probe_server *n = ctx;
     const char *at = bytes;
@@ -33,7 +33,7 @@ static bool take_input(struct probe_server *n)
     return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-static void serve(void *arg)
+static void serve_session(void *arg)
 {
     struct probe_server *n = arg;
     bool open = true;
@@ -47,7 +47,7 @@ static void serve(void *arg)
     }
 }
 
-static void add_line(void *to, const char *text)
+static void add_screen_line(void *to, const char *text)
 {
     struct probe_server *n = to;
     size_t used = strlen(n->screen);
@@ -60,27 +60,27 @@ int probe_server_open(struct probe_server *n, struct config *config, const struc
     memset(n, 0, sizeof *n);
     n->socket = -1;
     n->opened = true;
-    int rc = probe_target_open(&n->target, config, sink, why);
-    if (rc)
-        return rc;
+    int error = probe_target_open(&n->target, config, sink, why);
+    if (error)
+        return error;
     if (config->reset[0] == '\0')
         snprintf(config->reset, sizeof config->reset, "reset halt");
     if (n->target.trace.setup.history)
         trace_setup_describe_sink(&n->target.trace.setup, n->sink, sizeof n->sink);
-    probe_target_summary(&n->target, add_line, n);
+    probe_target_summary(&n->target, add_screen_line, n);
     return BT_OK;
 }
 
-static int open_session(struct probe_server *n, int *other)
+static int open_socket_session(struct probe_server *n, int *other)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return BT_ERR_IO;
     n->socket = ends[0];
     *other = ends[1];
-    int rc = gdb_session_init(&n->session, &probe_target_ops, &n->target, send_bytes, n);
-    n->target.session = rc ? NULL : &n->session;
-    return rc;
+    int error = gdb_session_init(&n->session, &probe_target_ops, &n->target, send_to_client, n);
+    n->target.session = error ? NULL : &n->session;
+    return error;
 }
 
 int probe_server_start(struct probe_server *n, void (*moved)(void *ctx), void *ctx)
@@ -88,13 +88,13 @@ int probe_server_start(struct probe_server *n, void (*moved)(void *ctx), void *c
     int other = -1;
     n->target.moved = moved;
     n->target.ctx = ctx;
-    int rc = open_session(n, &other);
-    if (!rc && uv_thread_create(&n->thread, serve, n) != 0)
-        rc = BT_ERR_NOMEM;
-    n->started = !rc;
-    if (rc && other >= 0)
+    int error = open_socket_session(n, &other);
+    if (!error && uv_thread_create(&n->thread, serve_session, n) != 0)
+        error = BT_ERR_NOMEM;
+    n->started = !error;
+    if (error && other >= 0)
         close(other);
-    return rc ? rc : other;
+    return error ? error : other;
 }
 
 void probe_server_stop(struct probe_server *n)
@@ -109,15 +109,4 @@ void probe_server_stop(struct probe_server *n)
         gdb_session_release(&n->session);
     if (n->socket >= 0)
         close(n->socket);
-}
-
-unsigned probe_server_resets(const struct probe_server *n)
-{
-    return atomic_load(&n->target.resets);
-}
-
-bool probe_server_is_lost(const struct probe_server *n, unsigned *losses)
-{
-    *losses = atomic_load(&n->target.losses);
-    return atomic_load(&n->target.gone);
 }

@@ -43,9 +43,16 @@ int probe_server_start(struct probe_server *n, void (*moved)(void *ctx), void *c
 void probe_server_stop(struct probe_server *n);
 
 /* Resets of the target so far, those by others too. Any thread. */
-unsigned probe_server_resets(const struct probe_server *n);
+static inline unsigned probe_server_resets(const struct probe_server *n)
+{
+    return atomic_load(&n->target.resets);
+}
 
 /* Whether the probe or the target does not answer now, and how often that began. Any thread. */
-bool probe_server_is_lost(const struct probe_server *n, unsigned *losses);
+static inline bool probe_server_is_lost(const struct probe_server *n, unsigned *losses)
+{
+    *losses = atomic_load(&n->target.losses);
+    return atomic_load(&n->target.gone);
+}
 
 #endif

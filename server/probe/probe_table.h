@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The probes that btraced drives itself. A new one is a row in probe_table.c and a file with what
- * the row names.
+ * The probes that btraced drives itself. A new one is a row in probe_table.c, and what the row
+ * names.
  */
 #ifndef SERVER_PROBE_TABLE_H
 #define SERVER_PROBE_TABLE_H
@@ -28,13 +28,6 @@ struct probe_listing {
     const char *speed;    /* "480 Mbit/s"; "" if not known */
     const char *problem;  /* NULL: it can be used; else why not and what to do */
 };
-
-struct usb_probe_seen;
-
-/* What USB tells of a device; its texts are borrowed. Without permission `why` says what to do, and
- * is the problem. */
-struct probe_listing probe_listing_of(const char *type, const struct usb_probe_seen *seen,
-                                      struct message *why);
 
 typedef void (*probe_listing_fn)(void *ctx, const struct probe_listing *probe);
 

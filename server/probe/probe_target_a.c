@@ -1,25 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of ARMv7-A cores: probe_target_core.h. */
-#include "drivers/cortex_a/cortex_a_software.h"
+/* ARMv7-A cores as probe_target_core.h wants them: run control, memory; found, reset, let go. */
 #include "probe_target_internal.h"
 
+#include "drivers/cortex_a/cortex_a_software.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define VFP "org.gnu.gdb.arm.vfp"
+/* Of the cross triggers; 0 and 1 are others' habit. */
+#define CHANNEL 2u
+
+#define VFP            "org.gnu.gdb.arm.vfp"
+#define MAX_COMPONENTS 128
+#define ROM_VALID      3u
+#define RESET_HOLD_US  20000u
+#define RESET_LIMIT_US 1000000u
+#define RESET_POLL_US  2000u
 
 /* Notes who failed. */
-static int note(struct probe_target *t, unsigned core, int rc)
+static int a_note(struct probe_target *t, unsigned core, int error)
 {
-    if (rc) {
+    if (error) {
         t->a.failed = core;
         t->a.failed_memory = false;
     }
-    return rc;
+    return error;
 }
 
 /* The core that memory and system registers are reached by: the one asked, or any that stands. */
-static struct cortex_a *standing(struct probe_target *t, unsigned core)
+static struct cortex_a *a_standing(struct probe_target *t, unsigned core)
 {
     for (unsigned k = 0; k < t->a.count; k++) {
         struct cortex_a *c = &t->a.cores[(core + k) % t->a.count];
@@ -29,12 +39,12 @@ static struct cortex_a *standing(struct probe_target *t, unsigned core)
     return &t->a.cores[core];
 }
 
-static unsigned index_of(const struct probe_target *t, const struct cortex_a *c)
+static unsigned a_index_of(const struct probe_target *t, const struct cortex_a *c)
 {
     return (unsigned)(c - t->a.cores);
 }
 
-static const char *describe(const struct probe_target *t, char *text, size_t size)
+static const char *a_describe(const struct probe_target *t, char *text, size_t size)
 {
     const struct probe_target_a *a = &t->a;
     char why[160];
@@ -49,19 +59,19 @@ static const char *describe(const struct probe_target *t, char *text, size_t siz
     return text;
 }
 
-static const char *name(const struct probe_target *t, unsigned core)
+static const char *a_name(const struct probe_target *t, unsigned core)
 {
     return t->a.cores[core].name;
 }
 
 /* The driver keeps the core registers itself, and knows when they are void. */
-static void forget(struct probe_target *t)
+static void a_forget(struct probe_target *t)
 {
     memset(t->a.vfp_read, 0, sizeof t->a.vfp_read);
 }
 
 /* Power came: it gets the breakpoints that the others have. */
-static int wake(struct probe_target *t, unsigned core)
+static int a_wake(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     for (unsigned k = 0; k < t->a.count; k++) {
@@ -72,13 +82,13 @@ static int wake(struct probe_target *t, unsigned core)
         memcpy(c->watchpoints, other->watchpoints, sizeof c->watchpoints);
         break;
     }
-    int rc = cortex_a_attach(c);
-    if (!rc && t->a.joined)
-        rc = cortex_a_join(c, PROBE_TARGET_A_CHANNEL);
-    return rc;
+    int error = cortex_a_attach(c);
+    if (!error && t->a.joined)
+        error = cortex_a_join(c, CHANNEL);
+    return error;
 }
 
-static enum probe_target_reason reason_of(const struct cortex_a_status *s)
+static enum probe_target_reason a_reason_of(const struct cortex_a_status *s)
 {
     static const enum probe_target_reason reasons[] = {
         [CORTEX_A_REASON_NONE] = PROBE_TARGET_REASON_NONE,
@@ -94,7 +104,7 @@ static enum probe_target_reason reason_of(const struct cortex_a_status *s)
     return reasons[s->reason];
 }
 
-static enum gdb_stop_kind watch_of(const struct cortex_a_status *s)
+static enum gdb_stop_kind a_watch_of(const struct cortex_a_status *s)
 {
     if (s->watch_length == 0)
         return GDB_STOP_TRAP;
@@ -103,24 +113,24 @@ static enum gdb_stop_kind watch_of(const struct cortex_a_status *s)
                                                     : GDB_STOP_WATCH;
 }
 
-static int look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
+static int a_look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
 {
     struct cortex_a *c = &t->a.cores[core];
-    int rc = BT_OK;
+    int error = BT_OK;
     *s = (struct cortex_a_status){.state = CORTEX_A_OFF};
     if (t->a.off[core]) {
-        rc = wake(t, core);
-        if (rc == BT_ERR_IO && c->failure == CORTEX_A_FAIL_POWER)
+        error = a_wake(t, core);
+        if (error == BT_ERR_IO && c->failure == CORTEX_A_FAIL_POWER)
             return BT_OK;
     }
-    if (!rc)
-        rc = cortex_a_status(c, s);
-    if (!rc)
+    if (!error)
+        error = cortex_a_status(c, s);
+    if (!error)
         t->a.off[core] = s->state == CORTEX_A_OFF;
-    return rc;
+    return error;
 }
 
-static int status(struct probe_target *t, unsigned core, struct probe_target_status *to)
+static int a_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
 {
     static const enum probe_target_state states[] = {
         [CORTEX_A_RUNNING] = PROBE_TARGET_RUNNING,
@@ -128,41 +138,41 @@ static int status(struct probe_target *t, unsigned core, struct probe_target_sta
         [CORTEX_A_HALTED] = PROBE_TARGET_HALTED,
     };
     struct cortex_a_status s;
-    int rc = look(t, core, &s);
+    int error = a_look(t, core, &s);
     *to = (struct probe_target_status){.state = states[s.state],
-                                       .reason = reason_of(&s),
+                                       .reason = a_reason_of(&s),
                                        .reset_seen = s.reset_seen,
                                        .pc = s.pc,
-                                       .watch = watch_of(&s),
+                                       .watch = a_watch_of(&s),
                                        .watch_address = s.watch_address};
-    return note(t, core, rc);
+    return a_note(t, core, error);
 }
 
-static int halt(struct probe_target *t, unsigned core)
+static int a_halt(struct probe_target *t, unsigned core)
 {
-    int rc = cortex_a_halt(&t->a.cores[core]);
-    if (rc == BT_ERR_IO && t->a.cores[core].failure == CORTEX_A_FAIL_POWER) {
+    int error = cortex_a_halt(&t->a.cores[core]);
+    if (error == BT_ERR_IO && t->a.cores[core].failure == CORTEX_A_FAIL_POWER) {
         t->a.off[core] = true; /* its program has switched it off */
-        rc = BT_OK;
+        error = BT_OK;
     }
-    return note(t, core, rc);
+    return a_note(t, core, error);
 }
 
-static int resume(struct probe_target *t, unsigned core)
+static int a_resume(struct probe_target *t, unsigned core)
 {
-    return note(t, core, t->a.off[core] ? BT_OK : cortex_a_resume(&t->a.cores[core]));
+    return a_note(t, core, t->a.off[core] ? BT_OK : cortex_a_resume(&t->a.cores[core]));
 }
 
-static int step(struct probe_target *t, unsigned core, bool mask_interrupts)
+static int a_step(struct probe_target *t, unsigned core, bool mask_interrupts)
 {
     struct cortex_a *c = &t->a.cores[core];
     if (!t->a.off[core])
-        return note(t, core, cortex_a_step(c, mask_interrupts));
+        return a_note(t, core, cortex_a_step(c, mask_interrupts));
     c->failure = CORTEX_A_FAIL_POWER;
-    return note(t, core, BT_ERR_IO);
+    return a_note(t, core, BT_ERR_IO);
 }
 
-static void mode(struct probe_target *t, unsigned core, char *text, size_t size)
+static void a_mode(struct probe_target *t, unsigned core, char *text, size_t size)
 {
     uint32_t cpsr;
     if (t->a.off[core])
@@ -171,13 +181,13 @@ static void mode(struct probe_target *t, unsigned core, char *text, size_t size)
         cortex_a_mode_text(cpsr, text, size);
 }
 
-static void name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static void a_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
 {
     (void)t, (void)core, (void)stop;
 }
 
 /* GDB makes s0-s31 of them. */
-static void describe_registers(struct probe_target *t)
+static void a_describe_registers(struct probe_target *t)
 {
     static const char *const doubles[] = {
         "d0",  "d1",  "d2",  "d3",  "d4",  "d5",  "d6",  "d7",  "d8",  "d9",  "d10",
@@ -192,116 +202,116 @@ static void describe_registers(struct probe_target *t)
 }
 
 /* A core without power has no registers: GDB cannot go on without numbers. */
-static int read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
+static int a_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
 {
-    int rc = BT_OK;
+    int error = BT_OK;
     memset(regs, 0, sizeof *regs);
-    for (unsigned i = 0; i < GDB_REG_COUNT && !rc && !t->a.off[core]; i++) {
+    for (unsigned i = 0; i < GDB_REG_COUNT && !error && !t->a.off[core]; i++) {
         uint32_t value = 0;
-        rc = cortex_a_read_register(&t->a.cores[core], i, &value);
+        error = cortex_a_read_register(&t->a.cores[core], i, &value);
         regs->value[i] = value;
     }
     regs->known = (1u << GDB_REG_COUNT) - 1;
-    return note(t, core, rc);
+    return a_note(t, core, error);
 }
 
-static int write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg, uint32_t value)
+static int a_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg, uint32_t value)
 {
-    return note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
+    return a_note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
 }
 
 /* All of a halt at once: GDB asks for one after the other. */
-static int load_vfp(struct probe_target *t, unsigned core)
+static int a_load_vfp(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     if (t->a.off[core])
         return BT_ERR_UNSUPPORTED;
     if (t->a.vfp_read[core])
         return t->a.vfp_result[core];
-    int rc = cortex_a_read_fpscr(c, &t->a.fpscr[core]);
-    if (!rc)
-        rc = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
-    t->a.vfp_read[core] = rc == BT_OK || rc == BT_ERR_UNSUPPORTED;
-    t->a.vfp_result[core] = rc;
-    return note(t, core, rc);
+    int error = cortex_a_read_fpscr(c, &t->a.fpscr[core]);
+    if (!error)
+        error = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
+    t->a.vfp_read[core] = error == BT_OK || error == BT_ERR_UNSUPPORTED;
+    t->a.vfp_result[core] = error;
+    return a_note(t, core, error);
 }
 
-static int read_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t *value)
+static int a_read_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t *value)
 {
-    int rc = load_vfp(t, core);
-    *value = rc ? 0 : index < t->a.doubles ? t->a.vfp[core][index] : t->a.fpscr[core];
-    return rc;
+    int error = a_load_vfp(t, core);
+    *value = error ? 0 : index < t->a.doubles ? t->a.vfp[core][index] : t->a.fpscr[core];
+    return error;
 }
 
-static int write_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t value)
+static int a_write_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t value)
 {
     struct cortex_a *c = &t->a.cores[core];
     t->a.vfp_read[core] = false;
-    return note(t, core,
-                index < t->a.doubles ? cortex_a_write_double(c, index, value)
-                                     : cortex_a_write_fpscr(c, (uint32_t)value));
+    return a_note(t, core,
+                  index < t->a.doubles ? cortex_a_write_double(c, index, value)
+                                       : cortex_a_write_fpscr(c, (uint32_t)value));
 }
 
 /* Width of a single access: it may be a device. 0: any will do. */
-static unsigned width(uint32_t address, size_t len)
+static unsigned a_width(uint32_t address, size_t len)
 {
     bool one = len == 1 || len == 2 || len == 4;
     return one && address % len == 0 ? (unsigned)len : 0;
 }
 
-static bool use_system(const struct probe_target *t, const struct cortex_a *c)
+static bool a_use_system(const struct probe_target *t, const struct cortex_a *c)
 {
     return t->a.has_memory && (t->a.through_system || !c->halted);
 }
 
-static int system_result(struct probe_target *t, int rc)
+static int a_system_result(struct probe_target *t, int error)
 {
-    t->a.failed_memory = rc != BT_OK;
-    return rc;
+    t->a.failed_memory = error != BT_OK;
+    return error;
 }
 
-static int read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
-                      size_t len)
+static int a_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
+                        size_t len)
 {
-    struct cortex_a *c = standing(t, core);
-    unsigned size = width(address, len);
-    if (use_system(t, c)) {
-        int rc = size ? mem_ap_read_sized(&t->a.memory, address, size, bytes, 1)
-                      : mem_ap_read(&t->a.memory, address, bytes, len);
+    struct cortex_a *c = a_standing(t, core);
+    unsigned size = a_width(address, len);
+    if (a_use_system(t, c)) {
+        int error = size ? mem_ap_read_sized(&t->a.memory, address, size, bytes, 1)
+                         : mem_ap_read(&t->a.memory, address, bytes, len);
         cortex_a_show_original(&t->a.software, address, bytes, len);
-        return system_result(t, rc);
+        return a_system_result(t, error);
     }
-    return note(t, index_of(t, c),
-                size ? cortex_a_read_sized(c, address, size, bytes, 1)
-                     : cortex_a_read_memory(c, address, bytes, len));
+    return a_note(t, a_index_of(t, c),
+                  size ? cortex_a_read_sized(c, address, size, bytes, 1)
+                       : cortex_a_read_memory(c, address, bytes, len));
 }
 
 /* Whoever runs next fetches its instructions anew. */
-static void changed(struct probe_target *t)
+static void a_changed(struct probe_target *t)
 {
     for (unsigned i = 0; i < t->a.count; i++)
         cortex_a_code_changed(&t->a.cores[i]);
 }
 
-static int write_bytes(struct probe_target *t, unsigned core, uint32_t address, const void *bytes,
-                       size_t len)
+static int a_write_bytes(struct probe_target *t, unsigned core, uint32_t address, const void *bytes,
+                         size_t len)
 {
-    struct cortex_a *c = standing(t, core);
-    unsigned size = width(address, len);
-    changed(t);
-    if (use_system(t, c)) {
-        int rc = size ? mem_ap_write_sized(&t->a.memory, address, size, bytes, 1)
-                      : mem_ap_write(&t->a.memory, address, bytes, len);
-        if (!rc && t->a.software.count > 0)
-            rc = note(t, index_of(t, c), cortex_a_put_back(c, address, bytes, len));
-        return system_result(t, rc);
+    struct cortex_a *c = a_standing(t, core);
+    unsigned size = a_width(address, len);
+    a_changed(t);
+    if (a_use_system(t, c)) {
+        int error = size ? mem_ap_write_sized(&t->a.memory, address, size, bytes, 1)
+                         : mem_ap_write(&t->a.memory, address, bytes, len);
+        if (!error && t->a.software.count > 0)
+            error = a_note(t, a_index_of(t, c), cortex_a_put_back(c, address, bytes, len));
+        return a_system_result(t, error);
     }
-    return note(t, index_of(t, c),
-                size ? cortex_a_write_sized(c, address, size, bytes, 1)
-                     : cortex_a_write_memory(c, address, bytes, len));
+    return a_note(t, a_index_of(t, c),
+                  size ? cortex_a_write_sized(c, address, size, bytes, 1)
+                       : cortex_a_write_memory(c, address, bytes, len));
 }
 
-static bool nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
+static bool a_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
 {
     const struct cortex_a *c = &t->a.cores[t->a.failed];
     (void)core;
@@ -315,57 +325,57 @@ static bool nothing_at(const struct probe_target *t, unsigned core, uint64_t *ad
 
 /* Breakpoints and watchpoints. */
 
-static int lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                uint32_t length)
+static int a_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                  uint32_t length)
 {
-    struct cortex_a *c = standing(t, 0);
+    struct cortex_a *c = a_standing(t, 0);
     int first = BT_OK;
     if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        changed(t);
-        return note(t, index_of(t, c),
-                    cortex_a_remove(c, CORTEX_A_BREAK_SOFTWARE, address, length));
+        a_changed(t);
+        return a_note(t, a_index_of(t, c),
+                      cortex_a_remove(c, CORTEX_A_BREAK_SOFTWARE, address, length));
     }
     for (unsigned i = 0; i < t->a.count; i++) {
         if (t->a.off[i])
             continue;
-        int rc =
+        int error =
             cortex_a_remove(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address, length);
-        if (rc != BT_ERR_RANGE && !first)
-            first = note(t, i, rc);
+        if (error != BT_ERR_RANGE && !first)
+            first = a_note(t, i, error);
     }
     return first;
 }
 
 /* All cores have it, or none. */
-static int insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                  uint32_t length)
+static int a_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                    uint32_t length)
 {
-    struct cortex_a *c = standing(t, 0);
-    int rc = BT_OK;
+    struct cortex_a *c = a_standing(t, 0);
+    int error = BT_OK;
     if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        changed(t);
-        return note(t, index_of(t, c),
-                    cortex_a_insert(c, CORTEX_A_BREAK_SOFTWARE, address, length));
+        a_changed(t);
+        return a_note(t, a_index_of(t, c),
+                      cortex_a_insert(c, CORTEX_A_BREAK_SOFTWARE, address, length));
     }
-    for (unsigned i = 0; i < t->a.count && !rc; i++) {
+    for (unsigned i = 0; i < t->a.count && !error; i++) {
         if (!t->a.off[i])
-            rc = note(t, i,
-                      cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address,
-                                      length));
+            error = a_note(t, i,
+                           cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place,
+                                           address, length));
     }
-    if (rc) {
+    if (error) {
         enum cortex_a_failure failure = t->a.cores[t->a.failed].failure;
         uint32_t at = t->a.cores[t->a.failed].failure_address;
         unsigned failed = t->a.failed;
-        lift(t, place, address, length);
+        a_lift(t, place, address, length);
         t->a.failed = failed;
         t->a.cores[failed].failure = failure;
         t->a.cores[failed].failure_address = at;
     }
-    return rc;
+    return error;
 }
 
-static enum probe_target_refusal refusal(const struct probe_target *t)
+static enum probe_target_refusal a_refusal(const struct probe_target *t)
 {
     enum cortex_a_failure f = t->a.cores[t->a.failed].failure;
     return f == CORTEX_A_FAIL_FULL      ? PROBE_TARGET_REFUSED_FULL
@@ -373,13 +383,13 @@ static enum probe_target_refusal refusal(const struct probe_target *t)
                                         : PROBE_TARGET_REFUSED;
 }
 
-static void units(const struct probe_target *t, unsigned *breakpoints, unsigned *watchpoints)
+static void a_units(const struct probe_target *t, unsigned *breakpoints, unsigned *watchpoints)
 {
     *breakpoints = t->a.cores[0].breakpoint_count;
     *watchpoints = t->a.cores[0].watchpoint_count;
 }
 
-static bool prefers_hardware(const struct probe_target *t, uint32_t address)
+static bool a_prefers_hardware(const struct probe_target *t, uint32_t address)
 {
     (void)t, (void)address;
     return false;
@@ -391,36 +401,284 @@ _Static_assert((int)PROBE_TARGET_BREAK_SOFTWARE == (int)CORTEX_A_BREAK_SOFTWARE 
 _Static_assert((int)GDB_REG_PC == (int)CORTEX_A_PC && (int)GDB_REG_PSR == (int)CORTEX_A_CPSR,
                "register numbers");
 
+static bool all_named(const struct config *config)
+{
+    bool reported = true;
+    for (unsigned i = 0; i < config->core_count; i++)
+        reported &= config->cores[i].debug != 0;
+    return reported;
+}
+
+/* Debug registers in the order of the ROM table, for the cores whose place is not told. */
+static int find_cores(struct probe_target *t, uint64_t debug[CONFIG_MAX_CORES], struct message *why)
+{
+    struct coresight_component list[MAX_COMPONENTS];
+    const struct config *config = t->config;
+    uint64_t rom = config->coresight.rom ? config->coresight.rom : t->link.rom;
+    unsigned used = 0;
+    for (unsigned i = 0; i < config->core_count; i++)
+        debug[i] = config->cores[i].debug;
+    if (all_named(config))
+        return BT_OK;
+    int found = rom ? coresight_scan(&t->link.bus, rom | ROM_VALID, list, MAX_COMPONENTS) : 0;
+    if (found < 0)
+        return message_set(why, "%s: the ROM table at 0x%08" PRIx64 " cannot be read: %s",
+                           config->path, rom, debug_failure_text(t->link.bus.failure)),
+               found;
+    for (unsigned i = 0; i < config->core_count; i++) {
+        while (!debug[i] && used < (unsigned)found) {
+            const struct coresight_component *c = &list[used++];
+            if (coresight_kind_of(c) == CORESIGHT_CORE_DEBUG)
+                debug[i] = c->base;
+        }
+        if (!debug[i])
+            return message_set(why,
+                               "%s: the debug registers of core %s are not in the ROM table of "
+                               "access port %u: is it the one of the debug bus ([probe] ap)? else "
+                               "set 'debug' of [core %s]",
+                               config->path, config->cores[i].name, config->probe.ap,
+                               config->cores[i].name),
+                   BT_ERR_RANGE;
+    }
+    return BT_OK;
+}
+
+static int a_open_memory(struct probe_target *t, struct message *why)
+{
+    char text[160];
+    unsigned ap = t->config->probe.memory_ap;
+    if (ap == CONFIG_NO_AP)
+        return BT_OK;
+    int error = mem_ap_init(&t->a.memory, &t->link.dp, (uint8_t)ap);
+    t->a.has_memory = !error;
+    if (error)
+        message_set(why, "%s: memory_ap = %u cannot be used: %s", t->config->path, ap,
+                    adiv5_describe(&t->link.dp, text, sizeof text));
+    return error;
+}
+
+/*
+ * The init sequence where it can run before anything else: without clocks the debug and trace
+ * registers of some chips do not answer. It runs again when GDB connects.
+ */
+static void a_set_up(struct probe_target *t)
+{
+    struct coresight_bus bus;
+    if (!t->a.has_memory)
+        return;
+    coresight_bus_on_mem_ap(&bus, &t->a.memory);
+    trace_setup_init_try(&bus, t->config);
+}
+
+/* A core that is off stays so; it is taken in when it has power. */
+static int a_attach(struct probe_target *t, unsigned core)
+{
+    struct cortex_a *c = &t->a.cores[core];
+    int error = cortex_a_attach(c);
+    t->a.off[core] = error == BT_ERR_IO && c->failure == CORTEX_A_FAIL_POWER;
+    if (error)
+        t->a.failed = core;
+    return t->a.off[core] ? BT_OK : error;
+}
+
+static int a_attach_all(struct probe_target *t)
+{
+    int error = BT_OK;
+    t->a.joined = false;
+    for (unsigned i = 0; i < t->a.count && !error; i++)
+        error = a_attach(t, i);
+    return error;
+}
+
+/* With cross triggers in all cores, one that halts takes the others along. */
+static int a_join(struct probe_target *t)
+{
+    bool all = t->a.count > 1;
+    int error = BT_OK;
+    for (unsigned i = 0; i < t->a.count; i++)
+        all &= t->a.cores[i].cti != 0;
+    for (unsigned i = 0; i < t->a.count && all && !error; i++) {
+        t->a.failed = i;
+        error = t->a.off[i] ? BT_OK : cortex_a_join(&t->a.cores[i], CHANNEL);
+    }
+    t->a.joined = all && !error;
+    return error;
+}
+
+/* What VFP there is only a halted core tells: one is halted for a moment. */
+static int a_learn_vfp(struct probe_target *t)
+{
+    struct cortex_a_status s;
+    for (unsigned i = 0; i < t->a.count; i++) {
+        struct cortex_a *c = &t->a.cores[i];
+        if (t->a.off[i])
+            continue;
+        t->a.failed = i;
+        int error = cortex_a_status(c, &s);
+        bool ran = s.state == CORTEX_A_RUNNING;
+        if (!error && ran)
+            error = cortex_a_halt(c);
+        t->a.doubles = c->vfp ? c->vfp_doubles : 0;
+        if (!error && ran)
+            error = cortex_a_resume(c);
+        return error;
+    }
+    return BT_OK;
+}
+
+static int a_open(struct probe_target *t, struct message *why)
+{
+    uint64_t debug[CONFIG_MAX_CORES];
+    char text[240];
+    t->a.count = t->config->core_count;
+    int error = a_open_memory(t, why);
+    if (!error)
+        error = probe_target_flash_open(&t->flash, t->config, NULL, why);
+    if (error)
+        return error;
+    a_set_up(t);
+    error = find_cores(t, debug, why);
+    if (error)
+        return error;
+    for (unsigned i = 0; i < t->a.count; i++) {
+        cortex_a_init(&t->a.cores[i], &t->link.ap, (uint32_t)debug[i], &t->a.software);
+        t->a.cores[i].cti = (uint32_t)t->config->cores[i].cti;
+    }
+    error = a_attach_all(t);
+    if (!error)
+        error = a_learn_vfp(t);
+    if (!error)
+        error = a_join(t);
+    if (error)
+        message_set(why, "%s: no core to debug: %s", t->config->path,
+                    t->ops->describe(t, text, sizeof text));
+    return error;
+}
+
+static int a_take_back(struct probe_target *t)
+{
+    int error = BT_OK;
+    if (t->a.has_memory)
+        error = mem_ap_init(&t->a.memory, &t->link.dp, (uint8_t)t->config->probe.memory_ap);
+    t->a.failed_memory = error != BT_OK;
+    if (!error)
+        error = a_attach_all(t);
+    for (unsigned i = 0; i < t->a.count && !error; i++)
+        error = t->a.off[i] ? BT_OK : cortex_a_halt(&t->a.cores[i]);
+    return error ? error : a_join(t);
+}
+
+static void a_close(struct probe_target *t, bool run)
+{
+    for (unsigned i = 0; i < t->a.count; i++) {
+        (void)cortex_a_leave(&t->a.cores[i]);
+        if (run && !t->a.off[i])
+            (void)cortex_a_detach(&t->a.cores[i]);
+    }
+}
+
+static int drive_reset(struct probe_target *t, bool low)
+{
+    const struct debug_link *link = &t->link.dp.link;
+    uint8_t pins;
+    if (!link->ops->pins)
+        return BT_ERR_UNSUPPORTED;
+    return link->ops->pins(link->self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET, 0, &pins);
+}
+
+/* The debug port may be deaf for a while. */
+static int await_cores(struct probe_target *t)
+{
+    const struct debug_clock *clock = &probe_link_clock;
+    uint64_t begin = clock->now_us(clock->user);
+    int error;
+    do {
+        clock->sleep_us(clock->user, RESET_POLL_US);
+        error = a_attach_all(t);
+        if (error && !probe_link_is_gone(&t->link))
+            (void)adiv5_connect(&t->link.dp, &t->link.connect);
+    } while (error && !probe_link_is_gone(&t->link) &&
+             clock->now_us(clock->user) - begin < RESET_LIMIT_US);
+    return error;
+}
+
+static int reset_by_pin(struct probe_target *t)
+{
+    const struct debug_clock *clock = &probe_link_clock;
+    int error = drive_reset(t, true);
+    if (error)
+        return error;
+    clock->sleep_us(clock->user, RESET_HOLD_US);
+    error = drive_reset(t, false);
+    int back = await_cores(t);
+    return error ? error : back;
+}
+
+/* Without a pin: core by core, where their debug registers can. The chip's peripherals stay. */
+static int reset_by_registers(struct probe_target *t)
+{
+    bool any = false;
+    int error = BT_OK;
+    for (unsigned i = 0; i < t->a.count && !error; i++) {
+        if (t->a.off[i])
+            continue;
+        t->a.failed = i;
+        t->a.failed_memory = false;
+        error = cortex_a_warm_reset(&t->a.cores[i]);
+        any |= !error;
+    }
+    if (!any)
+        return error;
+    int back = await_cores(t);
+    return error ? BT_ERR_IO : back; /* some were reset: the history ends here */
+}
+
+/* The core that starts stops at the vector of the reset, where the debug registers outlive it. */
+static int a_reset(struct probe_target *t)
+{
+    for (unsigned i = 0; i < t->a.count; i++)
+        if (!t->a.off[i])
+            (void)cortex_a_catch_reset(&t->a.cores[i], true);
+    int error = reset_by_pin(t);
+    if (error == BT_ERR_UNSUPPORTED)
+        error = reset_by_registers(t);
+    for (unsigned i = 0; i < t->a.count; i++) {
+        if (t->a.off[i])
+            continue;
+        (void)cortex_a_catch_reset(&t->a.cores[i], false);
+        if (!error)
+            error = t->ops->halt(t, i);
+    }
+    return error ? error : a_join(t);
+}
+
 const struct probe_target_core_ops probe_target_a_ops = {
     .profile = GDB_PROFILE_A,
-    .commands = probe_target_a_commands,
-    .open = probe_target_a_open,
-    .close = probe_target_a_close,
-    .take_back = probe_target_a_take_back,
-    .describe = describe,
-    .name = name,
-    .status = status,
-    .halt = halt,
-    .resume = resume,
-    .step = step,
-    .reset = probe_target_a_reset,
-    .report = probe_target_a_report,
-    .name_stop = name_stop,
-    .forget = forget,
-    .describe_registers = describe_registers,
-    .read_regs = read_regs,
-    .write_reg = write_reg,
-    .read_extra = read_extra,
-    .write_extra = write_extra,
-    .read = read_bytes,
-    .write = write_bytes,
-    .nothing_at = nothing_at,
-    .insert = insert,
-    .remove = lift,
-    .refusal = refusal,
-    .units = units,
-    .prefers_hardware = prefers_hardware,
-    .report_cores = probe_target_a_report_cores,
-    .report_state = probe_target_a_report_state,
-    .mode = mode,
+    .reports = &probe_target_a_reports,
+    .open = a_open,
+    .close = a_close,
+    .take_back = a_take_back,
+    .describe = a_describe,
+    .name = a_name,
+    .status = a_status,
+    .halt = a_halt,
+    .resume = a_resume,
+    .step = a_step,
+    .reset = a_reset,
+    .name_stop = a_name_stop,
+    .forget = a_forget,
+    .describe_registers = a_describe_registers,
+    .read_regs = a_read_regs,
+    .write_reg = a_write_reg,
+    .read_extra = a_read_extra,
+    .write_extra = a_write_extra,
+    .read = a_read_bytes,
+    .write = a_write_bytes,
+    .nothing_at = a_nothing_at,
+    .insert = a_insert,
+    .remove = a_lift,
+    .refusal = a_refusal,
+    .units = a_units,
+    .prefers_hardware = a_prefers_hardware,
+    .mode = a_mode,
 };

@@ -70,9 +70,19 @@ struct probe_target_command {
     bool hidden; /* told of elsewhere */
 };
 
+/* What is told of the cores. */
+struct probe_target_core_reports {
+    const struct probe_target_command *commands;
+    /* Before a stop is told: a line on faults and the like, once for each. */
+    void (*stop)(struct probe_target *t, unsigned core, const struct probe_target_status *s);
+    /* "Cortex-M4 r0p1 with FPU, ..." as lines of the summary; and their state. */
+    void (*cores)(const struct probe_target *t, const struct console *c);
+    void (*state)(struct probe_target *t, const struct console *c);
+};
+
 struct probe_target_core_ops {
     enum gdb_profile profile;
-    const struct probe_target_command *commands;
+    const struct probe_target_core_reports *reports;
 
     /* Attach to all cores, neither halted nor reset; *why is filled. Then what they have. */
     int (*open)(struct probe_target *t, struct message *why);
@@ -90,9 +100,7 @@ struct probe_target_core_ops {
     /* All cores; they are halted at their first instruction. */
     int (*reset)(struct probe_target *t);
 
-    /* Before a stop is told: a line on faults and the like, once for each; and what it is called,
-     * when the reason alone does not say. `stop` is filled. */
-    void (*report)(struct probe_target *t, unsigned core, const struct probe_target_status *s);
+    /* What a stop is called when the reason alone does not say. `stop` is filled. */
     void (*name_stop)(struct probe_target *t, unsigned core, struct gdb_stop *stop);
     /* What was read of the registers is void. */
     void (*forget)(struct probe_target *t);
@@ -122,14 +130,12 @@ struct probe_target_core_ops {
     /* Is code likely to be in memory that takes no software breakpoint? */
     bool (*prefers_hardware)(const struct probe_target *t, uint32_t address);
 
-    /* "Cortex-M4 r0p1 with FPU, ..." as lines of the summary; and one core's state. */
-    void (*report_cores)(const struct probe_target *t, const struct console *c);
-    void (*report_state)(struct probe_target *t, const struct console *c);
     /* For "info threads": the core is halted. */
     void (*mode)(struct probe_target *t, unsigned core, char *text, size_t size);
 };
 
 extern const struct probe_target_core_ops probe_target_m_ops;
 extern const struct probe_target_core_ops probe_target_a_ops;
+extern const struct probe_target_core_reports probe_target_a_reports;
 
 #endif

@@ -12,61 +12,55 @@ static const char none[] = "no flash algorithm: name the FLM file of the chip in
 
 /* The memory map. */
 
-static void add_region(struct probe_target_flash *f, enum gdb_region_type type, uint64_t start,
-                       uint64_t length, uint64_t blocksize)
+static void flash_add_region(struct probe_target_flash *f, enum gdb_region_type type,
+                             uint64_t start, uint64_t length, uint64_t blocksize)
 {
     if (length > 0)
         f->regions[f->region_count++] = (struct gdb_region){type, start, length, blocksize};
 }
 
-static void make_map(struct probe_target_flash *f)
+static void flash_make_map(struct probe_target_flash *f)
 {
     const struct flash_algorithm *a = f->algorithm;
     uint64_t end = a ? (uint64_t)a->start + a->size : 0;
-    add_region(f, GDB_REGION_RAM, 0, a ? a->start : 0, 0);
+    flash_add_region(f, GDB_REGION_RAM, 0, a ? a->start : 0, 0);
     for (unsigned i = 0; a && i < a->region_count; i++)
-        add_region(f, GDB_REGION_FLASH, a->regions[i].start, a->regions[i].size,
-                   a->regions[i].sector_size);
-    add_region(f, GDB_REGION_RAM, end, ADDRESS_SPACE - end, 0);
+        flash_add_region(f, GDB_REGION_FLASH, a->regions[i].start, a->regions[i].size,
+                         a->regions[i].sector_size);
+    flash_add_region(f, GDB_REGION_RAM, end, ADDRESS_SPACE - end, 0);
 }
 
-int probe_target_flash_map(const struct probe_target_flash *f, const struct gdb_region **regions)
-{
-    *regions = f->regions;
-    return f->region_count;
-}
-
-static int open_algorithm(struct probe_target_flash *f, const struct config *config,
-                          struct cortex_m *core, struct message *why)
+static int flash_open_algorithm(struct probe_target_flash *f, const struct config *config,
+                                struct cortex_m *core, struct message *why)
 {
     const struct config_range *ram = &config->flash.ram;
     char text[200];
-    int rc = flash_algorithm_open(config->flash.algorithm, &f->algorithm, text, sizeof text);
-    if (rc) {
+    int error = flash_algorithm_open(config->flash.algorithm, &f->algorithm, text, sizeof text);
+    if (error) {
         message_set(why, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
                     config->flash.algorithm, text);
-        return rc;
+        return error;
     }
-    rc =
+    error =
         flash_run_init(&f->run, f->algorithm, core, (uint32_t)ram->address, (uint32_t)ram->size, 0);
-    if (rc)
+    if (error)
         message_set(why, "%s: [flash] ram: %s", config->path,
                     flash_run_describe(&f->run, text, sizeof text));
-    return rc;
+    return error;
 }
 
 int probe_target_flash_open(struct probe_target_flash *f, const struct config *config,
                             struct cortex_m *core, struct message *why)
 {
-    int rc = BT_OK;
+    int error = BT_OK;
     if (config->flash.algorithm[0] && core) {
-        rc = open_algorithm(f, config, core, why);
+        error = flash_open_algorithm(f, config, core, why);
     } else if (config->flash.algorithm[0]) {
         message_set(why, "%s: [flash] algorithm: these algorithms are for Cortex-M", config->path);
-        rc = BT_ERR_UNSUPPORTED;
+        error = BT_ERR_UNSUPPORTED;
     }
-    make_map(f);
-    return rc;
+    flash_make_map(f);
+    return error;
 }
 
 void probe_target_flash_close(struct probe_target_flash *f)
@@ -77,24 +71,24 @@ void probe_target_flash_close(struct probe_target_flash *f)
     f->algorithm = NULL;
 }
 
-static int end(struct probe_target_flash *f)
+static int flash_end(struct probe_target_flash *f)
 {
     f->busy = false;
     return flash_run_end(&f->run);
 }
 
-static int finish(struct probe_target_flash *f, int rc)
+static int flash_outcome(struct probe_target_flash *f, int error)
 {
-    if (!rc)
+    if (!error)
         return BT_OK;
     flash_run_describe(&f->run, f->reported, sizeof f->reported);
     if (f->busy)
-        end(f);
-    return rc;
+        flash_end(f);
+    return error;
 }
 
 /* Registers are saved when the first purpose begins. */
-static int begin(struct probe_target_flash *f, enum flash_purpose purpose)
+static int flash_begin(struct probe_target_flash *f, enum flash_purpose purpose)
 {
     f->reported[0] = '\0';
     if (!f->algorithm) {
@@ -102,10 +96,10 @@ static int begin(struct probe_target_flash *f, enum flash_purpose purpose)
         return BT_ERR_UNSUPPORTED;
     }
     f->busy = true;
-    return finish(f, flash_run_begin(&f->run, purpose));
+    return flash_outcome(f, flash_run_begin(&f->run, purpose));
 }
 
-static bool fits(struct probe_target_flash *f, uint64_t address, uint64_t length)
+static bool flash_fits(struct probe_target_flash *f, uint64_t address, uint64_t length)
 {
     bool good = address < ADDRESS_SPACE && length <= ADDRESS_SPACE - address;
     if (!good)
@@ -115,19 +109,21 @@ static bool fits(struct probe_target_flash *f, uint64_t address, uint64_t length
 
 int probe_target_flash_erase(struct probe_target_flash *f, uint64_t address, uint64_t length)
 {
-    if (!fits(f, address, length))
+    if (!flash_fits(f, address, length))
         return BT_ERR_RANGE;
-    int rc = begin(f, FLASH_FOR_ERASE);
-    return rc ? rc : finish(f, flash_run_erase(&f->run, (uint32_t)address, (uint32_t)length));
+    int error = flash_begin(f, FLASH_FOR_ERASE);
+    return error ? error
+                 : flash_outcome(f, flash_run_erase(&f->run, (uint32_t)address, (uint32_t)length));
 }
 
 int probe_target_flash_write(struct probe_target_flash *f, uint64_t address, const void *bytes,
                              size_t len)
 {
-    if (!fits(f, address, len))
+    if (!flash_fits(f, address, len))
         return BT_ERR_RANGE;
-    int rc = begin(f, FLASH_FOR_PROGRAM);
-    return rc ? rc : finish(f, flash_run_program(&f->run, (uint32_t)address, bytes, len));
+    int error = flash_begin(f, FLASH_FOR_PROGRAM);
+    return error ? error
+                 : flash_outcome(f, flash_run_program(&f->run, (uint32_t)address, bytes, len));
 }
 
 int probe_target_flash_done(struct probe_target_flash *f)
@@ -135,13 +131,13 @@ int probe_target_flash_done(struct probe_target_flash *f)
     if (!f->busy)
         return BT_OK;
     f->reported[0] = '\0';
-    return finish(f, end(f));
+    return flash_outcome(f, flash_end(f));
 }
 
 void probe_target_flash_abandon(struct probe_target_flash *f)
 {
     if (f->busy)
-        end(f);
+        flash_end(f);
 }
 
 void probe_target_flash_report(const struct probe_target_flash *f, const struct console *c)

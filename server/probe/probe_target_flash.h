@@ -3,7 +3,7 @@
  * The flash of a probe target: the algorithm that the board file names ([flash] algorithm), its
  * regions for GDB's memory map, and the erase, write, done of GDB's packets.
  *
- * Functions return 0 or a bt_error with the reason in `said`. The core must be halted; while
+ * Functions return 0 or a bt_error with the reason in `reported`. The core must be halted; while
  * programming is under way its registers are the algorithm's.
  */
 #ifndef SERVER_PROBE_TARGET_FLASH_H
@@ -20,6 +20,7 @@ struct probe_target_flash {
     struct flash_algorithm *algorithm; /* NULL: none is named */
     struct flash_run run;
     bool busy; /* between the first packet and done */
+    /* As memory_map of struct gdb_target: flash, and everything else as RAM. */
     struct gdb_region regions[PROBE_TARGET_FLASH_REGIONS];
     int region_count;
     char reported[200]; /* the last refusal */
@@ -30,9 +31,6 @@ struct probe_target_flash {
 int probe_target_flash_open(struct probe_target_flash *f, const struct config *config,
                             struct cortex_m *core, struct message *why);
 void probe_target_flash_close(struct probe_target_flash *f);
-
-/* As memory_map of struct gdb_target: flash, and everything else as RAM. */
-int probe_target_flash_map(const struct probe_target_flash *f, const struct gdb_region **regions);
 
 /* After a failure the core has its registers back, and it is to begin with erase again. */
 int probe_target_flash_erase(struct probe_target_flash *f, uint64_t address, uint64_t length);

@@ -4,20 +4,32 @@
 
 #include <string.h>
 
-#define SIGNAL_SEGV 11
-
+#define SIGNAL_SEGV    11
 #define PAUSE_FIRST_MS 1
 #define PAUSE_MOST_MS  10
+#define SAME_FIRST     8u /* resumes */
 
-#define SAME_FIRST 8u /* resumes */
+/* GDB runs on where it is told of a breakpoint that it does not have. */
+static enum gdb_stop_kind stop_kind_at(const struct probe_target *t, uint32_t address)
+{
+    enum gdb_stop_kind kind = GDB_STOP_TRAP;
+    for (unsigned i = 0; i < t->breakpoint_count; i++) {
+        const struct gdb_breakpoint *bp = &t->breakpoints[i].asked;
+        if (bp->address == address && bp->type == GDB_BREAKPOINT_SOFTWARE)
+            return GDB_STOP_SWBREAK;
+        if (bp->address == address && bp->type == GDB_BREAKPOINT_HARDWARE)
+            kind = GDB_STOP_HWBREAK;
+    }
+    return kind;
+}
 
-static void name_stop(struct probe_target *t, unsigned core, const struct probe_target_status *s,
-                      struct gdb_stop *stop)
+static void name_core_stop(struct probe_target *t, unsigned core,
+                           const struct probe_target_status *s, struct gdb_stop *stop)
 {
     *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP, .core = (int)core};
     switch (s->reason) {
     case PROBE_TARGET_REASON_BREAKPOINT:
-        stop->kind = probe_target_stop_kind(t, s->pc);
+        stop->kind = stop_kind_at(t, s->pc);
         break;
     case PROBE_TARGET_REASON_WATCHPOINT:
         stop->kind = s->watch;
@@ -43,28 +55,28 @@ static void report_reason(struct probe_target *t, unsigned core,
         probe_target_report(t, "halted at a BKPT instruction of the program itself");
     else if (s->reason == PROBE_TARGET_REASON_EXTERNAL)
         probe_target_report(t, "halted by another debugger or another core");
-    t->ops->report(t, core, s);
+    t->ops->reports->stop(t, core, s);
 }
 
 /* All cores stand: the trace comes first, so that it is complete when the stop is told. */
-static void take_halt(struct probe_target *t, unsigned core, const struct probe_target_status *s,
-                      struct gdb_stop *stop)
+static void take_core_halt(struct probe_target *t, unsigned core,
+                           const struct probe_target_status *s, struct gdb_stop *stop)
 {
     struct message why;
-    probe_target_forget(t);
+    t->ops->forget(t);
     t->last = core;
     t->pending[core].there = false;
     if (probe_target_trace_halted(&t->trace, &why))
         probe_target_report(t, "the trace of this run cannot be read: %s", why.text);
     report_reason(t, core, s);
-    name_stop(t, core, s, stop);
+    name_core_stop(t, core, s, stop);
     t->interrupted = false;
 }
 
 /* Several cores. */
 
 /* How much a stop is worth telling: what a core stopped for by itself goes before requests. */
-static unsigned weight(const struct probe_target_status *s)
+static unsigned stop_weight(const struct probe_target_status *s)
 {
     if (s->state != PROBE_TARGET_HALTED)
         return 0;
@@ -94,19 +106,19 @@ static int halt_all(struct probe_target *t, unsigned first, unsigned *core,
     *core = first;
     for (unsigned k = 0; k < t->core_count; k++) {
         unsigned i = (first + k) % t->core_count;
-        int rc = t->ops->status(t, i, &all[i]);
+        int error = t->ops->status(t, i, &all[i]);
         bool runs = all[i].state != PROBE_TARGET_HALTED && all[i].state != PROBE_TARGET_OFF;
-        if (!rc && runs)
-            rc = t->ops->halt(t, i);
-        if (!rc && runs)
-            rc = t->ops->status(t, i, &all[i]);
-        worst = worst ? worst : rc;
-        if (t->let_go[i] && weight(&all[i]) > weight(&all[*core]))
+        if (!error && runs)
+            error = t->ops->halt(t, i);
+        if (!error && runs)
+            error = t->ops->status(t, i, &all[i]);
+        worst = worst ? worst : error;
+        if (t->let_go[i] && stop_weight(&all[i]) > stop_weight(&all[*core]))
             *core = i;
     }
     for (unsigned i = 0; i < t->core_count; i++) {
         if (t->let_go[i])
-            t->pending[i] = (struct probe_target_pending){weight(&all[i]) > 3, all[i]};
+            t->pending[i] = (struct probe_target_pending){stop_weight(&all[i]) > 3, all[i]};
         t->let_go[i] = false;
     }
     *s = all[*core];
@@ -121,8 +133,8 @@ static bool is_to_run(const struct probe_target *t, const struct gdb_resume *res
 }
 
 /* A core that is to run, and has stopped for a reason that nobody was told of. */
-static bool find_pending(struct probe_target *t, const struct gdb_resume *resume, unsigned *core,
-                         struct probe_target_status *s)
+static bool find_pending_stop(struct probe_target *t, const struct gdb_resume *resume,
+                              unsigned *core, struct probe_target_status *s)
 {
     for (unsigned i = 0; i < t->core_count; i++) {
         struct probe_target_pending p = t->pending[i];
@@ -130,10 +142,10 @@ static bool find_pending(struct probe_target *t, const struct gdb_resume *resume
         if (!p.there || !(steps || is_to_run(t, resume, i)))
             continue;
         t->pending[i].there = false;
-        int rc = t->ops->status(t, i, s);
-        bool gone = rc || s->state != PROBE_TARGET_HALTED || s->pc != p.status.pc ||
+        int error = t->ops->status(t, i, s);
+        bool gone = error || s->state != PROBE_TARGET_HALTED || s->pc != p.status.pc ||
                     (s->reason == PROBE_TARGET_REASON_BREAKPOINT &&
-                     probe_target_stop_kind(t, s->pc) == GDB_STOP_TRAP);
+                     stop_kind_at(t, s->pc) == GDB_STOP_TRAP);
         *core = i;
         if (!gone)
             return true;
@@ -155,29 +167,18 @@ static void end_run(struct probe_target *t, unsigned first)
     struct probe_target_status s;
     struct gdb_stop stop;
     unsigned core;
-    int rc = halt_all(t, first, &core, &s);
-    probe_target_result(t, rc, NULL);
+    int error = halt_all(t, first, &core, &s);
+    probe_target_result(t, error, NULL);
     if (!t->running) /* the probe is gone, and that was told */
         return;
-    take_halt(t, core, &s, &stop);
-    if (rc)
+    take_core_halt(t, core, &s, &stop);
+    if (error)
         probe_target_report(t, "not all cores are halted: %s", t->reported);
     t->running = false;
     gdb_session_stopped(t->session, &stop);
 }
 
-void probe_target_give_up(struct probe_target *t, const char *reason)
-{
-    struct gdb_stop stop = {.kind = GDB_STOP_INTERRUPT, .core = (int)t->last};
-    if (!t->running)
-        return;
-    probe_target_report(t, "%s", reason);
-    t->running = false;
-    t->interrupted = false;
-    gdb_session_stopped(t->session, &stop);
-}
-
-static void begin_trace(struct probe_target *t)
+static void begin_run_trace(struct probe_target *t)
 {
     struct message why;
     if (probe_target_trace_resume(&t->trace, &why))
@@ -190,7 +191,7 @@ static void take_reset(struct probe_target *t)
     probe_target_report(t, "the core was reset");
     t->resets++;
     probe_target_trace_reset(&t->trace);
-    begin_trace(t);
+    begin_run_trace(t);
 }
 
 /* Stopped by a fault in a fault handler: nothing but a reset helps, and nobody would ever know. */
@@ -201,15 +202,15 @@ static void take_lockup(struct probe_target *t, unsigned core)
     probe_target_report(t, "the core is locked up: a fault within a fault handler");
     if (halt_all(t, core, &core, &s))
         return;
-    take_halt(t, core, &s, &stop);
+    take_core_halt(t, core, &s, &stop);
     t->running = false;
     stop = (struct gdb_stop){.kind = GDB_STOP_SIGNAL, .signal = SIGNAL_SEGV, .core = (int)core};
     gdb_session_stopped(t->session, &stop);
 }
 
-static void look_failed(struct probe_target *t, int rc)
+static void look_failed(struct probe_target *t, int error)
 {
-    probe_target_result(t, rc, NULL);
+    probe_target_result(t, error, NULL);
     if (t->running)
         probe_target_silent(t);
 }
@@ -218,9 +219,9 @@ static void look_failed(struct probe_target *t, int rc)
 static bool watch_core(struct probe_target *t, unsigned core)
 {
     struct probe_target_status s;
-    int rc = t->ops->status(t, core, &s);
-    if (rc) {
-        look_failed(t, rc);
+    int error = t->ops->status(t, core, &s);
+    if (error) {
+        look_failed(t, error);
         return false;
     }
     t->errors = 0;
@@ -244,33 +245,33 @@ void probe_target_watch(struct probe_target *t)
 }
 
 /* Cores that run are halted: GDB can do nothing with one that does not stand. */
-int probe_target_op_halt_reason(void *ctx, struct gdb_stop *stop)
+int probe_target_halt_reason(void *ctx, struct gdb_stop *stop)
 {
     struct probe_target *t = ctx;
     struct probe_target_status s = {.state = PROBE_TARGET_RUNNING};
     unsigned core;
     probe_target_flash_abandon(&t->flash);
-    int rc = probe_target_ready(t);
+    int error = probe_target_ready(t);
     *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP};
     bool ran = false;
-    for (unsigned i = 0; i < t->core_count && !rc; i++) {
-        rc = t->ops->status(t, i, &s);
+    for (unsigned i = 0; i < t->core_count && !error; i++) {
+        error = t->ops->status(t, i, &s);
         ran |= s.state != PROBE_TARGET_HALTED && s.state != PROBE_TARGET_OFF;
     }
-    if (!rc)
-        rc = halt_all(t, t->last, &core, &s);
-    if (probe_target_result(t, rc, NULL))
+    if (!error)
+        error = halt_all(t, t->last, &core, &s);
+    if (probe_target_result(t, error, NULL))
         return BT_OK;
     if (ran || !t->halted_once)
-        take_halt(t, core, &s, stop);
+        take_core_halt(t, core, &s, stop);
     else
-        name_stop(t, core, &s, stop);
+        name_core_stop(t, core, &s, stop);
     t->halted_once = true;
     return BT_OK;
 }
 
 /* One of those let go stands already: at a breakpoint just ahead, before the next one could go. */
-static bool is_over(struct probe_target *t)
+static bool is_run_over(struct probe_target *t)
 {
     struct probe_target_status s;
     for (unsigned i = 0; i < t->core_count; i++)
@@ -281,83 +282,76 @@ static bool is_over(struct probe_target *t)
 
 /* Those that are to run freely; the first failure ends it. Who goes first changes now and then:
  * a breakpoint that one core hits again and again must not keep the others from running. */
-static int let_go(struct probe_target *t, const struct gdb_resume *resume)
+static int let_cores_go(struct probe_target *t, const struct gdb_resume *resume)
 {
     unsigned first = t->resumes++ / SAME_FIRST % t->core_count;
-    int rc = BT_OK;
+    int error = BT_OK;
     bool over = false;
-    for (unsigned k = 0; k < t->core_count && !rc && !over; k++) {
+    for (unsigned k = 0; k < t->core_count && !error && !over; k++) {
         unsigned i = (first + k) % t->core_count;
         if (!is_to_run(t, resume, i))
             continue;
-        rc = t->ops->resume(t, i);
+        error = t->ops->resume(t, i);
         t->let_go[i] = true;
-        over = !rc && k + 1 < t->core_count && is_over(t);
+        over = !error && k + 1 < t->core_count && is_run_over(t);
     }
-    return rc;
+    return error;
 }
 
-static int step(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static int step_core(struct probe_target *t, unsigned core, struct gdb_stop *stop)
 {
     struct probe_target_status s;
-    probe_target_forget(t);
+    t->ops->forget(t);
     t->let_go[core] = true;
-    int rc = t->ops->step(t, core, t->mask_interrupts);
+    int error = t->ops->step(t, core, t->mask_interrupts);
     int halted = halt_all(t, core, &core, &s);
-    rc = rc ? rc : halted;
-    if (!rc)
-        take_halt(t, core, &s, stop);
-    return rc;
+    error = error ? error : halted;
+    if (!error)
+        take_core_halt(t, core, &s, stop);
+    return error;
 }
 
-int probe_target_op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                           struct gdb_why *why)
+int probe_target_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                        struct gdb_why *why)
 {
     struct probe_target *t = ctx;
     struct probe_target_status s;
     unsigned core;
-    int rc = probe_target_ready(t);
-    if (rc)
-        return probe_target_result(t, rc, why);
+    int error = probe_target_ready(t);
+    if (error)
+        return probe_target_result(t, error, why);
     probe_target_flash_abandon(&t->flash);
-    if (find_pending(t, resume, &core, &s)) {
+    if (find_pending_stop(t, resume, &core, &s)) {
         t->last = core;
-        name_stop(t, core, &s, stop);
+        name_core_stop(t, core, &s, stop);
         return BT_OK;
     }
-    begin_trace(t);
+    begin_run_trace(t);
     t->interrupted = false;
-    probe_target_forget(t);
-    rc = let_go(t, resume);
-    if (!rc && resume->step)
-        return probe_target_result(t, step(t, (unsigned)resume->core, stop), why);
-    if (rc) {
-        probe_target_result(t, rc, why);
+    t->ops->forget(t);
+    error = let_cores_go(t, resume);
+    if (!error && resume->step)
+        return probe_target_result(t, step_core(t, (unsigned)resume->core, stop), why);
+    if (error) {
+        probe_target_result(t, error, why);
         halt_all(t, t->last, &core, &s);
-        return rc;
+        return error;
     }
     begin_run(t);
     return GDB_PENDING;
 }
 
-void probe_target_op_interrupt(void *ctx)
+void probe_target_interrupt(void *ctx)
 {
     struct probe_target *t = ctx;
     if (!t->running)
         return;
     t->interrupted = true;
-    int rc = t->ops->halt(t, t->last);
-    if (!rc) {
+    int error = t->ops->halt(t, t->last);
+    if (!error) {
         end_run(t, t->last);
         return;
     }
-    probe_target_result(t, rc, NULL);
+    probe_target_result(t, error, NULL);
     probe_target_give_up(t, t->reported);
-}
-
-int probe_target_op_restart(void *ctx, struct gdb_why *why)
-{
-    struct probe_target *t = ctx;
-    int rc = probe_target_ready(t);
-    return probe_target_result(t, rc ? rc : probe_target_reset(t), why);
 }

@@ -28,7 +28,7 @@ static void pass_loss(void *user, enum bt_gap_cause cause)
     t->sink.lost(t->sink.user, cause);
 }
 
-static int broken(struct probe_target_trace *t, int error, struct message *why)
+static int capture_broken(struct probe_target_trace *t, int error, struct message *why)
 {
     message_set(why, "SWO cannot be captured: %s",
                 error == BT_ERR_IO ? "the probe does not answer" : bt_strerror(error));
@@ -45,7 +45,7 @@ static int begin_capture(struct probe_target_trace *t, struct message *why)
     (void)t->probe->swo.ops->stop(t->probe->swo.self); /* of a capture that broke */
     int error = t->probe->swo.ops->start(t->probe->swo.self, &counted);
     t->capturing = !error;
-    return error ? broken(t, error, why) : BT_OK;
+    return error ? capture_broken(t, error, why) : BT_OK;
 }
 
 static int poll_port(struct probe_target_trace *t, unsigned wait_ms, struct message *why)
@@ -53,10 +53,10 @@ static int poll_port(struct probe_target_trace *t, unsigned wait_ms, struct mess
     if (!t->capturing)
         return BT_OK;
     int error = t->probe->swo.ops->poll(t->probe->swo.self, wait_ms);
-    return error ? broken(t, error, why) : BT_OK;
+    return error ? capture_broken(t, error, why) : BT_OK;
 }
 
-static void progress(const struct probe_target_trace *t, uint64_t *came, uint64_t *due)
+static void capture_progress(const struct probe_target_trace *t, uint64_t *came, uint64_t *due)
 {
     *came = *due = 0;
     if (t->probe->swo.ops->progress)
@@ -75,7 +75,7 @@ static int drain_port(struct probe_target_trace *t, struct message *why)
         uint64_t before = t->received;
         error = poll_port(t, POLL_WAIT_MS, why);
         now = clock->now_us(clock->user);
-        progress(t, &came, &due);
+        capture_progress(t, &came, &due);
         if (t->received != before) {
             last = now;
             quiet = false;
@@ -102,12 +102,6 @@ int probe_target_trace_open(struct probe_target_trace *t, struct probe_link *pro
     int error = trace_setup_discover(&t->setup, &probe->bus, config, probe->rom, why);
     t->attached = config->attach && t->setup.history;
     return error;
-}
-
-void probe_target_trace_reset(struct probe_target_trace *t)
-{
-    t->setup.programmed = false;
-    t->stopped = false;
 }
 
 /* The probe was away: its capture has ended, and nobody knows what the target has done. */
@@ -166,16 +160,6 @@ int probe_target_trace_halted(struct probe_target_trace *t, struct message *why)
     int error = trace_setup_collect(&t->setup, &t->sink, why);
     int drained = drain_port(t, why);
     return error ? error : drained;
-}
-
-void probe_target_trace_enable(struct probe_target_trace *t, bool on)
-{
-    t->off = !on;
-}
-
-int probe_target_trace_filter(struct probe_target_trace *t, const char *text, struct message *why)
-{
-    return trace_setup_filter(&t->setup, text, why);
 }
 
 void probe_target_trace_close(struct probe_target_trace *t)

@@ -4,7 +4,7 @@
  * bus, and SWO as the probe captures it. All calls come from the thread that owns the probe; what
  * the sink gets comes from within them.
  *
- *   probe_target_trace_open          once, before the decoders are made: it completes the
+ *   probe_target_trace_open          once, before the decoders are made: completes the
  * configuration probe_target_trace_resume        before the core runs, also for a single step
  *   probe_target_trace_poll          every few ms while it runs
  *   probe_target_trace_halted        when it has halted, before GDB is told
@@ -59,13 +59,17 @@ int probe_target_trace_poll(struct probe_target_trace *t, struct message *why);
 int probe_target_trace_halted(struct probe_target_trace *t, struct message *why);
 
 /* The trace units must be programmed again at the next resume. */
-void probe_target_trace_reset(struct probe_target_trace *t);
+static inline void probe_target_trace_reset(struct probe_target_trace *t)
+{
+    t->setup.programmed = false;
+    t->stopped = false;
+}
 
 /* Off: trace units are stopped before the core runs next, and the run has no history. */
-void probe_target_trace_enable(struct probe_target_trace *t, bool on);
-
-/* As trace_setup_filter(), for what runs from the next resume on. */
-int probe_target_trace_filter(struct probe_target_trace *t, const char *text, struct message *why);
+static inline void probe_target_trace_enable(struct probe_target_trace *t, bool on)
+{
+    t->off = !on;
+}
 
 /* Ends the capture. Trace units and buffer are left as they are: a flight recorder goes on. */
 void probe_target_trace_close(struct probe_target_trace *t);

@@ -249,8 +249,6 @@ static const struct trace_unit_ops trace_unit_etm = {
     .failure = etm_failure,
 };
 
-/* TRCSYNCPR: the same period as other trace units have, also where the board file says nothing. */
-
 static struct coresight_etm4_options etm4_options_of(const struct trace_setup *t, unsigned i)
 {
     const struct config_core *core = &t->config->cores[i];
