@@ -32,8 +32,8 @@ struct live_reverse_core {
     struct gdb_regs regs;
     bool asked; /* for the registers, at this halt */
     bool reported;
-    bool program_known;                                 /* the two below are valid */
-    bool one_stack, two_states, has_float, plain_modes; /* see reverse_machine.h */
+    bool program_known; /* `program` is valid */
+    struct reverse_program program;
 };
 
 struct live_reverse_misses {

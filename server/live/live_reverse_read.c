@@ -95,10 +95,7 @@ static void look_at_program(struct live_reverse_core *pc, const struct live_core
     if (pc->program_known)
         return;
     pc->program_known = true;
-    pc->one_stack = reverse_one_stack(&c->elf, c->elf != NULL);
-    pc->two_states = reverse_two_states(&c->elf, c->elf != NULL);
-    pc->plain_modes = reverse_plain_modes(&c->elf, c->elf != NULL);
-    pc->has_float = reverse_has_float(&c->elf, c->elf != NULL);
+    pc->program = reverse_program_of(&c->elf, c->elf != NULL);
 }
 
 int live_reverse_machine(void *ctx, int core, struct reverse_machine *m)
@@ -119,10 +116,7 @@ int live_reverse_machine(void *ctx, int core, struct reverse_machine *m)
     look_at_program(pc, c);
     *m = (struct reverse_machine){.regs = pc->regs,
                                   .m_profile = is_m,
-                                  .a_banks = !is_m && pc->plain_modes,
-                                  .m_one_stack = is_m && pc->one_stack,
-                                  .m_two_states = is_m && pc->two_states,
-                                  .m_fpu = is_m && pc->has_float,
+                                  .program = pc->program,
                                   .v4t = reverse_is_v4t(c->config->type),
                                   .big_endian = c->elf && c->elf->big_endian,
                                   .registers_written = c->jumped,

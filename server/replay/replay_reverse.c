@@ -86,17 +86,14 @@ static int host_machine(void *ctx, int core, struct reverse_machine *m)
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
     bool is_m = c->profile == GDB_PROFILE_M;
-    *m = (struct reverse_machine){
-        .regs = c->regs,
-        .m_profile = is_m,
-        .a_banks = !is_m && reverse_plain_modes(r->recording.elf, r->recording.elf_count),
-        .m_one_stack = is_m && reverse_one_stack(r->recording.elf, r->recording.elf_count),
-        .m_two_states = is_m && reverse_two_states(r->recording.elf, r->recording.elf_count),
-        .m_fpu = is_m && reverse_has_float(r->recording.elf, r->recording.elf_count),
-        .v4t = c->device && reverse_is_v4t(c->device->type),
-        .big_endian = c->big_endian,
-        .read = read_word,
-        .context = c};
+    *m = (struct reverse_machine){.regs = c->regs,
+                                  .m_profile = is_m,
+                                  .program =
+                                      reverse_program_of(r->recording.elf, r->recording.elf_count),
+                                  .v4t = c->device && reverse_is_v4t(c->device->type),
+                                  .big_endian = c->big_endian,
+                                  .read = read_word,
+                                  .context = c};
     m->regs.known = c->recorded; /* without what only stands in for them */
     return BT_OK;
 }

@@ -15,7 +15,7 @@ static void add_walk(struct reverse *p, uint64_t last)
     b->info = bt_block_info(p->join.walked, tail->isa, BT_COND_UNKNOWN);
 }
 
-static void add_extra(struct reverse *p)
+static void add_extra_blocks(struct reverse *p)
 {
     const struct history_tail *tail = &p->join.tail;
     struct code_view *view = code_select(&p->code, &p->view.key);
@@ -46,7 +46,7 @@ int reverse_init(struct reverse *p, const struct btrace_view *view)
     p->first = history_first(view->history);
     p->end = p->position = p->join.base + p->join.walked;
     if (p->join.known)
-        add_extra(p);
+        add_extra_blocks(p);
     return p->end > p->first ? BT_OK : BT_ERR_RANGE;
 }
 
@@ -55,16 +55,6 @@ void reverse_release(struct reverse *p)
     if (p->view.history)
         code_cache_release(&p->code);
     memset(p, 0, sizeof *p);
-}
-
-bool reverse_active(const struct reverse *p)
-{
-    return p->position < p->end;
-}
-
-size_t reverse_history_window_count(const struct reverse *p)
-{
-    return history_window_count(p->view.history) + 1;
 }
 
 int reverse_history_window(struct reverse *p, size_t index, struct reverse_history_window *out)
@@ -90,14 +80,6 @@ int reverse_history_window(struct reverse *p, size_t index, struct reverse_histo
     return BT_OK;
 }
 
-void reverse_block(const struct reverse_history_window *s, size_t i, struct bt_block *out)
-{
-    if (s->extra)
-        *out = s->extra[i];
-    else
-        history_block(&s->window, i, out);
-}
-
 int reverse_history_window_find(const struct reverse *p, uint64_t position, size_t *index)
 {
     if (position < p->first || position >= p->end)
@@ -121,8 +103,8 @@ uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t pos
     return number;
 }
 
-int reverse_address(struct reverse *p, const struct code_key *key, const struct bt_block *block,
-                    uint64_t index, uint64_t *address)
+static int address_in_block(struct reverse *p, const struct code_key *key,
+                            const struct bt_block *block, uint64_t index, uint64_t *address)
 {
     *address = block->first;
     if (bt_block_isa(block) == BT_ISA_A32) {
@@ -142,7 +124,7 @@ int reverse_address(struct reverse *p, const struct code_key *key, const struct 
 }
 
 /* Who reads code at `position` of the window. */
-static struct code_key key_at(const struct reverse_history_window *s, uint64_t position)
+static struct code_key window_key_at(const struct reverse_history_window *s, uint64_t position)
 {
     struct code_key key = s->extra ? s->key : s->window.key;
     for (size_t i = 0; i < s->window.event_count && s->window.events[i].position <= position; i++)
@@ -167,9 +149,9 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
         return error;
     uint64_t number = reverse_block_find(&s, position, &index);
     reverse_block(&s, index, &block);
-    struct code_key key = key_at(&s, position);
+    struct code_key key = window_key_at(&s, position);
     *isa = bt_block_isa(&block);
-    return reverse_address(p, &key, &block, position - number, pc);
+    return address_in_block(p, &key, &block, position - number, pc);
 }
 
 int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security)
@@ -180,7 +162,7 @@ int reverse_security(struct reverse *p, uint64_t position, enum bt_security *sec
     if (!error)
         error = reverse_history_window(p, index, &s);
     if (!error)
-        *security = (enum bt_security)key_at(&s, position).security;
+        *security = (enum bt_security)window_key_at(&s, position).security;
     return error;
 }
 
@@ -202,7 +184,7 @@ bool reverse_is_gap(const struct reverse *p, const struct bt_event *e)
 }
 
 /* Of several causes at one place the first that is no filter. */
-static enum bt_gap_cause worse(enum bt_gap_cause a, enum bt_gap_cause b)
+static enum bt_gap_cause worse_cause(enum bt_gap_cause a, enum bt_gap_cause b)
 {
     return a == BT_GAP_NONE || a == BT_GAP_TRACE_ON ? b : a;
 }
@@ -223,10 +205,10 @@ enum bt_gap_cause reverse_gap_before(struct reverse *p, uint64_t position)
         for (size_t i = 0; i < s.window.event_count; i++) {
             const struct bt_event *e = &s.window.events[i];
             if (e->position == position && reverse_is_gap(p, e))
-                cause = worse(cause, (enum bt_gap_cause)e->cause);
+                cause = worse_cause(cause, (enum bt_gap_cause)e->cause);
         }
     }
     if (position == p->end && !p->join.known)
-        cause = worse(cause, BT_GAP_UNKNOWN_ADDR);
+        cause = worse_cause(cause, BT_GAP_UNKNOWN_ADDR);
     return cause;
 }

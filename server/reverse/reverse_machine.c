@@ -39,51 +39,49 @@ static bool routes_exceptions(uint16_t h1, uint16_t h2)
     return t32 || a32;
 }
 
+/* What there is of it in the code, as bits. */
+#define LEAVES_STATE      1u
+#define SETS_STACK        2u
+#define ROUTES_EXCEPTIONS 4u
+#define FLOAT             8u
+#define ALL               15u
+
+static unsigned kinds_of(uint16_t h1, uint16_t h2)
+{
+    return (leaves_state(h1, h2) ? LEAVES_STATE : 0) | (sets_stack(h1, h2) ? SETS_STACK : 0) |
+           (routes_exceptions(h1, h2) ? ROUTES_EXCEPTIONS : 0) | (is_float(h1, h2) ? FLOAT : 0);
+}
+
 /* Where the file tells code from data, instruction by instruction; else at every halfword. */
-static bool segment_has(const struct elf_image *elf, const struct elf_segment *s,
-                        bool (*wanted)(uint16_t h1, uint16_t h2))
+static unsigned kinds_in(const struct elf_image *elf, const struct elf_segment *s)
 {
     bool big = elf->code_big_endian;
-    for (uint64_t i = 0; i + 4 <= s->file_size;) {
+    unsigned kinds = 0;
+    for (uint64_t i = 0; i + 4 <= s->file_size && kinds != ALL;) {
         const uint8_t *at = s->data + i;
         uint16_t h1 = (uint16_t)(at[big] | at[!big] << 8);
         uint16_t h2 = (uint16_t)(at[2 + big] | at[2 + !big] << 8);
         enum elf_content content = elf_image_content(elf, s->vaddr + i);
-        if (content != ELF_CONTENT_DATA && wanted(h1, h2))
-            return true;
+        if (content != ELF_CONTENT_DATA)
+            kinds |= kinds_of(h1, h2);
         i += content == ELF_CONTENT_T32 ? insn_t32_size(h1) : 2;
     }
-    return false;
+    return kinds;
 }
 
-static bool any_has(struct elf_image *const *elf, size_t elf_count,
-                    bool (*wanted)(uint16_t h1, uint16_t h2))
+struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t elf_count)
 {
+    unsigned kinds = 0;
     for (size_t i = 0; i < elf_count; i++)
-        for (size_t k = 0; k < elf[i]->segment_count; k++)
-            if (elf[i]->segments[k].executable && segment_has(elf[i], &elf[i]->segments[k], wanted))
-                return true;
-    return false;
-}
-
-bool reverse_one_stack(struct elf_image *const *elf, size_t elf_count)
-{
-    return elf_count > 0 && !any_has(elf, elf_count, sets_stack);
-}
-
-bool reverse_two_states(struct elf_image *const *elf, size_t elf_count)
-{
-    return elf_count == 0 || any_has(elf, elf_count, leaves_state);
-}
-
-bool reverse_plain_modes(struct elf_image *const *elf, size_t elf_count)
-{
-    return elf_count > 0 && !any_has(elf, elf_count, routes_exceptions);
-}
-
-bool reverse_has_float(struct elf_image *const *elf, size_t elf_count)
-{
-    return elf_count == 0 || any_has(elf, elf_count, is_float);
+        for (size_t k = 0; k < elf[i]->segment_count && kinds != ALL; k++)
+            if (elf[i]->segments[k].executable)
+                kinds |= kinds_in(elf[i], &elf[i]->segments[k]);
+    return (struct reverse_program){
+        .one_stack = elf_count > 0 && !(kinds & SETS_STACK),
+        .two_states = elf_count == 0 || kinds & LEAVES_STATE,
+        .plain_modes = elf_count > 0 && !(kinds & ROUTES_EXCEPTIONS),
+        .has_float = elf_count == 0 || kinds & FLOAT,
+    };
 }
 
 enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_count,

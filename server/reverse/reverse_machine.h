@@ -7,23 +7,10 @@
 #include "server/reverse/reverse_values.h"
 
 /*
- * M profile: the programs' code goes to the other security state (BXNS, BLXNS). True without a
- * program: nobody can tell.
+ * What the programs' code may do; it looks through all of it. Without a program nobody can tell:
+ * then it may do everything.
  */
-bool reverse_two_states(struct elf_image *const *elf, size_t elf_count);
-
-/*
- * M profile: nothing in the programs' code writes PSP or CONTROL, so there is one stack. False
- * without a program: nobody can tell.
- */
-bool reverse_one_stack(struct elf_image *const *elf, size_t elf_count);
-/* There may be floating-point instructions. */
-/*
- * Nothing in the program sends exceptions to Monitor or Hyp mode, so that each goes to the mode of
- * its name. False without a program.
- */
-bool reverse_plain_modes(struct elf_image *const *elf, size_t elf_count);
-bool reverse_has_float(struct elf_image *const *elf, size_t elf_count);
+struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t elf_count);
 
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack

@@ -104,7 +104,7 @@ static void cmd_where(struct reverse_motion *m, int core, const char *rest, cons
 static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
                                     "r8", "r9", "r10", "r11", "r12", "sp", "lr", "pc"};
 
-static unsigned find_register(const char *name)
+static unsigned register_named(const char *name)
 {
     unsigned n = sizeof names / sizeof *names;
     for (unsigned i = 0; i < n; i++)
@@ -134,8 +134,9 @@ static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64
 }
 
 /* `reported`: registers that GDB knows here. */
-static void explain(struct reverse_motion *m, struct reverse_core *k, unsigned reg,
-                    uint32_t reported, const struct gdb_regs *regs, const struct console *c)
+static void explain_register(struct reverse_motion *m, struct reverse_core *k, unsigned reg,
+                             uint32_t reported, const struct gdb_regs *regs,
+                             const struct console *c)
 {
     const struct reverse *p = &k->reverse;
     struct values_answer a;
@@ -170,7 +171,7 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
                         const struct console *c)
 {
     struct reverse_core *k = &m->cores[core];
-    unsigned reg = find_register(rest);
+    unsigned reg = register_named(rest);
     uint32_t reported = k->reported;
     struct gdb_regs regs;
     if (*rest && reg == GDB_REG_COUNT)
@@ -181,11 +182,11 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
     else if (reverse_motion_regs(m, core, &regs) != BT_OK)
         console_print(c, "the history cannot be read\n");
     else if (*rest)
-        explain(m, k, reg, reported, &regs, c);
+        explain_register(m, k, reg, reported, &regs, c);
     else
         for (reg = 0; reg <= GDB_REG_PSR; reg++)
             if (reg <= GDB_REG_PC || reg == GDB_REG_PSR)
-                explain(m, k, reg, reported, &regs, c);
+                explain_register(m, k, reg, reported, &regs, c);
     k->reported = reported; /* the question was not GDB's */
 }
 

@@ -5,19 +5,44 @@
  * targets bring the history, the halted core and the console.
  *
  * While a core is at a replay position no core runs. A motion is done in slices; it may have to
- * wait for memory of the target in between.
+ * wait for memory of the target in between. Searches decode the history window by window and look
+ * at blocks, not at single instructions. Places where trace is missing are never passed unnoticed:
+ * a search ends right behind one, a step says so.
  */
 #ifndef SERVER_REVERSE_MOTION_H
 #define SERVER_REVERSE_MOTION_H
 
 #include "server/reverse/reverse_values.h"
 
+#define REVERSE_BREAKPOINTS_MAX 256
+
+/* A motion to the next breakpoint. The position where it starts does not count. */
+struct reverse_search {
+    uint64_t from;
+    bool back;
+    bool all_gaps; /* stops also where the trace unit was told to leave instructions out */
+    uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
+    size_t address_count;
+    uint64_t low, high;      /* of the addresses; set when it begins */
+    size_t next;             /* window to be looked at next */
+    uint64_t reached;        /* all positions up to here are looked at: where an interrupt stops */
+    uint64_t found;          /* where the search ended */
+    enum bt_gap_cause cause; /* of the gap found */
+    size_t left_out;         /* places passed where the trace unit left instructions out */
+};
+
+/* What there is of a core: CLOSED -> OPEN -> PREPARED, and from each back to CLOSED. */
+enum reverse_core_state {
+    REVERSE_CORE_CLOSED,
+    REVERSE_CORE_OPEN,     /* `reverse` is that of this halt */
+    REVERSE_CORE_PREPARED, /* `machine` is, too */
+};
+
 struct reverse_core {
     struct reverse reverse;
     struct reverse_values values;
     struct reverse_machine machine;
-    bool open;        /* `reverse` is that of this halt */
-    bool prepared;    /* `machine` is, too */
+    enum reverse_core_state state;
     bool goto_wanted; /* the next motion begins with it */
     uint64_t goto_position;
     bool arrived;      /* the last motion was a step that reached the halted core */
@@ -55,6 +80,37 @@ struct reverse_host {
     void (*report)(void *ctx, const char *text);
 };
 
+/*
+ * The motion under way.
+ *
+ *   IDLE        -> AHEAD         values are worked out that GDB has not asked for yet
+ *               -> SEARCH        to the next breakpoint or gap
+ *               -> VALUES        a step, a jump, or nothing left to search: the position is chosen
+ *   AHEAD       -> IDLE          a slice is done
+ *   SEARCH      -> INTERRUPTED   by GDB: it ends before the next slice, where it has come to
+ *               -> VALUES        found
+ *               -> IDLE          the history cannot be read
+ *   INTERRUPTED -> VALUES
+ *   VALUES      -> IDLE          GDB is told; until then it may wait for memory
+ *
+ * and from each to IDLE when the cores are about to run.
+ */
+enum reverse_state {
+    REVERSE_IDLE,
+    REVERSE_AHEAD,
+    REVERSE_SEARCH,
+    REVERSE_INTERRUPTED,
+    REVERSE_VALUES,
+};
+
+/* What was asked for may come while it is being asked for: OUTSIDE -> INSIDE, INSIDE <->
+ * INSIDE_AGAIN, INSIDE or INSIDE_AGAIN -> OUTSIDE. */
+enum reverse_turn {
+    REVERSE_OUTSIDE,
+    REVERSE_INSIDE,       /* within reverse_motion_go_on() or an operation */
+    REVERSE_INSIDE_AGAIN, /* and something has come meanwhile */
+};
+
 struct reverse_motion {
     const struct reverse_host *host;
     void *ctx;
@@ -67,14 +123,10 @@ struct reverse_motion {
     bool reported_watch; /* that watchpoints are not checked */
 
     /* The motion under way. */
-    int state; /* enum in reverse_motion.c */
+    enum reverse_state state;
+    enum reverse_turn turn;
     int core;
-    bool step, back;
-    bool jumps; /* to where a command told it to go */
-    bool interrupted;
-    bool ahead;      /* values are being worked out that GDB has not asked for yet */
-    bool busy;       /* within reverse_motion_go_on() or an operation */
-    bool again;      /* something has come meanwhile */
+    bool quick;      /* a step: it waits for short windows only */
     unsigned rounds; /* of fetching memory, at this position */
     struct reverse_search search;
     struct gdb_stop stop;
@@ -87,13 +139,27 @@ void reverse_motion_release(struct reverse_motion *m);
 
 /* All cores are as they are: they are about to run, or a new GDB has come. */
 void reverse_motion_forget(struct reverse_motion *m);
-/* A new GDB: that, and the commands of the one before are forgotten. */
-void reverse_motion_reset(struct reverse_motion *m);
 
-bool reverse_motion_any(const struct reverse_motion *m);
-bool reverse_motion_active(const struct reverse_motion *m, int core);
+/* The core, or any, is at a replay position. */
+static inline bool reverse_motion_active(const struct reverse_motion *m, int core)
+{
+    return core >= 0 && core < m->core_count && m->cores[core].state != REVERSE_CORE_CLOSED &&
+           reverse_active(&m->cores[core].reverse);
+}
+
+static inline bool reverse_motion_any(const struct reverse_motion *m)
+{
+    for (int i = 0; i < m->core_count; i++)
+        if (reverse_motion_active(m, i))
+            return true;
+    return false;
+}
+
 /* A motion is GDB_PENDING. */
-bool reverse_motion_running(const struct reverse_motion *m);
+static inline bool reverse_motion_running(const struct reverse_motion *m)
+{
+    return m->state != REVERSE_IDLE && m->state != REVERSE_AHEAD;
+}
 
 /* A resume may be a motion along the history. */
 bool reverse_motion_concerned(const struct reverse_motion *m);
@@ -105,7 +171,11 @@ int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct gd
 bool reverse_motion_takes(const struct reverse_motion *m, const struct gdb_resume *resume);
 int reverse_motion_resume(struct reverse_motion *m, const struct gdb_resume *resume,
                           struct gdb_stop *stop, struct gdb_why *why);
-void reverse_motion_interrupt(struct reverse_motion *m);
+static inline void reverse_motion_interrupt(struct reverse_motion *m)
+{
+    if (m->state == REVERSE_SEARCH)
+        m->state = REVERSE_INTERRUPTED;
+}
 
 /* Goes on with a motion that waits. */
 void reverse_motion_go_on(struct reverse_motion *m);
@@ -116,7 +186,11 @@ void reverse_motion_go_on(struct reverse_motion *m);
 void reverse_motion_idle(struct reverse_motion *m);
 
 /* What machine.read is asked for now is for later. */
-bool reverse_motion_ahead(const struct reverse_motion *m);
+static inline bool reverse_motion_ahead(const struct reverse_motion *m)
+{
+    return m->state == REVERSE_AHEAD;
+}
+
 /* Memory has come that such questions lacked. */
 void reverse_motion_fetched(struct reverse_motion *m, int core);
 
@@ -129,17 +203,13 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
                              size_t len);
 
 /* The replay position of a core; 0 if it has none, or is at the very beginning. */
-uint64_t reverse_motion_position(const struct reverse_motion *m, int core);
+static inline uint64_t reverse_motion_position(const struct reverse_motion *m, int core)
+{
+    return reverse_motion_active(m, core) ? m->cores[core].reverse.position : 0;
+}
 
 /* "replaying, at 216"; false if it is not. */
 bool reverse_motion_status(const struct reverse_motion *m, int core, char *text, size_t size);
-
-/* server/reverse/reverse_report.c: what the user is told while a motion goes on. */
-void reverse_report_gap(struct reverse_motion *m, enum bt_gap_cause cause);
-void reverse_report_left_out(struct reverse_motion *m);  /* by the search */
-void reverse_report_alone(struct reverse_motion *m);     /* once: other cores do not move */
-void reverse_report_unwatched(struct reverse_motion *m); /* once: if there are watchpoints, a step
-                                                   does not see */
 
 /* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED:
  * no such command here. */

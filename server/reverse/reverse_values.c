@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Values at a replay position: told, worked out at once, and worked out ahead. */
 #include "server/reverse/reverse_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define HANDLER_ANY  0xffffu /* it is not known which */
+#define FAR          2       /* windows that are looked through, in each direction */
+#define NEAR         1
+#define HALF         (REVERSE_LOCAL_WINDOW / 2)
+#define EDGE         (HALF / 2) /* so near to where a window ends another one is wanted */
+#define AHEAD        16384u /* instructions: a part of the history is decoded before they are reached */
 #define SP           GDB_REG_SP
 #define LR           GDB_REG_LR
 #define CPSR_T       (1u << 5)
@@ -12,17 +19,264 @@
 #define IT_BITS      0x0600fc00u /* of the present: what they were is not told */
 #define ESTIMATE_MAX 4096u       /* positions that an estimate is looked for in */
 
-void reverse_values_init(struct reverse_values *v)
+static bool is_turn(const struct bt_event *e)
 {
-    memset(v, 0, sizeof *v);
-    v->limit = REVERSE_VALUES_DEFAULT;
-    v->reach = SIZE_MAX;
-    v->infer = VALUES_INFER_ALL;
+    return e->kind == BT_EVENT_EXCEPTION || e->kind == BT_EVENT_EXCEPTION_RET;
 }
 
-void reverse_values_again(struct reverse_values *v)
+/* The positions around `position` that no exception and no return lies between. */
+static void find_bounds(struct reverse_handler *h, const struct reverse_history_window *s,
+                        uint64_t position)
 {
+    h->first = s->first;
+    h->end = s->end;
+    for (size_t i = 0; i < s->window.event_count; i++) {
+        const struct bt_event *e = &s->window.events[i];
+        if (!is_turn(e))
+            continue;
+        if (e->position > position) {
+            h->end = e->position < h->end ? e->position : h->end;
+            return;
+        }
+        h->first = e->position > h->first ? e->position : h->first;
+    }
+}
+
+/* The handler that the events of one window before `position` leave the core in. */
+static bool number_before(const struct reverse_history_window *s, uint64_t position, int *depth,
+                          uint32_t *number)
+{
+    for (size_t i = s->window.event_count; i > 0; i--) {
+        const struct bt_event *e = &s->window.events[i - 1];
+        if (e->position > position)
+            continue;
+        if (e->kind == BT_EVENT_EXCEPTION_RET) {
+            ++*depth;
+        } else if (e->kind == BT_EVENT_EXCEPTION && (*depth)-- == 0) {
+            *number = e->number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No handler was entered before: it is the present one if none is left or entered since. */
+static bool number_after(const struct reverse_history_window *s, uint64_t position, int *depth)
+{
+    for (size_t i = 0; i < s->window.event_count; i++) {
+        const struct bt_event *e = &s->window.events[i];
+        if (e->position <= position)
+            continue;
+        *depth += e->kind == BT_EVENT_EXCEPTION;
+        if (e->kind == BT_EVENT_EXCEPTION_RET && (*depth)-- == 0)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t look_for_handler(struct reverse *p, size_t at, uint64_t position, uint32_t now,
+                                 size_t tries)
+{
+    struct reverse_history_window s;
+    int depth = 0;
+    uint32_t number;
+    for (size_t i = at + 1; i > 0 && at + 1 - i < tries; i--)
+        if (reverse_history_window(p, i - 1, &s) == BT_OK &&
+            number_before(&s, position, &depth, &number))
+            return number;
+    depth = 0;
+    for (size_t i = at; i < reverse_history_window_count(p) && i < at + tries; i++)
+        if (reverse_history_window(p, i, &s) == BT_OK && !number_after(&s, position, &depth))
+            return HANDLER_ANY;
+    return depth == 0 ? now : HANDLER_ANY;
+}
+
+/*
+ * The exception that the core handles at the position, from the events nearby, or
+ * HANDLER_ANY. `now`: at the halt. `near`: looks only at what is decoded in next to no time.
+ */
+static uint32_t handler_at(struct reverse_handler *h, struct reverse *p, uint64_t position,
+                           uint32_t now, bool near)
+{
+    struct reverse_history_window s;
+    size_t at;
+    if (h->known && position >= h->first && position < h->end)
+        return h->number;
+    if (reverse_history_window_find(p, position, &at) != BT_OK)
+        return now;
+    uint32_t number = look_for_handler(p, at, position, now, near ? NEAR : FAR);
+    if (!near && reverse_history_window(p, at, &s) == BT_OK) {
+        h->number = number;
+        h->known = true;
+        find_bounds(h, &s, position);
+    }
+    return number;
+}
+
+/*
+ * Ahead, between two questions of GDB: windows that the next ones will need. Whatever is not ready
+ * is not waited for, and no answer depends on it but in that more is known.
+ */
+
+static bool knows_sp(const struct reverse_known *k, uint64_t position)
+{
+    struct values_answer answer;
+    return reverse_known_holds(k, position) && k->values && !k->conflict &&
+           values_register(k->values, (size_t)(position - k->from), GDB_REG_SP, &answer);
+}
+
+/* Distance of a position to the nearer end. */
+static uint64_t margin_of(const struct reverse_known *k, uint64_t position)
+{
+    uint64_t back = position - k->wanted, on = k->to - position;
+    return back < on ? back : on;
+}
+
+static bool is_better(const struct reverse_known *next, const struct reverse_known *now,
+                      uint64_t position)
+{
+    if (!reverse_known_holds(next, position))
+        return !now->built && next->built;
+    if (!reverse_known_holds(now, position))
+        return true;
+    if (next->conflict || now->conflict)
+        return !next->conflict;
+    if (knows_sp(now, position) && !knows_sp(next, position))
+        return false;
+    if (next->halted != now->halted)
+        return next->halted;
+    return next->halted ? next->wanted < now->wanted
+                        : margin_of(next, position) > margin_of(now, position);
+}
+
+/* Takes what was made ahead if that is better for the position. */
+static void take_better(struct reverse_values *v, uint64_t position)
+{
+    if (!v->next.built || !is_better(&v->next, &v->now, position))
+        return;
     reverse_known_release(&v->now);
+    v->now = v->next;
+    v->next = (struct reverse_known){.values = NULL};
+}
+
+/* How long a window that ends at the halt can be. */
+static size_t reach_of(const struct reverse_values *v, const struct reverse *p)
+{
+    uint64_t all = p->end - p->first;
+    size_t reach = v->reach < v->limit ? v->reach : v->limit;
+    return all < reach ? (size_t)all : reach;
+}
+
+/* What contradicts itself still does when more is added. */
+static void give_up_longer(struct reverse_values *v)
+{
+    uint64_t have = v->now.built && v->now.halted ? v->now.to - v->now.wanted : 0;
+    v->reach = v->now.conflict ? 0 : (size_t)have;
+    reverse_known_release(&v->next);
+}
+
+void reverse_values_take(struct reverse_values *v, const struct reverse *p, uint64_t position)
+{
+    if (v->work.halted)
+        v->tried = (size_t)(v->work.to - v->work.wanted);
+    reverse_work_take(&v->work, &v->next);
+    if (v->next.conflict && v->next.halted)
+        give_up_longer(v);
+    take_better(v, position);
+    /* Of one that ends at the halt nothing can be hoped for later. */
+    if (v->next.built && v->next.to == p->end)
+        reverse_known_release(&v->next);
+}
+
+static uint64_t lesser_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next longer window that ends at the halt: four times as long, or the longest. */
+static bool choose_halted(const struct reverse_values *v, const struct reverse *p,
+                          uint64_t position, uint64_t *from)
+{
+    uint64_t limit = reach_of(v, p);
+    uint64_t have = v->now.built && v->now.halted ? v->now.to - v->now.wanted : 0;
+    have = v->tried > have ? v->tried : have;
+    if (p->end - position > limit || have >= limit)
+        return false;
+    uint64_t size = have && 8 * have < limit ? 4 * have : limit;
+    *from = p->end - size;
+    return true;
+}
+
+static bool window_surrounds(const struct reverse_known *k, const struct reverse *p,
+                             uint64_t position)
+{
+    return k->built && position >= k->wanted && position <= k->to &&
+           (k->wanted == p->first || position - k->wanted >= EDGE) &&
+           (k->halted || k->to - position >= EDGE);
+}
+
+/* A window around the position, where one that ends at the halt does not reach, or hardly. */
+static bool choose_local(struct reverse_values *v, const struct reverse *p, uint64_t position,
+                         uint64_t *from, uint64_t *to)
+{
+    uint64_t back = p->end - position, limit = reach_of(v, p);
+    uint64_t around = v->tried_around ? v->tried_around - 1 : UINT64_MAX;
+    uint64_t moved = around > position ? around - position : position - around;
+    if (limit == p->end - p->first || back + EDGE < limit ||
+        window_surrounds(&v->now, p, position) || window_surrounds(&v->next, p, position) ||
+        (v->tried_around && moved < EDGE))
+        return false;
+    *from = position > p->first + HALF ? position - HALF : p->first;
+    *to = position + lesser_of(back, HALF);
+    v->tried_around = position + 1;
+    return true;
+}
+
+/* It was begun for a position that is far away now. */
+static bool is_useless_work(const struct reverse_values *v, const struct reverse *p,
+                            uint64_t position)
+{
+    const struct reverse_work *w = &v->work;
+    if (w->halted && w->to - w->wanted <= reach_of(v, p))
+        return p->end - position > reach_of(v, p);
+    return position < w->wanted || position > w->to;
+}
+
+/* The part of the history that steps will come to is decoded, and which handler runs there is
+ * found. */
+static void warm_up(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
+                    uint64_t position)
+{
+    struct reverse_history_window s;
+    size_t index;
+    uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
+    if (m->m_profile)
+        handler_at(&v->handler, p, position, m->regs.value[GDB_REG_PSR] & 0x1ff, false);
+    if (reverse_history_window_find(p, at, &index) != BT_OK || v->warm == index + 1)
+        return;
+    v->warm = index + 1;
+    reverse_history_window(p, index, &s);
+}
+
+int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t position, size_t budget)
+{
+    uint64_t from, to = p->end;
+    bool done = false;
+    int error;
+    if (v->work.active && is_useless_work(v, p, position))
+        reverse_work_end(&v->work);
+    if (v->work.active) {
+        error = reverse_work_go_on(&v->work, budget, &done);
+    } else if (choose_halted(v, p, position, &from) || choose_local(v, p, position, &from, &to)) {
+        error = reverse_work_begin(&v->work, p, m, from, to, v->infer);
+    } else {
+        warm_up(v, p, m, position);
+        return BT_OK;
+    }
+    if (error)
+        reverse_work_end(&v->work);
+    return error ? error : done ? REVERSE_AHEAD_DONE : GDB_PENDING;
 }
 
 void reverse_values_forget(struct reverse_values *v)
@@ -37,8 +291,8 @@ void reverse_values_forget(struct reverse_values *v)
 }
 
 /* At once; what was begun ahead is gone on with. */
-static int build(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
-                 uint64_t from, uint64_t to)
+static int build_window(struct reverse_values *v, struct reverse *p,
+                        const struct reverse_machine *m, uint64_t from, uint64_t to)
 {
     int error = BT_OK;
     bool done = false;
@@ -57,15 +311,11 @@ static int build(struct reverse_values *v, struct reverse *p, const struct rever
     return error;
 }
 
-static bool holds(const struct reverse_values *v, uint64_t position)
+/* What is told. */
+
+static bool now_holds(const struct reverse_values *v, uint64_t position)
 {
     return reverse_known_holds(&v->now, position);
-}
-
-static bool knows_sp(const struct reverse_values *v, uint64_t position)
-{
-    struct values_answer answer;
-    return reverse_values_explain(v, position, SP, &answer);
 }
 
 /* Of a position that no window ending at the halt reaches: the halted core says nothing of it. */
@@ -74,34 +324,36 @@ static int build_local(struct reverse_values *v, struct reverse *p, const struct
 {
     uint64_t from = position > p->first + half ? position - half : p->first;
     uint64_t to = p->end - position > half ? position + half : p->end;
-    return build(v, p, m, from, to);
+    return build_window(v, p, m, from, to);
 }
 
-static bool fits(const struct reverse_values *v, const struct reverse *p, uint64_t position)
+static bool fits_local(const struct reverse_values *v, const struct reverse *p, uint64_t position)
 {
     const uint64_t edge = REVERSE_LOCAL_WINDOW / 8;
-    return holds(v, position) && (v->now.wanted == p->first || position - v->now.wanted >= edge) &&
+    return now_holds(v, position) &&
+           (v->now.wanted == p->first || position - v->now.wanted >= edge) &&
            v->now.to - position >= edge;
 }
 
 /* For a step: what is at hand, else a window that is short. The long ones are made ahead. */
-static int at_once(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
-                   uint64_t position)
+static int build_at_once(struct reverse_values *v, struct reverse *p,
+                         const struct reverse_machine *m, uint64_t position)
 {
     uint64_t back = p->end - position, all = p->end - p->first, size = REVERSE_FIRST_WINDOW;
     uint64_t quick = all < REVERSE_QUICK_WINDOW ? all : REVERSE_QUICK_WINDOW;
-    if (holds(v, position)) {
+    if (now_holds(v, position)) {
         bool grows = v->now.halted && v->now.to - v->now.wanted < quick;
-        return grows && !knows_sp(v, position) ? build(v, p, m, p->end - quick, p->end) : BT_OK;
+        return grows && !knows_sp(&v->now, position) ? build_window(v, p, m, p->end - quick, p->end)
+                                                     : BT_OK;
     }
     while (size < back + back / 2)
         size *= 4;
-    if (size > REVERSE_QUICK_WINDOW || back > reverse_values_reach(v, p))
+    if (size > REVERSE_QUICK_WINDOW || back > reach_of(v, p))
         return build_local(v, p, m, position, REVERSE_FIRST_WINDOW / 2);
-    int error = build(v, p, m, p->end - (size < all ? size : all), p->end);
-    if (error || size >= quick || !holds(v, position) || knows_sp(v, position))
+    int error = build_window(v, p, m, p->end - (size < all ? size : all), p->end);
+    if (error || size >= quick || !now_holds(v, position) || knows_sp(&v->now, position))
         return error;
-    return build(v, p, m, p->end - quick, p->end);
+    return build_window(v, p, m, p->end - quick, p->end);
 }
 
 /*
@@ -113,14 +365,15 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
                       uint64_t position, bool quick)
 {
     uint64_t back = p->end - position;
-    uint64_t limit = reverse_values_reach(v, p), size = REVERSE_FIRST_WINDOW;
+    uint64_t limit = reach_of(v, p), size = REVERSE_FIRST_WINDOW;
     v->quick = quick;
-    reverse_values_better(v, position);
+    take_better(v, position);
     if (quick)
-        return at_once(v, p, m, position);
+        return build_at_once(v, p, m, position);
     if (back > limit)
-        return fits(v, p, position) ? BT_OK
-                                    : build_local(v, p, m, position, REVERSE_LOCAL_WINDOW / 2);
+        return fits_local(v, p, position)
+                   ? BT_OK
+                   : build_local(v, p, m, position, REVERSE_LOCAL_WINDOW / 2);
     if (v->now.built && v->now.halted)
         size = v->now.to - v->now.wanted;
     else
@@ -130,9 +383,9 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
     for (;; size *= 4) {
         uint64_t n = size < limit ? size : limit;
         bool enough = v->now.built && v->now.to - v->now.wanted >= n;
-        int error = enough ? BT_OK : build(v, p, m, p->end - n, p->end);
+        int error = enough ? BT_OK : build_window(v, p, m, p->end - n, p->end);
         bool began_later = v->now.built && v->now.from > p->end - n;
-        if (error || n == limit || began_later || knows_sp(v, position))
+        if (error || n == limit || began_later || knows_sp(&v->now, position))
             return error;
     }
 }
@@ -141,17 +394,17 @@ bool reverse_values_explain(const struct reverse_values *v, uint64_t position, u
                             struct values_answer *answer)
 {
     *answer = (struct values_answer){.step = UINT32_MAX};
-    return holds(v, position) && v->now.values && !v->now.conflict &&
+    return now_holds(v, position) && v->now.values && !v->now.conflict &&
            values_register(v->now.values, (size_t)(position - v->now.from), reg, answer);
 }
 
 /* The value that the register had nearest to the position, else the present one. */
-static uint32_t estimate(const struct reverse_values *v, const struct reverse_machine *m,
-                         uint64_t position, unsigned reg)
+static uint32_t estimate_register(const struct reverse_values *v, const struct reverse_machine *m,
+                                  uint64_t position, unsigned reg)
 {
     const struct reverse_known *k = &v->now;
     struct values_answer answer;
-    if (holds(v, position) && k->values && !k->conflict &&
+    if (now_holds(v, position) && k->values && !k->conflict &&
         values_nearest(k->values, (size_t)(position - k->from), reg, ESTIMATE_MAX, &answer))
         return answer.value;
     return m->regs.known >> reg & 1 ? m->regs.value[reg] : 0;
@@ -164,13 +417,13 @@ static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct
     uint32_t t = m->m_profile ? XPSR_T : CPSR_T;
     uint32_t mask = 0, inferred = 0, flags = 0;
     psr = isa == BT_ISA_A32 ? psr & ~t : psr | t;
-    if (v->now.values && !v->now.conflict && holds(v, position))
+    if (v->now.values && !v->now.conflict && now_holds(v, position))
         flags = values_flags(v->now.values, (size_t)(position - v->now.from), &mask, &inferred);
     psr = (psr & ~mask) | (flags & mask);
     if (!m->m_profile)
         return psr;
-    uint32_t number = reverse_handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
-    return (psr & ~XPSR_NUMBER) | (number == REVERSE_HANDLER_ANY ? 0 : number);
+    uint32_t number = handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
+    return (psr & ~XPSR_NUMBER) | (number == HANDLER_ANY ? 0 : number);
 }
 
 static enum gdb_security security_at(struct reverse *p, uint64_t position)
@@ -200,7 +453,9 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
         struct values_answer answer;
         bool known = reverse_values_explain(v, position, reg, &answer);
         bool needed = reg == SP || reg == LR;
-        regs->value[reg] = known ? answer.value : needed ? estimate(v, m, position, reg) : 0;
+        regs->value[reg] = known    ? answer.value
+                           : needed ? estimate_register(v, m, position, reg)
+                                    : 0;
         regs->known |= (uint32_t)(known || needed) << reg;
         guessed |= (uint32_t)(!known && needed) << reg;
     }
@@ -210,8 +465,8 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
 }
 
 /* The bytes of a word that lie in [address, address + len). */
-static void put_word(uint32_t word, uint32_t value, bool big, uint64_t address, uint8_t *bytes,
-                     size_t len)
+static void put_known_word(uint32_t word, uint32_t value, bool big, uint64_t address,
+                           uint8_t *bytes, size_t len)
 {
     for (unsigned i = 0; i < 4; i++) {
         uint64_t at = (uint64_t)word + i;
@@ -224,7 +479,7 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
 {
     const struct reverse_known *k = &v->now;
-    if (!holds(v, position) || address > UINT32_MAX || k->conflict)
+    if (!now_holds(v, position) || address > UINT32_MAX || k->conflict)
         return len;
     size_t at = (size_t)(position - k->from);
     for (uint64_t word = address & ~UINT64_C(3); word < address + len && word <= UINT32_MAX - 3;
@@ -232,11 +487,11 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
         struct values_answer answer;
         uint32_t status; /* an estimate, as the PSR itself */
         if (k->values && values_word(k->values, at, (uint32_t)word, &answer)) {
-            put_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
+            put_known_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
             continue;
         }
         if (k->values && values_status(k->values, at, (uint32_t)word, &status)) {
-            put_word((uint32_t)word, status, m->big_endian, address, bytes, len);
+            put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
             continue;
         }
         bool stale = k->stack_known && word >= (k->stack_low & ~3u) && word < k->stack_high;

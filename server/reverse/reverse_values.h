@@ -16,12 +16,19 @@
 #define REVERSE_QUICK_WINDOW   4096u  /* the longest that a step waits for */
 #define REVERSE_LOCAL_WINDOW   16384u /* around a position further back than that */
 
+/* What a core's programs may do, as far as their files tell: see reverse_machine.h. */
+struct reverse_program {
+    bool one_stack;   /* M profile: nothing writes PSP or CONTROL */
+    bool two_states;  /* M profile: code may go to the other security state (BXNS, BLXNS) */
+    bool plain_modes; /* nothing sends exceptions to Monitor or Hyp mode */
+    bool has_float;   /* there may be floating-point instructions */
+};
+
 /* The halted core. */
 struct reverse_machine {
     struct gdb_regs regs;
     bool m_profile;
-    bool a_banks;
-    bool m_one_stack, m_fpu, m_two_states; /* see decoder/values/values.h */
+    struct reverse_program program;
     bool v4t;
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: nothing is reconstructed from them */
@@ -43,7 +50,7 @@ enum reverse_memory {
     REVERSE_MEMORY_PRESENT, /* its present contents */
 };
 
-/* server/reverse/reverse_window.c: the input of a reconstruction, of positions [from, to). */
+/* The input of a reconstruction, of positions [from, to). */
 struct reverse_window {
     struct values_window w;
     struct values_insn *insns;
@@ -61,16 +68,6 @@ struct reverse_window {
     struct reverse_code *code; /* while it is filled */
 };
 
-/*
- * `p` and `m` must outlive it. Each call of reverse_window_fill() takes about `wanted`
- * instructions; *done: no more calls, `w` is complete. Code that is not known, or another
- * instruction set, makes the window begin later. Release in all cases.
- */
-int reverse_window_begin(struct reverse_window *w, struct reverse *p,
-                         const struct reverse_machine *m, uint64_t from, uint64_t to);
-int reverse_window_fill(struct reverse_window *w, size_t wanted, bool *done);
-void reverse_window_release(struct reverse_window *w);
-
 /* A window that has been worked out. */
 struct reverse_known {
     struct values *values;          /* NULL: nothing is known */
@@ -84,7 +81,7 @@ struct reverse_known {
     struct values_counts counts;
 };
 
-/* server/reverse/reverse_work.c: a window that is being worked out. All zero: none is. */
+/* A window that is being worked out. All zero: none is. */
 struct reverse_work {
     bool active, filled;
     uint64_t wanted, to;
@@ -94,7 +91,7 @@ struct reverse_work {
     struct values *values;
 };
 
-/* As reverse_window_begin(); reverse_work_end() in all cases. */
+/* `p` and `m` must outlive it. BT_OK or a bt_error; reverse_work_end() in all cases. */
 int reverse_work_begin(struct reverse_work *w, struct reverse *p, const struct reverse_machine *m,
                        uint64_t from, uint64_t to, uint32_t infer);
 /* A slice, see values_work(). *done: reverse_work_take() gives the result away. */
@@ -102,7 +99,10 @@ int reverse_work_go_on(struct reverse_work *w, size_t budget, bool *done);
 void reverse_work_take(struct reverse_work *w, struct reverse_known *known);
 void reverse_work_end(struct reverse_work *w);
 void reverse_known_release(struct reverse_known *k);
-bool reverse_known_holds(const struct reverse_known *k, uint64_t position);
+static inline bool reverse_known_holds(const struct reverse_known *k, uint64_t position)
+{
+    return k->built && position >= k->from && position <= k->to;
+}
 
 /* Of a core of M profile: which handler runs between two exceptions. */
 struct reverse_handler {
@@ -110,16 +110,6 @@ struct reverse_handler {
     uint32_t number;
     bool known;
 };
-
-#define REVERSE_HANDLER_ANY 0xffffu /* it is not known which */
-
-/*
- * The exception that the core handles at the position, from the events nearby, or
- * REVERSE_HANDLER_ANY. `now`: at the halt. `near`: looks only at what is decoded in next to no
- * time.
- */
-uint32_t reverse_handler_at(struct reverse_handler *h, struct reverse *p, uint64_t position,
-                            uint32_t now, bool near);
 
 struct reverse_values {
     struct reverse_known now;  /* what is told */
@@ -136,12 +126,20 @@ struct reverse_values {
     struct reverse_handler handler;
 };
 
-void reverse_values_init(struct reverse_values *v);
+static inline void reverse_values_init(struct reverse_values *v, size_t limit, uint32_t infer,
+                                       enum reverse_memory memory)
+{
+    *v = (struct reverse_values){
+        .reach = SIZE_MAX, .limit = limit, .infer = infer, .memory = memory};
+}
 /* Forgets what was worked out: the core moves on, or memory was written. */
 void reverse_values_forget(struct reverse_values *v);
 
 /* Forgets what is told, as memory has come that it lacked; what is worked out ahead goes on. */
-void reverse_values_again(struct reverse_values *v);
+static inline void reverse_values_again(struct reverse_values *v)
+{
+    reverse_known_release(&v->now);
+}
 
 /*
  * Makes a window that says what can be said of the position. `quick`: a step shall not take long,
@@ -152,7 +150,7 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
                       uint64_t position, bool quick);
 
 /*
- * server/reverse/reverse_ahead.c: works out, a slice at a time, what positions nearby will need, a
+ * Works out, a slice at a time, what positions nearby will need, a
  * longer window first of all. GDB_PENDING: there is more to do; BT_OK: there is not;
  * REVERSE_AHEAD_DONE: a window is complete, reverse_values_take() or reverse_values_drop() it. Less
  * than 0: a bt_error, nothing is under way.
@@ -163,11 +161,10 @@ int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
 /* Tells the new window from now on, if it says no less of the position. */
 void reverse_values_take(struct reverse_values *v, const struct reverse *p, uint64_t position);
 /* It is to be made again: memory that it lacks is on its way. */
-void reverse_values_drop(struct reverse_values *v);
-/* How long a window that ends at the halt can be. */
-size_t reverse_values_reach(const struct reverse_values *v, const struct reverse *p);
-/* Takes what was made ahead if that is better for the position. */
-void reverse_values_better(struct reverse_values *v, uint64_t position);
+static inline void reverse_values_drop(struct reverse_values *v)
+{
+    reverse_work_end(&v->work);
+}
 
 /*
  * Registers at a position that reverse_values_at() was called for. Bit n of *estimated:

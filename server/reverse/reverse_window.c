@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A part of the history, instruction by instruction, for value reconstruction. */
+/* A part of the history, instruction by instruction, and working it out to what is known. */
 #include "decoder/flow/flow.h"
 #include "server/reverse/reverse_values.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define SEEN          256u /* a power of two */
+#define UNITS_AN_INSN 2    /* of a budget: what it takes to fetch an instruction */
 
 /* A stay in Debug state in which nothing was changed is none for the values. */
 static bool is_quiet_halt(const struct reverse_window *f, const struct bt_event *e)
@@ -21,7 +24,7 @@ static bool is_quiet_halt(const struct reverse_window *f, const struct bt_event 
            (f->machine->halts_known && e->position >= f->machine->written_before);
 }
 
-static int add_event(struct reverse_window *w, const struct bt_event *e)
+static int add_window_event(struct reverse_window *w, const struct bt_event *e)
 {
     if (w->w.event_count == w->event_max) {
         size_t max = w->event_max ? 2 * w->event_max : 256;
@@ -35,11 +38,9 @@ static int add_event(struct reverse_window *w, const struct bt_event *e)
     return BT_OK;
 }
 
-#define SEEN 256u /* a power of two */
-
 /*
  * Blocks come again and again: what one was made of is copied then. It and the view are of the
- * present key, and last for one call of reverse_window_fill():
+ * present key, and last for one call of fill_slice():
  * nobody else chooses views meanwhile. */
 struct reverse_code {
     struct code_view *view; /* NULL: not chosen yet */
@@ -63,7 +64,7 @@ static struct code_view *view_of(struct reverse_window *f)
     return f->code->view;
 }
 
-static size_t place_of(const struct bt_block *block)
+static size_t seen_place_of(const struct bt_block *block)
 {
     return (size_t)(block->first >> 1 ^ block->first >> 9 ^ block->extent >> 1) & (SEEN - 1);
 }
@@ -76,7 +77,7 @@ static uint32_t shape_of(const struct bt_block *block)
 /* A whole block that is in the window already. */
 static bool fill_again(struct reverse_window *f, const struct bt_block *block)
 {
-    size_t i = place_of(block), count = bt_block_count(block);
+    size_t i = seen_place_of(block), count = bt_block_count(block);
     if (f->code->seen[i].first != block->first || f->code->seen[i].extent != block->extent ||
         f->code->seen[i].info != shape_of(block))
         return false;
@@ -88,7 +89,7 @@ static bool fill_again(struct reverse_window *f, const struct bt_block *block)
 
 static void note_seen(struct reverse_window *f, const struct bt_block *block)
 {
-    size_t i = place_of(block);
+    size_t i = seen_place_of(block);
     f->code->seen[i].first = block->first;
     f->code->seen[i].extent = block->extent;
     f->code->seen[i].info = shape_of(block);
@@ -96,7 +97,7 @@ static void note_seen(struct reverse_window *f, const struct bt_block *block)
 }
 
 /* What lies before is of no use: the window begins behind `position`. */
-static void begin_at(struct reverse_window *f, uint64_t position)
+static void begin_window_at(struct reverse_window *f, uint64_t position)
 {
     f->from = position;
     f->w.count = 0;
@@ -121,7 +122,7 @@ static int fill_block(struct reverse_window *f, const struct bt_block *block, ui
         bool known = (isa == BT_ISA_A32 || isa == BT_ISA_T32) && address <= UINT32_MAX &&
                      code_insn(&f->reverse->code, view, address, isa, &insn, &opcode) == BT_OK;
         if (!known) {
-            begin_at(f, end);
+            begin_window_at(f, end);
             return BT_OK;
         }
         if (number >= f->from)
@@ -157,7 +158,7 @@ static int take_events(struct reverse_window *f, const struct reverse_history_wi
         const struct bt_event *event = &s->window.events[*e];
         track_key(f, event);
         if (event->position > f->from && event->position <= f->to && !is_quiet_halt(f, event))
-            error = add_event(f, event);
+            error = add_window_event(f, event);
     }
     return error;
 }
@@ -201,7 +202,7 @@ static int add_written(struct reverse_window *f)
             .kind = BT_EVENT_GAP, .cause = BT_GAP_DEBUG, .position = f->machine->written[i]};
         if (gap.position <= f->from || gap.position >= f->reverse->end || gap.position > f->to)
             continue;
-        if (add_event(f, &gap))
+        if (add_window_event(f, &gap))
             return BT_ERR_NOMEM;
         size_t k = f->w.event_count - 1;
         for (; k > 0 && f->events[k - 1].position > gap.position; k--)
@@ -217,7 +218,7 @@ static int fill_end(struct reverse_window *f)
     if (f->to == f->reverse->end && !f->reverse->join.known) {
         const struct bt_event gap = {
             .kind = BT_EVENT_GAP, .cause = BT_GAP_UNKNOWN_ADDR, .position = f->to};
-        error = add_event(f, &gap);
+        error = add_window_event(f, &gap);
     }
     return error ? error : add_written(f);
 }
@@ -226,10 +227,10 @@ static void take_machine(struct values_window *w, const struct reverse *p,
                          const struct reverse_machine *m, bool halted)
 {
     w->m_profile = m->m_profile;
-    w->m_one_stack = m->m_one_stack;
-    w->m_two_states = m->m_two_states;
-    w->a_banks = m->a_banks;
-    w->m_fpu = m->m_fpu;
+    w->m_one_stack = m->m_profile && m->program.one_stack;
+    w->m_two_states = m->m_profile && m->program.two_states;
+    w->a_banks = !m->m_profile && m->program.plain_modes;
+    w->m_fpu = m->m_profile && m->program.has_float;
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;
     w->read = m->read;
@@ -244,8 +245,13 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
 }
 
-int reverse_window_begin(struct reverse_window *w, struct reverse *p,
-                         const struct reverse_machine *m, uint64_t from, uint64_t to)
+/*
+ * `p` and `m` must outlive it. Each call of fill_slice() takes about `wanted` instructions; *done:
+ * no more calls, `w` is complete. Code that is not known, or another instruction set, makes the
+ * window begin later. Release in all cases.
+ */
+static int begin_window(struct reverse_window *w, struct reverse *p,
+                        const struct reverse_machine *m, uint64_t from, uint64_t to)
 {
     *w = (struct reverse_window){.reverse = p, .machine = m, .from = from, .to = to};
     w->insns = malloc((size_t)(to - from) * sizeof *w->insns);
@@ -253,7 +259,7 @@ int reverse_window_begin(struct reverse_window *w, struct reverse *p,
 }
 
 /* All instructions and events are there. */
-static int finish(struct reverse_window *w)
+static int finish_window(struct reverse_window *w)
 {
     struct reverse *p = w->reverse;
     int error = fill_end(w);
@@ -275,7 +281,7 @@ static int finish(struct reverse_window *w)
     return error;
 }
 
-static int fill(struct reverse_window *w, size_t wanted, bool *done)
+static int fill_some(struct reverse_window *w, size_t wanted, bool *done)
 {
     struct reverse_history_window s;
     bool over;
@@ -294,22 +300,86 @@ static int fill(struct reverse_window *w, size_t wanted, bool *done)
             return BT_OK;
     }
     *done = true;
-    return finish(w);
+    return finish_window(w);
 }
 
-int reverse_window_fill(struct reverse_window *w, size_t wanted, bool *done)
+static int fill_slice(struct reverse_window *w, size_t wanted, bool *done)
 {
     struct reverse_code code;
     w->code = &code;
     forget_code(w);
-    int error = fill(w, wanted, done);
+    int error = fill_some(w, wanted, done);
     w->code = NULL;
     return error;
 }
 
-void reverse_window_release(struct reverse_window *w)
+static void release_window(struct reverse_window *w)
 {
     free(w->insns);
     free(w->events);
     *w = (struct reverse_window){.reverse = NULL};
+}
+
+void reverse_work_end(struct reverse_work *w)
+{
+    values_free(w->values);
+    release_window(&w->window);
+    memset(w, 0, sizeof *w);
+}
+
+int reverse_work_begin(struct reverse_work *w, struct reverse *p, const struct reverse_machine *m,
+                       uint64_t from, uint64_t to, uint32_t infer)
+{
+    reverse_work_end(w);
+    w->active = true;
+    w->wanted = from;
+    w->to = to;
+    w->halted = to == p->end;
+    w->infer = infer;
+    return begin_window(&w->window, p, m, from, to);
+}
+
+static int fill_work(struct reverse_work *w, size_t budget, bool *done)
+{
+    int error = fill_slice(&w->window, budget / UNITS_AN_INSN, &w->filled);
+    if (error || !w->filled)
+        return error;
+    w->window.w.infer = w->infer;
+    if (w->window.w.count)
+        return values_begin(&w->values, &w->window.w);
+    *done = true;
+    return BT_OK;
+}
+
+int reverse_work_go_on(struct reverse_work *w, size_t budget, bool *done)
+{
+    *done = false;
+    if (!w->filled)
+        return fill_work(w, budget, done);
+    return values_work(w->values, budget, done);
+}
+
+void reverse_work_take(struct reverse_work *w, struct reverse_known *known)
+{
+    reverse_known_release(known);
+    known->values = w->values;
+    known->wanted = w->wanted;
+    known->from = w->values ? w->window.w.first : w->wanted;
+    known->to = w->to;
+    known->halted = w->halted;
+    known->built = true;
+    if (known->values) {
+        values_counts(known->values, &known->counts);
+        known->stack_known =
+            values_range(known->values, GDB_REG_SP, &known->stack_low, &known->stack_high);
+    }
+    known->conflict = known->counts.conflicts != 0;
+    w->values = NULL;
+    reverse_work_end(w);
+}
+
+void reverse_known_release(struct reverse_known *k)
+{
+    values_free(k->values);
+    memset(k, 0, sizeof *k);
 }
