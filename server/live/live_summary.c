@@ -140,9 +140,9 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 /* The state is that of the moment when the probe was opened: later it is not told again. */
 static void report_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
 {
-    char line[PROBE_SERVER_SCREEN];
+    char line[PROBE_SERVER_SUMMARY];
     unsigned losses;
-    for (const char *at = l->probe->screen; *at;) {
+    for (const char *at = l->probe->summary; *at;) {
         size_t len = strcspn(at, "\n");
         len += at[len] == '\n';
         snprintf(line, sizeof line, "%.*s", (int)len, at);

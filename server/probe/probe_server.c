@@ -47,11 +47,11 @@ static void serve_session(void *arg)
     }
 }
 
-static void add_screen_line(void *to, const char *text)
+static void add_summary_line(void *to, const char *text)
 {
     struct probe_server *n = to;
-    size_t used = strlen(n->screen);
-    snprintf(n->screen + used, sizeof n->screen - used, "%s", text);
+    size_t used = strlen(n->summary);
+    snprintf(n->summary + used, sizeof n->summary - used, "%s", text);
 }
 
 int probe_server_open(struct probe_server *n, struct config *config, const struct trace_sink *sink,
@@ -67,7 +67,7 @@ int probe_server_open(struct probe_server *n, struct config *config, const struc
         snprintf(config->reset, sizeof config->reset, "reset halt");
     if (n->target.trace.setup.history)
         trace_setup_describe_sink(&n->target.trace.setup, n->sink, sizeof n->sink);
-    probe_target_summary(&n->target, add_screen_line, n);
+    probe_target_summary(&n->target, add_summary_line, n);
     return BT_OK;
 }
 

@@ -13,16 +13,16 @@
 
 #include <uv.h>
 
-#define PROBE_SERVER_SCREEN 2048
+#define PROBE_SERVER_SUMMARY 2048
 
 struct probe_server {
     struct probe_target target; /* of the thread once it runs, but for what is atomic */
     struct gdb_session session;
     bool opened, started;
     uv_thread_t thread;
-    int socket;                       /* the thread's end */
-    char screen[PROBE_SERVER_SCREEN]; /* what there was when it was opened, as lines */
-    char sink[128];                   /* where trace goes to, in words; "": there is none */
+    int socket;                         /* the thread's end */
+    char summary[PROBE_SERVER_SUMMARY]; /* what there was when it was opened, as lines */
+    char sink[128];                     /* where trace goes to, in words; "": there is none */
 };
 
 /*

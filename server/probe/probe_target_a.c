@@ -19,7 +19,7 @@
 #define RESET_POLL_US  2000u
 
 /* Notes who failed. */
-static int a_note(struct probe_target *t, unsigned core, int error)
+static int probe_a_note(struct probe_target *t, unsigned core, int error)
 {
     if (error) {
         t->a.failed = core;
@@ -29,7 +29,7 @@ static int a_note(struct probe_target *t, unsigned core, int error)
 }
 
 /* The core that memory and system registers are reached by: the one asked, or any that stands. */
-static struct cortex_a *a_standing(struct probe_target *t, unsigned core)
+static struct cortex_a *probe_a_standing(struct probe_target *t, unsigned core)
 {
     for (unsigned k = 0; k < t->a.count; k++) {
         struct cortex_a *c = &t->a.cores[(core + k) % t->a.count];
@@ -39,12 +39,12 @@ static struct cortex_a *a_standing(struct probe_target *t, unsigned core)
     return &t->a.cores[core];
 }
 
-static unsigned a_index_of(const struct probe_target *t, const struct cortex_a *c)
+static unsigned probe_a_index_of(const struct probe_target *t, const struct cortex_a *c)
 {
     return (unsigned)(c - t->a.cores);
 }
 
-static const char *a_describe(const struct probe_target *t, char *text, size_t size)
+static const char *probe_a_describe(const struct probe_target *t, char *text, size_t size)
 {
     const struct probe_target_a *a = &t->a;
     char why[160];
@@ -59,19 +59,19 @@ static const char *a_describe(const struct probe_target *t, char *text, size_t s
     return text;
 }
 
-static const char *a_name(const struct probe_target *t, unsigned core)
+static const char *probe_a_name(const struct probe_target *t, unsigned core)
 {
     return t->a.cores[core].name;
 }
 
 /* The driver keeps the core registers itself, and knows when they are void. */
-static void a_forget(struct probe_target *t)
+static void probe_a_forget(struct probe_target *t)
 {
     memset(t->a.vfp_read, 0, sizeof t->a.vfp_read);
 }
 
 /* Power came: it gets the breakpoints that the others have. */
-static int a_wake(struct probe_target *t, unsigned core)
+static int probe_a_wake(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     for (unsigned k = 0; k < t->a.count; k++) {
@@ -88,7 +88,7 @@ static int a_wake(struct probe_target *t, unsigned core)
     return error;
 }
 
-static enum probe_target_reason a_reason_of(const struct cortex_a_status *s)
+static enum probe_target_reason probe_a_reason_of(const struct cortex_a_status *s)
 {
     static const enum probe_target_reason reasons[] = {
         [CORTEX_A_REASON_NONE] = PROBE_TARGET_REASON_NONE,
@@ -104,7 +104,7 @@ static enum probe_target_reason a_reason_of(const struct cortex_a_status *s)
     return reasons[s->reason];
 }
 
-static enum gdb_stop_kind a_watch_of(const struct cortex_a_status *s)
+static enum gdb_stop_kind probe_a_watch_of(const struct cortex_a_status *s)
 {
     if (s->watch_length == 0)
         return GDB_STOP_TRAP;
@@ -113,13 +113,13 @@ static enum gdb_stop_kind a_watch_of(const struct cortex_a_status *s)
                                                     : GDB_STOP_WATCH;
 }
 
-static int a_look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
+static int probe_a_look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
 {
     struct cortex_a *c = &t->a.cores[core];
     int error = BT_OK;
     *s = (struct cortex_a_status){.state = CORTEX_A_OFF};
     if (t->a.off[core]) {
-        error = a_wake(t, core);
+        error = probe_a_wake(t, core);
         if (error == BT_ERR_IO && c->failure == CORTEX_A_FAIL_POWER)
             return BT_OK;
     }
@@ -130,7 +130,7 @@ static int a_look(struct probe_target *t, unsigned core, struct cortex_a_status 
     return error;
 }
 
-static int a_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
+static int probe_a_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
 {
     static const enum probe_target_state states[] = {
         [CORTEX_A_RUNNING] = PROBE_TARGET_RUNNING,
@@ -138,41 +138,41 @@ static int a_status(struct probe_target *t, unsigned core, struct probe_target_s
         [CORTEX_A_HALTED] = PROBE_TARGET_HALTED,
     };
     struct cortex_a_status s;
-    int error = a_look(t, core, &s);
+    int error = probe_a_look(t, core, &s);
     *to = (struct probe_target_status){.state = states[s.state],
-                                       .reason = a_reason_of(&s),
+                                       .reason = probe_a_reason_of(&s),
                                        .reset_seen = s.reset_seen,
                                        .pc = s.pc,
-                                       .watch = a_watch_of(&s),
+                                       .watch = probe_a_watch_of(&s),
                                        .watch_address = s.watch_address};
-    return a_note(t, core, error);
+    return probe_a_note(t, core, error);
 }
 
-static int a_halt(struct probe_target *t, unsigned core)
+static int probe_a_halt(struct probe_target *t, unsigned core)
 {
     int error = cortex_a_halt(&t->a.cores[core]);
     if (error == BT_ERR_IO && t->a.cores[core].failure == CORTEX_A_FAIL_POWER) {
         t->a.off[core] = true; /* its program has switched it off */
         error = BT_OK;
     }
-    return a_note(t, core, error);
+    return probe_a_note(t, core, error);
 }
 
-static int a_resume(struct probe_target *t, unsigned core)
+static int probe_a_resume(struct probe_target *t, unsigned core)
 {
-    return a_note(t, core, t->a.off[core] ? BT_OK : cortex_a_resume(&t->a.cores[core]));
+    return probe_a_note(t, core, t->a.off[core] ? BT_OK : cortex_a_resume(&t->a.cores[core]));
 }
 
-static int a_step(struct probe_target *t, unsigned core, bool mask_interrupts)
+static int probe_a_step(struct probe_target *t, unsigned core, bool mask_interrupts)
 {
     struct cortex_a *c = &t->a.cores[core];
     if (!t->a.off[core])
-        return a_note(t, core, cortex_a_step(c, mask_interrupts));
+        return probe_a_note(t, core, cortex_a_step(c, mask_interrupts));
     c->failure = CORTEX_A_FAIL_POWER;
-    return a_note(t, core, BT_ERR_IO);
+    return probe_a_note(t, core, BT_ERR_IO);
 }
 
-static void a_mode(struct probe_target *t, unsigned core, char *text, size_t size)
+static void probe_a_mode(struct probe_target *t, unsigned core, char *text, size_t size)
 {
     uint32_t cpsr;
     if (t->a.off[core])
@@ -181,13 +181,13 @@ static void a_mode(struct probe_target *t, unsigned core, char *text, size_t siz
         cortex_a_mode_text(cpsr, text, size);
 }
 
-static void a_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static void probe_a_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
 {
     (void)t, (void)core, (void)stop;
 }
 
 /* GDB makes s0-s31 of them. */
-static void a_describe_registers(struct probe_target *t)
+static void probe_a_describe_registers(struct probe_target *t)
 {
     static const char *const doubles[] = {
         "d0",  "d1",  "d2",  "d3",  "d4",  "d5",  "d6",  "d7",  "d8",  "d9",  "d10",
@@ -202,7 +202,7 @@ static void a_describe_registers(struct probe_target *t)
 }
 
 /* A core without power has no registers: GDB cannot go on without numbers. */
-static int a_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
+static int probe_a_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
 {
     int error = BT_OK;
     memset(regs, 0, sizeof *regs);
@@ -212,16 +212,17 @@ static int a_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *r
         regs->value[i] = value;
     }
     regs->known = (1u << GDB_REG_COUNT) - 1;
-    return a_note(t, core, error);
+    return probe_a_note(t, core, error);
 }
 
-static int a_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg, uint32_t value)
+static int probe_a_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg,
+                             uint32_t value)
 {
-    return a_note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
+    return probe_a_note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
 }
 
 /* All of a halt at once: GDB asks for one after the other. */
-static int a_load_vfp(struct probe_target *t, unsigned core)
+static int probe_a_load_vfp(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     if (t->a.off[core])
@@ -233,85 +234,88 @@ static int a_load_vfp(struct probe_target *t, unsigned core)
         error = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
     t->a.vfp_read[core] = error == BT_OK || error == BT_ERR_UNSUPPORTED;
     t->a.vfp_result[core] = error;
-    return a_note(t, core, error);
+    return probe_a_note(t, core, error);
 }
 
-static int a_read_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t *value)
+static int probe_a_read_extra(struct probe_target *t, unsigned core, unsigned index,
+                              uint64_t *value)
 {
-    int error = a_load_vfp(t, core);
+    int error = probe_a_load_vfp(t, core);
     *value = error ? 0 : index < t->a.doubles ? t->a.vfp[core][index] : t->a.fpscr[core];
     return error;
 }
 
-static int a_write_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t value)
+static int probe_a_write_extra(struct probe_target *t, unsigned core, unsigned index,
+                               uint64_t value)
 {
     struct cortex_a *c = &t->a.cores[core];
     t->a.vfp_read[core] = false;
-    return a_note(t, core,
-                  index < t->a.doubles ? cortex_a_write_double(c, index, value)
-                                       : cortex_a_write_fpscr(c, (uint32_t)value));
+    return probe_a_note(t, core,
+                        index < t->a.doubles ? cortex_a_write_double(c, index, value)
+                                             : cortex_a_write_fpscr(c, (uint32_t)value));
 }
 
 /* Width of a single access: it may be a device. 0: any will do. */
-static unsigned a_width(uint32_t address, size_t len)
+static unsigned probe_a_width(uint32_t address, size_t len)
 {
     bool one = len == 1 || len == 2 || len == 4;
     return one && address % len == 0 ? (unsigned)len : 0;
 }
 
-static bool a_use_system(const struct probe_target *t, const struct cortex_a *c)
+static bool probe_a_use_system(const struct probe_target *t, const struct cortex_a *c)
 {
     return t->a.has_memory && (t->a.through_system || !c->halted);
 }
 
-static int a_system_result(struct probe_target *t, int error)
+static int probe_a_system_result(struct probe_target *t, int error)
 {
     t->a.failed_memory = error != BT_OK;
     return error;
 }
 
-static int a_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
-                        size_t len)
+static int probe_a_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
+                              size_t len)
 {
-    struct cortex_a *c = a_standing(t, core);
-    unsigned size = a_width(address, len);
-    if (a_use_system(t, c)) {
+    struct cortex_a *c = probe_a_standing(t, core);
+    unsigned size = probe_a_width(address, len);
+    if (probe_a_use_system(t, c)) {
         int error = size ? mem_ap_read_sized(&t->a.memory, address, size, bytes, 1)
                          : mem_ap_read(&t->a.memory, address, bytes, len);
         cortex_a_show_original(&t->a.software, address, bytes, len);
-        return a_system_result(t, error);
+        return probe_a_system_result(t, error);
     }
-    return a_note(t, a_index_of(t, c),
-                  size ? cortex_a_read_sized(c, address, size, bytes, 1)
-                       : cortex_a_read_memory(c, address, bytes, len));
+    return probe_a_note(t, probe_a_index_of(t, c),
+                        size ? cortex_a_read_sized(c, address, size, bytes, 1)
+                             : cortex_a_read_memory(c, address, bytes, len));
 }
 
 /* Whoever runs next fetches its instructions anew. */
-static void a_changed(struct probe_target *t)
+static void probe_a_changed(struct probe_target *t)
 {
     for (unsigned i = 0; i < t->a.count; i++)
         cortex_a_code_changed(&t->a.cores[i]);
 }
 
-static int a_write_bytes(struct probe_target *t, unsigned core, uint32_t address, const void *bytes,
-                         size_t len)
+static int probe_a_write_bytes(struct probe_target *t, unsigned core, uint32_t address,
+                               const void *bytes, size_t len)
 {
-    struct cortex_a *c = a_standing(t, core);
-    unsigned size = a_width(address, len);
-    a_changed(t);
-    if (a_use_system(t, c)) {
+    struct cortex_a *c = probe_a_standing(t, core);
+    unsigned size = probe_a_width(address, len);
+    probe_a_changed(t);
+    if (probe_a_use_system(t, c)) {
         int error = size ? mem_ap_write_sized(&t->a.memory, address, size, bytes, 1)
                          : mem_ap_write(&t->a.memory, address, bytes, len);
         if (!error && t->a.software.count > 0)
-            error = a_note(t, a_index_of(t, c), cortex_a_put_back(c, address, bytes, len));
-        return a_system_result(t, error);
+            error =
+                probe_a_note(t, probe_a_index_of(t, c), cortex_a_put_back(c, address, bytes, len));
+        return probe_a_system_result(t, error);
     }
-    return a_note(t, a_index_of(t, c),
-                  size ? cortex_a_write_sized(c, address, size, bytes, 1)
-                       : cortex_a_write_memory(c, address, bytes, len));
+    return probe_a_note(t, probe_a_index_of(t, c),
+                        size ? cortex_a_write_sized(c, address, size, bytes, 1)
+                             : cortex_a_write_memory(c, address, bytes, len));
 }
 
-static bool a_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
+static bool probe_a_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
 {
     const struct cortex_a *c = &t->a.cores[t->a.failed];
     (void)core;
@@ -325,15 +329,15 @@ static bool a_nothing_at(const struct probe_target *t, unsigned core, uint64_t *
 
 /* Breakpoints and watchpoints. */
 
-static int a_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                  uint32_t length)
+static int probe_a_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                        uint32_t length)
 {
-    struct cortex_a *c = a_standing(t, 0);
+    struct cortex_a *c = probe_a_standing(t, 0);
     int first = BT_OK;
     if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        a_changed(t);
-        return a_note(t, a_index_of(t, c),
-                      cortex_a_remove(c, CORTEX_A_BREAK_SOFTWARE, address, length));
+        probe_a_changed(t);
+        return probe_a_note(t, probe_a_index_of(t, c),
+                            cortex_a_remove(c, CORTEX_A_BREAK_SOFTWARE, address, length));
     }
     for (unsigned i = 0; i < t->a.count; i++) {
         if (t->a.off[i])
@@ -341,33 +345,34 @@ static int a_lift(struct probe_target *t, enum probe_target_place place, uint32_
         int error =
             cortex_a_remove(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address, length);
         if (error != BT_ERR_RANGE && !first)
-            first = a_note(t, i, error);
+            first = probe_a_note(t, i, error);
     }
     return first;
 }
 
 /* All cores have it, or none. */
-static int a_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                    uint32_t length)
+static int probe_a_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                          uint32_t length)
 {
-    struct cortex_a *c = a_standing(t, 0);
+    struct cortex_a *c = probe_a_standing(t, 0);
     int error = BT_OK;
     if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        a_changed(t);
-        return a_note(t, a_index_of(t, c),
-                      cortex_a_insert(c, CORTEX_A_BREAK_SOFTWARE, address, length));
+        probe_a_changed(t);
+        return probe_a_note(t, probe_a_index_of(t, c),
+                            cortex_a_insert(c, CORTEX_A_BREAK_SOFTWARE, address, length));
     }
     for (unsigned i = 0; i < t->a.count && !error; i++) {
         if (!t->a.off[i])
-            error = a_note(t, i,
-                           cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place,
-                                           address, length));
+            error =
+                probe_a_note(t, i,
+                             cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place,
+                                             address, length));
     }
     if (error) {
         enum cortex_a_failure failure = t->a.cores[t->a.failed].failure;
         uint32_t at = t->a.cores[t->a.failed].failure_address;
         unsigned failed = t->a.failed;
-        a_lift(t, place, address, length);
+        probe_a_lift(t, place, address, length);
         t->a.failed = failed;
         t->a.cores[failed].failure = failure;
         t->a.cores[failed].failure_address = at;
@@ -375,7 +380,7 @@ static int a_insert(struct probe_target *t, enum probe_target_place place, uint3
     return error;
 }
 
-static enum probe_target_refusal a_refusal(const struct probe_target *t)
+static enum probe_target_refusal probe_a_refusal(const struct probe_target *t)
 {
     enum cortex_a_failure f = t->a.cores[t->a.failed].failure;
     return f == CORTEX_A_FAIL_FULL      ? PROBE_TARGET_REFUSED_FULL
@@ -383,13 +388,14 @@ static enum probe_target_refusal a_refusal(const struct probe_target *t)
                                         : PROBE_TARGET_REFUSED;
 }
 
-static void a_units(const struct probe_target *t, unsigned *breakpoints, unsigned *watchpoints)
+static void probe_a_units(const struct probe_target *t, unsigned *breakpoints,
+                          unsigned *watchpoints)
 {
     *breakpoints = t->a.cores[0].breakpoint_count;
     *watchpoints = t->a.cores[0].watchpoint_count;
 }
 
-static bool a_prefers_hardware(const struct probe_target *t, uint32_t address)
+static bool probe_a_prefers_hardware(const struct probe_target *t, uint32_t address)
 {
     (void)t, (void)address;
     return false;
@@ -443,7 +449,7 @@ static int find_cores(struct probe_target *t, uint64_t debug[CONFIG_MAX_CORES], 
     return BT_OK;
 }
 
-static int a_open_memory(struct probe_target *t, struct message *why)
+static int probe_a_open_memory(struct probe_target *t, struct message *why)
 {
     char text[160];
     unsigned ap = t->config->probe.memory_ap;
@@ -461,7 +467,7 @@ static int a_open_memory(struct probe_target *t, struct message *why)
  * The init sequence where it can run before anything else: without clocks the debug and trace
  * registers of some chips do not answer. It runs again when GDB connects.
  */
-static void a_set_up(struct probe_target *t)
+static void probe_a_set_up(struct probe_target *t)
 {
     struct coresight_bus bus;
     if (!t->a.has_memory)
@@ -471,7 +477,7 @@ static void a_set_up(struct probe_target *t)
 }
 
 /* A core that is off stays so; it is taken in when it has power. */
-static int a_attach(struct probe_target *t, unsigned core)
+static int probe_a_attach(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     int error = cortex_a_attach(c);
@@ -481,17 +487,17 @@ static int a_attach(struct probe_target *t, unsigned core)
     return t->a.off[core] ? BT_OK : error;
 }
 
-static int a_attach_all(struct probe_target *t)
+static int probe_a_attach_all(struct probe_target *t)
 {
     int error = BT_OK;
     t->a.joined = false;
     for (unsigned i = 0; i < t->a.count && !error; i++)
-        error = a_attach(t, i);
+        error = probe_a_attach(t, i);
     return error;
 }
 
 /* With cross triggers in all cores, one that halts takes the others along. */
-static int a_join(struct probe_target *t)
+static int probe_a_join(struct probe_target *t)
 {
     bool all = t->a.count > 1;
     int error = BT_OK;
@@ -506,7 +512,7 @@ static int a_join(struct probe_target *t)
 }
 
 /* What VFP there is only a halted core tells: one is halted for a moment. */
-static int a_learn_vfp(struct probe_target *t)
+static int probe_a_learn_vfp(struct probe_target *t)
 {
     struct cortex_a_status s;
     for (unsigned i = 0; i < t->a.count; i++) {
@@ -526,17 +532,17 @@ static int a_learn_vfp(struct probe_target *t)
     return BT_OK;
 }
 
-static int a_open(struct probe_target *t, struct message *why)
+static int probe_a_open(struct probe_target *t, struct message *why)
 {
     uint64_t debug[CONFIG_MAX_CORES];
     char text[240];
     t->a.count = t->config->core_count;
-    int error = a_open_memory(t, why);
+    int error = probe_a_open_memory(t, why);
     if (!error)
         error = probe_target_flash_open(&t->flash, t->config, NULL, why);
     if (error)
         return error;
-    a_set_up(t);
+    probe_a_set_up(t);
     error = find_cores(t, debug, why);
     if (error)
         return error;
@@ -544,31 +550,31 @@ static int a_open(struct probe_target *t, struct message *why)
         cortex_a_init(&t->a.cores[i], &t->link.ap, (uint32_t)debug[i], &t->a.software);
         t->a.cores[i].cti = (uint32_t)t->config->cores[i].cti;
     }
-    error = a_attach_all(t);
+    error = probe_a_attach_all(t);
     if (!error)
-        error = a_learn_vfp(t);
+        error = probe_a_learn_vfp(t);
     if (!error)
-        error = a_join(t);
+        error = probe_a_join(t);
     if (error)
         message_set(why, "%s: no core to debug: %s", t->config->path,
                     t->ops->describe(t, text, sizeof text));
     return error;
 }
 
-static int a_take_back(struct probe_target *t)
+static int probe_a_take_back(struct probe_target *t)
 {
     int error = BT_OK;
     if (t->a.has_memory)
         error = mem_ap_init(&t->a.memory, &t->link.dp, (uint8_t)t->config->probe.memory_ap);
     t->a.failed_memory = error != BT_OK;
     if (!error)
-        error = a_attach_all(t);
+        error = probe_a_attach_all(t);
     for (unsigned i = 0; i < t->a.count && !error; i++)
         error = t->a.off[i] ? BT_OK : cortex_a_halt(&t->a.cores[i]);
-    return error ? error : a_join(t);
+    return error ? error : probe_a_join(t);
 }
 
-static void a_close(struct probe_target *t, bool run)
+static void probe_a_close(struct probe_target *t, bool run)
 {
     for (unsigned i = 0; i < t->a.count; i++) {
         (void)cortex_a_leave(&t->a.cores[i]);
@@ -594,7 +600,7 @@ static int await_cores(struct probe_target *t)
     int error;
     do {
         clock->sleep_us(clock->user, RESET_POLL_US);
-        error = a_attach_all(t);
+        error = probe_a_attach_all(t);
         if (error && !probe_link_is_gone(&t->link))
             (void)adiv5_connect(&t->link.dp, &t->link.connect);
     } while (error && !probe_link_is_gone(&t->link) &&
@@ -634,7 +640,7 @@ static int reset_by_registers(struct probe_target *t)
 }
 
 /* The core that starts stops at the vector of the reset, where the debug registers outlive it. */
-static int a_reset(struct probe_target *t)
+static int probe_a_reset(struct probe_target *t)
 {
     for (unsigned i = 0; i < t->a.count; i++)
         if (!t->a.off[i])
@@ -649,36 +655,36 @@ static int a_reset(struct probe_target *t)
         if (!error)
             error = t->ops->halt(t, i);
     }
-    return error ? error : a_join(t);
+    return error ? error : probe_a_join(t);
 }
 
 const struct probe_target_core_ops probe_target_a_ops = {
     .profile = GDB_PROFILE_A,
     .reports = &probe_target_a_reports,
-    .open = a_open,
-    .close = a_close,
-    .take_back = a_take_back,
-    .describe = a_describe,
-    .name = a_name,
-    .status = a_status,
-    .halt = a_halt,
-    .resume = a_resume,
-    .step = a_step,
-    .reset = a_reset,
-    .name_stop = a_name_stop,
-    .forget = a_forget,
-    .describe_registers = a_describe_registers,
-    .read_regs = a_read_regs,
-    .write_reg = a_write_reg,
-    .read_extra = a_read_extra,
-    .write_extra = a_write_extra,
-    .read = a_read_bytes,
-    .write = a_write_bytes,
-    .nothing_at = a_nothing_at,
-    .insert = a_insert,
-    .remove = a_lift,
-    .refusal = a_refusal,
-    .units = a_units,
-    .prefers_hardware = a_prefers_hardware,
-    .mode = a_mode,
+    .open = probe_a_open,
+    .close = probe_a_close,
+    .take_back = probe_a_take_back,
+    .describe = probe_a_describe,
+    .name = probe_a_name,
+    .status = probe_a_status,
+    .halt = probe_a_halt,
+    .resume = probe_a_resume,
+    .step = probe_a_step,
+    .reset = probe_a_reset,
+    .name_stop = probe_a_name_stop,
+    .forget = probe_a_forget,
+    .describe_registers = probe_a_describe_registers,
+    .read_regs = probe_a_read_regs,
+    .write_reg = probe_a_write_reg,
+    .read_extra = probe_a_read_extra,
+    .write_extra = probe_a_write_extra,
+    .read = probe_a_read_bytes,
+    .write = probe_a_write_bytes,
+    .nothing_at = probe_a_nothing_at,
+    .insert = probe_a_insert,
+    .remove = probe_a_lift,
+    .refusal = probe_a_refusal,
+    .units = probe_a_units,
+    .prefers_hardware = probe_a_prefers_hardware,
+    .mode = probe_a_mode,
 };

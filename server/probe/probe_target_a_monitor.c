@@ -17,23 +17,23 @@
 #define MODE_ABORT 0x17u
 #define MODE_UNDEF 0x1bu
 
-static const char *a_core_name(const struct probe_target *t, unsigned i)
+static const char *probe_a_core_name(const struct probe_target *t, unsigned i)
 {
     return t->config->cores[i].name;
 }
 
-static void a_report_core(const struct probe_target *t, unsigned i, const struct console *c)
+static void probe_a_report_core(const struct probe_target *t, unsigned i, const struct console *c)
 {
     const struct cortex_a *k = &t->a.cores[i];
     if (t->a.off[i]) {
         console_print(c, "core          %s: powered down, debug registers at 0x%08" PRIx32 "\n",
-                      a_core_name(t, i), k->base);
+                      probe_a_core_name(t, i), k->base);
         return;
     }
     console_print(c,
                   "core          %s: %s r%" PRIu32 "p%" PRIu32
                   "%s, %u breakpoints, %u watchpoints, debug registers at 0x%08" PRIx32 "\n",
-                  a_core_name(t, i), k->name, k->midr >> 20 & 15, k->midr & 15,
+                  probe_a_core_name(t, i), k->name, k->midr >> 20 & 15, k->midr & 15,
                   t->a.doubles == 32   ? " with VFP, 32 registers"
                   : t->a.doubles == 16 ? " with VFP, 16 registers"
                                        : "",
@@ -43,13 +43,13 @@ static void a_report_core(const struct probe_target *t, unsigned i, const struct
         console_print(c,
                       "warning       the board file says that core %s is a %s, but the chip has a "
                       "%s: set 'type'\n",
-                      a_core_name(t, i), type, k->name);
+                      probe_a_core_name(t, i), type, k->name);
 }
 
-static void a_report_cores(const struct probe_target *t, const struct console *c)
+static void probe_a_report_cores(const struct probe_target *t, const struct console *c)
 {
     for (unsigned i = 0; i < t->a.count; i++)
-        a_report_core(t, i, c);
+        probe_a_report_core(t, i, c);
     if (t->a.count > 1)
         console_print(c, "halting       %s\n",
                       t->a.joined ? "together, by the cross triggers"
@@ -59,7 +59,7 @@ static void a_report_cores(const struct probe_target *t, const struct console *c
                                       : "as the core has it: through its MMU and caches");
 }
 
-static void a_report_core_state(struct probe_target *t, unsigned i, const struct console *c)
+static void probe_a_report_core_state(struct probe_target *t, unsigned i, const struct console *c)
 {
     struct probe_target_status s;
     char text[200];
@@ -67,24 +67,24 @@ static void a_report_core_state(struct probe_target *t, unsigned i, const struct
     if (!error)
         error = t->ops->status(t, i, &s);
     if (error) {
-        console_print(c, "state         %s: not known: %s\n", a_core_name(t, i),
+        console_print(c, "state         %s: not known: %s\n", probe_a_core_name(t, i),
                       probe_target_describe(t, text, sizeof text));
         return;
     }
     if (s.state == PROBE_TARGET_HALTED)
         t->ops->mode(t, i, text, sizeof text);
     if (s.state == PROBE_TARGET_HALTED)
-        console_print(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n", a_core_name(t, i),
-                      s.pc, text);
+        console_print(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n",
+                      probe_a_core_name(t, i), s.pc, text);
     else
-        console_print(c, "state         %s: %s\n", a_core_name(t, i),
+        console_print(c, "state         %s: %s\n", probe_a_core_name(t, i),
                       s.state == PROBE_TARGET_OFF ? "powered down" : "running");
 }
 
-static void a_report_state(struct probe_target *t, const struct console *c)
+static void probe_a_report_state(struct probe_target *t, const struct console *c)
 {
     for (unsigned i = 0; i < t->a.count; i++)
-        a_report_core_state(t, i, c);
+        probe_a_report_core_state(t, i, c);
 }
 
 /* Fault status, short descriptors: bit 10 and bits 3:0. From the public description of the
@@ -122,8 +122,8 @@ static const char *fault_cause(uint32_t fsr)
     }
 }
 
-static int a_read_faults(struct probe_target *t, unsigned core,
-                         uint32_t values[PROBE_TARGET_A_FAULTS])
+static int probe_a_read_faults(struct probe_target *t, unsigned core,
+                               uint32_t values[PROBE_TARGET_A_FAULTS])
 {
     static const uint32_t registers[PROBE_TARGET_A_FAULTS] = {READ_DFSR, READ_DFAR, READ_IFSR,
                                                               READ_IFAR};
@@ -134,17 +134,17 @@ static int a_read_faults(struct probe_target *t, unsigned core,
 }
 
 /* Of a core in abort or undefined mode, once for each fault. */
-static void a_report_fault(struct probe_target *t, unsigned core,
-                           const struct probe_target_status *s)
+static void probe_a_report_fault(struct probe_target *t, unsigned core,
+                                 const struct probe_target_status *s)
 {
     uint32_t cpsr = 0, now[PROBE_TARGET_A_FAULTS];
     const struct cortex_a *c = &t->a.cores[core];
-    const char *who = a_core_name(t, core);
+    const char *who = probe_a_core_name(t, core);
     (void)s;
     if (!c->halted || cortex_a_read_register(&t->a.cores[core], CORTEX_A_CPSR, &cpsr))
         return;
     uint32_t mode = cpsr & MODE_MASK;
-    if (mode != MODE_ABORT || a_read_faults(t, core, now)) {
+    if (mode != MODE_ABORT || probe_a_read_faults(t, core, now)) {
         if (mode != MODE_ABORT)
             memset(t->a.reported[core], 0, sizeof t->a.reported[core]);
         return;
@@ -159,28 +159,28 @@ static void a_report_fault(struct probe_target *t, unsigned core,
                         now[3], fault_cause(now[2]));
 }
 
-static void a_cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
+static void probe_a_cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
 {
     uint32_t v[PROBE_TARGET_A_FAULTS];
     char text[200];
     (void)rest;
     int error = probe_target_ready(t);
     if (!error)
-        error = a_read_faults(t, t->selected, v);
+        error = probe_a_read_faults(t, t->selected, v);
     t->a.failed = error ? t->selected : t->a.failed;
     if (error) {
         console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
         return;
     }
     t->ops->mode(t, t->selected, text, sizeof text);
-    console_print(c, "core %s is in %s\n", a_core_name(t, t->selected), text);
+    console_print(c, "core %s is in %s\n", probe_a_core_name(t, t->selected), text);
     console_print(c, "last data abort      0x%08" PRIx32 ", %s: %s (DFSR 0x%08" PRIx32 ")\n", v[1],
                   v[0] & FSR_WRITE ? "write" : "read", v[0] ? fault_cause(v[0]) : "none yet", v[0]);
     console_print(c, "last prefetch abort  0x%08" PRIx32 ": %s (IFSR 0x%08" PRIx32 ")\n", v[3],
                   v[2] ? fault_cause(v[2]) : "none yet", v[2]);
 }
 
-static void a_cmd_memory(struct probe_target *t, const char *rest, const struct console *c)
+static void probe_a_cmd_memory(struct probe_target *t, const char *rest, const struct console *c)
 {
     if (strcmp(rest, "system") == 0 && !t->a.has_memory) {
         console_print(c, "[probe] memory_ap is not set: there is no other way than the core's\n");
@@ -225,17 +225,18 @@ static void cmd_step_all(struct probe_target *t, const char *rest, const struct 
     console_print(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
 }
 
-static const struct probe_target_command a_commands[] = {
-    {"fault", a_cmd_fault, "the selected core's last aborts, in words", false},
-    {"memory", a_cmd_memory, "[core|system]: through MMU and caches, or as the bus has it", false},
+static const struct probe_target_command probe_a_commands[] = {
+    {"fault", probe_a_cmd_fault, "the selected core's last aborts, in words", false},
+    {"memory", probe_a_cmd_memory, "[core|system]: through MMU and caches, or as the bus has it",
+     false},
     {"step_all", cmd_step_all, "[on|off]: whether the other cores run while one steps", false},
     {"cp15", cmd_system, "OP1 CRN CRM OP2: a system register of the selected core", false},
     {NULL, NULL, NULL, true},
 };
 
 const struct probe_target_core_reports probe_target_a_reports = {
-    .commands = a_commands,
-    .stop = a_report_fault,
-    .cores = a_report_cores,
-    .state = a_report_state,
+    .commands = probe_a_commands,
+    .stop = probe_a_report_fault,
+    .cores = probe_a_report_cores,
+    .state = probe_a_report_state,
 };

@@ -49,42 +49,43 @@ static const char *const doubles[] = {
     "d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15",
 };
 
-static void m_add_register(struct probe_target *t, const struct gdb_register *r, unsigned first,
-                           bool pair)
+static void probe_m_add_register(struct probe_target *t, const struct gdb_register *r,
+                                 unsigned first, bool pair)
 {
     t->described[t->extra_count] = *r;
     t->m.extra[t->extra_count] = (struct probe_target_m_register){first, pair};
     t->extra_count++;
 }
 
-static void m_describe_registers(struct probe_target *t)
+static void probe_m_describe_registers(struct probe_target *t)
 {
     t->extra_count = 0;
     for (size_t i = 0; i < sizeof system_registers / sizeof *system_registers; i++) {
         const struct system_register *s = &system_registers[i];
         struct gdb_register r = {s->feature, cortex_m_register_name(s->reg), s->type, s->bits};
         if (cortex_m_has_register(&t->m.core, s->reg))
-            m_add_register(t, &r, s->reg, false);
+            probe_m_add_register(t, &r, s->reg, false);
     }
     if (!cortex_m_has_register(&t->m.core, CORTEX_M_FPSCR))
         return;
     for (unsigned i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        m_add_register(t, &(struct gdb_register){VFP, doubles[i], "ieee_double", 64},
-                       CORTEX_M_S0 + 2 * i, true);
-    m_add_register(t, &(struct gdb_register){VFP, "fpscr", "uint32", 32}, CORTEX_M_FPSCR, false);
+        probe_m_add_register(t, &(struct gdb_register){VFP, doubles[i], "ieee_double", 64},
+                             CORTEX_M_S0 + 2 * i, true);
+    probe_m_add_register(t, &(struct gdb_register){VFP, "fpscr", "uint32", 32}, CORTEX_M_FPSCR,
+                         false);
 }
 
-static int m_load_values(struct probe_target *t)
+static int probe_m_load_values(struct probe_target *t)
 {
     int error = t->m.values_known ? BT_OK : cortex_m_read_all(&t->m.core, t->m.values);
     t->m.values_known = !error;
     return error;
 }
 
-static int m_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
+static int probe_m_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
 {
     (void)core;
-    int error = m_load_values(t);
+    int error = probe_m_load_values(t);
     if (error)
         return error;
     for (unsigned i = 0; i < GDB_REG_COUNT; i++)
@@ -93,23 +94,25 @@ static int m_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *r
     return BT_OK;
 }
 
-static int m_write_value(struct probe_target *t, unsigned reg, uint32_t value)
+static int probe_m_write_value(struct probe_target *t, unsigned reg, uint32_t value)
 {
     t->m.values_known = false; /* sp is msp or psp, d0 is s0 */
     return cortex_m_write_register(&t->m.core, reg, value);
 }
 
-static int m_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg, uint32_t value)
+static int probe_m_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg,
+                             uint32_t value)
 {
     (void)core;
-    return m_write_value(t, (unsigned)reg, value);
+    return probe_m_write_value(t, (unsigned)reg, value);
 }
 
-static int m_read_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t *value)
+static int probe_m_read_extra(struct probe_target *t, unsigned core, unsigned index,
+                              uint64_t *value)
 {
     const struct probe_target_m_register *r = &t->m.extra[index];
     (void)core;
-    int error = m_load_values(t);
+    int error = probe_m_load_values(t);
     if (error)
         return error;
     *value = t->m.values[r->first];
@@ -118,13 +121,14 @@ static int m_read_extra(struct probe_target *t, unsigned core, unsigned index, u
     return BT_OK;
 }
 
-static int m_write_extra(struct probe_target *t, unsigned core, unsigned index, uint64_t value)
+static int probe_m_write_extra(struct probe_target *t, unsigned core, unsigned index,
+                               uint64_t value)
 {
     const struct probe_target_m_register *r = &t->m.extra[index];
     (void)core;
-    int error = m_write_value(t, r->first, (uint32_t)value);
+    int error = probe_m_write_value(t, r->first, (uint32_t)value);
     if (!error && r->pair)
-        error = m_write_value(t, r->first + 1, (uint32_t)(value >> 32));
+        error = probe_m_write_value(t, r->first + 1, (uint32_t)(value >> 32));
     return error;
 }
 
@@ -134,7 +138,7 @@ _Static_assert((int)GDB_REG_PC == (int)CORTEX_M_PC && (int)GDB_REG_PSR == (int)C
 _Static_assert(sizeof system_registers / sizeof *system_registers + 17 <= GDB_EXTRA_MAX,
                "room for all further registers");
 
-static const char *m_fault_text(struct probe_target *t, char *text, size_t size)
+static const char *probe_m_fault_text(struct probe_target *t, char *text, size_t size)
 {
     struct cortex_m_exception e;
     text[0] = '\0';
@@ -143,7 +147,7 @@ static const char *m_fault_text(struct probe_target *t, char *text, size_t size)
     return text;
 }
 
-static void m_report_core(const struct probe_target *t, const struct console *c)
+static void probe_m_report_core(const struct probe_target *t, const struct console *c)
 {
     const struct cortex_m *k = &t->m.core;
     console_print(
@@ -157,7 +161,7 @@ static void m_report_core(const struct probe_target *t, const struct console *c)
 }
 
 /* Decoding goes by the board file's word, so a wrong one is told. */
-static void m_report_other_core(const struct probe_target *t, const struct console *c)
+static void probe_m_report_other_core(const struct probe_target *t, const struct console *c)
 {
     const struct config_core *reported = &t->config->cores[0];
     const char *name = t->m.core.name;
@@ -169,13 +173,13 @@ static void m_report_other_core(const struct probe_target *t, const struct conso
                       reported->name, reported->type, name);
 }
 
-static void m_report_cores(const struct probe_target *t, const struct console *c)
+static void probe_m_report_cores(const struct probe_target *t, const struct console *c)
 {
-    m_report_core(t, c);
-    m_report_other_core(t, c);
+    probe_m_report_core(t, c);
+    probe_m_report_other_core(t, c);
 }
 
-static void m_report_state(struct probe_target *t, const struct console *c)
+static void probe_m_report_state(struct probe_target *t, const struct console *c)
 {
     struct cortex_m_status s;
     char text[400];
@@ -197,11 +201,11 @@ static void m_report_state(struct probe_target *t, const struct console *c)
         return;
     }
     console_print(c, "state         halted at 0x%08" PRIx32 "\n", s.pc);
-    if (m_fault_text(t, text, sizeof text)[0])
+    if (probe_m_fault_text(t, text, sizeof text)[0])
         console_print(c, "exception     %s\n", text);
 }
 
-static void m_cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
+static void probe_m_cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
 {
     struct cortex_m_exception e;
     char text[400];
@@ -285,15 +289,15 @@ static void cmd_vector_catch(struct probe_target *t, const char *rest, const str
     report_catches(t, c);
 }
 
-static const struct probe_target_command m_commands[] = {
-    {"fault", m_cmd_fault, "the exception the core is in, in words", false},
+static const struct probe_target_command probe_m_commands[] = {
+    {"fault", probe_m_cmd_fault, "the exception the core is in, in words", false},
     {"vector_catch", cmd_vector_catch, "[WORD]...|none: exceptions before which the core halts",
      false},
     {NULL, NULL, NULL, true},
 };
 
 /* As the link was made: the port sleeps again behind some resets. */
-static void m_set_wake(struct probe_target *t)
+static void probe_m_set_wake(struct probe_target *t)
 {
     const struct config_probe *p = &t->config->probe;
     t->m.wake = (struct adiv5_connect_options){
@@ -306,17 +310,17 @@ static void m_set_wake(struct probe_target *t)
     };
 }
 
-static const char *m_describe(const struct probe_target *t, char *text, size_t size)
+static const char *probe_m_describe(const struct probe_target *t, char *text, size_t size)
 {
     return cortex_m_describe(&t->m.core, text, size);
 }
 
-static int m_open_core(struct probe_target *t, struct message *why)
+static int probe_m_open_core(struct probe_target *t, struct message *why)
 {
     struct cortex_m *core = &t->m.core;
     char text[200];
     cortex_m_init(core, &t->link.ap);
-    m_set_wake(t);
+    probe_m_set_wake(t);
     core->reconnect = &t->m.wake;
     int error = cortex_m_attach(core);
     t->m.caught = DEFAULT_CATCH;
@@ -324,14 +328,14 @@ static int m_open_core(struct probe_target *t, struct message *why)
         error = cortex_m_vector_catch(core, t->m.caught);
     if (error)
         message_set(why, "%s: no core to debug: %s", t->config->path,
-                    m_describe(t, text, sizeof text));
+                    probe_m_describe(t, text, sizeof text));
     else if (config_programs_trace(t->config) && !t->config->attach)
         trace_setup_init_try(&t->link.bus,
                              t->config); /* trace units without a clock do not answer */
     return error ? error : probe_target_flash_open(&t->flash, t->config, core, why);
 }
 
-static void m_close_core(struct probe_target *t, bool run)
+static void probe_m_close_core(struct probe_target *t, bool run)
 {
     if (run)
         cortex_m_detach(&t->m.core, t->config->sink == CONFIG_SINK_TPIU);
@@ -339,7 +343,7 @@ static void m_close_core(struct probe_target *t, bool run)
         cortex_m_vector_catch(&t->m.core, 0);
 }
 
-static int m_take_back(struct probe_target *t)
+static int probe_m_take_back(struct probe_target *t)
 {
     int error = cortex_m_attach(&t->m.core);
     if (!error)
@@ -347,18 +351,18 @@ static int m_take_back(struct probe_target *t)
     return error ? error : cortex_m_vector_catch(&t->m.core, t->m.caught);
 }
 
-static void m_forget(struct probe_target *t)
+static void probe_m_forget(struct probe_target *t)
 {
     t->m.values_known = false;
 }
 
-static const char *m_name(const struct probe_target *t, unsigned core)
+static const char *probe_m_name(const struct probe_target *t, unsigned core)
 {
     (void)core;
     return t->m.core.name;
 }
 
-static enum probe_target_reason m_reason_of(const struct cortex_m_status *s)
+static enum probe_target_reason probe_m_reason_of(const struct cortex_m_status *s)
 {
     static const enum probe_target_reason reasons[] = {
         [CORTEX_M_REASON_NONE] = PROBE_TARGET_REASON_NONE,
@@ -374,7 +378,7 @@ static enum probe_target_reason m_reason_of(const struct cortex_m_status *s)
     return reasons[s->reason];
 }
 
-static enum gdb_stop_kind m_watch_of(const struct cortex_m_status *s)
+static enum gdb_stop_kind probe_m_watch_of(const struct cortex_m_status *s)
 {
     if (s->watch_length == 0)
         return GDB_STOP_TRAP;
@@ -383,7 +387,7 @@ static enum gdb_stop_kind m_watch_of(const struct cortex_m_status *s)
                                                     : GDB_STOP_WATCH;
 }
 
-static int m_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
+static int probe_m_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
 {
     static const enum probe_target_state states[] = {
         [CORTEX_M_RUNNING] = PROBE_TARGET_RUNNING,
@@ -395,33 +399,33 @@ static int m_status(struct probe_target *t, unsigned core, struct probe_target_s
     (void)core;
     int error = cortex_m_status(&t->m.core, &s);
     *to = (struct probe_target_status){.state = states[s.state],
-                                       .reason = m_reason_of(&s),
+                                       .reason = probe_m_reason_of(&s),
                                        .reset_seen = s.reset_seen,
                                        .pc = s.pc,
-                                       .watch = m_watch_of(&s),
+                                       .watch = probe_m_watch_of(&s),
                                        .watch_address = s.watch_address};
     return error;
 }
 
-static int m_halt(struct probe_target *t, unsigned core)
+static int probe_m_halt(struct probe_target *t, unsigned core)
 {
     (void)core;
     return cortex_m_halt(&t->m.core);
 }
 
-static int m_resume(struct probe_target *t, unsigned core)
+static int probe_m_resume(struct probe_target *t, unsigned core)
 {
     (void)core;
     return cortex_m_resume(&t->m.core);
 }
 
-static int m_step(struct probe_target *t, unsigned core, bool mask_interrupts)
+static int probe_m_step(struct probe_target *t, unsigned core, bool mask_interrupts)
 {
     (void)core;
     return cortex_m_step(&t->m.core, mask_interrupts);
 }
 
-static int m_reset(struct probe_target *t)
+static int probe_m_reset(struct probe_target *t)
 {
     enum cortex_m_reset_kind kind =
         t->config->probe.connect_under_reset ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
@@ -429,31 +433,32 @@ static int m_reset(struct probe_target *t)
     return cortex_m_reset(&t->m.core, kind, true);
 }
 
-static bool m_is_fault(unsigned exception)
+static bool probe_m_is_fault(unsigned exception)
 {
     return exception >= EXCEPTION_HARDFAULT && exception <= EXCEPTION_SECUREFAULT;
 }
 
 /* Vector catch: before the first instruction of a handler, or of the reset. */
-static void m_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static void probe_m_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
 {
     (void)core;
-    if (m_load_values(t))
+    if (probe_m_load_values(t))
         return;
     unsigned exception = t->m.values[CORTEX_M_XPSR] & 0x1ff;
-    if (!m_is_fault(exception))
+    if (!probe_m_is_fault(exception))
         return;
     stop->kind = GDB_STOP_SIGNAL;
     stop->signal = exception == EXCEPTION_USAGEFAULT ? SIGNAL_ILL : SIGNAL_SEGV;
 }
 
 /* Once for each fault, not at every step through its handler. */
-static void m_report(struct probe_target *t, unsigned core, const struct probe_target_status *s)
+static void probe_m_report(struct probe_target *t, unsigned core,
+                           const struct probe_target_status *s)
 {
     struct cortex_m_exception e;
     char text[400];
     (void)core, (void)s;
-    if (m_load_values(t) || !m_is_fault(t->m.values[CORTEX_M_XPSR] & 0x1ff)) {
+    if (probe_m_load_values(t) || !probe_m_is_fault(t->m.values[CORTEX_M_XPSR] & 0x1ff)) {
         memset(t->m.reported, 0, sizeof t->m.reported);
         return;
     }
@@ -466,42 +471,42 @@ static void m_report(struct probe_target *t, unsigned core, const struct probe_t
     probe_target_report(t, "%s", cortex_m_exception_text(&e, text, sizeof text));
 }
 
-static void m_mode(struct probe_target *t, unsigned core, char *text, size_t size)
+static void probe_m_mode(struct probe_target *t, unsigned core, char *text, size_t size)
 {
     char name_of[64];
     bool secure = false;
     (void)core;
-    if (m_load_values(t))
+    if (probe_m_load_values(t))
         return;
     cortex_m_exception_name(t->m.values[CORTEX_M_XPSR] & 0x1ff, name_of, sizeof name_of);
     bool known = t->m.core.security && cortex_m_is_secure(&t->m.core, &secure) == BT_OK;
     snprintf(text, size, "%s%s", name_of, !known ? "" : secure ? ", Secure" : ", Non-secure");
 }
 
-static bool m_is_device(uint32_t address)
+static bool probe_m_is_device(uint32_t address)
 {
     return (address >= DEVICES_START && address < DEVICES_END) || address >= PRIVATE_START;
 }
 
 /* Width of the access for `len` bytes of a device; 0: no single one. */
-static unsigned m_width(uint32_t address, size_t len)
+static unsigned probe_m_width(uint32_t address, size_t len)
 {
     bool one = len == 1 || len == 2 || len == 4;
-    return one && m_is_device(address) && address % len == 0 ? (unsigned)len : 0;
+    return one && probe_m_is_device(address) && address % len == 0 ? (unsigned)len : 0;
 }
 
-static int m_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
-                        size_t len)
+static int probe_m_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
+                              size_t len)
 {
-    unsigned size = m_width(address, len);
+    unsigned size = probe_m_width(address, len);
     (void)core;
     return size ? cortex_m_read_sized(&t->m.core, address, size, bytes, 1)
                 : cortex_m_read_memory(&t->m.core, address, bytes, len);
 }
 
 /* Flash refuses writes, or swallows them without a word: the first that does not stick tells. */
-static int m_check_written(struct probe_target *t, int error, uint32_t address,
-                           const uint8_t *bytes, size_t len)
+static int probe_m_check_written(struct probe_target *t, int error, uint32_t address,
+                                 const uint8_t *bytes, size_t len)
 {
     uint8_t now[256];
     bool refused = error == BT_ERR_IO && t->link.dp.failure == DEBUG_FAIL_FAULT;
@@ -524,18 +529,18 @@ static int m_check_written(struct probe_target *t, int error, uint32_t address,
         (unsigned)address);
 }
 
-static int m_write_bytes(struct probe_target *t, unsigned core, uint32_t address, const void *bytes,
-                         size_t len)
+static int probe_m_write_bytes(struct probe_target *t, unsigned core, uint32_t address,
+                               const void *bytes, size_t len)
 {
-    unsigned size = m_width(address, len);
+    unsigned size = probe_m_width(address, len);
     (void)core;
     int error = size ? cortex_m_write_sized(&t->m.core, address, size, bytes, 1)
                      : cortex_m_write_memory(&t->m.core, address, bytes, len);
-    t->m.values_known = t->m.values_known && !m_is_device(address);
-    return m_check_written(t, error, address, bytes, len);
+    t->m.values_known = t->m.values_known && !probe_m_is_device(address);
+    return probe_m_check_written(t, error, address, bytes, len);
 }
 
-static bool m_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
+static bool probe_m_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
 {
     (void)core;
     *address = t->link.ap.fault_address;
@@ -544,19 +549,19 @@ static bool m_nothing_at(const struct probe_target *t, unsigned core, uint64_t *
 
 /* Breakpoints and watchpoints. */
 
-static int m_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                    uint32_t length)
+static int probe_m_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                          uint32_t length)
 {
     return cortex_m_insert(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
 }
 
-static int m_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                  uint32_t length)
+static int probe_m_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
+                        uint32_t length)
 {
     return cortex_m_remove(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
 }
 
-static enum probe_target_refusal m_refusal(const struct probe_target *t)
+static enum probe_target_refusal probe_m_refusal(const struct probe_target *t)
 {
     enum cortex_m_failure f = t->m.core.failure;
     if (f == CORTEX_M_FAIL_FULL)
@@ -565,13 +570,14 @@ static enum probe_target_refusal m_refusal(const struct probe_target *t)
                                                                   : PROBE_TARGET_REFUSED;
 }
 
-static void m_units(const struct probe_target *t, unsigned *breakpoints, unsigned *watchpoints)
+static void probe_m_units(const struct probe_target *t, unsigned *breakpoints,
+                          unsigned *watchpoints)
 {
     *breakpoints = t->m.core.breakpoint_count;
     *watchpoints = t->m.core.watchpoint_count;
 }
 
-static bool m_prefers_hardware(const struct probe_target *t, uint32_t address)
+static bool probe_m_prefers_hardware(const struct probe_target *t, uint32_t address)
 {
     (void)t;
     return address < RAM_START;
@@ -581,40 +587,40 @@ _Static_assert((int)PROBE_TARGET_BREAK_SOFTWARE == (int)CORTEX_M_BREAK_SOFTWARE 
                    (int)PROBE_TARGET_WATCH_ACCESS == (int)CORTEX_M_WATCH_ACCESS,
                "places are in the driver's order");
 
-static const struct probe_target_core_reports m_reports = {
-    .commands = m_commands,
-    .stop = m_report,
-    .cores = m_report_cores,
-    .state = m_report_state,
+static const struct probe_target_core_reports probe_m_reports = {
+    .commands = probe_m_commands,
+    .stop = probe_m_report,
+    .cores = probe_m_report_cores,
+    .state = probe_m_report_state,
 };
 
 const struct probe_target_core_ops probe_target_m_ops = {
     .profile = GDB_PROFILE_M,
-    .reports = &m_reports,
-    .open = m_open_core,
-    .close = m_close_core,
-    .take_back = m_take_back,
-    .describe = m_describe,
-    .name = m_name,
-    .status = m_status,
-    .halt = m_halt,
-    .resume = m_resume,
-    .step = m_step,
-    .reset = m_reset,
-    .name_stop = m_name_stop,
-    .forget = m_forget,
-    .describe_registers = m_describe_registers,
-    .read_regs = m_read_regs,
-    .write_reg = m_write_reg,
-    .read_extra = m_read_extra,
-    .write_extra = m_write_extra,
-    .read = m_read_bytes,
-    .write = m_write_bytes,
-    .nothing_at = m_nothing_at,
-    .insert = m_insert,
-    .remove = m_lift,
-    .refusal = m_refusal,
-    .units = m_units,
-    .prefers_hardware = m_prefers_hardware,
-    .mode = m_mode,
+    .reports = &probe_m_reports,
+    .open = probe_m_open_core,
+    .close = probe_m_close_core,
+    .take_back = probe_m_take_back,
+    .describe = probe_m_describe,
+    .name = probe_m_name,
+    .status = probe_m_status,
+    .halt = probe_m_halt,
+    .resume = probe_m_resume,
+    .step = probe_m_step,
+    .reset = probe_m_reset,
+    .name_stop = probe_m_name_stop,
+    .forget = probe_m_forget,
+    .describe_registers = probe_m_describe_registers,
+    .read_regs = probe_m_read_regs,
+    .write_reg = probe_m_write_reg,
+    .read_extra = probe_m_read_extra,
+    .write_extra = probe_m_write_extra,
+    .read = probe_m_read_bytes,
+    .write = probe_m_write_bytes,
+    .nothing_at = probe_m_nothing_at,
+    .insert = probe_m_insert,
+    .remove = probe_m_lift,
+    .refusal = probe_m_refusal,
+    .units = probe_m_units,
+    .prefers_hardware = probe_m_prefers_hardware,
+    .mode = probe_m_mode,
 };

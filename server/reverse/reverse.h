@@ -62,6 +62,8 @@ static inline size_t reverse_history_window_count(const struct reverse *p)
 int reverse_history_window(struct reverse *p, size_t index, struct reverse_history_window *out);
 /* Index of the window that holds `position`, which is less than p->end. */
 int reverse_history_window_find(const struct reverse *p, uint64_t position, size_t *index);
+
+/* Block number `i` of the window. */
 static inline void reverse_block(const struct reverse_history_window *s, size_t i,
                                  struct bt_block *out)
 {

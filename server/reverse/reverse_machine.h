@@ -14,8 +14,8 @@ struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t e
 
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack
- * around `sp` is RAM. `shared`: other cores write, too,
- * so only the stack is this core's own. */
+ * around `sp` is RAM. `shared`: other cores write, too, so only the stack is this core's own.
+ */
 enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_count,
                                        uint32_t address, uint32_t sp, bool shared);
 

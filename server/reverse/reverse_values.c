@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Which handler a core of M profile runs. */
 #define HANDLER_ANY  0xffffu /* it is not known which */
 #define FAR          2       /* windows that are looked through, in each direction */
 #define NEAR         1
 #define HALF         (REVERSE_LOCAL_WINDOW / 2)
 #define EDGE         (HALF / 2) /* so near to where a window ends another one is wanted */
-#define AHEAD        16384u /* instructions: a part of the history is decoded before they are reached */
+#define AHEAD        16384u     /* instructions that history is decoded before they are reached */
 #define SP           GDB_REG_SP
 #define LR           GDB_REG_LR
 #define CPSR_T       (1u << 5)
@@ -92,8 +93,8 @@ static uint32_t look_for_handler(struct reverse *p, size_t at, uint64_t position
 }
 
 /*
- * The exception that the core handles at the position, from the events nearby, or
- * HANDLER_ANY. `now`: at the halt. `near`: looks only at what is decoded in next to no time.
+ * The exception that the core handles at the position, from the events nearby, or HANDLER_ANY.
+ * `now`: at the halt. `near`: looks only at what is decoded in next to no time.
  */
 static uint32_t handler_at(struct reverse_handler *h, struct reverse *p, uint64_t position,
                            uint32_t now, bool near)

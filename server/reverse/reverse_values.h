@@ -98,6 +98,7 @@ int reverse_work_begin(struct reverse_work *w, struct reverse *p, const struct r
 int reverse_work_go_on(struct reverse_work *w, size_t budget, bool *done);
 void reverse_work_take(struct reverse_work *w, struct reverse_known *known);
 void reverse_work_end(struct reverse_work *w);
+
 void reverse_known_release(struct reverse_known *k);
 static inline bool reverse_known_holds(const struct reverse_known *k, uint64_t position)
 {
@@ -132,6 +133,7 @@ static inline void reverse_values_init(struct reverse_values *v, size_t limit, u
     *v = (struct reverse_values){
         .reach = SIZE_MAX, .limit = limit, .infer = infer, .memory = memory};
 }
+
 /* Forgets what was worked out: the core moves on, or memory was written. */
 void reverse_values_forget(struct reverse_values *v);
 
@@ -150,10 +152,9 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
                       uint64_t position, bool quick);
 
 /*
- * Works out, a slice at a time, what positions nearby will need, a
- * longer window first of all. GDB_PENDING: there is more to do; BT_OK: there is not;
- * REVERSE_AHEAD_DONE: a window is complete, reverse_values_take() or reverse_values_drop() it. Less
- * than 0: a bt_error, nothing is under way.
+ * Works out, a slice at a time, what positions nearby will need, a longer window first of all.
+ * GDB_PENDING: there is more to do; BT_OK: there is not; REVERSE_AHEAD_DONE: a window is complete,
+ * reverse_values_take() or reverse_values_drop() it. Less than 0: a bt_error, nothing is under way.
  */
 #define REVERSE_AHEAD_DONE 2
 int reverse_values_ahead(struct reverse_values *v, struct reverse *p,

@@ -17,11 +17,11 @@ static void bus_finish(struct ticket *t, const uint8_t *bytes, size_t len)
 {
     struct remote_bus *b = t->b;
     uv_mutex_lock(&b->lock);
-    if (t->serial == b->serial && !b->finished) {
+    if (t->serial == b->serial && b->access != REMOTE_BUS_DONE) {
         if (!b->write && len)
             memcpy(b->bytes, bytes, len);
         b->good = len / 4;
-        b->finished = true;
+        b->access = REMOTE_BUS_DONE;
         uv_cond_signal(&b->done);
     }
     uv_mutex_unlock(&b->lock);
@@ -40,18 +40,19 @@ static void on_wake(uv_async_t *wake)
     struct remote_bus *b = wake->data;
     struct ticket *t = malloc(sizeof *t);
     uint8_t bytes[sizeof b->bytes];
-    int error = BT_ERR_NOMEM;
+    int error;
     uv_mutex_lock(&b->lock);
-    bool wanted = b->wanted, write = b->write;
+    bool wanted = b->access == REMOTE_BUS_WANTED, write = b->write;
     uint64_t address = b->address;
     size_t len = 4 * b->count;
-    b->wanted = false;
+    if (wanted)
+        b->access = REMOTE_BUS_ASKED;
     memcpy(bytes, b->bytes, len);
     if (t)
         *t = (struct ticket){b, b->serial};
     if (wanted && !t) {
         b->good = 0;
-        b->finished = true;
+        b->access = REMOTE_BUS_DONE;
         uv_cond_signal(&b->done);
     }
     uv_mutex_unlock(&b->lock);
@@ -81,25 +82,25 @@ static int bus_fail(struct remote_bus *b, enum debug_failure failure, uint64_t a
 static int access_words(struct remote_bus *b, bool write, uint64_t address, size_t count)
 {
     int late = 0;
-    if (b->stopping || b->failed)
+    if (b->state != REMOTE_BUS_OPEN || b->failed)
         return bus_fail(b, DEBUG_FAIL_PROBE, address);
     b->serial++;
     b->write = write;
     b->address = address;
     b->count = count;
     b->good = 0;
-    b->finished = false;
-    b->wanted = true;
+    b->access = REMOTE_BUS_WANTED;
     uv_async_send(&b->wake);
     uint64_t end = uv_hrtime() + (uint64_t)b->timeout_ms * 1000000;
-    for (uint64_t now = uv_hrtime(); !b->finished && !b->stopping && !late; now = uv_hrtime())
+    for (uint64_t now = uv_hrtime();
+         b->access != REMOTE_BUS_DONE && b->state == REMOTE_BUS_OPEN && !late; now = uv_hrtime())
         late = now >= end || uv_cond_timedwait(&b->done, &b->lock, end - now) == UV_ETIMEDOUT;
-    bool answered = b->finished;
-    b->finished = true;
-    b->wanted = false;
+    bool answered = b->access == REMOTE_BUS_DONE;
+    b->access = REMOTE_BUS_DONE;
     if (!answered) {
         b->failed = true;
-        return bus_fail(b, b->stopping ? DEBUG_FAIL_PROBE : DEBUG_FAIL_TIMEOUT, address);
+        return bus_fail(b, b->state != REMOTE_BUS_OPEN ? DEBUG_FAIL_PROBE : DEBUG_FAIL_TIMEOUT,
+                        address);
     }
     return b->good == count ? BT_OK : bus_fail(b, DEBUG_FAIL_FAULT, address + 4 * b->good);
 }
@@ -200,7 +201,6 @@ int remote_bus_open(struct remote_bus *b, uv_loop_t *loop, struct gdb_remote *re
     b->remote = remote;
     b->timeout_ms = timeout_ms;
     b->big_endian = big_endian;
-    b->finished = true;
     if (uv_mutex_init(&b->lock) != 0)
         return BT_ERR_NOMEM;
     if (uv_cond_init(&b->done) != 0) {
@@ -213,7 +213,7 @@ int remote_bus_open(struct remote_bus *b, uv_loop_t *loop, struct gdb_remote *re
         return BT_ERR_NOMEM;
     }
     b->wake.data = b;
-    b->open = true;
+    b->state = REMOTE_BUS_OPEN;
     return BT_OK;
 }
 
@@ -227,10 +227,10 @@ void remote_bus_begin(struct remote_bus *b)
 
 void remote_bus_stop(struct remote_bus *b)
 {
-    if (!b->open || b->stopping)
+    if (b->state != REMOTE_BUS_OPEN)
         return;
     uv_mutex_lock(&b->lock);
-    b->stopping = true;
+    b->state = REMOTE_BUS_STOPPING;
     uv_cond_signal(&b->done);
     uv_close((uv_handle_t *)&b->wake, NULL);
     uv_mutex_unlock(&b->lock);
@@ -238,9 +238,9 @@ void remote_bus_stop(struct remote_bus *b)
 
 void remote_bus_close(struct remote_bus *b)
 {
-    if (!b->open)
+    if (b->state == REMOTE_BUS_CLOSED)
         return;
     uv_cond_destroy(&b->done);
     uv_mutex_destroy(&b->lock);
-    b->open = false;
+    b->state = REMOTE_BUS_CLOSED;
 }

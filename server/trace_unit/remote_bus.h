@@ -14,6 +14,20 @@
 
 #define REMOTE_BUS_WORDS 256 /* of one access on the loop */
 
+/* CLOSED -> OPEN -> STOPPING -> CLOSED. */
+enum remote_bus_state {
+    REMOTE_BUS_CLOSED,
+    REMOTE_BUS_OPEN,
+    REMOTE_BUS_STOPPING, /* accesses fail */
+};
+
+/* DONE -> WANTED -> ASKED -> DONE; from WANTED to DONE, too, when it comes too late. */
+enum remote_bus_access {
+    REMOTE_BUS_DONE,   /* or none yet */
+    REMOTE_BUS_WANTED, /* the loop is to ask */
+    REMOTE_BUS_ASKED,
+};
+
 /* Whoever holds the lock; but `bus` is the user's. */
 struct remote_bus {
     struct coresight_bus bus;
@@ -23,11 +37,12 @@ struct remote_bus {
     uv_async_t wake;
     uv_mutex_t lock;
     uv_cond_t done;
-    bool open, stopping;
+    enum remote_bus_state state;
     bool failed; /* since remote_bus_begin(): accesses fail at once */
     /* The access under way. */
     uint64_t serial; /* of it; an answer to another one comes too late */
-    bool wanted, finished, write;
+    enum remote_bus_access access;
+    bool write;
     uint64_t address;
     size_t count, good; /* words */
     uint8_t bytes[4 * REMOTE_BUS_WORDS];
