@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/probe/probe_target_a.c, probe_target_a_monitor.c.
 """Stock GDB debugs one and two emulated Cortex-A9 cores through the probe drivers: modelled probe,
 debug logic and trace units around QEMU's cores."""
 

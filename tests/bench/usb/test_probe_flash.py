@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/probe/probe_target_flash.c.
 """GDB's `load` into flash: the flash algorithm of the virtual board runs on QEMU's core, behind the
 modelled probe. A debugger cannot write the flash of this board; its core can."""
 

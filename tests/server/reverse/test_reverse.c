@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests server/reverse/reverse.c and reverse_motion.c. */
 /* Replay positions, and motion between them: any mixture of steps, searches and jumps equals a
  * naive model that has every instruction in an array. */
 #include "decoder/program/insn.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests server/trace_unit/trace_setup.c and trace_setup_unit.c. */
 /* An ETMv4 as the trace unit of a target: what goes into the configuration,
  * wishes, words, filters. */
 #include "server/trace_unit/trace_setup.h"
@@ -205,7 +206,7 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *s = suite_create("trace_setup_etm4");
+    Suite *s = suite_create("trace_setup");
     unit_case(s, "trace setup: an ETMv4 is found, described and started", discovery);
     unit_case(s, "trace setup: wishes for an ETMv4", wishes);
     unit_case(s, "trace setup: an ETMv4 that was armed", attached);
