@@ -225,18 +225,18 @@ static int look_at_window(struct reverse *p, struct reverse_search *q,
 }
 
 /*
- * Looks at windows until something is found or `windows` of them are done. The result is an
+ * Looks at windows until something is found or `windows` of them are done. Returns an
  * enum reverse_found or a bt_error; the position of `p` does not change.
  */
 static int search_windows(struct reverse *p, struct reverse_search *q, size_t windows)
 {
     struct reverse_history_window s;
     for (; windows; windows--) {
-        int result = reverse_history_window(p, q->next, &s);
-        if (result == BT_OK)
-            result = look_at_window(p, q, &s);
-        if (result != REVERSE_FOUND_MORE)
-            return result;
+        int found = reverse_history_window(p, q->next, &s);
+        if (found == BT_OK)
+            found = look_at_window(p, q, &s);
+        if (found != REVERSE_FOUND_MORE)
+            return found;
         bool last = q->back ? q->next == 0 : q->next + 1 == reverse_history_window_count(p);
         if (last) {
             q->found = q->reached = q->back ? p->first : p->end;
