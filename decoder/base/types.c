@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "btrace/types.h"
 
+_Static_assert(sizeof(struct bt_event) == 48, "whole histories of them are kept");
+
 const char *bt_strerror(int error)
 {
     switch (error) {

@@ -129,11 +129,10 @@ static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsign
     if (step && number == EXC_SVC)
         back = step->next;
     struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, t->offset);
-    e->number = (uint16_t)number;
-    e->value = t->value;
-    e->target_isa = t->isa;
+    flow_exception_number(e, (uint16_t)number);
+    flow_vector(e, t->value, t->isa);
     if (step)
-        flow_event_address(e, back, step->isa);
+        flow_return_address(e, back, step->isa);
 }
 
 /* Is it a branch to a vector rather than an exception? Only where the code says so. */

@@ -229,15 +229,15 @@ void etmv1_report_data(struct etmv1_flow *f, struct flow_out *out, const struct 
     unsigned count = d->has_values && t->count ? t->count : 1;
     for (unsigned i = 0; i < count; i++) {
         struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_DATA, d->offset);
-        bool store = t->store || (t->swap && i == 1);
-        e->number = t->bytes;
-        e->back = 1;
-        e->flags =
-            (uint8_t)((store ? BT_EVENT_STORE : 0) | (d->has_values ? BT_EVENT_HAS_VALUE : 0) |
-                      (d->has_address ? BT_EVENT_HAS_ADDRESS : 0));
+        struct bt_access *a = &e->u.data;
+        a->bytes = t->bytes;
+        a->back = 1;
+        a->store = t->store || (t->swap && i == 1);
+        a->has_value = d->has_values;
+        a->has_address = d->has_address;
         if (d->has_address)
-            e->address = (uint32_t)(d->address + (t->swap ? 0 : i * t->bytes));
+            a->address = (uint32_t)(d->address + (t->swap ? 0 : i * t->bytes));
         if (d->has_values)
-            e->value = d->values[i];
+            a->value = d->values[i];
     }
 }

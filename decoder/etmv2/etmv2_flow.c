@@ -32,13 +32,17 @@ static void put_event(struct etmv2_flow *f, struct flow_out *out,
         return;
     }
     struct bt_event *e = flow_cursor_event(&f->cursor, out, (enum bt_event_kind)h->kind, h->offset);
-    e->address = h->address;
-    e->value = h->value;
-    e->flags = h->flags;
-    e->number = h->number;
+    if (h->kind != BT_EVENT_DATA)
+        return;
     uint64_t back = f->cursor.core.instructions - h->owner;
-    if (h->owned && back < 256)
-        e->back = (uint8_t)back;
+    struct bt_access *a = &e->u.data;
+    a->address = h->address;
+    a->value = h->value;
+    a->bytes = h->bytes;
+    a->back = h->owned && back < 256 ? (uint8_t)back : 0;
+    a->has_address = h->has_address;
+    a->has_value = h->has_value;
+    a->store = h->store;
 }
 
 static void put_events(struct etmv2_flow *f, struct flow_out *out)
@@ -177,15 +181,14 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 /* Branch packets (IHI 0014Q 6.7.1). */
 
 static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
-                      unsigned number, const uint32_t *back, uint8_t flags)
+                      unsigned number, const uint32_t *back, bool canceled)
 {
     struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, k->offset);
-    e->number = (uint16_t)number;
-    e->value = k->value;
-    e->target_isa = k->isa;
-    e->flags = flags;
+    flow_exception_number(e, (uint16_t)number);
+    flow_vector(e, k->value, k->isa);
+    e->u.exception.canceled = canceled;
     if (back)
-        flow_event_address(e, *back, f->step.isa);
+        flow_return_address(e, *back, f->step.isa);
     f->waiting = false;
     f->arrival = ETMV2_BY_EXCEPTION;
     flow_go_to(&f->cursor.core, k->value, k->isa);
@@ -196,10 +199,10 @@ static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     uint32_t back = f->pending ? f->step.address : (uint32_t)f->cursor.core.cur.address;
     bool known = f->pending || f->cursor.core.cur.known;
-    uint8_t flags = f->pending ? BT_EVENT_CANCELED : 0;
-    if (f->pending)
+    bool canceled = f->pending;
+    if (canceled)
         cancel(f, out);
-    exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, flags);
+    exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, canceled);
 }
 
 /* An exception that cancels nothing: what the last instruction caused, or one right behind it. */
@@ -222,7 +225,7 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     if (number == EXC_DABT && f->pending)
         etmv2_data_drop(f);
     etmv2_release(f, out);
-    exception(f, k, out, number, known ? &back : NULL, 0);
+    exception(f, k, out, number, known ? &back : NULL, false);
 }
 
 /*

@@ -21,10 +21,12 @@ struct etmv2_pending_event {
     uint64_t owner; /* data: number of the instruction, if `owned` */
     uint32_t address;
     uint32_t value;
-    uint8_t kind; /* enum bt_event_kind */
-    uint8_t flags;
-    uint8_t number;
+    uint8_t kind;  /* enum bt_event_kind */
+    uint8_t bytes; /* data */
     bool owned;
+    bool has_address;
+    bool has_value;
+    bool store;
 };
 
 /* Whose data packets are coming: the latest instruction that transfers data. */

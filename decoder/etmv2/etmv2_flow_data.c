@@ -43,8 +43,6 @@ void etmv2_data_owner(struct etmv2_flow *f)
 static void report(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
                    uint64_t offset, const uint32_t *value)
 {
-    uint8_t flags = (uint8_t)((a->has_address ? BT_EVENT_HAS_ADDRESS : 0) |
-                              (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
     /* A doubleword is aligned to its size. */
     uint32_t address = a->high_first && value ? a->address ^ 4 : a->address;
     struct etmv2_pending_event e = {.offset = offset,
@@ -53,8 +51,10 @@ static void report(struct etmv2_flow *f, struct flow_out *out, const struct etmv
                                     .address = a->has_address ? address : 0,
                                     .value = value ? *value : 0,
                                     .kind = BT_EVENT_DATA,
-                                    .flags = flags,
-                                    .number = a->bytes};
+                                    .bytes = a->bytes,
+                                    .has_address = a->has_address,
+                                    .has_value = value,
+                                    .store = a->store};
     etmv2_note(f, out, &e);
 }
 

@@ -86,7 +86,7 @@ bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struc
     in->tail = out->event_count;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, offset_of(in));
     e->position = position_of(f, in);
-    flow_event_address(e, bt_block_last(b), bt_block_isa(b));
+    flow_exception_return_address(e, bt_block_last(b), bt_block_isa(b));
     if (in->branched == in->at++) /* still the latest but for this */
         in->branched = in->at;
     return true;

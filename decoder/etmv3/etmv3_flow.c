@@ -95,13 +95,13 @@ static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
     e->cause = (uint8_t)isync_gap(f, k->number);
-    e->value = k->number;
-    e->number = etmv3_packet_security(k);
+    e->u.trace_on.reason = (uint8_t)k->number;
+    e->u.trace_on.security = (uint8_t)etmv3_packet_security(k);
     if (!(k->flags & ETMV3_DATA_ONLY))
-        flow_event_address(e, k->flags & ETMV3_LSIP ? k->address : k->value,
-                           k->flags & ETMV3_LSIP ? k->extra & 0xf : etmv3_packet_isa(k));
+        flow_trace_on_address(e, k->flags & ETMV3_LSIP ? k->address : k->value,
+                              k->flags & ETMV3_LSIP ? k->extra & 0xf : etmv3_packet_isa(k));
     if (k->flags & ETMV3_LSIP)
-        e->number = k->extra >> 4;
+        e->u.trace_on.security = k->extra >> 4;
     f->reason = (uint8_t)k->number;
     f->gap_waited = (uint32_t)f->waited; /* W atoms behind the last instruction belong to the gap */
     f->count_due = f->config.cycle_accurate && !(k->flags & ETMV3_HAS_CYCLES);
@@ -222,13 +222,12 @@ struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet
                                  const struct etmv3_origin *from, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
-    e->number = f->config.m_profile ? etmv3_architectural(k->number) : k->number;
-    e->flags =
-        (f->config.m_profile ? BT_EVENT_M_PROFILE : 0) | (from->canceled ? BT_EVENT_CANCELED : 0);
-    e->value = k->value;
-    e->target_isa = (uint8_t)etmv3_packet_isa(k);
+    flow_exception_number(e, f->config.m_profile ? etmv3_architectural(k->number) : k->number);
+    flow_vector(e, k->value, (uint8_t)etmv3_packet_isa(k));
+    e->u.exception.m_profile = f->config.m_profile;
+    e->u.exception.canceled = from->canceled;
     if (from->known)
-        flow_event_address(e, from->address, from->isa);
+        flow_return_address(e, from->address, from->isa);
     return e;
 }
 
@@ -331,8 +330,8 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
     }
     uint64_t last =
         f->pending_block.count ? f->pending_block.first + f->pending_block.extent : f->last;
-    flow_event_address(flow_event(&f->core, to, BT_EVENT_EXCEPTION_RET, k->offset), last,
-                       f->pending_block.count ? f->pending_block.isa : f->last_isa);
+    flow_exception_return_address(flow_event(&f->core, to, BT_EVENT_EXCEPTION_RET, k->offset), last,
+                                  f->pending_block.count ? f->pending_block.isa : f->last_isa);
     etmv3_events_end(f, to, &tray);
 }
 
@@ -344,8 +343,8 @@ static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct
     etmv3_close(f);
     struct flow_out *to = etmv3_events(f, out, &tray);
     struct bt_event *e = flow_event(&f->core, to, BT_EVENT_TIMESTAMP, k->offset);
-    e->value = etmv3_timestamp(&f->config, k->value);
-    e->number = k->flags & ETMV3_TS_FREQ ? 1 : 0;
+    e->u.timestamp.value = etmv3_timestamp(&f->config, k->value);
+    e->u.timestamp.rate_changed = k->flags & ETMV3_TS_FREQ;
     etmv3_events_end(f, to, &tray);
 }
 

@@ -47,10 +47,10 @@ void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number)
     unsigned n = 0;
     for (unsigned i = 0; i < f->queued; i++) {
         struct bt_event *e = &f->queue[i];
-        if (e->kind == BT_EVENT_DATA && e->back == 1)
+        if (e->kind == BT_EVENT_DATA && e->u.data.back == 1)
             continue;
-        if (e->kind == BT_EVENT_DATA && e->back > 1)
-            e->back--;
+        if (e->kind == BT_EVENT_DATA && e->u.data.back > 1)
+            e->u.data.back--;
         f->queue[n++] = *e;
     }
     f->queued = (uint8_t)n;
@@ -95,20 +95,26 @@ static struct bt_event *data_event(struct etmv3_flow *f, const struct etmv3_data
     struct flow_out tray = {.events = f->queue, .event_count = f->queued, .event_max = ETMV3_QUEUE};
     struct bt_event *e = flow_event(&f->core, &tray, BT_EVENT_DATA, offset);
     f->queued = (uint8_t)tray.event_count;
-    e->number = d->bytes;
-    e->flags = d->has_owner && d->store ? BT_EVENT_STORE : 0;
-    e->back = distance(f, d);
+    e->u.data.bytes = d->bytes;
+    e->u.data.store = d->has_owner && d->store;
+    e->u.data.back = distance(f, d);
     return e;
+}
+
+static void set_address(struct bt_event *e, uint64_t address)
+{
+    e->u.data.address = address;
+    e->u.data.has_address = true;
 }
 
 static void set_value(struct bt_event *e, const struct etmv3_packet *k)
 {
     if (!(k->flags & ETMV3_HAS_VALUE))
         return;
-    e->value = k->value;
-    e->flags |= BT_EVENT_HAS_VALUE;
-    if (e->number == 0)
-        e->number = k->n;
+    e->u.data.value = k->value;
+    e->u.data.has_value = true;
+    if (e->u.data.bytes == 0)
+        e->u.data.bytes = k->n;
 }
 
 static void access(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
@@ -117,7 +123,7 @@ static void access(struct etmv3_flow *f, const struct etmv3_packet *k, struct fl
     bool known = transfer_address(f, k, &address);
     struct bt_event *e = data_event(f, &f->data, k->offset, out);
     if (known)
-        flow_event_address(e, address, f->core.cur.isa);
+        set_address(e, address);
     set_value(e, k);
 }
 
@@ -127,7 +133,7 @@ static void placeholder(struct etmv3_flow *f, const struct etmv3_packet *k, stru
     if (w->used) { /* its value never came */
         struct bt_event *e = data_event(f, &w->data, w->offset, out);
         if (w->has_address)
-            flow_event_address(e, w->address, f->core.cur.isa);
+            set_address(e, w->address);
     }
     *w = (struct etmv3_waiting){.offset = k->offset, .used = true};
     w->has_address = transfer_address(f, k, &w->address);
@@ -142,7 +148,7 @@ static void late_value(struct etmv3_flow *f, const struct etmv3_packet *k, struc
         return;
     struct bt_event *e = data_event(f, &w->data, k->offset, out);
     if (w->has_address)
-        flow_event_address(e, w->address, f->core.cur.isa);
+        set_address(e, w->address);
     set_value(e, k);
     w->used = false;
 }
@@ -155,7 +161,7 @@ void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out)
             continue;
         struct bt_event *e = data_event(f, &w->data, w->offset, out);
         if (w->has_address)
-            flow_event_address(e, w->address, f->core.cur.isa);
+            set_address(e, w->address);
         w->used = false;
     }
     etmv3_data_disown(f, 0);
@@ -165,7 +171,7 @@ static void store_failed(struct etmv3_flow *f)
 {
     struct bt_event *e = f->queued ? &f->queue[f->queued - 1] : NULL;
     if (e && e->kind == BT_EVENT_DATA)
-        e->flags |= BT_EVENT_FAILED;
+        e->u.data.failed = true;
 }
 
 /* Data is lost, the flow is not (IHI 0014Q 7.4). */

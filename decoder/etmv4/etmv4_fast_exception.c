@@ -52,7 +52,7 @@ bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struc
     etmv4_fast_cursor_note(t);
     struct bt_event *e = flow_event(&t->f->core, out, BT_EVENT_EXCEPTION_RET, offset);
     e->position = t->instructions;
-    flow_event_address(e, t->f->last_p0, (uint8_t)code_range_isa(t->range));
+    flow_exception_return_address(e, t->f->last_p0, (uint8_t)code_range_isa(t->range));
     t->pops = false;
     return true;
 }
@@ -121,10 +121,8 @@ bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_ent
         etmv4_flow_exception_event(t->f, &event, e->type))
         return false;
     put_part(t, isa, count, offset);
-    flow_event_address(&event, e->from, (uint8_t)isa);
-    event.flags &= (uint8_t)~BT_EVENT_NO_VECTOR;
-    event.value = e->to;
-    event.target_isa = (uint8_t)to_isa;
+    flow_return_address(&event, e->from, (uint8_t)isa);
+    flow_vector(&event, e->to, (uint8_t)to_isa);
     event.offset = e->offset;
     event.position = t->instructions;
     out->events[out->event_count++] = event;

@@ -111,7 +111,7 @@ static void exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
 {
     f->pending_pop = false;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
-    flow_event_address(e, f->last_p0, f->core.cur.isa);
+    flow_exception_return_address(e, f->last_p0, f->core.cur.isa);
 }
 
 static void timestamp(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
@@ -119,7 +119,7 @@ static void timestamp(struct etmv4_flow *f, const struct etmv4_packet *k, struct
     if (f->config.marked_times && !f->marked)
         return;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
-    e->value = k->value;
+    e->u.timestamp.value = k->value;
     if (k->flags & ETMV4_COUNTED)
         flow_event_cycles(e, k->cycles);
 }
@@ -143,12 +143,16 @@ static void q_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct
         etmv4_flow_q(f, k->value, etmv4_flow_isa(f, f->aarch64, k->isa_bit), out);
 }
 
-static void note(struct etmv4_flow *f, const struct etmv4_packet *k, enum bt_event_kind kind,
-                 struct flow_out *out)
+static void note_trigger(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
-    struct bt_event *e = flow_event(&f->core, out, kind, k->offset);
-    e->number = k->number;
-    e->value = k->value;
+    flow_event(&f->core, out, BT_EVENT_TRIGGER, k->offset)->u.trigger.mask = k->number;
+}
+
+static void note_software(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_SOFTWARE, k->offset);
+    e->u.software.value = k->value;
+    e->u.software.level = (uint8_t)k->number;
 }
 
 void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
@@ -196,10 +200,10 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         f->marked = true;
         break;
     case ETMV4_EVENT:
-        note(f, k, BT_EVENT_TRIGGER, out);
+        note_trigger(f, k, out);
         break;
     case ETMV4_INSTRUMENTATION:
-        note(f, k, BT_EVENT_SOFTWARE, out);
+        note_software(f, k, out);
         break;
     case ETMV4_TRANSACTION:
         if (k->number)
@@ -308,7 +312,7 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         return true;
     case ETMV4_EVENT:
         if (!f->synced)
-            note(f, k, BT_EVENT_TRIGGER, out);
+            note_trigger(f, k, out);
         return !f->synced;
     default:
         return !f->synced;

@@ -25,7 +25,7 @@ void etmv4_flow_warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
     e->cause = BT_GAP_BAD_PACKET;
     if (f->core.cur.known)
-        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
+        flow_gap_address(e, f->core.cur.address, f->core.cur.isa);
 }
 
 static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
@@ -93,9 +93,9 @@ static void trace_on_event(struct etmv4_flow *f, uint64_t offset, uint64_t addre
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, offset);
     e->cause = f->on_cause;
-    e->value = f->on_reason;
-    e->number = f->core.cur.security;
-    flow_event_address(e, address, isa);
+    e->u.trace_on.reason = f->on_reason;
+    e->u.trace_on.security = f->core.cur.security;
+    flow_trace_on_address(e, address, isa);
     f->announce = false;
     f->on_reason = ETMV4_ON_PERIODIC;
     f->on_cause = BT_GAP_NONE;

@@ -3,6 +3,8 @@
 
 #include "decoder/flow/flow_walk.h"
 
+#include <string.h>
+
 #define TYPE_A_DEBUG_HALT 1
 #define TYPE_M_DEBUG_HALT 24
 #define TYPE_M_LAZY_FP    25
@@ -13,7 +15,7 @@
 #define NUMBER_GENERIC 13
 
 /* The number that the history knows: the PTM's, or that of the M-profile. */
-static void set_number(struct bt_event *e, unsigned type, bool m_profile)
+static void set_number(struct bt_exception *e, unsigned type, bool m_profile)
 {
     static const uint8_t a[] = {8,
                                 NUMBER_DEBUG,
@@ -31,7 +33,8 @@ static void set_number(struct bt_event *e, unsigned type, bool m_profile)
                                 NUMBER_GENERIC,
                                 14,
                                 15};
-    e->back = (uint8_t)(type >= 32 ? 0 : m_profile ? type + 33 : type + 1);
+    e->type = (uint8_t)(type >= 32 ? BT_NO_TYPE : type);
+    e->m_type = m_profile;
     if (!m_profile) {
         e->number = type < sizeof a ? a[type] : NUMBER_GENERIC;
     } else if (type == TYPE_M_DEBUG_HALT) {
@@ -39,20 +42,21 @@ static void set_number(struct bt_event *e, unsigned type, bool m_profile)
     } else if (type == TYPE_M_LAZY_FP || type == TYPE_M_LOCKUP) {
         e->number = NUMBER_GENERIC;
     } else {
-        e->flags |= BT_EVENT_M_PROFILE;
+        e->m_profile = true;
         e->number = (uint16_t)(type >= TYPE_M_IRQ ? type - TYPE_M_IRQ + 16 : type);
     }
 }
 
 static bool is_debug_halt(const struct bt_event *e)
 {
-    return e->number == NUMBER_DEBUG && !(e->flags & BT_EVENT_M_PROFILE);
+    return e->u.exception.number == NUMBER_DEBUG && !e->u.exception.m_profile;
 }
 
 bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, unsigned type)
 {
-    *e = (struct bt_event){.kind = BT_EVENT_EXCEPTION, .flags = BT_EVENT_NO_VECTOR};
-    set_number(e, type, f->config.m_profile);
+    memset(e, 0, sizeof *e);
+    e->kind = BT_EVENT_EXCEPTION;
+    set_number(&e->u.exception, type, f->config.m_profile);
     return is_debug_halt(e);
 }
 
@@ -115,7 +119,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
     bool chained = f->config.m_profile && address == ETMV4_M_NO_RETURN;
     if (!chained) {
         walk_to_return(f, address, isa, out);
-        flow_event_address(&f->exception, address, isa);
+        flow_return_address(&f->exception, address, isa);
     }
     f->due = false;
     core->cur.known = false;
@@ -134,9 +138,7 @@ void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, uint8_t i
 
 void etmv4_flow_vector(struct etmv4_flow *f, uint64_t address, uint8_t isa, struct flow_out *out)
 {
-    f->exception.flags &= (uint8_t)~BT_EVENT_NO_VECTOR;
-    f->exception.value = address;
-    f->exception.target_isa = isa;
+    flow_vector(&f->exception, address, isa);
     put_out(f, out);
 }
 

@@ -12,17 +12,17 @@ void flow_track_key(struct code_key *key, const struct bt_event *event)
 {
     switch ((enum bt_event_kind)event->kind) {
     case BT_EVENT_TRACE_ON:
-        key->security = (uint8_t)event->number;
+        key->security = event->u.trace_on.security;
         break;
     case BT_EVENT_STATE:
-        key->security = (uint8_t)event->value;
+        key->security = event->u.state.security;
         break;
     case BT_EVENT_CONTEXT:
-        key->context = (uint32_t)event->value;
+        key->context = event->u.context.id;
         key->has_context = true;
         break;
     case BT_EVENT_VMID:
-        key->vmid = (uint32_t)event->value;
+        key->vmid = event->u.vmid.id;
         key->has_vmid = true;
         break;
     case BT_EVENT_GAP:

@@ -44,17 +44,10 @@ struct bt_event *flow_event(struct flow_core *f, struct flow_out *out, enum bt_e
     return e;
 }
 
-void flow_event_address(struct bt_event *e, uint64_t address, uint8_t isa)
-{
-    e->address = address;
-    e->isa = isa;
-    e->flags |= BT_EVENT_HAS_ADDRESS;
-}
-
 void flow_event_cycles(struct bt_event *e, uint32_t cycles)
 {
     e->cycles = cycles;
-    e->flags |= BT_EVENT_HAS_CYCLES;
+    e->has_cycles = true;
 }
 
 void flow_warn(struct flow_core *f, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
@@ -62,7 +55,7 @@ void flow_warn(struct flow_core *f, struct flow_out *out, uint64_t offset, enum 
 {
     struct bt_event *e = flow_event(f, out, BT_EVENT_WARNING, offset);
     e->cause = (uint8_t)cause;
-    flow_event_address(e, address, f->cur.isa);
+    flow_gap_address(e, address, f->cur.isa);
 }
 
 void flow_lose(struct flow_core *f, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,
@@ -70,7 +63,7 @@ void flow_lose(struct flow_core *f, struct flow_out *out, uint64_t offset, enum 
 {
     struct bt_event *e = flow_event(f, out, BT_EVENT_GAP, offset);
     e->cause = (uint8_t)cause;
-    flow_event_address(e, address, f->cur.isa);
+    flow_gap_address(e, address, f->cur.isa);
     f->cur.known = false;
     f->range = NULL;
 }
@@ -80,8 +73,8 @@ void flow_contradict(struct flow_core *f, struct flow_out *out, uint64_t offset,
 {
     flow_lose(f, out, offset, cause, address);
     struct bt_event *e = &out->events[out->event_count - 1];
-    e->value = f->instructions - f->agreed;
-    e->flags |= BT_EVENT_IN_DOUBT;
+    uint64_t doubtful = f->instructions - f->agreed;
+    e->u.gap.doubtful = doubtful < UINT32_MAX ? (uint32_t)doubtful : UINT32_MAX;
     f->agreed = f->instructions; /* nobody is told twice */
 }
 
@@ -90,9 +83,9 @@ void flow_core_gap(struct flow_core *f, uint64_t offset, enum bt_gap_cause cause
 {
     struct bt_event *e = flow_event(f, out, BT_EVENT_GAP, offset);
     e->cause = (uint8_t)cause;
-    e->value = bytes;
+    e->u.gap.bytes = bytes;
     if (f->cur.known)
-        flow_event_address(e, f->cur.address, f->cur.isa);
+        flow_gap_address(e, f->cur.address, f->cur.isa);
     f->cur.known = false;
     f->cur.halted = false;
     f->cur.has_context = false;
@@ -143,7 +136,7 @@ void flow_set_security(struct flow_core *f, struct flow_out *out, uint64_t offse
     f->cur.security = (uint8_t)security;
     f->view_stale = true;
     if (announce)
-        flow_event(f, out, BT_EVENT_STATE, offset)->value = security;
+        flow_event(f, out, BT_EVENT_STATE, offset)->u.state.security = (uint8_t)security;
 }
 
 void flow_set_context(struct flow_core *f, struct flow_out *out, uint64_t offset, uint32_t context)
@@ -153,7 +146,7 @@ void flow_set_context(struct flow_core *f, struct flow_out *out, uint64_t offset
     f->cur.context = context;
     f->cur.has_context = true;
     f->view_stale = true;
-    flow_event(f, out, BT_EVENT_CONTEXT, offset)->value = context;
+    flow_event(f, out, BT_EVENT_CONTEXT, offset)->u.context.id = context;
 }
 
 void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, uint32_t vmid)
@@ -161,5 +154,5 @@ void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, u
     f->cur.vmid = vmid;
     f->cur.has_vmid = true;
     f->view_stale = true;
-    flow_event(f, out, BT_EVENT_VMID, offset)->value = vmid;
+    flow_event(f, out, BT_EVENT_VMID, offset)->u.vmid.id = vmid;
 }

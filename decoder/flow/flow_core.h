@@ -57,8 +57,51 @@ void flow_core_key(const struct flow_core *f, struct code_key *key);
 /* A new event at the current instruction number. Valid until the next one. */
 struct bt_event *flow_event(struct flow_core *f, struct flow_out *out, enum bt_event_kind kind,
                             uint64_t offset);
-void flow_event_address(struct bt_event *e, uint64_t address, uint8_t isa);
 void flow_event_cycles(struct bt_event *e, uint32_t cycles);
+
+/* The address of an event of the kind that the name says; gap: of warnings, too. */
+static inline void flow_trace_on_address(struct bt_event *e, uint64_t address, uint8_t isa)
+{
+    e->u.trace_on.address = address;
+    e->u.trace_on.isa = isa;
+    e->u.trace_on.has_address = true;
+}
+
+static inline void flow_gap_address(struct bt_event *e, uint64_t address, uint8_t isa)
+{
+    e->u.gap.address = address;
+    e->u.gap.isa = isa;
+    e->u.gap.has_address = true;
+}
+
+static inline void flow_exception_return_address(struct bt_event *e, uint64_t address, uint8_t isa)
+{
+    e->u.exception_return.address = address;
+    e->u.exception_return.isa = isa;
+    e->u.exception_return.has_address = true;
+}
+
+/* Where an exception is to return to. */
+static inline void flow_return_address(struct bt_event *e, uint64_t address, uint8_t isa)
+{
+    e->u.exception.return_address = address;
+    e->u.exception.return_isa = isa;
+    e->u.exception.has_return = true;
+}
+
+static inline void flow_vector(struct bt_event *e, uint64_t address, uint8_t isa)
+{
+    e->u.exception.vector = address;
+    e->u.exception.vector_isa = isa;
+    e->u.exception.has_vector = true;
+}
+
+/* What an exception is, where the protocol does not tell ETMv4's types. */
+static inline void flow_exception_number(struct bt_event *e, uint16_t number)
+{
+    e->u.exception.number = number;
+    e->u.exception.type = BT_NO_TYPE;
+}
 
 /* Something is odd, but nothing is lost. */
 void flow_warn(struct flow_core *f, struct flow_out *out, uint64_t offset, enum bt_gap_cause cause,

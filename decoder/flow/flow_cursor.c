@@ -152,8 +152,8 @@ void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset
         flow_cursor_lose(t, out, offset, (enum bt_gap_cause)cause, t->core.cur.address);
     struct bt_event *e = flow_cursor_event(t, out, BT_EVENT_TRACE_ON, offset);
     e->cause = cause;
-    e->value = reason;
-    flow_event_address(e, address, isa);
+    e->u.trace_on.reason = (uint8_t)reason;
+    flow_trace_on_address(e, address, isa);
     flow_go_to(&t->core, address, isa);
     t->counted = t->core.cycles;
 }

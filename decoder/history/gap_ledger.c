@@ -32,14 +32,20 @@ void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
     bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
     if (!gap || e->cause == BT_GAP_NONE || e->cause >= BT_GAP_CAUSES)
         return;
-    bool doubt = e->kind == BT_EVENT_GAP && (e->flags & BT_EVENT_IN_DOUBT);
-    struct gap_entry entry = {.position = e->position,
-                              .offset = e->offset,
-                              .bytes = e->kind == BT_EVENT_GAP && !doubt ? e->value : 0,
-                              .doubtful = doubt ? e->value : 0,
-                              .address = e->address,
-                              .cause = e->cause,
-                              .has_address = e->flags & BT_EVENT_HAS_ADDRESS};
+    struct gap_entry entry = {
+        .position = e->position,
+        .offset = e->offset,
+        .cause = e->cause,
+    };
+    if (e->kind == BT_EVENT_GAP) {
+        entry.bytes = e->u.gap.bytes;
+        entry.doubtful = e->u.gap.doubtful;
+        entry.address = e->u.gap.address;
+        entry.has_address = e->u.gap.has_address;
+    } else {
+        entry.address = e->u.trace_on.address;
+        entry.has_address = e->u.trace_on.has_address;
+    }
     if (g->last.cause == entry.cause && g->last.position == entry.position) {
         g->last.bytes += entry.bytes;
         if (g->count && g->entries[g->count - 1].offset == g->last.offset)

@@ -269,10 +269,9 @@ static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *i
             *t->counts++ = FLOW_NO_CYCLES;
     }
     struct bt_event *e = ptm_fast_cursor_event(t, in, at, BT_EVENT_EXCEPTION, out);
-    e->number = entry.number;
-    e->value = entry.address;
-    e->target_isa = (uint8_t)t->isa;
-    flow_event_address(e, (uint32_t)(range->start + offset + size), code_range_isa(range));
+    flow_exception_number(e, entry.number);
+    flow_vector(e, entry.address, (uint8_t)t->isa);
+    flow_return_address(e, (uint32_t)(range->start + offset + size), code_range_isa(range));
     if (in->p->config.cycle_accurate)
         flow_event_cycles(e, entry.cycles);
     t->cycles += entry.cycles;
@@ -291,7 +290,7 @@ static bool ptm_fast_cursor_return(struct ptm_fast_cursor *t, struct bytes *in,
         return false;
     ptm_fast_cursor_note(t);
     struct bt_event *e = ptm_fast_cursor_event(t, in, in->at, BT_EVENT_EXCEPTION_RET, out);
-    flow_event_address(e, t->f->last_waypoint, code_range_isa(t->range));
+    flow_exception_return_address(e, t->f->last_waypoint, code_range_isa(t->range));
     in->at++;
     return true;
 }

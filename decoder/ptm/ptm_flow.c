@@ -179,11 +179,10 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
 static void branch_with_excp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, k->offset);
-    e->number = k->number;
-    e->value = k->value;
-    e->target_isa = (uint8_t)ptm_packet_isa(k);
+    flow_exception_number(e, k->number);
+    flow_vector(e, k->value, (uint8_t)ptm_packet_isa(k));
     if (f->core.cur.known)
-        flow_event_address(e, f->core.cur.address, f->core.cur.isa);
+        flow_return_address(e, f->core.cur.address, f->core.cur.isa);
     event_cycles(e, k);
     if (k->number == PTM_EXC_DEBUG) { /* address and state of the packet mean nothing: IHI 0035B */
         f->core.cur.halted = f->core.cur.known;
@@ -244,9 +243,9 @@ static void trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
     e->cause = (uint8_t)isync_gap(f, k->number);
-    e->value = k->number;
-    e->number = ptm_packet_security(k);
-    flow_event_address(e, k->value, (uint8_t)ptm_packet_isa(k));
+    e->u.trace_on.reason = (uint8_t)k->number;
+    e->u.trace_on.security = (uint8_t)ptm_packet_security(k);
+    flow_trace_on_address(e, k->value, (uint8_t)ptm_packet_isa(k));
     /* PFTv1.1: the count is unknown after an overflow or a debug exit. */
     if (f->config.version_minor == 0 || k->number == ISYNC_TRACE_ON)
         event_cycles(e, k);
@@ -287,7 +286,7 @@ static void analyze_vmid(struct ptm_flow *f, const struct ptm_packet *k, struct 
 static void analyze_eret(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
-    flow_event_address(e, f->last_waypoint, f->core.cur.isa);
+    flow_exception_return_address(e, f->last_waypoint, f->core.cur.isa);
 }
 
 static void timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
@@ -297,8 +296,8 @@ static void timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flo
     if (!(k->flags & PTM_TS_VALID))
         return;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
-    e->value = ptm_timestamp(&f->config, k->value);
-    e->number = k->flags & PTM_TS_FREQ ? 1 : 0;
+    e->u.timestamp.value = ptm_timestamp(&f->config, k->value);
+    e->u.timestamp.rate_changed = k->flags & PTM_TS_FREQ;
     event_cycles(e, k);
 }
 

@@ -69,27 +69,67 @@ static const char *etmv4_exception(unsigned type)
     return type < 64 ? names[type] : NULL;
 }
 
-static const char *exception_name(const struct bt_event *e)
+static const char *exception_name(const struct bt_exception *x)
 {
-    const char *name = e->back ? etmv4_exception(e->back - 1u) : NULL;
+    bool typed = x->type != BT_NO_TYPE;
+    const char *name = typed ? etmv4_exception(x->type + (x->m_type ? 32u : 0)) : NULL;
     if (name)
         return name;
-    if (e->back && !(e->flags & BT_EVENT_M_PROFILE))
+    if (typed && !x->m_profile)
         return "?";
-    return detail_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
+    return detail_exception(x->number, x->m_profile);
 }
 
-static void add_data(struct detail *d, const struct bt_event *e)
+static void add_trace_on(struct detail *d, const struct bt_event *e)
 {
-    if (e->flags & BT_EVENT_HAS_ADDRESS)
-        detail_add(d, "address=0x%08" PRIx64, e->address);
-    if (e->flags & BT_EVENT_HAS_VALUE)
-        detail_add(d, "value=0x%" PRIx64, e->value);
-    detail_add(d, "bytes=%u", e->number);
-    if (e->back)
-        detail_add(d, "access=%s", e->flags & BT_EVENT_STORE ? "store" : "load");
-    detail_add(d, "back=%u", e->back);
-    if (e->flags & BT_EVENT_FAILED)
+    const struct bt_trace_on *t = &e->u.trace_on;
+    detail_add(d, "reason=%u", t->reason);
+    if (t->has_address) {
+        detail_add(d, "address=0x%08" PRIx64, t->address);
+        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)t->isa));
+    }
+    detail_add(d, "sec=%s", detail_security((enum bt_security)t->security));
+    if (e->cause)
+        detail_add(d, "gap=%s", bt_gap_name((enum bt_gap_cause)e->cause));
+}
+
+static void add_gap(struct detail *d, const struct bt_event *e)
+{
+    const struct bt_gap *g = &e->u.gap;
+    detail_add(d, "cause=%s", bt_gap_name((enum bt_gap_cause)e->cause));
+    if (g->has_address)
+        detail_add(d, "address=0x%08" PRIx64, g->address);
+    if (g->doubtful)
+        detail_add(d, "doubtful=%" PRIu32, g->doubtful);
+    if (g->bytes)
+        detail_add(d, "bytes=%" PRIu64, g->bytes);
+}
+
+static void add_exception(struct detail *d, const struct bt_exception *x)
+{
+    detail_add(d, "number=%u", x->number);
+    detail_add(d, "name=%s", exception_name(x));
+    if (x->has_return)
+        detail_add(d, "return=0x%08" PRIx64, x->return_address);
+    if (x->has_vector) {
+        detail_add(d, "vector=0x%08" PRIx64, x->vector);
+        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)x->vector_isa));
+    }
+    if (x->canceled)
+        detail_add(d, "canceled=1");
+}
+
+static void add_access(struct detail *d, const struct bt_access *a)
+{
+    if (a->has_address)
+        detail_add(d, "address=0x%08" PRIx64, a->address);
+    if (a->has_value)
+        detail_add(d, "value=0x%" PRIx64, a->value);
+    detail_add(d, "bytes=%u", a->bytes);
+    if (a->back)
+        detail_add(d, "access=%s", a->store ? "store" : "load");
+    detail_add(d, "back=%u", a->back);
+    if (a->failed)
         detail_add(d, "failed=1");
 }
 
@@ -97,60 +137,39 @@ static void add_event(struct detail *d, const struct bt_event *e)
 {
     switch ((enum bt_event_kind)e->kind) {
     case BT_EVENT_TRACE_ON:
-        detail_add(d, "reason=%" PRIu64, e->value);
-        if (e->flags & BT_EVENT_HAS_ADDRESS) {
-            detail_add(d, "address=0x%08" PRIx64, e->address);
-            detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->isa));
-        }
-        detail_add(d, "sec=%s", detail_security((enum bt_security)e->number));
-        if (e->cause)
-            detail_add(d, "gap=%s", bt_gap_name((enum bt_gap_cause)e->cause));
+        add_trace_on(d, e);
         break;
     case BT_EVENT_GAP:
     case BT_EVENT_WARNING:
-        detail_add(d, "cause=%s", bt_gap_name((enum bt_gap_cause)e->cause));
-        if (e->flags & BT_EVENT_HAS_ADDRESS)
-            detail_add(d, "address=0x%08" PRIx64, e->address);
-        if (e->value)
-            detail_add(d, e->flags & BT_EVENT_IN_DOUBT ? "doubtful=%" PRIu64 : "bytes=%" PRIu64,
-                       e->value);
+        add_gap(d, e);
         break;
     case BT_EVENT_EXCEPTION:
-        detail_add(d, "number=%u", e->number);
-        detail_add(d, "name=%s", exception_name(e));
-        if (e->flags & BT_EVENT_HAS_ADDRESS)
-            detail_add(d, "return=0x%08" PRIx64, e->address);
-        if (!(e->flags & BT_EVENT_NO_VECTOR)) {
-            detail_add(d, "vector=0x%08" PRIx64, e->value);
-            detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)e->target_isa));
-        }
-        if (e->flags & BT_EVENT_CANCELED)
-            detail_add(d, "canceled=1");
+        add_exception(d, &e->u.exception);
         break;
     case BT_EVENT_DATA:
-        add_data(d, e);
+        add_access(d, &e->u.data);
         break;
     case BT_EVENT_CONTEXT:
-        detail_add(d, "cid=0x%" PRIx64, e->value);
+        detail_add(d, "cid=0x%" PRIx32, e->u.context.id);
         break;
     case BT_EVENT_VMID:
-        detail_add(d, "vmid=0x%02" PRIx64, e->value);
+        detail_add(d, "vmid=0x%02" PRIx32, e->u.vmid.id);
         break;
     case BT_EVENT_STATE:
-        detail_add(d, "sec=%s", detail_security((enum bt_security)e->value));
+        detail_add(d, "sec=%s", detail_security((enum bt_security)e->u.state.security));
         break;
     case BT_EVENT_TIMESTAMP:
-        detail_add(d, "value=0x%" PRIx64, e->value);
-        if (e->number)
+        detail_add(d, "value=0x%" PRIx64, e->u.timestamp.value);
+        if (e->u.timestamp.rate_changed)
             detail_add(d, "freq=1");
         break;
     case BT_EVENT_SOFTWARE:
-        detail_add(d, "el=%u", e->number);
-        detail_add(d, "value=0x%" PRIx64, e->value);
+        detail_add(d, "el=%u", e->u.software.level);
+        detail_add(d, "value=0x%" PRIx64, e->u.software.value);
         break;
     case BT_EVENT_TRIGGER:
-        if (e->number)
-            detail_add(d, "mask=%u", e->number);
+        if (e->u.trigger.mask)
+            detail_add(d, "mask=%u", e->u.trigger.mask);
         break;
     default:
         break;
@@ -162,6 +181,6 @@ void detail_event(const struct bt_event *event, char *out)
     struct detail d = {out, 0};
     out[0] = 0;
     add_event(&d, event);
-    if (event->flags & BT_EVENT_HAS_CYCLES)
+    if (event->has_cycles)
         detail_add(&d, "cycles=%u", event->cycles);
 }

@@ -192,7 +192,7 @@ struct build_status build_a_current(struct build *b)
 static bool entered(const struct bt_event *event, uint32_t *mode, uint32_t *ahead)
 {
     *ahead = 4;
-    switch (event->number) {
+    switch (event->u.exception.number) {
     case BUILD_NUMBER_UNDEFINED: /* what the address is depends on the protocol */
         *mode = BUILD_MODE_UNDEFINED;
         *ahead = UINT32_MAX;
@@ -223,7 +223,8 @@ static bool entered(const struct bt_event *event, uint32_t *mode, uint32_t *ahea
 uint8_t build_a_overwrites(const struct bt_event *event)
 {
     uint32_t mode, ahead;
-    bool masked = event->number == BUILD_NUMBER_IRQ || event->number == BUILD_NUMBER_FIQ;
+    bool masked = event->u.exception.number == BUILD_NUMBER_IRQ ||
+                  event->u.exception.number == BUILD_NUMBER_FIQ;
     return !masked && entered(event, &mode, &ahead) ? (uint8_t)mode : 0;
 }
 
@@ -242,11 +243,11 @@ void build_a_entry(struct build *b, const struct bt_event *event)
     leave(b);
     arrive(b, rules_constant(&b->r->rules, mode, b->step));
     b->banks[build_a_bank(mode)].spsr = interrupted;
-    bool given = event->flags & BT_EVENT_HAS_ADDRESS && ahead != UINT32_MAX;
+    bool given = event->u.exception.has_return && ahead != UINT32_MAX;
     uint32_t lr = fresh(b);
     if (given)
-        rules_learn_at(&b->r->rules, lr, (uint32_t)event->address + ahead, VALUES_EXCEPTION,
-                       b->step);
+        rules_learn_at(&b->r->rules, lr, (uint32_t)event->u.exception.return_address + ahead,
+                       VALUES_EXCEPTION, b->step);
     build_assign(b, LR, lr);
 }
 

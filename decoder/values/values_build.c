@@ -225,7 +225,8 @@ static void data_events(struct build *b, size_t first_access)
         const struct bt_event *e = &b->w->events[i];
         if (e->position > b->w->first + b->step + 1)
             break;
-        if (e->kind != BT_EVENT_DATA || e->back != 1 || e->position != b->w->first + b->step + 1)
+        if (e->kind != BT_EVENT_DATA || e->u.data.back != 1 ||
+            e->position != b->w->first + b->step + 1)
             continue;
         if (found)
             return;
@@ -234,14 +235,14 @@ static void data_events(struct build *b, size_t first_access)
     if (!found || b->pred || m->access_count != first_access + 1)
         return;
     const struct values_access *a = &m->accesses[first_access];
-    if (a->kind > ACCESS_STORE || (a->kind == ACCESS_STORE) != !!(found->flags & BT_EVENT_STORE))
+    if (a->kind > ACCESS_STORE || (a->kind == ACCESS_STORE) != found->u.data.store)
         return;
-    if (found->flags & BT_EVENT_HAS_ADDRESS)
-        rules_learn_at(&b->r->rules, a->base, (uint32_t)found->address - a->offset, VALUES_DATA,
-                       b->step);
-    if (found->flags & BT_EVENT_HAS_VALUE && a->data &&
+    if (found->u.data.has_address)
+        rules_learn_at(&b->r->rules, a->base, (uint32_t)found->u.data.address - a->offset,
+                       VALUES_DATA, b->step);
+    if (found->u.data.has_value && a->data &&
         (a->width == 4 || (a->kind == ACCESS_LOAD && !a->sign)))
-        rules_learn_at(&b->r->rules, a->data, (uint32_t)found->value, VALUES_DATA, b->step);
+        rules_learn_at(&b->r->rules, a->data, (uint32_t)found->u.data.value, VALUES_DATA, b->step);
 }
 
 /*
@@ -251,10 +252,11 @@ static void data_events(struct build *b, size_t first_access)
 static bool aborted(const struct values_insn *i, const struct insn_effect *e,
                     const struct bt_event *exception)
 {
-    bool given = exception->flags & BT_EVENT_CANCELED;
-    if (!(exception->flags & BT_EVENT_HAS_ADDRESS))
+    bool given = exception->u.exception.canceled;
+    if (!exception->u.exception.has_return)
         return given;
-    return (uint32_t)exception->address == i->address && (given || e->kind != EFFECT_BRANCH);
+    return (uint32_t)exception->u.exception.return_address == i->address &&
+           (given || e->kind != EFFECT_BRANCH);
 }
 
 /* Did the instruction lead to the other security state of an M-profile core? */

@@ -12,8 +12,8 @@
 
 bool values_is_halt(const struct bt_event *event)
 {
-    return event->kind == BT_EVENT_EXCEPTION && event->number == NUMBER_DEBUG &&
-           !(event->flags & BT_EVENT_M_PROFILE);
+    return event->kind == BT_EVENT_EXCEPTION && event->u.exception.number == NUMBER_DEBUG &&
+           !event->u.exception.m_profile;
 }
 
 bool build_is_halt(const struct build *b, const struct bt_event *event)
@@ -99,29 +99,29 @@ static void lost(struct build *b)
 
 static void entry(struct build *b, const struct bt_event *event)
 {
-    bool has_address = event->flags & BT_EVENT_HAS_ADDRESS;
-    if (b->w->m_profile && !has_address && b->jumped) {
+    const struct bt_exception *x = &event->u.exception;
+    if (b->w->m_profile && !x->has_return && b->jumped) {
         build_m_chained(b, event);
         return;
     }
     /* In Debug state anything may be written. */
-    if (event->number == NUMBER_DEBUG || (event->number == NUMBER_RESET && !b->w->m_profile)) {
+    if (x->number == NUMBER_DEBUG || (x->number == NUMBER_RESET && !b->w->m_profile)) {
         lost(b);
         b->it = 0;
         return;
     }
-    if (has_address) {
+    if (x->has_return) {
         if (b->jumped)
-            build_pair(b, (uint32_t)event->address, false);
+            build_pair(b, (uint32_t)x->return_address, false);
         if (b->returned)
-            build_pair(b, (uint32_t)event->address, true);
+            build_pair(b, (uint32_t)x->return_address, true);
         /* A service may give something back. */
-        bool service = !b->w->m_profile && event->number == BUILD_NUMBER_SVC;
+        bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
         uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << VALUES_MODE;
-        build_push_frame(b, (uint32_t)event->address, kept, true);
+        build_push_frame(b, (uint32_t)x->return_address, kept, true);
         if (b->w->a_banks && b->frame_count)
             b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
-        b->saved[b->saved_next].address = (uint32_t)event->address;
+        b->saved[b->saved_next].address = (uint32_t)x->return_address;
         b->saved[b->saved_next].it = b->it;
         b->saved_next = (b->saved_next + 1) % BUILD_SAVED;
     } else {
@@ -135,7 +135,7 @@ static void entry(struct build *b, const struct bt_event *event)
     else if (b->w->a_banks)
         build_a_entry(b, event);
     else
-        build_clobber(b, event->number == BUILD_NUMBER_IRQ || event->number == BUILD_NUMBER_SVC
+        build_clobber(b, x->number == BUILD_NUMBER_IRQ || x->number == BUILD_NUMBER_SVC
                              ? 0x6000
                              : EFFECT_BANKED);
 }
@@ -169,10 +169,10 @@ static void came_back(struct build *b)
     const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
     /* Straight into the next handler: it has the address. */
     if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
-        address = (uint32_t)next->address;
+        address = (uint32_t)next->u.exception.return_address;
     /* It has taken over the frame: nothing was given back, and nothing saved. */
     if (b->w->m_profile && next && next->position == w->first + b->step &&
-        next->kind == BT_EVENT_EXCEPTION && !(next->flags & BT_EVENT_HAS_ADDRESS)) {
+        next->kind == BT_EVENT_EXCEPTION && !next->u.exception.has_return) {
         b->jumped = true;
         return;
     }

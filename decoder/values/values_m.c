@@ -56,9 +56,10 @@ static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt
     if (!entry)
         stack(b, kind, base, 24, rules_value(&b->r->rules), true);
     if (entry) {
-        uint32_t pc = entry->flags & BT_EVENT_HAS_ADDRESS
-                          ? rules_constant(&b->r->rules, (uint32_t)entry->address, b->step)
-                          : 0;
+        uint32_t pc =
+            entry->u.exception.has_return
+                ? rules_constant(&b->r->rules, (uint32_t)entry->u.exception.return_address, b->step)
+                : 0;
         stack(b, kind, base, 24, pc, true);
     }
     stack(b, kind, base, 28, xpsr, true);
@@ -156,7 +157,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     enum build_float was = b->floats;
     enter_context(b);
     uint16_t number = b->number;
-    b->number = event->number & NUMBER_MASK;
+    b->number = event->u.exception.number & NUMBER_MASK;
     kept_taken(b);
     if (!b->one_stack || was == BUILD_FLOAT_MAYBE) {
         b->pending_anywhere = b->w->m_fpu;
@@ -214,7 +215,7 @@ void build_m_return(struct build *b)
 
 void build_m_chained(struct build *b, const struct bt_event *event)
 {
-    b->number = event->number & NUMBER_MASK;
+    b->number = event->u.exception.number & NUMBER_MASK;
     b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
     b->it = 0;
     b->jumped = false;

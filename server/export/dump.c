@@ -179,7 +179,7 @@ static void take_event(struct dump *l, const struct bt_event *e)
     gap_ledger_take(&l->gaps, e);
     if (e->kind == BT_EVENT_EXCEPTION)
         l->exceptions++;
-    if (e->flags & BT_EVENT_HAS_CYCLES)
+    if (e->has_cycles)
         l->total += e->cycles;
     bool off = l->options.cycles && l->options.format == LISTING_TEXT;
     if (l->options.events || (off && e->kind == BT_EVENT_TRACE_ON))

@@ -159,7 +159,7 @@ static void take_event(struct walk *w, const struct bt_event *e, uint64_t next, 
                e->cause != BT_GAP_NONE && e->cause != BT_GAP_DEBUG;
     if (e->kind == BT_EVENT_EXCEPTION) {
         open_call(w, 0);
-        add_line(w, LINE_EXCEPTION, e->position, next, e->number);
+        add_line(w, LINE_EXCEPTION, e->position, next, e->u.exception.number);
         *transfer = true;
     } else if (e->kind == BT_EVENT_EXCEPTION_RET && w->q->m_profile) {
         close_exception(w, e->position, next);

@@ -54,7 +54,7 @@ static bool number_before(const struct reverse_history_window *s, uint64_t posit
         if (e->kind == BT_EVENT_EXCEPTION_RET) {
             ++*depth;
         } else if (e->kind == BT_EVENT_EXCEPTION && (*depth)-- == 0) {
-            *number = e->number;
+            *number = e->u.exception.number;
             return true;
         }
     }

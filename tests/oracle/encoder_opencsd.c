@@ -137,11 +137,11 @@ static void check_exception(struct checker *c, const ocsd_generic_trace_elem *e)
     const struct bt_event *event = take_event(c, BT_EVENT_EXCEPTION);
     if (!event)
         return;
-    if (event->number != e->exception_number)
-        fail(c, "exception %u, should be %u", e->exception_number, event->number);
-    if (e->excep_ret_addr && event->address != e->en_addr)
+    if (event->u.exception.number != e->exception_number)
+        fail(c, "exception %u, should be %u", e->exception_number, event->u.exception.number);
+    if (e->excep_ret_addr && event->u.exception.return_address != e->en_addr)
         fail(c, "exception %u returns to %#lx, should be %#lx", e->exception_number,
-             (unsigned long)e->en_addr, (unsigned long)event->address);
+             (unsigned long)e->en_addr, (unsigned long)event->u.exception.return_address);
 }
 
 static void check_trace_on(struct checker *c, const ocsd_generic_trace_elem *e)
@@ -150,18 +150,18 @@ static void check_trace_on(struct checker *c, const ocsd_generic_trace_elem *e)
                                                 TRACE_ON_EX_DEBUG};
     const struct bt_event *event = take_event(c, BT_EVENT_TRACE_ON);
 
-    if (event && reasons[event->value & 3] != e->trace_on_reason)
+    if (event && reasons[event->u.trace_on.reason & 3] != e->trace_on_reason)
         fail(c, "trace on with reason %d, should be %lu", (int)e->trace_on_reason,
-             (unsigned long)event->value);
+             (unsigned long)event->u.trace_on.reason);
 }
 
 static void check_timestamp(struct checker *c, const ocsd_generic_trace_elem *e)
 {
     const struct bt_event *event = take_event(c, BT_EVENT_TIMESTAMP);
 
-    if (event && !c->gray && event->value != e->timestamp)
+    if (event && !c->gray && event->u.timestamp.value != e->timestamp)
         fail(c, "timestamp %#lx, should be %#lx", (unsigned long)e->timestamp,
-             (unsigned long)event->value);
+             (unsigned long)event->u.timestamp.value);
 }
 
 static ocsd_datapath_resp_t take_element(const void *context, const ocsd_trc_index_t index,

@@ -126,9 +126,11 @@ static void check_range(struct checker *c, const ocsd_generic_trace_elem *e)
 static bool is_next(const struct checker *c, const struct bt_event *event, enum bt_event_kind kind)
 {
     /* One code stands for all those that the vector tells apart: no exception for OpenCSD. */
-    bool hidden = c->in_line && event->number >= 8 && event->number <= 12;
+    unsigned number = event->u.exception.number;
 
-    return event->kind == kind && !(kind == BT_EVENT_EXCEPTION && hidden);
+    if (event->kind != kind)
+        return false;
+    return kind != BT_EVENT_EXCEPTION || !c->in_line || number < 8 || number > 12;
 }
 
 /* The next event of a kind, which must stand behind as many instructions as were told. */
@@ -156,11 +158,11 @@ static unsigned event_number(const struct checker *c, const struct bt_event *eve
     static const uint8_t codes[16] = {[1] = 7, [4] = 6, [5] = 4, [14] = 1, [15] = 5};
     static const uint8_t raw[24] = {0,  17, 10, 19, 13, 21, 9, 22, 16, 20, 18, 11,
                                     12, 23, 14, 15, 8,  1,  2, 3,  4,  5,  6,  7};
+    const struct bt_exception *x = &event->u.exception;
 
     if (c->in_line)
-        return codes[event->number];
-    return (event->flags & BT_EVENT_M_PROFILE) && event->number < 24 ? raw[event->number]
-                                                                     : event->number;
+        return codes[x->number];
+    return x->m_profile && x->number < 24 ? raw[x->number] : x->number;
 }
 
 static void check_exception(struct checker *c, const ocsd_generic_trace_elem *e)
@@ -174,9 +176,10 @@ static void check_exception(struct checker *c, const ocsd_generic_trace_elem *e)
         c->insn = event->cycles;
     if (event_number(c, event) != e->exception_number)
         fail(c, "exception %u, should be %u", e->exception_number, event_number(c, event));
-    if (e->excep_ret_addr && (event->flags & BT_EVENT_HAS_ADDRESS) && event->address != e->en_addr)
+    if (e->excep_ret_addr && event->u.exception.has_return &&
+        event->u.exception.return_address != e->en_addr)
         fail(c, "exception %u returns to %#lx, should be %#lx", e->exception_number,
-             (unsigned long)e->en_addr, (unsigned long)event->address);
+             (unsigned long)e->en_addr, (unsigned long)event->u.exception.return_address);
 }
 
 static void check_trace_on(struct checker *c, const ocsd_generic_trace_elem *e)
@@ -186,18 +189,18 @@ static void check_trace_on(struct checker *c, const ocsd_generic_trace_elem *e)
     const struct bt_event *event = take_event(c, BT_EVENT_TRACE_ON);
 
     c->cycles = 0; /* the count of the gap comes with the context */
-    if (event && reasons[event->value & 3] != e->trace_on_reason)
+    if (event && reasons[event->u.trace_on.reason & 3] != e->trace_on_reason)
         fail(c, "trace on with reason %d, should be %lu", (int)e->trace_on_reason,
-             (unsigned long)event->value);
+             (unsigned long)event->u.trace_on.reason);
 }
 
 static void check_timestamp(struct checker *c, const ocsd_generic_trace_elem *e)
 {
     const struct bt_event *event = take_event(c, BT_EVENT_TIMESTAMP);
 
-    if (event && event->value != e->timestamp)
+    if (event && event->u.timestamp.value != e->timestamp)
         fail(c, "timestamp %#lx, should be %#lx", (unsigned long)e->timestamp,
-             (unsigned long)event->value);
+             (unsigned long)event->u.timestamp.value);
 }
 
 static ocsd_datapath_resp_t take_element(const void *context, const ocsd_trc_index_t index,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/support/port_truth.h"
+#include "decoder/source/detail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define EVENT_MAX (DETAIL_MAX + 60)
 
 static void *grown(void *array, size_t count, size_t *room, size_t item)
 {
@@ -58,16 +61,16 @@ void port_truth_trace_on(struct port_truth *t, unsigned reason, uint32_t address
         struct port_truth_event *e = port_truth_event(t, BT_EVENT_GAP);
         e->after = after;
         e->event.cause = causes[reason];
-        e->event.flags = gap ? BT_EVENT_HAS_ADDRESS : 0;
-        e->event.address = gap ? *gap : 0;
+        e->event.u.gap.has_address = gap;
+        e->event.u.gap.address = gap ? *gap : 0;
         e->optional = true;
     }
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_TRACE_ON);
     e->after = after;
     e->event.cause = t->started ? causes[reason] : BT_GAP_NONE;
-    e->event.value = reason;
-    e->event.flags = BT_EVENT_HAS_ADDRESS;
-    e->event.address = address;
+    e->event.u.trace_on.reason = (uint8_t)reason;
+    e->event.u.trace_on.has_address = true;
+    e->event.u.trace_on.address = address;
     t->started = true;
 }
 
@@ -95,7 +98,7 @@ void port_truth_release(struct port_truth *t)
     *t = (struct port_truth){0};
 }
 
-static char text[400];
+static char text[2 * EVENT_MAX + 60];
 
 static bool next_traced(const struct port_truth *t, size_t *at)
 {
@@ -143,32 +146,57 @@ static const char *compare_insns(const struct port_truth *t, const struct decode
  */
 static bool same_owner(const struct bt_event *want, const struct bt_event *got)
 {
-    if (want->back == 0 || got->back == 0)
-        return want->back == got->back;
-    return want->position - want->back == got->position - got->back &&
-           got->position <= want->position;
+    unsigned wanted = want->u.data.back, back = got->u.data.back;
+
+    if (wanted == 0 || back == 0)
+        return wanted == back;
+    return want->position - wanted == got->position - back && got->position <= want->position;
+}
+
+static bool same_data(const struct bt_event *want, const struct bt_event *got)
+{
+    const struct bt_access *w = &want->u.data, *g = &got->u.data;
+
+    return (!w->has_address || w->address == g->address) && w->value == g->value &&
+           w->bytes == g->bytes && same_owner(want, got) && w->has_address == g->has_address &&
+           w->has_value == g->has_value && w->store == g->store;
+}
+
+static bool same_rest(const struct bt_event *want, const struct bt_event *got)
+{
+    switch (want->kind) {
+    case BT_EVENT_TRACE_ON:
+        return want->cause == got->cause && want->u.trace_on.reason == got->u.trace_on.reason &&
+               want->u.trace_on.address == got->u.trace_on.address;
+    case BT_EVENT_GAP:
+        return want->cause == got->cause && want->u.gap.bytes == got->u.gap.bytes &&
+               (!want->u.gap.has_address || want->u.gap.address == got->u.gap.address);
+    case BT_EVENT_EXCEPTION:
+        return want->u.exception.number == got->u.exception.number &&
+               want->u.exception.vector == got->u.exception.vector &&
+               (!want->u.exception.has_return ||
+                want->u.exception.return_address == got->u.exception.return_address);
+    case BT_EVENT_CONTEXT:
+        return want->u.context.id == got->u.context.id;
+    default:
+        return true;
+    }
 }
 
 static bool same(const struct bt_event *want, const struct bt_event *got)
 {
-    bool address = !(want->flags & BT_EVENT_HAS_ADDRESS) || want->address == got->address;
-    unsigned flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_HAS_VALUE | BT_EVENT_STORE;
-
     if (want->kind == BT_EVENT_DATA)
-        return address && want->value == got->value && want->number == got->number &&
-               same_owner(want, got) && (want->flags & flags) == (got->flags & flags);
-    bool gap = want->kind == BT_EVENT_GAP || want->kind == BT_EVENT_TRACE_ON;
-    return want->kind == got->kind && want->position == got->position && address &&
-           (!gap || want->cause == got->cause) && want->value == got->value &&
-           (want->kind != BT_EVENT_EXCEPTION || want->number == got->number);
+        return got->kind == BT_EVENT_DATA && same_data(want, got);
+    return want->kind == got->kind && want->position == got->position && same_rest(want, got);
 }
 
 static void print_event(char *to, size_t room, const struct bt_event *e)
 {
-    snprintf(to, room, "%s at %llu, 0x%llx, value 0x%llx, number %u, flags %x, back %u, cause %u",
-             bt_event_name((enum bt_event_kind)e->kind), (unsigned long long)e->position,
-             (unsigned long long)e->address, (unsigned long long)e->value, e->number, e->flags,
-             e->back, e->cause);
+    char detail[DETAIL_MAX];
+
+    detail_event(e, detail);
+    snprintf(to, room, "%s at %llu, %s", bt_event_name((enum bt_event_kind)e->kind),
+             (unsigned long long)e->position, detail);
 }
 
 /* The event as a decoder should see it, now that all is known. */
@@ -180,7 +208,7 @@ static struct bt_event finished(const struct port_truth_event *e, const size_t *
     if (e->event.kind == BT_EVENT_DATA && e->owner != PORT_TRUTH_NONE &&
         positions[e->owner + 1] != positions[e->owner] &&
         want.position - positions[e->owner] <= UINT8_MAX)
-        want.back = (uint8_t)(want.position - positions[e->owner]);
+        want.u.data.back = (uint8_t)(want.position - positions[e->owner]);
     return want;
 }
 
@@ -220,7 +248,7 @@ static const char *compare_events(const struct port_truth *t, const struct decod
             at++;
         if (i == d->event_count && at == t->event_count)
             return NULL;
-        char have[120] = "nothing", wanted[120] = "nothing";
+        char have[EVENT_MAX] = "nothing", wanted[EVENT_MAX] = "nothing";
         struct bt_event want = {0};
         if (i < d->event_count)
             print_event(have, sizeof have, &d->events[i]);

@@ -91,7 +91,7 @@ static void show_context(struct random_etmv1_work *w)
 
     if (!context_mask(w) || (w->context_shown && value == w->shown_context_id))
         return;
-    port_truth_event(&w->flow->truth, BT_EVENT_CONTEXT)->event.value = value;
+    port_truth_event(&w->flow->truth, BT_EVENT_CONTEXT)->event.u.context.id = value;
     w->shown_context_id = value;
     w->context_shown = true;
 }
@@ -135,16 +135,16 @@ static void describe(struct random_etmv1_work *w, const struct arm5_insn *i, uns
         return;
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_DATA);
     e->owner = t->insn_count - 1;
-    e->event.number = i->bytes;
+    e->event.u.data.bytes = i->bytes;
     if ((i->flags & ARM5_STORE) || ((i->flags & ARM5_SWAP) && n == 1))
-        e->event.flags |= BT_EVENT_STORE;
+        e->event.u.data.store = true;
     if (traces(w, ETMV1_MODEL_CR_DATA_ADDRESS) && !a->cprt) {
-        e->event.flags |= BT_EVENT_HAS_ADDRESS;
-        e->event.address = a->address;
+        e->event.u.data.has_address = true;
+        e->event.u.data.address = a->address;
     }
     if (traces(w, ETMV1_MODEL_CR_DATA_VALUE)) {
-        e->event.flags |= BT_EVENT_HAS_VALUE;
-        e->event.value = a->value;
+        e->event.u.data.has_value = true;
+        e->event.u.data.value = a->value;
     }
 }
 
@@ -190,10 +190,10 @@ static int exception(struct random_etmv1_work *w, unsigned vector, bool own, uin
         return error;
     if (w->mode == MODE_ON) {
         struct port_truth_event *e = port_truth_event(t, BT_EVENT_EXCEPTION);
-        e->event.number = numbers[vector];
-        e->event.value = to.address;
-        e->event.flags = BT_EVENT_HAS_ADDRESS;
-        e->event.address = w->flow->code.insns[resume].address;
+        e->event.u.exception.number = numbers[vector];
+        e->event.u.exception.vector = to.address;
+        e->event.u.exception.has_return = true;
+        e->event.u.exception.return_address = w->flow->code.insns[resume].address;
     }
     return etmv1_encoder_exception(w->encoder, own, &to);
 }

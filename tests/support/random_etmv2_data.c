@@ -18,16 +18,16 @@ static uint32_t random_value(struct random_etmv2_work *w, unsigned bytes)
 }
 
 /* `value` NULL: it comes later. */
-static void describe(struct random_etmv2_work *w, struct bt_event *e, const struct arm5_insn *i,
+static void describe(struct random_etmv2_work *w, struct bt_access *e, const struct arm5_insn *i,
                      uint32_t address, const uint32_t *value)
 {
-    e->number = i->bytes;
+    e->bytes = i->bytes;
     if (traces(w, ETMV2_MODEL_CR_DATA_ADDRESS) && !(i->flags & ARM5_CPRT)) {
-        e->flags |= BT_EVENT_HAS_ADDRESS;
+        e->has_address = true;
         e->address = address;
     }
     if (value && traces(w, ETMV2_MODEL_CR_DATA_VALUE)) {
-        e->flags |= BT_EVENT_HAS_VALUE;
+        e->has_value = true;
         e->value = *value;
     }
 }
@@ -50,8 +50,8 @@ static int transfer(struct random_etmv2_work *w, const struct arm5_insn *i, size
         w->misses[tag] = (struct miss){
             .out = true, .wide = a->wide, .address = a->address, .bytes = i->bytes, .owner = owner};
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_DATA);
-    describe(w, &e->event, i, a->address, tag ? NULL : &a->value);
-    e->event.flags |= store ? BT_EVENT_STORE : 0;
+    describe(w, &e->event.u.data, i, a->address, tag ? NULL : &a->value);
+    e->event.u.data.store = store;
     e->owner = owner;
     e->pending = true;
     return 0;
@@ -141,7 +141,7 @@ int random_etmv2_late(struct random_etmv2_work *w)
         return error;
     struct port_truth_event *e = port_truth_event(&w->flow->truth, BT_EVENT_DATA);
     const struct arm5_insn of = {.bytes = m->bytes};
-    describe(w, &e->event, &of, m->address, &value);
+    describe(w, &e->event.u.data, &of, m->address, &value);
     e->owner = m->owner;
     e->pending = true;
     return 0;

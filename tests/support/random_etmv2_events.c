@@ -21,7 +21,7 @@ static void show_context(struct random_etmv2_work *w, bool pending)
     if (!context_mask(w) || (w->context_shown && value == w->shown_context_id))
         return;
     struct port_truth_event *e = port_truth_event(&w->flow->truth, BT_EVENT_CONTEXT);
-    e->event.value = value;
+    e->event.u.context.id = value;
     e->pending = pending;
     w->shown_context_id = value;
     w->context_shown = true;
@@ -37,7 +37,7 @@ void random_etmv2_commit(struct random_etmv2_work *w, bool lost)
     w->context_shown = false;
     for (size_t i = t->event_count; i-- > 0 && !w->context_shown;) {
         w->context_shown = t->events[i].event.kind == BT_EVENT_CONTEXT && !t->events[i].dropped;
-        w->shown_context_id = (uint32_t)t->events[i].event.value;
+        w->shown_context_id = t->events[i].event.u.context.id;
     }
 }
 
@@ -125,10 +125,10 @@ int random_etmv2_exception(struct random_etmv2_work *w, unsigned vector, bool ca
     if (cancel)
         port_truth_cancel(t, t->insn_count - 1);
     struct port_truth_event *e = port_truth_event(t, BT_EVENT_EXCEPTION);
-    e->event.number = numbers[vector];
-    e->event.value = v->address;
-    e->event.flags = BT_EVENT_HAS_ADDRESS;
-    e->event.address = w->flow->code.insns[resume].address;
+    e->event.u.exception.number = numbers[vector];
+    e->event.u.exception.vector = v->address;
+    e->event.u.exception.has_return = true;
+    e->event.u.exception.return_address = w->flow->code.insns[resume].address;
     return 0;
 }
 

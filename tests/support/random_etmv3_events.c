@@ -170,22 +170,19 @@ static void note_exception(struct random_etmv3_work *w, unsigned number, bool ca
     bool reset = number == (m ? M_RESET : EXC_RESET);
 
     *event = (struct bt_event){.kind = BT_EVENT_EXCEPTION,
-                               .number = (uint16_t)number,
-                               .address = next->address,
-                               .isa = next->isa};
-    if (m) {
-        event->number = m_number(number);
-        event->flags |= BT_EVENT_M_PROFILE;
-    }
+                               .u.exception = {.number = m ? m_number(number) : (uint16_t)number,
+                                               .m_profile = m,
+                                               .return_address = next->address,
+                                               .return_isa = next->isa}};
+    struct bt_exception *x = &event->u.exception;
     if (cancel && w->newest != NO_INSN) {
-        event->address = w->flow->insns[w->newest].address;
-        event->isa = w->flow->insns[w->newest].isa;
+        x->return_address = w->flow->insns[w->newest].address;
+        x->return_isa = w->flow->insns[w->newest].isa;
         event->cycles = (uint32_t)w->newest + 1;
-        event->flags |= BT_EVENT_CANCELED;
+        x->canceled = true;
     }
     /* A return that was pre-empted has not said where it would have gone. */
-    if (!reset && !(cancel && w->newest == NO_INSN))
-        event->flags |= BT_EVENT_HAS_ADDRESS;
+    x->has_return = !reset && !(cancel && w->newest == NO_INSN);
 }
 
 static bool may_cancel(const struct random_etmv3_work *w)
@@ -235,7 +232,7 @@ int random_etmv3_exception(struct random_etmv3_work *w, unsigned number, bool ca
         w->security = exception_security(w, number);
         w->pc = w->code.vectors[w->security != BT_SEC_SECURE][vector_slot(number)];
     }
-    w->exception.value = w->code.insns[w->pc].address;
+    w->exception.u.exception.vector = w->code.insns[w->pc].address;
     const struct etmv3_state vector = random_etmv3_state(w, w->pc);
     w->exception_due = true;
     if (!error)

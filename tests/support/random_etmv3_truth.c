@@ -125,7 +125,7 @@ static void add_event(struct random_etmv3_work *w, const struct bt_event *event)
 static void show_context_id(struct random_etmv3_work *w, uint64_t offset, bool always)
 {
     uint32_t value = w->context_id & context_id_mask(w);
-    struct bt_event event = {.offset = offset, .kind = BT_EVENT_CONTEXT, .value = value};
+    struct bt_event event = {.offset = offset, .kind = BT_EVENT_CONTEXT, .u.context.id = value};
 
     if (context_id_mask(w) == 0)
         return;
@@ -189,8 +189,7 @@ static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t det
     struct etmv3_state here = random_etmv3_state(w, w->pc);
     struct bt_event event = {.offset = offset,
                              .kind = BT_EVENT_TRACE_ON,
-                             .value = reason,
-                             .flags = data_only ? 0 : BT_EVENT_HAS_ADDRESS};
+                             .u.trace_on = {.reason = (uint8_t)reason, .has_address = !data_only}};
 
     check_isync(w, offset, detail);
 
@@ -202,12 +201,12 @@ static void saw_isync(struct random_etmv3_work *w, uint64_t offset, uint64_t det
         here.address = f->insns[w->busy].address;
         here.isa = (enum bt_isa)f->insns[w->busy].isa;
     }
-    event.address = here.address;
-    event.isa = (uint8_t)here.isa;
+    event.u.trace_on.address = here.address;
+    event.u.trace_on.isa = (uint8_t)here.isa;
     if (reason != 0)
         w->gap_idle = w->idle_reported + canceled_idle(w);
     if ((detail & ETMV3_DETAIL_COUNT) && count_known(w, reason, (uint32_t)(detail >> 32))) {
-        event.flags |= BT_EVENT_HAS_CYCLES;
+        event.has_cycles = true;
         event.cycles = (uint32_t)(detail >> 32) + w->gap_idle;
     }
     if (reason != 0) {
@@ -232,9 +231,9 @@ static void saw_count(struct random_etmv3_work *w, uint64_t detail)
     while (i-- > 0)
         if (f->events[i].kind == BT_EVENT_TRACE_ON)
             break;
-    if (!count_known(w, (unsigned)f->events[i].value, (uint32_t)(detail >> 32)))
+    if (!count_known(w, f->events[i].u.trace_on.reason, (uint32_t)(detail >> 32)))
         return;
-    f->events[i].flags |= BT_EVENT_HAS_CYCLES;
+    f->events[i].has_cycles = true;
     f->events[i].cycles = (uint32_t)(detail >> 32) + w->gap_idle;
 }
 
@@ -276,12 +275,12 @@ static void saw_event(struct random_etmv3_work *w, enum etmv3_packet_kind kind, 
     switch (kind) {
     case ETMV3_PACKET_VMID:
         event.kind = BT_EVENT_VMID;
-        event.value = w->vmid;
+        event.u.vmid.id = w->vmid;
         break;
     case ETMV3_PACKET_TIMESTAMP:
         event.kind = BT_EVENT_TIMESTAMP;
-        event.value = timestamp_value(w);
-        event.number = w->clock_changed;
+        event.u.timestamp.value = timestamp_value(w);
+        event.u.timestamp.rate_changed = w->clock_changed;
         break;
     case ETMV3_PACKET_TRIGGER:
         event.kind = BT_EVENT_TRIGGER;

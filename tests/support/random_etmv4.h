@@ -49,10 +49,9 @@ struct random_etmv4_insn {
 
 /*
  * All memory belongs to the flow. Events are those that the trace shows, in stream order, with
- * `position` counting traced instructions. TRACE_ON: address, isa. EXCEPTION: back as in struct
- * bt_event, address and isa = preferred return (HAS_ADDRESS), value = vector (HAS_VALUE, if the
- * trace tells it). GAP: cause, of an overflow or discard. EXCEPTION_RET. TIMESTAMP: value.
- * SOFTWARE: value, number. TRIGGER: an event packet.
+ * `position` counting traced instructions. TRACE_ON: address, isa. EXCEPTION: all, has_vector if
+ * the trace tells it. GAP: cause, of an overflow or discard. EXCEPTION_RET. TIMESTAMP: value.
+ * SOFTWARE. TRIGGER: an event packet.
  */
 struct random_etmv4 {
     struct trace_bytes trace; /* one source, no frames */

@@ -137,14 +137,16 @@ static int note_exception(struct random_etmv4_work *w, const struct etmv4_except
     bool reset = is_ete(w) && x->type == RESET;
     bool addressed = !reset && !x->no_return;
     struct bt_event event = {.kind = BT_EVENT_EXCEPTION,
-                             .back =
-                                 (uint8_t)(x->type < 0x200 ? x->type + (m_profile(w) ? 33 : 1) : 0),
-                             .number = (uint16_t)(m_profile(w) ? m_number(x->type) : 0),
-                             .address = x->preferred.address,
-                             .isa = (uint8_t)x->preferred.isa,
-                             .value = x->vector.address,
-                             .target_isa = (uint8_t)x->vector.isa,
-                             .flags = addressed ? BT_EVENT_HAS_ADDRESS : 0};
+                             .u.exception = {
+                                 .number = (uint16_t)(m_profile(w) ? m_number(x->type) : 0),
+                                 .type = (uint8_t)(x->type < 0x200 ? x->type : BT_NO_TYPE),
+                                 .m_type = m_profile(w),
+                                 .return_address = x->preferred.address,
+                                 .return_isa = (uint8_t)x->preferred.isa,
+                                 .has_return = addressed,
+                                 .vector = x->vector.address,
+                                 .vector_isa = (uint8_t)x->vector.isa,
+                             }};
     int error = 0;
 
     if (!x->no_return || !w->announced)
@@ -205,32 +207,27 @@ int v4_after_insn(struct random_etmv4_work *w, enum v4_cause cause)
 
 /* Packets that belong to no instruction. */
 
-static int note(struct random_etmv4_work *w, enum bt_event_kind kind, uint64_t value,
-                unsigned number)
-{
-    const struct bt_event event = {
-        .kind = (uint8_t)kind, .value = value, .number = (uint16_t)number};
-
-    return v4_add_event(w, &event);
-}
-
 static int report_something(struct random_etmv4_work *w)
 {
     const struct random_etmv4_options *o = &w->options;
     int error = 0;
 
     if (v4_per_mille(w, o->timestamps) && (o->encoder.configr & ETMV4_CONFIG_TIMESTAMP)) {
-        error = note(w, BT_EVENT_TIMESTAMP, w->time, 0);
+        const struct bt_event e = {.kind = BT_EVENT_TIMESTAMP, .u.timestamp.value = w->time};
+        error = v4_add_event(w, &e);
         error = error ? error : etmv4_encoder_request_timestamp(w->encoder);
     }
     if (!error && v4_per_mille(w, o->events)) {
         unsigned mask = 1 + v4_below(w, 15);
-        error = note(w, BT_EVENT_TRIGGER, mask, 0);
+        const struct bt_event e = {.kind = BT_EVENT_TRIGGER, .u.trigger.mask = (uint16_t)mask};
+        error = v4_add_event(w, &e);
         error = error ? error : etmv4_encoder_event(w->encoder, mask);
     }
     if (!error && v4_per_mille(w, o->software)) {
         uint64_t value = trace_random_next(&w->random);
-        error = note(w, BT_EVENT_SOFTWARE, value, w->context.level);
+        const struct bt_event e = {.kind = BT_EVENT_SOFTWARE,
+                                   .u.software = {value, (uint8_t)w->context.level}};
+        error = v4_add_event(w, &e);
         error = error ? error : etmv4_encoder_instrument(w->encoder, w->context.level, value);
     }
     return error;

@@ -53,7 +53,7 @@ int v4_commit(struct random_etmv4_work *w)
     struct random_etmv4 *f = w->flow;
 
     if (w->open != V4_NO_EVENT)
-        f->events[w->open].flags |= BT_EVENT_HAS_VALUE;
+        f->events[w->open].u.exception.has_vector = true;
     w->open = V4_NO_EVENT;
     if (w->announced)
         return 0;
@@ -63,9 +63,9 @@ int v4_commit(struct random_etmv4_work *w)
     bool ran = w->reported < f->insn_count;
     const struct etmv4_place here = v4_place(w, w->pc);
     const struct bt_event on = {.kind = BT_EVENT_TRACE_ON,
-                                .flags = BT_EVENT_HAS_ADDRESS,
-                                .address = ran ? first->address : here.address,
-                                .isa = ran ? first->isa : (uint8_t)here.isa};
+                                .u.trace_on = {.has_address = true,
+                                               .address = ran ? first->address : here.address,
+                                               .isa = ran ? first->isa : (uint8_t)here.isa}};
     return v4_add_event(w, &on);
 }
 

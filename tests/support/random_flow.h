@@ -85,12 +85,12 @@ struct random_flow_insn {
  *
  * Events are those that the trace shows, in stream order, in the terms of struct bt_event:
  * `position` counts *traced* instructions only (position of the traced instruction that follows).
- *   TRACE_ON       value = I-sync reason 1..3; address, isa = first instruction; cycles
- *   EXCEPTION      number; address = next instruction that would have run (preferred return, not
- *                  for reset), isa of address; value = vector (number 1: 0); cycles
+ *   TRACE_ON       reason = that of the I-sync, 1..3; address, isa = first instruction; cycles
+ *   EXCEPTION      number; return_address = next instruction that would have run (not for reset),
+ *                  return_isa; vector (number 1: 0); cycles
  *   EXCEPTION_RET  the traced instruction before is an exception return
- *   CONTEXT, VMID  value. CONTEXT also for an I-sync that changes the value
- *   TIMESTAMP      value = decoded time (binary); number = R bit; cycles
+ *   CONTEXT, VMID  id. CONTEXT also for an I-sync that changes the value
+ *   TIMESTAMP      value = decoded time (binary); rate_changed = R bit; cycles
  *   TRIGGER
  * `offset` is where the packet begins in `trace`. No GAP or STATE events are recorded: a gap is in
  * front of each TRACE_ON but the first, by its reason.

@@ -21,7 +21,7 @@ static void add_event(struct random_flow_work *w, struct bt_event *event, bool c
 {
     if (counted && random_flow_cycle_accurate(w)) {
         event->cycles = ptm_encoder_last_count(w->encoder);
-        event->flags |= BT_EVENT_HAS_CYCLES;
+        event->has_cycles = true;
     }
     int error = truth_add_event(&w->truth, event);
     if (error && !w->error)
@@ -31,7 +31,7 @@ static void add_event(struct random_flow_work *w, struct bt_event *event, bool c
 static void show_context_id(struct random_flow_work *w, uint64_t offset, bool always)
 {
     uint32_t value = w->context_id & context_id_mask(w);
-    struct bt_event event = {.offset = offset, .kind = BT_EVENT_CONTEXT, .value = value};
+    struct bt_event event = {.offset = offset, .kind = BT_EVENT_CONTEXT, .u.context.id = value};
 
     if (context_id_mask(w) == 0)
         return;
@@ -46,10 +46,10 @@ static void saw_isync(struct random_flow_work *w, uint64_t offset)
     const struct code_insn *next = &w->code.insns[w->pc];
     struct bt_event event = {.offset = offset,
                              .kind = BT_EVENT_TRACE_ON,
-                             .value = w->reason,
-                             .address = next->address,
-                             .isa = next->isa,
-                             .flags = BT_EVENT_HAS_ADDRESS};
+                             .u.trace_on = {.reason = (uint8_t)w->reason,
+                                            .address = next->address,
+                                            .isa = next->isa,
+                                            .has_address = true}};
 
     w->shown_security = w->security;
     if (w->reason != 0)
@@ -61,11 +61,11 @@ static void saw_exception(struct random_flow_work *w, uint64_t offset)
 {
     struct bt_event event = {.offset = offset,
                              .kind = BT_EVENT_EXCEPTION,
-                             .number = (uint16_t)w->exception,
-                             .address = w->exception_return,
-                             .isa = (uint8_t)w->exception_isa,
-                             .value = w->exception_vector,
-                             .flags = BT_EVENT_HAS_ADDRESS};
+                             .u.exception = {.number = (uint16_t)w->exception,
+                                             .return_address = w->exception_return,
+                                             .return_isa = (uint8_t)w->exception_isa,
+                                             .has_return = true,
+                                             .vector = w->exception_vector}};
 
     add_event(w, &event, true);
 }
@@ -102,13 +102,13 @@ void random_flow_observe(void *context, enum ptm_packet_kind kind, uint64_t offs
         break;
     case PTM_PACKET_VMID:
         event.kind = BT_EVENT_VMID;
-        event.value = w->vmid;
+        event.u.vmid.id = w->vmid;
         add_event(w, &event, false);
         break;
     case PTM_PACKET_TIMESTAMP:
         event.kind = BT_EVENT_TIMESTAMP;
-        event.value = timestamp_value(w);
-        event.number = w->clock_changed;
+        event.u.timestamp.value = timestamp_value(w);
+        event.u.timestamp.rate_changed = w->clock_changed;
         add_event(w, &event, true);
         break;
     case PTM_PACKET_TRIGGER:

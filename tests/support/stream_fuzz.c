@@ -28,7 +28,8 @@ static void check_blocks(const struct decoded *d)
     }
     for (size_t e = 0; e < d->event_count; e++)
         if (d->events[e].position > number ||
-            (d->events[e].kind == BT_EVENT_DATA && d->events[e].back > d->events[e].position) ||
+            (d->events[e].kind == BT_EVENT_DATA &&
+             d->events[e].u.data.back > d->events[e].position) ||
             (e && d->events[e].position < d->events[e - 1].position))
             abort();
     if (number != stream_instructions(&d->stream))

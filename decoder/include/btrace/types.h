@@ -108,62 +108,112 @@ enum bt_gap_cause {
 BT_API const char *bt_gap_name(enum bt_gap_cause cause);
 
 enum bt_event_kind {
-    BT_EVENT_TRACE_ON,      /* value = reason 0..3; address = first instruction; maybe cycles */
-    BT_EVENT_GAP,           /* cause; address = last known or wanted address; value = bytes lost,
-                               or with IN_DOUBT instructions right before that may be wrong */
-    BT_EVENT_EXCEPTION,     /* number; address = preferred return, value = vector */
-    BT_EVENT_EXCEPTION_RET, /* the last waypoint was an exception return */
-    BT_EVENT_CONTEXT,       /* value = context ID */
-    BT_EVENT_VMID,          /* value = VMID */
-    BT_EVENT_STATE,         /* value = enum bt_security of the instructions that follow */
-    BT_EVENT_TIMESTAMP,     /* value = decoded time; number = 1 if the clock rate changed */
-    BT_EVENT_TRIGGER,
-    BT_EVENT_DATA,     /* access of the instruction `back` before: address, value, number = bytes */
-    BT_EVENT_WARNING,  /* cause = what is odd; decoding goes on, nothing is lost */
-    BT_EVENT_CYCLES,   /* cycles = length of the gap before the latest trace-on, told late */
-    BT_EVENT_COUNT,    /* cycles since the count before, if known */
-    BT_EVENT_SOFTWARE, /* the program wrote `value` into its trace; number = exception level */
+    BT_EVENT_TRACE_ON,      /* u.trace_on; maybe cycles */
+    BT_EVENT_GAP,           /* u.gap; cause */
+    BT_EVENT_EXCEPTION,     /* u.exception */
+    BT_EVENT_EXCEPTION_RET, /* u.exception_return; the last waypoint was one */
+    BT_EVENT_CONTEXT,       /* u.context */
+    BT_EVENT_VMID,          /* u.vmid */
+    BT_EVENT_STATE,         /* u.state */
+    BT_EVENT_TIMESTAMP,     /* u.timestamp */
+    BT_EVENT_TRIGGER,       /* u.trigger */
+    BT_EVENT_DATA,          /* u.data */
+    BT_EVENT_WARNING,       /* u.gap; cause = what is odd; decoding goes on, nothing is lost */
+    BT_EVENT_CYCLES,        /* cycles = length of the gap before the latest trace-on, told late */
+    BT_EVENT_COUNT,         /* cycles since the count before, if known */
+    BT_EVENT_SOFTWARE,      /* u.software */
     BT_EVENT_KINDS
 };
 
 BT_API const char *bt_event_name(enum bt_event_kind kind);
-
-#define BT_EVENT_HAS_ADDRESS 1u   /* address is known */
-#define BT_EVENT_HAS_CYCLES  2u   /* cycles is valid */
-#define BT_EVENT_HAS_VALUE   4u   /* data: value is valid */
-#define BT_EVENT_STORE       8u   /* data: a store, else a load */
-#define BT_EVENT_NO_VECTOR   8u   /* exception: where it went is not known */
-#define BT_EVENT_M_PROFILE   16u  /* exception: number is that of ARMv7-M (16 = IRQ 0) */
-#define BT_EVENT_FAILED      32u  /* data: a store-exclusive that did not store */
-#define BT_EVENT_CANCELED    64u  /* exception: the instruction at `address` did not complete */
-#define BT_EVENT_IN_DOUBT    128u /* gap: trace contradicts itself, or the code */
-
-/*
- * Something between two instructions. `position` is the number of the instruction that follows
- * (0-based, counted from the start of the stream); events of one position stand in stream order.
- */
-struct bt_event {
-    uint64_t position;
-    uint64_t offset; /* byte of the source's stream where the packet begins */
-    uint64_t address;
-    uint64_t value;
-    uint32_t cycles;
-    uint16_t number;
-    uint8_t kind;  /* enum bt_event_kind */
-    uint8_t cause; /* enum bt_gap_cause */
-    uint8_t flags;
-    uint8_t isa;        /* of address */
-    uint8_t target_isa; /* exception: of the vector */
-    uint8_t back;       /* data: 1 = access of the instruction right before; 0 = not known whose;
-                           exception: its ETMv4 type + 1, of the M-profile + 33; 0 where
-                           the protocol has none */
-};
 
 /* Security and privilege as far as they select an address space. */
 enum bt_security {
     BT_SEC_SECURE,
     BT_SEC_NONSECURE,
     BT_SEC_HYP,
+};
+
+#define BT_NO_TYPE 0xff /* bt_exception.type: the protocol gives none */
+
+/*
+ * Something between two instructions. `position` is the number of the instruction that follows
+ * (0-based, counted from the start of the stream); events of one position stand in stream order.
+ * `kind` selects the member of `u`; no other member is to be read. Kinds without one leave `u`
+ * zero.
+ */
+struct bt_event {
+    uint64_t position;
+    uint64_t offset; /* byte of the source's stream where the packet begins */
+    uint32_t cycles; /* if has_cycles: since the count before; length of the gap (trace-on, cycles)
+                      */
+    uint8_t kind;    /* enum bt_event_kind */
+    uint8_t cause;   /* enum bt_gap_cause of trace-on, gap and warning; otherwise BT_GAP_NONE */
+    bool has_cycles;
+    union {
+        struct bt_trace_on {
+            uint64_t address; /* if has_address: of the first instruction */
+            bool has_address;
+            uint8_t isa;      /* enum bt_isa of `address` */
+            uint8_t reason;   /* 0..3 */
+            uint8_t security; /* enum bt_security of what follows */
+        } trace_on;
+        struct bt_gap {        /* gap and warning */
+            uint64_t address;  /* if has_address: last known or wanted */
+            uint64_t bytes;    /* missing from the trace; 0: not known */
+            uint32_t doubtful; /* instructions right before that may be wrong; saturates */
+            bool has_address;
+            uint8_t isa; /* enum bt_isa of `address` */
+        } gap;
+        struct bt_exception {
+            uint64_t return_address; /* if has_return: the preferred one */
+            uint64_t vector;         /* if has_vector: where it went */
+            uint16_t number;         /* if m_profile that of ARMv7-M (16 = IRQ 0) */
+            uint8_t return_isa;      /* enum bt_isa */
+            uint8_t vector_isa;      /* enum bt_isa */
+            uint8_t type;            /* as ETMv4 and ETE number it; BT_NO_TYPE: not told */
+            bool m_type : 1;         /* `type` is one of the M-profile's */
+            bool has_return : 1;
+            bool has_vector : 1;
+            bool m_profile : 1; /* `number` is one of the M-profile's */
+            bool canceled : 1;  /* the instruction at return_address did not complete */
+        } exception;
+        struct bt_exception_return {
+            uint64_t address; /* if has_address: of the instruction that returned */
+            bool has_address;
+            uint8_t isa; /* enum bt_isa of `address` */
+        } exception_return;
+        struct bt_context {
+            uint32_t id;
+        } context;
+        struct bt_vmid {
+            uint32_t id;
+        } vmid;
+        struct bt_state {
+            uint8_t security; /* enum bt_security of the instructions that follow */
+        } state;
+        struct bt_timestamp {
+            uint64_t value; /* as decoded, in ticks of the trace unit's timestamp clock */
+            bool rate_changed;
+        } timestamp;
+        struct bt_trigger {
+            uint16_t mask; /* ETMv4's events; otherwise 0 */
+        } trigger;
+        struct bt_access {
+            uint64_t address; /* if has_address */
+            uint64_t value;   /* if has_value */
+            uint8_t bytes;    /* 0: not known */
+            uint8_t back;     /* 1: of the instruction right before; 0: not known whose */
+            bool has_address : 1;
+            bool has_value : 1;
+            bool store : 1;  /* otherwise a load */
+            bool failed : 1; /* a store-exclusive that did not store */
+        } data;
+        struct bt_software {
+            uint64_t value; /* the program wrote it into its trace */
+            uint8_t level;  /* exception level */
+        } software;
+    } u;
 };
 
 #ifdef __cplusplus

@@ -130,15 +130,13 @@ static void add_data(struct path *p, const struct truth *t)
         for (unsigned k = 0; k < a->size; k += 4) {
             struct bt_event e = {.position = a->index + 1,
                                  .kind = BT_EVENT_DATA,
-                                 .address = a->address + k,
-                                 .value = a->value[k / 4],
-                                 .number = a->size < 4 ? a->size : 4,
-                                 .flags = BT_EVENT_HAS_ADDRESS,
-                                 .back = 1};
-            if (has_value(p, t, a->address))
-                e.flags |= BT_EVENT_HAS_VALUE;
-            if (a->flags & TRUTH_STORE)
-                e.flags |= BT_EVENT_STORE;
+                                 .u.data = {.address = a->address + k,
+                                            .value = a->value[k / 4],
+                                            .bytes = a->size < 4 ? (uint8_t)a->size : 4,
+                                            .has_address = true,
+                                            .has_value = has_value(p, t, a->address),
+                                            .store = (a->flags & TRUTH_STORE) != 0,
+                                            .back = 1}};
             add_event(p, &e);
         }
     }

@@ -142,10 +142,10 @@ static void event(struct machine *m, enum bt_event_kind kind, uint32_t address)
         m->event_max = m->event_max ? m->event_max * 2 : 64;
         m->events = realloc(m->events, m->event_max * sizeof *m->events);
     }
-    m->events[m->event_count++] = (struct bt_event){.position = m->count,
-                                                    .kind = (uint8_t)kind,
-                                                    .address = address,
-                                                    .flags = BT_EVENT_HAS_ADDRESS};
+    m->events[m->event_count++] = (struct bt_event){.position = m->count, .kind = (uint8_t)kind};
+    if (kind == BT_EVENT_EXCEPTION)
+        m->events[m->event_count - 1].u.exception =
+            (struct bt_exception){.return_address = address, .has_return = true};
 }
 
 /* DDI 0403E.e B1.5.6 and B1.5.8: stacking with 8-byte alignment, unstacking. */

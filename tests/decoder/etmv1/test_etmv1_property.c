@@ -112,7 +112,7 @@ static void append_restart(struct random_etmv1 *f, const struct etmv1_config *c)
     if (c->context_bytes == 0)
         return;
     struct port_truth_event *e = port_truth_event(&f->truth, BT_EVENT_CONTEXT);
-    e->event.value = context;
+    e->event.u.context.id = context;
     e->optional = true; /* it may have been the same before */
 }
 

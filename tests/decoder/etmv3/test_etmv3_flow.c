@@ -212,8 +212,8 @@ START_TEST(lost_values_are_reported)
         const struct bt_event *e = &x.straight.events[i];
         if (e->kind != BT_EVENT_DATA)
             continue;
-        ck_assert_uint_eq(e->address, 0x20000000 + 4 * found);
-        ck_assert_uint_eq(e->flags & BT_EVENT_HAS_VALUE, 0);
+        ck_assert_uint_eq(e->u.data.address, 0x20000000 + 4 * found);
+        ck_assert(!e->u.data.has_value);
         found++;
     }
     ck_assert_uint_eq(found, 2);
@@ -232,8 +232,8 @@ START_TEST(lost_bytes_end_the_run)
     const struct bt_event *e = &x.straight.events[x.straight.event_count - 1];
     ck_assert_uint_eq(e->kind, BT_EVENT_GAP);
     ck_assert_uint_eq(e->cause, BT_GAP_LOST_BYTES);
-    ck_assert_uint_eq(e->value, 7);
-    ck_assert_uint_eq(e->address, BASE + 8);
+    ck_assert_uint_eq(e->u.gap.bytes, 7);
+    ck_assert_uint_eq(e->u.gap.address, BASE + 8);
     FEED(&x, 0x88);
     ck_assert_uint_eq(stream_instructions(&x.straight.stream), 2);
     tear_down(&x);

@@ -3,6 +3,7 @@
  * ETMv3, as a property: random executions of random code with data accesses, encoded with random
  * options by the model of a trace unit and cut into random pieces,
  * decode to what really ran. */
+#include "decoder/source/detail.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv3.h"
 #include "tests/support/unit_main.h"
@@ -145,21 +146,44 @@ static void check_instructions(const struct random_etmv3 *f, const struct decode
                   t);
 }
 
+static bool same_exception(const struct bt_exception *want, const struct bt_exception *got)
+{
+    bool debug = want->number == 1 && !want->m_profile;
+    if (want->has_return && (!got->has_return || want->return_address != got->return_address ||
+                             want->return_isa != got->return_isa))
+        return false;
+    return want->number == got->number && want->m_profile == got->m_profile &&
+           want->canceled == got->canceled && (debug || want->vector == got->vector);
+}
+
+static bool same_trace_on(const struct bt_event *want, const struct bt_event *got)
+{
+    const struct bt_trace_on *w = &want->u.trace_on, *g = &got->u.trace_on;
+    if (w->has_address && (!g->has_address || w->address != g->address || w->isa != g->isa))
+        return false;
+    return w->reason == g->reason && want->has_cycles == got->has_cycles &&
+           (!got->has_cycles || want->cycles == got->cycles);
+}
+
 static bool same_event(const struct bt_event *want, const struct bt_event *got)
 {
-    bool trace_on = want->kind == BT_EVENT_TRACE_ON;
-    bool number = trace_on || want->number == got->number; /* trace on: the security state */
-    bool address = !(want->flags & BT_EVENT_HAS_ADDRESS) ||
-                   (want->address == got->address && want->isa == got->isa &&
-                    (got->flags & BT_EVENT_HAS_ADDRESS));
-    bool counted = !trace_on || ((want->flags ^ got->flags) & BT_EVENT_HAS_CYCLES) == 0;
-    bool count = !trace_on || !(got->flags & BT_EVENT_HAS_CYCLES) || want->cycles == got->cycles;
-    bool debug = want->kind == BT_EVENT_EXCEPTION && want->number == 1 &&
-                 !(want->flags & BT_EVENT_M_PROFILE);
-    return want->kind == got->kind && want->position == got->position &&
-           want->offset == got->offset && number && address && counted && count &&
-           ((want->flags ^ got->flags) & (BT_EVENT_M_PROFILE | BT_EVENT_CANCELED)) == 0 &&
-           (debug || want->value == got->value);
+    if (want->kind != got->kind || want->position != got->position || want->offset != got->offset)
+        return false;
+    switch (want->kind) {
+    case BT_EVENT_TRACE_ON:
+        return same_trace_on(want, got);
+    case BT_EVENT_EXCEPTION:
+        return same_exception(&want->u.exception, &got->u.exception);
+    case BT_EVENT_CONTEXT:
+        return want->u.context.id == got->u.context.id;
+    case BT_EVENT_VMID:
+        return want->u.vmid.id == got->u.vmid.id;
+    case BT_EVENT_TIMESTAMP:
+        return want->u.timestamp.value == got->u.timestamp.value &&
+               want->u.timestamp.rate_changed == got->u.timestamp.rate_changed;
+    default:
+        return true;
+    }
 }
 
 static bool compared(const struct bt_event *e)
@@ -177,9 +201,9 @@ static void fold_counts(struct decoded *d)
             trace_on = e;
         if (e->kind != BT_EVENT_CYCLES)
             continue;
-        ck_assert(trace_on && !(trace_on->flags & BT_EVENT_HAS_CYCLES));
+        ck_assert(trace_on && !trace_on->has_cycles);
         trace_on->cycles = e->cycles;
-        trace_on->flags |= e->flags & BT_EVENT_HAS_CYCLES;
+        trace_on->has_cycles = e->has_cycles;
     }
 }
 
@@ -205,16 +229,16 @@ static void check_events(const struct random_etmv3 *f, const struct decoded *d, 
                       bt_gap_name((enum bt_gap_cause)got->cause), (ull)got->offset);
         ck_assert_msg(w < f->event_count, "seed %llu: too many events", (ull)seed);
         const struct bt_event *want = &f->events[w++];
+        char have[DETAIL_MAX], wanted[DETAIL_MAX];
+        detail_event(got, have);
+        detail_event(want, wanted);
         ck_assert_msg(same_event(want, got),
-                      "seed %llu: event %zu: %s at %llu, byte %llu, 0x%llx, value 0x%llx, number "
-                      "%u, cycles %u, flags %x instead of %s at %llu, byte %llu, 0x%llx, value "
-                      "0x%llx, number %u, cycles %u, flags %x",
+                      "seed %llu: event %zu: %s at %llu, byte %llu, %s instead of %s at %llu, "
+                      "byte %llu, %s",
                       (ull)seed, w, bt_event_name((enum bt_event_kind)got->kind),
-                      (ull)got->position, (ull)got->offset, (ull)got->address, (ull)got->value,
-                      got->number, got->cycles, got->flags,
+                      (ull)got->position, (ull)got->offset, have,
                       bt_event_name((enum bt_event_kind)want->kind), (ull)want->position,
-                      (ull)want->offset, (ull)want->address, (ull)want->value, want->number,
-                      want->cycles, want->flags);
+                      (ull)want->offset, wanted);
     }
     ck_assert_msg(w == f->event_count, "seed %llu: %zu events instead of %zu", (ull)seed, w,
                   f->event_count);
@@ -247,13 +271,6 @@ static bool restarted(const struct random_etmv3 *f, size_t insn, uint64_t number
     return region != f->insns[insn].region;
 }
 
-/* What packet and owner say. */
-static unsigned data_flags(const struct random_etmv3_access *a, bool owned)
-{
-    return (a->has_address ? BT_EVENT_HAS_ADDRESS : 0u) | (a->has_value ? BT_EVENT_HAS_VALUE : 0u) |
-           (a->store && owned ? BT_EVENT_STORE : 0u) | (a->failed ? BT_EVENT_FAILED : 0u);
-}
-
 static void check_access(const struct random_etmv3 *f, const struct random_etmv3_access *a,
                          const struct bt_event *e, uint64_t seed)
 {
@@ -261,19 +278,21 @@ static void check_access(const struct random_etmv3 *f, const struct random_etmv3
     bool frame = a->insn == SIZE_MAX;
     uint64_t owner = frame ? 0 : traced_number(f, a->insn);
     bool unsure = frame || e->position - owner > UINT8_MAX || restarted(f, a->insn, e->position);
-    ck_assert_msg(e->back == 0 ? unsure : e->position - e->back == owner,
+    const struct bt_access *d = &e->u.data;
+    ck_assert_msg(d->back == 0 ? unsure : e->position - d->back == owner,
                   "seed %llu: data at byte %llu: %u before %llu instead of %llu", (ull)seed,
-                  (ull)e->offset, e->back, (ull)e->position, (ull)owner);
+                  (ull)e->offset, d->back, (ull)e->position, (ull)owner);
     /* Where only the packets tell, the address may be that of the transfer before. */
-    if (e->back == 0 && !frame)
+    if (d->back == 0 && !frame)
         return;
-    unsigned flags = data_flags(a, e->back != 0);
-    ck_assert_msg(e->flags == flags && (!a->has_address || e->address == a->address) &&
-                      (!a->has_value || e->value == a->value) && (frame || e->number == a->size),
-                  "seed %llu: data at byte %llu: flags %x, 0x%llx, value 0x%llx, %u bytes instead "
-                  "of flags %x, 0x%x, value 0x%x, %u bytes",
-                  (ull)seed, (ull)e->offset, e->flags, (ull)e->address, (ull)e->value, e->number,
-                  flags, a->address, a->value, a->size);
+    char have[DETAIL_MAX];
+    detail_event(e, have);
+    ck_assert_msg(d->has_address == a->has_address && d->has_value == a->has_value &&
+                      d->store == (a->store && d->back) && d->failed == a->failed &&
+                      (!a->has_address || d->address == a->address) &&
+                      (!a->has_value || d->value == a->value) && (frame || d->bytes == a->size),
+                  "seed %llu: data at byte %llu: %s instead of 0x%x, value 0x%x, %u bytes",
+                  (ull)seed, (ull)e->offset, have, a->address, a->value, a->size);
 }
 
 /*
@@ -380,9 +399,9 @@ START_TEST(data_only_flows_decode_to_transfers)
             bsearch(&key, f.accesses, f.access_count, sizeof key, by_value_offset);
         ck_assert(a != NULL);
         if (a->has_value)
-            ck_assert_uint_eq(d.events[i].value, a->value);
+            ck_assert_uint_eq(d.events[i].u.data.value, a->value);
         if (a->has_address && f.trace.data[a->offset] & 0x20 && f.trace.data[a->offset] != 0x6a)
-            ck_assert_uint_eq(d.events[i].address, a->address);
+            ck_assert_uint_eq(d.events[i].u.data.address, a->address);
         count++;
     }
     ck_assert_uint_eq(count, f.access_count);

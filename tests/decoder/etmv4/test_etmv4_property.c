@@ -3,6 +3,7 @@
  * ETMv4 and ETE, as a property: random executions of random code, encoded with random options by
  * the model of a trace unit and cut into random pieces, decode to what really ran.
  */
+#include "decoder/source/detail.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv4.h"
 #include "tests/support/unit_main.h"
@@ -152,9 +153,9 @@ static void go_on(struct in_force *now, uint64_t position)
     for (; now->next < d->event_count && d->events[now->next].position <= position; now->next++) {
         const struct bt_event *event = &d->events[now->next];
         if (event->kind == BT_EVENT_CONTEXT)
-            now->context_id = (uint32_t)event->value;
+            now->context_id = event->u.context.id;
         else if (event->kind == BT_EVENT_VMID)
-            now->vmid = (uint32_t)event->value;
+            now->vmid = event->u.vmid.id;
     }
 }
 
@@ -233,26 +234,36 @@ static enum group group_of(const struct bt_event *event)
     }
 }
 
+static bool same_exception(const struct bt_exception *want, const struct bt_exception *got)
+{
+    bool reset = want->type == 0 && !want->m_type;
+    if (want->has_return &&
+        (want->return_address != got->return_address || want->return_isa != got->return_isa))
+        return false;
+    if (want->has_vector && (want->vector != got->vector || want->vector_isa != got->vector_isa))
+        return false;
+    return want->type == got->type && want->m_type == got->m_type &&
+           (!want->number || want->number == got->number) &&
+           (reset || want->has_return == got->has_return);
+}
+
 static bool same_event(const struct bt_event *want, const struct bt_event *got)
 {
     if (want->kind != got->kind || want->position != got->position)
         return false;
-    if ((want->flags & BT_EVENT_HAS_ADDRESS) &&
-        (want->address != got->address || want->isa != got->isa))
-        return false;
     switch (want->kind) {
+    case BT_EVENT_TRACE_ON:
+        return want->u.trace_on.address == got->u.trace_on.address &&
+               want->u.trace_on.isa == got->u.trace_on.isa;
     case BT_EVENT_GAP:
         return want->cause == got->cause;
     case BT_EVENT_EXCEPTION:
-        return want->back == got->back && (!want->number || want->number == got->number) &&
-               (want->back == 1 ||
-                (want->flags & BT_EVENT_HAS_ADDRESS) == (got->flags & BT_EVENT_HAS_ADDRESS)) &&
-               (!(want->flags & BT_EVENT_HAS_VALUE) ||
-                (want->value == got->value && want->target_isa == got->target_isa));
+        return same_exception(&want->u.exception, &got->u.exception);
     case BT_EVENT_SOFTWARE:
-        return want->value == got->value && want->number == got->number;
+        return want->u.software.value == got->u.software.value &&
+               want->u.software.level == got->u.software.level;
     case BT_EVENT_TIMESTAMP:
-        return want->value == got->value;
+        return want->u.timestamp.value == got->u.timestamp.value;
     default:
         return true;
     }
@@ -280,17 +291,14 @@ static void check_events(const struct random_etmv4 *f, const struct decoded *d, 
         bool same = want && got && same_event(want, got);
         want = want ? want : &none;
         got = got ? got : &none;
+        char have[DETAIL_MAX], wanted[DETAIL_MAX];
+        detail_event(got, have);
+        detail_event(want, wanted);
         ck_assert_msg(
-            same,
-            "seed %llu: event %zu: %s (%s) at %llu, 0x%llx, value 0x%llx, type %d instead "
-            "of %s (%s) at %llu, 0x%llx, value 0x%llx, type %d; byte %llu",
+            same, "seed %llu: event %zu: %s at %llu, %s instead of %s at %llu, %s; byte %llu",
             (unsigned long long)seed, w, bt_event_name((enum bt_event_kind)got->kind),
-            bt_gap_name((enum bt_gap_cause)got->cause), (unsigned long long)got->position,
-            (unsigned long long)got->address, (unsigned long long)got->value, got->back - 1,
-            bt_event_name((enum bt_event_kind)want->kind),
-            bt_gap_name((enum bt_gap_cause)want->cause), (unsigned long long)want->position,
-            (unsigned long long)want->address, (unsigned long long)want->value, want->back - 1,
-            (unsigned long long)got->offset);
+            (unsigned long long)got->position, have, bt_event_name((enum bt_event_kind)want->kind),
+            (unsigned long long)want->position, wanted, (unsigned long long)got->offset);
     }
 }
 

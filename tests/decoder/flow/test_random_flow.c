@@ -76,9 +76,9 @@ START_TEST(test_reaches_everything)
             const struct bt_event *e = &f.events[i];
             events[e->kind]++;
             if (e->kind == BT_EVENT_EXCEPTION)
-                exceptions[e->number & 15]++;
+                exceptions[e->u.exception.number & 15]++;
             if (e->kind == BT_EVENT_TRACE_ON)
-                reasons[e->value & 3]++;
+                reasons[e->u.trace_on.reason & 3]++;
             if (e->kind == BT_EVENT_EXCEPTION) {
                 back_to_back += last_exception == e->position;
                 last_exception = e->position;
@@ -190,7 +190,7 @@ START_TEST(test_event_offsets)
         switch (e->kind) {
         case BT_EVENT_TRACE_ON:
             ck_assert_uint_eq(header, 0x08);
-            ck_assert_uint_eq(f.trace.data[e->offset + 5] >> 5, e->value);
+            ck_assert_uint_eq(f.trace.data[e->offset + 5] >> 5, e->u.trace_on.reason);
             break;
         case BT_EVENT_EXCEPTION:
             ck_assert_uint_eq(header & 1, 1);
@@ -203,10 +203,10 @@ START_TEST(test_event_offsets)
             break;
         case BT_EVENT_VMID:
             ck_assert_uint_eq(header, 0x3c);
-            ck_assert_uint_eq(f.trace.data[e->offset + 1], e->value);
+            ck_assert_uint_eq(f.trace.data[e->offset + 1], e->u.vmid.id);
             break;
         case BT_EVENT_TIMESTAMP:
-            ck_assert_uint_eq(header, e->number ? 0x46 : 0x42);
+            ck_assert_uint_eq(header, e->u.timestamp.rate_changed ? 0x46 : 0x42);
             break;
         default:
             ck_assert_uint_eq(e->kind, BT_EVENT_TRIGGER);

@@ -294,7 +294,8 @@ START_TEST(gaps_are_events)
     unsigned found = 0;
     for (size_t i = 0; i < x.taken.event_count; i++)
         found += x.taken.events[i].kind == BT_EVENT_GAP &&
-                 x.taken.events[i].cause == BT_GAP_LOST_BYTES && x.taken.events[i].value == 77;
+                 x.taken.events[i].cause == BT_GAP_LOST_BYTES &&
+                 x.taken.events[i].u.gap.bytes == 77;
     ck_assert_uint_eq(found, 1);
     bt_decoder_free(d);
     tear_down();

@@ -294,8 +294,7 @@ START_TEST(test_exception_frame)
     add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
     p.events[0] = (struct bt_event){.position = 2,
                                     .kind = BT_EVENT_EXCEPTION,
-                                    .address = 0x8004,
-                                    .flags = BT_EVENT_HAS_ADDRESS};
+                                    .u.exception = {.return_address = 0x8004, .has_return = true}};
     p.w.event_count = 1;
     p.w.final[13] = RAM + 16;
     p.ram[4] = 1000;
@@ -313,8 +312,7 @@ START_TEST(test_exception_frame)
     p.w.m_profile = p.w.m_one_stack = true;
     p.events[0] = (struct bt_event){.position = 1,
                                     .kind = BT_EVENT_EXCEPTION,
-                                    .address = 0x8004,
-                                    .flags = BT_EVENT_HAS_ADDRESS};
+                                    .u.exception = {.return_address = 0x8004, .has_return = true}};
     p.w.event_count = 1;
     add(&p, 0xe1a00000, BT_COND_PASS);
     p.w.final[13] = RAM + 16;
@@ -346,10 +344,10 @@ START_TEST(test_exception_floats)
         add(&p, floats ? 0xee300a20 : 0xf3af8000, BT_COND_PASS); /* vadd.f32 s0, s0, s1 or nop.w */
         p.next = 0x8200;
         add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
-        p.events[0] = (struct bt_event){.position = 9,
-                                        .kind = BT_EVENT_EXCEPTION,
-                                        .address = 0x8014,
-                                        .flags = BT_EVENT_HAS_ADDRESS};
+        p.events[0] =
+            (struct bt_event){.position = 9,
+                              .kind = BT_EVENT_EXCEPTION,
+                              .u.exception = {.return_address = 0x8014, .has_return = true}};
         p.w.event_count = 1;
         p.w.final[13] = RAM;
         p.ram[7] = 0x01000000; /* xPSR */
@@ -377,17 +375,18 @@ static void check_chained(bool etmv4)
     add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
     p.events[0] = (struct bt_event){.position = 8,
                                     .kind = BT_EVENT_EXCEPTION,
-                                    .address = 0x8010,
-                                    .flags = BT_EVENT_HAS_ADDRESS};
+                                    .u.exception = {.return_address = 0x8010, .has_return = true}};
     p.w.event_count = 1;
     if (etmv4)
         p.events[p.w.event_count++] =
             (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION_RET};
-    p.events[p.w.event_count++] = (struct bt_event){
-        .position = 9, .kind = BT_EVENT_EXCEPTION, .number = 15, .flags = BT_EVENT_M_PROFILE};
+    p.events[p.w.event_count++] =
+        (struct bt_event){.position = 9,
+                          .kind = BT_EVENT_EXCEPTION,
+                          .u.exception = {.number = 15, .m_profile = true}};
     if (etmv4)
         p.events[p.w.event_count++] =
-            (struct bt_event){.position = 10, .kind = BT_EVENT_EXCEPTION, .number = 1};
+            (struct bt_event){.position = 10, .kind = BT_EVENT_EXCEPTION, .u.exception.number = 1};
     p.w.final[13] = RAM;
     p.w.final[14] = 0xfffffff9;
     p.ram[7] = 0x01000000;
@@ -424,9 +423,10 @@ START_TEST(test_nonsecure)
         for (unsigned i = 0; i < 2; i++)
             p.events[i] = (struct bt_event){.position = i + 1,
                                             .kind = BT_EVENT_EXCEPTION,
-                                            .number = 15 - i,
-                                            .address = 0x8002 + 0x100 * i,
-                                            .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
+                                            .u.exception = {.number = 15 - i,
+                                                            .return_address = 0x8002 + 0x100 * i,
+                                                            .has_return = true,
+                                                            .m_profile = true}};
         p.w.event_count = 2;
         struct values *r = work(&p);
         ck_assert_int_eq(is_known(r, 3, 14, 0xfffffff1), !nonsecure);
@@ -449,8 +449,8 @@ static void begin_with_it_state(struct path *p)
 
 static void add_state(struct path *p, uint64_t position, enum bt_security security)
 {
-    p->events[p->w.event_count++] =
-        (struct bt_event){.position = position, .kind = BT_EVENT_STATE, .value = security};
+    p->events[p->w.event_count++] = (struct bt_event){
+        .position = position, .kind = BT_EVENT_STATE, .u.state.security = (uint8_t)security};
 }
 
 /* An exception to the other state and back: the frame is on a stack that nobody knows. */
@@ -463,12 +463,11 @@ START_TEST(test_two_states)
         p.w.m_one_stack = true;
         p.w.infer = infer ? VALUES_INFER_ALL : 0;
         uint32_t back = p.next;
-        p.events[p.w.event_count++] =
-            (struct bt_event){.position = IT_KNOWN,
-                              .kind = BT_EVENT_EXCEPTION,
-                              .number = 15,
-                              .address = back,
-                              .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_M_PROFILE};
+        p.events[p.w.event_count++] = (struct bt_event){
+            .position = IT_KNOWN,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = back, .has_return = true, .m_profile = true}};
         add_state(&p, IT_KNOWN, BT_SEC_NONSECURE);
         p.next = 0x8200;
         add(&p, 0xbf00, BT_COND_PASS);
@@ -569,7 +568,8 @@ START_TEST(test_exception_a)
     begin(&p, BT_ISA_A32);
     add(&p, 0xe1a00000, BT_COND_PASS);
     add(&p, 0xe1a00000, BT_COND_PASS);
-    p.events[0] = (struct bt_event){.position = 1, .kind = BT_EVENT_EXCEPTION, .number = 14};
+    p.events[0] =
+        (struct bt_event){.position = 1, .kind = BT_EVENT_EXCEPTION, .u.exception.number = 14};
     p.w.event_count = 1;
     p.w.final[0] = 9;
     struct values *r = work(&p);
@@ -591,8 +591,7 @@ START_TEST(test_aborted)
     add(&p, 0xe1a00000, BT_COND_PASS);
     p.events[0] = (struct bt_event){.position = 2,
                                     .kind = BT_EVENT_EXCEPTION,
-                                    .address = 0x8004,
-                                    .flags = BT_EVENT_HAS_ADDRESS};
+                                    .u.exception = {.return_address = 0x8004, .has_return = true}};
     p.w.event_count = 1;
     p.w.final[0] = 5;
     p.w.final[1] = RAM;
@@ -616,7 +615,8 @@ START_TEST(test_debug_entry)
         begin(&p, BT_ISA_A32);
         add(&p, 0xe1a00000, BT_COND_PASS);
         add(&p, 0xe1a00000, BT_COND_PASS);
-        p.events[0] = (struct bt_event){.position = at, .kind = BT_EVENT_EXCEPTION, .number = 1};
+        p.events[0] =
+            (struct bt_event){.position = at, .kind = BT_EVENT_EXCEPTION, .u.exception.number = 1};
         p.w.event_count = 1;
         p.w.final[4] = 4;
         struct values *r = work(&p);
@@ -653,11 +653,12 @@ START_TEST(test_data_trace)
     add(&p, 0xe3a01000, BT_COND_PASS);
     p.events[0] = (struct bt_event){.position = 1,
                                     .kind = BT_EVENT_DATA,
-                                    .back = 1,
-                                    .address = 0x40001000,
-                                    .value = 0x1234,
-                                    .number = 4,
-                                    .flags = BT_EVENT_HAS_ADDRESS | BT_EVENT_HAS_VALUE};
+                                    .u.data = {.back = 1,
+                                               .address = 0x40001000,
+                                               .value = 0x1234,
+                                               .bytes = 4,
+                                               .has_address = true,
+                                               .has_value = true}};
     p.w.event_count = 1;
     struct values *r = work(&p);
     ck_assert(is_known(r, 1, 0, 0x1234));
