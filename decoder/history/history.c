@@ -4,12 +4,393 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STATES_MIN               64
+#define READ_PIECE               (16u << 10)
 #define DEFAULT_CHECKPOINT_BYTES (64u << 10)
 #define DEFAULT_MAX_CHECKPOINTS  65536
 #define DEFAULT_MAX_STATES       512
 #define DEFAULT_MAX_BYTES        (64u << 20)
 #define DEFAULT_MAX_GAPS         4096
 #define RING_MIN                 (64u << 10)
+
+static void states_init(struct history_states *st, size_t size, size_t limit)
+{
+    memset(st, 0, sizeof *st);
+    st->size = size;
+    st->limit = limit;
+    st->spacing = 1;
+}
+
+static void states_release(struct history_states *st)
+{
+    free(st->kept);
+    for (size_t i = 0; i < STATE_SPANS; i++)
+        free(st->spans[i].states);
+    memset(st, 0, sizeof *st);
+}
+
+static void store_state(const struct history_states *st, uint8_t *states, size_t i,
+                        const struct stream *s)
+{
+    struct stream copy;
+    stream_save(s, &copy);
+    memcpy(states + i * st->size, &copy, st->size);
+}
+
+/* The latest spans. */
+
+static void forget_spans(struct history_states *st)
+{
+    for (size_t i = 0; i < STATE_SPANS; i++)
+        st->spans[i].count = 0;
+}
+
+/* The span that begins at window `first`; NULL: nothing of it was met. */
+static struct state_span *find_span(struct history_states *st, size_t first)
+{
+    for (size_t i = 0; i < STATE_SPANS; i++)
+        if (st->spans[i].count && st->spans[i].first == first)
+            return &st->spans[i];
+    return NULL;
+}
+
+/* An empty span in the place of the oldest; NULL without memory. */
+static struct state_span *new_span(struct history_states *st, size_t first)
+{
+    struct state_span *oldest = &st->spans[0];
+    for (size_t i = 1; i < STATE_SPANS; i++)
+        if (st->spans[i].used < oldest->used)
+            oldest = &st->spans[i];
+    oldest->first = first;
+    oldest->count = 0;
+    if (oldest->max < st->spacing - 1) {
+        uint8_t *grown = realloc(oldest->states, (st->spacing - 1) * st->size);
+        if (!grown)
+            return NULL;
+        oldest->states = grown;
+        oldest->max = st->spacing - 1;
+    }
+    return oldest;
+}
+
+/* Without memory it is not kept: the way there is longer then, that is all. */
+/* The decoder came by the begin of `window`, which was added, on its way from the one before. */
+static void states_met(struct history_states *st, size_t window, const struct stream *s)
+{
+    size_t behind = window % st->spacing;
+    if (behind == 0)
+        return;
+    struct state_span *span = find_span(st, window - behind);
+    if (!span && behind == 1)
+        span = new_span(st, window - behind);
+    if (!span || span->count + 1 != behind)
+        return;
+    store_state(st, span->states, span->count++, s);
+    span->used = ++st->clock;
+}
+
+/* A copy for stream_resume() of the nearest state at or before `window`, which was added. Returns
+ * the number of the window that it belongs to. `out` NULL: only that. */
+static size_t states_before(struct history_states *st, size_t window, struct stream *out)
+{
+    size_t behind = window % st->spacing, first = window - behind;
+    const uint8_t *state = st->kept + first / st->spacing * st->size;
+    struct state_span *span = behind ? find_span(st, first) : NULL;
+    behind = !span ? 0 : behind < span->count ? behind : span->count;
+    if (span)
+        state = span->states + (behind - 1) * st->size;
+    if (span && out)
+        span->used = ++st->clock;
+    if (out) {
+        memset(out, 0, sizeof *out);
+        memcpy(out, state, st->size);
+    }
+    return first + behind;
+}
+
+/* Those that are kept. */
+
+static void keep_every_second(struct history_states *st)
+{
+    st->count = (st->count + 1) / 2;
+    for (size_t i = 1; i < st->count; i++)
+        memcpy(st->kept + i * st->size, st->kept + 2 * i * st->size, st->size);
+    forget_spans(st);
+}
+
+static bool grow_states(struct history_states *st)
+{
+    size_t max = st->max ? st->max * 2 : STATES_MIN;
+    if (max > st->limit)
+        max = st->limit;
+    uint8_t *grown = realloc(st->kept, max * st->size);
+    if (!grown)
+        return false;
+    st->kept = grown;
+    st->max = max;
+    return true;
+}
+
+/* State at the begin of `window`, the first one behind those that were added. BT_ERR_NOMEM. */
+static int states_add(struct history_states *st, size_t window, const struct stream *s)
+{
+    if (st->count == st->limit && window % st->spacing == 0) {
+        keep_every_second(st);
+        st->spacing *= 2;
+    }
+    if (window % st->spacing) {
+        states_met(st, window, s); /* who looks at it looks at its end first */
+        return BT_OK;
+    }
+    if (st->count == st->max && !grow_states(st))
+        return BT_ERR_NOMEM;
+    store_state(st, st->kept, st->count++, s);
+    return BT_OK;
+}
+
+/* The oldest windows go; only where all states are kept. */
+static void states_drop(struct history_states *st, size_t windows)
+{
+    st->count -= windows;
+    memmove(st->kept, st->kept + windows * st->size, st->count * st->size);
+}
+
+/* All but the oldest window go. */
+static void states_cut(struct history_states *st)
+{
+    st->count = 1;
+    forget_spans(st);
+}
+
+/* Windows 0 and 1 are window 0 now, 2 and 3 window 1 ... */
+static void states_pair(struct history_states *st)
+{
+    if (st->spacing == 1)
+        keep_every_second(st);
+    else
+        st->spacing /= 2;
+    forget_spans(st);
+}
+
+/* Bytes of memory in use. */
+static size_t states_memory(const struct history_states *st)
+{
+    size_t states = st->max;
+    for (size_t i = 0; i < STATE_SPANS; i++)
+        states += st->spans[i].max;
+    return states * st->size;
+}
+
+uint64_t history_first(const struct history *h)
+{
+    return h->checkpoint_count ? h->checkpoints[0].instructions : stream_instructions(&h->live);
+}
+
+uint64_t history_end(const struct history *h)
+{
+    return stream_instructions(&h->live);
+}
+
+/* A contiguous piece of stored bytes at `offset`, at most `len` long;
+ * in `buffer` or in the ring. */
+static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,
+                        const uint8_t **out, size_t *got)
+{
+    if (h->config.read) {
+        *got = len < READ_PIECE ? len : READ_PIECE;
+        *out = buffer;
+        return h->config.read(h->config.read_ctx, offset, buffer, *got);
+    }
+    size_t at = offset & (h->ring_size - 1);
+    *got = len < h->ring_size - at ? len : h->ring_size - at;
+    *out = h->ring + at;
+    return BT_OK;
+}
+
+/*
+ * Stored bytes through a decoder, from where it is up to `end`. 0, or what the configuration's
+ * `read` returned.
+ */
+static int decode_stored(struct history *h, struct stream *s, uint64_t end,
+                         struct stream_sink *sink)
+{
+    uint8_t buffer[READ_PIECE];
+    while (stream_offset(s) < end) {
+        uint64_t offset = stream_offset(s);
+        const uint8_t *data;
+        size_t got;
+        int error = stored_bytes(h, offset, (size_t)(end - offset), buffer, &data, &got);
+        if (error)
+            return error;
+        stream_feed(s, data, got, sink);
+    }
+    return BT_OK;
+}
+
+/* What `mark` says happens to a decoder. */
+static void apply_mark(struct stream *s, const struct mark *mark, struct stream_sink *sink)
+{
+    if (mark->cause == MARK_GENERATION)
+        stream_set_generation(s, (uint32_t)mark->bytes, sink);
+    else
+        stream_gap(s, (enum bt_gap_cause)mark->cause, mark->bytes, sink);
+}
+
+/* Where window `index` ends as of now. */
+struct window_end {
+    uint64_t offset;
+    uint64_t marks;
+    bool last;
+};
+
+static struct window_end window_end(const struct history *h, size_t index)
+{
+    if (index + 1 == h->checkpoint_count)
+        return (struct window_end){stream_offset(&h->live), h->mark_base + h->mark_count, true};
+    const struct checkpoint *next = &h->checkpoints[index + 1];
+    return (struct window_end){next->offset, next->marks, false};
+}
+
+/* Bytes and marks of window `index` through a decoder that stands at its begin. */
+static int decode_through(struct history *h, size_t index, struct stream *s,
+                          struct stream_sink *sink)
+{
+    struct window_end end = window_end(h, index);
+    for (uint64_t m = h->checkpoints[index].marks; m < end.marks; m++) {
+        const struct mark *mark = &h->marks[m - h->mark_base];
+        int error = decode_stored(h, s, mark->offset, sink);
+        if (error)
+            return error;
+        apply_mark(s, mark, sink);
+    }
+    int error = decode_stored(h, s, end.offset, sink);
+    if (!error && !end.last)
+        states_met(&h->states, index + 1, s);
+    return error;
+}
+
+static void drop_output(void *ctx, struct flow_out *out)
+{
+    (void)ctx;
+    out->block_count = 0;
+    out->event_count = 0;
+}
+
+/* A decoder at the begin of window `index`: from the nearest state before it, without keeping
+ * what comes out on the way. */
+static int decode_up_to(struct history *h, size_t index, struct stream *s)
+{
+    struct stream saved;
+    struct stream_sink sink = {.out = {.blocks = h->scratch.blocks,
+                                       .events = h->scratch.events,
+                                       .block_max = WINDOW_SCRATCH,
+                                       .event_max = WINDOW_SCRATCH / 4},
+                               .flush = drop_output};
+    int error = BT_OK;
+    size_t at = states_before(&h->states, index, &saved);
+    stream_resume(s, &saved, &h->code);
+    for (; at < index && !error; at++)
+        error = decode_through(h, at, s, &sink);
+    return error;
+}
+
+static int decode_window(struct history *h, size_t index, struct window_slot *slot)
+{
+    struct stream s;
+    int error = decode_up_to(h, index, &s);
+    if (error)
+        return error;
+    window_slot_begin(slot, &h->scratch, h->checkpoints[index].instructions);
+    stream_code_key(&s, &slot->window.key);
+    error = decode_through(h, index, &s, &slot->sink);
+    if (error)
+        return error;
+    if (h->finished && index + 1 == h->checkpoint_count)
+        stream_finish(&s, &slot->sink); /* what was pending has been put out then, too */
+    return window_slot_end(slot);
+}
+
+/*
+ * Who walks backwards meets the end of the span before next. It is decoded up to there in equal
+ * parts, one for each window of this span that is still to come:
+ * nobody waits for all of it. */
+static void walk_ahead(struct history *h, size_t index)
+{
+    size_t spacing = h->states.spacing, behind = index % spacing, first = index - behind;
+    if (spacing == 1 || first == 0)
+        return;
+    size_t at = states_before(&h->states, first - 1, NULL);
+    size_t part = (first - 1 - at + behind) / (behind + 1);
+    struct stream s;
+    if (part)
+        decode_up_to(h, at + part, &s); /* an error comes again when the window is wanted */
+}
+
+/* The slot of checkpoint number `id` decoded to the given end, or the one to be used for it. */
+static struct window_slot *choose_slot(struct history *h, uint64_t id, const struct window_end *end)
+{
+    struct window_slot *oldest = &h->windows[0];
+    for (size_t i = 0; i < WINDOW_CACHE; i++) {
+        struct window_slot *slot = &h->windows[i];
+        if (slot->valid && slot->id == id && slot->end_offset == end->offset &&
+            slot->end_marks == end->marks)
+            return slot;
+        if (slot->used < oldest->used)
+            oldest = slot;
+    }
+    oldest->valid = false;
+    oldest->id = id;
+    oldest->end_offset = end->offset;
+    oldest->end_marks = end->marks;
+    return oldest;
+}
+
+size_t history_window_count(const struct history *h)
+{
+    return h->checkpoint_count;
+}
+
+int history_window_index(struct history *h, size_t index, struct history_window *out)
+{
+    if (index >= h->checkpoint_count)
+        return BT_ERR_RANGE;
+    struct window_end end = window_end(h, index);
+    struct window_slot *slot = choose_slot(h, h->checkpoint_base + index, &end);
+    bool backwards = index + 1 == h->looked_at;
+    slot->used = ++h->clock;
+    h->looked_at = index;
+    if (!slot->valid) {
+        /* The live decode keeps pointers into the cache that a window's decode may refill. */
+        stream_unlink(&h->live);
+        int error = decode_window(h, index, slot);
+        if (error)
+            return error;
+        if (backwards)
+            walk_ahead(h, index);
+    }
+    *out = slot->window;
+    return BT_OK;
+}
+
+size_t history_window_find(const struct history *h, uint64_t number)
+{
+    size_t low = 0, high = h->checkpoint_count;
+    while (high - low > 1) { /* the last checkpoint at or before the instruction */
+        size_t mid = low + (high - low) / 2;
+        if (h->checkpoints[mid].instructions <= number)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+int history_window(struct history *h, uint64_t number, struct history_window *out)
+{
+    if (number < history_first(h) || number > history_end(h) || h->checkpoint_count == 0)
+        return BT_ERR_RANGE;
+    return history_window_index(h, history_window_find(h, number), out);
+}
 
 static void flush_live(void *ctx, struct flow_out *out)
 {
@@ -35,7 +416,7 @@ static void drop_oldest(struct history *h, size_t count)
 {
     memmove(h->checkpoints, h->checkpoints + count,
             (h->checkpoint_count - count) * sizeof *h->checkpoints);
-    history_states_drop(&h->states, count);
+    states_drop(&h->states, count);
     h->checkpoint_count -= count;
     h->checkpoint_base += count;
     uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
@@ -73,7 +454,7 @@ static void pair_windows(struct history *h)
     for (size_t i = 1; i < h->checkpoint_count; i++)
         h->checkpoints[i] = h->checkpoints[2 * i];
     h->window_bytes *= 2;
-    history_states_pair(&h->states);
+    states_pair(&h->states);
     forget_windows(h);
 }
 
@@ -95,7 +476,7 @@ static int add_checkpoint(struct history *h)
         return BT_OK; /* the last one had none to pair with: it goes on */
     if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
         return BT_ERR_NOMEM;
-    int error = history_states_add(&h->states, h->checkpoint_count, &h->live);
+    int error = states_add(&h->states, h->checkpoint_count, &h->live);
     if (error)
         return error;
     struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
@@ -180,8 +561,8 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_init(&h->live, stream, &h->code);
     h->scratch.counted = stream_counts_blocks(stream);
     h->window_bytes = h->config.checkpoint_bytes;
-    history_states_init(&h->states, stream_state_size(stream),
-                        config->read ? h->config.max_states : h->config.max_checkpoints);
+    states_init(&h->states, stream_state_size(stream),
+                config->read ? h->config.max_states : h->config.max_checkpoints);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,
@@ -202,7 +583,7 @@ void history_free(struct history *h)
     free(h->ring);
     free(h->checkpoints);
     free(h->marks);
-    history_states_release(&h->states);
+    states_release(&h->states);
     gap_ledger_release(&h->gaps);
     free(h);
 }
@@ -271,7 +652,7 @@ int history_gap(struct history *h, enum bt_gap_cause cause, uint64_t bytes)
         if (error)
             return error;
     }
-    history_apply_mark(&h->live, &mark, &h->sink);
+    apply_mark(&h->live, &mark, &h->sink);
     flush_live(h, &h->sink.out);
     return BT_OK;
 }
@@ -282,7 +663,7 @@ int history_set_generation(struct history *h, uint32_t generation)
     int error = add_mark(h, &mark);
     if (error)
         return error;
-    history_apply_mark(&h->live, &mark, &h->sink);
+    apply_mark(&h->live, &mark, &h->sink);
     flush_live(h, &h->sink.out);
     return BT_OK;
 }
@@ -295,34 +676,12 @@ void history_finish(struct history *h)
     forget_windows(h); /* the last one may have become longer */
 }
 
-uint64_t history_first(const struct history *h)
+void history_totals(const struct history *h, struct history_totals *out)
 {
-    return h->checkpoint_count ? h->checkpoints[0].instructions : stream_instructions(&h->live);
-}
-
-uint64_t history_end(const struct history *h)
-{
-    return stream_instructions(&h->live);
-}
-
-uint64_t history_bytes(const struct history *h)
-{
-    return stream_offset(&h->live);
-}
-
-uint64_t history_packets(const struct history *h)
-{
-    return h->live.packets;
-}
-
-uint64_t history_skipped(const struct history *h)
-{
-    return h->live.skipped;
-}
-
-uint64_t history_blocks(const struct history *h)
-{
-    return stream_blocks(&h->live);
+    out->bytes = stream_offset(&h->live);
+    out->packets = h->live.packets;
+    out->skipped = h->live.skipped;
+    out->blocks = stream_blocks(&h->live);
 }
 
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa)
@@ -373,9 +732,8 @@ void history_tail(struct history *h, struct history_tail *out)
 
 size_t history_memory(const struct history *h)
 {
-    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
-               history_states_memory(&h->states) + h->mark_max * sizeof *h->marks +
-               h->gaps.max * sizeof *h->gaps.entries +
+    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints + states_memory(&h->states) +
+               h->mark_max * sizeof *h->marks + h->gaps.max * sizeof *h->gaps.entries +
                h->code.chunk_count * CODE_RANGE_CHUNK * sizeof(struct code_range);
     if (!h->config.read)
         n += h->ring_size;
@@ -394,7 +752,7 @@ static int append_stored(struct history *h, uint64_t end)
                 return error;
         }
         uint64_t to = next_checkpoint(h) < end ? next_checkpoint(h) : end;
-        int error = history_decode_stored(h, &h->live, to, &h->sink);
+        int error = decode_stored(h, &h->live, to, &h->sink);
         flush_live(h, &h->sink.out);
         if (error)
             return error;
@@ -409,11 +767,11 @@ int history_again(struct history *h)
         return BT_OK;
     uint64_t end = stream_offset(&h->live);
     size_t mark_count = h->mark_count;
-    history_states_before(&h->states, 0, &saved);
+    states_before(&h->states, 0, &saved);
     stream_resume(&h->live, &saved, &h->code);
     gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
-    history_states_cut(&h->states);
+    states_cut(&h->states);
     forget_windows(h);
     /* Checkpoints count the marks that come before them. */
     int error = BT_OK;
@@ -425,7 +783,7 @@ int history_again(struct history *h)
             error = append_stored(h, mark->offset);
         h->mark_count++;
         if (!before && !error)
-            history_apply_mark(&h->live, mark, &h->sink);
+            apply_mark(&h->live, mark, &h->sink);
     }
     h->mark_count = mark_count;
     if (!error)

@@ -82,11 +82,15 @@ void history_finish(struct history *h);
 uint64_t history_first(const struct history *h);
 uint64_t history_end(const struct history *h);
 
-/* Bytes of the source's stream taken so far, packets found, bytes skipped for want of a sync. */
-uint64_t history_bytes(const struct history *h);
-uint64_t history_packets(const struct history *h);
-uint64_t history_skipped(const struct history *h);
-uint64_t history_blocks(const struct history *h);
+/* What was decoded so far. */
+struct history_totals {
+    uint64_t bytes; /* of the source's stream */
+    uint64_t packets;
+    uint64_t skipped; /* bytes, for want of a sync */
+    uint64_t blocks;
+};
+
+void history_totals(const struct history *h, struct history_totals *out);
 
 /* Where execution goes on after the last instruction. False if that is not known. */
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa);

@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the history: history.c writes it, history_decode.c decodes windows of it again. */
+/* Private to the history: what it is made of. */
 #ifndef DECODER_HISTORY_INTERNAL_H
 #define DECODER_HISTORY_INTERNAL_H
 
-#include "history_states.h"
 #include "history_window.h"
+
+/*
+ * States of the decoder at the begin of its windows. That of every `spacing`-th window is kept;
+ * when there are more than the limit, every second one goes. A window between two of them is
+ * decoded to from the one before. What lies between is a span: what was met on the way through the
+ * latest spans is kept, too, so that a walk backwards goes through each once.
+ */
+#define STATE_SPANS 2 /* a walk to and fro over the border of two goes through neither again */
+
+struct state_span {
+    size_t first;    /* its window with a kept state */
+    size_t count;    /* states of the windows behind that, without a hole */
+    size_t max;      /* room in `states` */
+    uint8_t *states; /* as history_states.kept */
+    uint64_t used;   /* larger is younger */
+};
+
+struct history_states {
+    uint8_t *kept; /* `size` bytes each: of the windows 0, spacing, 2 * spacing ... */
+    size_t size;   /* stream_state_size() */
+    size_t count;
+    size_t max;     /* room in `kept` */
+    size_t limit;   /* of `count` */
+    size_t spacing; /* in windows: a power of two */
+    uint64_t clock;
+    struct state_span spans[STATE_SPANS];
+};
 
 #define SCRATCH_BLOCKS 1024
 #define SCRATCH_EVENTS 256
@@ -52,15 +78,5 @@ struct history {
     struct window_slot windows[WINDOW_CACHE];
     struct window_scratch scratch;
 };
-
-/*
- * Stored bytes through a decoder, from where it is up to `end`. 0, or what the configuration's
- * `read` returned.
- */
-int history_decode_stored(struct history *h, struct stream *s, uint64_t end,
-                          struct stream_sink *sink);
-
-/* What `mark` says happens to a decoder. */
-void history_apply_mark(struct stream *s, const struct mark *mark, struct stream_sink *sink);
 
 #endif

@@ -1,12 +1,163 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Images, sources and decoders of the library. */
 #include "decoder.h"
-
-#include "check_source.h"
-#include "image.h"
+#include "btrace/image.h"
+#include "btrace/source.h"
+#include "btrace/version.h"
+#include "decoder/program/code_image.h"
+#include "decoder/source/source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#define BY_ALL (BT_BY_SECURITY | BT_BY_VMID | BT_BY_CONTEXT)
+
+_Static_assert(BT_BY_SECURITY == CODE_BY_SECURITY && BT_BY_VMID == CODE_BY_VMID &&
+                   BT_BY_CONTEXT == CODE_BY_CONTEXT,
+               "selectors are handed on as they are");
 _Static_assert(BT_NO_CYCLES == FLOW_NO_CYCLES, "counts are handed on as they are");
+
+struct bt_image {
+    struct code_image code;
+    bool used; /* a decoder reads it: it cannot change */
+};
+
+int bt_image_new(struct bt_image **out)
+{
+    if (!out)
+        return BT_ERR_INVAL;
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return BT_ERR_NOMEM;
+    code_image_init(&(*out)->code);
+    return BT_OK;
+}
+
+int bt_image_add(struct bt_image *image, const struct bt_region *region)
+{
+    if (!image || !region || !region->bytes || (region->by & ~BY_ALL) ||
+        region->security > BT_SEC_HYP)
+        return BT_ERR_INVAL;
+    if (image->used)
+        return BT_ERR_UNSUPPORTED;
+    const struct code_region code = {.address = region->address,
+                                     .size = region->size,
+                                     .bytes = region->bytes,
+                                     .by = region->by,
+                                     .context = region->context,
+                                     .vmid = region->vmid,
+                                     .security = region->security,
+                                     .big_endian = region->big_endian};
+    return code_image_add(&image->code, &code);
+}
+
+void bt_image_free(struct bt_image *image)
+{
+    if (!image)
+        return;
+    code_image_release(&image->code);
+    free(image);
+}
+
+static bool has_names(const struct bt_source *source)
+{
+    if (!source || !source->type || (source->register_count && !source->registers))
+        return false;
+    for (size_t i = 0; i < source->register_count; i++)
+        if (!source->registers[i].name)
+            return false;
+    return true;
+}
+
+static int check_source(const struct bt_source *source, struct stream_config *config,
+                        unsigned *trace_id, struct source_error *why)
+{
+    memset(config, 0, sizeof *config);
+    *trace_id = 0;
+    why->text[0] = '\0';
+    if (!has_names(source)) {
+        source_fail(why, "the source has no type, or a register has no name");
+        return BT_ERR_INVAL;
+    }
+    const struct source_protocol *protocol = source_protocol_of_type(source->type);
+    if (!protocol) {
+        source_fail(why, "protocol '%s' is not supported", source->type);
+        return BT_ERR_UNSUPPORTED;
+    }
+    config->protocol = protocol->protocol;
+    return protocol->configure(source, config, trace_id, why);
+}
+
+int bt_source_check(const struct bt_source *source, unsigned *trace_id, char *why, size_t size)
+{
+    struct stream_config config;
+    struct source_error text;
+    unsigned id;
+    int error = check_source(source, &config, &id, &text);
+    if (trace_id && !error)
+        *trace_id = id;
+    if (why && size) {
+        size_t len = strnlen(text.text, size - 1);
+        memcpy(why, text.text, len);
+        why[len] = '\0';
+    }
+    return error;
+}
+
+static uint8_t insn_flags(const struct insn *insn)
+{
+    unsigned flags = 0;
+    if (insn->cls == INSN_DIRECT || insn->cls == INSN_INDIRECT)
+        flags |= BT_INSTRUCTION_BRANCH;
+    if (insn->cls == INSN_INDIRECT)
+        flags |= BT_INSTRUCTION_INDIRECT;
+    if (insn->flags & INSN_LINK)
+        flags |= BT_INSTRUCTION_CALL;
+    return (uint8_t)flags;
+}
+
+static void hand_out_instructions(struct handout *h, const struct bt_block *block, uint64_t cycles)
+{
+    uint64_t address = block->first, last = bt_block_last(block);
+    enum bt_isa isa = bt_block_isa(block);
+    if (!h->view)
+        h->view = code_select(&h->code, &h->key);
+    for (uint32_t i = 0; i < bt_block_count(block) && h->view; i++) {
+        struct bt_instruction out = {.number = h->number + i,
+                                     .address = address,
+                                     .cycles = address == last ? cycles : BT_NO_CYCLES,
+                                     .isa = (uint8_t)isa};
+        struct insn insn;
+        if (code_insn(&h->code, h->view, address, isa, &insn, &out.opcode) != BT_OK)
+            break;
+        out.condition = (uint8_t)(address == last ? bt_block_cond(block) : BT_COND_UNKNOWN);
+        out.size = insn.size;
+        out.flags = insn_flags(&insn);
+        if (out.number >= h->first && out.number < h->end)
+            h->sink.instruction(h->sink.ctx, &out);
+        address += insn.size;
+    }
+}
+
+static void handout_block(struct handout *h, const struct bt_block *block, uint64_t cycles)
+{
+    uint64_t next = h->number + bt_block_count(block);
+    if (next > h->first && h->number < h->end) {
+        if (h->sink.block)
+            h->sink.block(h->sink.ctx, h->number, block, cycles);
+        if (h->sink.instruction)
+            hand_out_instructions(h, block, cycles);
+    }
+    h->number = next;
+}
+
+static void handout_event(struct handout *h, const struct bt_event *event)
+{
+    flow_track_key(&h->key, event);
+    h->view = NULL;
+    if (h->sink.event && event->position >= h->first && event->position < h->end)
+        h->sink.event(h->sink.ctx, event);
+}
 
 static void flush_live(void *ctx, struct flow_out *out)
 {
@@ -176,10 +327,12 @@ static void live_status(const struct stream *s, struct bt_status *out)
 static void history_status(const struct history *h, struct bt_status *out)
 {
     enum bt_isa isa = BT_ISA_A32;
-    out->bytes = history_bytes(h);
-    out->skipped = history_skipped(h);
-    out->packets = history_packets(h);
-    out->blocks = history_blocks(h);
+    struct history_totals totals;
+    history_totals(h, &totals);
+    out->bytes = totals.bytes;
+    out->skipped = totals.skipped;
+    out->packets = totals.packets;
+    out->blocks = totals.blocks;
     out->first = history_first(h);
     out->end = history_end(h);
     out->position_known = history_position(h, &out->address, &isa);
@@ -196,4 +349,79 @@ int bt_decoder_status(const struct bt_decoder *d, struct bt_status *out)
     else
         live_status(&d->live->stream, out);
     return BT_OK;
+}
+
+/* Events of the window up to instruction `number`; the code that a block is of follows from all. */
+static size_t hand_out_events(struct handout *h, const struct history_window *w, size_t event)
+{
+    while (event < w->event_count && w->events[event].position <= h->number)
+        handout_event(h, &w->events[event++]);
+    return event;
+}
+
+static void hand_out_window(struct handout *h, const struct history_window *w)
+{
+    uint64_t first = h->first > w->first ? h->first : w->first;
+    size_t event = 0, block = history_block_index(w, first);
+    h->key = w->key;
+    h->view = NULL;
+    h->number = block < w->block_count ? history_block_number(w, block) : w->end;
+    for (; block < w->block_count && h->number < h->end; block++) {
+        struct bt_block b;
+        event = hand_out_events(h, w, event);
+        history_block(w, block, &b);
+        handout_block(h, &b, history_block_cycles(w, block));
+    }
+    while (event < w->event_count)
+        handout_event(h, &w->events[event++]);
+}
+
+/* Window to begin with: events right before instruction `first` may stand at the end of one that
+ * comes before the instruction's own. */
+static int find_first_window(struct history *history, uint64_t first, size_t *index)
+{
+    struct history_window w;
+    for (*index = history_window_find(history, first); *index > 0; --*index) {
+        int error = history_window_index(history, *index, &w);
+        if (error || w.first < first)
+            return error;
+    }
+    return BT_OK;
+}
+
+/* Windows without instructions are visited, too: their events count. */
+static int hand_out_history(struct bt_decoder *d)
+{
+    size_t index;
+    int error = find_first_window(d->history, d->handout.first, &index);
+    for (; !error && index < history_window_count(d->history); index++) {
+        struct history_window w;
+        error = history_window_index(d->history, index, &w);
+        if (error || w.first >= d->handout.end)
+            break;
+        hand_out_window(&d->handout, &w);
+    }
+    return error;
+}
+
+int bt_decoder_read(struct bt_decoder *d, uint64_t first, uint64_t end, const struct bt_sink *sink)
+{
+    if (!d || !sink || end < first)
+        return BT_ERR_INVAL;
+    if (!d->history)
+        return BT_ERR_UNSUPPORTED;
+    if (first < history_first(d->history) || end > history_end(d->history))
+        return BT_ERR_RANGE;
+    if (history_window_count(d->history) == 0)
+        return BT_OK;
+    d->handout.sink = *sink;
+    d->handout.first = first;
+    /* What stands behind the last instruction belongs to the end. */
+    d->handout.end = end == history_end(d->history) ? UINT64_MAX : end;
+    return hand_out_history(d);
+}
+
+unsigned bt_version(void)
+{
+    return BT_VERSION;
 }

@@ -46,9 +46,4 @@ struct bt_decoder {
     void (*free_text)(struct instruction_text *text);
 };
 
-/* An event goes before the instruction of its position: hand out all that comes before block
- * `number`, then the block. */
-void handout_event(struct handout *h, const struct bt_event *event);
-void handout_block(struct handout *h, const struct bt_block *block, uint64_t cycles);
-
 #endif

@@ -1,14 +1,160 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The program image, and the cache of its instructions: ranges up to the next waypoint. */
 #include "decoder/program/code.h"
+#include "decoder/program/code_image.h"
 #include "insn_plain.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LONGEST     4096u /* bytes of a range, or a little more */
 #define MOST_RANGES (1u << 20)
 #define VIEWS_MAX   64
 #define HASH_MIN    1024
 #define CACHE_LINE  64 /* bytes; CODE_RANGE_CHUNK ranges are a multiple of it */
+
+void code_image_init(struct code_image *image)
+{
+    memset(image, 0, sizeof *image);
+}
+
+void code_image_release(struct code_image *image)
+{
+    free(image->regions);
+    code_image_init(image);
+}
+
+int code_image_add(struct code_image *image, const struct code_region *region)
+{
+    if (region->size == 0 || region->address + (region->size - 1) < region->address)
+        return BT_ERR_INVAL;
+    if (image->count == image->capacity) {
+        size_t capacity = image->capacity ? image->capacity * 2 : 16;
+        struct code_region *grown = realloc(image->regions, capacity * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        image->regions = grown;
+        image->capacity = capacity;
+    }
+    image->regions[image->count++] = *region;
+    image->by |= region->by;
+    if (region->generation > image->generation)
+        image->generation = region->generation;
+    return BT_OK;
+}
+
+uint32_t code_image_new_generation(struct code_image *image)
+{
+    return ++image->generation;
+}
+
+static bool region_visible(const struct code_region *r, const struct code_key *key)
+{
+    if (r->generation > key->generation)
+        return false;
+    if ((r->by & CODE_BY_CORE) && r->core != key->core)
+        return false;
+    if ((r->by & CODE_BY_SECURITY) && r->security != key->security)
+        return false;
+    if ((r->by & CODE_BY_VMID) && (!key->has_vmid || r->vmid != key->vmid))
+        return false;
+    if ((r->by & CODE_BY_CONTEXT) && (!key->has_context || r->context != key->context))
+        return false;
+    return true;
+}
+
+static bool region_better(const struct code_region *a, const struct code_region *b)
+{
+    int sa = __builtin_popcount(a->by), sb = __builtin_popcount(b->by);
+    if (sa != sb)
+        return sa > sb;
+    return a->generation > b->generation;
+}
+
+static size_t image_resolve(const struct code_image *image, const struct code_key *key,
+                            const struct code_region **out, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < image->count; i++) {
+        const struct code_region *r = &image->regions[i];
+        if (!region_visible(r, key))
+            continue;
+        size_t at = n;
+        while (at > 0 && region_better(r, out[at - 1]))
+            at--;
+        if (at >= max)
+            continue;
+        size_t moved = (n < max ? n : max - 1) - at;
+        memmove(out + at + 1, out + at, moved * sizeof *out);
+        out[at] = r;
+        if (n < max)
+            n++;
+    }
+    return n;
+}
+
+/* The best region at `address`, and how far it goes before a better one begins. */
+static const struct code_region *region_at(const struct code_region *const *regions, size_t count,
+                                           uint64_t address, uint64_t *run)
+{
+    uint64_t limit = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct code_region *r = regions[i];
+        if (address - r->address < r->size) {
+            uint64_t rest = r->size - (address - r->address);
+            *run = rest < limit ? rest : limit;
+            return r;
+        }
+        if (r->address > address && r->address - address < limit)
+            limit = r->address - address;
+    }
+    return NULL;
+}
+
+static const uint8_t *regions_span(const struct code_region *const *regions, size_t count,
+                                   uint64_t address, uint64_t *size, bool *big_endian)
+{
+    const struct code_region *r = region_at(regions, count, address, size);
+    if (!r) {
+        *size = 0;
+        return NULL;
+    }
+    *big_endian = r->big_endian;
+    return r->bytes + (address - r->address);
+}
+
+static size_t regions_read(const struct code_region *const *regions, size_t count, uint64_t address,
+                           uint8_t *out, size_t len, bool *big_endian)
+{
+    size_t done = 0;
+    while (done < len) {
+        uint64_t run;
+        const struct code_region *r = region_at(regions, count, address + done, &run);
+        if (!r)
+            break;
+        if (done == 0)
+            *big_endian = r->big_endian;
+        size_t n = len - done < run ? len - done : (size_t)run;
+        memcpy(out + done, r->bytes + (address + done - r->address), n);
+        done += n;
+    }
+    return done;
+}
+
+size_t code_image_read(const struct code_image *image, const struct code_key *key, uint64_t address,
+                       uint8_t *out, size_t len)
+{
+    if (image->count == 0)
+        return 0;
+    const struct code_region **regions = malloc(image->count * sizeof *regions);
+    if (!regions)
+        return 0;
+    bool big_endian;
+    size_t n = image_resolve(image, key, regions, image->count);
+    size_t done = regions_read(regions, n, address, out, len, &big_endian);
+    free(regions);
+    return done;
+}
 
 /*
  * A slot of the hash: the number of a range in the low bits, and in the others some of the hash, so
@@ -44,7 +190,6 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
         cache->options.max_ranges = MOST_RANGES;
     if (cache->options.max_ranges < CODE_RANGE_CHUNK)
         cache->options.max_ranges = CODE_RANGE_CHUNK;
-    cache->edits = image->edits;
     return BT_OK;
 }
 
@@ -82,14 +227,6 @@ void code_cache_release(struct code_cache *cache)
     drop_views(cache);
 }
 
-void code_cache_refresh(struct code_cache *cache)
-{
-    if (cache->edits == cache->image->edits)
-        return;
-    drop_views(cache);
-    cache->edits = cache->image->edits;
-}
-
 static struct code_view *view_new(const struct code_region **regions, size_t count)
 {
     struct code_view *view = calloc(1, sizeof *view);
@@ -112,7 +249,7 @@ struct code_view *code_select(struct code_cache *cache, const struct code_key *k
     const struct code_region **regions = malloc((max ? max : 1) * sizeof *regions);
     if (!regions)
         return NULL;
-    size_t n = code_image_resolve(cache->image, key, regions, max);
+    size_t n = image_resolve(cache->image, key, regions, max);
     for (size_t i = 0; i < cache->view_count; i++) {
         struct code_view *view = cache->views[i];
         if (view->region_count == n && memcmp(view->regions, regions, n * sizeof *regions) == 0) {
@@ -197,10 +334,10 @@ static bool hash_grow(const struct code_cache *cache, struct code_view *view)
     return true;
 }
 
-size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len)
+static size_t view_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len)
 {
     bool big_endian;
-    return code_regions_read(view->regions, view->region_count, address, out, len, &big_endian);
+    return regions_read(view->regions, view->region_count, address, out, len, &big_endian);
 }
 
 /* Bytes that lie in one piece, so that not each instruction of a range asks all regions. */
@@ -211,18 +348,18 @@ struct span {
     bool big_endian;
 };
 
-/* Up to four bytes as code_regions_read() gives them. */
+/* Up to four bytes as regions_read() gives them. */
 static inline size_t fetch(const struct code_view *view, struct span *span, uint64_t address,
                            uint8_t *b, bool *big_endian)
 {
     uint64_t at = address - span->address;
     if (at >= span->size || span->size - at < 4) {
         span->address = address;
-        span->bytes = code_regions_span(view->regions, view->region_count, address, &span->size,
-                                        &span->big_endian);
+        span->bytes = regions_span(view->regions, view->region_count, address, &span->size,
+                                   &span->big_endian);
         at = 0;
         if (span->size < 4)
-            return code_regions_read(view->regions, view->region_count, address, b, 4, big_endian);
+            return regions_read(view->regions, view->region_count, address, b, 4, big_endian);
     }
     *big_endian = span->big_endian;
     memcpy(b, span->bytes + at, 4);
@@ -239,7 +376,7 @@ static bool split_suffix(const struct code_view *view, uint64_t address, uint16_
                          struct insn *insn, bool big_endian)
 {
     uint8_t b[2];
-    if ((h2 & 0xe800) != 0xe800 || code_read(view, address - 2, b, 2) != 2)
+    if ((h2 & 0xe800) != 0xe800 || view_read(view, address - 2, b, 2) != 2)
         return false;
     uint16_t h1 = half(b, big_endian);
     if ((h1 & 0xf800) != 0xf000)
@@ -315,7 +452,7 @@ unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_
         return 0;
     if (t32)
         address &= ~(uint64_t)1;
-    size_t n = code_regions_read(view->regions, view->region_count, address, b, 4, &be);
+    size_t n = regions_read(view->regions, view->region_count, address, b, 4, &be);
     if (n < 2)
         return 0;
     unsigned size = t32 ? insn_t32_size(half(b, be)) : 4;

@@ -124,7 +124,6 @@ struct code_cache {
     struct code_range **chunks;
     size_t chunk_count;
     size_t range_count;
-    uint32_t edits; /* of the image when the cache was filled */
     uint32_t epoch; /* changes when ranges given out earlier are void */
     struct code_calls calls;
 };
@@ -133,9 +132,6 @@ struct code_cache {
 int code_cache_init(struct code_cache *cache, const struct code_image *image,
                     const struct code_options *options);
 void code_cache_release(struct code_cache *cache);
-
-/* Drops ranges if the image has changed since. Call before following, not while. */
-void code_cache_refresh(struct code_cache *cache);
 
 /* The view for `key`: valid until code_cache_release() or a refresh that dropped.
  * NULL: no memory. */
@@ -237,6 +233,5 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
 unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa);
 
 /* Raw bytes as the view sees them; returns how many there are. */
-size_t code_read(const struct code_view *view, uint64_t address, uint8_t *out, size_t len);
 
 #endif

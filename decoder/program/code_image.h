@@ -50,7 +50,6 @@ struct code_image {
     size_t capacity;
     uint32_t generation; /* newest */
     uint32_t by;         /* union of all regions' selectors */
-    uint32_t edits;      /* changes whenever caches of this image are void */
 };
 
 void code_image_init(struct code_image *image);
@@ -67,8 +66,6 @@ int code_image_add(struct code_image *image, const struct code_region *region);
 uint32_t code_image_new_generation(struct code_image *image);
 
 /* Regions that `key` sees, best first: stores at most `max` pointers, returns their number. */
-size_t code_image_resolve(const struct code_image *image, const struct code_key *key,
-                          const struct code_region **out, size_t max);
 
 /*
  * Copies up to `len` bytes at `address` as `key` sees them; returns how many there are, which is
@@ -78,11 +75,7 @@ size_t code_image_read(const struct code_image *image, const struct code_key *ke
                        uint8_t *out, size_t len);
 
 /* The bytes from `address` on that lie in one piece: `*size` of them. NULL and 0: none. */
-const uint8_t *code_regions_span(const struct code_region *const *regions, size_t count,
-                                 uint64_t address, uint64_t *size, bool *big_endian);
 
 /* As above, from regions that are resolved already. *big_endian is that of the first byte. */
-size_t code_regions_read(const struct code_region *const *regions, size_t count, uint64_t address,
-                         uint8_t *out, size_t len, bool *big_endian);
 
 #endif

@@ -1,13 +1,264 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/values/values.h"
-
 #include "values_work.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#define RUN            64
 #define STATUS_OFFSET  28u /* of the xPSR in an exception frame */
 #define STATUS_T       (1u << 24)
 #define STATUS_ALIGNED (1u << 9)
+
+/* What memory held, in order of addresses: sorted in slices, runs first, which are merged then. */
+static bool record_before(const struct values_record *x, const struct values_record *y)
+{
+    return x->address != y->address ? x->address < y->address : x->from < y->from;
+}
+
+static void sort_records(struct values_record *at, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct values_record x = at[i];
+        size_t k = i;
+        for (; k > 0 && record_before(&x, &at[k - 1]); k--)
+            at[k] = at[k - 1];
+        at[k] = x;
+    }
+}
+
+static void merge_runs(const struct values_record *a, size_t a_count, const struct values_record *b,
+                       size_t b_count, struct values_record *out)
+{
+    while (a_count && b_count) {
+        if (record_before(b, a)) {
+            *out++ = *b++;
+            b_count--;
+        } else {
+            *out++ = *a++;
+            a_count--;
+        }
+    }
+    memcpy(out, a, a_count * sizeof *a);
+    memcpy(out + a_count, b, b_count * sizeof *b);
+}
+
+static size_t at_most(size_t n, size_t limit)
+{
+    return n < limit ? n : limit;
+}
+
+/* The next two runs become one. */
+static size_t merge_next_runs(struct values_memory_state *m, struct values_sort *s)
+{
+    size_t left = m->record_count - s->at;
+    size_t a = at_most(s->width, left), b = at_most(s->width, left - a);
+    const struct values_record *from = m->records + s->at;
+    merge_runs(from, a, from + a, b, s->other + s->at);
+    s->at += a + b;
+    return a + b;
+}
+
+static void swap_sides(struct values_memory_state *m, struct values_sort *s)
+{
+    struct values_record *sorted = s->other;
+    s->other = m->records;
+    m->records = sorted;
+    m->record_max = m->record_count;
+    s->width *= 2;
+    s->at = 0;
+}
+
+static bool sort_some(struct values *r, size_t *budget)
+{
+    struct values_memory_state *m = &r->memory;
+    struct values_sort *s = &r->sort;
+    for (; !s->width && s->at < m->record_count && *budget; s->at += RUN) {
+        size_t n = at_most(RUN, m->record_count - s->at);
+        sort_records(m->records + s->at, n);
+        *budget -= at_most(n, *budget);
+    }
+    if (!s->width && s->at >= m->record_count) {
+        s->width = RUN;
+        s->at = 0;
+    }
+    if (s->width && s->width < m->record_count && !s->other) {
+        s->other = malloc(m->record_count * sizeof *s->other);
+        r->rules.nomem |= !s->other;
+    }
+    while (s->other && s->width < m->record_count && *budget) {
+        *budget -= at_most(merge_next_runs(m, s) / 2, *budget);
+        if (s->at >= m->record_count)
+            swap_sides(m, s);
+    }
+    if (!s->width || s->width < m->record_count)
+        return false;
+    free(s->other);
+    *s = (struct values_sort){0};
+    return true;
+}
+
+/*
+ * The work in slices: what is done in which order does not depend on where they end. A unit of a
+ * budget is about one value passed on, or one access to memory looked at.
+ */
+/* Each pass finds what the one before made possible; chains of more are rare. */
+#define ROUNDS_MAX 256
+
+static bool spend_units(size_t *budget, size_t units)
+{
+    *budget -= units < *budget ? units : *budget;
+    return *budget != 0;
+}
+
+/* A call that is seen not to keep a register is not believed for the others either. */
+static bool is_contradicted(const struct values *r, const struct values_pair *p)
+{
+    for (unsigned reg = 0; reg < VALUES_STATE_REGS; reg++) {
+        const struct values_value *x = &r->rules.values[p->before[reg]];
+        const struct values_value *y = &r->rules.values[p->after[reg]];
+        if (p->kept >> reg & 1 && x->how && y->how && x->number != y->number)
+            return true;
+    }
+    return false;
+}
+
+static void keep_register(struct values *r, const struct values_pair *p, unsigned reg)
+{
+    if (p->kept >> reg & 1)
+        rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, VALUES_CALL);
+}
+
+/* An exception in the mode that it goes to has overwritten LR: nobody can give it back. */
+static bool keeps_lr(const struct values *r, const struct values_pair *p)
+{
+    const struct values_value *mode = &r->rules.values[p->before[VALUES_MODE]];
+    return !p->mode || (mode->how && mode->number != p->mode);
+}
+
+static void keep_registers(struct values *r, const struct values_pair *p)
+{
+    for (unsigned reg = 0; reg < VALUES_MODE; reg++)
+        if (reg != 14 || keeps_lr(r, p))
+            keep_register(r, p, reg);
+}
+
+static void enter_stage(struct values *r, enum values_stage stage)
+{
+    r->stage = stage;
+    r->at = 0;
+}
+
+/* What is learnt is passed on, then memory is looked at again and again. */
+static void again_from_rules(struct values *r)
+{
+    r->passes = 0;
+    enter_stage(r, VALUES_RULES);
+}
+
+static void begin_pass(struct values *r)
+{
+    r->rounds++;
+    r->passes++;
+    values_memory_begin(r);
+    enter_stage(r, VALUES_ACCESSES);
+}
+
+static void end_pass(struct values *r)
+{
+    if (r->changed && r->passes < ROUNDS_MAX)
+        begin_pass(r);
+    else
+        enter_stage(r, VALUES_SORT);
+}
+
+static void begin_pairs(struct values *r)
+{
+    r->rules.inferring = true;
+    r->keep_saved = r->infer & VALUES_INFER_ABI;
+    if (r->align)
+        rules_align_frames(&r->rules);
+    r->pair = r->pair_count;
+    enter_stage(r, VALUES_PAIR);
+}
+
+static void next_pair(struct values *r)
+{
+    while (r->pair && is_contradicted(r, &r->pairs[r->pair - 1]))
+        r->pair--;
+    if (!r->pair) {
+        again_from_rules(r);
+        return;
+    }
+    keep_register(r, &r->pairs[--r->pair], VALUES_MODE);
+    enter_stage(r, VALUES_PAIR_MODE);
+}
+
+static void memory_done(struct values *r)
+{
+    bool first = !r->rules.inferring;
+    if (first)
+        values_memory_keep(r);
+    if (first && (r->pair_count || r->infer))
+        begin_pairs(r);
+    else
+        enter_stage(r, VALUES_DONE);
+}
+
+/* One stage, or as much of it as the budget allows. */
+static void run_stage(struct values *r, size_t *budget)
+{
+    struct values_rules *rules = &r->rules;
+    switch (r->stage) {
+    case VALUES_BUILD:
+        if (values_build_some(r, budget))
+            again_from_rules(r);
+        break;
+    case VALUES_RULES:
+        if (rules_run_some(rules, budget))
+            begin_pass(r);
+        break;
+    case VALUES_ACCESSES:
+        if (values_memory_accesses(r, &r->at, budget))
+            enter_stage(r, VALUES_CELLS);
+        break;
+    case VALUES_CELLS:
+        if (values_memory_cells(r, &r->at, budget)) {
+            r->changed = values_memory_changed(r);
+            enter_stage(r, VALUES_PASSED);
+        }
+        break;
+    case VALUES_PASSED:
+        if (rules_run_some(rules, budget))
+            end_pass(r);
+        break;
+    case VALUES_SORT:
+        if (sort_some(r, budget))
+            memory_done(r);
+        break;
+    case VALUES_PAIR:
+        if (rules_run_some(rules, budget))
+            next_pair(r);
+        spend_units(budget, 4);
+        break;
+    case VALUES_PAIR_MODE:
+        if (rules_run_some(rules, budget)) {
+            keep_registers(r, &r->pairs[r->pair]);
+            enter_stage(r, VALUES_PAIR);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+int values_work(struct values *r, size_t budget, bool *done)
+{
+    while (budget && r->stage != VALUES_DONE && !r->rules.nomem)
+        run_stage(r, &budget);
+    *done = r->stage == VALUES_DONE;
+    return r->rules.nomem ? BT_ERR_NOMEM : 0;
+}
 
 static const char *const how_names[VALUES_HOWS] = {
     "unknown", "halted",  "constant",  "computed",  "undone", "branch", "condition",
@@ -16,21 +267,6 @@ static const char *const how_names[VALUES_HOWS] = {
 const char *values_how_name(enum values_how how)
 {
     return (unsigned)how < VALUES_HOWS ? how_names[how] : "?";
-}
-
-bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
-{
-    if (count < *max)
-        return true;
-    size_t more = *max ? *max * 2 : 64;
-    void *grown = realloc(*array, more * size);
-    if (!grown) {
-        r->rules.nomem = true;
-        return false;
-    }
-    *array = grown;
-    *max = more;
-    return true;
 }
 
 static int check(const struct values_window *w)
@@ -72,19 +308,6 @@ int values_begin(struct values **out, const struct values_window *window)
         values_free(r);
     else
         *out = r;
-    return error;
-}
-
-int values_new(struct values **out, const struct values_window *window)
-{
-    bool done;
-    int error = values_begin(out, window);
-    if (!error)
-        error = values_work(*out, SIZE_MAX, &done);
-    if (error) {
-        values_free(*out);
-        *out = NULL;
-    }
     return error;
 }
 

@@ -108,16 +108,12 @@ struct values_counts {
 struct values; /* private */
 
 /*
- * Works the window out; nothing of it is borrowed afterwards but `read` and `context`, which
- * values_memory() may ask. Memory: about 200 bytes an instruction. 0, BT_ERR_INVAL (too long,
- * empty or unordered), BT_ERR_UNSUPPORTED (instruction set), BT_ERR_NOMEM.
- */
-int values_new(struct values **out, const struct values_window *window);
-
-/*
- * The same in slices, with the same result. The window is borrowed until *done. Questions are
- * allowed only then. values_begin() returns as values_new(); values_work() 0 or BT_ERR_NOMEM,
- * after which only values_free() is left. A unit of `budget` takes some 50 ns.
+ * Works the window out, in slices of a budget; the slices do not change the result. The window is
+ * borrowed until *done, but `read` and `context`, which values_memory() may ask, stay. Questions
+ * are allowed only then. Memory: about 200 bytes an instruction. values_begin(): 0, BT_ERR_INVAL
+ * (too long, empty or unordered), BT_ERR_UNSUPPORTED (instruction set), BT_ERR_NOMEM; *out is NULL
+ * then. values_work(): 0 or BT_ERR_NOMEM, after which only values_free() is allowed.
+ * A unit of `budget` takes some 50 ns.
  */
 int values_begin(struct values **out, const struct values_window *window);
 int values_work(struct values *r, size_t budget, bool *done);

@@ -1,76 +1,504 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The walk along the window: each instruction without its condition, and the exceptions, gaps and
+ * calls between them. */
 #include "values_build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define INSN_UNITS 4 /* of a budget */
+#define SAVED_REGS   0x4ff0u /* r4-r11, LR: pushed to be given back */
+#define NUMBER_DEBUG 1       /* the M profile's own number 1: reset */
+#define NUMBER_RESET 8
 
-static void define(struct build *b, unsigned reg, uint32_t value)
+#define KEPT_BY_SERVICE (0x6ff0u | 1u << VALUES_MODE)
+#define INSN_UNITS      4 /* of a budget */
+
+static uint32_t make_value(struct build *b, enum rule_op op, uint32_t a, uint32_t x, uint32_t c,
+                           uint32_t k)
 {
-    struct values_defs *d = &b->r->defs[reg];
-    b->cur[reg] = value;
-    if (d->count && d->at[d->count - 1].from == b->from) {
-        d->at[d->count - 1].value = value;
-        return;
+    uint32_t d = rules_value(&b->r->rules);
+    rules_add(&b->r->rules, &(struct values_rule){
+                                .op = (uint8_t)op, .slot = {d, a, x, c}, .k = k, .step = b->step});
+    return d;
+}
+
+static uint32_t constant_value(struct build *b, uint32_t number)
+{
+    return rules_constant(&b->r->rules, number, b->step);
+}
+
+static uint32_t inverted_value(struct build *b, uint32_t value)
+{
+    return make_value(b, RULE_XOR, value, 0, 0, UINT32_MAX);
+}
+
+/* rm, shifted. */
+static uint32_t shifted_value(struct build *b, const struct insn_effect *e)
+{
+    uint32_t v = build_read(b, e->rm, false);
+    if (e->rs != EFFECT_NO_REG)
+        return make_value(b, RULE_SHIFT, v, build_read(b, e->rs, false), b->cur[EFFECT_C],
+                          e->shift);
+    if (!e->amount)
+        return v;
+    return make_value(b, RULE_SHIFT, v, 0, e->shift == EFFECT_RRX ? b->cur[EFFECT_C] : 0,
+                      e->shift | (uint32_t)e->amount << 8);
+}
+
+static uint32_t shifter_carry(struct build *b, const struct insn_effect *e)
+{
+    if (e->carry == EFFECT_C_0 || e->carry == EFFECT_C_1)
+        return constant_value(b, e->carry == EFFECT_C_1);
+    if (e->carry == EFFECT_C_KEEP || e->rm == EFFECT_NO_REG)
+        return b->cur[EFFECT_C];
+    uint32_t v = build_read(b, e->rm, false);
+    if (e->rs != EFFECT_NO_REG)
+        return make_value(b, RULE_SHIFT_C, v, build_read(b, e->rs, false), b->cur[EFFECT_C],
+                          e->shift);
+    return make_value(b, RULE_SHIFT_C, v, 0, e->shift == EFFECT_RRX ? b->cur[EFFECT_C] : 0,
+                      e->shift | (uint32_t)e->amount << 8);
+}
+
+static uint32_t operand2(struct build *b, const struct insn_effect *e)
+{
+    return e->rm == EFFECT_NO_REG ? constant_value(b, e->imm) : shifted_value(b, e);
+}
+
+/* Additions and subtractions: *c and *v are the flags if they are wanted. */
+static uint32_t sum_value(struct build *b, const struct insn_effect *e, uint32_t *c, uint32_t *v)
+{
+    uint32_t a = build_read(b, e->rn, false), x = operand2(b, e), d, carry = 0, k = 1;
+    bool minus = e->op == EFFECT_SUB || e->op == EFFECT_SBC;
+    bool reverse = e->op == EFFECT_RSB || e->op == EFFECT_RSC;
+    bool with_carry = e->op == EFFECT_ADC || e->op == EFFECT_SBC || e->op == EFFECT_RSC;
+    uint32_t left = a, right = x;
+    if ((minus || reverse) && (e->set_flags || with_carry)) {
+        left = reverse ? x : a;
+        right = inverted_value(b, reverse ? a : x);
     }
-    if (values_room(b->r, (void **)&d->at, &d->max, d->count, sizeof *d->at))
-        d->at[d->count++] = (struct values_def){b->from, value};
-}
-
-void build_assign(struct build *b, unsigned reg, uint32_t value)
-{
-    struct values_rules *rules = &b->r->rules;
-    if (!b->pred) {
-        define(b, reg, value);
-        return;
+    if (with_carry) {
+        carry = b->cur[EFFECT_C];
+        d = make_value(b, RULE_ADC, left, right, carry, 0);
+    } else if (minus || reverse) {
+        d = reverse ? make_value(b, RULE_SUB, x, a, 0, 0) : make_value(b, RULE_SUB, a, x, 0, 0);
+    } else {
+        d = make_value(b, RULE_ADD, a, x, 0, 0);
+        k = 0;
     }
-    uint32_t d = rules_value(rules);
-    rules_add(rules, &(struct values_rule){.op = RULE_SELECT,
-                                           .step = b->step,
-                                           .slot = {d, b->pred, b->cur[reg], value}});
-    define(b, reg, d);
+    if (e->set_flags) {
+        *c = make_value(b, RULE_ADD_C, left, right, carry, k);
+        *v = make_value(b, RULE_ADD_V, left, right, carry, k);
+    }
+    return d;
 }
 
-void build_clobber(struct build *b, uint32_t regs)
+static uint32_t logical_value(struct build *b, const struct insn_effect *e)
 {
-    regs &= ((1u << VALUES_STATE_REGS) - 1) & ~(1u << 15);
-    for (; regs; regs &= regs - 1)
-        build_assign(b, (unsigned)__builtin_ctz(regs), rules_value(&b->r->rules));
+    uint32_t x = operand2(b, e);
+    uint32_t a = e->rn == EFFECT_NO_REG ? 0 : build_read(b, e->rn, false);
+    switch (e->op) {
+    case EFFECT_AND:
+        return make_value(b, RULE_AND, a, x, 0, 0);
+    case EFFECT_ORR:
+        return make_value(b, RULE_ORR, a, x, 0, 0);
+    case EFFECT_BIC:
+        return make_value(b, RULE_BIC, a, x, 0, 0);
+    case EFFECT_ORN:
+        return make_value(b, RULE_ORN, a, x, 0, 0);
+    case EFFECT_EOR:
+        return make_value(b, RULE_XOR, a, x, 0, 0);
+    case EFFECT_MVN:
+        return inverted_value(b, x);
+    default:
+        return x;
+    }
 }
 
-struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
-                                   uint32_t offset, uint32_t data)
+static uint32_t multiplied_value(struct build *b, const struct insn_effect *e)
 {
-    struct values_memory_state *m = &b->r->memory;
-    if (!values_room(b->r, (void **)&m->accesses, &m->access_max, m->access_count,
-                     sizeof *m->accesses))
-        return NULL;
-    struct values_access *a = &m->accesses[m->access_count++];
-    *a = (struct values_access){.step = b->step,
-                                .when = b->from,
-                                .base = base,
-                                .offset = offset,
-                                .data = data,
-                                .cond = b->pred,
-                                .kind = (uint8_t)kind,
-                                .width = 4};
-    return a;
+    uint32_t product =
+        make_value(b, RULE_MUL, build_read(b, e->rn, false), build_read(b, e->rm, false), 0, 0);
+    if (e->op == EFFECT_MUL)
+        return product;
+    return make_value(b, e->op == EFFECT_MLA ? RULE_ADD : RULE_SUB, build_read(b, e->ra, false),
+                      product, 0, 0);
 }
 
-void build_clobber_memory(struct build *b)
+static uint32_t field_value(struct build *b, const struct insn_effect *e)
 {
-    build_access(b, ACCESS_CLOBBER, 0, 0, 0);
+    uint32_t v = e->rn == EFFECT_NO_REG ? constant_value(b, 0) : build_read(b, e->rn, false);
+    if (e->op == EFFECT_MOVT)
+        return make_value(b, RULE_INSERT, b->cur[e->rd], constant_value(b, e->imm), 0,
+                          16 | 16 << 8);
+    if (e->op == EFFECT_INSERT)
+        return make_value(b, RULE_INSERT, b->cur[e->rd], v, 0, e->imm);
+    if (e->amount)
+        v = make_value(b, RULE_SHIFT, v, 0, 0, EFFECT_ROR | (uint32_t)e->amount << 8);
+    return make_value(b, RULE_FIELD, v, 0, 0, e->imm);
 }
 
-uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
+static uint32_t alu_value(struct build *b, const struct insn_effect *e, uint32_t *c, uint32_t *v)
 {
+    switch (e->op) {
+    case EFFECT_SUB:
+    case EFFECT_RSB:
+    case EFFECT_ADD:
+    case EFFECT_ADC:
+    case EFFECT_SBC:
+    case EFFECT_RSC:
+        return sum_value(b, e, c, v);
+    case EFFECT_MUL:
+    case EFFECT_MLA:
+    case EFFECT_MLS:
+        return multiplied_value(b, e);
+    case EFFECT_UDIV:
+    case EFFECT_SDIV:
+        return make_value(b, e->op == EFFECT_UDIV ? RULE_UDIV : RULE_SDIV,
+                          build_read(b, e->rn, false), build_read(b, e->rm, false), 0, 0);
+    case EFFECT_FIELD:
+    case EFFECT_INSERT:
+    case EFFECT_MOVT:
+        return field_value(b, e);
+    case EFFECT_CLZ:
+    case EFFECT_REV:
+    case EFFECT_REV16:
+    case EFFECT_REVSH:
+    case EFFECT_RBIT:
+        return make_value(b, (enum rule_op)(RULE_CLZ + (e->op - EFFECT_CLZ)),
+                          build_read(b, e->rn, false), 0, 0, 0);
+    default:
+        if (e->set_flags)
+            *c = shifter_carry(b, e);
+        return logical_value(b, e);
+    }
+}
+
+static void execute_multiply_long(struct build *b, const struct insn_effect *e)
+{
+    uint32_t x = build_read(b, e->rn, false), y = build_read(b, e->rm, false);
+    uint32_t low = make_value(b, RULE_MUL, x, y, 0, 0);
+    uint32_t high = make_value(b, e->op == EFFECT_UMULL ? RULE_UMULH : RULE_SMULH, x, y, 0, 0);
+    if (e->ra < 15)
+        build_assign(b, e->ra, low);
+    if (e->rd < 15)
+        build_assign(b, e->rd, high);
+}
+
+static void execute_arithmetic(struct build *b, const struct insn_effect *e)
+{
+    uint32_t c = 0, v = 0;
+    uint32_t d = alu_value(b, e, &c, &v);
+    uint32_t nz = e->set_flags ? make_value(b, RULE_NZ, d, 0, 0, 0) : 0;
+    if (e->rd < 15)
+        build_assign(b, e->rd, d);
+    if (nz)
+        build_assign(b, EFFECT_NZ, nz);
+    if (c)
+        build_assign(b, EFFECT_C, c);
+    if (v)
+        build_assign(b, EFFECT_V, v);
+}
+
+/* One loaded or stored register; values go to the registers when all have been read. */
+static void transfer_register(struct build *b, const struct insn_effect *e, unsigned reg,
+                              uint32_t base, uint32_t offset, uint32_t *loaded)
+{
+    uint32_t target, data = 0;
+    if (e->load) {
+        data = rules_value(&b->r->rules);
+        *loaded = data;
+        if (reg == 15 && e->width == 4 && !b->w->v4t && build_target(b, &target))
+            rules_learn_at(&b->r->rules, data, target, VALUES_BRANCH, b->step);
+    } else if (reg < 15) {
+        data = b->cur[reg];
+        /* A base that is written back is stored as it was only when it is the lowest. */
+        if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
+            data = 0;
+    }
+    struct values_access *a = build_access(b,
+                                           e->load        ? ACCESS_LOAD
+                                           : e->exclusive ? ACCESS_KILL
+                                                          : ACCESS_STORE,
+                                           base, offset, data);
+    if (!a)
+        return;
+    a->width = e->width;
+    a->sign = e->sign;
+    a->stack = e->rn == 13;
+    if (e->load)
+        a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15;
+    else
+        a->saved = a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1;
+}
+
+static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)
+{
+    struct values_access *a =
+        build_access(b, ACCESS_STORE, base, offset, rules_value(&b->r->rules));
+    if (a)
+        a->stack = stack;
+}
+
+static void execute_memory(struct build *b, const struct insn_effect *e)
+{
+    uint32_t loaded[16] = {0};
+    uint32_t base = build_read(b, e->rn, e->align_pc), moved = base;
+    uint32_t list = e->list, at = (uint32_t)e->start;
+    if (e->rm != EFFECT_NO_REG)
+        moved = make_value(b, e->subtract ? RULE_SUB : RULE_ADD, base, shifted_value(b, e), 0, 0);
+    else if (e->writeback && e->delta)
+        moved = make_value(b, RULE_ADD, base, 0, 0, (uint32_t)e->delta);
+    if (e->words) {
+        for (unsigned i = 0; i < e->words && !e->load; i++)
+            store_float(b, base, at + 4 * i, e->rn == 13);
+    } else if (list) {
+        for (unsigned reg = 0; reg < 16; reg++) {
+            if (!(list >> reg & 1))
+                continue;
+            transfer_register(b, e, reg, base, at, &loaded[reg]);
+            at += 4;
+        }
+    } else {
+        bool moves = e->rm != EFFECT_NO_REG;
+        uint32_t from = e->index && moves ? moved : base;
+        uint32_t offset = e->index && !moves ? (uint32_t)e->delta : 0;
+        transfer_register(b, e, e->rt, from, offset, &loaded[e->rt & 15]);
+        if (e->rt2 != EFFECT_NO_REG)
+            transfer_register(b, e, e->rt2, from, offset + 4, &loaded[e->rt2 & 15]);
+    }
+    if (e->writeback && e->rn < 15)
+        build_assign(b, e->rn, moved);
+    for (unsigned reg = 0; reg < 15; reg++)
+        if (loaded[reg])
+            build_assign(b, reg, loaded[reg]);
+}
+
+static void execute_branch(struct build *b, const struct insn_effect *e)
+{
+    uint32_t target;
     const struct values_insn *i = &b->w->insns[b->step];
-    if (reg == EFFECT_NO_REG)
-        return rules_value(&b->r->rules);
-    if (reg != 15)
-        return b->cur[reg];
-    uint32_t pc = i->address + (i->isa == BT_ISA_T32 ? 4 : 8);
-    return rules_constant(&b->r->rules, align_pc ? pc & ~3u : pc, b->step);
+    if (e->rn != EFFECT_NO_REG && !e->zero && e->rn < 15 && build_target(b, &target))
+        rules_learn_at(&b->r->rules, b->cur[e->rn], target, VALUES_BRANCH, b->step);
+    if (!e->link)
+        return;
+    uint32_t back = i->address + i->size;
+    uint32_t kept = 0x2ff0 | (b->w->a_banks ? 1u << VALUES_MODE : 0);
+    build_push_frame(b, back, kept, false);
+    build_assign(b, 14, constant_value(b, i->isa == BT_ISA_T32 ? back | 1 : back));
+}
+
+/* Registers that a load or store may have written before it was given up;
+ * its base is given back. */
+static uint32_t memory_writes(const struct insn_effect *e)
+{
+    uint32_t regs = e->clobber;
+    if (!e->load)
+        return regs;
+    regs |= e->list;
+    if (e->rt != EFFECT_NO_REG)
+        regs |= 1u << e->rt;
+    if (e->rt2 != EFFECT_NO_REG)
+        regs |= 1u << e->rt2;
+    return regs & EFFECT_ALL_REGS & ~(1u << 15) & ~(1u << e->rn);
+}
+
+/* What an instruction that did not complete may have written: parts of what it writes. */
+static void execute_canceled(struct build *b, const struct insn_effect *e)
+{
+    bool stores = e->kind == EFFECT_MEMORY && !e->load;
+    if (e->clobber_memory || stores)
+        build_clobber_memory(b);
+    if (e->kind == EFFECT_OTHER || e->kind == EFFECT_SYSTEM || b->w->v4t)
+        build_clobber(b, e->kind == EFFECT_NONE ? 0 : EFFECT_ALL_REGS);
+    else if (e->kind == EFFECT_MEMORY)
+        build_clobber(b, memory_writes(e));
+}
+
+static void build_execute(struct build *b, const struct insn_effect *e)
+{
+    if (b->canceled) {
+        execute_canceled(b, e);
+        return;
+    }
+    if (e->kind == EFFECT_SYSTEM) {
+        build_a_system(b, e);
+        return;
+    }
+    if (e->kind == EFFECT_ALU && (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL))
+        execute_multiply_long(b, e);
+    else if (e->kind == EFFECT_ALU)
+        execute_arithmetic(b, e);
+    else if (e->kind == EFFECT_MEMORY)
+        execute_memory(b, e);
+    else if (e->kind == EFFECT_BRANCH)
+        execute_branch(b, e);
+    if (e->clobber_memory)
+        build_clobber_memory(b);
+    build_clobber(b, e->clobber);
+}
+
+bool values_is_halt(const struct bt_event *event)
+{
+    return event->kind == BT_EVENT_EXCEPTION && event->u.exception.number == NUMBER_DEBUG &&
+           !event->u.exception.m_profile;
+}
+
+static bool build_is_halt(const struct build *b, const struct bt_event *event)
+{
+    return values_is_halt(event) && event->position == b->w->first + b->r->count;
+}
+
+static void path_lost(struct build *b)
+{
+    build_clobber_memory(b);
+    build_clobber(b, EFFECT_ALL_REGS);
+    b->frame_count = 0;
+    build_m_lost(b);
+    build_a_lost(b);
+    b->jumped = false;
+    b->returned = false;
+    b->it = BUILD_IT_UNKNOWN;
+    b->it_left = 4;
+}
+
+static void enter_exception(struct build *b, const struct bt_event *event)
+{
+    const struct bt_exception *x = &event->u.exception;
+    if (b->w->m_profile && !x->has_return && b->jumped) {
+        build_m_chained(b, event);
+        return;
+    }
+    /* In Debug state anything may be written. */
+    if (x->number == NUMBER_DEBUG || (x->number == NUMBER_RESET && !b->w->m_profile)) {
+        path_lost(b);
+        b->it = 0;
+        return;
+    }
+    if (x->has_return) {
+        if (b->jumped)
+            build_pair(b, (uint32_t)x->return_address, false);
+        if (b->returned)
+            build_pair(b, (uint32_t)x->return_address, true);
+        /* A service may give something back. */
+        bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
+        uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << VALUES_MODE;
+        build_push_frame(b, (uint32_t)x->return_address, kept, true);
+        if (b->w->a_banks && b->frame_count)
+            b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
+        b->saved[b->saved_next].address = (uint32_t)x->return_address;
+        b->saved[b->saved_next].it = b->it;
+        b->saved_next = (b->saved_next + 1) % BUILD_SAVED;
+    } else {
+        b->frame_count = 0;
+    }
+    b->it = 0;
+    b->jumped = false;
+    b->returned = false;
+    if (b->w->m_profile)
+        build_m_entry(b, event);
+    else if (b->w->a_banks)
+        build_a_entry(b, event);
+    else
+        build_clobber(b, x->number == BUILD_NUMBER_IRQ || x->number == BUILD_NUMBER_SVC
+                             ? 0x6000
+                             : EFFECT_BANKED);
+}
+
+/* Does an event at this position say that the security state is another one? */
+static bool state_changes(const struct build *b)
+{
+    const struct values_window *w = b->w;
+    for (size_t i = b->event; i < w->event_count; i++) {
+        if (w->events[i].position != w->first + b->step || w->events[i].kind == BT_EVENT_EXCEPTION)
+            break;
+        if (w->events[i].kind == BT_EVENT_STATE)
+            return true;
+    }
+    return false;
+}
+
+/* A handler has returned to `address`. */
+static void pair_return(struct build *b, uint32_t address)
+{
+    build_pair(b, address, true);
+    build_restore_it(b, address);
+}
+
+static void return_from_exception(struct build *b)
+{
+    const struct values_window *w = b->w;
+    if (w->a_banks && b->returned)
+        return; /* the instruction was one */
+    uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
+    const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
+    /* Straight into the next handler: it has the address. */
+    if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
+        address = (uint32_t)next->u.exception.return_address;
+    /* It has taken over the frame: nothing was given back, and nothing saved. */
+    if (b->w->m_profile && next && next->position == w->first + b->step &&
+        next->kind == BT_EVENT_EXCEPTION && !next->u.exception.has_return) {
+        b->jumped = true;
+        return;
+    }
+    if (w->m_profile)
+        build_m_return(b);
+    else
+        build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
+    if (w->a_banks)
+        build_a_lost(b);
+    b->jumped = false;
+    b->returned = false;
+    b->back_to = address;
+    b->back = w->m_profile && state_changes(b);
+    if (!b->back)
+        pair_return(b, address);
+}
+
+/* What ran before is another state's, with stacks of its own; r4-r11 may have been taken away. */
+static void change_state(struct build *b)
+{
+    build_clobber_memory(b);
+    build_clobber(b, EFFECT_ALL_REGS);
+    build_a_lost(b);
+    if (b->w->m_profile)
+        build_m_lost(b);
+    if (b->back)
+        pair_return(b, b->back_to);
+    b->back = false;
+}
+
+static void build_events(struct build *b)
+{
+    const struct values_window *w = b->w;
+    b->pred = 0;
+    while (b->event < w->event_count && w->events[b->event].position <= w->first + b->step) {
+        const struct bt_event *event = &w->events[b->event++];
+        if (event->position < w->first + b->step || build_is_halt(b, event))
+            continue;
+        b->from = b->step;
+        switch (event->kind) {
+        case BT_EVENT_GAP:
+        case BT_EVENT_TRACE_ON:
+            path_lost(b);
+            break;
+        case BT_EVENT_EXCEPTION:
+            enter_exception(b, event);
+            break;
+        case BT_EVENT_EXCEPTION_RET:
+            return_from_exception(b);
+            break;
+        case BT_EVENT_CONTEXT:
+        case BT_EVENT_VMID:
+            build_clobber_memory(b);
+            break;
+        case BT_EVENT_STATE:
+            change_state(b);
+            break;
+        default:
+            break;
+        }
+        rules_run(&b->r->rules);
+    }
 }
 
 /* Is it a return from an exception, of a core where such is an instruction as others? */
@@ -82,7 +510,7 @@ static bool is_exception_return(const struct insn_effect *e)
 }
 
 /* Events that say something else than where the path goes. */
-static bool passive(const struct build *b, const struct bt_event *e)
+static bool is_passive(const struct build *b, const struct bt_event *e)
 {
     if (e->kind == BT_EVENT_EXCEPTION_RET)
         return b->w->a_banks; /* the instruction says it */
@@ -99,14 +527,14 @@ static const struct bt_event *event_behind(const struct build *b)
         const struct bt_event *e = &b->w->events[i];
         if (e->position > b->w->first + b->step + 1)
             break;
-        if (!passive(b, e) && !build_is_halt(b, e))
+        if (!is_passive(b, e) && !build_is_halt(b, e))
             return e;
     }
     return NULL;
 }
 
 /* What follows on the instruction; events do, if there are any. */
-static void look_on(struct build *b)
+static void look_ahead(struct build *b)
 {
     const struct values_window *w = b->w;
     const struct values_insn *i = &w->insns[b->step];
@@ -116,12 +544,6 @@ static void look_on(struct build *b)
     b->next_isa = last ? w->final_isa : i[1].isa;
     b->next_known = !b->behind && (!last || w->final_known >> 15 & 1);
     b->leaves = b->next_known && (b->next != i->address + i->size || b->next_isa != i->isa);
-}
-
-bool build_target(const struct build *b, uint32_t *target)
-{
-    *target = b->next | (b->next_isa == BT_ISA_T32);
-    return !b->pred && b->next_known && (b->next_isa == BT_ISA_T32 || b->next_isa == BT_ISA_A32);
 }
 
 static bool writes_pc(const struct insn_effect *e)
@@ -139,7 +561,7 @@ static unsigned flags_tested(unsigned cond)
 }
 
 /* Sets b->pred; false: the instruction is known not to do anything. */
-static bool condition(struct build *b, const struct insn_effect *e)
+static bool check_condition(struct build *b, const struct insn_effect *e)
 {
     struct values_rules *rules = &b->r->rules;
     unsigned cond = b->w->insns[b->step].cond;
@@ -171,7 +593,7 @@ static bool condition(struct build *b, const struct insn_effect *e)
 }
 
 /* M-profile: MSR names the special register in bits 7..0. */
-static void special_register(uint32_t op, struct insn_effect *e)
+static void clobber_special_register(uint32_t op, struct insn_effect *e)
 {
     unsigned which = op & 0xff;
     if ((op & 0xffe0d000) != 0xf3808000)
@@ -180,7 +602,7 @@ static void special_register(uint32_t op, struct insn_effect *e)
     e->clobber = which < 4 ? EFFECT_FLAGS : which >= 16 && which < 20 ? 0 : 1u << 13;
 }
 
-static void decode(struct build *b, struct insn_effect *e)
+static void decode_instruction(struct build *b, struct insn_effect *e)
 {
     const struct values_insn *i = &b->w->insns[b->step];
     if (i->isa == BT_ISA_A32) {
@@ -195,7 +617,7 @@ static void decode(struct build *b, struct insn_effect *e)
     else
         effect_t32(i->opcode, i->address, e);
     if (b->w->m_profile && i->size == 4)
-        special_register(i->opcode, e);
+        clobber_special_register(i->opcode, e);
     if (!b->w->a_banks && e->kind == EFFECT_SYSTEM)
         e->kind = EFFECT_OTHER;
     if (e->kind == EFFECT_IT) {
@@ -217,7 +639,7 @@ static void decode(struct build *b, struct insn_effect *e)
 }
 
 /* Data trace of the instruction, if it made one access. */
-static void data_events(struct build *b, size_t first_access)
+static void learn_from_data(struct build *b, size_t first_access)
 {
     struct values_memory_state *m = &b->r->memory;
     const struct bt_event *found = NULL;
@@ -249,8 +671,8 @@ static void data_events(struct build *b, size_t first_access)
  * Not every protocol says so, but an instruction to come back to did not complete. Where it is left
  * out of the path the one before it, which is here, did.
  */
-static bool aborted(const struct values_insn *i, const struct insn_effect *e,
-                    const struct bt_event *exception)
+static bool is_aborted(const struct values_insn *i, const struct insn_effect *e,
+                       const struct bt_event *exception)
 {
     bool given = exception->u.exception.canceled;
     if (!exception->u.exception.has_return)
@@ -265,26 +687,26 @@ static bool changes_state(const struct build *b, const struct bt_event *behind)
     return b->w->m_profile && behind && behind->kind == BT_EVENT_STATE;
 }
 
-static void instruction(struct build *b)
+static void build_instruction(struct build *b)
 {
     const struct values_insn *i = &b->w->insns[b->step];
     struct insn_effect e;
     size_t first_access = b->r->memory.access_count;
-    look_on(b);
+    look_ahead(b);
     const struct bt_event *behind = b->behind;
     if (b->jumped)
         build_pair(b, i->address, false);
     if (b->returned)
         build_pair(b, i->address, true);
     b->from = b->step + 1;
-    decode(b, &e);
-    b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && aborted(i, &e, behind);
-    bool runs = condition(b, &e);
+    decode_instruction(b, &e);
+    b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && is_aborted(i, &e, behind);
+    bool runs = check_condition(b, &e);
     if (runs)
         build_execute(b, &e);
     if (runs && b->w->m_fpu)
         build_m_executed(b);
-    data_events(b, first_access);
+    learn_from_data(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
@@ -301,7 +723,7 @@ static void instruction(struct build *b)
     rules_run(&b->r->rules);
 }
 
-static void halted(struct build *b)
+static void learn_halted(struct build *b)
 {
     const struct values_window *w = b->w;
     for (unsigned reg = 0; reg < 15; reg++)
@@ -344,13 +766,13 @@ bool values_build_some(struct values *r, size_t *budget)
     struct build *b = r->build;
     for (; b->step < r->count && *budget && !r->rules.nomem; b->step++) {
         build_events(b);
-        instruction(b);
+        build_instruction(b);
         *budget -= *budget < INSN_UNITS ? *budget : INSN_UNITS;
     }
     if (b->step < r->count)
         return false;
     build_events(b);
-    halted(b);
+    learn_halted(b);
     free(b);
     r->build = NULL;
     return true;

@@ -94,7 +94,7 @@ struct build {
     bool two_states;
 };
 
-/* A new value for a register, depending on the instruction's condition. */
+/* values_state.c: a new value for a register, depending on the instruction's condition. */
 void build_assign(struct build *b, unsigned reg, uint32_t value);
 void build_clobber(struct build *b, uint32_t regs);
 void build_clobber_memory(struct build *b);
@@ -107,16 +107,13 @@ uint32_t build_read(struct build *b, unsigned reg, bool align_pc);
 /* Where the path goes on after the instruction, with the T bit, as BX takes it. */
 bool build_target(const struct build *b, uint32_t *target);
 
-/* values_exec.c: the instruction itself, without its condition. */
-void build_execute(struct build *b, const struct insn_effect *e);
-
-/* The entry to Debug state that this halt is: changes nothing. */
-bool build_is_halt(const struct build *b, const struct bt_event *event);
-
-/* values_events.c: what happened between the instruction before and this one. */
-void build_events(struct build *b);
-void build_pair(struct build *b, uint32_t address, bool exception);
+/* A call or exception begins, which is to come back to `address` with the registers `kept`. */
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception);
+
+/* One came back to `address`: what was begun last of that kind, if it was to come back there. */
+void build_pair(struct build *b, uint32_t address, bool exception);
+
+/* The IT state of an interrupted instruction, where a handler came back to it. */
 void build_restore_it(struct build *b, uint32_t address);
 
 /* values_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
@@ -128,23 +125,13 @@ void build_m_lost(struct build *b);
 void build_m_states(struct build *b); /* first: does the window change the security state? */
 void build_m_executed(struct build *b);
 
-/* values_a.c: the mode as far as it is known already. */
-bool build_a_mode(const struct build *b, uint32_t *number);
-int build_a_bank(uint32_t mode); /* -1: none that is followed */
-/* Is the mode one of that bank? Perhaps: if the value *condition is 1. */
-enum build_is build_a_is(struct build *b, int bank, uint32_t *condition);
-uint32_t build_a_choose(struct build *b, enum build_is is, uint32_t condition, uint32_t yes,
-                        uint32_t no);
-void build_a_switch(struct build *b, uint32_t mode); /* a value */
+/* values_a.c: modes of A- and R-profile cores; the path is lost; an exception; a halt. */
 void build_a_lost(struct build *b);
 void build_a_entry(struct build *b, const struct bt_event *event);
 /* The mode whose LR the exception overwrites, if it can come from that mode; 0: it does not. */
 uint8_t build_a_overwrites(const struct bt_event *event);
 void build_a_halted(struct build *b, uint32_t psr);
-struct build_status build_a_status(struct build *b, uint32_t word);
-struct build_status build_a_current(struct build *b);
 
-/* values_system.c */
 void build_a_system(struct build *b, const struct insn_effect *e);
 
 /* The window has ended in what `psr` says. */

@@ -110,10 +110,32 @@ struct insn_effect {
     bool clobber_memory;
 };
 
+static inline unsigned effect_field(uint32_t op, unsigned lsb, unsigned bits)
+{
+    return op >> lsb & ((1u << bits) - 1);
+}
+
+static inline void effect_clobber(struct insn_effect *e, uint32_t regs)
+{
+    e->kind = EFFECT_OTHER;
+    e->clobber = regs & EFFECT_ALL_REGS;
+}
+
 void effect_init(struct insn_effect *e);
-void effect_unknown(struct insn_effect *e);
+static inline void effect_unknown(struct insn_effect *e)
+{
+    e->kind = EFFECT_OTHER;
+    e->clobber = EFFECT_ALL_REGS;
+    e->clobber_memory = true;
+}
+
 /* EFFECT_SYSTEM; `regs` are clobbered where it is not followed. */
-void effect_set_system(struct insn_effect *e, enum effect_system which, uint32_t regs);
+static inline void effect_set_system(struct insn_effect *e, enum effect_system which, uint32_t regs)
+{
+    effect_clobber(e, regs);
+    e->kind = EFFECT_SYSTEM;
+    e->system = (uint8_t)which;
+}
 
 void effect_a32(uint32_t op, struct insn_effect *e);
 

@@ -1,20 +1,170 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A rule as it is kept: a word that says what it is, k, the operands up to the last one there is,
+ * and for each of them the next use of that value.
+ */
 #include "values_rules.h"
-
 #include "values_effect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A rule as it is kept: a word that says what it is, k, the operands up to the last one there is,
- * and for each of them the next use of that value.
- */
 #define HEAD       2
 #define LONGEST    (HEAD + 2 * 4)
 #define OP_SHIFT   2 /* below: operands, less 1 */
 #define HOW_SHIFT  8
 #define STEP_SHIFT 12
+
+/* Arithmetic of the rules that are computed forwards only. */
+static uint32_t field_mask(uint32_t width)
+{
+    return width >= 32 ? UINT32_MAX : (1u << width) - 1;
+}
+
+/* Shifts as the architecture's Shift_C(): amounts up to 255. */
+static uint32_t shift_c(unsigned type, uint32_t v, uint32_t by, uint32_t *carry)
+{
+    uint64_t wide;
+    if (type == EFFECT_RRX) {
+        wide = (uint64_t)*carry << 31 | v >> 1;
+        *carry = v & 1;
+        return (uint32_t)wide;
+    }
+    if (!by)
+        return v;
+    switch (type) {
+    case EFFECT_LSL:
+        wide = by > 32 ? 0 : (uint64_t)v << by;
+        *carry = wide >> 32 & 1;
+        return (uint32_t)wide;
+    case EFFECT_LSR:
+        wide = by > 32 ? 0 : ((uint64_t)v << 1) >> by;
+        *carry = wide & 1;
+        return by > 31 ? 0 : v >> by;
+    case EFFECT_ASR:
+        if (by > 31) {
+            *carry = v >> 31;
+            return v >> 31 ? UINT32_MAX : 0;
+        }
+        *carry = v >> (by - 1) & 1;
+        return v >> by | (v >> 31 ? ~(UINT32_MAX >> by) : 0);
+    default:
+        by &= 31;
+        v = by ? v >> by | v << (32 - by) : v;
+        *carry = v >> 31;
+        return v;
+    }
+}
+
+static uint32_t shift_operand(uint32_t k, const uint32_t in[3], bool by_register, bool want_carry)
+{
+    uint32_t carry = in[2];
+    uint32_t v = shift_c(k & 7, in[0], by_register ? in[1] & 0xff : k >> 8, &carry);
+    return want_carry ? carry : v;
+}
+
+static uint32_t extract_field(uint32_t v, uint32_t k)
+{
+    uint32_t width = k >> 8 & 0xff, mask = field_mask(width);
+    v = v >> (k & 31) & mask;
+    if (k & 1u << 16 && v >> (width - 1))
+        v |= ~mask;
+    return v;
+}
+
+static uint32_t insert_field(uint32_t into, uint32_t v, uint32_t k)
+{
+    uint32_t mask = field_mask(k >> 8 & 0xff) << (k & 31);
+    return (into & ~mask) | (v << (k & 31) & mask);
+}
+
+static uint32_t signed_divide(uint32_t a, uint32_t b)
+{
+    if (!b)
+        return 0;
+    if (b == UINT32_MAX)
+        return 0 - a;
+    return (uint32_t)((int32_t)a / (int32_t)b);
+}
+
+static uint32_t swap_bytes(uint32_t v)
+{
+    return v >> 24 | (v >> 8 & 0xff00) | (v << 8 & 0xff0000) | v << 24;
+}
+
+static uint32_t reverse_bits(enum rule_op op, uint32_t v)
+{
+    uint32_t out = 0;
+    switch (op) {
+    case RULE_REV:
+        return swap_bytes(v);
+    case RULE_REV16:
+        v = swap_bytes(v);
+        return v >> 16 | v << 16;
+    case RULE_REVSH:
+        v = swap_bytes(v) >> 16;
+        return v >> 15 ? v | 0xffff0000u : v;
+    case RULE_RBIT:
+        for (unsigned i = 0; i < 32; i++)
+            out |= (v >> i & 1) << (31 - i);
+        return out;
+    default: /* CLZ */
+        while (out < 32 && !(v >> (31 - out) & 1))
+            out++;
+        return out;
+    }
+}
+
+static uint32_t sum_of(enum rule_op op, uint32_t k, const uint32_t in[3], bool has_carry)
+{
+    uint32_t carry = has_carry ? in[2] : k & 1;
+    uint64_t wide = (uint64_t)in[0] + in[1] + carry;
+    if (op == RULE_ADC)
+        return in[0] + in[1] + in[2] + k;
+    if (op == RULE_ADD_C)
+        return (uint32_t)(wide >> 32);
+    return (~(in[0] ^ in[1]) & (in[0] ^ (uint32_t)wide)) >> 31;
+}
+
+static uint32_t rules_forward(enum rule_op op, uint32_t k, const uint32_t in[3], const bool has[3])
+{
+    switch (op) {
+    case RULE_AND:
+        return in[0] & in[1];
+    case RULE_ORR:
+        return in[0] | in[1];
+    case RULE_BIC:
+        return in[0] & ~in[1];
+    case RULE_ORN:
+        return in[0] | ~in[1];
+    case RULE_ADC:
+    case RULE_ADD_C:
+    case RULE_ADD_V:
+        return sum_of(op, k, in, has[2]);
+    case RULE_SHIFT:
+        return shift_operand(k, in, has[1], false);
+    case RULE_SHIFT_C:
+        return shift_operand(k, in, has[1], true);
+    case RULE_MUL:
+        return in[0] * in[1];
+    case RULE_UMULH:
+        return (uint32_t)((uint64_t)in[0] * in[1] >> 32);
+    case RULE_SMULH: {
+        int64_t product = (int64_t)(int32_t)in[0] * (int32_t)in[1];
+        return (uint32_t)((uint64_t)product >> 32);
+    }
+    case RULE_UDIV:
+        return in[1] ? in[0] / in[1] : 0;
+    case RULE_SDIV:
+        return signed_divide(in[0], in[1]);
+    case RULE_FIELD:
+        return extract_field(in[0], k);
+    case RULE_INSERT:
+        return insert_field(in[0], in[1], k);
+    default:
+        return reverse_bits(op, in[0]);
+    }
+}
 
 /* Windows of real programs need 2 to 3 values an instruction,
  * and 10 to 20 words for their rules. */
@@ -26,8 +176,8 @@ _Static_assert(VALUES_MAX_INSNS < RULES_NO_STEP, "a step fits where it is kept")
 _Static_assert(RULE_RBIT < 1 << (HOW_SHIFT - OP_SHIFT), "so does an operation");
 
 /* Room for `more` of them; the arrays double. */
-static bool room(struct values_rules *r, void **array, size_t *max, size_t count, size_t more,
-                 size_t size)
+static bool rules_room(struct values_rules *r, void **array, size_t *max, size_t count, size_t more,
+                       size_t size)
 {
     if (count + more <= *max)
         return true;
@@ -68,14 +218,14 @@ void rules_release(struct values_rules *r)
 
 uint32_t rules_value(struct values_rules *r)
 {
-    if (!room(r, (void **)&r->values, &r->value_max, r->value_count, 1, sizeof *r->values))
+    if (!rules_room(r, (void **)&r->values, &r->value_max, r->value_count, 1, sizeof *r->values))
         return 0;
     r->values[r->value_count] = (struct values_value){0};
     return (uint32_t)r->value_count++;
 }
 
-static void learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
-                  uint32_t step)
+static void learn_value(struct values_rules *r, uint32_t value, uint32_t number,
+                        enum values_how how, uint32_t step)
 {
     struct values_value *v = &r->values[value];
     if (!value)
@@ -86,7 +236,7 @@ static void learn(struct values_rules *r, uint32_t value, uint32_t number, enum 
         return;
     }
     if (v->uses) {
-        if (!room(r, (void **)&r->work, &r->work_max, r->work_count, 1, sizeof *r->work))
+        if (!rules_room(r, (void **)&r->work, &r->work_max, r->work_count, 1, sizeof *r->work))
             return;
         r->work[r->work_count++] = value;
     }
@@ -99,13 +249,13 @@ static void learn(struct values_rules *r, uint32_t value, uint32_t number, enum 
 
 void rules_learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how)
 {
-    learn(r, value, number, how, RULES_NO_STEP);
+    learn_value(r, value, number, how, RULES_NO_STEP);
 }
 
 void rules_learn_at(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                     uint32_t step)
 {
-    learn(r, value, number, how, step);
+    learn_value(r, value, number, how, step);
 }
 
 uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step)
@@ -115,59 +265,59 @@ uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step)
     return value;
 }
 
-static bool known(const struct values_rules *r, uint32_t value, uint32_t *number)
+static bool known_number(const struct values_rules *r, uint32_t value, uint32_t *number)
 {
     *number = value ? r->values[value].number : 0;
     return !value || r->values[value].how;
 }
 
 /* Gives slot `slot` of a rule its value. */
-static void conclude(struct values_rules *r, const struct values_rule *rule, unsigned slot,
-                     uint32_t number)
+static void conclude_slot(struct values_rules *r, const struct values_rule *rule, unsigned slot,
+                          uint32_t number)
 {
     enum values_how how = rule->how               ? (enum values_how)rule->how
                           : slot                  ? VALUES_UNDONE
                           : rule->op == RULE_COND ? VALUES_CONDITION
                                                   : VALUES_COMPUTED;
-    learn(r, rule->slot[slot], number, how, rule->step);
+    learn_value(r, rule->slot[slot], number, how, rule->step);
 }
 
 /* d = a b k, added, subtracted or exclusive-ored, solved for the one that is missing. */
 static void apply_linear(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a, b, k = rule->k;
-    bool has_d = known(r, rule->slot[0], &d);
-    bool has_a = known(r, rule->slot[1], &a);
-    bool has_b = known(r, rule->slot[2], &b);
+    bool has_d = known_number(r, rule->slot[0], &d);
+    bool has_a = known_number(r, rule->slot[1], &a);
+    bool has_b = known_number(r, rule->slot[2], &b);
     bool xor = rule->op == RULE_XOR, sub = rule->op == RULE_SUB;
     if (!rule->slot[0])
         return;
     if (has_a && has_b)
-        conclude(r, rule, 0, xor? a ^ b ^ k : sub ? a - b + k : a + b + k);
+        conclude_slot(r, rule, 0, xor? a ^ b ^ k : sub ? a - b + k : a + b + k);
     else if (has_d && has_b)
-        conclude(r, rule, 1, xor? d ^ b ^ k : sub ? d + b - k : d - b - k);
+        conclude_slot(r, rule, 1, xor? d ^ b ^ k : sub ? d + b - k : d - b - k);
     else if (has_d && has_a)
-        conclude(r, rule, 2, xor? d ^ a ^ k : sub ? a - d + k : d - a - k);
+        conclude_slot(r, rule, 2, xor? d ^ a ^ k : sub ? a - d + k : d - a - k);
 }
 
 static void apply_select(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, p, v[2];
-    bool has_d = known(r, rule->slot[0], &d);
-    bool has_p = known(r, rule->slot[1], &p);
-    bool has[2] = {known(r, rule->slot[2], &v[0]), known(r, rule->slot[3], &v[1])};
+    bool has_d = known_number(r, rule->slot[0], &d);
+    bool has_p = known_number(r, rule->slot[1], &p);
+    bool has[2] = {known_number(r, rule->slot[2], &v[0]), known_number(r, rule->slot[3], &v[1])};
     if (has_p) {
         unsigned from = p ? 1 : 0;
         if (has[from])
-            conclude(r, rule, 0, v[from]);
+            conclude_slot(r, rule, 0, v[from]);
         else if (has_d)
-            conclude(r, rule, 2 + from, d);
+            conclude_slot(r, rule, 2 + from, d);
     } else if (has[0] && has[1] && v[0] == v[1]) {
-        conclude(r, rule, 0, v[0]);
+        conclude_slot(r, rule, 0, v[0]);
     } else if (has_d && has[0] && v[0] != d) {
-        conclude(r, rule, 1, 1);
+        conclude_slot(r, rule, 1, 1);
     } else if (has_d && has[1] && v[1] != d) {
-        conclude(r, rule, 1, 0);
+        conclude_slot(r, rule, 1, 0);
     }
 }
 
@@ -179,7 +329,7 @@ static void apply_select(struct values_rules *r, const struct values_rule *rule)
 #define STATES 0x7777u /* N and Z are never both set */
 
 /* Those that a condition passes in. */
-static unsigned passing(unsigned cond)
+static unsigned states_passing(unsigned cond)
 {
     static const unsigned even[8] = {WITH_Z,
                                      WITH_C,
@@ -192,7 +342,7 @@ static unsigned passing(unsigned cond)
     return cond & 1 && cond < 14 ? ~even[cond >> 1] : even[cond >> 1 & 7];
 }
 
-static unsigned where(uint32_t flag, unsigned set)
+static unsigned states_where(uint32_t flag, unsigned set)
 {
     return flag ? set : ~set;
 }
@@ -201,33 +351,33 @@ static unsigned where(uint32_t flag, unsigned set)
 static void apply_condition(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, in[3];
-    unsigned possible = STATES, pass = passing(rule->k);
-    if (known(r, rule->slot[1], &in[0]))
-        possible &= where(in[0] & 1, WITH_Z) & where(in[0] & 2, WITH_N);
-    if (known(r, rule->slot[2], &in[1]))
-        possible &= where(in[1], WITH_C);
-    if (known(r, rule->slot[3], &in[2]))
-        possible &= where(in[2], WITH_V);
+    unsigned possible = STATES, pass = states_passing(rule->k);
+    if (known_number(r, rule->slot[1], &in[0]))
+        possible &= states_where(in[0] & 1, WITH_Z) & states_where(in[0] & 2, WITH_N);
+    if (known_number(r, rule->slot[2], &in[1]))
+        possible &= states_where(in[1], WITH_C);
+    if (known_number(r, rule->slot[3], &in[2]))
+        possible &= states_where(in[2], WITH_V);
     bool low = !(possible & ~pass), high = possible & pass;
     if (low == high)
-        conclude(r, rule, 0, low);
-    if (!known(r, rule->slot[0], &d))
+        conclude_slot(r, rule, 0, low);
+    if (!known_number(r, rule->slot[0], &d))
         return;
     if (rule->k < 2 && (rule->k == 0) == (d != 0))
-        learn(r, rule->slot[1], 1, VALUES_CONDITION, rule->step); /* Z is set, so N is not */
+        learn_value(r, rule->slot[1], 1, VALUES_CONDITION, rule->step); /* Z is set, so N is not */
     else if (rule->k == 2 || rule->k == 3)
-        learn(r, rule->slot[2], (rule->k == 2) == (d != 0), VALUES_CONDITION, rule->step);
+        learn_value(r, rule->slot[2], (rule->k == 2) == (d != 0), VALUES_CONDITION, rule->step);
     else if (rule->k == 6 || rule->k == 7)
-        learn(r, rule->slot[3], (rule->k == 6) == (d != 0), VALUES_CONDITION, rule->step);
+        learn_value(r, rule->slot[3], (rule->k == 6) == (d != 0), VALUES_CONDITION, rule->step);
 }
 
 static void apply_nz(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a;
-    if (known(r, rule->slot[1], &a))
-        conclude(r, rule, 0, a ? a >> 31 << 1 : 1);
-    else if (known(r, rule->slot[0], &d) && d == 1)
-        learn(r, rule->slot[1], 0, VALUES_CONDITION, rule->step);
+    if (known_number(r, rule->slot[1], &a))
+        conclude_slot(r, rule, 0, a ? a >> 31 << 1 : 1);
+    else if (known_number(r, rule->slot[0], &d) && d == 1)
+        learn_value(r, rule->slot[1], 0, VALUES_CONDITION, rule->step);
 }
 
 /*
@@ -238,18 +388,18 @@ static void apply_nz(struct values_rules *r, const struct values_rule *rule)
 static void apply_stacked(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, a, b;
-    bool has_d = known(r, rule->slot[0], &d);
-    bool has_a = known(r, rule->slot[1], &a);
-    bool has_b = known(r, rule->slot[2], &b);
+    bool has_d = known_number(r, rule->slot[0], &d);
+    bool has_a = known_number(r, rule->slot[1], &a);
+    bool has_b = known_number(r, rule->slot[2], &b);
     uint32_t size = rule->k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
     if (has_d && has_b)
-        conclude(r, rule, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
+        conclude_slot(r, rule, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
     else if (has_a && !(a & 4))
-        conclude(r, rule, 0, a - size);
+        conclude_slot(r, rule, 0, a - size);
     else if (has_a && rule->k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
-        conclude(r, rule, 0, (a - size) & ~7u);
+        conclude_slot(r, rule, 0, (a - size) & ~7u);
     else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
-        conclude(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
+        conclude_slot(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
 
 static void apply_forward(struct values_rules *r, const struct values_rule *rule)
@@ -258,17 +408,17 @@ static void apply_forward(struct values_rules *r, const struct values_rule *rule
     bool has[3], all = true;
     for (unsigned i = 0; i < 3; i++) {
         has[i] = rule->slot[1 + i] != 0;
-        all = known(r, rule->slot[1 + i], &in[i]) && all;
+        all = known_number(r, rule->slot[1 + i], &in[i]) && all;
     }
     if (all)
-        conclude(r, rule, 0, rules_forward((enum rule_op)rule->op, rule->k, in, has));
+        conclude_slot(r, rule, 0, rules_forward((enum rule_op)rule->op, rule->k, in, has));
     else if (rule->op == RULE_AND || rule->op == RULE_MUL)
         for (unsigned i = 0; i < 2; i++)
             if (has[i] && r->values[rule->slot[1 + i]].how && !in[i])
-                conclude(r, rule, 0, 0);
+                conclude_slot(r, rule, 0, 0);
 }
 
-static void apply(struct values_rules *r, const struct values_rule *rule)
+static void apply_rule(struct values_rules *r, const struct values_rule *rule)
 {
     switch (rule->op) {
     case RULE_ADD:
@@ -296,20 +446,20 @@ static void apply(struct values_rules *r, const struct values_rule *rule)
 static bool all_known(const struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t number;
-    return known(r, rule->slot[0], &number) && known(r, rule->slot[1], &number) &&
-           known(r, rule->slot[2], &number) && known(r, rule->slot[3], &number);
+    return known_number(r, rule->slot[0], &number) && known_number(r, rule->slot[1], &number) &&
+           known_number(r, rule->slot[2], &number) && known_number(r, rule->slot[3], &number);
 }
 
-static unsigned operands(const struct values_rule *rule)
+static unsigned operand_count(const struct values_rule *rule)
 {
     return rule->slot[3] ? 4 : rule->slot[2] ? 3 : rule->slot[1] ? 2 : 1;
 }
 
-static void keep(struct values_rules *r, const struct values_rule *rule)
+static void keep_rule(struct values_rules *r, const struct values_rule *rule)
 {
-    if (!room(r, (void **)&r->pool, &r->pool_max, r->pool_count, LONGEST, sizeof *r->pool))
+    if (!rules_room(r, (void **)&r->pool, &r->pool_max, r->pool_count, LONGEST, sizeof *r->pool))
         return;
-    uint32_t id = (uint32_t)r->pool_count, n = operands(rule);
+    uint32_t id = (uint32_t)r->pool_count, n = operand_count(rule);
     uint32_t *made = &r->pool[id];
     made[0] = (n - 1) | (uint32_t)rule->op << OP_SHIFT | (uint32_t)rule->how << HOW_SHIFT |
               rule->step << STEP_SHIFT;
@@ -326,7 +476,7 @@ static void keep(struct values_rules *r, const struct values_rule *rule)
 }
 
 /* Words of the rule. */
-static size_t get(const struct values_rules *r, uint32_t id, struct values_rule *rule)
+static size_t get_rule(const struct values_rules *r, uint32_t id, struct values_rule *rule)
 {
     const uint32_t *kept = &r->pool[id];
     unsigned n = (kept[0] & 3) + 1;
@@ -352,10 +502,10 @@ void rules_add(struct values_rules *r, const struct values_rule *rule)
     r->news++;
     do {
         before = r->news;
-        apply(r, rule);
+        apply_rule(r, rule);
     } while (r->news != before);
     if (!all_known(r, rule))
-        keep(r, rule);
+        keep_rule(r, rule);
 }
 
 bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
@@ -363,7 +513,7 @@ bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
 {
     uint32_t use = r->values[value].uses;
     for (; use && uses; uses--) {
-        size_t words = get(r, use / 4, rule);
+        size_t words = get_rule(r, use / 4, rule);
         if (use % 4 == 0)
             return true;
         use = next_use(r, use, words);
@@ -375,12 +525,12 @@ void rules_align_frames(struct values_rules *r)
 {
     struct values_rule rule;
     for (size_t id = 1, n; id < r->pool_count; id += n) {
-        n = get(r, (uint32_t)id, &rule);
+        n = get_rule(r, (uint32_t)id, &rule);
         if (rule.op != RULE_STACKED)
             continue;
         rule.k |= RULE_STACKED_ALIGNED;
         r->pool[id + 1] = rule.k;
-        apply(r, &rule);
+        apply_rule(r, &rule);
     }
 }
 
@@ -398,9 +548,9 @@ bool rules_run_some(struct values_rules *r, size_t *budget)
         uint32_t use = r->values[value].uses;
         while (use) {
             struct values_rule rule;
-            size_t words = get(r, use / 4, &rule);
+            size_t words = get_rule(r, use / 4, &rule);
             use = next_use(r, use, words);
-            apply(r, &rule);
+            apply_rule(r, &rule);
         }
     }
     return !r->work_count;

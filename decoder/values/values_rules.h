@@ -114,10 +114,4 @@ static inline bool rules_known(const struct values_rules *r, uint32_t value)
     return value && r->values[value].how;
 }
 
-/* values_forward.c: d of a forward rule; `in` has a, b, c (0 where none), `has` which are. */
-uint32_t rules_forward(enum rule_op op, uint32_t k, const uint32_t in[3], const bool has[3]);
-
-/* Does condition 0..14 pass? `nz`: N << 1 | Z. */
-bool rules_condition(unsigned cond, uint32_t nz, uint32_t c, uint32_t v);
-
 #endif

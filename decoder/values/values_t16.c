@@ -2,11 +2,6 @@
 /* Effects of 16-bit T32 instructions. */
 #include "values_effect.h"
 
-static unsigned field(uint32_t op, unsigned lsb, unsigned bits)
-{
-    return op >> lsb & ((1u << bits) - 1);
-}
-
 static void arithmetic(struct insn_effect *e, enum effect_op op, unsigned rd, unsigned rn)
 {
     e->kind = EFFECT_ALU;
@@ -28,16 +23,17 @@ static void memory(struct insn_effect *e, bool load, unsigned width, unsigned rt
 /* Shift, add, subtract, move, compare with immediates: 00xx... */
 static void immediates(uint16_t op, bool in_it, struct insn_effect *e)
 {
-    unsigned rd = field(op, 8, 3), low = field(op, 0, 3), mid = field(op, 3, 3);
+    unsigned rd = effect_field(op, 8, 3), low = effect_field(op, 0, 3),
+             mid = effect_field(op, 3, 3);
     e->set_flags = !in_it;
-    switch (field(op, 11, 3)) {
+    switch (effect_field(op, 11, 3)) {
     case 0:
     case 1:
     case 2:
         arithmetic(e, EFFECT_MOV, low, EFFECT_NO_REG);
         e->rm = (uint8_t)mid;
-        e->shift = (uint8_t)field(op, 11, 2);
-        e->amount = (uint8_t)field(op, 6, 5);
+        e->shift = (uint8_t)effect_field(op, 11, 2);
+        e->amount = (uint8_t)effect_field(op, 6, 5);
         if (!e->amount && e->shift != EFFECT_LSL)
             e->amount = 32;
         e->carry = e->amount ? EFFECT_C_SHIFT : EFFECT_C_KEEP;
@@ -45,9 +41,9 @@ static void immediates(uint16_t op, bool in_it, struct insn_effect *e)
     case 3:
         arithmetic(e, op & 0x200 ? EFFECT_SUB : EFFECT_ADD, low, mid);
         if (op & 0x400)
-            e->imm = field(op, 6, 3);
+            e->imm = effect_field(op, 6, 3);
         else
-            e->rm = (uint8_t)field(op, 6, 3);
+            e->rm = (uint8_t)effect_field(op, 6, 3);
         break;
     case 4:
         arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
@@ -70,7 +66,8 @@ static void registers(uint16_t op, bool in_it, struct insn_effect *e)
                                     EFFECT_MOV, EFFECT_ADC, EFFECT_SBC, EFFECT_MOV,
                                     EFFECT_AND, EFFECT_RSB, EFFECT_SUB, EFFECT_ADD,
                                     EFFECT_ORR, EFFECT_MUL, EFFECT_BIC, EFFECT_MVN};
-    unsigned code = field(op, 6, 4), rd = field(op, 0, 3), rm = field(op, 3, 3);
+    unsigned code = effect_field(op, 6, 4), rd = effect_field(op, 0, 3),
+             rm = effect_field(op, 3, 3);
     bool compare = code == 8 || code == 10 || code == 11;
     arithmetic(e, (enum effect_op)ops[code], rd, rd);
     e->rm = (uint8_t)rm;
@@ -93,8 +90,8 @@ static void registers(uint16_t op, bool in_it, struct insn_effect *e)
 
 static void high_registers(uint16_t op, struct insn_effect *e)
 {
-    unsigned rm = field(op, 3, 4), rd = field(op, 0, 3) | field(op, 7, 1) << 3;
-    switch (field(op, 8, 2)) {
+    unsigned rm = effect_field(op, 3, 4), rd = effect_field(op, 0, 3) | effect_field(op, 7, 1) << 3;
+    switch (effect_field(op, 8, 2)) {
     case 0:
         arithmetic(e, EFFECT_ADD, rd, rd);
         e->rm = (uint8_t)rm;
@@ -111,7 +108,7 @@ static void high_registers(uint16_t op, struct insn_effect *e)
     default: /* BXNS and BLXNS, too: where the state changes an event says so */
         e->kind = EFFECT_BRANCH;
         e->rn = (uint8_t)rm;
-        e->link = field(op, 7, 1);
+        e->link = effect_field(op, 7, 1);
         if (op & 3)
             effect_unknown(e);
     }
@@ -120,28 +117,29 @@ static void high_registers(uint16_t op, struct insn_effect *e)
 static void load_store(uint16_t op, struct insn_effect *e)
 {
     static const uint8_t width[8] = {4, 2, 1, 1, 4, 2, 1, 2};
-    unsigned rt = field(op, 0, 3), rn = field(op, 3, 3), code = field(op, 9, 3);
-    bool load = field(op, 11, 1);
-    switch (field(op, 12, 4)) {
+    unsigned rt = effect_field(op, 0, 3), rn = effect_field(op, 3, 3),
+             code = effect_field(op, 9, 3);
+    bool load = effect_field(op, 11, 1);
+    switch (effect_field(op, 12, 4)) {
     case 5:
         memory(e, code >= 3, width[code], rt, rn);
         e->sign = code == 3 || code == 7;
-        e->rm = (uint8_t)field(op, 6, 3);
+        e->rm = (uint8_t)effect_field(op, 6, 3);
         break;
     case 6:
         memory(e, load, 4, rt, rn);
-        e->delta = (int32_t)field(op, 6, 5) * 4;
+        e->delta = (int32_t)effect_field(op, 6, 5) * 4;
         break;
     case 7:
         memory(e, load, 1, rt, rn);
-        e->delta = (int32_t)field(op, 6, 5);
+        e->delta = (int32_t)effect_field(op, 6, 5);
         break;
     case 8:
         memory(e, load, 2, rt, rn);
-        e->delta = (int32_t)field(op, 6, 5) * 2;
+        e->delta = (int32_t)effect_field(op, 6, 5) * 2;
         break;
     default:
-        memory(e, load, 4, field(op, 8, 3), 13);
+        memory(e, load, 4, effect_field(op, 8, 3), 13);
         e->delta = (int32_t)(op & 0xff) * 4;
     }
 }
@@ -173,8 +171,8 @@ static void it_or_hint(uint16_t op, struct insn_effect *e)
 /* 1011...: SP arithmetic, extends, PUSH, POP, CBZ, reversals, IT. */
 static void various(uint16_t op, struct insn_effect *e)
 {
-    unsigned rd = field(op, 0, 3), rm = field(op, 3, 3);
-    switch (field(op, 8, 4)) {
+    unsigned rd = effect_field(op, 0, 3), rm = effect_field(op, 3, 3);
+    switch (effect_field(op, 8, 4)) {
     case 0:
         arithmetic(e, op & 0x80 ? EFFECT_SUB : EFFECT_ADD, 13, 13);
         e->imm = (op & 0x7f) * 4u;
@@ -205,9 +203,9 @@ static void various(uint16_t op, struct insn_effect *e)
         break;
     case 10:
         arithmetic(e,
-                   field(op, 6, 2) == 0   ? EFFECT_REV
-                   : field(op, 6, 2) == 1 ? EFFECT_REV16
-                                          : EFFECT_REVSH,
+                   effect_field(op, 6, 2) == 0   ? EFFECT_REV
+                   : effect_field(op, 6, 2) == 1 ? EFFECT_REV16
+                                                 : EFFECT_REVSH,
                    rd, rm);
         break;
     case 15:
@@ -221,7 +219,7 @@ static void various(uint16_t op, struct insn_effect *e)
 void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e)
 {
     effect_init(e);
-    switch (field(op, 12, 4)) {
+    switch (effect_field(op, 12, 4)) {
     case 0:
     case 1:
     case 2:
@@ -230,7 +228,7 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
         break;
     case 4:
         if (op & 0x800) { /* literal */
-            memory(e, true, 4, field(op, 8, 3), 15);
+            memory(e, true, 4, effect_field(op, 8, 3), 15);
             e->delta = (int32_t)(op & 0xff) * 4;
             e->align_pc = true;
         } else if (op & 0x400) {
@@ -240,7 +238,7 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
         }
         break;
     case 10:
-        arithmetic(e, EFFECT_ADD, field(op, 8, 3), op & 0x800 ? 13 : EFFECT_NO_REG);
+        arithmetic(e, EFFECT_ADD, effect_field(op, 8, 3), op & 0x800 ? 13 : EFFECT_NO_REG);
         e->imm = (op & 0xff) * 4u;
         if (e->rn == EFFECT_NO_REG) { /* ADR */
             e->op = EFFECT_MOV;
@@ -251,17 +249,17 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
         various(op, e);
         break;
     case 12:
-        multiple(e, field(op, 11, 1), field(op, 8, 3), op & 0xff, false);
+        multiple(e, effect_field(op, 11, 1), effect_field(op, 8, 3), op & 0xff, false);
         break;
     case 13:
-        if (field(op, 8, 4) < 14) {
+        if (effect_field(op, 8, 4) < 14) {
             e->kind = EFFECT_BRANCH;
-            e->cond = (uint8_t)field(op, 8, 4);
+            e->cond = (uint8_t)effect_field(op, 8, 4);
         }
         break; /* else SVC, UDF: what follows is an exception */
     case 14:
         e->kind = EFFECT_BRANCH;
-        e->link = field(op, 11, 1); /* second half of BLX */
+        e->link = effect_field(op, 11, 1); /* second half of BLX */
         break;
     case 15: /* BL in two halves */
         if (op & 0x800) {
@@ -269,7 +267,7 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
             e->link = true;
         } else {
             arithmetic(e, EFFECT_MOV, 14, EFFECT_NO_REG);
-            e->imm = address + 4 + (field(op, 0, 11) << 12) - (op & 0x400 ? 1u << 23 : 0);
+            e->imm = address + 4 + (effect_field(op, 0, 11) << 12) - (op & 0x400 ? 1u << 23 : 0);
         }
         break;
     default:

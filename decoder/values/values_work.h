@@ -152,7 +152,7 @@ struct values {
     bool keep_saved; /* assumed: no store to an unknown address hits a saved register */
 };
 
-/* Grows an array to hold one more; sets rules.nomem when that fails. */
+/* values_state.c: grows an array to hold one more; sets rules.nomem when that fails. */
 bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size);
 
 /*
@@ -170,9 +170,6 @@ void values_memory_begin(struct values *r);
 bool values_memory_accesses(struct values *r, size_t *at, size_t *budget);
 bool values_memory_cells(struct values *r, size_t *at, size_t *budget);
 bool values_memory_changed(const struct values *r);
-
-/* values_sort.c: brings the records in order; true when they are. */
-bool values_sort_some(struct values *r, size_t *budget);
 
 /* Keeps what is proved so far, sorted, in r->proved; `memory` goes on. */
 void values_memory_keep(struct values *r);

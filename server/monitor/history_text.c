@@ -40,14 +40,16 @@ void history_text_gaps(const struct console *c, const struct history *h)
 
 void history_text_summary(const struct console *c, const struct history *h)
 {
+    struct history_totals totals;
+    history_totals(h, &totals);
     console_print(c,
                   "trace         %" PRIu64 " bytes, %" PRIu64 " packets, %" PRIu64
                   " bytes skipped without synchronisation\n",
-                  history_bytes(h), history_packets(h), history_skipped(h));
+                  totals.bytes, totals.packets, totals.skipped);
     if (history_end(h) > history_first(h))
         console_print(
             c, "history       instructions %" PRIu64 " to %" PRIu64 " in %" PRIu64 " blocks\n",
-            history_first(h) + 1, history_end(h), history_blocks(h));
+            history_first(h) + 1, history_end(h), totals.blocks);
     else
         console_print(c, "history       no instruction\n");
     console_print(c, "gaps          ");

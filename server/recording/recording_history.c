@@ -187,7 +187,9 @@ static int on_gap(void *ctx, enum bt_gap_cause cause)
 static int on_piece(void *ctx, size_t file, uint64_t at, const struct formatter *f)
 {
     struct recording_history *rh = ctx;
-    const struct recording_place place = {history_bytes(rh->history), at, file, *f};
+    struct history_totals totals;
+    history_totals(rh->history, &totals);
+    const struct recording_place place = {totals.bytes, at, file, *f};
     return recording_index_add(&rh->index, &place);
 }
 

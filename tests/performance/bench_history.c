@@ -117,9 +117,11 @@ static void read_recording(const char *folder)
     check(recording_history_init(&rh, &r, &r.sources[0], NULL), folder);
     struct bench_time end = bench_now();
     struct history *h = rh.history;
+    struct history_totals totals;
+    history_totals(h, &totals);
     printf("history\tmegabytes=%.1f\tinsns=%" PRIu64 "\tcpu=%.4f\twall=%.4f\tkept_kb=%zu"
            "\tbefore_kb=%lu\tdecoded_kb=%lu",
-           (double)history_bytes(h) / 1e6, history_end(h) - history_first(h), end.cpu - start.cpu,
+           (double)totals.bytes / 1e6, history_end(h) - history_first(h), end.cpu - start.cpu,
            end.wall - start.wall, history_memory(h) / 1024, before, status("VmHWM"));
     print_visits(h);
     /* Pages of the recording count in the peak, but belong to the system's file cache. */

@@ -163,9 +163,14 @@ static int examine(struct engine *e, uint32_t infer)
                               .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
-    int error = values_new(&r, &w);
-    if (error)
+    bool done;
+    int error = values_begin(&r, &w);
+    if (!error)
+        error = values_work(r, SIZE_MAX, &done);
+    if (error) {
+        values_free(r);
         return error;
+    }
     values_counts(r, &counts);
     e->tally.conflicts += counts.conflicts;
     e->tally.bytes += counts.memory_bytes;

@@ -177,7 +177,6 @@ START_TEST(overlay_is_reloaded)
     new.generation = code_image_new_generation(&image);
     add(&image, (struct code_region){
                     .address = 0x2000, .size = 4, .bytes = b_self, .generation = new.generation});
-    code_cache_refresh(&cache);
     ck_assert_uint_eq(opcode_at(&cache, &new, 0x2000), 0xeafffffe);
     ck_assert_uint_eq(opcode_at(&cache, &new, 0x2004), 0xe12fff1e); /* not overwritten */
     ck_assert_uint_eq(opcode_at(&cache, &old, 0x2000), 0xe1a00000); /* the history keeps its code */

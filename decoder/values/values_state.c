@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define FAULT_SPAN 4 /* bytes */
+
+/* The registers as the walk along the window has them, and what it makes of them: values, rules and
+ * accesses; the calls and exceptions that are open. */
+#include "values_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
+{
+    if (count < *max)
+        return true;
+    size_t more = *max ? *max * 2 : 64;
+    void *grown = realloc(*array, more * size);
+    if (!grown) {
+        r->rules.nomem = true;
+        return false;
+    }
+    *array = grown;
+    *max = more;
+    return true;
+}
+
+static void build_define(struct build *b, unsigned reg, uint32_t value)
+{
+    struct values_defs *d = &b->r->defs[reg];
+    b->cur[reg] = value;
+    if (d->count && d->at[d->count - 1].from == b->from) {
+        d->at[d->count - 1].value = value;
+        return;
+    }
+    if (values_room(b->r, (void **)&d->at, &d->max, d->count, sizeof *d->at))
+        d->at[d->count++] = (struct values_def){b->from, value};
+}
+
+void build_assign(struct build *b, unsigned reg, uint32_t value)
+{
+    struct values_rules *rules = &b->r->rules;
+    if (!b->pred) {
+        build_define(b, reg, value);
+        return;
+    }
+    uint32_t d = rules_value(rules);
+    rules_add(rules, &(struct values_rule){.op = RULE_SELECT,
+                                           .step = b->step,
+                                           .slot = {d, b->pred, b->cur[reg], value}});
+    build_define(b, reg, d);
+}
+
+void build_clobber(struct build *b, uint32_t regs)
+{
+    regs &= ((1u << VALUES_STATE_REGS) - 1) & ~(1u << 15);
+    for (; regs; regs &= regs - 1)
+        build_assign(b, (unsigned)__builtin_ctz(regs), rules_value(&b->r->rules));
+}
+
+struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
+                                   uint32_t offset, uint32_t data)
+{
+    struct values_memory_state *m = &b->r->memory;
+    if (!values_room(b->r, (void **)&m->accesses, &m->access_max, m->access_count,
+                     sizeof *m->accesses))
+        return NULL;
+    struct values_access *a = &m->accesses[m->access_count++];
+    *a = (struct values_access){.step = b->step,
+                                .when = b->from,
+                                .base = base,
+                                .offset = offset,
+                                .data = data,
+                                .cond = b->pred,
+                                .kind = (uint8_t)kind,
+                                .width = 4};
+    return a;
+}
+
+void build_clobber_memory(struct build *b)
+{
+    build_access(b, ACCESS_CLOBBER, 0, 0, 0);
+}
+
+uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
+{
+    const struct values_insn *i = &b->w->insns[b->step];
+    if (reg == EFFECT_NO_REG)
+        return rules_value(&b->r->rules);
+    if (reg != 15)
+        return b->cur[reg];
+    uint32_t pc = i->address + (i->isa == BT_ISA_T32 ? 4 : 8);
+    return rules_constant(&b->r->rules, align_pc ? pc & ~3u : pc, b->step);
+}
+
+bool build_target(const struct build *b, uint32_t *target)
+{
+    *target = b->next | (b->next_isa == BT_ISA_T32);
+    return !b->pred && b->next_known && (b->next_isa == BT_ISA_T32 || b->next_isa == BT_ISA_A32);
+}
+
+void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
+{
+    if (b->pred)
+        return; /* not known to be taken */
+    if (b->frame_count == BUILD_FRAMES) {
+        memmove(b->frames, b->frames + BUILD_FRAMES / 2, sizeof b->frames / 2);
+        b->frame_count = BUILD_FRAMES / 2;
+    }
+    struct values_frame *f = &b->frames[b->frame_count++];
+    f->address = address;
+    f->kept = kept;
+    f->exception = exception;
+    f->mode = 0;
+    memcpy(f->saved, b->cur, sizeof f->saved);
+}
+
+/* A fault's handler may go on behind the instruction: what it did for it is not known. */
+static bool handler_goes_on(const struct build *b, const struct values_frame *f, uint32_t address)
+{
+    return b->w->a_banks && f->exception && address != f->address &&
+           address - f->address <= FAULT_SPAN;
+}
+
+void build_pair(struct build *b, uint32_t address, bool exception)
+{
+    struct values *r = b->r;
+    size_t i = b->frame_count;
+    /* Only within one exception: what never returned in it is left with it. */
+    while (i && !b->frames[i - 1].exception && (exception || b->frames[i - 1].address != address))
+        i--;
+    if (i && exception && handler_goes_on(b, &b->frames[i - 1], address)) {
+        b->frames[i - 1].kept = 1u << VALUES_MODE;
+        b->frames[i - 1].address = address;
+    }
+    if (!i || b->frames[i - 1].exception != exception || b->frames[i - 1].address != address) {
+        if (exception) /* from where the window does not reach, or to somebody else */
+            b->frame_count = 0;
+        return;
+    }
+    b->frame_count = i - 1;
+    if (!(b->w->infer & (exception ? VALUES_INFER_EXCEPTION : VALUES_INFER_ABI)) ||
+        !values_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
+        return;
+    struct values_pair *p = &r->pairs[r->pair_count++];
+    p->step = b->step;
+    p->kept = b->frames[i - 1].kept;
+    p->mode = b->frames[i - 1].mode;
+    memcpy(p->before, b->frames[i - 1].saved, sizeof p->before);
+    memcpy(p->after, b->cur, sizeof p->after);
+}
+
+void build_restore_it(struct build *b, uint32_t address)
+{
+    b->it = BUILD_IT_UNKNOWN;
+    b->it_left = 4;
+    for (unsigned i = 0; i < BUILD_SAVED; i++)
+        if (b->saved[i].address == address && b->saved[i].it != BUILD_IT_UNKNOWN) {
+            b->it = b->saved[i].it;
+            b->saved[i].it = BUILD_IT_UNKNOWN;
+            return;
+        }
+}
