@@ -1,11 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles, the queue of statuses, synchronisation: IHI 0014Q chapter 6. */
 #include "decoder/etmv2/etmv2.h"
-
-#include "etmv2_group.h"
-#include "etmv2_pins.h"
+#include "etmv2_internal.h"
 
 #include <string.h>
+
+/* Cycles, the queue of statuses, synchronisation: IHI 0014Q chapter 6. */
+
+#define ETMCR_CPRT           (1u << 1)
+#define ETMCR_DATA_VALUE     (1u << 2)
+#define ETMCR_DATA_ADDRESS   (1u << 3)
+#define ETMCR_BRANCH_OUTPUT  (1u << 8)
+#define ETMCR_CYCLE_ACCURATE (1u << 12)
+
+int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t etmidr)
+{
+    static const uint8_t context_bytes[4] = {0, 1, 2, 4};
+    static const uint8_t port_bits[8] = {4, 8, 16};
+    memset(config, 0, sizeof *config);
+    config->port.bits = port_bits[etmcr >> 4 & 7];
+    if ((etmidr >> 8 & 0xf) != 1 || config->port.bits == 0)
+        return BT_ERR_INVAL;
+    config->version_minor = etmidr >> 4 & 0xf;
+    config->context_bytes = context_bytes[etmcr >> 14 & 3];
+    config->data_value = etmcr & ETMCR_DATA_VALUE;
+    config->data_address = etmcr & ETMCR_DATA_ADDRESS;
+    config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
+    config->branch_output = etmcr & ETMCR_BRANCH_OUTPUT;
+    config->monitor_cprt = etmcr & ETMCR_CPRT;
+    config->low_vectors = true;
+    config->high_vectors = true;
+    return BT_OK;
+}
+
+bool etmv2_status_codes_valid(uint64_t codes)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 16; i++)
+        seen |= 1u << (codes >> 4 * i & 0xf);
+    return seen == 0xffff && (codes >> 4 * ETMV2_TR & 0xff) == (ETMV2_TD << 4 | ETMV2_TR);
+}
+
+bool etmv2_tfo_header_valid(unsigned header)
+{
+    unsigned lsip = header >> 4, reason = header & 0xf;
+    return lsip <= 7 && reason <= 6 && lsip != reason && lsip != reason + 1;
+}
+
+uint64_t etmv2_packet_size(const struct etmv2_config *config, const struct etmv2_packet *k)
+{
+    switch (k->kind) {
+    case ETMV2_STATUS:
+        return port_cycle_size(&config->port);
+    case ETMV2_UNSYNCED:
+    case ETMV2_INCOMPLETE:
+        return k->value;
+    default:
+        return 0;
+    }
+}
+
+#define TFO_BIAS 16 /* hypothesis H2, see etmv2_tfo_number() */
+
+/* PIPESTAT and TRACEPKT out of the bits that are captured of a cycle (IHI 0014Q chapter 6). */
+static void etmv2_read_pins(const struct etmv2_config *config, const struct port_cycle *raw,
+                            struct etmv2_cycle *c)
+{
+    unsigned bits = config->port.bits;
+    uint32_t word = raw->status | (uint32_t)raw->pkt << 3 | (uint32_t)raw->high << (bits + 3);
+    unsigned pins = (unsigned)raw->status | (unsigned)raw->high << 3;
+    c->pkt = raw->pkt;
+    if (config->status_together) {
+        pins = word & 0xf;
+        c->pkt = (uint16_t)(word >> 4);
+    }
+    c->status = config->status_codes >> 4 * pins & 0xf;
+    c->trigger = c->status == ETMV2_TR;
+    if (c->trigger)
+        c->status = config->status_codes >> 4 * (c->pkt & 0xf) & 0xf;
+}
+
+/* Is it a TFO? A TD that is none is idle, or a wait cycle (IHI 0014Q 6.5). */
+static bool etmv2_is_tfo(const struct etmv2_config *config, const struct etmv2_cycle *c)
+{
+    if (c->status != ETMV2_TD)
+        return false;
+    if (c->trigger)
+        return true;
+    /* Cycle-accurate: one code of TRACEPKT[3:1] is a plain wait (IHI 0014Q 6.5). */
+    unsigned wait = config->wait_zeros ? 0 : 7;
+    return (c->pkt & 1) && !(config->cycle_accurate && (c->pkt >> 1 & 7) == wait);
+}
+
+/* IHI 0014Q 6.5, TFO values: from TRACEPKT[3:1], and from TRACEPKT[7:4] or the next nibble of a
+ * 4-bit port. What the text leaves open has two hypotheses. H1: a cycle-accurate wait has 111 in
+ * TRACEPKT[3:1]. H2: it has 000 there, and TFO values are 16 too large. */
+static uint8_t etmv2_tfo_number(const struct etmv2_config *c, unsigned three, unsigned four)
+{
+    unsigned n = c->tfo_straight ? four << 3 | three : three << 4 | four;
+    unsigned bias = c->cycle_accurate && c->wait_zeros ? TFO_BIAS : 0;
+    return (uint8_t)(n >= bias ? n - bias : 0);
+}
 
 /* An entry of the queue: the status, and these. */
 #define Q_STATUS  0x0f

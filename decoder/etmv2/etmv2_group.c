@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets of a group: IHI 0014Q 6.4, 6.5 and 6.7.1. */
-#include "etmv2_group.h"
+#include "etmv2_internal.h"
 
 #include <string.h>
 
@@ -15,13 +15,18 @@ struct cursor {
     const uint8_t *end;
 };
 
-uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa)
+/*
+ * Branch address compression (IHI 0014Q 6.7.1): the 33-bit value that is cut into bytes, and the
+ * address and state that `n` bytes (1 to 5) give over the base. False: the fifth byte is reserved.
+ */
+static uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa)
 {
     uint64_t v = (uint64_t)1 << 32 | address;
     return (v >> (isa == BT_ISA_A32 ? 2 : 1)) << 1 | 1;
 }
 
-bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa, bool *cancel)
+static bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa,
+                          bool *cancel)
 {
     uint64_t v = etmv2_address_code(*base, (enum bt_isa) * isa);
     uint8_t state = *isa;

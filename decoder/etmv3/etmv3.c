@@ -1,48 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv3/etmv3.h"
-
-#include "etmv3_headers.h"
-#include "etmv3_parse.h"
+#include "etmv3_internal.h"
 
 #include <string.h>
 
+/* Registers of the trace unit that shape the stream: IHI 0014Q chapter 3. */
+
+#define ETMCR_DATA_VALUE       (1u << 2)
+#define ETMCR_DATA_ADDRESS     (1u << 3)
+#define ETMCR_BRANCH_BROADCAST (1u << 8)
+#define ETMCR_CYCLE_ACCURATE   (1u << 12)
+#define ETMCR_DATA_ONLY        (1u << 20)
+#define ETMIDR_T32_ONE         (1u << 18)
+#define ETMIDR_ALTERNATIVE     (1u << 20)
+#define ETMCCER_VIRTUALIZATION (1u << 26)
+#define ETMCCER_TS_BINARY      (1u << 28)
+#define ETMCCER_TS64           (1u << 29)
+
+int etmv3_config_from_regs(struct etmv3_config *config, uint32_t etmcr, uint32_t etmidr,
+                           uint32_t etmccer, uint32_t etmtraceidr)
+{
+    static const uint8_t context_bytes[4] = {0, 1, 2, 4};
+    if ((etmidr >> 8 & 0xf) != 2)
+        return BT_ERR_INVAL;
+    memset(config, 0, sizeof *config);
+    config->sync_period = ETMV3_SYNC_PERIOD;
+    config->trace_id = etmtraceidr & 0x7f;
+    config->version_minor = etmidr >> 4 & 0xf;
+    config->context_bytes = context_bytes[etmcr >> 14 & 3];
+    config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
+    config->data_value = etmcr & ETMCR_DATA_VALUE;
+    config->data_address = etmcr & ETMCR_DATA_ADDRESS;
+    config->data_only = (etmcr & ETMCR_DATA_ONLY) && config->version_minor >= 1;
+    config->branch_broadcast = etmcr & ETMCR_BRANCH_BROADCAST;
+    config->alternative = (etmidr & ETMIDR_ALTERNATIVE) && config->version_minor >= 4;
+    config->t32_split = !(etmidr & ETMIDR_T32_ONE);
+    if (config->version_minor >= 5) {
+        config->virtualization = etmccer & ETMCCER_VIRTUALIZATION;
+        config->timestamp64 = etmccer & ETMCCER_TS64;
+        config->timestamp_gray = !(etmccer & ETMCCER_TS_BINARY);
+    }
+    return BT_OK;
+}
+
+uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw)
+{
+    if (!config->timestamp_gray)
+        return raw;
+    for (unsigned shift = 1; shift < 64; shift *= 2)
+        raw ^= raw >> shift;
+    return raw;
+}
+
 #define ASYNC_ZEROS 5
 #define ASYNC_END   0x80
-#define END_MARKER  0x01
 #define PER_STEP    3 /* packets that one step may give */
-
-/* Headers below 0x80 that are no branch, by value / 2 (IHI 0014Q table 7-1). */
-enum {
-    H_BAD, /* reserved */
-    H_DATA,
-    H_COUNT,
-    H_ISYNC,
-    H_ISYNC_COUNT,
-    H_TRIGGER,
-    H_VMID,
-    H_TIME,
-    H_IGNORE,
-    H_CONTEXT,
-    H_EXIT,
-    H_ENTRY,
-};
-
-static const uint8_t header_class[64] = {
-    [0x02 / 2] = H_DATA,           [0x06 / 2] = H_DATA,    [0x0a / 2] = H_DATA,
-    [0x0e / 2] = H_DATA,           [0x20 / 2] = H_DATA,    [0x22 / 2] = H_DATA,
-    [0x24 / 2] = H_DATA,           [0x26 / 2] = H_DATA,    [0x28 / 2] = H_DATA,
-    [0x2a / 2] = H_DATA,           [0x2c / 2] = H_DATA,    [0x2e / 2] = H_DATA,
-    [0x40 / 2] = H_DATA,           [0x44 / 2] = H_DATA,    [0x48 / 2] = H_DATA,
-    [0x4c / 2] = H_DATA,           [0x50 / 2] = H_DATA,    [0x54 / 2] = H_DATA,
-    [0x58 / 2] = H_DATA,           [0x5c / 2] = H_DATA,    [0x60 / 2] = H_DATA,
-    [0x62 / 2] = H_DATA,           [0x64 / 2] = H_DATA,    [0x68 / 2] = H_DATA,
-    [0x6a / 2] = H_DATA,           [0x6c / 2] = H_DATA,    [0x74 / 2] = H_DATA,
-    [0x78 / 2] = H_DATA,           [0x7a / 2] = H_DATA,    [0x7c / 2] = H_DATA,
-    [0x04 / 2] = H_COUNT,          [0x08 / 2] = H_ISYNC,   [0x0c / 2] = H_TRIGGER,
-    [0x3c / 2] = H_VMID,           [0x42 / 2] = H_TIME,    [0x46 / 2] = H_TIME,
-    [0x66 / 2] = H_IGNORE,         [0x6e / 2] = H_CONTEXT, [0x70 / 2] = H_ISYNC_COUNT,
-    [ETMV3_EXC_EXIT / 2] = H_EXIT, [0x7e / 2] = H_ENTRY,
-};
 
 void etmv3_init(struct etmv3 *p, const struct etmv3_config *config)
 {
@@ -69,87 +81,6 @@ void etmv3_discontinuity(struct etmv3 *p)
     lose_sync(p, p->offset);
 }
 
-static int single(struct etmv3_packet *k, enum etmv3_kind kind)
-{
-    k->kind = (uint8_t)kind;
-    return PARSED;
-}
-
-static int parse_vmid(struct cursor *c, struct etmv3_packet *k)
-{
-    uint8_t byte;
-    if (!next_byte(c, &byte))
-        return NEED_MORE;
-    k->value = byte;
-    return single(k, ETMV3_VMID);
-}
-
-static int parse_cycle_count(struct cursor *c, struct etmv3_packet *k)
-{
-    k->kind = ETMV3_CYCLE_COUNT;
-    return etmv3_parse_count(c, &k->cycles) ? PARSED : NEED_MORE;
-}
-
-/* Packets that data-only mode has, too (IHI 0014Q 7.4). */
-static int parse_common(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header)
-{
-    switch (header_class[header / 2]) {
-    case H_DATA:
-        return etmv3_parse_data(p, c, k, header);
-    case H_ISYNC:
-        return etmv3_parse_isync(p, c, k, false);
-    case H_TRIGGER:
-        return single(k, ETMV3_TRIGGER);
-    case H_IGNORE:
-        return single(k, ETMV3_IGNORE);
-    case H_VMID:
-        return parse_vmid(c, k);
-    case H_TIME:
-        return etmv3_parse_timestamp(p, c, k, header);
-    case H_CONTEXT:
-        return etmv3_parse_context(p, c, k);
-    default:
-        return BAD;
-    }
-}
-
-/* What a P-header says; false if it says nothing in this configuration. */
-static bool atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
-{
-    const struct etmv3_header *h = &etmv3_header_table(&p->config)[header >> 1 & 63];
-    k->kind = ETMV3_ATOM;
-    k->n = h->n;
-    k->value = h->value;
-    k->cycles = h->cycles;
-    k->flags = etmv3_header_flags(h);
-    return !p->config.data_only && (h->versions >> p->config.version_minor & 1);
-}
-
-/* One packet that is no A-sync; c->p ends behind it. */
-static int parse_packet(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
-{
-    uint8_t header = *c->p;
-    if (header & 1)
-        return p->config.data_only ? BAD : etmv3_parse_branch(p, c, k);
-    c->p++;
-    if (header & 0x80)
-        return atoms(p, header, k) ? PARSED : BAD;
-    if (p->config.data_only)
-        return parse_common(p, c, k, header);
-    switch (header_class[header / 2]) {
-    case H_ISYNC_COUNT:
-        return etmv3_parse_isync(p, c, k, true);
-    case H_COUNT:
-        return parse_cycle_count(c, k);
-    case H_EXIT:
-        return single(k, ETMV3_EXC_RETURN);
-    case H_ENTRY:
-        return single(k, ETMV3_EXC_ENTRY);
-    default:
-        return parse_common(p, c, k, header);
-    }
-}
-
 static inline void clear_packet(struct etmv3_packet *k, uint64_t offset)
 {
     memset(k, 0, sizeof *k);
@@ -167,26 +98,17 @@ static void emit_bad(struct etmv3 *p, struct etmv3_packet *k, uint64_t offset, u
     lose_sync(p, offset + 1);
 }
 
-/* Reserved headers have no meaning in this configuration; others begin a packet that is damaged. */
-static enum etmv3_kind bad_kind(const struct etmv3 *p, uint8_t header)
-{
-    if ((header & 1) && !p->config.data_only)
-        return ETMV3_MALFORMED;
-    uint8_t class = header < 0x80 && !(header & 1) ? header_class[header / 2] : H_BAD;
-    return class == H_ISYNC || class == H_ISYNC_COUNT ? ETMV3_MALFORMED : ETMV3_RESERVED;
-}
-
 /* Synced, at a header. Returns bytes consumed, one packet stored; 0: wait for more bytes. */
 static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
                                struct etmv3_packet *k)
 {
     struct cursor c = {data, data + len};
     clear_packet(k, p->offset);
-    int result = parse_packet(p, &c, k);
+    int result = etmv3_parse_packet(p, &c, k);
     if (result == NEED_MORE)
         return 0;
     if (result == BAD) {
-        emit_bad(p, k, p->offset, *data, bad_kind(p, *data));
+        emit_bad(p, k, p->offset, *data, (enum etmv3_kind)k->kind);
         p->offset++;
         return 1;
     }
@@ -212,7 +134,7 @@ static size_t emit_run(struct etmv3_packet *out, enum etmv3_kind kind, uint64_t 
 /* The 0x01 before the zeros was a branch after all: they are not the end of the capture. */
 static size_t emit_marker(struct etmv3 *p, struct etmv3_packet *out, uint64_t offset)
 {
-    static const uint8_t byte = END_MARKER;
+    static const uint8_t byte = ETMV3_END_MARKER;
     struct cursor c = {&byte, &byte + 1};
     if (!p->marker)
         return 0;
@@ -275,7 +197,7 @@ static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
 {
     size_t used = 0;
     if (p->synced && !p->in_zeros) {
-        if (data[0] == END_MARKER) {
+        if (data[0] == ETMV3_END_MARKER) {
             if (len < 2)
                 return 0;
             if (data[1] == 0 && !p->config.data_only)
@@ -310,16 +232,6 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
     memmove(p->carry, p->carry + used, had - used);
     p->carry_len = (uint8_t)(had - used);
     return 0;
-}
-
-size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
-                              struct etmv3_packet *k)
-{
-    struct cursor c = {data, end};
-    if (!(*data & 1) || *data == END_MARKER || etmv3_parse_branch(p, &c, k) != PARSED)
-        return 0;
-    k->size = (uint16_t)(c.p - data);
-    return k->size;
 }
 
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
@@ -358,7 +270,7 @@ size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out)
         return emit_run(out, ETMV3_END, start - 1, p->zeros + 1);
     if (p->in_zeros)
         return emit_run(out, ETMV3_INCOMPLETE, start, p->zeros);
-    if (p->carry_len == 1 && p->carry[0] == END_MARKER) {
+    if (p->carry_len == 1 && p->carry[0] == ETMV3_END_MARKER) {
         p->marker = true;
         p->carry_len = 0;
         return emit_marker(p, out, p->offset++);

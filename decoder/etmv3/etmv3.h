@@ -158,7 +158,4 @@ size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out);
 /* Time from a merged raw value: Gray code undone where the unit sends it (IHI 0014Q 7.7). */
 uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw);
 
-/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0; IHI 0014Q 7.5). */
-uint16_t etmv3_architectural(uint16_t number);
-
 #endif

@@ -5,7 +5,86 @@
  * gathered without any branch that depends on them, and followed together, one range at a time.
  * Blocks are stored HALF at a time, more than enough of them,
  * each worked out from the first one. */
-#include "etmv3_fast_parts.h"
+#include "etmv3_fast_internal.h"
+
+/* Interrupts, from within the loops. */
+
+static uint64_t offset_of(const struct etmv3_bytes *in)
+{
+    return in->p->offset + (size_t)(in->at - in->start);
+}
+
+/* Number of the next instruction, when all that were executed are put out. */
+static uint64_t position_of(const struct etmv3_flow *f, const struct etmv3_bytes *in)
+{
+    return f->core.instructions + etmv3_open(f) + in->atoms;
+}
+
+static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
+                      const struct etmv3_packet *k)
+{
+    if (k->kind != ETMV3_BRANCH || k->number == 0 || (k->flags & ETMV3_CANCEL))
+        return false;
+    if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile)
+        return false;
+    return in->p->base.isa <= BT_ISA_T32 && !in->p->base.alt_isa &&
+           etmv3_packet_security(k) == f->core.cur.security;
+}
+
+struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                        const struct etmv3_origin *from, struct flow_out *out)
+{
+    struct etmv3_packet k = {.offset = offset_of(in)};
+    const struct etmv3_base saved = in->p->base;
+    struct code_range *range = NULL;
+    if (in->has_pending || out->event_max - out->event_count < FLOW_SLACK)
+        return NULL;
+    size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
+    if (size && is_simple(f, in, &k))
+        range = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
+    if (!range) {
+        in->p->base = saved;
+        return NULL;
+    }
+    etmv3_exception(f, &k, from, out)->position = position_of(f, in);
+    in->at += size;
+    in->inner += size - 1;
+    in->branched = in->at;
+    in->committed = in->atoms;
+    return range;
+}
+
+bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
+                       struct flow_out *out)
+{
+    if (f->config.m_profile || out->event_max - out->event_count < FLOW_SLACK)
+        return false;
+    if (in->returned == in->atoms) /* another one: that is odd */
+        return false;
+    in->returned = in->atoms;
+    in->tail = out->event_count;
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, offset_of(in));
+    e->position = position_of(f, in);
+    flow_event_address(e, bt_block_last(b), bt_block_isa(b));
+    if (in->branched == in->at++) /* still the latest but for this */
+        in->branched = in->at;
+    return true;
+}
+
+void etmv3_fast_keep_pending(struct etmv3_flow *f, const struct etmv3_bytes *in,
+                             const struct bt_block *b, uint64_t cycles, struct flow_out *out)
+{
+    f->pending_block = (struct etmv3_pending_block){.first = b->first,
+                                                    .cycles = cycles,
+                                                    .extent = b->extent,
+                                                    .count = bt_block_count(b),
+                                                    .isa = (uint8_t)bt_block_isa(b),
+                                                    .cond = (uint8_t)bt_block_cond(b)};
+    if (in->returned != in->atoms)
+        return;
+    f->queue[0] = out->events[--out->event_count];
+    f->queued = 1;
+}
 
 #define ATOMS_MAX 8  /* of one P-header */
 #define GATHERED  63 /* atoms that are gathered at most: 64 bits hold them and one more */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv3/etmv3_flow.h"
-
-#include "etmv3_flow_parts.h"
+#include "decoder/flow/access.h"
+#include "etmv3_flow_internal.h"
 
 #include <string.h>
 
@@ -27,6 +27,159 @@ bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_
     *address = f->pending_block.count ? f->pending_block.first : f->first;
     *isa = (enum bt_isa)(f->pending_block.count ? f->pending_block.isa : f->core.cur.isa);
     return f->pending_block.count || f->core.cur.known || f->core.cur.halted;
+}
+
+/* Data packets to events of the instructions that made them: IHI 0014Q 7.4. */
+
+/* A transfer: its address as the packet says, or behind the one before it (IHI 0014Q 7.4). */
+static bool transfer_address(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t *address)
+{
+    struct etmv3_data *d = &f->data;
+    bool known = false;
+    if (k->flags & ETMV3_HAS_ADDRESS) {
+        known = k->extra == 32;
+        *address = k->address;
+    } else if (d->has_next && !d->no_address) {
+        known = true;
+        *address = d->next;
+    }
+    d->has_next = known;
+    d->next = (uint32_t)(*address + (d->bytes ? d->bytes : 4));
+    return known;
+}
+
+static uint8_t distance(const struct etmv3_flow *f, const struct etmv3_data *d)
+{
+    uint64_t back = f->core.instructions + f->pending_block.count - d->owner;
+    return d->has_owner && back <= UINT8_MAX ? (uint8_t)back : 0;
+}
+
+/* Always behind the pending block, where a cancel and a failed store can still reach it. */
+static struct bt_event *data_event(struct etmv3_flow *f, const struct etmv3_data *d,
+                                   uint64_t offset, struct flow_out *out)
+{
+    if (f->queued == ETMV3_QUEUE)
+        etmv3_release(f, out);
+    struct flow_out tray = {.events = f->queue, .event_count = f->queued, .event_max = ETMV3_QUEUE};
+    struct bt_event *e = flow_event(&f->core, &tray, BT_EVENT_DATA, offset);
+    f->queued = (uint8_t)tray.event_count;
+    e->number = d->bytes;
+    e->flags = d->has_owner && d->store ? BT_EVENT_STORE : 0;
+    e->back = distance(f, d);
+    return e;
+}
+
+static void set_value(struct bt_event *e, const struct etmv3_packet *k)
+{
+    if (!(k->flags & ETMV3_HAS_VALUE))
+        return;
+    e->value = k->value;
+    e->flags |= BT_EVENT_HAS_VALUE;
+    if (e->number == 0)
+        e->number = k->n;
+}
+
+static void access(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    uint64_t address = 0;
+    bool known = transfer_address(f, k, &address);
+    struct bt_event *e = data_event(f, &f->data, k->offset, out);
+    if (known)
+        flow_event_address(e, address, f->core.cur.isa);
+    set_value(e, k);
+}
+
+static void placeholder(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
+    if (w->used) { /* its value never came */
+        struct bt_event *e = data_event(f, &w->data, w->offset, out);
+        if (w->has_address)
+            flow_event_address(e, w->address, f->core.cur.isa);
+    }
+    *w = (struct etmv3_waiting){.offset = k->offset, .used = true};
+    w->has_address = transfer_address(f, k, &w->address);
+    w->data = f->data;
+}
+
+/* Without a placeholder it is consumed and nothing else (IHI 0014Q 7.4). */
+static void late_value(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
+    if (!w->used)
+        return;
+    struct bt_event *e = data_event(f, &w->data, k->offset, out);
+    if (w->has_address)
+        flow_event_address(e, w->address, f->core.cur.isa);
+    set_value(e, k);
+    w->used = false;
+}
+
+/* Values that will never come: their accesses are told without. */
+static void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct etmv3_waiting *w = &f->waiting[i];
+        if (!w->used)
+            continue;
+        struct bt_event *e = data_event(f, &w->data, w->offset, out);
+        if (w->has_address)
+            flow_event_address(e, w->address, f->core.cur.isa);
+        w->used = false;
+    }
+    etmv3_data_disown(f, 0);
+}
+
+static void store_failed(struct etmv3_flow *f)
+{
+    struct bt_event *e = f->queued ? &f->queue[f->queued - 1] : NULL;
+    if (e && e->kind == BT_EVENT_DATA)
+        e->flags |= BT_EVENT_FAILED;
+}
+
+/* Data is lost, the flow is not (IHI 0014Q 7.4). */
+static void suppressed(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct flow_out tray;
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_event(&f->core, to, BT_EVENT_WARNING, k->offset)->cause = BT_GAP_OVERFLOW;
+    etmv3_events_end(f, to, &tray);
+    f->data.has_next = false;
+}
+
+/* A data packet of any kind. */
+static void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct flow_out *out)
+{
+    etmv3_close(f);
+    etmv3_data_scan(f);
+    switch ((enum etmv3_kind)k->kind) {
+    case ETMV3_DATA:
+    case ETMV3_NOT_TRACED:
+        access(f, k, out);
+        break;
+    case ETMV3_PLACEHOLDER:
+        placeholder(f, k, out);
+        break;
+    case ETMV3_OOO_DATA:
+        late_value(f, k, out);
+        break;
+    case ETMV3_STORE_FAILED:
+        store_failed(f);
+        break;
+    default:
+        suppressed(f, k, out);
+        break;
+    }
+}
+
+/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0). The frequent
+ * ones were moved below 16: IHI 0014Q 7.5. */
+static uint16_t etmv3_architectural(uint16_t number)
+{
+    static const uint8_t numbers[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,
+                                        12, 4,  14, 15, 8,  1,  10, 3,  9,  5, 7, 13};
+    return number < 24 ? numbers[number] : number;
 }
 
 /* State of the instructions that follow. */

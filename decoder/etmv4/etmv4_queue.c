@@ -56,8 +56,9 @@ static bool make_room(struct etmv4_queue *q, uint16_t items)
     return true;
 }
 
-bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
-                     const struct etmv4_packet *k)
+/* A packet that is no commit, cancel or mispredict. False: the queue is full. */
+static bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
+                            const struct etmv4_packet *k)
 {
     if (!make_room(q, etmv4_queue_items(config->max_speculated)))
         return false;
@@ -72,7 +73,8 @@ bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
     return true;
 }
 
-bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
+/* The oldest `n` are real. False: there are fewer. */
+static bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
 {
     if (n > q->depth - q->release)
         return false;
@@ -227,4 +229,26 @@ bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k)
             return true;
     }
     return false;
+}
+
+bool etmv4_queue_take(struct etmv4_queue *q, const struct etmv4_config *config,
+                      const struct etmv4_packet *k)
+{
+    struct etmv4_packet item = *k;
+    switch (k->kind) {
+    case ETMV4_TRACE_INFO: /* a check of what is known */
+        item.n = k->commit != q->depth;
+        return etmv4_queue_add(q, config, &item);
+    case ETMV4_COMMIT:
+        return etmv4_queue_commit(q, k->commit);
+    case ETMV4_CYCLES:
+        if (k->flags & ETMV4_COMMITS)
+            return etmv4_queue_commit(q, k->commit);
+        return etmv4_queue_add(q, config, k);
+    case ETMV4_CANCEL:
+    case ETMV4_MISPREDICT:
+        return etmv4_queue_undo(q, config, k);
+    default:
+        return etmv4_queue_add(q, config, k);
+    }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_ops.h"
+#include "stream_internal.h"
 
 static void code_options(const struct stream_config *config, struct code_options *options)
 {

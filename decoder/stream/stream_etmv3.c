@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_ops.h"
+#include "stream_internal.h"
 
 #include "decoder/etmv3/etmv3_fast.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/stream/stream_join.h"
 
-#include "stream_ops.h"
+#include "stream_internal.h"
 
 #include <string.h>
 

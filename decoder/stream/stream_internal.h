@@ -3,8 +3,8 @@
  * What a protocol is to stream.c: a table of operations, stream_PROTOCOL.c. They are called once a
  * piece of input or a batch of packets, never once a packet. Private to decoder/.
  */
-#ifndef DECODER_STREAM_OPS_H
-#define DECODER_STREAM_OPS_H
+#ifndef DECODER_STREAM_INTERNAL_H
+#define DECODER_STREAM_INTERNAL_H
 
 #include "decoder/stream/stream.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the fast path share. Private to decoder/etmv4_fast*.c. */
-#ifndef DECODER_ETMV4_FAST_PARTS_H
-#define DECODER_ETMV4_FAST_PARTS_H
+/* What the fast path works on: its cursor, addresses and atoms. Private to etmv4_fast.c. */
+#ifndef DECODER_ETMV4_FAST_INTERNAL_H
+#define DECODER_ETMV4_FAST_INTERNAL_H
 
-#include "etmv4_flow_parts.h"
-#include "etmv4_forms.h"
+#include "etmv4_flow_internal.h"
+#include "etmv4_internal.h"
 
 #include <string.h>
 
@@ -53,13 +53,6 @@ static inline bool etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
 {
     return f->aarch64 && !f->config.m_profile;
 }
-
-/* Whether the loop can begin, at the range that execution is in front of or that it left. Then
- * begin, and what ends it. */
-bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f);
-void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
-                             const struct flow_out *out);
-void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *out);
 
 /* How much of an address a header brings: IHI 0064H.b chapter 6. */
 static const struct etmv4_address_form {
@@ -281,16 +274,6 @@ static inline unsigned etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint
     return 0;
 }
 
-/* etmv4_fast_exception.c */
-
-/* What interrupts are made of. False: it is something else, and nothing was taken. */
-bool etmv4_fast_cursor_rare(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                            struct flow_out *out, bool wide);
-
-/* A context that is told again: security, AArch64, and no numbers. The exception level may be
- * another one. */
-bool etmv4_fast_cursor_same_context(const struct etmv4_fast_cursor *t, uint8_t info);
-
 /* An exception of that type, and the packet of it at `offset`. */
 struct etmv4_entry {
     uint64_t from;
@@ -300,12 +283,5 @@ struct etmv4_entry {
     uint8_t from_isa; /* IS */
     uint8_t to_isa;
 };
-
-/* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
-bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_entry *e,
-                             struct flow_out *out, bool wide);
-
-/* Exception return (IHI 0064H.b chapter 6): the last P0 instruction was the return. */
-bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struct flow_out *out);
 
 #endif
