@@ -43,15 +43,6 @@ int etmv3_config_from_regs(struct etmv3_config *config, uint32_t etmcr, uint32_t
     return BT_OK;
 }
 
-uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw)
-{
-    if (!config->timestamp_gray)
-        return raw;
-    for (unsigned shift = 1; shift < 64; shift *= 2)
-        raw ^= raw >> shift;
-    return raw;
-}
-
 #define ASYNC_ZEROS 5
 #define ASYNC_END   0x80
 #define PER_STEP    3 /* packets that one step may give */
@@ -64,9 +55,8 @@ void etmv3_init(struct etmv3 *p, const struct etmv3_config *config)
 
 static void lose_sync(struct etmv3 *p, uint64_t from)
 {
-    p->synced = p->in_zeros = p->marker = false;
-    p->zeros = 0;
-    p->resync_start = from;
+    packet_scan_lose(&p->scan, from);
+    p->marker = false;
     p->ts_valid = false;
     p->ts_raw = 0;
     p->data_base = 0;
@@ -76,9 +66,8 @@ static void lose_sync(struct etmv3 *p, uint64_t from)
 
 void etmv3_discontinuity(struct etmv3 *p)
 {
-    p->offset += p->carry_len;
-    p->carry_len = 0;
-    lose_sync(p, p->offset);
+    packet_scan_skip(&p->scan);
+    lose_sync(p, p->scan.offset);
 }
 
 static inline void clear_packet(struct etmv3_packet *k, uint64_t offset)
@@ -102,40 +91,44 @@ static void emit_bad(struct etmv3 *p, struct etmv3_packet *k, uint64_t offset, u
 static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
                                struct etmv3_packet *k)
 {
-    struct cursor c = {data, data + len};
-    clear_packet(k, p->offset);
+    struct packet_cursor c = {data, data + len};
+    clear_packet(k, p->scan.offset);
     int result = etmv3_parse_packet(p, &c, k);
-    if (result == NEED_MORE)
+    if (result == PACKET_NEED_MORE)
         return 0;
-    if (result == BAD) {
-        emit_bad(p, k, p->offset, *data, (enum etmv3_kind)k->kind);
-        p->offset++;
+    if (result == PACKET_BAD) {
+        emit_bad(p, k, p->scan.offset, *data, (enum etmv3_kind)k->kind);
+        p->scan.offset++;
         return 1;
     }
     k->size = (uint16_t)(c.p - data);
-    p->offset += k->size;
+    p->scan.offset += k->size;
     return k->size;
 }
 
 /* A-sync (IHI 0014Q 7.10). */
 
-static size_t emit_run(struct etmv3_packet *out, enum etmv3_kind kind, uint64_t from,
-                       uint64_t count)
+static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
-    if (count == 0)
-        return 0;
-    clear_packet(out, from);
-    out->kind = (uint8_t)kind;
-    out->value = count;
-    out->size = count < 0xffff ? (uint16_t)count : 0xffff;
-    return 1;
+    struct etmv3_packet *k = out;
+    clear_packet(k, from);
+    k->kind = kind;
+    k->value = count;
+    k->size = packet_size16(count);
 }
+
+/* Its packets are found by step(): zeros may be the end of the capture, or what a branch is. */
+static const struct packet_format format = {.size = sizeof(struct etmv3_packet),
+                                            .async = ETMV3_ASYNC,
+                                            .unsynced = ETMV3_UNSYNCED,
+                                            .incomplete = ETMV3_INCOMPLETE,
+                                            .report = report_bytes};
 
 /* The 0x01 before the zeros was a branch after all: they are not the end of the capture. */
 static size_t emit_marker(struct etmv3 *p, struct etmv3_packet *out, uint64_t offset)
 {
     static const uint8_t byte = ETMV3_END_MARKER;
-    struct cursor c = {&byte, &byte + 1};
+    struct packet_cursor c = {&byte, &byte + 1};
     if (!p->marker)
         return 0;
     p->marker = false;
@@ -145,19 +138,14 @@ static size_t emit_marker(struct etmv3 *p, struct etmv3_packet *out, uint64_t of
     return 1;
 }
 
-/* `zeros` zeros and this byte end at p->offset. */
+/* `zeros` zeros and this byte end at p->scan.offset. */
 static size_t end_zeros(struct etmv3 *p, uint8_t byte, struct etmv3_packet *out)
 {
-    uint64_t start = p->offset - 1 - p->zeros;
+    uint64_t start = p->scan.offset - 1 - p->scan.zeros;
     size_t n = emit_marker(p, out, start - 1);
-    if (byte == ASYNC_END && p->zeros >= ASYNC_ZEROS) {
-        if (!p->synced)
-            n += emit_run(out + n, ETMV3_UNSYNCED, p->resync_start, start - p->resync_start);
-        n += emit_run(out + n, ETMV3_ASYNC, start, p->zeros + 1);
-        p->synced = true;
-        p->in_zeros = false;
-        p->zeros = 0;
-    } else if (p->synced) {
+    if (byte == ASYNC_END && p->scan.zeros >= ASYNC_ZEROS) {
+        n += packet_scan_async(&p->scan, &format, out + n);
+    } else if (p->scan.synced) {
         emit_bad(p, out + n++, start, 0, ETMV3_MALFORMED);
         /* What follows the first zero is looked at again: it has no A-sync, but may begin one. */
     }
@@ -169,13 +157,13 @@ static size_t scan_zeros(struct etmv3 *p, const uint8_t *data, size_t len, struc
                          size_t *count)
 {
     for (size_t i = 0; i < len; i++) {
-        p->offset++;
+        p->scan.offset++;
         if (data[i] == 0) {
-            p->zeros++;
+            p->scan.zeros++;
             continue;
         }
         size_t n = end_zeros(p, data[i], out + *count);
-        p->zeros = 0;
+        p->scan.zeros = 0;
         *count += n;
         if (n)
             return i + 1;
@@ -185,9 +173,9 @@ static size_t scan_zeros(struct etmv3 *p, const uint8_t *data, size_t len, struc
 
 static size_t enter_zeros(struct etmv3 *p, bool marker)
 {
-    p->in_zeros = true;
+    p->scan.in_zeros = true;
     p->marker = marker;
-    p->offset += marker;
+    p->scan.offset += marker;
     return marker;
 }
 
@@ -196,7 +184,7 @@ static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
                           struct etmv3_packet *out, size_t *count)
 {
     size_t used = 0;
-    if (p->synced && !p->in_zeros) {
+    if (p->scan.synced && !p->scan.in_zeros) {
         if (data[0] == ETMV3_END_MARKER) {
             if (len < 2)
                 return 0;
@@ -206,7 +194,7 @@ static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
             enter_zeros(p, false);
         }
     }
-    if (!p->synced || p->in_zeros)
+    if (!p->scan.synced || p->scan.in_zeros)
         return used + scan_zeros(p, data + used, len - used, out, count);
     used = parse_one(p, data, len, &out[*count]);
     *count += used != 0;
@@ -217,20 +205,20 @@ static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
 static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
                            struct etmv3_packet *out, size_t *count)
 {
-    size_t had = p->carry_len;
-    size_t take = ETMV3_CARRY - had < len ? ETMV3_CARRY - had : len;
-    memcpy(p->carry + had, data, take);
-    size_t used = step(p, p->carry, had + take, out, count);
+    size_t had = p->scan.carry_len;
+    size_t take = PACKET_CARRY - had < len ? PACKET_CARRY - had : len;
+    memcpy(p->scan.carry + had, data, take);
+    size_t used = step(p, p->scan.carry, had + take, out, count);
     if (used == 0) {
-        p->carry_len = (uint8_t)(had + take);
+        p->scan.carry_len = (uint8_t)(had + take);
         return take;
     }
     if (used >= had) {
-        p->carry_len = 0;
+        p->scan.carry_len = 0;
         return used - had;
     }
-    memmove(p->carry, p->carry + used, had - used);
-    p->carry_len = (uint8_t)(had - used);
+    memmove(p->scan.carry, p->scan.carry + used, had - used);
+    p->scan.carry_len = (uint8_t)(had - used);
     return 0;
 }
 
@@ -238,10 +226,10 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
                    size_t max, size_t *count)
 {
     size_t i = 0, n = 0;
-    while (p->carry_len && i < len && n + PER_STEP <= max)
+    while (p->scan.carry_len && i < len && n + PER_STEP <= max)
         i += step_carried(p, data + i, len - i, out, &n);
     while (i < len && n + PER_STEP <= max) {
-        if (p->synced && !p->in_zeros && data[i] && !p->config.data_only) {
+        if (p->scan.synced && !p->scan.in_zeros && data[i] && !p->config.data_only) {
             size_t got =
                 etmv3_parse_frequent(p, data + i, len - i, out + n, max - n - (PER_STEP - 1), &n);
             i += got;
@@ -249,9 +237,9 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
                 continue;
         }
         size_t used = step(p, data + i, len - i, out, &n);
-        if (used == 0) { /* fewer than ETMV3_CARRY bytes: every packet is shorter */
-            p->carry_len = (uint8_t)(len - i);
-            memcpy(p->carry, data + i, len - i);
+        if (used == 0) { /* fewer than PACKET_CARRY bytes: every packet is shorter */
+            p->scan.carry_len = (uint8_t)(len - i);
+            memcpy(p->scan.carry, data + i, len - i);
             i = len;
             break;
         }
@@ -263,17 +251,13 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
 
 size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out)
 {
-    uint64_t start = p->offset - p->zeros;
-    if (!p->synced)
-        return emit_run(out, ETMV3_UNSYNCED, p->resync_start, p->offset - p->resync_start);
-    if (p->marker)
-        return emit_run(out, ETMV3_END, start - 1, p->zeros + 1);
-    if (p->in_zeros)
-        return emit_run(out, ETMV3_INCOMPLETE, start, p->zeros);
-    if (p->carry_len == 1 && p->carry[0] == ETMV3_END_MARKER) {
+    struct packet_scan *s = &p->scan;
+    if (s->synced && p->marker)
+        return packet_report(&format, out, ETMV3_END, s->offset - s->zeros - 1, s->zeros + 1);
+    if (s->synced && !s->in_zeros && s->carry_len == 1 && s->carry[0] == ETMV3_END_MARKER) {
         p->marker = true;
-        p->carry_len = 0;
-        return emit_marker(p, out, p->offset++);
+        s->carry_len = 0;
+        return emit_marker(p, out, s->offset++);
     }
-    return emit_run(out, ETMV3_INCOMPLETE, p->offset, p->carry_len);
+    return packet_scan_finish(s, &format, out);
 }

@@ -421,7 +421,8 @@ static void find_range(struct flow_core *c)
 
 static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
 {
-    if (!p->synced || p->in_zeros || p->carry_len || !p->base.known || p->config.data_only)
+    if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !p->base.known ||
+        p->config.data_only)
         return false;
     if (p->base.isa > BT_ISA_T32 || p->base.alt_isa || !same_security(p, f))
         return false;
@@ -449,7 +450,7 @@ static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
         etmv3_fast_cycles(f, in, out);
     else
         etmv3_fast_plain(f, in, out);
-    in->p->offset += (size_t)(in->at - in->start);
+    in->p->scan.offset += (size_t)(in->at - in->start);
     return true;
 }
 
@@ -458,7 +459,7 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
 {
     if (in->left == 0)
         return false;
-    const struct etmv3_packet k = {.offset = in->p->offset - 1,
+    const struct etmv3_packet k = {.offset = in->p->scan.offset - 1,
                                    .value = in->value,
                                    .size = 1,
                                    .flags = in->flags,
@@ -477,7 +478,7 @@ static bool slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flo
     size_t count = 0;
     bool room = out->block_max - out->block_count >= 3 * FLOW_SLACK &&
                 out->event_max - out->event_count >= 3 * FLOW_SLACK;
-    if (in->at == in->end || !room || !p->synced || p->in_zeros || p->carry_len)
+    if (in->at == in->end || !room || !p->scan.synced || p->scan.in_zeros || p->scan.carry_len)
         return false;
     size_t size = etmv3_parse(p, in->at, (size_t)(in->end - in->at), k, 3, &count);
     etmv3_flow_run(f, k, count, out);

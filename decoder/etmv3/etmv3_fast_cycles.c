@@ -11,7 +11,7 @@
 
 static uint64_t offset_of(const struct etmv3_bytes *in)
 {
-    return in->p->offset + (size_t)(in->at - in->start);
+    return in->p->scan.offset + (size_t)(in->at - in->start);
 }
 
 /* Number of the next instruction, when all that were executed are put out. */

@@ -497,7 +497,7 @@ static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct
     etmv3_close(f);
     struct flow_out *to = etmv3_events(f, out, &tray);
     struct bt_event *e = flow_event(&f->core, to, BT_EVENT_TIMESTAMP, k->offset);
-    e->value = etmv3_timestamp(&f->config, k->value);
+    e->value = packet_time(k->value, f->config.timestamp_gray);
     e->number = k->flags & ETMV3_TS_FREQ ? 1 : 0;
     etmv3_events_end(f, to, &tray);
 }

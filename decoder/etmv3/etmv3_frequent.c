@@ -116,7 +116,7 @@ static struct usual usual(const struct etmv3 *p)
 
 static inline uint64_t load(const uint8_t *b)
 {
-    return etmv3_word(b) | (uint64_t)etmv3_word(b + 4) << 32;
+    return packet_word(b) | (uint64_t)packet_word(b + 4) << 32;
 }
 
 /*
@@ -180,7 +180,7 @@ static inline __attribute__((always_inline)) size_t parse(struct etmv3 *p, bool 
     const uint8_t *at = data, *end = data + len;
     const struct etmv3_packet *last = out + max;
     uint8_t version = (uint8_t)(1u << p->config.version_minor);
-    uint64_t base = p->offset - (uintptr_t)at;
+    uint64_t base = p->scan.offset - (uintptr_t)at;
     struct usual u = usual(p);
     struct etmv3_packet *k = out;
     for (; at < end && k < last; k++) {
@@ -207,7 +207,7 @@ static inline __attribute__((always_inline)) size_t parse(struct etmv3 *p, bool 
         at += size;
     }
     p->base.address = u.address;
-    p->offset = base + (uintptr_t)at;
+    p->scan.offset = base + (uintptr_t)at;
     *count += (size_t)(k - out);
     return (size_t)(at - data);
 }

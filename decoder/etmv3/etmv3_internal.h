@@ -5,47 +5,13 @@
 
 #include "decoder/etmv3/etmv3.h"
 
-/* Results of a function that takes one packet apart. */
-#define PARSED    1
-#define NEED_MORE 0 /* it does not end within the bytes at hand; the state has not changed */
-#define BAD       (-1)
-
-/* Bytes of one packet while it is taken apart; `p` ends behind the packet. */
-struct cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
-
-static inline bool next_byte(struct cursor *c, uint8_t *byte)
-{
-    if (c->p == c->end)
-        return false;
-    *byte = *c->p++;
-    return true;
-}
-
-static inline bool little_endian(struct cursor *c, unsigned n, uint32_t *value)
-{
-    if ((size_t)(c->end - c->p) < n)
-        return false;
-    *value = 0;
-    for (unsigned i = 0; i < n; i++)
-        *value |= (uint32_t)*c->p++ << 8 * i;
-    return true;
-}
-
 #define ETMV3_END_MARKER 0x01 /* header: of a branch, or the end of an unformatted capture */
 
-/* One packet that is no A-sync; c->p ends behind it. BAD: k->kind says what it is. */
-int etmv3_parse_packet(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
+/* One packet that is no A-sync; c->p ends behind it. PACKET_BAD: k->kind says what it is. */
+int etmv3_parse_packet(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k);
 
 /* A branch packet: the cursor stands at the first address byte. */
-int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
-
-static inline uint32_t etmv3_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
+int etmv3_parse_branch(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k);
 
 /* Address bits in the first four bytes of a branch packet: 6, then 7 each. */
 static inline uint32_t etmv3_address_bits(uint32_t w)
@@ -80,7 +46,7 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
 {
     if (end - b < 4)
         return false;
-    uint32_t w = etmv3_word(b);
+    uint32_t w = packet_word(b);
     uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;

@@ -23,14 +23,14 @@ struct info {
 
 /* IHI 0014Q 7.3, branch packets. A last byte in positions 1 to 3 has one bit less in the
  * alternative encoding. */
-static bool address_bytes(bool alternative, struct cursor *c, struct address *a)
+static bool address_bytes(bool alternative, struct packet_cursor *c, struct address *a)
 {
     uint8_t byte;
-    if (!next_byte(c, &byte))
+    if (!packet_byte(c, &byte))
         return false;
     *a = (struct address){.value = byte >> 1 & 0x3f, .bits = 6, .bytes = 1};
     while ((byte & 0x80) && a->bytes < 5) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         a->bytes++;
         if (a->bytes == 5)
@@ -50,9 +50,9 @@ static bool address_bytes(bool alternative, struct cursor *c, struct address *a)
 }
 
 /* The same where five bytes are at hand: most exceptions have as many. */
-static inline void address_at_hand(bool alternative, struct cursor *c, struct address *a)
+static inline void address_at_hand(bool alternative, struct packet_cursor *c, struct address *a)
 {
-    uint32_t w = etmv3_word(c->p), stop = ~w & 0x80808080u;
+    uint32_t w = packet_word(c->p), stop = ~w & 0x80808080u;
     if (stop) {
         unsigned place = (unsigned)__builtin_ctz(stop);
         bool short_byte = alternative && place > 7;
@@ -106,34 +106,34 @@ static inline __attribute__((always_inline)) bool merge(const struct address *a,
 }
 
 /* Exception information (IHI 0014Q 7.3): byte 0; byte 0 and 1; byte 0 and 2; all three. */
-static inline int info_bytes(struct cursor *c, struct info *x)
+static inline int info_bytes(struct packet_cursor *c, struct info *x)
 {
     uint8_t byte;
     *x = (struct info){0};
-    if (!next_byte(c, &byte))
-        return NEED_MORE;
+    if (!packet_byte(c, &byte))
+        return PACKET_NEED_MORE;
     x->byte0 = byte;
     x->number = byte >> 1 & 0xf;
     if (!(byte & 0x80))
-        return PARSED;
-    if (!next_byte(c, &byte))
-        return NEED_MORE;
+        return PACKET_DONE;
+    if (!packet_byte(c, &byte))
+        return PACKET_NEED_MORE;
     if (!(byte & 0x40)) {
         x->has_byte1 = true;
         x->hyp = byte & 0x20;
         x->number |= (uint16_t)((byte & 0x1f) << 4);
         if (!(byte & 0x80))
-            return PARSED;
-        if (!next_byte(c, &byte))
-            return NEED_MORE;
+            return PACKET_DONE;
+        if (!packet_byte(c, &byte))
+            return PACKET_NEED_MORE;
         if (!(byte & 0x40))
-            return BAD;
+            return PACKET_BAD;
     }
     if (byte & 0x80)
-        return BAD;
+        return PACKET_BAD;
     x->has_resume = true;
     x->resume = byte & 0xf;
-    return PARSED;
+    return PACKET_DONE;
 }
 
 /* IHI 0014Q 7.3: bytes that are missing leave what they would say as it was. */
@@ -156,29 +156,29 @@ static uint16_t in_line_number(uint8_t fifth, uint32_t vector)
     return code ? numbers[code] : others[vector >> 2 & 7];
 }
 
-static inline __attribute__((always_inline)) int take_apart(const struct etmv3 *p, struct cursor *c,
-                                                            struct address *a, struct info *x)
+static inline __attribute__((always_inline)) int
+take_apart(const struct etmv3 *p, struct packet_cursor *c, struct address *a, struct info *x)
 {
     if (c->end - c->p >= 5)
         address_at_hand(p->config.alternative, c, a);
     else if (!address_bytes(p->config.alternative, c, a))
-        return NEED_MORE;
+        return PACKET_NEED_MORE;
     if (a->in_line && p->config.alternative)
-        return BAD;
+        return PACKET_BAD;
     *x = (struct info){0};
-    return a->info ? info_bytes(c, x) : PARSED;
+    return a->info ? info_bytes(c, x) : PACKET_DONE;
 }
 
-int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
+int etmv3_parse_branch(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
 {
     struct address a;
     struct info x;
     struct etmv3_base base = p->base;
     int result = take_apart(p, c, &a, &x);
-    if (result != PARSED)
+    if (result != PACKET_DONE)
         return result;
     if (!merge(&a, &base))
-        return BAD;
+        return PACKET_BAD;
     k->kind = ETMV3_BRANCH;
     if (a.info) {
         apply_info(p, &x, &base);
@@ -195,22 +195,23 @@ int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k
     p->base = base;
     k->value = base.address;
     k->isa_state = etmv3_state(p, &base);
-    return PARSED;
+    return PACKET_DONE;
 }
 
-static int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base)
+static int etmv3_parse_current(const struct etmv3 *p, struct packet_cursor *c,
+                               struct etmv3_base *base)
 {
     struct address a;
     struct info x;
     int result = take_apart(p, c, &a, &x);
-    if (result != PARSED)
+    if (result != PACKET_DONE)
         return result;
     bool exception = a.in_line || x.number != 0 || (x.byte0 & 0x20);
     if (exception || !merge(&a, base))
-        return BAD;
+        return PACKET_BAD;
     if (a.info)
         apply_info(p, &x, base);
-    return PARSED;
+    return PACKET_DONE;
 }
 
 /* Data trace packets: IHI 0014Q 7.4. */
@@ -218,20 +219,20 @@ static int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct e
 static const uint8_t value_bytes[4] = {0, 1, 2, 4};
 
 /* IHI 0014Q 7.4.2: groups of seven bits; the fifth byte has four, and the BE bit. */
-static bool data_address(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+static bool data_address(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
                          uint8_t *bits)
 {
     uint8_t byte = 0x80;
     uint32_t value = 0;
     unsigned n = 0;
     while ((byte & 0x80) && n < 4) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         value |= (uint32_t)(byte & 0x7f) << 7 * n++;
     }
     *bits = (uint8_t)(7 * n);
     if (byte & 0x80) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         value |= (uint32_t)(byte & 0xf) << 28;
         k->flags |= byte & 0x10 ? ETMV3_BIG_ENDIAN : 0;
@@ -243,13 +244,13 @@ static bool data_address(const struct etmv3 *p, struct cursor *c, struct etmv3_p
     return true;
 }
 
-static bool data_value(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+static bool data_value(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
                        unsigned code)
 {
     uint32_t value = 0;
     if (!p->config.data_value)
         return true;
-    if (!little_endian(c, value_bytes[code], &value))
+    if (!packet_number(c, value_bytes[code], &value))
         return false;
     k->flags |= ETMV3_HAS_VALUE;
     k->value = value;
@@ -287,20 +288,20 @@ static bool classify(uint8_t h, struct etmv3_packet *k, bool *address, unsigned 
     return true;
 }
 
-static int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+static int etmv3_parse_data(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
                             uint8_t header)
 {
     bool has_address;
     unsigned value;
     uint8_t bits = 0;
     if (!p->config.data_value && !p->config.data_address)
-        return BAD;
+        return PACKET_BAD;
     if (!classify(header, k, &has_address, &value))
-        return BAD;
+        return PACKET_BAD;
     if (has_address && p->config.data_address && !data_address(p, c, k, &bits))
-        return NEED_MORE;
+        return PACKET_NEED_MORE;
     if (value < 4 && !data_value(p, c, k, value))
-        return NEED_MORE;
+        return PACKET_NEED_MORE;
     if (bits) {
         p->data_base = k->address;
         if (bits > p->data_bits)
@@ -310,7 +311,7 @@ static int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_pack
     /* Up to v3.2 the next address is a full one; later ones keep the base (IHI 0014Q 7.4). */
     if (k->kind == ETMV3_SUPPRESSED && p->config.version_minor < 3)
         p->data_bits = 0;
-    return PARSED;
+    return PACKET_DONE;
 }
 
 /* I-sync in its five forms, counts, context and time: IHI 0014Q 7.10.5, 7.7. */
@@ -323,33 +324,34 @@ static int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_pack
 
 /* A cycle count (IHI 0014Q table 7-1): five bytes at most; the fifth has four bits and always ends
  * the field. */
-static bool etmv3_parse_count(struct cursor *c, uint32_t *count)
+static bool etmv3_parse_count(struct packet_cursor *c, uint32_t *count)
 {
     uint8_t byte = 0x80;
     *count = 0;
     for (unsigned i = 0; i < 5 && (byte & 0x80); i++) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         *count |= (uint32_t)(byte & 0x7f) << 7 * i;
     }
     return true;
 }
 
-static bool context_id(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
+static bool context_id(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
 {
-    if (!little_endian(c, p->config.context_bytes, &k->context))
+    if (!packet_number(c, p->config.context_bytes, &k->context))
         return false;
     if (p->config.context_bytes)
         k->flags |= ETMV3_HAS_CONTEXT;
     return true;
 }
 
-static int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
+static int etmv3_parse_context(const struct etmv3 *p, struct packet_cursor *c,
+                               struct etmv3_packet *k)
 {
     k->kind = ETMV3_CONTEXT;
     if (p->config.context_bytes == 0) /* never sent then */
-        return BAD;
-    return context_id(p, c, k) ? PARSED : NEED_MORE;
+        return PACKET_BAD;
+    return context_id(p, c, k) ? PACKET_DONE : PACKET_NEED_MORE;
 }
 
 /*
@@ -378,10 +380,10 @@ static int data_only(const struct etmv3 *p, uint8_t info, struct etmv3_packet *k
     struct etmv3_base base = {.ns = info & INFO_NS, .hyp = info & INFO_HYP};
     k->flags |= ETMV3_DATA_ONLY;
     k->isa_state = etmv3_state(p, &base);
-    return PARSED;
+    return PACKET_DONE;
 }
 
-static int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+static int etmv3_parse_isync(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
                              bool with_count)
 {
     uint8_t info;
@@ -389,61 +391,48 @@ static int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_pac
     struct etmv3_base base;
     k->kind = ETMV3_ISYNC;
     if (with_count && !etmv3_parse_count(c, &k->cycles))
-        return NEED_MORE;
+        return PACKET_NEED_MORE;
     if (with_count)
         k->flags |= ETMV3_HAS_CYCLES;
-    if (!context_id(p, c, k) || !next_byte(c, &info))
-        return NEED_MORE;
+    if (!context_id(p, c, k) || !packet_byte(c, &info))
+        return PACKET_NEED_MORE;
     k->number = info >> 5 & 3;
     if (p->config.data_only)
-        return with_count ? BAD : data_only(p, info, k);
+        return with_count ? PACKET_BAD : data_only(p, info, k);
     if (k->number == 0 && (with_count || (info & INFO_LSIP))) /* never periodic: IHI 0014Q 7.10.5 */
-        return BAD;
-    if (!little_endian(c, 4, &address))
-        return NEED_MORE;
+        return PACKET_BAD;
+    if (!packet_number(c, 4, &address))
+        return PACKET_NEED_MORE;
     set_base(p, info, address, &base, k);
     if (info & INFO_LSIP) {
         k->flags |= ETMV3_LSIP;
         k->address = base.address;
         k->extra = etmv3_state(p, &base);
         int result = etmv3_parse_current(p, c, &base);
-        if (result != PARSED)
+        if (result != PACKET_DONE)
             return result;
     }
     p->base = base;
     k->value = base.address;
     k->isa_state = etmv3_state(p, &base);
-    return PARSED;
+    return PACKET_DONE;
 }
 
-/* IHI 0014Q 7.7: least significant group first; missing groups keep their old bits. */
-static int etmv3_parse_timestamp(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
+/* IHI 0014Q 7.7. */
+static int etmv3_parse_timestamp(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
                                  uint8_t header)
 {
-    unsigned last = p->config.timestamp64 ? 9 : 7;
-    uint64_t value = 0;
-    unsigned bits = 0;
-    uint8_t byte = 0x80;
-    for (unsigned n = 1; n < last && (byte & 0x80); n++, bits += 7) {
-        if (!next_byte(c, &byte))
-            return NEED_MORE;
-        value |= (uint64_t)(byte & 0x7f) << bits;
-    }
-    if (byte & 0x80) { /* the last byte is all data */
-        unsigned width = p->config.timestamp64 ? 8 : 6;
-        if (!next_byte(c, &byte))
-            return NEED_MORE;
-        value |= (uint64_t)(byte & ((1u << width) - 1)) << bits;
-        bits += width;
-    }
-    uint64_t mask = bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
-    p->ts_raw = (p->ts_raw & ~mask) | value;
+    uint64_t value;
+    unsigned bits;
+    if (!packet_timestamp(c, p->config.timestamp64, &value, &bits))
+        return PACKET_NEED_MORE;
+    p->ts_raw = packet_merge_time(p->ts_raw, value, bits);
     p->ts_valid |= bits == (p->config.timestamp64 ? 64 : 48);
     k->kind = ETMV3_TIMESTAMP;
     k->value = p->ts_raw;
     k->n = (uint8_t)bits;
     k->flags |= (p->ts_valid ? ETMV3_TS_VALID : 0) | (header & 4 ? ETMV3_TS_FREQ : 0);
-    return PARSED;
+    return PACKET_DONE;
 }
 
 /* Headers below 0x80 that are no branch, by value / 2 (IHI 0014Q table 7-1). */
@@ -482,26 +471,27 @@ static const uint8_t header_class[64] = {
 static int single(struct etmv3_packet *k, enum etmv3_kind kind)
 {
     k->kind = (uint8_t)kind;
-    return PARSED;
+    return PACKET_DONE;
 }
 
-static int parse_vmid(struct cursor *c, struct etmv3_packet *k)
+static int parse_vmid(struct packet_cursor *c, struct etmv3_packet *k)
 {
     uint8_t byte;
-    if (!next_byte(c, &byte))
-        return NEED_MORE;
+    if (!packet_byte(c, &byte))
+        return PACKET_NEED_MORE;
     k->value = byte;
     return single(k, ETMV3_VMID);
 }
 
-static int parse_cycle_count(struct cursor *c, struct etmv3_packet *k)
+static int parse_cycle_count(struct packet_cursor *c, struct etmv3_packet *k)
 {
     k->kind = ETMV3_CYCLE_COUNT;
-    return etmv3_parse_count(c, &k->cycles) ? PARSED : NEED_MORE;
+    return etmv3_parse_count(c, &k->cycles) ? PACKET_DONE : PACKET_NEED_MORE;
 }
 
 /* Packets that data-only mode has, too (IHI 0014Q 7.4). */
-static int parse_common(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header)
+static int parse_common(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
+                        uint8_t header)
 {
     switch (header_class[header / 2]) {
     case H_DATA:
@@ -519,7 +509,7 @@ static int parse_common(struct etmv3 *p, struct cursor *c, struct etmv3_packet *
     case H_CONTEXT:
         return etmv3_parse_context(p, c, k);
     default:
-        return BAD;
+        return PACKET_BAD;
     }
 }
 
@@ -536,14 +526,14 @@ static bool atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
 }
 
 /* One packet that is no A-sync; c->p ends behind it. */
-static int parse_whole(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
+static int parse_whole(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
 {
     uint8_t header = *c->p;
     if (header & 1)
-        return p->config.data_only ? BAD : etmv3_parse_branch(p, c, k);
+        return p->config.data_only ? PACKET_BAD : etmv3_parse_branch(p, c, k);
     c->p++;
     if (header & 0x80)
-        return atoms(p, header, k) ? PARSED : BAD;
+        return atoms(p, header, k) ? PACKET_DONE : PACKET_BAD;
     if (p->config.data_only)
         return parse_common(p, c, k, header);
     switch (header_class[header / 2]) {
@@ -569,11 +559,11 @@ static enum etmv3_kind bad_kind(const struct etmv3 *p, uint8_t header)
     return class == H_ISYNC || class == H_ISYNC_COUNT ? ETMV3_MALFORMED : ETMV3_RESERVED;
 }
 
-int etmv3_parse_packet(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k)
+int etmv3_parse_packet(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
 {
     uint8_t header = *c->p;
     int result = parse_whole(p, c, k);
-    if (result == BAD)
+    if (result == PACKET_BAD)
         k->kind = (uint8_t)bad_kind(p, header);
     return result;
 }
@@ -581,8 +571,8 @@ int etmv3_parse_packet(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k
 size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
                               struct etmv3_packet *k)
 {
-    struct cursor c = {data, end};
-    if (!(*data & 1) || *data == ETMV3_END_MARKER || etmv3_parse_branch(p, &c, k) != PARSED)
+    struct packet_cursor c = {data, end};
+    if (!(*data & 1) || *data == ETMV3_END_MARKER || etmv3_parse_branch(p, &c, k) != PACKET_DONE)
         return 0;
     k->size = (uint16_t)(c.p - data);
     return k->size;

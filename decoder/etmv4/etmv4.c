@@ -85,7 +85,7 @@ int etmv4_config_from_regs(struct etmv4_config *config, const struct etmv4_regis
 
 /* Times and counts. */
 
-static int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_timestamp(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint64_t value;
     unsigned bits;
@@ -106,7 +106,7 @@ static int etmv4_parse_timestamp(struct etmv4 *p, struct etmv4_cursor *c, struct
     return 1;
 }
 
-static int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_cycles1(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint32_t commit = 0, count = 0;
     bool unknown = k->header & 1;
@@ -124,21 +124,21 @@ static int etmv4_parse_cycles1(struct etmv4 *p, struct etmv4_cursor *c, struct e
     return 1;
 }
 
-static int etmv4_parse_cycles2(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_cycles2(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     c->p++;
-    if (!etmv4_has(c, 1))
-        return ETMV4_NEED_MORE;
+    if (!packet_has(c, 1))
+        return PACKET_NEED_MORE;
     uint32_t a = *c->p >> 4, b = *c->p & 0xf, max = p->config.max_speculated;
     bool from_the_end = k->header & 1;
     c->p++;
     if (p->config.counts_commit && from_the_end && max + a < 15)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     etmv4_set_count(p, k, from_the_end ? max + a - 15 : a + 1, b);
     return 1;
 }
 
-static int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_cycles3(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     etmv4_set_count(p, k, (k->header >> 2 & 3u) + 1, k->header & 3);
     c->p++;
@@ -147,7 +147,7 @@ static int etmv4_parse_cycles3(struct etmv4 *p, struct etmv4_cursor *c, struct e
 
 /* Speculation. */
 
-static int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_commit(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     (void)p;
     c->p++;
@@ -156,7 +156,7 @@ static int etmv4_parse_commit(struct etmv4 *p, struct etmv4_cursor *c, struct et
     return etmv4_number32(c, 5, &k->commit);
 }
 
-static int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_mispredict(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     const struct etmv4_packet *known = &etmv4_packets[k->header];
     (void)p;
@@ -171,21 +171,21 @@ static int etmv4_parse_mispredict(struct etmv4 *p, struct etmv4_cursor *c, struc
 
 /* Conditional tracing: lengths only; it never changes the flow. */
 
-static int etmv4_parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_condition(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint8_t h = k->header;
     uint64_t value;
     unsigned bits, payloads = h >= 0x68 && h <= 0x6b ? 2 : h >= 0x6e ? 1 : 0;
     bool reserved = h == 0x47 || h == 0x4b || h == 0x4f || (h >= 0x60 && h <= 0x67);
     if (!p->config.conditional || reserved)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     k->kind = ETMV4_CONDITION;
     c->p++;
     if (h == 0x6c)
         return etmv4_varint(c, 5, 0, &value, &bits);
     if (h == 0x6d || (h >= 0x50 && h <= 0x5f)) {
-        if (!etmv4_has(c, 1))
-            return ETMV4_NEED_MORE;
+        if (!packet_has(c, 1))
+            return PACKET_NEED_MORE;
         c->p++;
     }
     while (payloads-- > 0) {
@@ -206,20 +206,20 @@ static int etmv4_parse_condition(struct etmv4 *p, struct etmv4_cursor *c, struct
 #define PLCTL_CYCT 0x08u
 #define PLCTL_WNDW 0x10u
 
-static int parse_trace_info(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_trace_info(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     static const uint8_t sections[] = {PLCTL_INFO, PLCTL_KEY, PLCTL_SPEC, PLCTL_CYCT, PLCTL_WNDW};
     uint32_t values[sizeof sections] = {0};
     c->p++;
-    if (!etmv4_has(c, 1))
-        return ETMV4_NEED_MORE;
+    if (!packet_has(c, 1))
+        return PACKET_NEED_MORE;
     uint8_t control = *c->p++;
     for (unsigned i = 0, more = control & 0x80; more; i++) {
-        if (!etmv4_has(c, 1))
-            return ETMV4_NEED_MORE;
+        if (!packet_has(c, 1))
+            return PACKET_NEED_MORE;
         more = *c->p++ & 0x80;
         if (more && i == 2)
-            return ETMV4_BAD;
+            return PACKET_BAD;
     }
     for (unsigned i = 0; i < sizeof sections; i++) {
         int result = control & sections[i] ? etmv4_number32(c, 5, &values[i]) : 1;
@@ -252,15 +252,15 @@ struct target {
 };
 
 /* One or two bytes over the low bits of the latest address. */
-static bool short_address(const struct etmv4 *p, struct etmv4_cursor *c, struct target *t)
+static bool short_address(const struct etmv4 *p, struct packet_cursor *c, struct target *t)
 {
     unsigned shift = t->isa_bit ? 1 : 2;
-    if (!etmv4_has(c, 1))
+    if (!packet_has(c, 1))
         return false;
     uint8_t byte = *c->p++;
     uint64_t mask = ((uint64_t)1 << (7 + shift)) - 1, value = (uint64_t)(byte & 0x7f) << shift;
     if (byte & 0x80) {
-        if (!etmv4_has(c, 1))
+        if (!packet_has(c, 1))
             return false;
         mask = ((uint64_t)1 << (15 + shift)) - 1;
         value |= (uint64_t)*c->p++ << (7 + shift);
@@ -269,10 +269,10 @@ static bool short_address(const struct etmv4 *p, struct etmv4_cursor *c, struct 
     return true;
 }
 
-static bool long_address(const struct etmv4 *p, struct etmv4_cursor *c, unsigned bytes,
+static bool long_address(const struct etmv4 *p, struct packet_cursor *c, unsigned bytes,
                          struct target *t)
 {
-    if (!etmv4_has(c, bytes))
+    if (!packet_has(c, bytes))
         return false;
     const uint8_t *b = c->p;
     uint64_t v = t->isa_bit ? (uint64_t)(b[0] & 0x7f) << 1 | (uint64_t)b[1] << 8
@@ -287,7 +287,7 @@ static bool long_address(const struct etmv4 *p, struct etmv4_cursor *c, unsigned
 /* Headers of one group, from its first: exact matches, short, 32 and 64 bits. */
 enum address_form { FORM_EXACT, FORM_SHORT, FORM_32, FORM_64 };
 
-static bool address_bytes(const struct etmv4 *p, struct etmv4_cursor *c, enum address_form form,
+static bool address_bytes(const struct etmv4 *p, struct packet_cursor *c, enum address_form form,
                           unsigned which, struct target *t)
 {
     t->isa_bit = (uint8_t)which;
@@ -306,9 +306,9 @@ static bool address_bytes(const struct etmv4 *p, struct etmv4_cursor *c, enum ad
     return false;
 }
 
-static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
+static bool number_bytes(struct packet_cursor *c, unsigned n, uint32_t *value)
 {
-    if (!etmv4_has(c, n))
+    if (!packet_has(c, n))
         return false;
     *value = 0;
     for (unsigned i = 0; i < n; i++)
@@ -317,9 +317,9 @@ static bool number_bytes(struct etmv4_cursor *c, unsigned n, uint32_t *value)
 }
 
 /* Information byte and what it announces. Changes the parser only when the packet is complete. */
-static bool context_bytes(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static bool context_bytes(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
-    if (!etmv4_has(c, 1))
+    if (!packet_has(c, 1))
         return false;
     k->info = *c->p++;
     k->flags |= ETMV4_HAS_CONTEXT;
@@ -334,29 +334,29 @@ static bool context_bytes(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_
     return true;
 }
 
-static int parse_context(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_context(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     k->kind = ETMV4_CONTEXT;
     c->p++;
-    return !(k->header & 1) || context_bytes(p, c, k) ? 1 : ETMV4_NEED_MORE;
+    return !(k->header & 1) || context_bytes(p, c, k) ? 1 : PACKET_NEED_MORE;
 }
 
 /* 82, 83, 85, 86: an address, and the context behind it. */
-static int parse_address_context(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_address_context(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     struct target t;
     bool wide = k->header >= 0x85;
     unsigned isa_bit = wide ? k->header - 0x85u : k->header - 0x82u;
     c->p++;
     if (!address_bytes(p, c, wide ? FORM_64 : FORM_32, isa_bit, &t) || !context_bytes(p, c, k))
-        return ETMV4_NEED_MORE;
+        return PACKET_NEED_MORE;
     k->kind = ETMV4_ADDRESS;
     push_address(p, k, t.value, t.isa_bit);
     return 1;
 }
 
 /* An address group that begins with header `base`: +0..2 exact, +5,6 short, +10,11 and +13,14. */
-static int plain_address(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k,
+static int plain_address(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k,
                          const uint8_t base[4])
 {
     struct target t;
@@ -365,40 +365,40 @@ static int plain_address(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_p
         form--;
     c->p++;
     if (!address_bytes(p, c, (enum address_form)form, (unsigned)(k->header - base[form]), &t))
-        return ETMV4_NEED_MORE;
+        return PACKET_NEED_MORE;
     push_address(p, k, t.value, t.isa_bit);
     return 1;
 }
 
-static int parse_address(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_address(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     static const uint8_t base[] = {0x90, 0x95, 0x9a, 0x9d};
     k->kind = ETMV4_ADDRESS;
     return plain_address(p, c, k, base);
 }
 
-static int parse_source(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_source(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     static const uint8_t base[] = {0xb0, 0xb4, 0xb6, 0xb8};
     if (!p->config.ete)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     k->kind = ETMV4_SOURCE;
     return plain_address(p, c, k, base);
 }
 
 /* Q packets (IHI 0064H.b chapter 6): address, then count, either of which may be missing. */
-static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_q(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     struct target t = {0, 0};
     uint8_t h = k->header;
     if (!p->config.q_packets)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     c->p++;
     bool addressed = h < 0xac;
     enum address_form form = h < 0xa5 ? FORM_EXACT : h < 0xaa ? FORM_SHORT : FORM_32;
     unsigned which = h < 0xa5 ? h - 0xa0u : h < 0xaa ? h - 0xa5u : h - 0xaau;
     if (addressed && !address_bytes(p, c, form, which, &t))
-        return ETMV4_NEED_MORE;
+        return PACKET_NEED_MORE;
     int result = h == 0xaf ? 1 : etmv4_number32(c, 5, &k->commit);
     if (result != 1)
         return result;
@@ -414,11 +414,11 @@ static int parse_q(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet 
 #define ETE_RESET              0x00
 #define ETE_FAILED_TRANSACTION 0x18
 
-static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_exception(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     c->p++;
-    if (!etmv4_has(c, 1))
-        return ETMV4_NEED_MORE;
+    if (!packet_has(c, 1))
+        return PACKET_NEED_MORE;
     uint8_t b1 = *c->p++, b2 = 0;
     k->kind = ETMV4_EXCEPTION;
     k->number = b1 >> 1 & 0x1f;
@@ -426,18 +426,18 @@ static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     bool silent = p->config.ete && !(b1 & 0x80) &&
                   (k->number == ETE_RESET || k->number == ETE_FAILED_TRANSACTION);
     if (silent) {
-        if (!etmv4_has(c, 1))
-            return ETMV4_NEED_MORE;
+        if (!packet_has(c, 1))
+            return PACKET_NEED_MORE;
         c->p++;
         k->n = ETMV4_NO_ADDRESS;
         push_address(p, k, 0, 0);
         return 1;
     }
     if (k->n != ETMV4_RETURN && k->n != ETMV4_TARGET)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     if (b1 & 0x80) {
-        if (!etmv4_has(c, 1))
-            return ETMV4_NEED_MORE;
+        if (!packet_has(c, 1))
+            return PACKET_NEED_MORE;
         b2 = *c->p++;
         k->number |= (uint16_t)((b2 & 0x1f) << 5);
         k->flags |= b2 & 0x20 ? ETMV4_PENDING : 0;
@@ -445,22 +445,22 @@ static int parse_exception(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4
     return 1;
 }
 
-static int one_byte(struct etmv4_cursor *c, struct etmv4_packet *k, enum etmv4_kind kind,
+static int one_byte(struct packet_cursor *c, struct etmv4_packet *k, enum etmv4_kind kind,
                     bool legal)
 {
     if (!legal)
-        return ETMV4_BAD;
+        return PACKET_BAD;
     c->p++;
     k->kind = (uint8_t)kind;
     return 1;
 }
 
-static int parse_instrumentation(struct etmv4_cursor *c, struct etmv4_packet *k, bool legal)
+static int parse_instrumentation(struct packet_cursor *c, struct etmv4_packet *k, bool legal)
 {
     if (!legal)
-        return ETMV4_BAD;
-    if (!etmv4_has(c, 10))
-        return ETMV4_NEED_MORE;
+        return PACKET_BAD;
+    if (!packet_has(c, 10))
+        return PACKET_NEED_MORE;
     k->kind = ETMV4_INSTRUMENTATION;
     k->number = c->p[1] & 3;
     for (unsigned i = 0; i < 8; i++)
@@ -469,7 +469,7 @@ static int parse_instrumentation(struct etmv4_cursor *c, struct etmv4_packet *k,
     return 1;
 }
 
-static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_low(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     bool ete = p->config.ete;
     switch (k->header) {
@@ -505,7 +505,7 @@ static int parse_low(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packe
     }
 }
 
-static int parse_middle(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_middle(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint8_t h = k->header;
     if (h <= 0x2c)
@@ -522,7 +522,7 @@ static int parse_middle(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pa
     return one_byte(c, k, ETMV4_EVENT, true);
 }
 
-static int parse_high(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int parse_high(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint8_t h = k->header;
     if (h <= 0x81)
@@ -538,10 +538,10 @@ static int parse_high(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_pack
         return parse_q(p, c, k);
     if (h >= 0xb0 && h <= 0xb9 && h != 0xb3)
         return parse_source(p, c, k);
-    return ETMV4_BAD;
+    return PACKET_BAD;
 }
 
-static int etmv4_parse_packet(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_packet(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     uint8_t h = k->header;
     if (h >= ETMV4_HDR_ATOM) {
@@ -572,18 +572,17 @@ void etmv4_init(struct etmv4 *p, const struct etmv4_config *config)
 
 static void lose_sync(struct etmv4 *p, uint64_t from)
 {
-    p->synced = p->in_zeros = false;
+    packet_scan_lose(&p->scan, from);
     p->lost = true;
-    p->zeros = 0;
-    p->resync_start = from;
 }
 
 void etmv4_discontinuity(struct etmv4 *p)
 {
-    p->offset += p->carry_len;
-    p->carry_len = 0;
-    lose_sync(p, p->offset);
+    packet_scan_skip(&p->scan);
+    lose_sync(p, p->scan.offset);
 }
+
+static const struct packet_format format;
 
 static struct etmv4_packet *clear_packet(struct etmv4_packet *k, uint64_t offset)
 {
@@ -592,30 +591,12 @@ static struct etmv4_packet *clear_packet(struct etmv4_packet *k, uint64_t offset
     return k;
 }
 
-static size_t emit_bytes(struct etmv4_packet *out, enum etmv4_kind kind, uint64_t from,
-                         uint64_t count)
+static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
-    if (count == 0)
-        return 0;
-    clear_packet(out, from);
-    out->kind = (uint8_t)kind;
-    out->value = count;
-    out->size = count < 0xffff ? (uint16_t)count : 0xffff;
-    return 1;
-}
-
-/* A-sync complete at p->offset (behind the 0x80). Gives the skipped bytes before it, too. */
-static size_t emit_async(struct etmv4 *p, struct etmv4_packet *out)
-{
-    uint64_t start = p->offset - 1 - p->zeros;
-    size_t n = 0;
-    if (!p->synced)
-        n = emit_bytes(out, ETMV4_UNSYNCED, p->resync_start, start - p->resync_start);
-    emit_bytes(out + n, ETMV4_ASYNC, start, p->zeros + 1);
-    p->synced = true;
-    p->in_zeros = false;
-    p->zeros = 0;
-    return n + 1;
+    struct etmv4_packet *k = clear_packet(out, from);
+    k->kind = kind;
+    k->value = count;
+    k->size = packet_size16(count);
 }
 
 static void emit_bad(struct etmv4_packet *k, uint64_t offset, uint8_t header, bool reserved)
@@ -627,13 +608,14 @@ static void emit_bad(struct etmv4_packet *k, uint64_t offset, uint8_t header, bo
     k->size = 1;
 }
 
-/* A zero byte and another one behind it, in a synchronised stream: p->offset is behind both. */
+/* A zero byte and another one behind it, in a synchronised stream: p->scan.offset is behind both.
+ */
 static void emit_extension(struct etmv4 *p, uint8_t code, struct etmv4_packet *k)
 {
-    uint64_t start = p->offset - 2;
+    uint64_t start = p->scan.offset - 2;
     bool flush = code == EXT_FUTURE_FLUSH && p->config.m_profile;
-    p->in_zeros = false;
-    p->zeros = 0;
+    p->scan.in_zeros = false;
+    p->scan.zeros = 0;
     clear_packet(k, start);
     k->size = 2;
     if (code != EXT_DISCARD && code != EXT_OVERFLOW && !flush) {
@@ -643,7 +625,7 @@ static void emit_extension(struct etmv4 *p, uint8_t code, struct etmv4_packet *k
     }
     k->kind = flush ? ETMV4_FUTURE_FLUSH : code == EXT_DISCARD ? ETMV4_DISCARD : ETMV4_OVERFLOW;
     if (!flush)
-        lose_sync(p, p->offset);
+        lose_sync(p, p->scan.offset);
 }
 
 /* A run of zeros that can be no A-sync: one too many, or it ends with another byte. */
@@ -652,158 +634,97 @@ static void emit_bad_zeros(struct etmv4 *p, uint64_t start, uint64_t zeros_left,
 {
     emit_bad(k, start, 0, false);
     lose_sync(p, start + 1);
-    p->zeros = zeros_left;
+    p->scan.zeros = zeros_left;
 }
 
-/* Looks for an A-sync, or goes through one. Returns bytes consumed, adds packets. */
-static size_t scan_zeros(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
-                         size_t *count)
+static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *out, size_t *count)
 {
+    struct etmv4 *p = parser;
+    struct etmv4_packet *packets = out;
     for (size_t i = 0; i < len; i++) {
         uint8_t byte = data[i];
-        uint64_t start = p->offset - p->zeros;
-        p->offset++;
+        uint64_t start = p->scan.offset - p->scan.zeros;
+        p->scan.offset++;
         if (byte == 0) {
-            p->zeros++;
-            if (!p->synced || p->zeros <= ASYNC_ZEROS)
+            p->scan.zeros++;
+            if (!p->scan.synced || p->scan.zeros <= ASYNC_ZEROS)
                 continue;
-            emit_bad_zeros(p, start, ASYNC_ZEROS, &out[(*count)++]);
+            emit_bad_zeros(p, start, ASYNC_ZEROS, &packets[(*count)++]);
             return i + 1;
         }
-        if (byte == ASYNC_END && p->zeros >= ASYNC_ZEROS) {
-            *count += emit_async(p, out + *count);
+        if (byte == ASYNC_END && p->scan.zeros >= ASYNC_ZEROS) {
+            *count += packet_scan_async(&p->scan, &format, packets + *count);
             return i + 1;
         }
-        if (p->synced && p->zeros == 1) {
-            emit_extension(p, byte, &out[(*count)++]);
+        if (p->scan.synced && p->scan.zeros == 1) {
+            emit_extension(p, byte, &packets[(*count)++]);
             return i + 1;
         }
-        if (p->synced) {
-            emit_bad_zeros(p, start, 0, &out[(*count)++]);
+        if (p->scan.synced) {
+            emit_bad_zeros(p, start, 0, &packets[(*count)++]);
             return i + 1;
         }
-        p->zeros = 0;
+        p->scan.zeros = 0;
     }
     return len;
 }
 
-/* Bad packet at k->offset: the search starts at the byte behind its header. */
-static void lose_at(struct etmv4 *p, struct etmv4_packet *k, uint8_t header, bool reserved)
+static void lose_at(void *parser, void *out, uint8_t header, bool reserved)
 {
+    struct etmv4 *p = parser;
+    struct etmv4_packet *k = out;
     uint64_t offset = k->offset;
     emit_bad(k, offset, header, reserved);
     lose_sync(p, offset + 1);
-    p->offset = offset + 1;
+    p->scan.offset = offset + 1;
 }
 
 /*
  * IHI 0064H.b chapter 6 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was
  * seen to put an atom there: so all packets are taken, and the flow is told which Trace Info is the
  * first. */
-static int parse_at(struct etmv4 *p, struct etmv4_cursor *c, struct etmv4_packet *k)
+static enum packet_result scan_packet(void *parser, struct packet_cursor *c, void *out)
 {
-    k->header = *c->p;
+    struct etmv4 *p = parser;
+    struct etmv4_packet *k = clear_packet(out, p->scan.offset);
     const uint8_t *start = c->p;
+    k->header = *start;
     int result = etmv4_parse_packet(p, c, k);
-    if (result != 1)
-        return result;
+    if (result != PACKET_DONE)
+        return (enum packet_result)result;
     k->size = (uint16_t)(c->p - start);
     if (k->kind == ETMV4_TRACE_INFO) {
         k->flags |= p->lost ? ETMV4_STARTING : 0;
         p->lost = false;
+    } else if (k->kind == ETMV4_RESYNC) {
+        lose_sync(p, p->scan.offset + k->size);
     }
-    return 1;
+    return PACKET_DONE;
 }
 
-static void move_on(struct etmv4 *p, const struct etmv4_packet *k)
+static size_t scan_frequent(void *parser, const uint8_t *data, size_t len, void *out, size_t max,
+                            size_t *count)
 {
-    p->offset += k->size;
-    if (k->kind == ETMV4_RESYNC)
-        lose_sync(p, p->offset);
+    return etmv4_parse_frequent(parser, data, len, out, max, count);
 }
 
-/* Completes the packet whose begin was carried over. Returns bytes of `data` consumed. */
-static size_t parse_carried(struct etmv4 *p, const uint8_t *data, size_t len,
-                            struct etmv4_packet *out, size_t *count)
-{
-    size_t had = p->carry_len;
-    size_t take = ETMV4_CARRY - had < len ? ETMV4_CARRY - had : len;
-    memcpy(p->carry + had, data, take);
-    struct etmv4_cursor c = {p->carry, p->carry + had + take};
-    struct etmv4_packet *k = clear_packet(&out[*count], p->offset);
-    int result = parse_at(p, &c, k);
-    if (result == ETMV4_NEED_MORE) {
-        p->carry_len = (uint8_t)(had + take);
-        return take;
-    }
-    (*count)++;
-    p->carry_len = 0;
-    if (result == ETMV4_BAD) {
-        /* The byte that shows it is not zero and not in the carried ones: these hold no A-sync. */
-        uint8_t tail[ETMV4_CARRY];
-        memcpy(tail, p->carry + 1, had - 1);
-        lose_at(p, k, p->carry[0], false);
-        scan_zeros(p, tail, had - 1, out, count);
-        return 0;
-    }
-    move_on(p, k);
-    return k->size - had;
-}
-
-/* Synced, at a header with all of `data` at hand. Returns bytes consumed; 0: carry the rest. */
-static inline size_t parse_one(struct etmv4 *p, const uint8_t *data, size_t len,
-                               struct etmv4_packet *k)
-{
-    struct etmv4_cursor c = {data, data + len};
-    clear_packet(k, p->offset);
-    int result = parse_at(p, &c, k);
-    if (result == ETMV4_NEED_MORE)
-        return 0;
-    if (result == ETMV4_BAD) {
-        lose_at(p, k, *data, c.p == data);
-        return 1;
-    }
-    move_on(p, k);
-    return k->size;
-}
+static const struct packet_format format = {.size = sizeof(struct etmv4_packet),
+                                            .async = ETMV4_ASYNC,
+                                            .unsynced = ETMV4_UNSYNCED,
+                                            .incomplete = ETMV4_INCOMPLETE,
+                                            .report = report_bytes,
+                                            .zeros = scan_zeros,
+                                            .frequent = scan_frequent,
+                                            .packet = scan_packet,
+                                            .bad = lose_at};
 
 size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
                    size_t max, size_t *count)
 {
-    size_t i = 0, n = 0;
-    if (p->carry_len && len)
-        i = parse_carried(p, data, len, out, &n);
-    while (i < len && n + 2 <= max) {
-        if (!p->synced || p->in_zeros) {
-            i += scan_zeros(p, data + i, len - i, out, &n);
-            continue;
-        }
-        i += etmv4_parse_frequent(p, data + i, len - i, out, max - 1, &n);
-        if (i == len || n + 2 > max)
-            break;
-        if (data[i] == 0) {
-            p->in_zeros = true;
-            continue;
-        }
-        size_t used = parse_one(p, data + i, len - i, &out[n]);
-        if (used == 0) { /* fewer than ETMV4_CARRY bytes: every packet is shorter */
-            p->carry_len = (uint8_t)(len - i);
-            memcpy(p->carry, data + i, len - i);
-            i = len;
-            break;
-        }
-        i += used;
-        n++;
-    }
-    *count = n;
-    return i;
+    return packet_scan_parse(p, &p->scan, &format, data, len, out, max, count);
 }
 
 size_t etmv4_finish(struct etmv4 *p, struct etmv4_packet *out)
 {
-    if (!p->synced)
-        return emit_bytes(out, ETMV4_UNSYNCED, p->resync_start, p->offset - p->resync_start);
-    if (p->in_zeros)
-        return emit_bytes(out, ETMV4_INCOMPLETE, p->offset - p->zeros, p->zeros);
-    return emit_bytes(out, ETMV4_INCOMPLETE, p->offset, p->carry_len);
+    return packet_scan_finish(&p->scan, &format, out);
 }

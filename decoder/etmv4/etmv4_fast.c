@@ -64,7 +64,7 @@ static bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset
 
 static uint64_t offset_of(const struct etmv4_bytes *in)
 {
-    return in->p->offset + (size_t)(in->at - in->start);
+    return in->p->scan.offset + (size_t)(in->at - in->start);
 }
 
 static bool trail_return(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, struct flow_out *out)
@@ -307,7 +307,7 @@ static void fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_
         trail_run(&t, in, out, true);
     else
         trail_run(&t, in, out, false);
-    in->p->offset += (size_t)(in->at - in->start);
+    in->p->scan.offset += (size_t)(in->at - in->start);
     etmv4_fast_cursor_end(&t, out);
 }
 
@@ -319,8 +319,8 @@ static bool slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in, struct flo
     size_t count = 0;
     if (in->left) {
         const struct etmv4_packet *h = &etmv4_packets[in->at[-1]];
-        etmv4_flow_atoms(f, in->p->offset - 1, (uint32_t)h->value >> (h->n - in->left), in->left,
-                         out);
+        etmv4_flow_atoms(f, in->p->scan.offset - 1, (uint32_t)h->value >> (h->n - in->left),
+                         in->left, out);
         in->left = 0;
         return true;
     }
@@ -337,7 +337,7 @@ static bool slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in, struct flo
 /* Where nothing is known packets only pass by: that is quicker many at a time. */
 static bool is_on_the_way(const struct etmv4 *p, const struct etmv4_flow *f)
 {
-    return p->synced && !p->in_zeros && !p->carry_len && f->synced &&
+    return p->scan.synced && !p->scan.in_zeros && !p->scan.carry_len && f->synced &&
            (f->core.cur.known || f->due || f->wait != ETMV4_WAIT_NONE);
 }
 
@@ -482,14 +482,14 @@ static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, s
                    uint64_t *packets)
 {
     const uint8_t *at = data, *end = data + len;
-    uint64_t base = p->offset - (uintptr_t)data, count = 0;
+    uint64_t base = p->scan.offset - (uintptr_t)data, count = 0;
     uint32_t most = f->config.max_speculated;
     const struct etmv4_packet *limit = f->queue.items + etmv4_queue_items(f->config.max_speculated);
     bool m_profile = f->config.m_profile;
     struct etmv4_address last[3] = {p->last[0], p->last[1], p->last[2]};
     struct filler w = {.f = f};
     take_queue(&w);
-    for (; w.item < limit && end - at >= ETMV4_CARRY; count++) {
+    for (; w.item < limit && end - at >= PACKET_CARRY; count++) {
         uint64_t offset = base + (uintptr_t)at;
         unsigned size = fill_common(&w, last, at, offset, most);
         if (!size) {
@@ -501,7 +501,7 @@ static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, s
     }
     give_queue(&w);
     memcpy(p->last, last, sizeof last);
-    p->offset += (size_t)(at - data);
+    p->scan.offset += (size_t)(at - data);
     *packets += count;
     return (size_t)(at - data);
 }
@@ -680,7 +680,7 @@ static __attribute__((noinline)) size_t etmv4_fast_queue(struct etmv4 *p, struct
     size_t used = 0, step = 1;
     while ((step > 0 || f->accepted) && drain(f, out)) {
         step = 0;
-        if (!p->synced || p->in_zeros || p->carry_len || !f->synced || f->miscounted)
+        if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !f->synced || f->miscounted)
             break;
         if (f->accepted)
             used += finish_count(p, f, data + used, len - used, out, packets);

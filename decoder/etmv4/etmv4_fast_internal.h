@@ -71,11 +71,6 @@ struct etmv4_target {
     uint8_t packets; /* 2: with a context in front of it */
 };
 
-static inline uint32_t etmv4_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 /* The address packet with this header and what is behind it at `at`, of 32 bits or less, relative
  * to `last`; false: it is another packet, or not all there. Branches only where most packets of a
  * stream are alike. */
@@ -90,7 +85,7 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     }
     if (h > 0xf || form->size == 0 || end - at < 4)
         return false;
-    uint32_t w = etmv4_word(at), bits, mask;
+    uint32_t w = packet_word(at), bits, mask;
     unsigned more = w >> 7 & 1 & ~(unsigned)form->full;
     if (form->isa_bit) {
         bits = (w & 0x7f) << 1 | (w & 0xffffff00);

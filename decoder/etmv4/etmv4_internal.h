@@ -11,16 +11,6 @@
 
 #include <string.h>
 
-/* etmv4_parse_packet() returns 1, or one of these. */
-#define ETMV4_NEED_MORE 0
-#define ETMV4_BAD       (-1)
-
-/* Bytes of one packet while it is taken apart. */
-struct etmv4_cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
-
 /* IHI 0064H.b chapter 6: an address, into the registers. */
 static inline void etmv4_push_address(struct etmv4_address last[3], uint64_t value, uint8_t isa_bit)
 {
@@ -29,22 +19,17 @@ static inline void etmv4_push_address(struct etmv4_address last[3], uint64_t val
     last[0] = (struct etmv4_address){value, isa_bit};
 }
 
-static inline bool etmv4_has(const struct etmv4_cursor *c, size_t n)
-{
-    return (size_t)(c->end - c->p) >= n;
-}
-
 /*
  * Seven bits a byte, the least significant first, at most `max` bytes; the last of `full` bytes
  * has eight bits and always ends it (0: none). 1, or what etmv4_parse_packet() returns.
  */
-static inline int etmv4_varint(struct etmv4_cursor *c, unsigned max, unsigned full, uint64_t *value,
-                               unsigned *bits)
+static inline int etmv4_varint(struct packet_cursor *c, unsigned max, unsigned full,
+                               uint64_t *value, unsigned *bits)
 {
     *value = 0;
     for (unsigned i = 0; i < max; i++) {
-        if (!etmv4_has(c, 1))
-            return ETMV4_NEED_MORE;
+        if (!packet_has(c, 1))
+            return PACKET_NEED_MORE;
         uint8_t byte = *c->p++;
         if (i + 1 == full) {
             *value |= (uint64_t)byte << 7 * i;
@@ -56,10 +41,10 @@ static inline int etmv4_varint(struct etmv4_cursor *c, unsigned max, unsigned fu
         if (!(byte & 0x80))
             return 1;
     }
-    return ETMV4_BAD;
+    return PACKET_BAD;
 }
 
-static inline int etmv4_number32(struct etmv4_cursor *c, unsigned max, uint32_t *number)
+static inline int etmv4_number32(struct packet_cursor *c, unsigned max, uint32_t *number)
 {
     uint64_t value;
     unsigned bits;
@@ -198,7 +183,7 @@ static inline unsigned etmv4_take_count2(const struct etmv4 *p, const uint8_t *a
 }
 
 /*
- * The packet at `at`, where ETMV4_CARRY bytes are there; it begins at `offset` of the stream.
+ * The packet at `at`, where PACKET_CARRY bytes are there; it begins at `offset` of the stream.
  * Returns its size; 0: it is none of these, or one that is rare,
  * and only *k has changed. */
 static inline unsigned etmv4_take_frequent(const struct etmv4 *p, struct etmv4_address last[3],

@@ -41,15 +41,6 @@ int ptm_config_from_regs(struct ptm_config *config, uint32_t etmcr, uint32_t etm
     return BT_OK;
 }
 
-uint64_t ptm_timestamp(const struct ptm_config *config, uint64_t raw)
-{
-    if (!config->timestamp_gray)
-        return raw;
-    for (unsigned shift = 1; shift < 64; shift *= 2)
-        raw ^= raw >> shift;
-    return raw;
-}
-
 /* PTM packets byte by byte: IHI 0035B 4.5. */
 
 #define HDR_ISYNC     0x08
@@ -59,21 +50,13 @@ uint64_t ptm_timestamp(const struct ptm_config *config, uint64_t raw)
 #define HDR_IGNORE    0x66
 #define HDR_CONTEXT   0x6e
 
-static inline bool next_byte(struct ptm_cursor *c, uint8_t *byte)
-{
-    if (c->p == c->end)
-        return false;
-    *byte = *c->p++;
-    return true;
-}
-
 /* A cycle count (IHI 0035B 4.5.3). The first byte's count bits and continuation are given by the
  * caller. */
-static bool count_rest(struct ptm_cursor *c, bool more, uint32_t *count)
+static bool count_rest(struct packet_cursor *c, bool more, uint32_t *count)
 {
     uint8_t byte = 0;
     for (unsigned i = 0; more && i < 4; i++) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         *count |= (uint32_t)(byte & 0x7f) << (4 + 7 * i);
         more = byte & 0x80;
@@ -81,17 +64,17 @@ static bool count_rest(struct ptm_cursor *c, bool more, uint32_t *count)
     return true;
 }
 
-static bool cycle_count(struct ptm_cursor *c, struct ptm_packet *k)
+static bool cycle_count(struct packet_cursor *c, struct ptm_packet *k)
 {
     uint8_t byte;
-    if (!next_byte(c, &byte))
+    if (!packet_byte(c, &byte))
         return false;
     k->cycles = byte >> 2 & 0xf;
     k->flags |= PTM_HAS_CYCLES;
     return count_rest(c, byte & 0x40, &k->cycles);
 }
 
-static bool context_id(const struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static bool context_id(const struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     unsigned n = p->config.context_bytes;
     if ((size_t)(c->end - c->p) < n)
@@ -111,19 +94,19 @@ static void set_state(const struct ptm *p, struct ptm_packet *k, uint8_t isa)
 }
 
 /* IHI 0035B 4.5.2. */
-static int parse_isync(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_isync(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     if (c->end - c->p < 6)
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     const uint8_t *b = c->p + 1;
     uint32_t address = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     uint8_t info = b[4];
     c->p += 6;
     k->number = info >> 5 & 3;
     if (p->config.cycle_accurate && k->number != 0 && !cycle_count(c, k))
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     if (!context_id(p, c, k))
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     k->kind = PTM_ISYNC;
     p->last_ns = info & 8;
     p->last_hyp = info & 2;
@@ -145,17 +128,17 @@ struct address {
 
 /* IHI 0035B 4.5.4: one to five bytes, continue bit 7; the last of two to four has six address
  * bits. */
-static bool address_bytes(struct ptm_cursor *c, struct address *a)
+static bool address_bytes(struct packet_cursor *c, struct address *a)
 {
     uint8_t byte;
-    if (!next_byte(c, &byte))
+    if (!packet_byte(c, &byte))
         return false;
     a->value = byte >> 1 & 0x3f;
     a->bytes = 1;
     a->e = false;
     unsigned shift = 6;
     while ((byte & 0x80) && a->bytes < 5) {
-        if (!next_byte(c, &byte))
+        if (!packet_byte(c, &byte))
             return false;
         a->bytes++;
         if (a->bytes == 5 || !(byte & 0x80))
@@ -198,21 +181,21 @@ static uint8_t address_flags(const struct ptm *p, const struct address *a)
 }
 
 /* IHI 0035B 4.5.4. LastState is written only when the packet is complete. */
-static int parse_branch(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_branch(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     struct address a;
     uint8_t info0 = 0, info1 = 0;
     if (!address_bytes(c, &a))
-        return PTM_NEED_MORE;
-    if (a.e && !next_byte(c, &info0))
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
+    if (a.e && !packet_byte(c, &info0))
+        return PACKET_NEED_MORE;
     bool second = a.e && (info0 & 0x80);
-    if (second && !next_byte(c, &info1))
-        return PTM_NEED_MORE;
+    if (second && !packet_byte(c, &info1))
+        return PACKET_NEED_MORE;
     if (info1 & 0x80)
-        return PTM_BAD;
+        return PACKET_BAD;
     if (p->config.cycle_accurate && !cycle_count(c, k))
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     k->kind = PTM_BRANCH;
     k->n = a.bytes;
     k->flags |= address_flags(p, &a);
@@ -230,17 +213,17 @@ static int parse_branch(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *
 }
 
 /* IHI 0035B 4.5.5: address bytes as in a branch; never a cycle count. */
-static int parse_update(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_update(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     struct address a;
     uint8_t info;
     c->p++;
     if (!address_bytes(c, &a))
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     bool thumb5 = a.bytes == 5 && (a.fifth & 0x30) == 0x10;
     bool has_info = thumb5 && a.e;
-    if (has_info && !next_byte(c, &info))
-        return PTM_NEED_MORE;
+    if (has_info && !packet_byte(c, &info))
+        return PACKET_NEED_MORE;
     uint32_t address = p->last_address;
     uint8_t isa = p->last_isa;
     merge_address(&a, &address, &isa);
@@ -257,33 +240,18 @@ static int parse_update(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *
     return 1;
 }
 
-/* Timestamps (IHI 0035B 4.5): least significant group first; missing groups keep their old bits. */
-static int parse_timestamp(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+/* IHI 0035B 4.5. */
+static int parse_timestamp(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
-    unsigned last = p->config.timestamp64 ? 9 : 7;
-    uint64_t value = 0;
-    unsigned bits = 0;
-    uint8_t byte, header = *c->p++;
-    for (unsigned n = 1;; n++) {
-        if (!next_byte(c, &byte))
-            return PTM_NEED_MORE;
-        if (n == last) {
-            unsigned width = p->config.timestamp64 ? 8 : 6;
-            value |= (uint64_t)(byte & ((1u << width) - 1)) << bits;
-            bits += width;
-            break;
-        }
-        value |= (uint64_t)(byte & 0x7f) << bits;
-        bits += 7;
-        if (!(byte & 0x80))
-            break;
-    }
+    uint64_t value;
+    unsigned bits;
+    uint8_t header = *c->p++;
+    if (!packet_timestamp(c, p->config.timestamp64, &value, &bits))
+        return PACKET_NEED_MORE;
     if (p->config.cycle_accurate && !cycle_count(c, k))
-        return PTM_NEED_MORE;
-    bool full = bits >= 48 && (bits == 64 || !p->config.timestamp64);
-    uint64_t mask = bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
-    p->ts_raw = (p->ts_raw & ~mask) | value;
-    p->ts_valid |= full;
+        return PACKET_NEED_MORE;
+    p->ts_raw = packet_merge_time(p->ts_raw, value, bits);
+    p->ts_valid |= bits == (p->config.timestamp64 ? 64 : 48);
     k->kind = PTM_TIMESTAMP;
     k->value = p->ts_raw;
     k->n = (uint8_t)bits;
@@ -291,24 +259,24 @@ static int parse_timestamp(struct ptm *p, struct ptm_cursor *c, struct ptm_packe
     return 1;
 }
 
-static int parse_context(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_context(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     c->p++;
     k->kind = PTM_CONTEXT;
-    return context_id(p, c, k) ? 1 : PTM_NEED_MORE;
+    return context_id(p, c, k) ? 1 : PACKET_NEED_MORE;
 }
 
-static int parse_vmid(struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_vmid(struct packet_cursor *c, struct ptm_packet *k)
 {
     if (c->end - c->p < 2)
-        return PTM_NEED_MORE;
+        return PACKET_NEED_MORE;
     k->kind = PTM_VMID;
     k->value = c->p[1];
     c->p += 2;
     return 1;
 }
 
-static int parse_single(struct ptm_cursor *c, struct ptm_packet *k, enum ptm_kind kind)
+static int parse_single(struct packet_cursor *c, struct ptm_packet *k, enum ptm_kind kind)
 {
     c->p++;
     k->kind = (uint8_t)kind;
@@ -316,7 +284,7 @@ static int parse_single(struct ptm_cursor *c, struct ptm_packet *k, enum ptm_kin
 }
 
 /* IHI 0035B 4.5.3: one atom with its count. */
-static int parse_atom_cycles(struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_atom_cycles(struct packet_cursor *c, struct ptm_packet *k)
 {
     uint8_t header = *c->p++;
     k->kind = PTM_ATOM;
@@ -324,7 +292,7 @@ static int parse_atom_cycles(struct ptm_cursor *c, struct ptm_packet *k)
     k->value = header >> 1 & 1;
     k->cycles = header >> 2 & 0xf;
     k->flags = PTM_HAS_CYCLES;
-    return count_rest(c, header & 0x40, &k->cycles) ? 1 : PTM_NEED_MORE;
+    return count_rest(c, header & 0x40, &k->cycles) ? 1 : PACKET_NEED_MORE;
 }
 
 /* IHI 0035B 4.5.3: the atoms below the marker bit, the oldest next to it. */
@@ -341,17 +309,17 @@ static inline void atoms(uint8_t header, struct ptm_packet *k)
     k->value = header >> 1 & ((1u << (marker - 1)) - 1);
 }
 
-static int parse_atoms(const struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int parse_atoms(const struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     if (p->config.cycle_accurate)
         return parse_atom_cycles(c, k);
     if (*c->p < 0x84)
-        return PTM_BAD;
+        return PACKET_BAD;
     atoms(*c->p++, k);
     return 1;
 }
 
-static int ptm_parse_packet(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k)
+static int ptm_parse_packet(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     uint8_t header = *c->p;
     if (header & 1)
@@ -377,7 +345,7 @@ static int ptm_parse_packet(struct ptm *p, struct ptm_cursor *c, struct ptm_pack
     case HDR_IGNORE:
         return parse_single(c, k, PTM_IGNORE);
     default:
-        return PTM_BAD;
+        return PACKET_BAD;
     }
 }
 
@@ -392,10 +360,8 @@ void ptm_init(struct ptm *p, const struct ptm_config *config)
 
 static void lose_sync(struct ptm *p, uint64_t from)
 {
-    p->synced = p->based = false;
-    p->in_zeros = false;
-    p->zeros = 0;
-    p->resync_start = from;
+    packet_scan_lose(&p->scan, from);
+    p->based = false;
     p->ts_valid = false;
     p->ts_raw = 0;
     p->last_address = 0;
@@ -405,10 +371,11 @@ static void lose_sync(struct ptm *p, uint64_t from)
 
 void ptm_discontinuity(struct ptm *p)
 {
-    p->offset += p->carry_len;
-    p->carry_len = 0;
-    lose_sync(p, p->offset);
+    packet_scan_skip(&p->scan);
+    lose_sync(p, p->scan.offset);
 }
+
+static const struct packet_format format;
 
 static void clear_packet(struct ptm_packet *k, uint64_t offset)
 {
@@ -416,159 +383,94 @@ static void clear_packet(struct ptm_packet *k, uint64_t offset)
     k->offset = offset;
 }
 
-static size_t emit_skipped(struct ptm_packet *out, enum ptm_kind kind, uint64_t from,
-                           uint64_t count)
+static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
-    if (count == 0)
-        return 0;
-    clear_packet(out, from);
-    out->kind = (uint8_t)kind;
-    out->value = count;
-    out->size = count < 0xffff ? (uint16_t)count : 0xffff;
-    return 1;
+    struct ptm_packet *k = out;
+    clear_packet(k, from);
+    k->kind = kind;
+    k->value = count;
+    k->size = packet_size16(count);
 }
 
-/* A-sync complete at p->offset (behind the 0x80). Gives the skipped bytes before it, too. */
-static size_t emit_async(struct ptm *p, struct ptm_packet *out)
+static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *out, size_t *count)
 {
-    uint64_t start = p->offset - 1 - p->zeros;
-    size_t n = 0;
-    if (!p->synced)
-        n = emit_skipped(out, PTM_UNSYNCED, p->resync_start, start - p->resync_start);
-    emit_skipped(out + n, PTM_ASYNC, start, p->zeros + 1);
-    p->synced = true;
-    p->in_zeros = false;
-    p->zeros = 0;
-    return n + 1;
-}
-
-/* Looks for an A-sync, or goes through one. Returns bytes consumed, adds packets. */
-static size_t scan_zeros(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
-                         size_t *count)
-{
+    struct ptm *p = parser;
+    struct packet_scan *s = &p->scan;
+    struct ptm_packet *packets = out;
     for (size_t i = 0; i < len; i++) {
         uint8_t byte = data[i];
-        p->offset++;
+        s->offset++;
         if (byte == 0) {
-            p->zeros++;
+            s->zeros++;
             continue;
         }
-        if (byte == ASYNC_END && p->zeros >= ASYNC_ZEROS) {
-            *count += emit_async(p, out + *count);
+        if (byte == ASYNC_END && s->zeros >= ASYNC_ZEROS) {
+            *count += packet_scan_async(s, &format, packets + *count);
             return i + 1;
         }
-        if (p->synced) { /* zeros that did not become an A-sync */
-            uint64_t start = p->offset - 1 - p->zeros;
-            struct ptm_packet *k = &out[(*count)++];
+        if (s->synced) { /* zeros that did not become an A-sync */
+            uint64_t start = s->offset - 1 - s->zeros;
+            struct ptm_packet *k = &packets[(*count)++];
             clear_packet(k, start);
             k->kind = PTM_MALFORMED;
             k->size = 1;
             lose_sync(p, start + 1);
             return i + 1;
         }
-        p->zeros = 0;
+        s->zeros = 0;
     }
     return len;
 }
 
-/* Bad header at k->offset: the search starts at the byte behind it. */
-static void lose_at(struct ptm *p, struct ptm_packet *k, uint8_t header)
+static void lose_at(void *parser, void *out, uint8_t header, bool reserved)
 {
+    struct ptm *p = parser;
+    struct ptm_packet *k = out;
     uint64_t offset = k->offset;
+    (void)reserved;
     clear_packet(k, offset);
     k->kind = header & 1 ? PTM_MALFORMED : PTM_RESERVED;
     k->value = header;
     k->size = 1;
     lose_sync(p, offset + 1);
-    p->offset = offset + 1;
+    p->scan.offset = offset + 1;
 }
 
-/* Completes the packet whose begin was carried over. Returns bytes of `data` consumed. */
-static size_t parse_carried(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out,
-                            size_t *count)
+static enum packet_result scan_packet(void *parser, struct packet_cursor *c, void *out)
 {
-    size_t had = p->carry_len;
-    size_t take = PTM_CARRY - had < len ? PTM_CARRY - had : len;
-    memcpy(p->carry + had, data, take);
-    struct ptm_cursor c = {p->carry, p->carry + had + take};
-    struct ptm_packet *k = &out[*count];
-    clear_packet(k, p->offset);
-    int result = ptm_parse_packet(p, &c, k);
-    if (result == PTM_NEED_MORE) {
-        p->carry_len = (uint8_t)(had + take);
-        return take;
-    }
-    (*count)++;
-    p->carry_len = 0;
-    if (result == PTM_BAD) {
-        /* The carried bytes behind the header have no zeros that matter: they are looked at
-         * again here, the rest by the caller. */
-        uint8_t tail[PTM_CARRY];
-        memcpy(tail, p->carry + 1, had - 1);
-        lose_at(p, k, p->carry[0]);
-        scan_zeros(p, tail, had - 1, out, count);
-        return 0;
-    }
-    size_t size = (size_t)(c.p - p->carry);
-    k->size = (uint16_t)size;
-    p->offset += size;
-    return size - had;
+    struct ptm *p = parser;
+    struct ptm_packet *k = out;
+    const uint8_t *start = c->p;
+    clear_packet(k, p->scan.offset);
+    int result = ptm_parse_packet(p, c, k);
+    if (result == PACKET_DONE)
+        k->size = (uint16_t)(c->p - start);
+    return (enum packet_result)result;
 }
 
-/* Synced, at a header with all of `data` at hand. Returns bytes consumed; 0: carry the rest. */
-static inline size_t parse_one(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *k)
+static size_t scan_common(void *parser, const uint8_t *data, size_t len, void *out, size_t max,
+                          size_t *count)
 {
-    struct ptm_cursor c = {data, data + len};
-    clear_packet(k, p->offset);
-    int result = ptm_parse_packet(p, &c, k);
-    if (result == PTM_NEED_MORE)
-        return 0;
-    if (result == PTM_BAD) {
-        lose_at(p, k, *data);
-        return 1;
-    }
-    k->size = (uint16_t)(c.p - data);
-    p->offset += k->size;
-    return k->size;
+    return ptm_parse_common(parser, data, len, out, max, count);
 }
+
+static const struct packet_format format = {.size = sizeof(struct ptm_packet),
+                                            .async = PTM_ASYNC,
+                                            .unsynced = PTM_UNSYNCED,
+                                            .incomplete = PTM_INCOMPLETE,
+                                            .report = report_bytes,
+                                            .zeros = scan_zeros,
+                                            .frequent = scan_common,
+                                            .packet = scan_packet,
+                                            .bad = lose_at};
 
 size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out, size_t max,
                  size_t *count)
 {
-    size_t i = 0, n = 0;
-    if (p->carry_len && len)
-        i = parse_carried(p, data, len, out, &n);
-    while (i < len && n + 2 <= max) {
-        if (!p->synced || p->in_zeros) {
-            i += scan_zeros(p, data + i, len - i, out, &n);
-            continue;
-        }
-        i += ptm_parse_common(p, data + i, len - i, out, max - 1, &n);
-        if (i == len || n + 2 > max)
-            break;
-        if (data[i] == 0) {
-            p->in_zeros = true;
-            continue;
-        }
-        size_t used = parse_one(p, data + i, len - i, &out[n]);
-        if (used == 0) { /* fewer than PTM_CARRY bytes: every packet is shorter */
-            p->carry_len = (uint8_t)(len - i);
-            memcpy(p->carry, data + i, len - i);
-            i = len;
-            break;
-        }
-        i += used;
-        n++;
-    }
-    *count = n;
-    return i;
+    return packet_scan_parse(p, &p->scan, &format, data, len, out, max, count);
 }
 
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out)
 {
-    if (!p->synced)
-        return emit_skipped(out, PTM_UNSYNCED, p->resync_start, p->offset - p->resync_start);
-    if (p->in_zeros)
-        return emit_skipped(out, PTM_INCOMPLETE, p->offset - p->zeros, p->zeros);
-    return emit_skipped(out, PTM_INCOMPLETE, p->offset, p->carry_len);
+    return packet_scan_finish(&p->scan, &format, out);
 }

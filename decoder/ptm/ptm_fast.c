@@ -170,7 +170,7 @@ static struct bt_event *ptm_fast_cursor_event(struct ptm_fast_cursor *t, const s
                                               const uint8_t *at, enum bt_event_kind kind,
                                               struct flow_out *out)
 {
-    uint64_t offset = in->p->offset + (size_t)(at - in->start);
+    uint64_t offset = in->p->scan.offset + (size_t)(at - in->start);
     struct bt_event *e = flow_event(&t->f->core, out, kind, offset);
     e->position = t->instructions;
     return e;
@@ -376,7 +376,7 @@ static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out
     else
         (f->config.return_stack ? ptm_fast_cursor_run_stack : ptm_fast_cursor_run_plain)(&t, in,
                                                                                          out);
-    in->p->offset += (size_t)(in->at - in->start);
+    in->p->scan.offset += (size_t)(in->at - in->start);
     ptm_fast_cursor_end(&t, out);
 }
 
@@ -384,7 +384,7 @@ static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out
 static bool fast_path_may_begin(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
 {
     struct flow_core *c = &f->core;
-    if (!p->synced || p->in_zeros || p->carry_len || !p->based)
+    if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !p->based)
         return false;
     if (!f->synced || !c->cur.known || !flow_room(out) || !flow_view(c))
         return false;
@@ -401,8 +401,11 @@ static bool slow_packet(struct ptm_flow *f, struct bytes *in, struct flow_out *o
     size_t count = 0;
     if (in->left) {
         const struct ptm_atom_header *h = &ptm_atom_headers[in->at[-1] >> 1 & 63];
-        *k = (struct ptm_packet){
-            .offset = in->p->offset - 1, .value = h->value, .size = 1, .kind = PTM_ATOM, .n = h->n};
+        *k = (struct ptm_packet){.offset = in->p->scan.offset - 1,
+                                 .value = h->value,
+                                 .size = 1,
+                                 .kind = PTM_ATOM,
+                                 .n = h->n};
         ptm_flow_atoms(f, k, in->left, out);
         in->left = 0;
         return true;

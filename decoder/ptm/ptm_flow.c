@@ -297,7 +297,7 @@ static void timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flo
     if (!(k->flags & PTM_TS_VALID))
         return;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
-    e->value = ptm_timestamp(&f->config, k->value);
+    e->value = packet_time(k->value, f->config.timestamp_gray);
     e->number = k->flags & PTM_TS_FREQ ? 1 : 0;
     event_cycles(e, k);
 }

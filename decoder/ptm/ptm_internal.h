@@ -5,19 +5,9 @@
 
 #include "decoder/ptm/ptm.h"
 
-/* ptm_parse_packet() returns 1, or one of these. */
-#define PTM_NEED_MORE 0
-#define PTM_BAD       (-1)
-
 /* Headers that both of them know (IHI 0035B table 4-1). */
 #define PTM_HDR_UPDATE     0x72
 #define PTM_HDR_EXC_RETURN 0x76
-
-/* Bytes of one packet while it is taken apart. */
-struct ptm_cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
 
 /*
  * Frequent packets of a synchronised stream, as many as there are whole, up to out[max - 1]. Stops

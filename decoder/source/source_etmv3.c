@@ -154,7 +154,7 @@ static void add_timestamp(struct detail *d, const struct etmv3_config *config,
     detail_add(d, "raw=0x%" PRIx64, k->value);
     detail_add(d, "bits=%u", k->n);
     if (k->flags & ETMV3_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, etmv3_timestamp(config, k->value));
+        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
     if (k->flags & ETMV3_TS_FREQ)
         detail_add(d, "freq=1");
 }

@@ -88,7 +88,7 @@ static void add_timestamp(struct detail *d, const struct ptm_config *config,
     detail_add(d, "raw=0x%" PRIx64, k->value);
     detail_add(d, "bits=%u", k->n);
     if (k->flags & PTM_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, ptm_timestamp(config, k->value));
+        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
     if (k->flags & PTM_TS_FREQ)
         detail_add(d, "freq=1");
 }

@@ -5,21 +5,9 @@
 
 #define FEW 3 /* packets after which the fast path is tried again */
 
-/* One row a protocol. */
-static const struct stream_ops *const protocols[] = {
-    [STREAM_PTM] = &stream_ops_ptm,     [STREAM_ETMV3] = &stream_ops_etmv3,
-    [STREAM_ETMV2] = &stream_ops_etmv2, [STREAM_ETMV1] = &stream_ops_etmv1,
-    [STREAM_ETMV4] = &stream_ops_etmv4,
-};
-
 static const struct stream_ops *ops_of(const struct stream *s)
 {
-    return protocols[s->protocol];
-}
-
-struct flow_core *stream_core(struct stream *s)
-{
-    return ops_of(s)->core(s);
+    return &stream_protocols[s->protocol];
 }
 
 static const struct flow_core *const_core(const struct stream *s)
@@ -30,7 +18,7 @@ static const struct flow_core *const_core(const struct stream *s)
 void stream_code_options(const struct stream_config *config, struct code_options *options)
 {
     memset(options, 0, sizeof *options);
-    protocols[config->protocol]->code_options(config, options);
+    stream_protocols[config->protocol].code_options(config, options);
 }
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code)
@@ -43,13 +31,13 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
 
 bool stream_counts_blocks(const struct stream_config *config)
 {
-    const struct stream_ops *ops = protocols[config->protocol];
+    const struct stream_ops *ops = &stream_protocols[config->protocol];
     return ops->counts_blocks && ops->counts_blocks(config);
 }
 
 size_t stream_state_size(const struct stream_config *config)
 {
-    return offsetof(struct stream, u) + protocols[config->protocol]->state_size(config);
+    return offsetof(struct stream, u) + stream_protocols[config->protocol].state_size(config);
 }
 
 void stream_save(const struct stream *s, struct stream *copy)

@@ -25,6 +25,8 @@ enum stream_protocol {
     STREAM_ETMV4,
 };
 
+#define STREAM_PROTOCOLS 5
+
 struct stream_config {
     enum stream_protocol protocol;
     uint16_t core;       /* selects code, see struct code_key */

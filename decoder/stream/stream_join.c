@@ -57,14 +57,24 @@ static bool same_position(const struct flow_position *a, const struct flow_posit
            (!a->has_vmid || a->vmid == b->vmid);
 }
 
-static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
+static bool same_scan(const struct packet_scan *a, const struct packet_scan *b)
 {
     return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
-           (!a->in_zeros || a->zeros == b->zeros) && a->ts_raw == b->ts_raw &&
-           a->ts_valid == b->ts_valid && a->last_address == b->last_address &&
-           a->last_isa == b->last_isa && a->last_alt_isa == b->last_alt_isa &&
-           a->last_ns == b->last_ns && a->last_hyp == b->last_hyp && a->based == b->based &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+           (!a->in_zeros || a->zeros == b->zeros) && a->carry_len == b->carry_len &&
+           memcmp(a->carry, b->carry, a->carry_len) == 0;
+}
+
+static void start_scan(struct packet_scan *scan, uint64_t offset)
+{
+    scan->offset = scan->resync_start = offset;
+}
+
+static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
+{
+    return same_scan(&a->scan, &b->scan) && a->ts_raw == b->ts_raw && a->ts_valid == b->ts_valid &&
+           a->last_address == b->last_address && a->last_isa == b->last_isa &&
+           a->last_alt_isa == b->last_alt_isa && a->last_ns == b->last_ns &&
+           a->last_hyp == b->last_hyp && a->based == b->based;
 }
 
 /* Entry number i of the return stack, 0 = the one to be popped next. */
@@ -97,7 +107,7 @@ static bool same_ptm(const struct stream *a, const struct stream *b, const struc
 
 static void start_ptm(struct stream *s, uint64_t offset)
 {
-    s->u.ptm.parser.offset = s->u.ptm.parser.resync_start = offset;
+    start_scan(&s->u.ptm.parser.scan, offset);
 }
 
 static const struct join join_ptm = {.start_at = start_ptm, .same = same_ptm};
@@ -112,11 +122,9 @@ static bool same_base(const struct etmv3_base *a, const struct etmv3_base *b)
 
 static bool same_etmv3_parser(const struct etmv3 *a, const struct etmv3 *b)
 {
-    return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
-           (!a->in_zeros || (a->zeros == b->zeros && a->marker == b->marker)) &&
+    return same_scan(&a->scan, &b->scan) && (!a->scan.in_zeros || a->marker == b->marker) &&
            a->ts_raw == b->ts_raw && a->ts_valid == b->ts_valid && same_base(&a->base, &b->base) &&
-           a->data_base == b->data_base && a->data_bits == b->data_bits &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+           a->data_base == b->data_base && a->data_bits == b->data_bits;
 }
 
 static bool same_held(const struct etmv3_pending_block *a, const struct etmv3_pending_block *b)
@@ -185,7 +193,7 @@ static bool no_data(const struct stream_config *config)
 
 static void start_etmv3(struct stream *s, uint64_t offset)
 {
-    s->u.etmv3.parser.offset = s->u.etmv3.parser.resync_start = offset;
+    start_scan(&s->u.etmv3.parser.scan, offset);
 }
 
 static const struct join join_etmv3 = {
@@ -198,10 +206,8 @@ static bool same_etmv4_parser(const struct etmv4 *a, const struct etmv4 *b)
     for (unsigned i = 0; i < 3; i++)
         if (a->last[i].value != b->last[i].value || a->last[i].isa_bit != b->last[i].isa_bit)
             return false;
-    return a->offset == b->offset && a->synced && b->synced && a->lost == b->lost &&
-           a->in_zeros == b->in_zeros && (!a->in_zeros || a->zeros == b->zeros) &&
-           a->timestamp == b->timestamp && a->threshold == b->threshold &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+    return same_scan(&a->scan, &b->scan) && a->lost == b->lost && a->timestamp == b->timestamp &&
+           a->threshold == b->threshold;
 }
 
 static bool same_item(const struct etmv4_packet *a, const struct etmv4_packet *b)
@@ -304,7 +310,7 @@ static bool same_etmv4(const struct stream *s, const struct stream *mark, const 
 
 static void start_etmv4(struct stream *s, uint64_t offset)
 {
-    s->u.etmv4.parser.offset = s->u.etmv4.parser.resync_start = offset;
+    start_scan(&s->u.etmv4.parser.scan, offset);
     s->u.etmv4.flow.cut = offset > 0;
 }
 
