@@ -70,7 +70,7 @@ static bool waits_with_data(const struct etmv1_flow *f, uint64_t place)
     return (etmv1_info(f, place) & (RING_STATUS | RING_TRIGGER | RING_LOW | RING_APO)) == ETMV1_WT;
 }
 
-static bool unclaimed(const struct etmv1_flow *f, uint64_t from, uint64_t to)
+static bool etmv1_unclaimed(const struct etmv1_flow *f, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from < f->first ? f->first : from; i < to; i++)
         if (waits_with_data(f, i))
@@ -81,7 +81,7 @@ static bool unclaimed(const struct etmv1_flow *f, uint64_t from, uint64_t to)
 static bool etmv1_align(struct etmv1_flow *f, const struct etmv1_target *target)
 {
     uint64_t from = f->data.place + (f->data.high ? 1 : 0);
-    bool clean = !f->aligned || !unclaimed(f, from, target->start);
+    bool clean = !f->aligned || !etmv1_unclaimed(f, from, target->start);
     bool high = f->config.port.bits == 16 && !(target->flags & ETMV1_HIGH);
     if (f->data.place <= target->end || !f->aligned)
         f->data = (struct etmv1_cursor){high ? target->end : target->end + 1, high};
@@ -158,8 +158,8 @@ static enum etmv1_step read_byte(const struct etmv1_flow *f, struct etmv1_cursor
 }
 
 /* IHI 0014Q chapter 5, data addresses. `alone`: nothing else of the status follows. */
-static enum etmv1_step read_address(const struct etmv1_flow *f, struct etmv1_cursor *c, bool alone,
-                                    uint32_t *base, bool *known)
+static enum etmv1_step etmv1_read_address(const struct etmv1_flow *f, struct etmv1_cursor *c,
+                                          bool alone, uint32_t *base, bool *known)
 {
     uint8_t byte = 0x80;
     for (unsigned i = 0; i < 5 && (byte & 0x80); i++) {
@@ -197,7 +197,7 @@ static enum etmv1_step read_value(const struct etmv1_flow *f, struct etmv1_curso
     return ETMV1_STEP_DONE;
 }
 
-static enum etmv1_step lost(struct etmv1_flow *f)
+static enum etmv1_step etmv1_lost(struct etmv1_flow *f)
 {
     f->aligned = false;
     f->data_known = false;
@@ -205,7 +205,7 @@ static enum etmv1_step lost(struct etmv1_flow *f)
 }
 
 /* Is any data of such an instruction traced, and can its amount be known? */
-static bool measurable(const struct etmv1_flow *f, const struct transfer *t)
+static bool etmv1_measurable(const struct etmv1_flow *f, const struct transfer *t)
 {
     if (t->kind == ACCESS_REGISTER)
         return f->config.monitor_cprt && t->count;
@@ -221,7 +221,7 @@ static bool measurable(const struct etmv1_flow *f, const struct transfer *t)
 static bool data_start(const struct etmv1_flow *f, struct etmv1_cursor *c)
 {
     if (c->place < f->earliest) { /* the FIFO was empty in between */
-        if (unclaimed(f, c->place + (c->high ? 1 : 0), f->earliest))
+        if (etmv1_unclaimed(f, c->place + (c->high ? 1 : 0), f->earliest))
             return false;
         *c = (struct etmv1_cursor){f->earliest, false};
     }
@@ -245,11 +245,11 @@ static enum etmv1_step read_transfers(const struct etmv1_flow *f, struct etmv1_c
     bool second = address && t->swap && f->config.swp_addresses;
     enum etmv1_step result = ETMV1_STEP_DONE;
     if (address)
-        result = read_address(f, c, !d->has_values && !second, base, known);
+        result = etmv1_read_address(f, c, !d->has_values && !second, base, known);
     for (unsigned i = 0; i < t->count && result == ETMV1_STEP_DONE; i++) {
         bool ends = i + 1u == t->count;
         if (i == 1 && second)
-            result = read_address(f, c, !d->has_values, base, known);
+            result = etmv1_read_address(f, c, !d->has_values, base, known);
         if (d->has_values && result == ETMV1_STEP_DONE)
             result = read_value(f, c, ends, t->bytes, &d->values[i]);
     }
@@ -262,19 +262,19 @@ static enum etmv1_step etmv1_read_data(struct etmv1_flow *f, const struct flow_c
     uint32_t opcode, base = f->data_base;
     bool known = f->data_known;
     if (!f->aligned || !flow_cursor_opcode(&f->cursor, step, &opcode))
-        return lost(f);
+        return etmv1_lost(f);
     *d = (struct etmv1_data){.offset = etmv1_offset(f)};
     d->transfer = transfer_of(opcode, step->size, (enum bt_isa)step->isa);
-    if (!measurable(f, &d->transfer))
-        return lost(f);
+    if (!etmv1_measurable(f, &d->transfer))
+        return etmv1_lost(f);
     bool memory = d->transfer.kind == ACCESS_MEMORY;
     d->has_values = f->config.data_value || (!memory && f->config.cprt_values);
     struct etmv1_cursor c = f->data;
     if (!data_start(f, &c))
-        return lost(f);
+        return etmv1_lost(f);
     enum etmv1_step result = read_transfers(f, &c, d, &base, &known);
     if (result == ETMV1_STEP_LOST)
-        return lost(f);
+        return etmv1_lost(f);
     if (result == ETMV1_STEP_WAIT)
         return result;
     d->address = base;
@@ -373,7 +373,7 @@ static bool idle_between(const struct etmv1_flow *f, uint64_t from, uint64_t to)
 }
 
 /* The branch at f->next has waited for its address longer than a FIFO can hold it. */
-static bool overdue(const struct etmv1_flow *f, unsigned span)
+static bool etmv1_overdue(const struct etmv1_flow *f, unsigned span)
 {
     unsigned limit = FIFO_BYTES * 8 / f->config.port.bits;
     if (etmv1_holds(&f->config)) /* a single byte waits as long as it must */
@@ -381,7 +381,8 @@ static bool overdue(const struct etmv1_flow *f, unsigned span)
     return f->ended || f->end - f->next > limit || idle_between(f, f->next + span, f->end);
 }
 
-static void set_context(struct etmv1_flow *f, const struct etmv1_target *t, struct flow_out *out)
+static void etmv1_set_context(struct etmv1_flow *f, const struct etmv1_target *t,
+                              struct flow_out *out)
 {
     if (!(t->flags & ETMV1_HAS_CONTEXT))
         return;
@@ -391,7 +392,7 @@ static void set_context(struct etmv1_flow *f, const struct etmv1_target *t, stru
 
 static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flow_out *out)
 {
-    set_context(f, t, out);
+    etmv1_set_context(f, t, out);
     flow_go_to(&f->cursor.core, t->value, t->isa);
     if (t->isa == BT_ISA_JAZELLE) { /* bytecodes cannot be followed */
         flow_cursor_lose(&f->cursor, out, t->offset, BT_GAP_NO_CODE, t->value);
@@ -400,8 +401,8 @@ static void go_to(struct etmv1_flow *f, const struct etmv1_target *t, struct flo
 }
 
 /* Tracing begins, or goes on behind a gap. */
-static void begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned reason,
-                  struct flow_out *out)
+static void etmv1_begin(struct etmv1_flow *f, const struct etmv1_target *t, unsigned reason,
+                        struct flow_out *out)
 {
     flow_cursor_on(&f->cursor, out, t->offset, reason, t->value, t->isa, !f->synced, f->reported);
     f->reported = false;
@@ -415,7 +416,7 @@ static void etmv1_commit(struct etmv1_flow *f, struct flow_out *out)
     if (!f->start_pending)
         return;
     f->start_pending = false;
-    begin(f, &f->start, f->start.reason, out);
+    etmv1_begin(f, &f->start, f->start.reason, out);
 }
 
 /* Of a start that was abandoned the next branch says whether it counts. */
@@ -425,8 +426,8 @@ static void keep_start_pending(struct etmv1_flow *f, const struct etmv1_target *
     f->start_pending = true;
 }
 
-static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsigned number,
-                      const struct flow_cursor_step *step, struct flow_out *out)
+static void etmv1_exception(struct etmv1_flow *f, const struct etmv1_target *t, unsigned number,
+                            const struct flow_cursor_step *step, struct flow_out *out)
 {
     uint32_t back = step ? step->address : 0;
     if (step && (number == EXC_UND || number == EXC_SVC || number == EXC_DABT))
@@ -442,14 +443,14 @@ static void exception(struct etmv1_flow *f, const struct etmv1_target *t, unsign
 }
 
 /* Is it a branch to a vector rather than an exception? Only where the code says so. */
-static bool plain_branch(const struct flow_cursor_step *step, const struct etmv1_target *t)
+static bool etmv1_plain_branch(const struct flow_cursor_step *step, const struct etmv1_target *t)
 {
     return step && step->end == CODE_END_DIRECT && step->target == t->value;
 }
 
 /* The instruction at the position branches, or is the place of an exception. */
-static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
-                 struct flow_out *out)
+static void etmv1_take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
+                       struct flow_out *out)
 {
     struct flow_cursor *cursor = &f->cursor;
     struct flow_cursor_step step;
@@ -461,8 +462,8 @@ static void take(struct etmv1_flow *f, const struct etmv1_target *t, bool data,
         read = etmv1_read_data(f, &step, &d);
     if (!known)
         f->cursor.core.dropped++;
-    if (number && !(known && plain_branch(&step, t))) {
-        exception(f, t, number, known ? &step : NULL, out);
+    if (number && !(known && etmv1_plain_branch(&step, t))) {
+        etmv1_exception(f, t, number, known ? &step : NULL, out);
         return;
     }
     if (!known)
@@ -485,7 +486,7 @@ static enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     if (result != ETMV1_STEP_DONE)
         return result;
     if (f->target_count == 0)
-        return overdue(f, w.span) && !f->ended ? ETMV1_STEP_LOST : ETMV1_STEP_WAIT;
+        return etmv1_overdue(f, w.span) && !f->ended ? ETMV1_STEP_LOST : ETMV1_STEP_WAIT;
     struct etmv1_target t = *target_at(f, 0);
     if (t.start < f->next || (t.flags & ETMV1_PARTIAL) ||
         idle_between(f, f->next + w.span, t.start))
@@ -499,7 +500,7 @@ static enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     etmv1_commit(f, out);
     etmv1_count(f, out);
     if (!starts)
-        take(f, &t, data, out);
+        etmv1_take(f, &t, data, out);
     bool clean = etmv1_align(f, &t);
     f->earliest = f->next + w.span;
     if (!clean && etmv1_has_data(f))
@@ -507,7 +508,7 @@ static enum etmv1_step etmv1_branch(struct etmv1_flow *f, struct flow_out *out)
     if (!starts)
         go_to(f, &t, out);
     else if (!w.abandoned)
-        begin(f, &t, t.reason, out);
+        etmv1_begin(f, &t, t.reason, out);
     else
         keep_start_pending(f, &t);
     etmv1_move(f);
@@ -527,7 +528,7 @@ static enum etmv1_step etmv1_resync(struct etmv1_flow *f, struct flow_out *out)
         etmv1_pass(f, out, w.span);
         return ETMV1_STEP_DONE;
     }
-    if (f->target_count <= w.apo && !overdue(f, WINDOW))
+    if (f->target_count <= w.apo && !etmv1_overdue(f, WINDOW))
         return ETMV1_STEP_WAIT;
     struct etmv1_target t = {.flags = ETMV1_PARTIAL};
     if (f->target_count > w.apo)
@@ -541,7 +542,7 @@ static enum etmv1_step etmv1_resync(struct etmv1_flow *f, struct flow_out *out)
     etmv1_align(f, &t);
     f->earliest = f->next + WINDOW;
     etmv1_count(f, out);
-    begin(f, &t, t.reason <= ETMV1_DEBUG_EXIT ? t.reason : 0, out);
+    etmv1_begin(f, &t, t.reason <= ETMV1_DEBUG_EXIT ? t.reason : 0, out);
     etmv1_move(f);
     etmv1_pass(f, out, WINDOW - 1);
     return ETMV1_STEP_DONE;
@@ -558,7 +559,7 @@ void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cau
 }
 
 /* Statuses and bytes do not agree: the branch at f->next is the first to synchronise at again. */
-static void desync(struct etmv1_flow *f, struct flow_out *out)
+static void etmv1_desync(struct etmv1_flow *f, struct flow_out *out)
 {
     etmv1_commit(f, out);
     flow_cursor_close(&f->cursor, out);
@@ -571,7 +572,8 @@ static void desync(struct etmv1_flow *f, struct flow_out *out)
 /* Statuses (IHI 0014Q table 5-1). */
 
 /* IE, ID, IN. */
-static enum etmv1_step instruction(struct etmv1_flow *f, unsigned status, struct flow_out *out)
+static enum etmv1_step etmv1_instruction(struct etmv1_flow *f, unsigned status,
+                                         struct flow_out *out)
 {
     struct flow_cursor *t = &f->cursor;
     struct flow_cursor_step step;
@@ -613,7 +615,7 @@ static bool nobodys_byte(const struct etmv1_flow *f)
     return (info & (RING_STATUS | RING_TRIGGER | RING_LOW)) == ETMV1_WT && !etmv1_has_data(f);
 }
 
-static enum etmv1_step step(struct etmv1_flow *f, struct flow_out *out)
+static enum etmv1_step etmv1_flow_step(struct etmv1_flow *f, struct flow_out *out)
 {
     unsigned status = etmv1_status_at(f, f->next);
     switch (status) {
@@ -624,7 +626,7 @@ static enum etmv1_step step(struct etmv1_flow *f, struct flow_out *out)
     case ETMV1_ID:
     case ETMV1_IN:
         if (f->synced)
-            return instruction(f, status, out);
+            return etmv1_instruction(f, status, out);
         break;
     case ETMV1_WT:
         if (f->synced && nobodys_byte(f))
@@ -638,17 +640,17 @@ static enum etmv1_step step(struct etmv1_flow *f, struct flow_out *out)
 }
 
 /* Goes on as far as there are cycles. False: no room in `out`. */
-static bool advance(struct etmv1_flow *f, struct flow_out *out)
+static bool etmv1_advance(struct etmv1_flow *f, struct flow_out *out)
 {
     while (f->next < f->end) {
         if (!flow_room(out))
             return false;
-        enum etmv1_step result = step(f, out);
+        enum etmv1_step result = etmv1_flow_step(f, out);
         if (result == ETMV1_STEP_WAIT)
             break;
         if (result == ETMV1_STEP_DONE)
             continue;
-        desync(f, out);
+        etmv1_desync(f, out);
         unsigned status = etmv1_status_at(f, f->next);
         if (status != ETMV1_BE && status != ETMV1_BD)
             etmv1_pass(f, out, 1);
@@ -657,7 +659,7 @@ static bool advance(struct etmv1_flow *f, struct flow_out *out)
 }
 
 /* Oldest place that may still be read. */
-static uint64_t oldest(const struct etmv1_flow *f)
+static uint64_t etmv1_oldest(const struct etmv1_flow *f)
 {
     uint64_t place = f->data.place > f->earliest ? f->data.place : f->earliest;
     if (!f->aligned || !f->synced || place > f->next)
@@ -666,14 +668,14 @@ static uint64_t oldest(const struct etmv1_flow *f)
 }
 
 /* Room for one more entry: what waits too long will never have its bytes. */
-static void make_room(struct etmv1_flow *f, struct flow_out *out)
+static void etmv1_make_room(struct etmv1_flow *f, struct flow_out *out)
 {
-    f->first = oldest(f);
+    f->first = etmv1_oldest(f);
     if (f->end - f->first < ETMV1_RING)
         return;
     if (f->first == f->next) {
         if (f->synced)
-            desync(f, out);
+            etmv1_desync(f, out);
         etmv1_pass(f, out, 1);
     } else {
         f->aligned = false;
@@ -694,7 +696,7 @@ static bool joins_run(struct etmv1_flow *f, uint8_t info)
     return true;
 }
 
-static void push(struct etmv1_flow *f, const struct etmv1_packet *k, struct flow_out *out)
+static void etmv1_push(struct etmv1_flow *f, const struct etmv1_packet *k, struct flow_out *out)
 {
     bool idle = k->status == ETMV1_TD && !(k->flags & ETMV1_TRIGGER);
     uint8_t info = (uint8_t)(k->status | (k->flags & ETMV1_TRIGGER ? RING_TRIGGER : 0) |
@@ -706,7 +708,7 @@ static void push(struct etmv1_flow *f, const struct etmv1_packet *k, struct flow
             return;
         info = (uint8_t)(ETMV1_TD | (k->flags & ETMV1_COUNTED ? RING_LOW : 0));
     }
-    make_room(f, out);
+    etmv1_make_room(f, out);
     if (f->next == f->end) {
         f->next_cycle = k->cycle;
         f->base = k->offset - port_cycle_offset(&f->config.port, k->cycle);
@@ -722,7 +724,7 @@ static void push_target(struct etmv1_flow *f, const struct etmv1_packet *k, stru
 {
     if (f->target_count == ETMV1_ADDRESSES) {
         if (f->synced)
-            desync(f, out);
+            etmv1_desync(f, out);
         f->target_head = (f->target_head + 1) % ETMV1_ADDRESSES;
         f->target_count--;
     }
@@ -740,11 +742,12 @@ static void push_target(struct etmv1_flow *f, const struct etmv1_packet *k, stru
     };
 }
 
-static void packet(struct etmv1_flow *f, const struct etmv1_packet *k, struct flow_out *out)
+static void etmv1_flow_packet(struct etmv1_flow *f, const struct etmv1_packet *k,
+                              struct flow_out *out)
 {
     switch ((enum etmv1_kind)k->kind) {
     case ETMV1_CYCLE:
-        push(f, k, out);
+        etmv1_push(f, k, out);
         break;
     case ETMV1_ADDRESS:
         push_target(f, k, out);
@@ -767,10 +770,10 @@ size_t etmv1_flow_run(struct etmv1_flow *f, const struct etmv1_packet *packets, 
     for (size_t i = 0; i < count; i++) {
         /* What is in the ring at the end may still be good to synchronise at. */
         f->ended = packets[i].kind == ETMV1_END;
-        if (!advance(f, out) || !flow_room(out))
+        if (!etmv1_advance(f, out) || !flow_room(out))
             return i;
-        packet(f, &packets[i], out);
+        etmv1_flow_packet(f, &packets[i], out);
     }
-    advance(f, out);
+    etmv1_advance(f, out);
     return count;
 }

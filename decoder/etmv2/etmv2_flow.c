@@ -115,8 +115,8 @@ static void etmv2_data_owner(struct etmv2_flow *f)
 
 /* One transfer of `a`, with whatever is known of it;
  * told behind the instruction if one is pending. */
-static void report(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
-                   uint64_t offset, const uint32_t *value)
+static void etmv2_report(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
+                         uint64_t offset, const uint32_t *value)
 {
     uint8_t flags = (uint8_t)((a->has_address ? BT_EVENT_HAS_ADDRESS : 0) |
                               (a->store ? BT_EVENT_STORE : 0) | (value ? BT_EVENT_HAS_VALUE : 0));
@@ -134,7 +134,7 @@ static void report(struct etmv2_flow *f, struct flow_out *out, const struct etmv
 }
 
 /* The transfer that a packet is about. A packet with an address says where; others go on. */
-static struct etmv2_access *transfer(struct etmv2_flow *f, const struct etmv2_packet *k)
+static struct etmv2_access *etmv2_transfer(struct etmv2_flow *f, const struct etmv2_packet *k)
 {
     struct etmv2_access *a = &f->access;
     if (k->flags & ETMV2_HAS_ADDRESS) {
@@ -169,11 +169,11 @@ static void miss_data(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     if (!a->open)
         return;
     if (first && has_value) {
-        report(f, out, a, k->offset, &f->first_half);
+        etmv2_report(f, out, a, k->offset, &f->first_half);
         next_transfer(a);
     }
     if (has_value)
-        report(f, out, a, k->offset, &value);
+        etmv2_report(f, out, a, k->offset, &value);
     /* Both halves of a 64-bit load may carry the tag. */
     if (k->flags & ETMV2_MORE)
         next_transfer(a);
@@ -189,15 +189,15 @@ static void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k
         miss_data(f, k, out);
         return;
     }
-    struct etmv2_access *a = transfer(f, k);
+    struct etmv2_access *a = etmv2_transfer(f, k);
     switch (k->kind) {
     case ETMV2_DATA:
-        report(f, out, a, k->offset, k->flags & ETMV2_HAS_VALUE ? &value : NULL);
+        etmv2_report(f, out, a, k->offset, k->flags & ETMV2_HAS_VALUE ? &value : NULL);
         break;
     case ETMV2_MISS:
         f->miss[k->n] = *a;
         f->miss[k->n].open = true;
-        report(f, out, a, k->offset, NULL);
+        etmv2_report(f, out, a, k->offset, NULL);
         break;
     default: /* value not traced: nothing to tell, but the address goes on */
         break;
@@ -233,7 +233,7 @@ static void etmv2_data_forget(struct etmv2_flow *f)
 }
 
 /* It did not complete: never happened, as far as the history goes. */
-static void cancel(struct etmv2_flow *f, struct flow_out *out)
+static void etmv2_cancel(struct etmv2_flow *f, struct flow_out *out)
 {
     etmv2_data_drop(f);
     f->pending = false;
@@ -249,7 +249,7 @@ static void unknown_target(struct etmv2_flow *f, struct flow_out *out, uint64_t 
 }
 
 /* The instruction at the position is executed, or fails its condition. */
-static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
+static void etmv2_execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
 {
     struct flow_core *core = &f->cursor.core;
     etmv2_release(f, out);
@@ -276,25 +276,26 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
     flow_cursor_advance(&f->cursor, &f->step, passed);
 }
 
-static void trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct etmv2_pending_event e = {.offset = k->offset, .kind = BT_EVENT_TRIGGER};
     etmv2_note(f, out, &e);
 }
 
-static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_status(struct etmv2_flow *f, const struct etmv2_packet *k,
+                              struct flow_out *out)
 {
     bool counts = k->status != ETMV2_TD || (k->flags & (ETMV2_WAITING | ETMV2_TFO_CYCLE));
     if (f->config.cycle_accurate && counts)
         f->cursor.core.cycles++;
     bool functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
     if (k->flags & ETMV2_TRIGGER)
-        trigger(f, k, out);
+        etmv2_trigger(f, k, out);
     if (!f->synced || !functional)
         return;
     if (k->status >= ETMV2_PHANTOM)
-        execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
-    execute(f, out, k->offset, !(k->status & 2));
+        etmv2_execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
+    etmv2_execute(f, out, k->offset, !(k->status & 2));
 }
 
 /* TFO packets (IHI 0014Q 6.5). */
@@ -311,7 +312,7 @@ static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, s
         flow_go_to(core, k->value, k->isa);
 }
 
-static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     etmv2_release(f, out);
     if (k->number || !f->synced) {
@@ -331,7 +332,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
         flow_set_context(&f->cursor.core, out, k->offset, k->context);
     }
     if (k->number == 0 || (k->flags & ETMV2_LSIP))
-        execute(f, out, k->offset, true);
+        etmv2_execute(f, out, k->offset, true);
     if (k->flags & ETMV2_LSIP) {
         f->waiting = false;
         f->arrival = ETMV2_BY_BRANCH;
@@ -341,8 +342,9 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 
 /* Branch packets (IHI 0014Q 6.7.1). */
 
-static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
-                      unsigned number, const uint32_t *back, uint8_t flags)
+static void etmv2_exception(struct etmv2_flow *f, const struct etmv2_packet *k,
+                            struct flow_out *out, unsigned number, const uint32_t *back,
+                            uint8_t flags)
 {
     struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, k->offset);
     e->number = (uint16_t)number;
@@ -356,20 +358,21 @@ static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     flow_go_to(&f->cursor.core, k->value, k->isa);
 }
 
-static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_canceling(struct etmv2_flow *f, const struct etmv2_packet *k,
+                            struct flow_out *out)
 {
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     uint32_t back = f->pending ? f->step.address : (uint32_t)f->cursor.core.cur.address;
     bool known = f->pending || f->cursor.core.cur.known;
     uint8_t flags = f->pending ? BT_EVENT_CANCELED : 0;
     if (f->pending)
-        cancel(f, out);
-    exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, flags);
+        etmv2_cancel(f, out);
+    etmv2_exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, flags);
 }
 
 /* An exception that cancels nothing: what the last instruction caused, or one right behind it. */
-static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
-                       unsigned number)
+static void etmv2_completing(struct etmv2_flow *f, const struct etmv2_packet *k,
+                             struct flow_out *out, unsigned number)
 {
     uint32_t back = (uint32_t)f->cursor.core.cur.address;
     bool known = f->cursor.core.cur.known;
@@ -387,7 +390,7 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     if (number == EXC_DABT && f->pending)
         etmv2_data_drop(f);
     etmv2_release(f, out);
-    exception(f, k, out, number, known ? &back : NULL, 0);
+    etmv2_exception(f, k, out, number, known ? &back : NULL, 0);
 }
 
 /*
@@ -406,19 +409,19 @@ static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     return etmv2_is_lsm(f, &step);
 }
 
-static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct flow_core *core = &f->cursor.core;
     bool direct = f->pending && f->step.end == CODE_END_DIRECT && f->pending_cond == BT_COND_PASS;
     if (k->flags & ETMV2_CANCEL) {
-        canceling(f, k, out);
+        etmv2_canceling(f, k, out);
         return;
     }
     if (direct && core->cur.known && core->cur.address == k->value && core->cur.isa == k->isa)
         return;
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     if (number) {
-        completing(f, k, out, number);
+        etmv2_completing(f, k, out, number);
         return;
     }
     if (!f->waiting && core->cur.known && !leaves_lsm(f, k, out)) {
@@ -435,7 +438,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
 {
     if (f->pending) {
         /* It may have been canceled in what is lost. */
-        cancel(f, out);
+        etmv2_cancel(f, out);
         flow_go_to(&f->cursor.core, f->step.address, f->step.isa);
     }
     flow_cursor_close(&f->cursor, out);
@@ -446,7 +449,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
     etmv2_data_forget(f);
 }
 
-static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct etmv2_pending_event e = {
         .offset = k->offset, .value = k->context, .kind = BT_EVENT_CONTEXT};
@@ -454,17 +457,18 @@ static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct f
         etmv2_note(f, out, &e);
 }
 
-static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_packet(struct etmv2_flow *f, const struct etmv2_packet *k,
+                              struct flow_out *out)
 {
     switch ((enum etmv2_kind)k->kind) {
     case ETMV2_STATUS:
-        status(f, k, out);
+        etmv2_flow_status(f, k, out);
         break;
     case ETMV2_TFO:
-        tfo(f, k, out);
+        etmv2_flow_tfo(f, k, out);
         break;
     case ETMV2_BRANCH:
-        branch(f, k, out);
+        etmv2_branch(f, k, out);
         break;
     case ETMV2_DATA:
     case ETMV2_NOT_TRACED:
@@ -473,7 +477,7 @@ static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
         etmv2_data_packet(f, k, out);
         break;
     case ETMV2_CONTEXT:
-        context(f, k, out);
+        etmv2_context(f, k, out);
         break;
     case ETMV2_RESERVED:
         etmv2_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
@@ -497,7 +501,7 @@ size_t etmv2_flow_run(struct etmv2_flow *f, const struct etmv2_packet *packets, 
     for (size_t i = 0; i < count; i++) {
         if (!flow_room(out))
             return i;
-        packet(f, &packets[i], out);
+        etmv2_flow_packet(f, &packets[i], out);
     }
     return count;
 }

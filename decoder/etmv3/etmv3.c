@@ -53,7 +53,7 @@ void etmv3_init(struct etmv3 *p, const struct etmv3_config *config)
     p->config = *config;
 }
 
-static void lose_sync(struct etmv3 *p, uint64_t from)
+static void etmv3_lose_sync(struct etmv3 *p, uint64_t from)
 {
     packet_scan_lose(&p->scan, from);
     p->marker = false;
@@ -67,37 +67,37 @@ static void lose_sync(struct etmv3 *p, uint64_t from)
 void etmv3_discontinuity(struct etmv3 *p)
 {
     packet_scan_skip(&p->scan);
-    lose_sync(p, p->scan.offset);
+    etmv3_lose_sync(p, p->scan.offset);
 }
 
-static inline void clear_packet(struct etmv3_packet *k, uint64_t offset)
+static inline void etmv3_clear_packet(struct etmv3_packet *k, uint64_t offset)
 {
     memset(k, 0, sizeof *k);
     k->offset = offset;
 }
 
 /* A single bad byte: the search for an A-sync starts behind it. */
-static void emit_bad(struct etmv3 *p, struct etmv3_packet *k, uint64_t offset, uint8_t header,
-                     enum etmv3_kind kind)
+static void etmv3_emit_bad(struct etmv3 *p, struct etmv3_packet *k, uint64_t offset, uint8_t header,
+                           enum etmv3_kind kind)
 {
-    clear_packet(k, offset);
+    etmv3_clear_packet(k, offset);
     k->kind = (uint8_t)kind;
     k->value = header;
     k->size = 1;
-    lose_sync(p, offset + 1);
+    etmv3_lose_sync(p, offset + 1);
 }
 
 /* Synced, at a header. Returns bytes consumed, one packet stored; 0: wait for more bytes. */
-static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
-                               struct etmv3_packet *k)
+static inline size_t etmv3_parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
+                                     struct etmv3_packet *k)
 {
     struct packet_cursor c = {data, data + len};
-    clear_packet(k, p->scan.offset);
+    etmv3_clear_packet(k, p->scan.offset);
     int result = etmv3_parse_packet(p, &c, k);
     if (result == PACKET_NEED_MORE)
         return 0;
     if (result == PACKET_BAD) {
-        emit_bad(p, k, p->scan.offset, *data, (enum etmv3_kind)k->kind);
+        etmv3_emit_bad(p, k, p->scan.offset, *data, (enum etmv3_kind)k->kind);
         p->scan.offset++;
         return 1;
     }
@@ -108,21 +108,22 @@ static inline size_t parse_one(struct etmv3 *p, const uint8_t *data, size_t len,
 
 /* A-sync (IHI 0014Q 7.10). */
 
-static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
+static void etmv3_report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
     struct etmv3_packet *k = out;
-    clear_packet(k, from);
+    etmv3_clear_packet(k, from);
     k->kind = kind;
     k->value = count;
     k->size = packet_size16(count);
 }
 
-/* Its packets are found by step(): zeros may be the end of the capture, or what a branch is. */
+/* Its packets are found by etmv3_step(): zeros may be the end of the capture, or what a branch is.
+ */
 static const struct packet_format format = {.size = sizeof(struct etmv3_packet),
                                             .async = ETMV3_ASYNC,
                                             .unsynced = ETMV3_UNSYNCED,
                                             .incomplete = ETMV3_INCOMPLETE,
-                                            .report = report_bytes};
+                                            .report = etmv3_report_bytes};
 
 /* The 0x01 before the zeros was a branch after all: they are not the end of the capture. */
 static size_t emit_marker(struct etmv3 *p, struct etmv3_packet *out, uint64_t offset)
@@ -132,7 +133,7 @@ static size_t emit_marker(struct etmv3 *p, struct etmv3_packet *out, uint64_t of
     if (!p->marker)
         return 0;
     p->marker = false;
-    clear_packet(out, offset);
+    etmv3_clear_packet(out, offset);
     etmv3_parse_branch(p, &c, out);
     out->size = 1;
     return 1;
@@ -146,15 +147,15 @@ static size_t end_zeros(struct etmv3 *p, uint8_t byte, struct etmv3_packet *out)
     if (byte == ASYNC_END && p->scan.zeros >= ASYNC_ZEROS) {
         n += packet_scan_async(&p->scan, &format, out + n);
     } else if (p->scan.synced) {
-        emit_bad(p, out + n++, start, 0, ETMV3_MALFORMED);
+        etmv3_emit_bad(p, out + n++, start, 0, ETMV3_MALFORMED);
         /* What follows the first zero is looked at again: it has no A-sync, but may begin one. */
     }
     return n;
 }
 
 /* Looks for an A-sync, or goes through one. Returns bytes consumed, adds packets. */
-static size_t scan_zeros(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
-                         size_t *count)
+static size_t etmv3_scan_zeros(struct etmv3 *p, const uint8_t *data, size_t len,
+                               struct etmv3_packet *out, size_t *count)
 {
     for (size_t i = 0; i < len; i++) {
         p->scan.offset++;
@@ -180,8 +181,8 @@ static size_t enter_zeros(struct etmv3 *p, bool marker)
 }
 
 /* Up to PER_STEP packets. Returns bytes consumed; 0: more bytes are needed to go on. */
-static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
-                          struct etmv3_packet *out, size_t *count)
+static inline size_t etmv3_step(struct etmv3 *p, const uint8_t *data, size_t len,
+                                struct etmv3_packet *out, size_t *count)
 {
     size_t used = 0;
     if (p->scan.synced && !p->scan.in_zeros) {
@@ -195,8 +196,8 @@ static inline size_t step(struct etmv3 *p, const uint8_t *data, size_t len,
         }
     }
     if (!p->scan.synced || p->scan.in_zeros)
-        return used + scan_zeros(p, data + used, len - used, out, count);
-    used = parse_one(p, data, len, &out[*count]);
+        return used + etmv3_scan_zeros(p, data + used, len - used, out, count);
+    used = etmv3_parse_one(p, data, len, &out[*count]);
     *count += used != 0;
     return used;
 }
@@ -208,7 +209,7 @@ static size_t step_carried(struct etmv3 *p, const uint8_t *data, size_t len,
     size_t had = p->scan.carry_len;
     size_t take = PACKET_CARRY - had < len ? PACKET_CARRY - had : len;
     memcpy(p->scan.carry + had, data, take);
-    size_t used = step(p, p->scan.carry, had + take, out, count);
+    size_t used = etmv3_step(p, p->scan.carry, had + take, out, count);
     if (used == 0) {
         p->scan.carry_len = (uint8_t)(had + take);
         return take;
@@ -236,7 +237,7 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
             if (got)
                 continue;
         }
-        size_t used = step(p, data + i, len - i, out, &n);
+        size_t used = etmv3_step(p, data + i, len - i, out, &n);
         if (used == 0) { /* fewer than PACKET_CARRY bytes: every packet is shorter */
             p->scan.carry_len = (uint8_t)(len - i);
             memcpy(p->scan.carry, data + i, len - i);

@@ -419,7 +419,7 @@ static void find_range(struct flow_core *c)
         c->range = code_lookup(c->code, view, c->cur.address, (enum bt_isa)c->cur.isa);
 }
 
-static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
+static bool etmv3_fast_fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
 {
     if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !p->base.known ||
         p->config.data_only)
@@ -432,9 +432,9 @@ static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *
 }
 
 /* What the two loops can take at in->at, out of them: false, and nothing is taken. */
-static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+static bool etmv3_fast_fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    if (!fast_path_may_begin(in->p, f))
+    if (!etmv3_fast_fast_path_may_begin(in->p, f))
         return false;
     if (f->done == 0)
         find_range(&f->core);
@@ -471,7 +471,8 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
 }
 
 /* One packet that the loops cannot take: the slow path, but at once. */
-static bool slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+static bool etmv3_fast_slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                   struct flow_out *out)
 {
     struct etmv3_packet k[3]; /* what one step of the parser may need */
     struct etmv3 *p = in->p;
@@ -491,7 +492,8 @@ size_t etmv3_fast(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, si
                   struct flow_out *out, uint64_t *packets)
 {
     struct etmv3_bytes in = {.p = p, .at = data, .end = data + len};
-    while (fast_path(f, &in, out) && (take_left(f, &in, out) || slow_packet(f, &in, out)))
+    while (etmv3_fast_fast_path(f, &in, out) &&
+           (take_left(f, &in, out) || etmv3_fast_slow_packet(f, &in, out)))
         ;
     size_t used = (size_t)(in.at - data);
     *packets += used - in.inner;

@@ -9,7 +9,7 @@
 
 /* Interrupts, from within the loops. */
 
-static uint64_t offset_of(const struct etmv3_bytes *in)
+static uint64_t etmv3_cycles_offset_of(const struct etmv3_bytes *in)
 {
     return in->p->scan.offset + (size_t)(in->at - in->start);
 }
@@ -34,7 +34,7 @@ static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
 struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
                                         const struct etmv3_origin *from, struct flow_out *out)
 {
-    struct etmv3_packet k = {.offset = offset_of(in)};
+    struct etmv3_packet k = {.offset = etmv3_cycles_offset_of(in)};
     const struct etmv3_base saved = in->p->base;
     struct code_range *range = NULL;
     if (in->has_pending || out->event_max - out->event_count < FLOW_SLACK)
@@ -63,7 +63,8 @@ bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struc
         return false;
     in->returned = in->atoms;
     in->tail = out->event_count;
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, offset_of(in));
+    struct bt_event *e =
+        flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, etmv3_cycles_offset_of(in));
     e->position = position_of(f, in);
     flow_event_address(e, bt_block_last(b), bt_block_isa(b));
     if (in->branched == in->at++) /* still the latest but for this */
@@ -127,7 +128,7 @@ static const block_bits steps[1 << HALF][HALF] = {
     STEPS(8), STEPS(9), STEPS(10), STEPS(11), STEPS(12), STEPS(13), STEPS(14), STEPS(15),
 };
 
-static inline void store_block(struct bt_block *b, block_bits bits)
+static inline void etmv3_cycles_store_block(struct bt_block *b, block_bits bits)
 {
     memcpy(b, &bits, sizeof *b);
 }
@@ -194,10 +195,10 @@ static inline void chain_blocks(struct chain *c, uint32_t n)
     const block_bits *step;
     for (;; n -= HALF) {
         step = steps[c->wide & ((1 << HALF) - 1)];
-        store_block(c->b, c->here);
-        store_block(c->b + 1, c->here + step[0]);
-        store_block(c->b + 2, c->here + step[1]);
-        store_block(c->b + 3, c->here + step[2]);
+        etmv3_cycles_store_block(c->b, c->here);
+        etmv3_cycles_store_block(c->b + 1, c->here + step[0]);
+        etmv3_cycles_store_block(c->b + 2, c->here + step[1]);
+        etmv3_cycles_store_block(c->b + 3, c->here + step[2]);
         if (n <= HALF)
             break;
         c->here += step[HALF - 1];
@@ -230,7 +231,7 @@ static inline bool chain_failed(struct chain *c)
     struct code_range *range = c->range, *next = range->next[CODE_ONWARD];
     if (c->left == 0 || (c->left == 1 && (c->cut || range->end == CODE_END_NO_CODE || !next)))
         return false;
-    store_block(c->b++, c->here + failed);
+    etmv3_cycles_store_block(c->b++, c->here + failed);
     if (c->left == 1) {
         c->before = range;
         chain_enter(c, next);
@@ -253,8 +254,8 @@ struct gathered {
 
 /* Headers from in->at on, with `most` atoms or a few less, and a count for each atom. Where there
  * are more than two of them, a W stands before each. */
-static inline struct gathered gather(const struct etmv3_bytes *in, uint64_t waited, uint8_t version,
-                                     uint32_t most, uint64_t *counts)
+static inline struct gathered etmv3_cycles_gather(const struct etmv3_bytes *in, uint64_t waited,
+                                                  uint8_t version, uint32_t most, uint64_t *counts)
 {
     struct gathered g = {.at = in->at, .waited = waited};
     while (g.at < in->end && g.n + ATOMS_MAX <= most) {
@@ -446,8 +447,8 @@ static inline bool fast_headers(struct etmv3_flow *f, struct chain *c, struct et
     uint8_t version = (uint8_t)(1u << f->config.version_minor);
     size_t at = (size_t)(c->b - out->blocks), room = out->block_max - at - HALF;
     uint64_t *counts = out->cycles ? out->cycles + at : unwanted;
-    struct gathered g =
-        gather(in, c->waited, version, room < GATHERED ? (uint32_t)room : GATHERED, counts);
+    struct gathered g = etmv3_cycles_gather(in, c->waited, version,
+                                            room < GATHERED ? (uint32_t)room : GATHERED, counts);
     uint64_t rest = chain_atoms(c, &f->core.code->calls, g.failed);
     uint32_t n = g.n - (63u - (uint32_t)__builtin_clzll(rest));
     in->atoms += n;

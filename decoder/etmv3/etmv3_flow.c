@@ -48,7 +48,7 @@ static bool transfer_address(struct etmv3_flow *f, const struct etmv3_packet *k,
     return known;
 }
 
-static uint8_t distance(const struct etmv3_flow *f, const struct etmv3_data *d)
+static uint8_t etmv3_distance(const struct etmv3_flow *f, const struct etmv3_data *d)
 {
     uint64_t back = f->core.instructions + f->pending_block.count - d->owner;
     return d->has_owner && back <= UINT8_MAX ? (uint8_t)back : 0;
@@ -65,7 +65,7 @@ static struct bt_event *data_event(struct etmv3_flow *f, const struct etmv3_data
     f->queued = (uint8_t)tray.event_count;
     e->number = d->bytes;
     e->flags = d->has_owner && d->store ? BT_EVENT_STORE : 0;
-    e->back = distance(f, d);
+    e->back = etmv3_distance(f, d);
     return e;
 }
 
@@ -79,7 +79,7 @@ static void set_value(struct bt_event *e, const struct etmv3_packet *k)
         e->number = k->n;
 }
 
-static void access(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_access(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     uint64_t address = 0;
     bool known = transfer_address(f, k, &address);
@@ -89,7 +89,8 @@ static void access(struct etmv3_flow *f, const struct etmv3_packet *k, struct fl
     set_value(e, k);
 }
 
-static void placeholder(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_placeholder(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct flow_out *out)
 {
     struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
     if (w->used) { /* its value never came */
@@ -138,7 +139,8 @@ static void store_failed(struct etmv3_flow *f)
 }
 
 /* Data is lost, the flow is not (IHI 0014Q 7.4). */
-static void suppressed(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_suppressed(struct etmv3_flow *f, const struct etmv3_packet *k,
+                             struct flow_out *out)
 {
     struct flow_out tray;
     struct flow_out *to = etmv3_events(f, out, &tray);
@@ -156,10 +158,10 @@ static void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_DATA:
     case ETMV3_NOT_TRACED:
-        access(f, k, out);
+        etmv3_access(f, k, out);
         break;
     case ETMV3_PLACEHOLDER:
-        placeholder(f, k, out);
+        etmv3_placeholder(f, k, out);
         break;
     case ETMV3_OOO_DATA:
         late_value(f, k, out);
@@ -168,7 +170,7 @@ static void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k
         store_failed(f);
         break;
     default:
-        suppressed(f, k, out);
+        etmv3_suppressed(f, k, out);
         break;
     }
 }
@@ -198,8 +200,8 @@ static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
 }
 
 /* `repeat`: tell it even if it is the one before. */
-static void set_context(struct etmv3_flow *f, const struct etmv3_packet *k, bool repeat,
-                        struct flow_out *out)
+static void etmv3_set_context(struct etmv3_flow *f, const struct etmv3_packet *k, bool repeat,
+                              struct flow_out *out)
 {
     struct flow_out tray;
     bool same = f->core.cur.has_context && f->core.cur.context == k->context;
@@ -225,7 +227,7 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 
 /* I-sync (IHI 0014Q 7.10.5). */
 
-static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
+static enum bt_gap_cause etmv3_isync_gap(const struct etmv3_flow *f, unsigned reason)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
     if (!f->core.started || !f->synced)
@@ -244,10 +246,10 @@ static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t
     return cycles != 0;
 }
 
-static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
-    e->cause = (uint8_t)isync_gap(f, k->number);
+    e->cause = (uint8_t)etmv3_isync_gap(f, k->number);
     e->value = k->number;
     e->number = etmv3_packet_security(k);
     if (!(k->flags & ETMV3_DATA_ONLY))
@@ -294,21 +296,21 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
         etmv3_data_drop(f, out);
     etmv3_data_disown(f, 0);
     etmv3_release(f, out);
-    trace_on(f, k, out);
+    etmv3_trace_on(f, k, out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_NOT;
     f->waited = 0;
     f->since = 0;
     f->core.agreed = f->core.instructions;
     flow_set_security(&f->core, out, k->offset, (enum bt_security)security, false);
-    set_context(f, k, false, out);
+    etmv3_set_context(f, k, false, out);
     take_position(f, k, out);
     f->synced = f->core.started = true;
 }
 
 /* With the range rebased: what is pending stays, since nothing behind this can cancel it. */
-static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
-                       struct flow_out *out)
+static void etmv3_contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                             struct flow_out *out)
 {
     etmv3_release(f, out);
     flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, here);
@@ -320,7 +322,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
     bool odd = k->flags & ETMV3_ODD_STATE;
     set_security(f, k, etmv3_packet_security(k), out);
-    set_context(f, k, false, out);
+    etmv3_set_context(f, k, false, out);
     if (k->flags & ETMV3_DATA_ONLY)
         return;
     bool known = f->core.cur.known;
@@ -332,7 +334,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     }
     etmv3_rebase(f);
     if (known && !odd) /* a packet that cannot be right says nothing against what was followed */
-        contradict(f, k, here, out);
+        etmv3_contradict(f, k, here, out);
     struct flow_out *to = etmv3_events(f, out, &tray);
     take_position(f, k, to);
     etmv3_events_end(f, to, &tray);
@@ -340,7 +342,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
         f->core.agreed = before;
 }
 
-static void isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     if (k->number == ISYNC_PERIODIC && f->synced)
         periodic_isync(f, k, out);
@@ -386,7 +388,7 @@ struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet
 }
 
 /* Debug state is entered: where to is not what the packet's address says. */
-static void halt(struct etmv3_flow *f, const struct etmv3_origin *from)
+static void etmv3_halt(struct etmv3_flow *f, const struct etmv3_origin *from)
 {
     if (from->known)
         etmv3_go_to(f, from->address, from->isa);
@@ -402,7 +404,7 @@ static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
     if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile) {
-        halt(f, from);
+        etmv3_halt(f, from);
         return;
     }
     set_security(f, k, etmv3_packet_security(k), out);
@@ -410,7 +412,8 @@ static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
 }
 
 /* A packet that is no exception, where the code says that execution is elsewhere. */
-static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here)
+static bool etmv3_unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k,
+                              uint64_t here)
 {
     if (!f->core.cur.known || here == k->value)
         return false;
@@ -419,12 +422,12 @@ static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k
     return f->branched == ETMV3_BRANCHED_DIRECT || f->since > 1;
 }
 
-static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
-                         struct flow_out *out)
+static void etmv3_plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                               struct flow_out *out)
 {
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
-    if (unexplained(f, k, here))
-        contradict(f, k, here, out);
+    if (etmv3_unexplained(f, k, here))
+        etmv3_contradict(f, k, here, out);
     struct code_range *from = f->pending ? f->core.range : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;
@@ -438,8 +441,8 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
 
 /* IHI 0014Q 7.3, cancelled instructions. A return that is taken back (M profile) is no cancelled
  * instruction. */
-static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
-                   struct flow_out *out)
+static void etmv3_flow_cancel(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct etmv3_origin *from, struct flow_out *out)
 {
     uint8_t isa = f->pending_block.count ? f->pending_block.isa : f->last_isa;
     bool was_return = f->return_pending;
@@ -452,23 +455,23 @@ static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct et
     etmv3_release(f, out);
 }
 
-static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     etmv3_rebase(f);
     uint64_t here = f->core.cur.address;
     struct etmv3_origin from = {here, f->core.cur.isa, f->core.cur.known, false};
     if (k->flags & ETMV3_CANCEL)
-        cancel(f, k, &from, out);
+        etmv3_flow_cancel(f, k, &from, out);
     if (f->blind)
         return;
     if (k->number != 0)
         exception_branch(f, k, &from, out);
     else
-        plain_branch(f, k, here, out);
+        etmv3_plain_branch(f, k, here, out);
 }
 
-static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
-                             struct flow_out *out)
+static void etmv3_exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
+                                   struct flow_out *out)
 {
     struct flow_out tray;
     etmv3_close(f);
@@ -489,7 +492,8 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
     etmv3_events_end(f, to, &tray);
 }
 
-static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_timestamp(struct etmv3_flow *f, const struct etmv3_packet *k,
+                            struct flow_out *out)
 {
     struct flow_out tray;
     if (!(k->flags & ETMV3_TS_VALID) || k->value == 0) /* 0: the unit does not know the time */
@@ -502,7 +506,7 @@ static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct
     etmv3_events_end(f, to, &tray);
 }
 
-static void trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct flow_out tray;
     etmv3_close(f);
@@ -512,17 +516,18 @@ static void trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct f
 }
 
 /* Packets that mean something before the first I-sync, too. */
-static bool early_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static bool etmv3_early_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                               struct flow_out *out)
 {
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_ISYNC:
-        isync(f, k, out);
+        etmv3_isync(f, k, out);
         return true;
     case ETMV3_TIMESTAMP:
-        timestamp(f, k, out);
+        etmv3_timestamp(f, k, out);
         return true;
     case ETMV3_TRIGGER:
-        trigger(f, k, out);
+        etmv3_trigger(f, k, out);
         return true;
     case ETMV3_RESERVED:
     case ETMV3_MALFORMED:
@@ -533,25 +538,26 @@ static bool early_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
     }
 }
 
-static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_other_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                               struct flow_out *out)
 {
-    if (early_packet(f, k, out))
+    if (etmv3_early_packet(f, k, out))
         return;
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_BRANCH:
-        branch(f, k, out);
+        etmv3_branch(f, k, out);
         break;
     case ETMV3_CYCLE_COUNT:
         late_count(f, k, out);
         break;
     case ETMV3_CONTEXT:
-        set_context(f, k, true, out);
+        etmv3_set_context(f, k, true, out);
         break;
     case ETMV3_VMID:
         set_vmid(f, k, out);
         break;
     case ETMV3_EXC_RETURN:
-        exception_return(f, k, out);
+        etmv3_exception_return(f, k, out);
         break;
     case ETMV3_EXC_ENTRY:
         etmv3_close(f);
@@ -576,7 +582,7 @@ static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
  * In cycle-accurate mode an I-sync without a count waits for the packet behind it: a count there
  * is its own, and both forms give the same history (IHI 0014Q 7.13). True: `k` is used up.
  */
-static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static bool etmv3_defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     if (f->has_deferred) {
         if (k->kind == ETMV3_IGNORE)
@@ -587,7 +593,7 @@ static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flo
             f->deferred.flags |= ETMV3_HAS_CYCLES;
         }
         f->has_deferred = false;
-        other_packet(f, &f->deferred, out);
+        etmv3_other_packet(f, &f->deferred, out);
         if (count)
             return true;
     }
@@ -618,7 +624,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             etmv3_relink(f, out, k->offset);
         if (f->queued)
             commit_queue(f, k, out);
-        if (f->config.cycle_accurate && defer(f, k, out))
+        if (f->config.cycle_accurate && etmv3_defer(f, k, out))
             continue;
         if (k->kind == ETMV3_ATOM) {
             if (f->core.view_stale)
@@ -626,7 +632,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             if (f->synced)
                 etmv3_atoms(f, k, out);
         } else {
-            other_packet(f, k, out);
+            etmv3_other_packet(f, k, out);
         }
     }
     return count;
@@ -646,7 +652,7 @@ void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out)
     if (!f->core.range && f->done)
         etmv3_relink(f, out, nothing.offset);
     if (f->has_deferred)
-        defer(f, &nothing, out);
+        etmv3_defer(f, &nothing, out);
     etmv3_rebase(f);
     etmv3_release(f, out);
     if (etmv3_has_data(f))

@@ -96,7 +96,7 @@ struct usual {
     uint16_t partial;
 };
 
-static struct usual usual(const struct etmv3 *p)
+static struct usual etmv3_frequent_usual(const struct etmv3 *p)
 {
     static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
     static const uint8_t masks[] = {
@@ -114,7 +114,7 @@ static struct usual usual(const struct etmv3 *p)
                           .partial = p->base.known ? 0 : ETMV3_PARTIAL};
 }
 
-static inline uint64_t load(const uint8_t *b)
+static inline uint64_t etmv3_frequent_load(const uint8_t *b)
 {
     return packet_word(b) | (uint64_t)packet_word(b + 4) << 32;
 }
@@ -128,8 +128,9 @@ static inline __attribute__((always_inline)) unsigned
 usual_branch(struct usual *u, bool alternative, const uint8_t *at, uint64_t offset,
              struct etmv3_packet *k)
 {
-    uint64_t w = load(at), stop = ~w & UINT64_C(0x8080808080); /* the lowest: in the last byte */
-    if ((w & 0xffff) == 0x0001u || !stop)                      /* 01 00: the end of the capture? */
+    uint64_t w = etmv3_frequent_load(at),
+             stop = ~w & UINT64_C(0x8080808080); /* the lowest: in the last byte */
+    if ((w & 0xffff) == 0x0001u || !stop)        /* 01 00: the end of the capture? */
         return 0;
     unsigned place = (unsigned)__builtin_ctzll(stop) / 8, whole = place == ANY_ADDRESS;
     unsigned fifth = (unsigned)(w >> 32) & 0xff, info = (unsigned)(w >> 40) & 0xff;
@@ -166,7 +167,7 @@ static __attribute__((noinline)) size_t unusual_branch(struct etmv3 *p, struct u
     memset(k, 0, sizeof *k);
     k->offset = offset;
     size_t size = etmv3_exception_packet(p, at, end, k);
-    *u = usual(p);
+    *u = etmv3_frequent_usual(p);
     return size;
 }
 
@@ -181,7 +182,7 @@ static inline __attribute__((always_inline)) size_t parse(struct etmv3 *p, bool 
     const struct etmv3_packet *last = out + max;
     uint8_t version = (uint8_t)(1u << p->config.version_minor);
     uint64_t base = p->scan.offset - (uintptr_t)at;
-    struct usual u = usual(p);
+    struct usual u = etmv3_frequent_usual(p);
     struct etmv3_packet *k = out;
     for (; at < end && k < last; k++) {
         uint64_t offset = base + (uintptr_t)at;

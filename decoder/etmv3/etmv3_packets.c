@@ -23,7 +23,7 @@ struct info {
 
 /* IHI 0014Q 7.3, branch packets. A last byte in positions 1 to 3 has one bit less in the
  * alternative encoding. */
-static bool address_bytes(bool alternative, struct packet_cursor *c, struct address *a)
+static bool etmv3_address_bytes(bool alternative, struct packet_cursor *c, struct address *a)
 {
     uint8_t byte;
     if (!packet_byte(c, &byte))
@@ -74,7 +74,7 @@ static inline void address_at_hand(bool alternative, struct packet_cursor *c, st
 }
 
 /* The original encoding (IHI 0014Q 7.3): what the fifth byte says; false for a reserved code. */
-static inline bool fifth_byte(const struct address *a, struct etmv3_base *base)
+static inline bool etmv3_fifth_byte(const struct address *a, struct etmv3_base *base)
 {
     uint8_t byte = a->fifth;
     if (a->in_line || (byte & 0x38) == 0x08) {
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) bool merge(const struct address *a,
 {
     static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
     if (a->bytes == 5)
-        return fifth_byte(a, base);
+        return etmv3_fifth_byte(a, base);
     unsigned shift = shifts[base->isa];
     uint32_t mask = (1u << (a->bits + shift)) - 1;
     base->address = (base->address & ~mask) | a->value << shift;
@@ -161,7 +161,7 @@ take_apart(const struct etmv3 *p, struct packet_cursor *c, struct address *a, st
 {
     if (c->end - c->p >= 5)
         address_at_hand(p->config.alternative, c, a);
-    else if (!address_bytes(p->config.alternative, c, a))
+    else if (!etmv3_address_bytes(p->config.alternative, c, a))
         return PACKET_NEED_MORE;
     if (a->in_line && p->config.alternative)
         return PACKET_BAD;
@@ -219,8 +219,8 @@ static int etmv3_parse_current(const struct etmv3 *p, struct packet_cursor *c,
 static const uint8_t value_bytes[4] = {0, 1, 2, 4};
 
 /* IHI 0014Q 7.4.2: groups of seven bits; the fifth byte has four, and the BE bit. */
-static bool data_address(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
-                         uint8_t *bits)
+static bool etmv3_data_address(const struct etmv3 *p, struct packet_cursor *c,
+                               struct etmv3_packet *k, uint8_t *bits)
 {
     uint8_t byte = 0x80;
     uint32_t value = 0;
@@ -244,8 +244,8 @@ static bool data_address(const struct etmv3 *p, struct packet_cursor *c, struct 
     return true;
 }
 
-static bool data_value(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
-                       unsigned code)
+static bool etmv3_data_value(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k,
+                             unsigned code)
 {
     uint32_t value = 0;
     if (!p->config.data_value)
@@ -259,7 +259,7 @@ static bool data_value(const struct etmv3 *p, struct packet_cursor *c, struct et
 }
 
 /* Kind, whether an address may follow, and the value's size code (4: no value). */
-static bool classify(uint8_t h, struct etmv3_packet *k, bool *address, unsigned *value)
+static bool etmv3_classify(uint8_t h, struct etmv3_packet *k, bool *address, unsigned *value)
 {
     *value = 4;
     *address = false;
@@ -296,11 +296,11 @@ static int etmv3_parse_data(struct etmv3 *p, struct packet_cursor *c, struct etm
     uint8_t bits = 0;
     if (!p->config.data_value && !p->config.data_address)
         return PACKET_BAD;
-    if (!classify(header, k, &has_address, &value))
+    if (!etmv3_classify(header, k, &has_address, &value))
         return PACKET_BAD;
-    if (has_address && p->config.data_address && !data_address(p, c, k, &bits))
+    if (has_address && p->config.data_address && !etmv3_data_address(p, c, k, &bits))
         return PACKET_NEED_MORE;
-    if (value < 4 && !data_value(p, c, k, value))
+    if (value < 4 && !etmv3_data_value(p, c, k, value))
         return PACKET_NEED_MORE;
     if (bits) {
         p->data_base = k->address;
@@ -336,7 +336,7 @@ static bool etmv3_parse_count(struct packet_cursor *c, uint32_t *count)
     return true;
 }
 
-static bool context_id(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
+static bool etmv3_context_id(const struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k)
 {
     if (!packet_number(c, p->config.context_bytes, &k->context))
         return false;
@@ -351,7 +351,7 @@ static int etmv3_parse_context(const struct etmv3 *p, struct packet_cursor *c,
     k->kind = ETMV3_CONTEXT;
     if (p->config.context_bytes == 0) /* never sent then */
         return PACKET_BAD;
-    return context_id(p, c, k) ? PACKET_DONE : PACKET_NEED_MORE;
+    return etmv3_context_id(p, c, k) ? PACKET_DONE : PACKET_NEED_MORE;
 }
 
 /*
@@ -394,7 +394,7 @@ static int etmv3_parse_isync(struct etmv3 *p, struct packet_cursor *c, struct et
         return PACKET_NEED_MORE;
     if (with_count)
         k->flags |= ETMV3_HAS_CYCLES;
-    if (!context_id(p, c, k) || !packet_byte(c, &info))
+    if (!etmv3_context_id(p, c, k) || !packet_byte(c, &info))
         return PACKET_NEED_MORE;
     k->number = info >> 5 & 3;
     if (p->config.data_only)
@@ -468,19 +468,19 @@ static const uint8_t header_class[64] = {
     [ETMV3_EXC_EXIT / 2] = H_EXIT, [0x7e / 2] = H_ENTRY,
 };
 
-static int single(struct etmv3_packet *k, enum etmv3_kind kind)
+static int etmv3_packets_single(struct etmv3_packet *k, enum etmv3_kind kind)
 {
     k->kind = (uint8_t)kind;
     return PACKET_DONE;
 }
 
-static int parse_vmid(struct packet_cursor *c, struct etmv3_packet *k)
+static int etmv3_parse_vmid(struct packet_cursor *c, struct etmv3_packet *k)
 {
     uint8_t byte;
     if (!packet_byte(c, &byte))
         return PACKET_NEED_MORE;
     k->value = byte;
-    return single(k, ETMV3_VMID);
+    return etmv3_packets_single(k, ETMV3_VMID);
 }
 
 static int parse_cycle_count(struct packet_cursor *c, struct etmv3_packet *k)
@@ -499,11 +499,11 @@ static int parse_common(struct etmv3 *p, struct packet_cursor *c, struct etmv3_p
     case H_ISYNC:
         return etmv3_parse_isync(p, c, k, false);
     case H_TRIGGER:
-        return single(k, ETMV3_TRIGGER);
+        return etmv3_packets_single(k, ETMV3_TRIGGER);
     case H_IGNORE:
-        return single(k, ETMV3_IGNORE);
+        return etmv3_packets_single(k, ETMV3_IGNORE);
     case H_VMID:
-        return parse_vmid(c, k);
+        return etmv3_parse_vmid(c, k);
     case H_TIME:
         return etmv3_parse_timestamp(p, c, k, header);
     case H_CONTEXT:
@@ -514,7 +514,7 @@ static int parse_common(struct etmv3 *p, struct packet_cursor *c, struct etmv3_p
 }
 
 /* What a P-header says; false if it says nothing in this configuration. */
-static bool atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
+static bool etmv3_packets_atoms(const struct etmv3 *p, uint8_t header, struct etmv3_packet *k)
 {
     const struct etmv3_header *h = &etmv3_header_table(&p->config)[header >> 1 & 63];
     k->kind = ETMV3_ATOM;
@@ -533,7 +533,7 @@ static int parse_whole(struct etmv3 *p, struct packet_cursor *c, struct etmv3_pa
         return p->config.data_only ? PACKET_BAD : etmv3_parse_branch(p, c, k);
     c->p++;
     if (header & 0x80)
-        return atoms(p, header, k) ? PACKET_DONE : PACKET_BAD;
+        return etmv3_packets_atoms(p, header, k) ? PACKET_DONE : PACKET_BAD;
     if (p->config.data_only)
         return parse_common(p, c, k, header);
     switch (header_class[header / 2]) {
@@ -542,9 +542,9 @@ static int parse_whole(struct etmv3 *p, struct packet_cursor *c, struct etmv3_pa
     case H_COUNT:
         return parse_cycle_count(c, k);
     case H_EXIT:
-        return single(k, ETMV3_EXC_RETURN);
+        return etmv3_packets_single(k, ETMV3_EXC_RETURN);
     case H_ENTRY:
-        return single(k, ETMV3_EXC_ENTRY);
+        return etmv3_packets_single(k, ETMV3_EXC_ENTRY);
     default:
         return parse_common(p, c, k, header);
     }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void found(struct etmv3_flow *f, const struct access *a, uint64_t number)
+static void etmv3_found(struct etmv3_flow *f, const struct access *a, uint64_t number)
 {
     struct etmv3_data *d = &f->data;
     *d = (struct etmv3_data){.owner = number,
@@ -31,7 +31,7 @@ void etmv3_data_scan(struct etmv3_flow *f)
         bool failed = number + 1 == end && h->cond == BT_COND_FAIL;
         struct access a = access_of(opcode, insn.size, (enum bt_isa)h->isa);
         if (number >= f->data.scanned && a.kind != ACCESS_NONE && !failed)
-            found(f, &a, number);
+            etmv3_found(f, &a, number);
         address += insn.size;
     }
     f->data.scanned = end;
@@ -315,13 +315,13 @@ static inline void start_range(struct etmv3_flow *f, struct code_range *range, u
 }
 
 /* Behind the range's last instruction. */
-static void onward(struct etmv3_flow *f, struct code_range *range)
+static void etmv3_onward(struct etmv3_flow *f, struct code_range *range)
 {
     uint64_t address = code_range_behind(range);
     start_range(f, code_onward(f->core.code, f->core.view, range), address);
 }
 
-static void taken(struct etmv3_flow *f, struct code_range *range)
+static void etmv3_taken(struct etmv3_flow *f, struct code_range *range)
 {
     f->branched = ETMV3_BRANCHED_DIRECT;
     etmv3_set_last(f, code_range_last(range), code_range_isa(range));
@@ -375,14 +375,14 @@ static inline void step_on(struct etmv3_flow *f, struct code_range *range, uint6
         return;
     }
     if (passed && is_branch(range))
-        taken(f, range);
+        etmv3_taken(f, range);
     else
-        onward(f, range);
+        etmv3_onward(f, range);
     f->first = f->core.cur.address;
 }
 
 /* The range was executed to its end, which is no branch: the open block goes on behind it. */
-static void join(struct etmv3_flow *f, struct code_range *range, struct flow_out *out)
+static void etmv3_join(struct etmv3_flow *f, struct code_range *range, struct flow_out *out)
 {
     etmv3_set_last(f, code_range_last(range), code_range_isa(range));
     if (etmv3_open(f) > JOINED_MAX) {
@@ -391,7 +391,7 @@ static void join(struct etmv3_flow *f, struct code_range *range, struct flow_out
         return;
     }
     f->joined += f->done - f->begin;
-    onward(f, range);
+    etmv3_onward(f, range);
 }
 
 /* `e` instructions that passed; `more`: another atom follows. Returns atoms that had no place. */
@@ -413,7 +413,7 @@ static unsigned run_passed(struct etmv3_flow *f, uint64_t offset, unsigned e, bo
         if (range->end == CODE_END_NO_CODE)
             continue;
         if (!is_branch(range)) {
-            join(f, range, out);
+            etmv3_join(f, range, out);
             continue;
         }
         end_block(f, code_range_last(range), BT_COND_PASS, FLOW_NO_CYCLES, e == 0 && !more, out);
@@ -445,7 +445,7 @@ static bool run_one(struct etmv3_flow *f, uint64_t offset, bool passed, bool kee
 }
 
 /* An atom comes where no instruction is known. */
-static void drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct flow_out *out)
+static void etmv3_drop(struct etmv3_flow *f, uint64_t offset, unsigned count, struct flow_out *out)
 {
     if (f->pending) {
         etmv3_release(f, out);
@@ -469,7 +469,7 @@ static void plain_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, stru
                 left++;
         }
         if (!f->core.cur.known && lost + left) {
-            drop(f, k->offset, lost + left, out);
+            etmv3_drop(f, k->offset, lost + left, out);
             return;
         }
     }
@@ -483,7 +483,7 @@ static void cycle_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, stru
         f->waited += each;
         if (!f->core.cur.known || !run_one(f, k->offset, !(k->value >> i & 1), i == 0, out)) {
             f->waited += each ? i : 0;
-            drop(f, k->offset, i + 1, out);
+            etmv3_drop(f, k->offset, i + 1, out);
             return;
         }
     }
@@ -505,7 +505,7 @@ void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow
     } else if (f->core.cur.known) {
         plain_atoms(f, k, out);
     } else {
-        drop(f, k->offset, k->n, out);
+        etmv3_drop(f, k->offset, k->n, out);
     }
 }
 

@@ -287,8 +287,8 @@ static bool long_address(const struct etmv4 *p, struct packet_cursor *c, unsigne
 /* Headers of one group, from its first: exact matches, short, 32 and 64 bits. */
 enum address_form { FORM_EXACT, FORM_SHORT, FORM_32, FORM_64 };
 
-static bool address_bytes(const struct etmv4 *p, struct packet_cursor *c, enum address_form form,
-                          unsigned which, struct target *t)
+static bool etmv4_address_bytes(const struct etmv4 *p, struct packet_cursor *c,
+                                enum address_form form, unsigned which, struct target *t)
 {
     t->isa_bit = (uint8_t)which;
     switch (form) {
@@ -317,7 +317,7 @@ static bool number_bytes(struct packet_cursor *c, unsigned n, uint32_t *value)
 }
 
 /* Information byte and what it announces. Changes the parser only when the packet is complete. */
-static bool context_bytes(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
+static bool etmv4_context_bytes(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     if (!packet_has(c, 1))
         return false;
@@ -334,11 +334,11 @@ static bool context_bytes(struct etmv4 *p, struct packet_cursor *c, struct etmv4
     return true;
 }
 
-static int parse_context(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_context(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     k->kind = ETMV4_CONTEXT;
     c->p++;
-    return !(k->header & 1) || context_bytes(p, c, k) ? 1 : PACKET_NEED_MORE;
+    return !(k->header & 1) || etmv4_context_bytes(p, c, k) ? 1 : PACKET_NEED_MORE;
 }
 
 /* 82, 83, 85, 86: an address, and the context behind it. */
@@ -348,7 +348,8 @@ static int parse_address_context(struct etmv4 *p, struct packet_cursor *c, struc
     bool wide = k->header >= 0x85;
     unsigned isa_bit = wide ? k->header - 0x85u : k->header - 0x82u;
     c->p++;
-    if (!address_bytes(p, c, wide ? FORM_64 : FORM_32, isa_bit, &t) || !context_bytes(p, c, k))
+    if (!etmv4_address_bytes(p, c, wide ? FORM_64 : FORM_32, isa_bit, &t) ||
+        !etmv4_context_bytes(p, c, k))
         return PACKET_NEED_MORE;
     k->kind = ETMV4_ADDRESS;
     push_address(p, k, t.value, t.isa_bit);
@@ -364,13 +365,13 @@ static int plain_address(struct etmv4 *p, struct packet_cursor *c, struct etmv4_
     while (form > FORM_EXACT && k->header < base[form])
         form--;
     c->p++;
-    if (!address_bytes(p, c, (enum address_form)form, (unsigned)(k->header - base[form]), &t))
+    if (!etmv4_address_bytes(p, c, (enum address_form)form, (unsigned)(k->header - base[form]), &t))
         return PACKET_NEED_MORE;
     push_address(p, k, t.value, t.isa_bit);
     return 1;
 }
 
-static int parse_address(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
+static int etmv4_parse_address(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
     static const uint8_t base[] = {0x90, 0x95, 0x9a, 0x9d};
     k->kind = ETMV4_ADDRESS;
@@ -397,7 +398,7 @@ static int parse_q(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet
     bool addressed = h < 0xac;
     enum address_form form = h < 0xa5 ? FORM_EXACT : h < 0xaa ? FORM_SHORT : FORM_32;
     unsigned which = h < 0xa5 ? h - 0xa0u : h < 0xaa ? h - 0xa5u : h - 0xaau;
-    if (addressed && !address_bytes(p, c, form, which, &t))
+    if (addressed && !etmv4_address_bytes(p, c, form, which, &t))
         return PACKET_NEED_MORE;
     int result = h == 0xaf ? 1 : etmv4_number32(c, 5, &k->commit);
     if (result != 1)
@@ -526,13 +527,13 @@ static int parse_high(struct etmv4 *p, struct packet_cursor *c, struct etmv4_pac
 {
     uint8_t h = k->header;
     if (h <= 0x81)
-        return parse_context(p, c, k);
+        return etmv4_parse_context(p, c, k);
     if (h <= 0x86 && h != 0x84)
         return parse_address_context(p, c, k);
     if (h == 0x88)
         return one_byte(c, k, ETMV4_MARKER, p->config.ete || p->config.version_minor >= 6);
     if (h <= 0x9e && h >= 0x90 && h != 0x93 && h != 0x94 && (h < 0x97 || h > 0x99) && h != 0x9c)
-        return parse_address(p, c, k);
+        return etmv4_parse_address(p, c, k);
     if (h >= 0xa0 && h <= 0xaf && h != 0xa3 && h != 0xa4 && (h < 0xa7 || h > 0xa9) && h != 0xad &&
         h != 0xae)
         return parse_q(p, c, k);
@@ -570,7 +571,7 @@ void etmv4_init(struct etmv4 *p, const struct etmv4_config *config)
     p->lost = true;
 }
 
-static void lose_sync(struct etmv4 *p, uint64_t from)
+static void etmv4_lose_sync(struct etmv4 *p, uint64_t from)
 {
     packet_scan_lose(&p->scan, from);
     p->lost = true;
@@ -579,29 +580,29 @@ static void lose_sync(struct etmv4 *p, uint64_t from)
 void etmv4_discontinuity(struct etmv4 *p)
 {
     packet_scan_skip(&p->scan);
-    lose_sync(p, p->scan.offset);
+    etmv4_lose_sync(p, p->scan.offset);
 }
 
 static const struct packet_format format;
 
-static struct etmv4_packet *clear_packet(struct etmv4_packet *k, uint64_t offset)
+static struct etmv4_packet *etmv4_clear_packet(struct etmv4_packet *k, uint64_t offset)
 {
     memset(k, 0, sizeof *k);
     k->offset = offset;
     return k;
 }
 
-static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
+static void etmv4_report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
-    struct etmv4_packet *k = clear_packet(out, from);
+    struct etmv4_packet *k = etmv4_clear_packet(out, from);
     k->kind = kind;
     k->value = count;
     k->size = packet_size16(count);
 }
 
-static void emit_bad(struct etmv4_packet *k, uint64_t offset, uint8_t header, bool reserved)
+static void etmv4_emit_bad(struct etmv4_packet *k, uint64_t offset, uint8_t header, bool reserved)
 {
-    clear_packet(k, offset);
+    etmv4_clear_packet(k, offset);
     k->kind = reserved ? ETMV4_RESERVED : ETMV4_MALFORMED;
     k->header = header;
     k->value = header;
@@ -616,28 +617,29 @@ static void emit_extension(struct etmv4 *p, uint8_t code, struct etmv4_packet *k
     bool flush = code == EXT_FUTURE_FLUSH && p->config.m_profile;
     p->scan.in_zeros = false;
     p->scan.zeros = 0;
-    clear_packet(k, start);
+    etmv4_clear_packet(k, start);
     k->size = 2;
     if (code != EXT_DISCARD && code != EXT_OVERFLOW && !flush) {
-        emit_bad(k, start, 0, false);
-        lose_sync(p, start + 1);
+        etmv4_emit_bad(k, start, 0, false);
+        etmv4_lose_sync(p, start + 1);
         return;
     }
     k->kind = flush ? ETMV4_FUTURE_FLUSH : code == EXT_DISCARD ? ETMV4_DISCARD : ETMV4_OVERFLOW;
     if (!flush)
-        lose_sync(p, p->scan.offset);
+        etmv4_lose_sync(p, p->scan.offset);
 }
 
 /* A run of zeros that can be no A-sync: one too many, or it ends with another byte. */
 static void emit_bad_zeros(struct etmv4 *p, uint64_t start, uint64_t zeros_left,
                            struct etmv4_packet *k)
 {
-    emit_bad(k, start, 0, false);
-    lose_sync(p, start + 1);
+    etmv4_emit_bad(k, start, 0, false);
+    etmv4_lose_sync(p, start + 1);
     p->scan.zeros = zeros_left;
 }
 
-static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *out, size_t *count)
+static size_t etmv4_scan_zeros(void *parser, const uint8_t *data, size_t len, void *out,
+                               size_t *count)
 {
     struct etmv4 *p = parser;
     struct etmv4_packet *packets = out;
@@ -669,13 +671,13 @@ static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *ou
     return len;
 }
 
-static void lose_at(void *parser, void *out, uint8_t header, bool reserved)
+static void etmv4_lose_at(void *parser, void *out, uint8_t header, bool reserved)
 {
     struct etmv4 *p = parser;
     struct etmv4_packet *k = out;
     uint64_t offset = k->offset;
-    emit_bad(k, offset, header, reserved);
-    lose_sync(p, offset + 1);
+    etmv4_emit_bad(k, offset, header, reserved);
+    etmv4_lose_sync(p, offset + 1);
     p->scan.offset = offset + 1;
 }
 
@@ -683,10 +685,10 @@ static void lose_at(void *parser, void *out, uint8_t header, bool reserved)
  * IHI 0064H.b chapter 6 has nothing but events between A-sync and Trace Info, but a Cortex-A53 was
  * seen to put an atom there: so all packets are taken, and the flow is told which Trace Info is the
  * first. */
-static enum packet_result scan_packet(void *parser, struct packet_cursor *c, void *out)
+static enum packet_result etmv4_scan_packet(void *parser, struct packet_cursor *c, void *out)
 {
     struct etmv4 *p = parser;
-    struct etmv4_packet *k = clear_packet(out, p->scan.offset);
+    struct etmv4_packet *k = etmv4_clear_packet(out, p->scan.offset);
     const uint8_t *start = c->p;
     k->header = *start;
     int result = etmv4_parse_packet(p, c, k);
@@ -697,7 +699,7 @@ static enum packet_result scan_packet(void *parser, struct packet_cursor *c, voi
         k->flags |= p->lost ? ETMV4_STARTING : 0;
         p->lost = false;
     } else if (k->kind == ETMV4_RESYNC) {
-        lose_sync(p, p->scan.offset + k->size);
+        etmv4_lose_sync(p, p->scan.offset + k->size);
     }
     return PACKET_DONE;
 }
@@ -712,11 +714,11 @@ static const struct packet_format format = {.size = sizeof(struct etmv4_packet),
                                             .async = ETMV4_ASYNC,
                                             .unsynced = ETMV4_UNSYNCED,
                                             .incomplete = ETMV4_INCOMPLETE,
-                                            .report = report_bytes,
-                                            .zeros = scan_zeros,
+                                            .report = etmv4_report_bytes,
+                                            .zeros = etmv4_scan_zeros,
                                             .frequent = scan_frequent,
-                                            .packet = scan_packet,
-                                            .bad = lose_at};
+                                            .packet = etmv4_scan_packet,
+                                            .bad = etmv4_lose_at};
 
 size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
                    size_t max, size_t *count)

@@ -62,14 +62,14 @@ static bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset
     return true;
 }
 
-static uint64_t offset_of(const struct etmv4_bytes *in)
+static uint64_t etmv4_fast_offset_of(const struct etmv4_bytes *in)
 {
     return in->p->scan.offset + (size_t)(in->at - in->start);
 }
 
 static bool trail_return(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, struct flow_out *out)
 {
-    if (in->p->config.ete || !etmv4_fast_cursor_leave(t, offset_of(in), out))
+    if (in->p->config.ete || !etmv4_fast_cursor_leave(t, etmv4_fast_offset_of(in), out))
         return false;
     in->at++;
     return true;
@@ -77,8 +77,8 @@ static bool trail_return(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, st
 
 /* The whole instructions of the range in front of `address`, which stands in it: *count, and the
  * offset of the last of them. False: it does not, or not so near. */
-static bool find_inside(const struct code_range *range, uint64_t address, uint32_t *count,
-                        uint32_t *offset)
+static bool etmv4_fast_find_inside(const struct code_range *range, uint64_t address,
+                                   uint32_t *count, uint32_t *offset)
 {
     uint64_t ahead = address - code_range_first64(range);
     if (ahead >= code_range_length(range))
@@ -123,7 +123,7 @@ static bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct et
         return false;
     struct code_range *range = code_find(core->code, core->view, e->to, to_isa);
     if (!range || isa != code_range_isa(t->range) ||
-        !find_inside(t->range, e->from, &count, &offset) ||
+        !etmv4_fast_find_inside(t->range, e->from, &count, &offset) ||
         etmv4_flow_exception_event(t->f, &event, e->type))
         return false;
     put_part(t, isa, count, offset);
@@ -149,7 +149,7 @@ static bool trail_exception(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
     if (in->end - at < TYPE_MOST)
         return false;
     uint8_t b1 = at[1], two = b1 >> 7;
-    struct etmv4_entry e = {.offset = offset_of(in),
+    struct etmv4_entry e = {.offset = etmv4_fast_offset_of(in),
                             .type = (uint16_t)((b1 >> 1 & 0x1f) | (two ? (at[2] & 0x1f) << 5 : 0))};
     if ((b1 & 0x41) != ETMV4_RETURN || (in->p->config.ete && !two))
         return false;
@@ -298,7 +298,7 @@ static bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f)
            (code_range_isa(c->range) == BT_ISA_A64) == etmv4_fast_cursor_is_wide(f);
 }
 
-static void fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
+static void etmv4_fast_fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
 {
     struct etmv4_fast_cursor t;
     etmv4_fast_cursor_begin(&t, f, out);
@@ -313,7 +313,8 @@ static void fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_
 
 /* What was left of a header, or one packet that the loop cannot take: the slow path,
  * but at once. */
-static bool slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in, struct flow_out *out)
+static bool etmv4_fast_slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in,
+                                   struct flow_out *out)
 {
     struct etmv4_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
@@ -379,7 +380,7 @@ static inline void give_queue(const struct filler *w)
 }
 
 /* The item stays: `n` P0 elements, of which the oldest are committed when they become too many. */
-static inline void keep(struct filler *w, uint32_t n, uint32_t most)
+static inline void etmv4_fast_keep(struct filler *w, uint32_t n, uint32_t most)
 {
     uint32_t oldest = w->depth + n - most;
     w->item->flags |= n ? ETMV4_P0 : 0;
@@ -390,7 +391,7 @@ static inline void keep(struct filler *w, uint32_t n, uint32_t most)
 }
 
 /* False: it cannot be right, and has yet to be taken. */
-static bool undo(struct filler *w)
+static bool etmv4_fast_undo(struct filler *w)
 {
     struct etmv4_flow *f = w->f;
     struct etmv4_packet k = *w->item;
@@ -405,7 +406,7 @@ static bool undo(struct filler *w)
 static bool fill_count(struct filler *w, uint32_t most)
 {
     if (!(w->item->flags & ETMV4_COMMITS)) {
-        keep(w, 0, most);
+        etmv4_fast_keep(w, 0, most);
         return true;
     }
     if (w->item->commit <= w->depth - w->release) {
@@ -420,10 +421,10 @@ static inline bool fill_one(struct filler *w, uint32_t most, bool m_profile)
 {
     switch (w->item->kind) {
     case ETMV4_ATOM:
-        keep(w, w->item->n, most);
+        etmv4_fast_keep(w, w->item->n, most);
         return true;
     case ETMV4_ADDRESS:
-        keep(w, w->open, most);
+        etmv4_fast_keep(w, w->open, most);
         w->open = false;
         return true;
     case ETMV4_COMMIT:
@@ -433,18 +434,18 @@ static inline bool fill_one(struct filler *w, uint32_t most, bool m_profile)
         return true;
     case ETMV4_CANCEL:
     case ETMV4_MISPREDICT:
-        return undo(w);
+        return etmv4_fast_undo(w);
     case ETMV4_EXCEPTION:
-        keep(w, 0, most);
+        etmv4_fast_keep(w, 0, most);
         w->open = true;
         return true;
     case ETMV4_EXC_RETURN:
-        keep(w, m_profile, most);
+        etmv4_fast_keep(w, m_profile, most);
         return true;
     case ETMV4_CYCLES:
         return fill_count(w, most);
     default: /* a context */
-        keep(w, 0, most);
+        etmv4_fast_keep(w, 0, most);
         return true;
     }
 }
@@ -472,14 +473,14 @@ static inline unsigned fill_common(struct filler *w, struct etmv4_address last[3
         return 0;
     }
     w->item->offset = offset;
-    keep(w, n, most);
+    etmv4_fast_keep(w, n, most);
     return size;
 }
 
 /* Frequent packets, as many as there is room for. Never the last ones of the data: what has been
  * committed can then be put out before all bytes are taken. */
-static size_t fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                   uint64_t *packets)
+static size_t etmv4_fast_fill(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data,
+                              size_t len, uint64_t *packets)
 {
     const uint8_t *at = data, *end = data + len;
     uint64_t base = p->scan.offset - (uintptr_t)data, count = 0;
@@ -642,7 +643,7 @@ static void drain_along(struct etmv4_flow *f, struct flow_out *out)
 }
 
 /* All that is committed. False: no room for all of it. */
-static bool drain(struct etmv4_flow *f, struct flow_out *out)
+static bool etmv4_fast_drain(struct etmv4_flow *f, struct flow_out *out)
 {
     struct etmv4_packet k;
     while (flow_room(out)) {
@@ -658,7 +659,8 @@ static bool drain(struct etmv4_flow *f, struct flow_out *out)
     return false;
 }
 
-/* The packet that is accepted and whose commits are out: a cycle count, as fill() left it. */
+/* The packet that is accepted and whose commits are out: a cycle count, as etmv4_fast_fill() left
+ * it. */
 static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
                            struct flow_out *out, uint64_t *packets)
 {
@@ -678,7 +680,7 @@ static __attribute__((noinline)) size_t etmv4_fast_queue(struct etmv4 *p, struct
                                                          struct flow_out *out, uint64_t *packets)
 {
     size_t used = 0, step = 1;
-    while ((step > 0 || f->accepted) && drain(f, out)) {
+    while ((step > 0 || f->accepted) && etmv4_fast_drain(f, out)) {
         step = 0;
         if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !f->synced || f->miscounted)
             break;
@@ -686,7 +688,7 @@ static __attribute__((noinline)) size_t etmv4_fast_queue(struct etmv4 *p, struct
             used += finish_count(p, f, data + used, len - used, out, packets);
         if (f->queue.first)
             etmv4_queue_pull(&f->queue);
-        step = fill(p, f, data + used, len - used, packets);
+        step = etmv4_fast_fill(p, f, data + used, len - used, packets);
         used += step;
     }
     return used;
@@ -700,8 +702,8 @@ size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, si
         return etmv4_fast_queue(p, f, data, len, out, packets);
     while (is_on_the_way(p, f) && flow_room(out)) {
         if (etmv4_fast_cursor_may_begin(f))
-            fast_path(f, &in, out);
-        if (!slow_packet(f, &in, out))
+            etmv4_fast_fast_path(f, &in, out);
+        if (!etmv4_fast_slow_packet(f, &in, out))
             break;
     }
     size_t used = (size_t)(in.at - data);

@@ -53,7 +53,7 @@ static void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flo
 }
 
 /* The P0 instruction that ends `range` was taken. */
-static inline void taken(struct etmv4_flow *f, struct code_range *range)
+static inline void etmv4_flow_taken(struct etmv4_flow *f, struct code_range *range)
 {
     etmv4_flow_keep_pointers(f);
     if ((range->last & INSN_LINK) && f->config.return_stack && !f->push_blocked)
@@ -72,8 +72,8 @@ static inline void taken(struct etmv4_flow *f, struct code_range *range)
     }
 }
 
-static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
-                            struct flow_out *out)
+static inline void etmv4_flow_one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
+                                       struct flow_out *out)
 {
     enum bt_cond cond = passed ? BT_COND_PASS : BT_COND_FAIL;
     struct code_range *range = f->core.range;
@@ -87,7 +87,7 @@ static inline void one_atom(struct etmv4_flow *f, uint64_t offset, bool passed,
     }
     f->last_p0 = code_range_last64(range);
     if (passed) {
-        taken(f, range);
+        etmv4_flow_taken(f, range);
         return;
     }
     if (range->last & CODE_SURE) {
@@ -143,7 +143,7 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
             return;
         etmv4_flow_resolve(f, offset, out);
         if (f->core.cur.known) {
-            one_atom(f, offset, atoms & 1, out);
+            etmv4_flow_one_atom(f, offset, atoms & 1, out);
             continue;
         }
         if (f->due) {
@@ -242,7 +242,7 @@ bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, 
     return is_debug_halt(e);
 }
 
-static void put_out(struct etmv4_flow *f, struct flow_out *out)
+static void etmv4_flow_put_out(struct etmv4_flow *f, struct flow_out *out)
 {
     uint64_t position = f->core.instructions;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, f->exception.offset);
@@ -310,7 +310,7 @@ static void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, ui
     f->wait = ETMV4_WAIT_VECTOR;
     if (!is_debug_halt(&f->exception))
         return;
-    put_out(f, out);
+    etmv4_flow_put_out(f, out);
     core->cur.address = address;
     core->cur.isa = isa;
     core->cur.halted = !chained;
@@ -325,13 +325,13 @@ static void etmv4_flow_vector(struct etmv4_flow *f, uint64_t address, uint8_t is
     f->exception.flags &= (uint8_t)~BT_EVENT_NO_VECTOR;
     f->exception.value = address;
     f->exception.target_isa = isa;
-    put_out(f, out);
+    etmv4_flow_put_out(f, out);
 }
 
 static void etmv4_flow_no_vector(struct etmv4_flow *f, struct flow_out *out)
 {
     if (f->wait == ETMV4_WAIT_VECTOR || f->wait == ETMV4_WAIT_RETURN)
-        put_out(f, out);
+        etmv4_flow_put_out(f, out);
 }
 
 /* ETMv4: who executes, and where execution goes on (IHI 0064H.b chapter 6). */
@@ -408,7 +408,8 @@ static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
 }
 
 /* The vector is in the handler's context, and the exception comes before both. */
-static void vector(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static void etmv4_flow_do_vector(struct etmv4_flow *f, const struct etmv4_packet *k,
+                                 struct flow_out *out)
 {
     bool apart = f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT);
     bool wide = is_wide(f, apart ? &f->handler : k);
@@ -466,7 +467,7 @@ static void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *
     if (k->flags & ETMV4_HAS_CONTEXT)
         f->has_early = false;
     if (f->wait == ETMV4_WAIT_VECTOR)
-        vector(f, k, out);
+        etmv4_flow_do_vector(f, k, out);
     etmv4_flow_context(f, k, out);
     if (!f->informed && !f->config.m_profile) {
         f->early = *k;
@@ -490,7 +491,7 @@ static void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *
 }
 
 /* Position, return stack and what waits: gone. */
-static void forget(struct etmv4_flow *f)
+static void etmv4_flow_forget(struct etmv4_flow *f)
 {
     f->wait = ETMV4_WAIT_NONE;
     f->pending_pop = f->push_blocked = f->jumps = false;
@@ -517,12 +518,12 @@ static bool drop_uncommitted(struct etmv4_flow *f, struct flow_out *out)
     return false;
 }
 
-static void lose(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
-                 struct flow_out *out)
+static void etmv4_flow_lose(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause,
+                            uint64_t bytes, struct flow_out *out)
 {
     etmv4_flow_no_vector(f, out);
     flow_core_gap(&f->core, offset, cause, bytes, out);
-    forget(f);
+    etmv4_flow_forget(f);
     f->synced = false;
 }
 
@@ -531,7 +532,7 @@ void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cau
 {
     etmv4_queue_reset(&f->queue, 0);
     f->accepted = f->miscounted = false;
-    lose(f, offset, cause, bytes, out);
+    etmv4_flow_lose(f, offset, cause, bytes, out);
     f->on_reason = cause == BT_GAP_OVERFLOW ? ETMV4_ON_OVERFLOW : ETMV4_ON_PERIODIC;
 }
 
@@ -558,8 +559,8 @@ static void keep_foreign_returns(struct etmv4_flow *f)
 static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
     if (f->synced) /* the parser lost what the flow did not hear of */
-        lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
-    forget(f);
+        etmv4_flow_lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+    etmv4_flow_forget(f);
     keep_foreign_returns(f);
     etmv4_queue_reset(&f->queue, k->commit);
     f->aarch64 = f->informed = false;
@@ -569,7 +570,7 @@ static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struc
     f->synced = f->core.started = true;
 }
 
-static void trace_on(struct etmv4_flow *f, struct flow_out *out)
+static void etmv4_flow_trace_on(struct etmv4_flow *f, struct flow_out *out)
 {
     etmv4_flow_no_vector(f, out);
     if (!f->announce) { /* else: nothing came before, or its loss has an event of its own */
@@ -578,18 +579,19 @@ static void trace_on(struct etmv4_flow *f, struct flow_out *out)
     }
     if (f->on_reason == ETMV4_ON_PERIODIC)
         f->on_reason = ETMV4_ON_TRACE_ON;
-    forget(f);
+    etmv4_flow_forget(f);
 }
 
-static void exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
-                             struct flow_out *out)
+static void etmv4_flow_exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
+                                        struct flow_out *out)
 {
     f->pending_pop = false;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
     flow_event_address(e, f->last_p0, f->core.cur.isa);
 }
 
-static void timestamp(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static void etmv4_flow_timestamp(struct etmv4_flow *f, const struct etmv4_packet *k,
+                                 struct flow_out *out)
 {
     if (f->config.marked_times && !f->marked)
         return;
@@ -599,7 +601,8 @@ static void timestamp(struct etmv4_flow *f, const struct etmv4_packet *k, struct
         flow_event_cycles(e, k->cycles);
 }
 
-static void cycles(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static void etmv4_flow_cycles(struct etmv4_flow *f, const struct etmv4_packet *k,
+                              struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_COUNT, k->offset);
     if (!(k->flags & ETMV4_COUNTED))
@@ -618,8 +621,8 @@ static void q_element(struct etmv4_flow *f, const struct etmv4_packet *k, struct
         etmv4_flow_q(f, k->value, etmv4_flow_isa(f, f->aarch64, k->isa_bit), out);
 }
 
-static void note(struct etmv4_flow *f, const struct etmv4_packet *k, enum bt_event_kind kind,
-                 struct flow_out *out)
+static void etmv4_flow_note(struct etmv4_flow *f, const struct etmv4_packet *k,
+                            enum bt_event_kind kind, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, kind, k->offset);
     e->number = k->number;
@@ -642,7 +645,7 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         etmv4_flow_exception(f, k, out);
         break;
     case ETMV4_EXC_RETURN:
-        exception_return(f, k, out);
+        etmv4_flow_exception_return(f, k, out);
         break;
     case ETMV4_FUNC_RETURN:
         f->pending_pop = false;
@@ -653,10 +656,10 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         f->push_blocked = true;
         break;
     case ETMV4_TRACE_ON:
-        trace_on(f, out);
+        etmv4_flow_trace_on(f, out);
         break;
     case ETMV4_CYCLES:
-        cycles(f, k, out);
+        etmv4_flow_cycles(f, k, out);
         break;
     case ETMV4_Q:
         q_element(f, k, out);
@@ -665,16 +668,16 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         etmv4_flow_source(f, k, out);
         break;
     case ETMV4_TIMESTAMP:
-        timestamp(f, k, out);
+        etmv4_flow_timestamp(f, k, out);
         break;
     case ETMV4_MARKER:
         f->marked = true;
         break;
     case ETMV4_EVENT:
-        note(f, k, BT_EVENT_TRIGGER, out);
+        etmv4_flow_note(f, k, BT_EVENT_TRIGGER, out);
         break;
     case ETMV4_INSTRUMENTATION:
-        note(f, k, BT_EVENT_SOFTWARE, out);
+        etmv4_flow_note(f, k, BT_EVENT_SOFTWARE, out);
         break;
     case ETMV4_TRANSACTION:
         if (k->number)
@@ -692,17 +695,19 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 
 /* More is committed or cancelled than there is: what comes cannot be understood until the next
  * Trace Info tells how much there is. False as below. */
-static bool miscounted(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static bool etmv4_flow_miscounted(struct etmv4_flow *f, const struct etmv4_packet *k,
+                                  struct flow_out *out)
 {
     if (!drop_uncommitted(f, out))
         return false;
-    lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+    etmv4_flow_lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
     f->accepted = f->miscounted = false;
     return true;
 }
 
 /* False: no room for all of its output; the rest comes when it is given again. */
-static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static bool etmv4_flow_speculative(struct etmv4_flow *f, const struct etmv4_packet *k,
+                                   struct flow_out *out)
 {
     struct etmv4_packet next;
     if (!f->accepted) {
@@ -710,7 +715,7 @@ static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         f->miscounted = !etmv4_queue_take(&f->queue, &f->config, k);
     }
     if (f->miscounted)
-        return miscounted(f, k, out);
+        return etmv4_flow_miscounted(f, k, out);
     while (flow_room(out)) {
         if (etmv4_queue_next(&f->queue, &next)) {
             etmv4_flow_element(f, &next, out);
@@ -725,10 +730,11 @@ static bool speculative(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 }
 
 /* Nothing is speculative: elements are real at once. */
-static void certain(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+static void etmv4_flow_certain(struct etmv4_flow *f, const struct etmv4_packet *k,
+                               struct flow_out *out)
 {
     if (k->kind == ETMV4_CANCEL || k->kind == ETMV4_MISPREDICT)
-        miscounted(f, k, out);
+        etmv4_flow_miscounted(f, k, out);
     else
         etmv4_flow_element(f, k, out);
 }
@@ -743,16 +749,16 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         trace_info(f, k, out);
         return true;
     case ETMV4_DISCARD: /* what was speculative when the unit was stopped */
-        lose(f, k->offset, BT_GAP_TRACE_ON, 0, out);
+        etmv4_flow_lose(f, k->offset, BT_GAP_TRACE_ON, 0, out);
         return true;
     case ETMV4_OVERFLOW:
-        lose(f, k->offset, BT_GAP_OVERFLOW, 0, out);
+        etmv4_flow_lose(f, k->offset, BT_GAP_OVERFLOW, 0, out);
         f->on_reason = ETMV4_ON_OVERFLOW;
         return true;
     case ETMV4_RESYNC:
     case ETMV4_RESERVED:
     case ETMV4_MALFORMED:
-        lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
+        etmv4_flow_lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
         return true;
     case ETMV4_ASYNC:
     case ETMV4_UNSYNCED:
@@ -760,7 +766,7 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         return true;
     case ETMV4_EVENT:
         if (!f->synced)
-            note(f, k, BT_EVENT_TRIGGER, out);
+            etmv4_flow_note(f, k, BT_EVENT_TRIGGER, out);
         return !f->synced;
     default:
         return !f->synced;
@@ -788,8 +794,8 @@ size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, 
         else if (!f->accepted && sync_packet(f, k, out))
             continue;
         else if (!f->config.max_speculated)
-            certain(f, k, out);
-        else if (!speculative(f, k, out))
+            etmv4_flow_certain(f, k, out);
+        else if (!etmv4_flow_speculative(f, k, out))
             return i;
     }
     return count;

@@ -74,7 +74,7 @@ static bool cycle_count(struct packet_cursor *c, struct ptm_packet *k)
     return count_rest(c, byte & 0x40, &k->cycles);
 }
 
-static bool context_id(const struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
+static bool ptm_context_id(const struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     unsigned n = p->config.context_bytes;
     if ((size_t)(c->end - c->p) < n)
@@ -105,7 +105,7 @@ static int parse_isync(struct ptm *p, struct packet_cursor *c, struct ptm_packet
     k->number = info >> 5 & 3;
     if (p->config.cycle_accurate && k->number != 0 && !cycle_count(c, k))
         return PACKET_NEED_MORE;
-    if (!context_id(p, c, k))
+    if (!ptm_context_id(p, c, k))
         return PACKET_NEED_MORE;
     k->kind = PTM_ISYNC;
     p->last_ns = info & 8;
@@ -128,7 +128,7 @@ struct address {
 
 /* IHI 0035B 4.5.4: one to five bytes, continue bit 7; the last of two to four has six address
  * bits. */
-static bool address_bytes(struct packet_cursor *c, struct address *a)
+static bool ptm_address_bytes(struct packet_cursor *c, struct address *a)
 {
     uint8_t byte;
     if (!packet_byte(c, &byte))
@@ -181,11 +181,11 @@ static uint8_t address_flags(const struct ptm *p, const struct address *a)
 }
 
 /* IHI 0035B 4.5.4. LastState is written only when the packet is complete. */
-static int parse_branch(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
+static int ptm_parse_branch(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     struct address a;
     uint8_t info0 = 0, info1 = 0;
-    if (!address_bytes(c, &a))
+    if (!ptm_address_bytes(c, &a))
         return PACKET_NEED_MORE;
     if (a.e && !packet_byte(c, &info0))
         return PACKET_NEED_MORE;
@@ -218,7 +218,7 @@ static int parse_update(struct ptm *p, struct packet_cursor *c, struct ptm_packe
     struct address a;
     uint8_t info;
     c->p++;
-    if (!address_bytes(c, &a))
+    if (!ptm_address_bytes(c, &a))
         return PACKET_NEED_MORE;
     bool thumb5 = a.bytes == 5 && (a.fifth & 0x30) == 0x10;
     bool has_info = thumb5 && a.e;
@@ -259,14 +259,14 @@ static int parse_timestamp(struct ptm *p, struct packet_cursor *c, struct ptm_pa
     return 1;
 }
 
-static int parse_context(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
+static int ptm_parse_context(struct ptm *p, struct packet_cursor *c, struct ptm_packet *k)
 {
     c->p++;
     k->kind = PTM_CONTEXT;
-    return context_id(p, c, k) ? 1 : PACKET_NEED_MORE;
+    return ptm_context_id(p, c, k) ? 1 : PACKET_NEED_MORE;
 }
 
-static int parse_vmid(struct packet_cursor *c, struct ptm_packet *k)
+static int ptm_parse_vmid(struct packet_cursor *c, struct ptm_packet *k)
 {
     if (c->end - c->p < 2)
         return PACKET_NEED_MORE;
@@ -296,7 +296,7 @@ static int parse_atom_cycles(struct packet_cursor *c, struct ptm_packet *k)
 }
 
 /* IHI 0035B 4.5.3: the atoms below the marker bit, the oldest next to it. */
-static inline void atoms(uint8_t header, struct ptm_packet *k)
+static inline void ptm_atoms(uint8_t header, struct ptm_packet *k)
 {
     k->kind = PTM_ATOM;
     if (header & 0x40) {
@@ -315,7 +315,7 @@ static int parse_atoms(const struct ptm *p, struct packet_cursor *c, struct ptm_
         return parse_atom_cycles(c, k);
     if (*c->p < 0x84)
         return PACKET_BAD;
-    atoms(*c->p++, k);
+    ptm_atoms(*c->p++, k);
     return 1;
 }
 
@@ -323,7 +323,7 @@ static int ptm_parse_packet(struct ptm *p, struct packet_cursor *c, struct ptm_p
 {
     uint8_t header = *c->p;
     if (header & 1)
-        return parse_branch(p, c, k);
+        return ptm_parse_branch(p, c, k);
     if (header & 0x80)
         return parse_atoms(p, c, k);
     switch (header) {
@@ -335,9 +335,9 @@ static int ptm_parse_packet(struct ptm *p, struct packet_cursor *c, struct ptm_p
     case PTM_HDR_UPDATE:
         return parse_update(p, c, k);
     case HDR_CONTEXT:
-        return parse_context(p, c, k);
+        return ptm_parse_context(p, c, k);
     case HDR_VMID:
-        return parse_vmid(c, k);
+        return ptm_parse_vmid(c, k);
     case PTM_HDR_EXC_RETURN:
         return parse_single(c, k, PTM_EXC_RETURN);
     case HDR_TRIGGER:
@@ -358,7 +358,7 @@ void ptm_init(struct ptm *p, const struct ptm_config *config)
     p->config = *config;
 }
 
-static void lose_sync(struct ptm *p, uint64_t from)
+static void ptm_lose_sync(struct ptm *p, uint64_t from)
 {
     packet_scan_lose(&p->scan, from);
     p->based = false;
@@ -372,27 +372,28 @@ static void lose_sync(struct ptm *p, uint64_t from)
 void ptm_discontinuity(struct ptm *p)
 {
     packet_scan_skip(&p->scan);
-    lose_sync(p, p->scan.offset);
+    ptm_lose_sync(p, p->scan.offset);
 }
 
 static const struct packet_format format;
 
-static void clear_packet(struct ptm_packet *k, uint64_t offset)
+static void ptm_clear_packet(struct ptm_packet *k, uint64_t offset)
 {
     memset(k, 0, sizeof *k);
     k->offset = offset;
 }
 
-static void report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
+static void ptm_report_bytes(void *out, uint8_t kind, uint64_t from, uint64_t count)
 {
     struct ptm_packet *k = out;
-    clear_packet(k, from);
+    ptm_clear_packet(k, from);
     k->kind = kind;
     k->value = count;
     k->size = packet_size16(count);
 }
 
-static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *out, size_t *count)
+static size_t ptm_scan_zeros(void *parser, const uint8_t *data, size_t len, void *out,
+                             size_t *count)
 {
     struct ptm *p = parser;
     struct packet_scan *s = &p->scan;
@@ -411,10 +412,10 @@ static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *ou
         if (s->synced) { /* zeros that did not become an A-sync */
             uint64_t start = s->offset - 1 - s->zeros;
             struct ptm_packet *k = &packets[(*count)++];
-            clear_packet(k, start);
+            ptm_clear_packet(k, start);
             k->kind = PTM_MALFORMED;
             k->size = 1;
-            lose_sync(p, start + 1);
+            ptm_lose_sync(p, start + 1);
             return i + 1;
         }
         s->zeros = 0;
@@ -422,26 +423,26 @@ static size_t scan_zeros(void *parser, const uint8_t *data, size_t len, void *ou
     return len;
 }
 
-static void lose_at(void *parser, void *out, uint8_t header, bool reserved)
+static void ptm_lose_at(void *parser, void *out, uint8_t header, bool reserved)
 {
     struct ptm *p = parser;
     struct ptm_packet *k = out;
     uint64_t offset = k->offset;
     (void)reserved;
-    clear_packet(k, offset);
+    ptm_clear_packet(k, offset);
     k->kind = header & 1 ? PTM_MALFORMED : PTM_RESERVED;
     k->value = header;
     k->size = 1;
-    lose_sync(p, offset + 1);
+    ptm_lose_sync(p, offset + 1);
     p->scan.offset = offset + 1;
 }
 
-static enum packet_result scan_packet(void *parser, struct packet_cursor *c, void *out)
+static enum packet_result ptm_scan_packet(void *parser, struct packet_cursor *c, void *out)
 {
     struct ptm *p = parser;
     struct ptm_packet *k = out;
     const uint8_t *start = c->p;
-    clear_packet(k, p->scan.offset);
+    ptm_clear_packet(k, p->scan.offset);
     int result = ptm_parse_packet(p, c, k);
     if (result == PACKET_DONE)
         k->size = (uint16_t)(c->p - start);
@@ -458,11 +459,11 @@ static const struct packet_format format = {.size = sizeof(struct ptm_packet),
                                             .async = PTM_ASYNC,
                                             .unsynced = PTM_UNSYNCED,
                                             .incomplete = PTM_INCOMPLETE,
-                                            .report = report_bytes,
-                                            .zeros = scan_zeros,
+                                            .report = ptm_report_bytes,
+                                            .zeros = ptm_scan_zeros,
                                             .frequent = scan_common,
-                                            .packet = scan_packet,
-                                            .bad = lose_at};
+                                            .packet = ptm_scan_packet,
+                                            .bad = ptm_lose_at};
 
 size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out, size_t max,
                  size_t *count)

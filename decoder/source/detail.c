@@ -79,7 +79,7 @@ static const char *exception_name(const struct bt_event *e)
     return detail_exception(e->number, e->flags & BT_EVENT_M_PROFILE);
 }
 
-static void add_data(struct detail *d, const struct bt_event *e)
+static void detail_add_data(struct detail *d, const struct bt_event *e)
 {
     if (e->flags & BT_EVENT_HAS_ADDRESS)
         detail_add(d, "address=0x%08" PRIx64, e->address);
@@ -93,7 +93,7 @@ static void add_data(struct detail *d, const struct bt_event *e)
         detail_add(d, "failed=1");
 }
 
-static void add_event(struct detail *d, const struct bt_event *e)
+static void detail_add_event(struct detail *d, const struct bt_event *e)
 {
     switch ((enum bt_event_kind)e->kind) {
     case BT_EVENT_TRACE_ON:
@@ -128,7 +128,7 @@ static void add_event(struct detail *d, const struct bt_event *e)
             detail_add(d, "canceled=1");
         break;
     case BT_EVENT_DATA:
-        add_data(d, e);
+        detail_add_data(d, e);
         break;
     case BT_EVENT_CONTEXT:
         detail_add(d, "cid=0x%" PRIx64, e->value);
@@ -161,7 +161,7 @@ void detail_event(const struct bt_event *event, char *out)
 {
     struct detail d = {out, 0};
     out[0] = 0;
-    add_event(&d, event);
+    detail_add_event(&d, event);
     if (event->flags & BT_EVENT_HAS_CYCLES)
         detail_add(&d, "cycles=%u", event->cycles);
 }

@@ -19,7 +19,7 @@ struct source_choice {
 
 _Static_assert(sizeof(bool) == sizeof(uint8_t), "a field is one byte");
 
-static bool allowed(const struct source_choice *r, uint64_t value)
+static bool source_port_allowed(const struct source_choice *r, uint64_t value)
 {
     return value >= r->min && value <= r->max && (!r->valid || r->valid((unsigned)value));
 }
@@ -34,7 +34,7 @@ static int source_choices(const struct bt_source *source, const struct source_ch
         uint64_t value;
         if (source_reg(source, r->key, &value))
             continue;
-        if (!allowed(r, value)) {
+        if (!source_port_allowed(r, value)) {
             source_fail(why, "%s is 0x%" PRIx64 ", but must be %s", r->key, value, r->allowed);
             return BT_ERR_FORMAT;
         }

@@ -108,14 +108,15 @@ static void count_skipped(struct stream *s, const struct stream_batch *b)
 }
 
 /* The way past the packets: a listing wants to see them. */
-static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
+static size_t stream_fast_path(struct stream *s, const uint8_t *data, size_t len,
+                               struct stream_sink *sink)
 {
     const struct stream_ops *ops = ops_of(s);
     return ops->fast_path && !sink->packet ? ops->fast_path(s, data, len, &sink->out) : 0;
 }
 
-static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
-                    struct stream_batch *b)
+static size_t stream_parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
+                           struct stream_batch *b)
 {
     const struct stream_ops *ops = ops_of(s);
     struct stream_place before = ops->place(s);
@@ -131,7 +132,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
     struct stream_batch b;
     size_t max = STREAM_BATCH;
     while (len > 0) {
-        size_t used = fast_path(s, data, len, sink);
+        size_t used = stream_fast_path(s, data, len, sink);
         data += used;
         len -= used;
         if (!flow_room(&sink->out)) {
@@ -139,7 +140,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
             continue;
         }
         max = used ? FEW : 2 * max < STREAM_BATCH ? 2 * max : STREAM_BATCH;
-        used = parse(s, data, len, max, &b);
+        used = stream_parse(s, data, len, max, &b);
         take_packets(s, &b, sink);
         data += used;
         len -= used;

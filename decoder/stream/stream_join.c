@@ -78,7 +78,7 @@ static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
 }
 
 /* Entry number i of the return stack, 0 = the one to be popped next. */
-static const struct ptm_return *entry(const struct ptm_flow *f, unsigned i)
+static const struct ptm_return *stream_join_entry(const struct ptm_flow *f, unsigned i)
 {
     return &f->rs[(f->rs_top + 2u * PTM_RETURN_STACK - 1 - i) % PTM_RETURN_STACK];
 }
@@ -88,7 +88,7 @@ static bool same_returns(const struct ptm_flow *a, const struct ptm_flow *b)
     if (a->rs_count != b->rs_count)
         return false;
     for (unsigned i = 0; i < a->rs_count; i++) {
-        const struct ptm_return *x = entry(a, i), *y = entry(b, i);
+        const struct ptm_return *x = stream_join_entry(a, i), *y = stream_join_entry(b, i);
         if (x->address != y->address || x->isa != y->isa || x->security != y->security)
             return false;
     }
@@ -135,7 +135,7 @@ static bool same_held(const struct etmv3_pending_block *a, const struct etmv3_pe
 }
 
 /* Events that wait, and a position that is told in other words, are the same later on. */
-static bool same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
+static bool stream_join_same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
 {
     return same_position(&a->core.cur, &b->core.cur) &&
            same_held(&a->pending_block, &b->pending_block) && a->queued == 0 && b->queued == 0 &&
@@ -154,7 +154,7 @@ static bool same_due(const struct etmv3_flow *a, const struct etmv3_flow *b)
 static bool same_state3(const struct stream_etmv3 *a, const struct stream_etmv3 *b)
 {
     const struct etmv3_flow *f = &a->flow, *g = &b->flow;
-    return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
+    return same_etmv3_parser(&a->parser, &b->parser) && stream_join_same_place(f, g) &&
            f->waited == g->waited && f->synced == g->synced && f->core.started == g->core.started &&
            f->pending == g->pending && f->blind == g->blind &&
            f->return_pending == g->return_pending && f->branched == g->branched &&
@@ -219,7 +219,7 @@ static bool same_item(const struct etmv4_packet *a, const struct etmv4_packet *b
 }
 
 /* Elements that are not certain yet: one that nobody here has seen is another state. */
-static bool same_queue(const struct etmv4_queue *a, const struct etmv4_queue *b)
+static bool stream_join_same_queue(const struct etmv4_queue *a, const struct etmv4_queue *b)
 {
     if (a->depth != b->depth || a->unseen != b->unseen || a->release != b->release ||
         a->open != b->open || a->count - a->first != b->count - b->first)
@@ -291,7 +291,7 @@ static bool same_state4(const struct stream_etmv4 *a, const struct stream_etmv4 
 {
     const struct etmv4_flow *f = &a->flow, *g = &b->flow;
     return same_etmv4_parser(&a->parser, &b->parser) && same_place4(&f->core, &g->core) &&
-           same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
+           stream_join_same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
            g->wait == ETMV4_WAIT_NONE && !f->has_early && !g->has_early && !f->has_handler &&
            !g->has_handler && f->last_p0 == g->last_p0 && f->on_reason == g->on_reason &&
            f->on_cause == g->on_cause && f->isa_bit == g->isa_bit && f->announce == g->announce &&
