@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv3/etmv3.c and decoder/etmv3/etmv3_packets.c. */
 /* ETMv3 packets: every header in every configuration, addresses, cuts, what registers mean. */
 #include "decoder/etmv3/etmv3.h"
 #include "tests/support/unit_main.h"
