@@ -41,7 +41,8 @@ struct etmv4_fast_cursor {
 };
 
 /* Note the last P0 instruction, before something else is put out. */
-static inline void etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 {
     if (t->b > t->base)
         t->f->last_p0 = bt_block_last(t->b - 1);
@@ -49,7 +50,8 @@ static inline void etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 }
 
 /* Whose addresses come: those of A64. Nothing but a context packet changes that. */
-static inline bool etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
 {
     return f->aarch64 && !f->config.m_profile;
 }
@@ -74,8 +76,9 @@ struct etmv4_target {
 /* The address packet with this header and what is behind it at `at`, of 32 bits or less, relative
  * to `last`; false: it is another packet, or not all there. Branches only where most packets of a
  * stream are alike. */
-static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t header,
-                                      const uint8_t *at, const uint8_t *end, struct etmv4_target *a)
+static inline __attribute__((always_inline)) bool
+etmv4_near_address(const struct etmv4_address *last, uint8_t header, const uint8_t *at,
+                   const uint8_t *end, struct etmv4_target *a)
 {
     unsigned h = header - ETMV4_HDR_ADDRESS;
     const struct etmv4_address_form *form = &etmv4_address_forms[h & 0xf];
@@ -103,8 +106,8 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     return true;
 }
 
-static inline enum bt_isa etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit,
-                                                bool wide)
+static inline __attribute__((always_inline)) enum bt_isa
+etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit, bool wide)
 {
     if (wide)
         return BT_ISA_A64;
@@ -112,7 +115,7 @@ static inline enum bt_isa etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *
 }
 
 /* As code_went(), with the count of calls that is at hand. */
-static inline struct code_range *
+static inline __attribute__((always_inline)) struct code_range *
 etmv4_fast_cursor_went(struct etmv4_fast_cursor *t, uint64_t address, enum bt_isa isa, bool wide)
 {
     const struct flow_core *core = &t->f->core;
@@ -129,8 +132,8 @@ etmv4_fast_cursor_went(struct etmv4_fast_cursor *t, uint64_t address, enum bt_is
 }
 
 /* Execution is told to be there: where the indirect branch went, or what is known already. */
-static inline bool etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t address,
-                                           enum bt_isa isa, bool wide)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t address, enum bt_isa isa, bool wide)
 {
     if (!wide && address > UINT32_MAX)
         return false;
@@ -149,8 +152,9 @@ static inline bool etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t
 }
 
 /* The same of a packet. */
-static inline bool etmv4_fast_cursor_there(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                                           const struct etmv4_target *a, bool wide)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_there(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                        const struct etmv4_target *a, bool wide)
 {
     if (!etmv4_fast_cursor_reach(t, a->value, etmv4_fast_cursor_isa(t, a->isa_bit, wide), wide))
         return false;
@@ -171,8 +175,8 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                "a range's second half is a block");
 
 /* `wide`, here and below: all code is A64; else none is. */
-static inline void etmv4_fast_cursor_block(struct etmv4_fast_cursor *t,
-                                           const struct code_range *range, unsigned fail)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, const struct code_range *range, unsigned fail)
 {
     etmv4_bits block;
     memcpy(&block, &range->start, sizeof block);
@@ -183,7 +187,8 @@ static inline void etmv4_fast_cursor_block(struct etmv4_fast_cursor *t,
 }
 
 /* The branch that ends `range` was taken. */
-static inline void etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct code_range *range)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct code_range *range)
 {
     if (!t->stack) {
         t->calls[t->call_count % CODE_CALLS] = range;
@@ -194,7 +199,8 @@ static inline void etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct co
 }
 
 /* An indirect branch went where the return stack says, if that is at hand. */
-static inline bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t, bool wide)
+static inline __attribute__((always_inline)) bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t,
+                                                                        bool wide)
 {
     struct etmv4_flow *f = t->f;
     unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
@@ -211,7 +217,8 @@ static inline bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t, bool wide)
 }
 
 /* `e` times E, along cached ranges: returns how many are left. */
-static inline unsigned etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
+static inline __attribute__((always_inline)) unsigned
+etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
 {
     for (; e > 0; e--) {
         struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
@@ -225,7 +232,8 @@ static inline unsigned etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, uns
 }
 
 /* An E on an indirect branch. False: it is none. */
-static inline bool etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range;
     if (range->end != CODE_END_INDIRECT)
@@ -238,7 +246,8 @@ static inline bool etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 }
 
 /* An N. False: it has yet to be taken, by the slow path. */
-static inline bool etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
     if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
@@ -249,8 +258,8 @@ static inline bool etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
 }
 
 /* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
-static inline unsigned etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms,
-                                               unsigned n, bool wide)
+static inline __attribute__((always_inline)) unsigned
+etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n, bool wide)
 {
     while (n > 0) {
         unsigned e = (unsigned)__builtin_ctz(~atoms);
