@@ -3,6 +3,54 @@
 
 #include <string.h>
 
+#define ETMCR_CPRT           (1u << 1)
+#define ETMCR_DATA_VALUE     (1u << 2)
+#define ETMCR_DATA_ADDRESS   (1u << 3)
+#define ETMCR_BRANCH_OUTPUT  (1u << 8)
+#define ETMCR_CYCLE_ACCURATE (1u << 12)
+#define ETMCCR_HAS_ID        (1u << 31) /* an ID register: ETMv2 or later */
+#define CONTEXT_SINCE        2          /* minor version that has context IDs */
+
+int etmv1_config_from_regs(struct etmv1_config *config, uint32_t etmcr, unsigned minor)
+{
+    static const uint8_t context_bytes[4] = {0, 1, 2, 4};
+    static const uint8_t port_bits[8] = {4, 8, 16};
+    memset(config, 0, sizeof *config);
+    config->port.bits = port_bits[etmcr >> 4 & 7];
+    if (minor > 3 || config->port.bits == 0)
+        return BT_ERR_INVAL;
+    config->version_minor = (uint8_t)minor;
+    if (minor >= CONTEXT_SINCE)
+        config->context_bytes = context_bytes[etmcr >> 14 & 3];
+    config->data_value = etmcr & ETMCR_DATA_VALUE;
+    config->data_address = etmcr & ETMCR_DATA_ADDRESS;
+    config->monitor_cprt = etmcr & ETMCR_CPRT;
+    config->branch_output = etmcr & ETMCR_BRANCH_OUTPUT;
+    config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
+    config->low_vectors = true;
+    config->high_vectors = true;
+    return BT_OK;
+}
+
+int etmv1_minor_of_ccr(uint32_t etmccr)
+{
+    static const int8_t minors[8] = {0, 1, 2, 3, 2, 3, -1, 3};
+    int minor = minors[etmccr >> 28 & 7];
+    return (etmccr & ETMCCR_HAS_ID) || minor < 0 ? BT_ERR_INVAL : minor;
+}
+
+uint64_t etmv1_packet_size(const struct etmv1_config *config, const struct etmv1_packet *k)
+{
+    switch (k->kind) {
+    case ETMV1_CYCLE:
+        return port_cycle_size(&config->port);
+    case ETMV1_INCOMPLETE:
+        return k->value;
+    default:
+        return 0;
+    }
+}
+
 #define MORE          0x80 /* another address byte follows; in the fifth: Jazelle state */
 #define JAZELLE_SINCE 3    /* minor version that traces it */
 
@@ -44,8 +92,8 @@ void etmv1_discontinuity(struct etmv1 *p)
     port_reader_restart(&p->in);
 }
 
-static struct etmv1_packet *emit(struct etmv1 *p, struct sink *out, enum etmv1_kind kind,
-                                 uint64_t cycle)
+static struct etmv1_packet *etmv1_emit(struct etmv1 *p, struct sink *out, enum etmv1_kind kind,
+                                       uint64_t cycle)
 {
     struct etmv1_packet *k = &out->packets[out->count++];
     memset(k, 0, sizeof *k);
@@ -55,14 +103,14 @@ static struct etmv1_packet *emit(struct etmv1 *p, struct sink *out, enum etmv1_k
     return k;
 }
 
-static void malformed(struct etmv1 *p, struct sink *out, uint64_t cycle, uint64_t value)
+static void etmv1_malformed(struct etmv1 *p, struct sink *out, uint64_t cycle, uint64_t value)
 {
-    emit(p, out, ETMV1_MALFORMED, cycle)->value = value;
+    etmv1_emit(p, out, ETMV1_MALFORMED, cycle)->value = value;
     lose_base(p);
 }
 
 /* IHI 0014Q chapter 5, context ID: behind a full address whose reason is not 0. */
-static unsigned context_bytes(const struct etmv1 *p)
+static unsigned etmv1_context_bytes(const struct etmv1 *p)
 {
     return (p->raw[4] >> 4 & 7) ? p->config.context_bytes : 0;
 }
@@ -72,10 +120,10 @@ static bool address_complete(const struct etmv1 *p)
     unsigned n = p->raw_len;
     if (n <= 4)
         return !(p->raw[n - 1] & MORE);
-    return n == 5 + context_bytes(p);
+    return n == 5 + etmv1_context_bytes(p);
 }
 
-static void merge(struct etmv1 *p, unsigned n)
+static void etmv1_merge(struct etmv1 *p, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         uint32_t mask = i == 4 ? 0xf : 0x7f;
@@ -87,17 +135,17 @@ static void merge(struct etmv1 *p, unsigned n)
     }
 }
 
-static void address(struct etmv1 *p, struct sink *out)
+static void etmv1_address(struct etmv1 *p, struct sink *out)
 {
     unsigned n = p->raw_len < 5 ? p->raw_len : 5;
     unsigned reason = n == 5 ? p->raw[4] >> 4 & 7 : 0;
     bool jazelle = n == 5 && (p->raw[4] & MORE);
     if (reason > ETMV1_PERIODIC || (jazelle && p->config.version_minor < JAZELLE_SINCE)) {
-        malformed(p, out, p->raw_cycle, p->raw[4]);
+        etmv1_malformed(p, out, p->raw_cycle, p->raw[4]);
         return;
     }
-    merge(p, n);
-    struct etmv1_packet *k = emit(p, out, ETMV1_ADDRESS, p->raw_cycle);
+    etmv1_merge(p, n);
+    struct etmv1_packet *k = etmv1_emit(p, out, ETMV1_ADDRESS, p->raw_cycle);
     k->isa = p->jazelle ? BT_ISA_JAZELLE : p->base & 1 ? BT_ISA_T32 : BT_ISA_A32;
     k->value = p->jazelle ? p->base : p->base & ~1u;
     k->reason = (uint8_t)reason;
@@ -114,15 +162,15 @@ static void address(struct etmv1 *p, struct sink *out)
     drop_address(p);
 }
 
-static void take_byte(struct etmv1 *p, struct sink *out, uint8_t byte)
+static void etmv1_take_byte(struct etmv1 *p, struct sink *out, uint8_t byte)
 {
     p->raw[p->raw_len++] = byte;
     if (address_complete(p))
-        address(p, out);
+        etmv1_address(p, out);
 }
 
 /* The bytes of the cycle, as far as they are an address's. Returns which: ETMV1_LOW, HIGH. */
-static uint16_t take_bytes(struct etmv1 *p, struct sink *out, uint16_t pkt)
+static uint16_t etmv1_take_bytes(struct etmv1 *p, struct sink *out, uint16_t pkt)
 {
     uint16_t taken = ETMV1_LOW;
     if (p->config.port.bits == 4) {
@@ -130,12 +178,12 @@ static uint16_t take_bytes(struct etmv1 *p, struct sink *out, uint16_t pkt)
         if (p->nibble_valid)
             p->nibble = (uint8_t)pkt;
         else
-            take_byte(p, out, (uint8_t)(p->nibble | pkt << 4));
+            etmv1_take_byte(p, out, (uint8_t)(p->nibble | pkt << 4));
         return taken;
     }
-    take_byte(p, out, pkt & 0xff);
+    etmv1_take_byte(p, out, pkt & 0xff);
     if (p->config.port.bits == 16 && p->in_address) {
-        take_byte(p, out, pkt >> 8);
+        etmv1_take_byte(p, out, pkt >> 8);
         taken |= ETMV1_HIGH;
     }
     return taken;
@@ -167,7 +215,7 @@ static bool is_last(const struct etmv1 *p, uint8_t byte)
         return !(byte & MORE);
     if (n == 5)
         return p->config.context_bytes == 0 || (byte >> 4 & 7) == 0;
-    return n == 5 + context_bytes(p);
+    return n == 5 + etmv1_context_bytes(p);
 }
 
 /*
@@ -188,7 +236,7 @@ static bool held_back(struct etmv1 *p, uint8_t status, bool apo, uint16_t pkt)
     return held;
 }
 
-static void cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *raw)
+static void etmv1_cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *raw)
 {
     uint64_t number = p->in.cycles;
     uint8_t status = raw->status;
@@ -200,13 +248,13 @@ static void cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *ra
     bool apo = follow_status(p, status);
     bool gap = status == ETMV1_TD && !trigger && !etmv1_holds(&p->config);
     if (sync && p->spares == 1)
-        take_byte(p, out, p->spare);
+        etmv1_take_byte(p, out, p->spare);
     /* A trigger replaces no trigger; an address ends before the next begins, and has no gaps. */
     if (status == ETMV1_TR)
-        malformed(p, out, number, raw->pkt);
+        etmv1_malformed(p, out, number, raw->pkt);
     else if (p->in_address && (sync || gap))
-        malformed(p, out, p->raw_cycle, p->raw_len ? p->raw[0] : 0);
-    struct etmv1_packet *k = emit(p, out, ETMV1_CYCLE, number);
+        etmv1_malformed(p, out, p->raw_cycle, p->raw_len ? p->raw[0] : 0);
+    struct etmv1_packet *k = etmv1_emit(p, out, ETMV1_CYCLE, number);
     k->status = status == ETMV1_TR ? ETMV1_WT : status;
     k->pkt = raw->pkt;
     k->flags = (uint16_t)((trigger ? ETMV1_TRIGGER : 0) | (sync ? ETMV1_SYNC : 0));
@@ -217,7 +265,7 @@ static void cycle(struct etmv1 *p, struct sink *out, const struct port_cycle *ra
         p->raw_cycle = number;
     }
     if (bytes && p->in_address && !held_back(p, status, apo, raw->pkt))
-        k->flags |= take_bytes(p, out, raw->pkt);
+        k->flags |= etmv1_take_bytes(p, out, raw->pkt);
 }
 
 size_t etmv1_parse(struct etmv1 *p, const uint8_t *data, size_t len, struct etmv1_packet *packets,
@@ -228,7 +276,7 @@ size_t etmv1_parse(struct etmv1 *p, const uint8_t *data, size_t len, struct etmv
     while (i < len && out.count + 4 <= max) {
         struct port_cycle raw;
         if (port_peek(&p->in, data[i], &raw))
-            cycle(p, &out, &raw);
+            etmv1_cycle(p, &out, &raw);
         port_take(&p->in, data[i++]);
     }
     *count = out.count;
@@ -239,10 +287,10 @@ size_t etmv1_finish(struct etmv1 *p, struct etmv1_packet *packets)
 {
     struct sink out = {packets, 0};
     if (p->in_address) {
-        struct etmv1_packet *k = emit(p, &out, ETMV1_INCOMPLETE, p->raw_cycle);
+        struct etmv1_packet *k = etmv1_emit(p, &out, ETMV1_INCOMPLETE, p->raw_cycle);
         k->value = p->in.offset - k->offset;
     }
-    emit(p, &out, ETMV1_END, p->in.cycles)->offset = p->in.offset;
+    etmv1_emit(p, &out, ETMV1_END, p->in.cycles)->offset = p->in.offset;
     lose_base(p);
     return out.count;
 }

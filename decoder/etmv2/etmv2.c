@@ -1,11 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cycles, the queue of statuses, synchronisation: IHI 0014Q chapter 6. */
 #include "decoder/etmv2/etmv2.h"
-
-#include "etmv2_group.h"
-#include "etmv2_pins.h"
+#include "etmv2_internal.h"
 
 #include <string.h>
+
+/* Cycles, the queue of statuses, synchronisation: IHI 0014Q chapter 6. */
+
+#define ETMCR_CPRT           (1u << 1)
+#define ETMCR_DATA_VALUE     (1u << 2)
+#define ETMCR_DATA_ADDRESS   (1u << 3)
+#define ETMCR_BRANCH_OUTPUT  (1u << 8)
+#define ETMCR_CYCLE_ACCURATE (1u << 12)
+
+int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t etmidr)
+{
+    static const uint8_t context_bytes[4] = {0, 1, 2, 4};
+    static const uint8_t port_bits[8] = {4, 8, 16};
+    memset(config, 0, sizeof *config);
+    config->port.bits = port_bits[etmcr >> 4 & 7];
+    if ((etmidr >> 8 & 0xf) != 1 || config->port.bits == 0)
+        return BT_ERR_INVAL;
+    config->version_minor = etmidr >> 4 & 0xf;
+    config->context_bytes = context_bytes[etmcr >> 14 & 3];
+    config->data_value = etmcr & ETMCR_DATA_VALUE;
+    config->data_address = etmcr & ETMCR_DATA_ADDRESS;
+    config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
+    config->branch_output = etmcr & ETMCR_BRANCH_OUTPUT;
+    config->monitor_cprt = etmcr & ETMCR_CPRT;
+    config->low_vectors = true;
+    config->high_vectors = true;
+    return BT_OK;
+}
+
+bool etmv2_status_codes_valid(uint64_t codes)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < 16; i++)
+        seen |= 1u << (codes >> 4 * i & 0xf);
+    return seen == 0xffff && (codes >> 4 * ETMV2_TR & 0xff) == (ETMV2_TD << 4 | ETMV2_TR);
+}
+
+bool etmv2_tfo_header_valid(unsigned header)
+{
+    unsigned lsip = header >> 4, reason = header & 0xf;
+    return lsip <= 7 && reason <= 6 && lsip != reason && lsip != reason + 1;
+}
+
+uint64_t etmv2_packet_size(const struct etmv2_config *config, const struct etmv2_packet *k)
+{
+    switch (k->kind) {
+    case ETMV2_STATUS:
+        return port_cycle_size(&config->port);
+    case ETMV2_UNSYNCED:
+    case ETMV2_INCOMPLETE:
+        return k->value;
+    default:
+        return 0;
+    }
+}
+
+#define TFO_BIAS 16 /* hypothesis H2, see etmv2_tfo_number() */
+
+/* PIPESTAT and TRACEPKT out of the bits that are captured of a cycle (IHI 0014Q chapter 6). */
+static void etmv2_read_pins(const struct etmv2_config *config, const struct port_cycle *raw,
+                            struct etmv2_cycle *c)
+{
+    unsigned bits = config->port.bits;
+    uint32_t word = raw->status | (uint32_t)raw->pkt << 3 | (uint32_t)raw->high << (bits + 3);
+    unsigned pins = (unsigned)raw->status | (unsigned)raw->high << 3;
+    c->pkt = raw->pkt;
+    if (config->status_together) {
+        pins = word & 0xf;
+        c->pkt = (uint16_t)(word >> 4);
+    }
+    c->status = config->status_codes >> 4 * pins & 0xf;
+    c->trigger = c->status == ETMV2_TR;
+    if (c->trigger)
+        c->status = config->status_codes >> 4 * (c->pkt & 0xf) & 0xf;
+}
+
+/* Is it a TFO? A TD that is none is idle, or a wait cycle (IHI 0014Q 6.5). */
+static bool etmv2_is_tfo(const struct etmv2_config *config, const struct etmv2_cycle *c)
+{
+    if (c->status != ETMV2_TD)
+        return false;
+    if (c->trigger)
+        return true;
+    /* Cycle-accurate: one code of TRACEPKT[3:1] is a plain wait (IHI 0014Q 6.5). */
+    unsigned wait = config->wait_zeros ? 0 : 7;
+    return (c->pkt & 1) && !(config->cycle_accurate && (c->pkt >> 1 & 7) == wait);
+}
+
+/* IHI 0014Q 6.5, TFO values: from TRACEPKT[3:1], and from TRACEPKT[7:4] or the next nibble of a
+ * 4-bit port. What the text leaves open has two hypotheses. H1: a cycle-accurate wait has 111 in
+ * TRACEPKT[3:1]. H2: it has 000 there, and TFO values are 16 too large. */
+static uint8_t etmv2_tfo_number(const struct etmv2_config *c, unsigned three, unsigned four)
+{
+    unsigned n = c->tfo_straight ? four << 3 | three : three << 4 | four;
+    unsigned bias = c->cycle_accurate && c->wait_zeros ? TFO_BIAS : 0;
+    return (uint8_t)(n >= bias ? n - bias : 0);
+}
 
 /* An entry of the queue: the status, and these. */
 #define Q_STATUS  0x0f
@@ -48,7 +142,7 @@ static uint64_t cycle_offset(const struct etmv2 *p, uint64_t cycle)
     return p->in.base + port_cycle_offset(&p->in.format, cycle);
 }
 
-static struct etmv2_packet *emit(struct sink *out, enum etmv2_kind kind, uint64_t offset)
+static struct etmv2_packet *etmv2_emit(struct sink *out, enum etmv2_kind kind, uint64_t offset)
 {
     struct etmv2_packet *k = &out->packets[out->count++];
     memset(k, 0, sizeof *k);
@@ -105,7 +199,7 @@ static void begin_queue_at(struct etmv2 *p, uint64_t cycle)
  * Not synchronised any more. A TFO that has been seen already, and whose packet is still to come,
  * is the next place to synchronise at (IHI 0014Q 6.5); statuses before it are lost.
  */
-static void lose_sync(struct etmv2 *p)
+static void etmv2_lose_sync(struct etmv2 *p)
 {
     if (p->synced) {
         p->resync_start = cycle_offset(p, p->queue_cycle + (p->head_out ? 1 : 0));
@@ -127,7 +221,7 @@ static void lose_sync(struct etmv2 *p)
 }
 
 /* TFO number `i` of those seen is none, or damaged. */
-static void reject(struct etmv2 *p, unsigned i)
+static void etmv2_reject(struct etmv2 *p, unsigned i)
 {
     uint8_t *entry = &Q_AT(p, p->tfo[i].cycle - p->queue_cycle);
     *entry &= (uint8_t)~Q_TFO;
@@ -135,14 +229,14 @@ static void reject(struct etmv2 *p, unsigned i)
     p->tfo_count--;
     memmove(p->tfo + i, p->tfo + i + 1, (p->tfo_count - i) * sizeof *p->tfo);
     if (i == 0)
-        lose_sync(p);
+        etmv2_lose_sync(p);
 }
 
-static void desync(struct etmv2 *p, struct sink *out, uint64_t cycle)
+static void etmv2_desync(struct etmv2 *p, struct sink *out, uint64_t cycle)
 {
     if (p->synced)
-        emit(out, ETMV2_DESYNC, cycle_offset(p, cycle));
-    lose_sync(p);
+        etmv2_emit(out, ETMV2_DESYNC, cycle_offset(p, cycle));
+    etmv2_lose_sync(p);
 }
 
 void etmv2_discontinuity(struct etmv2 *p)
@@ -151,7 +245,7 @@ void etmv2_discontinuity(struct etmv2 *p)
     p->tfo_wait = TFO_COMPLETE;
     p->tfo_idle = 0;
     p->synced = false;
-    lose_sync(p);
+    etmv2_lose_sync(p);
     port_reader_restart(&p->in);
     p->busy = false;
     p->data_known = false;
@@ -162,7 +256,7 @@ void etmv2_discontinuity(struct etmv2 *p)
 static void emit_status(struct etmv2 *p, struct sink *out)
 {
     uint8_t entry = Q_AT(p, 0);
-    struct etmv2_packet *k = emit(out, ETMV2_STATUS, cycle_offset(p, p->queue_cycle));
+    struct etmv2_packet *k = etmv2_emit(out, ETMV2_STATUS, cycle_offset(p, p->queue_cycle));
     k->status = entry & Q_STATUS;
     k->flags =
         (uint16_t)((entry & Q_TRIGGER ? ETMV2_TRIGGER : 0) | (entry & Q_TFO ? ETMV2_TFO_CYCLE : 0) |
@@ -172,13 +266,13 @@ static void emit_status(struct etmv2 *p, struct sink *out)
 }
 
 /* Gives out statuses up to one whose group has not come yet. False: no room. */
-static bool drain(struct etmv2 *p, struct sink *out)
+static bool etmv2_drain(struct etmv2 *p, struct sink *out)
 {
     while (p->synced && p->queue_len) {
         if (out->count + 4 > out->max)
             return false;
         if (p->skipped_to) {
-            struct etmv2_packet *k = emit(out, ETMV2_UNSYNCED, p->resync_start);
+            struct etmv2_packet *k = etmv2_emit(out, ETMV2_UNSYNCED, p->resync_start);
             k->value = p->skipped_to - p->resync_start;
             p->skipped_to = 0;
         }
@@ -207,7 +301,7 @@ static void accept_candidate(struct etmv2 *p)
 }
 
 /* A byte while not synchronised: is it the header that a TFO announced? */
-static bool resync(struct etmv2 *p, uint8_t byte)
+static bool etmv2_resync(struct etmv2 *p, uint8_t byte)
 {
     struct etmv2_tfo_header parts;
     bool header = etmv2_read_tfo_header(&p->config, byte, &parts);
@@ -231,11 +325,11 @@ static bool resync(struct etmv2 *p, uint8_t byte)
             p->fifo--;
             return false;
         } else {
-            reject(p, i);
+            etmv2_reject(p, i);
         }
     }
     while (p->tfo_count && !p->tfo_wait && p->fifo > tfo_header(&p->tfo[0]))
-        reject(p, 0);
+        etmv2_reject(p, 0);
     return false;
 }
 
@@ -254,13 +348,13 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
         p->raw_cycle = p->byte_cycle;
         if (tfo && !tfo_in_place(p)) {
             /* This byte may be one that the TFO value still counts. */
-            emit(out, ETMV2_DESYNC, cycle_offset(p, p->byte_cycle));
+            etmv2_emit(out, ETMV2_DESYNC, cycle_offset(p, p->byte_cycle));
             p->fifo--;
-            lose_sync(p);
+            etmv2_lose_sync(p);
             p->fifo++;
-            if (!p->candidate || !resync(p, byte))
+            if (!p->candidate || !etmv2_resync(p, byte))
                 return;
-            drain(p, out);
+            etmv2_drain(p, out);
         }
     }
     p->raw[p->raw_len++] = byte;
@@ -269,10 +363,10 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
     case ETMV2_NEED_MORE:
         return;
     case ETMV2_BAD:
-        emit(out, ETMV2_RESERVED, cycle_offset(p, p->raw_cycle))->value = byte;
+        etmv2_emit(out, ETMV2_RESERVED, cycle_offset(p, p->raw_cycle))->value = byte;
         if (tfo)
             drop_tfo(p);
-        lose_sync(p);
+        etmv2_lose_sync(p);
         return;
     case ETMV2_DONE:
         break;
@@ -288,20 +382,20 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
     pop_status(p);
 }
 
-static void take_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
+static void etmv2_take_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
 {
     p->fifo++;
     p->cycle.used = true;
     if (!p->synced) {
-        if (!resync(p, byte))
+        if (!etmv2_resync(p, byte))
             return;
-        drain(p, out);
+        etmv2_drain(p, out);
     }
     group_byte(p, out, byte);
 }
 
 /* One unit of the cycle's TRACEPKT: a nibble of a 4-bit port, else a byte. */
-static void take_unit(struct etmv2 *p, struct sink *out)
+static void etmv2_take_unit(struct etmv2 *p, struct sink *out)
 {
     struct etmv2_cycle *c = &p->cycle;
     uint8_t unit = c->pkt & 0xff;
@@ -310,7 +404,7 @@ static void take_unit(struct etmv2 *p, struct sink *out)
     if (!p->nibble_valid)
         p->byte_cycle = p->in.cycles;
     if (p->config.port.bits != 4) {
-        take_byte(p, out, unit);
+        etmv2_take_byte(p, out, unit);
         return;
     }
     c->used = true;
@@ -318,7 +412,7 @@ static void take_unit(struct etmv2 *p, struct sink *out)
     if (p->nibble_valid)
         p->nibble = unit;
     else
-        take_byte(p, out, (uint8_t)(p->nibble | unit << 4));
+        etmv2_take_byte(p, out, (uint8_t)(p->nibble | unit << 4));
 }
 
 /* The cycle has a value's first nibble, or all of it. */
@@ -415,7 +509,7 @@ static void begin_cycle(struct etmv2 *p, struct sink *out, const struct port_cyc
         p->tfo_wait = TFO_COMPLETE;
         p->tfo_idle = 0;
         c->slots = 0;
-        desync(p, out, p->in.cycles);
+        etmv2_desync(p, out, p->in.cycles);
         c->excused = true;
         return;
     }
@@ -436,7 +530,7 @@ static void end_cycle(struct etmv2 *p, struct sink *out)
 {
     const struct etmv2_cycle *c = &p->cycle;
     if (p->synced && c->status == ETMV2_WT && !c->trigger && !c->used && !c->excused)
-        desync(p, out, p->in.cycles);
+        etmv2_desync(p, out, p->in.cycles);
     p->busy = false;
 }
 
@@ -449,10 +543,10 @@ size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv
         struct port_cycle raw;
         if (!p->busy && port_peek(&p->in, data[i], &raw))
             begin_cycle(p, &out, &raw);
-        bool room = drain(p, &out);
+        bool room = etmv2_drain(p, &out);
         while (room && p->busy && p->cycle.slots && bytes_wait(p) && out.count + 4 <= max) {
-            take_unit(p, &out);
-            room = drain(p, &out);
+            etmv2_take_unit(p, &out);
+            room = etmv2_drain(p, &out);
         }
         if (!room || out.count + 4 > max)
             break; /* the cycle's last byte stays until it is done */
@@ -472,11 +566,12 @@ size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *packets)
     if (waits)
         from = cycle_offset(p, p->queue_cycle);
     if ((!p->synced || waits) && p->in.offset > from)
-        emit(&out, waits ? ETMV2_INCOMPLETE : ETMV2_UNSYNCED, from)->value = p->in.offset - from;
-    emit(&out, ETMV2_END, p->in.offset);
+        etmv2_emit(&out, waits ? ETMV2_INCOMPLETE : ETMV2_UNSYNCED, from)->value =
+            p->in.offset - from;
+    etmv2_emit(&out, ETMV2_END, p->in.offset);
     p->synced = false;
     p->tfo_count = 0;
-    lose_sync(p);
+    etmv2_lose_sync(p);
     p->resync_start = p->in.offset;
     return out.count;
 }

@@ -202,11 +202,4 @@ size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv
 /* End of stream: stores up to 3 packets and returns their number. */
 size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *out);
 
-/*
- * Branch address compression (IHI 0014Q 6.7.1): the 33-bit value that is cut into bytes, and the
- * address and state that `n` bytes (1 to 5) give over the base. False: the fifth byte is reserved.
- * */
-uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa);
-bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa, bool *cancel);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "etmv2_flow_parts.h"
+#include "decoder/etmv2/etmv2_flow.h"
 
 #include <string.h>
 
@@ -11,6 +11,11 @@
 #define EXC_GENERIC 13
 
 #define RESTARTED 2 /* TFO reason: after an overflow */
+
+static bool etmv2_has_data(const struct etmv2_flow *f)
+{
+    return f->config.data_value || f->config.data_address || f->config.monitor_cprt;
+}
 
 void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation)
@@ -52,7 +57,8 @@ static void put_events(struct etmv2_flow *f, struct flow_out *out)
     f->event_count = 0;
 }
 
-void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
+/* The pending instruction is final: puts it out, and the events behind it. */
+static void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
 {
     if (!f->pending)
         return;
@@ -61,7 +67,9 @@ void etmv2_release(struct etmv2_flow *f, struct flow_out *out)
     put_events(f, out);
 }
 
-void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_pending_event *e)
+/* An event behind the pending instruction, or right away if there is none. `flags`: BT_EVENT_*. */
+static void etmv2_note(struct etmv2_flow *f, struct flow_out *out,
+                       const struct etmv2_pending_event *e)
 {
     if (f->pending && f->event_count == ETMV2_PENDING_EVENTS)
         etmv2_release(f, out);
@@ -71,8 +79,165 @@ void etmv2_note(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_p
         put_event(f, out, e);
 }
 
+/* Data packets and whose they are: IHI 0014Q 6.4. */
+
+/* LDRD, STRD: A32 only in ARMv5. */
+static bool is_double(const struct flow_cursor_step *step, uint32_t opcode)
+{
+    return step->isa == BT_ISA_A32 && (opcode & 0x0e1000d0) == 0x000000d0;
+}
+
+/* Does the instruction make several transfers, or a number that the code does not say? */
+static bool etmv2_is_lsm(struct etmv2_flow *f, const struct flow_cursor_step *step)
+{
+    uint32_t opcode;
+    if (!flow_cursor_opcode(&f->cursor, step, &opcode))
+        return false;
+    struct transfer t = transfer_of(opcode, step->size, (enum bt_isa)step->isa);
+    return t.kind == ACCESS_MEMORY && t.count != 1;
+}
+
+/* The pending instruction was executed: does it transfer data? */
+static void etmv2_data_owner(struct etmv2_flow *f)
+{
+    uint32_t opcode;
+    f->pending_data = false;
+    if (!etmv2_has_data(f) || !flow_cursor_opcode(&f->cursor, &f->step, &opcode))
+        return;
+    struct transfer t = transfer_of(opcode, f->step.size, (enum bt_isa)f->step.isa);
+    if (t.kind == ACCESS_NONE)
+        return;
+    f->pending_data = true;
+    f->access = (struct etmv2_access){.number = flow_cursor_number(&f->cursor),
+                                      .owned = true,
+                                      .store = t.store,
+                                      .swap = t.swap,
+                                      .high_first =
+                                          f->config.high_word_first && is_double(&f->step, opcode),
+                                      .bytes = t.bytes};
+}
+
+/* One transfer of `a`, with whatever is known of it;
+ * told behind the instruction if one is pending. */
+static void etmv2_report(struct etmv2_flow *f, struct flow_out *out, const struct etmv2_access *a,
+                         uint64_t offset, const uint32_t *value)
+{
+    /* A doubleword is aligned to its size. */
+    uint32_t address = a->high_first && value ? a->address ^ 4 : a->address;
+    struct etmv2_pending_event e = {.offset = offset,
+                                    .owner = a->number,
+                                    .owned = a->owned,
+                                    .address = a->has_address ? address : 0,
+                                    .value = value ? *value : 0,
+                                    .kind = BT_EVENT_DATA,
+                                    .bytes = a->bytes,
+                                    .has_address = a->has_address,
+                                    .has_value = value,
+                                    .store = a->store};
+    etmv2_note(f, out, &e);
+}
+
+/* The transfer that a packet is about. A packet with an address says where; others go on. */
+static struct etmv2_access *etmv2_transfer(struct etmv2_flow *f, const struct etmv2_packet *k)
+{
+    struct etmv2_access *a = &f->access;
+    if (k->flags & ETMV2_HAS_ADDRESS) {
+        a->address = k->address;
+        a->has_address = true;
+    } else if (k->flags & ETMV2_FIRST) {
+        a->has_address = false;
+    }
+    return a;
+}
+
+static void next_transfer(struct etmv2_access *a)
+{
+    if (a->swap)
+        a->store = true;
+    else
+        a->address += a->bytes ? a->bytes : 4;
+}
+
+static void miss_data(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+{
+    uint32_t value = (uint32_t)k->value;
+    bool has_value = k->flags & ETMV2_HAS_VALUE;
+    if (k->n == 0) { /* the next packet says whose it is (IHI 0014Q 6.4) */
+        f->first_half = value;
+        f->has_first_half = true;
+        return;
+    }
+    struct etmv2_access *a = &f->miss[k->n];
+    bool first = f->has_first_half;
+    f->has_first_half = false;
+    if (!a->open)
+        return;
+    if (first && has_value) {
+        etmv2_report(f, out, a, k->offset, &f->first_half);
+        next_transfer(a);
+    }
+    if (has_value)
+        etmv2_report(f, out, a, k->offset, &value);
+    /* Both halves of a 64-bit load may carry the tag. */
+    if (k->flags & ETMV2_MORE)
+        next_transfer(a);
+    else
+        a->open = false;
+}
+
+static void etmv2_data_packet(struct etmv2_flow *f, const struct etmv2_packet *k,
+                              struct flow_out *out)
+{
+    uint32_t value = (uint32_t)k->value;
+    if (k->kind == ETMV2_MISS_DATA) {
+        miss_data(f, k, out);
+        return;
+    }
+    struct etmv2_access *a = etmv2_transfer(f, k);
+    switch (k->kind) {
+    case ETMV2_DATA:
+        etmv2_report(f, out, a, k->offset, k->flags & ETMV2_HAS_VALUE ? &value : NULL);
+        break;
+    case ETMV2_MISS:
+        f->miss[k->n] = *a;
+        f->miss[k->n].open = true;
+        etmv2_report(f, out, a, k->offset, NULL);
+        break;
+    default: /* value not traced: nothing to tell, but the address goes on */
+        break;
+    }
+    next_transfer(a);
+}
+
+/* The pending instruction's data never was: it was canceled or aborted. */
+static void etmv2_data_drop(struct etmv2_flow *f)
+{
+    unsigned n = 0;
+    uint64_t number = flow_cursor_number(&f->cursor);
+    for (unsigned i = 0; i < f->event_count; i++) {
+        const struct etmv2_pending_event *e = &f->events[i];
+        bool its = e->kind == BT_EVENT_DATA && e->owned && e->owner == number;
+        if (!its)
+            f->events[n++] = *e;
+    }
+    f->event_count = (uint8_t)n;
+    if (f->access.owned && f->access.number == number)
+        f->access.owned = f->access.has_address = false;
+    for (unsigned i = 0; i < 4; i++)
+        if (f->miss[i].owned && f->miss[i].number == number)
+            f->miss[i].open = false;
+}
+
+/* Forgets loads that missed. */
+static void etmv2_data_forget(struct etmv2_flow *f)
+{
+    memset(f->miss, 0, sizeof f->miss);
+    memset(&f->access, 0, sizeof f->access);
+    f->has_first_half = false;
+}
+
 /* It did not complete: never happened, as far as the history goes. */
-static void cancel(struct etmv2_flow *f, struct flow_out *out)
+static void etmv2_cancel(struct etmv2_flow *f, struct flow_out *out)
 {
     etmv2_data_drop(f);
     f->pending = false;
@@ -88,7 +253,7 @@ static void unknown_target(struct etmv2_flow *f, struct flow_out *out, uint64_t 
 }
 
 /* The instruction at the position is executed, or fails its condition. */
-static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
+static void etmv2_execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset, bool passed)
 {
     struct flow_core *core = &f->cursor.core;
     etmv2_release(f, out);
@@ -115,25 +280,26 @@ static void execute(struct etmv2_flow *f, struct flow_out *out, uint64_t offset,
     flow_cursor_advance(&f->cursor, &f->step, passed);
 }
 
-static void trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_trigger(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct etmv2_pending_event e = {.offset = k->offset, .kind = BT_EVENT_TRIGGER};
     etmv2_note(f, out, &e);
 }
 
-static void status(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_status(struct etmv2_flow *f, const struct etmv2_packet *k,
+                              struct flow_out *out)
 {
     bool counts = k->status != ETMV2_TD || (k->flags & (ETMV2_WAITING | ETMV2_TFO_CYCLE));
     if (f->config.cycle_accurate && counts)
         f->cursor.core.cycles++;
     bool functional = k->status <= ETMV2_DN || k->status >= ETMV2_PHANTOM;
     if (k->flags & ETMV2_TRIGGER)
-        trigger(f, k, out);
+        etmv2_trigger(f, k, out);
     if (!f->synced || !functional)
         return;
     if (k->status >= ETMV2_PHANTOM)
-        execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
-    execute(f, out, k->offset, !(k->status & 2));
+        etmv2_execute(f, out, k->offset, k->status < ETMV2_PHANTOM_NOT_TAKEN);
+    etmv2_execute(f, out, k->offset, !(k->status & 2));
 }
 
 /* TFO packets (IHI 0014Q 6.5). */
@@ -150,7 +316,7 @@ static void check_position(struct etmv2_flow *f, const struct etmv2_packet *k, s
         flow_go_to(core, k->value, k->isa);
 }
 
-static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     etmv2_release(f, out);
     if (k->number || !f->synced) {
@@ -170,7 +336,7 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
         flow_set_context(&f->cursor.core, out, k->offset, k->context);
     }
     if (k->number == 0 || (k->flags & ETMV2_LSIP))
-        execute(f, out, k->offset, true);
+        etmv2_execute(f, out, k->offset, true);
     if (k->flags & ETMV2_LSIP) {
         f->waiting = false;
         f->arrival = ETMV2_BY_BRANCH;
@@ -180,8 +346,9 @@ static void tfo(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_
 
 /* Branch packets (IHI 0014Q 6.7.1). */
 
-static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
-                      unsigned number, const uint32_t *back, bool canceled)
+static void etmv2_exception(struct etmv2_flow *f, const struct etmv2_packet *k,
+                            struct flow_out *out, unsigned number, const uint32_t *back,
+                            bool canceled)
 {
     struct bt_event *e = flow_cursor_event(&f->cursor, out, BT_EVENT_EXCEPTION, k->offset);
     flow_exception_number(e, (uint16_t)number);
@@ -194,20 +361,21 @@ static void exception(struct etmv2_flow *f, const struct etmv2_packet *k, struct
     flow_go_to(&f->cursor.core, k->value, k->isa);
 }
 
-static void canceling(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_canceling(struct etmv2_flow *f, const struct etmv2_packet *k,
+                            struct flow_out *out)
 {
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     uint32_t back = f->pending ? f->step.address : (uint32_t)f->cursor.core.cur.address;
     bool known = f->pending || f->cursor.core.cur.known;
     bool canceled = f->pending;
     if (canceled)
-        cancel(f, out);
-    exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, canceled);
+        etmv2_cancel(f, out);
+    etmv2_exception(f, k, out, number ? number : EXC_GENERIC, known ? &back : NULL, canceled);
 }
 
 /* An exception that cancels nothing: what the last instruction caused, or one right behind it. */
-static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out,
-                       unsigned number)
+static void etmv2_completing(struct etmv2_flow *f, const struct etmv2_packet *k,
+                             struct flow_out *out, unsigned number)
 {
     uint32_t back = (uint32_t)f->cursor.core.cur.address;
     bool known = f->cursor.core.cur.known;
@@ -225,7 +393,7 @@ static void completing(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     if (number == EXC_DABT && f->pending)
         etmv2_data_drop(f);
     etmv2_release(f, out);
-    exception(f, k, out, number, known ? &back : NULL, false);
+    etmv2_exception(f, k, out, number, known ? &back : NULL, false);
 }
 
 /*
@@ -244,19 +412,19 @@ static bool leaves_lsm(struct etmv2_flow *f, const struct etmv2_packet *k, struc
     return etmv2_is_lsm(f, &step);
 }
 
-static void branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_branch(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct flow_core *core = &f->cursor.core;
     bool direct = f->pending && f->step.end == CODE_END_DIRECT && f->pending_cond == BT_COND_PASS;
     if (k->flags & ETMV2_CANCEL) {
-        canceling(f, k, out);
+        etmv2_canceling(f, k, out);
         return;
     }
     if (direct && core->cur.known && core->cur.address == k->value && core->cur.isa == k->isa)
         return;
     unsigned number = flow_cursor_vector(&f->cursor, (uint32_t)k->value, k->isa);
     if (number) {
-        completing(f, k, out, number);
+        etmv2_completing(f, k, out, number);
         return;
     }
     if (!f->waiting && core->cur.known && !leaves_lsm(f, k, out)) {
@@ -273,7 +441,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
 {
     if (f->pending) {
         /* It may have been canceled in what is lost. */
-        cancel(f, out);
+        etmv2_cancel(f, out);
         flow_go_to(&f->cursor.core, f->step.address, f->step.isa);
     }
     flow_cursor_close(&f->cursor, out);
@@ -284,7 +452,7 @@ void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cau
     etmv2_data_forget(f);
 }
 
-static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_context(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
 {
     struct etmv2_pending_event e = {
         .offset = k->offset, .value = k->context, .kind = BT_EVENT_CONTEXT};
@@ -292,17 +460,18 @@ static void context(struct etmv2_flow *f, const struct etmv2_packet *k, struct f
         etmv2_note(f, out, &e);
 }
 
-static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct flow_out *out)
+static void etmv2_flow_packet(struct etmv2_flow *f, const struct etmv2_packet *k,
+                              struct flow_out *out)
 {
     switch ((enum etmv2_kind)k->kind) {
     case ETMV2_STATUS:
-        status(f, k, out);
+        etmv2_flow_status(f, k, out);
         break;
     case ETMV2_TFO:
-        tfo(f, k, out);
+        etmv2_flow_tfo(f, k, out);
         break;
     case ETMV2_BRANCH:
-        branch(f, k, out);
+        etmv2_branch(f, k, out);
         break;
     case ETMV2_DATA:
     case ETMV2_NOT_TRACED:
@@ -311,7 +480,7 @@ static void packet(struct etmv2_flow *f, const struct etmv2_packet *k, struct fl
         etmv2_data_packet(f, k, out);
         break;
     case ETMV2_CONTEXT:
-        context(f, k, out);
+        etmv2_context(f, k, out);
         break;
     case ETMV2_RESERVED:
         etmv2_flow_gap(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
@@ -335,7 +504,7 @@ size_t etmv2_flow_run(struct etmv2_flow *f, const struct etmv2_packet *packets, 
     for (size_t i = 0; i < count; i++) {
         if (!flow_room(out))
             return i;
-        packet(f, &packets[i], out);
+        etmv2_flow_packet(f, &packets[i], out);
     }
     return count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets of a group: IHI 0014Q 6.4, 6.5 and 6.7.1. */
-#include "etmv2_group.h"
+#include "etmv2_internal.h"
 
 #include <string.h>
 
@@ -15,13 +15,18 @@ struct cursor {
     const uint8_t *end;
 };
 
-uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa)
+/*
+ * Branch address compression (IHI 0014Q 6.7.1): the 33-bit value that is cut into bytes, and the
+ * address and state that `n` bytes (1 to 5) give over the base. False: the fifth byte is reserved.
+ */
+static uint64_t etmv2_address_code(uint32_t address, enum bt_isa isa)
 {
     uint64_t v = (uint64_t)1 << 32 | address;
     return (v >> (isa == BT_ISA_A32 ? 2 : 1)) << 1 | 1;
 }
 
-bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa, bool *cancel)
+static bool etmv2_address(const uint8_t *bytes, unsigned n, uint32_t *base, uint8_t *isa,
+                          bool *cancel)
 {
     uint64_t v = etmv2_address_code(*base, (enum bt_isa) * isa);
     uint8_t state = *isa;
@@ -55,7 +60,8 @@ static unsigned address_length(const struct cursor *c)
     return 0;
 }
 
-static enum etmv2_parsed parse_branch(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k)
+static enum etmv2_parsed etmv2_group_parse_branch(struct etmv2 *p, struct cursor *c,
+                                                  struct etmv2_packet *k)
 {
     unsigned n = address_length(c);
     bool cancel;
@@ -72,8 +78,9 @@ static enum etmv2_parsed parse_branch(struct etmv2 *p, struct cursor *c, struct 
 }
 
 /* IHI 0014Q 6.4.2: not shifted, with a base of its own. */
-static enum etmv2_parsed data_address(struct etmv2 *p, struct cursor *c, struct etmv2_packet *k,
-                                      uint32_t *base, bool *known)
+static enum etmv2_parsed etmv2_group_data_address(struct etmv2 *p, struct cursor *c,
+                                                  struct etmv2_packet *k, uint32_t *base,
+                                                  bool *known)
 {
     *base = p->data_base;
     *known = p->data_known;
@@ -96,8 +103,8 @@ static enum etmv2_parsed data_address(struct etmv2 *p, struct cursor *c, struct 
     return ETMV2_DONE;
 }
 
-static enum etmv2_parsed data_value(const struct etmv2 *p, struct cursor *c, unsigned size,
-                                    struct etmv2_packet *k)
+static enum etmv2_parsed etmv2_group_data_value(const struct etmv2 *p, struct cursor *c,
+                                                unsigned size, struct etmv2_packet *k)
 {
     static const uint8_t bytes[4] = {0, 1, 2, 4};
     unsigned n = bytes[size];
@@ -118,9 +125,9 @@ static enum etmv2_parsed parse_normal(struct etmv2 *p, struct cursor *c, struct 
     bool known;
     k->kind = ETMV2_DATA;
     k->flags |= header & 0x20 ? ETMV2_FIRST : 0;
-    enum etmv2_parsed result = data_address(p, c, k, &base, &known);
+    enum etmv2_parsed result = etmv2_group_data_address(p, c, k, &base, &known);
     if (result == ETMV2_DONE)
-        result = data_value(p, c, header >> 2 & 3, k);
+        result = etmv2_group_data_value(p, c, header >> 2 & 3, k);
     if (result == ETMV2_DONE) {
         p->data_base = base;
         p->data_known = known;
@@ -139,7 +146,7 @@ static enum etmv2_parsed parse_miss(struct etmv2 *p, struct cursor *c, struct et
     k->flags |= header & 0x20 ? ETMV2_FIRST : 0;
     if (k->n == 0)
         return ETMV2_BAD;
-    enum etmv2_parsed result = data_address(p, c, k, &base, &known);
+    enum etmv2_parsed result = etmv2_group_data_address(p, c, k, &base, &known);
     if (result == ETMV2_DONE) {
         p->data_base = base;
         p->data_known = known;
@@ -147,7 +154,8 @@ static enum etmv2_parsed parse_miss(struct etmv2 *p, struct cursor *c, struct et
     return result;
 }
 
-static enum etmv2_parsed context_id(const struct etmv2 *p, struct cursor *c, struct etmv2_packet *k)
+static enum etmv2_parsed etmv2_group_context_id(const struct etmv2 *p, struct cursor *c,
+                                                struct etmv2_packet *k)
 {
     unsigned n = p->config.context_bytes;
     if ((size_t)(c->end - c->p) < n)
@@ -172,7 +180,7 @@ static enum etmv2_parsed parse_headed(struct etmv2 *p, struct cursor *c, struct 
     if ((header & 0x7f) == HDR_CONTEXT) {
         c->p++;
         k->kind = ETMV2_CONTEXT;
-        return context_id(p, c, k);
+        return etmv2_group_context_id(p, c, k);
     }
     if ((header & 3) == 0 && (header & 0x10) == 0) {
         c->p++;
@@ -180,7 +188,7 @@ static enum etmv2_parsed parse_headed(struct etmv2 *p, struct cursor *c, struct 
         k->n = header >> 5 & 3;
         if (k->n == 0 && p->config.no_tag_reserved)
             return ETMV2_BAD;
-        return data_value(p, c, header >> 2 & 3, k);
+        return etmv2_group_data_value(p, c, header >> 2 & 3, k);
     }
     if ((header & 3) == 0 && (header & 0x50) == 0x50)
         return parse_miss(p, c, k);
@@ -205,7 +213,7 @@ static enum etmv2_parsed parse_tfo(struct etmv2 *p, struct cursor *c, struct etm
         return ETMV2_BAD;
     k->kind = ETMV2_TFO;
     k->number = header.reason;
-    if (context_id(p, c, k) != ETMV2_DONE || c->end - c->p < 4)
+    if (etmv2_group_context_id(p, c, k) != ETMV2_DONE || c->end - c->p < 4)
         return ETMV2_NEED_MORE;
     uint32_t address =
         c->p[0] | (uint32_t)c->p[1] << 8 | (uint32_t)c->p[2] << 16 | (uint32_t)c->p[3] << 24;
@@ -235,7 +243,7 @@ enum etmv2_parsed etmv2_parse_packet(struct etmv2 *p, bool tfo, struct etmv2_pac
     struct cursor c = {p->raw, p->raw + p->raw_len};
     memset(k, 0, sizeof *k);
     enum etmv2_parsed result = tfo             ? parse_tfo(p, &c, k)
-                               : p->raw[0] & 1 ? parse_branch(p, &c, k)
+                               : p->raw[0] & 1 ? etmv2_group_parse_branch(p, &c, k)
                                                : parse_headed(p, &c, k);
     if (result == ETMV2_DONE) {
         memcpy(k->raw, p->raw, p->raw_len);

@@ -7,7 +7,7 @@
 #ifndef DECODER_ETMV3_H
 #define DECODER_ETMV3_H
 
-#include "btrace/types.h"
+#include "decoder/flow/packet_scan.h"
 
 /* What the decoder must know of the trace unit: the stream is not self-describing. */
 struct etmv3_config {
@@ -108,8 +108,6 @@ static inline enum bt_security etmv3_packet_security(const struct etmv3_packet *
     return (enum bt_security)(p->isa_state >> 4);
 }
 
-#define ETMV3_CARRY 32
-
 /* What branch packets are relative to, and what they leave out (IHI 0014Q 7.3). */
 struct etmv3_base {
     uint32_t address;
@@ -123,19 +121,13 @@ struct etmv3_base {
 /* Parser state; plain data, may be copied to make a checkpoint. */
 struct etmv3 {
     struct etmv3_config config;
-    uint64_t offset;       /* of the next byte to be read */
-    uint64_t resync_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
+    struct packet_scan scan;
     uint64_t ts_raw;
     struct etmv3_base base;
     uint32_t data_base;
     uint8_t data_bits; /* of data_base that are known: low ones */
-    bool synced;
-    bool in_zeros; /* inside an A-sync (or what may become one) */
-    bool marker;   /* a 0x01 stands before these zeros: a branch, or the end marker */
+    bool marker;       /* a 0x01 stands before these zeros: a branch, or the end marker */
     bool ts_valid;
-    uint8_t carry_len;
-    uint8_t carry[ETMV3_CARRY]; /* bytes that wait for what follows them */
 };
 
 void etmv3_init(struct etmv3 *p, const struct etmv3_config *config);
@@ -154,11 +146,5 @@ size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv
 /* End of stream: stores 0 or 1 packet (a last branch, ETMV3_END, ETMV3_INCOMPLETE or
  * ETMV3_UNSYNCED) and returns that. */
 size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out);
-
-/* Time from a merged raw value: Gray code undone where the unit sends it (IHI 0014Q 7.7). */
-uint64_t etmv3_timestamp(const struct etmv3_config *config, uint64_t raw);
-
-/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0; IHI 0014Q 7.5). */
-uint16_t etmv3_architectural(uint16_t number);
 
 #endif

@@ -1,7 +1,409 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams without cycle counts: a block ends with a taken branch, or with an instruction that
+ * failed its condition. What can be told at the end is not kept on the way.
+ */
 #include "decoder/etmv3/etmv3_fast.h"
 
-#include "etmv3_fast_parts.h"
+#include "etmv3_fast_internal.h"
+
+/* The loop is one function: its state stays in registers. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#define JOINED_MAX (1 << 20) /* instructions of one block: longer ones are for the slow path */
+
+typedef uint64_t block_bits __attribute__((vector_size(16)));
+
+/* What of a range's second half is its block. */
+static const block_bits range_block = {UINT32_MAX, 0xffffffff0000ffff};
+
+/* Where execution is. */
+struct etmv3_position {
+    struct code_range *range;
+    struct code_range *before; /* if `joined` is more than 0: the range before; NULL:
+                                  see the flow */
+    struct bt_block *b;        /* the next block */
+    uint64_t first;            /* where the open block begins, if `joined` is not 0 */
+    uint32_t left;             /* instructions of the range that were not executed yet */
+    int32_t joined; /* instructions of the open block in earlier ranges, less those of this range
+                       that are not in it */
+    bool pending;   /* the range's indirect branch was executed: its branch packet must come */
+};
+
+static ALWAYS_INLINE void etmv3_position_enter(struct etmv3_position *s, struct code_range *range)
+{
+    s->range = range;
+    s->left = code_range_count(range);
+    s->joined = 0;
+}
+
+/* Where the open block begins, or will begin. */
+static inline uint64_t etmv3_position_first(const struct etmv3_position *s)
+{
+    return s->joined ? s->first : s->range->start;
+}
+
+static void etmv3_position_load(const struct etmv3_flow *f, const struct flow_out *out,
+                                struct etmv3_position *s)
+{
+    *s = (struct etmv3_position){.range = f->core.range,
+                                 .b = out->blocks + out->block_count,
+                                 .first = f->first,
+                                 .left = code_range_count(f->core.range) - f->done,
+                                 .joined = (int32_t)f->joined - (int32_t)f->begin,
+                                 .pending = f->pending};
+}
+
+static inline uint32_t etmv3_position_done(const struct etmv3_position *s)
+{
+    return code_range_count(s->range) - s->left;
+}
+
+/* Nothing is open: the latest atom ended a block. */
+static inline bool etmv3_position_ended(const struct etmv3_position *s)
+{
+    return s->pending || s->joined + (int32_t)etmv3_position_done(s) == 0;
+}
+
+/* A block ends with the last instruction of the range, and mostly began with its first. */
+static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s,
+                                               const struct code_range *range, enum bt_cond cond)
+{
+    if (s->joined == 0) {
+        block_bits block;
+        memcpy(&block, &range->start, sizeof block);
+        block = (block & range_block) + (block_bits){0, (uint64_t)cond << 36};
+        memcpy(s->b, &block, sizeof block);
+    } else {
+        s->b->first = s->first;
+        s->b->extent = (uint32_t)(range->start - s->first) + range->extent;
+        s->b->info = range->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+    }
+    s->b++;
+}
+
+/* The range was executed to its end, which is no branch: the open block goes on behind it. */
+static ALWAYS_INLINE bool etmv3_position_join(struct etmv3_position *s)
+{
+    struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
+    int32_t joined = s->joined + (int32_t)code_range_count(range);
+    if (!next || range->end == CODE_END_NO_CODE || joined > JOINED_MAX)
+        return false;
+    s->first = etmv3_position_first(s);
+    s->range = next;
+    s->before = range;
+    s->left = code_range_count(next);
+    s->joined = joined;
+    return true;
+}
+
+/* An N inside the range: a block ends there. */
+static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s)
+{
+    const struct code_range *range = s->range;
+    uint32_t index = etmv3_position_done(s), size = 4, offset = 4 * index;
+    if (code_range_isa(range) != BT_ISA_A32) {
+        if (index >= CODE_WIDE_BITS)
+            return false;
+        offset = etmv3_wide_offset(range, index);
+        size = 2 + 2 * (range->wide >> index & 1);
+    }
+    uint64_t last = range->start + offset;
+    s->b->first = etmv3_position_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
+    s->b->info =
+        bt_block_info((uint32_t)s->joined + index + 1, code_range_isa(range), BT_COND_FAIL);
+    s->b++;
+    s->first = last + size;
+    s->left--;
+    s->joined = -(int32_t)(index + 1);
+    return true;
+}
+
+/* One instruction failed. False: it has yet to be taken, by the slow path. */
+static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s)
+{
+    struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
+    if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
+        return false;
+    if (s->left > 1)
+        return etmv3_position_inside(s);
+    if (!next || range->end == CODE_END_NO_CODE)
+        return false;
+    etmv3_position_block(s, range, BT_COND_FAIL);
+    etmv3_position_enter(s, next);
+    return true;
+}
+
+/* `e` instructions passed. Returns those that have yet to be taken, by the slow path. */
+static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
+                                                    struct code_calls *calls, uint32_t e)
+{
+    while (e >= s->left) {
+        struct code_range *range = s->range, *next = range->next[CODE_TAKEN];
+        uint32_t left = s->left;
+        if (range->end != CODE_END_DIRECT) {
+            if (range->end != CODE_END_INDIRECT) {
+                if (!etmv3_position_join(s))
+                    return e;
+                e -= left;
+                continue;
+            }
+            if (e != left)
+                return e;
+            etmv3_position_block(s, range, BT_COND_PASS);
+            code_note_call(calls, range);
+            s->pending = true;
+            return 0;
+        }
+        if (!next)
+            return e;
+        etmv3_position_block(s, range, BT_COND_PASS);
+        code_note_call(calls, range);
+        etmv3_position_enter(s, next);
+        e -= left;
+    }
+    s->left -= e;
+    return 0;
+}
+
+/* The same for all atoms of a header. */
+static ALWAYS_INLINE uint32_t etmv3_position_header(struct etmv3_position *s,
+                                                    struct code_calls *calls,
+                                                    const struct etmv3_header *h)
+{
+    uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
+    for (;;) {
+        e = etmv3_position_passed(s, calls, e);
+        if (e || rest == 0)
+            return e + rest;
+        if (s->pending || !etmv3_position_failed(s))
+            return rest;
+        if (--rest == 0)
+            return 0;
+        e = ~h->value & 1;
+        rest -= e;
+    }
+}
+
+/* A branch packet: where the indirect branch went, or what is known already. */
+static ALWAYS_INLINE bool etmv3_position_branch(struct etmv3_flow *f, struct etmv3_position *s,
+                                                struct etmv3_bytes *in)
+{
+    struct etmv3_short k;
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    if (!etmv3_short_branch(&form, in->at, in->end, &k))
+        return false;
+    if (s->pending) {
+        struct code_range *next =
+            code_went(f->core.code, f->core.view, s->range, k.address, isa, false);
+        if (!next)
+            return false;
+        etmv3_position_enter(s, next);
+        s->pending = false;
+    } else if (!etmv3_position_ended(s) || etmv3_position_first(s) != k.address ||
+               code_range_isa(s->range) != isa) {
+        return false;
+    }
+    etmv3_short_take(in, &k);
+    return true;
+}
+
+/* Code seen for the first time. */
+
+/* The range where the branch packet leads that comes next. */
+static bool etmv3_position_link_branch(struct etmv3_flow *f, const struct etmv3_bytes *in)
+{
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    struct etmv3_short k;
+    return !in->has_pending && etmv3_short_branch(&form, in->at, in->end, &k) &&
+           !code_find(f->core.code, f->core.view, k.address, isa) &&
+           code_lookup(f->core.code, f->core.view, k.address, isa);
+}
+
+/* The successor that the next of the atoms wants that are left. */
+static bool etmv3_position_link_next(struct etmv3_flow *f, struct etmv3_position *s,
+                                     const struct etmv3_header *left)
+{
+    struct code_range *range = s->range;
+    bool taken = left->passed > 0 && range->end == CODE_END_DIRECT;
+    if (left->passed ? left->passed < s->left : s->left != 1)
+        return false;
+    if (range->end == CODE_END_NO_CODE || (left->passed && range->end == CODE_END_INDIRECT) ||
+        range->next[taken ? CODE_TAKEN : CODE_ONWARD])
+        return false;
+    return taken ? code_taken(f->core.code, f->core.view, range)
+                 : code_onward(f->core.code, f->core.view, range);
+}
+
+/* The loop has stopped for want of a range, or of a link to it: that is made, and the rest of the
+ * header taken. False: it was something else. */
+static __attribute__((noinline)) bool etmv3_position_link(struct etmv3_flow *f,
+                                                          struct etmv3_position *s,
+                                                          struct etmv3_bytes *in,
+                                                          const struct flow_out *out)
+{
+    if (!in->left)
+        return s->pending && code_has_room(f->core.code) && etmv3_position_link_branch(f, in);
+    while (in->left) {
+        struct etmv3_header h = {.n = (uint8_t)in->left, .value = (uint8_t)in->value};
+        h.passed = (uint8_t)(h.n - (h.value ? 32 - __builtin_clz(h.value) : 0));
+        if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
+            !code_has_room(f->core.code) || !etmv3_position_link_next(f, s, &h))
+            return false;
+        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h);
+        in->atoms += h.n - left;
+        in->value &= (1u << left) - 1;
+        in->left = left;
+    }
+    return true;
+}
+
+/* Where the next instruction is, and the block that ends before it, if one is open: 1 or 0 blocks
+ * at s->b, -1 where it takes longer to tell. */
+static int etmv3_position_close(const struct etmv3_position *s, uint64_t *here)
+{
+    const struct code_range *range = s->range;
+    uint32_t done = etmv3_position_done(s), offset, size = 4;
+    *here = etmv3_position_first(s);
+    if (etmv3_position_ended(s))
+        return 0;
+    if (done == 0 || (code_range_isa(range) != BT_ISA_A32 && done > CODE_WIDE_BITS))
+        return -1;
+    offset =
+        code_range_isa(range) == BT_ISA_A32 ? 4 * (done - 1) : etmv3_wide_offset(range, done - 1);
+    if (code_range_isa(range) != BT_ISA_A32)
+        size = 2 + 2 * (range->wide >> (done - 1) & 1);
+    uint64_t last = range->start + offset;
+    s->b->first = etmv3_position_first(s);
+    s->b->extent = (uint32_t)(last - s->b->first);
+    s->b->info = bt_block_info((uint32_t)s->joined + done, code_range_isa(range), BT_COND_PASS);
+    *here = (uint32_t)(last + size);
+    return 1;
+}
+
+/* An exception, or the exit from one. False: it is something else. */
+static bool etmv3_position_interrupt(struct etmv3_flow *f, struct etmv3_position *s,
+                                     struct etmv3_bytes *in, struct flow_out *out)
+{
+    struct etmv3_origin from = {.isa = code_range_isa(s->range), .known = !s->pending};
+    if (in->at == in->end || in->left)
+        return false;
+    if (*in->at == ETMV3_EXC_EXIT)
+        return etmv3_position_ended(s) && etmv3_uncommitted(in) &&
+               etmv3_fast_return(f, in, s->b - 1, out);
+    int blocks = etmv3_position_close(s, &from.address);
+    struct code_range *range = blocks < 0 ? NULL : etmv3_fast_exception(f, in, &from, out);
+    if (!range)
+        return false;
+    s->b += blocks;
+    s->pending = false;
+    etmv3_position_enter(s, range);
+    return true;
+}
+
+/* Back to the flow's state. */
+
+/* What was put out last, or joined. A branch that was taken counts while it is pending, an
+ * instruction that failed does not. */
+static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_position *s, bool keep,
+                                const struct bt_block *base)
+{
+    const struct bt_block *b = s->b;
+    if (s->joined > 0 && !s->pending) {
+        if (s->before)
+            etmv3_set_last(f, code_range_last(s->before), code_range_isa(s->before));
+        return;
+    }
+    if (keep && bt_block_cond(b - 1) != BT_COND_PASS)
+        b--;
+    if (b > base)
+        etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
+}
+
+static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
+                                 struct etmv3_bytes *in, struct flow_out *out)
+{
+    uint64_t instructions = in->atoms + etmv3_open(f);
+    bool keep = etmv3_uncommitted(in) && etmv3_position_ended(s);
+    etmv3_position_last(f, s, keep, out->blocks + out->block_count);
+    if (in->atoms)
+        f->branched = ETMV3_BRANCHED_NOT;
+    if (keep) {
+        etmv3_fast_keep_pending(f, in, --s->b, FLOW_NO_CYCLES, out);
+        instructions -= f->pending_block.count;
+        if (f->pending_block.cond == BT_COND_PASS)
+            f->branched = ETMV3_BRANCHED_DIRECT;
+    }
+    if (in->branched == in->at)
+        f->branched = ETMV3_BRANCHED_PACKET;
+    f->core.range = s->range;
+    f->core.cur.isa = code_range_isa(s->range);
+    f->core.cur.known = !s->pending;
+    f->core.cur.address = s->pending ? f->last : s->range->start;
+    f->first = s->pending ? f->last : etmv3_position_first(s);
+    f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
+    f->near_index = 0;
+    f->done = s->pending ? 0 : etmv3_position_done(s);
+    f->joined = s->pending || s->joined < 0 ? 0 : (uint32_t)s->joined;
+    f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
+    f->pending = s->pending;
+    size_t count = (size_t)(s->b - (out->blocks + out->block_count));
+    if (out->cycles)
+        memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
+    etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
+}
+
+/* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
+ * that compilers keep them in registers. */
+static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
+                                                struct etmv3_position *position,
+                                                struct etmv3_bytes *bytes, struct flow_out *out)
+{
+    const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
+    struct code_calls *calls = &f->core.code->calls;
+    struct etmv3_bytes in = *bytes;
+    struct etmv3_position s = *position;
+    while (in.at < in.end && s.b <= limit) {
+        uint8_t header = *in.at;
+        if (s.pending || !etmv3_is_pheader(header)) {
+            if (!etmv3_position_branch(f, &s, &in))
+                break;
+            in.branched = in.at;
+            continue;
+        }
+        const struct etmv3_header *h = &etmv3_plain_headers[header >> 1 & 63];
+        if (h->n == 0)
+            break;
+        if (in.has_pending) {
+            etmv3_release(f, out);
+            s.b = out->blocks + out->block_count;
+            in.has_pending = false;
+        }
+        in.at++;
+        uint32_t left = etmv3_position_header(&s, calls, h);
+        in.atoms += h->n - left;
+        if (left) {
+            etmv3_leave(&in, left, h);
+            break;
+        }
+    }
+    *position = s;
+    *bytes = in;
+}
+
+static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                                       struct flow_out *out)
+{
+    struct etmv3_position s;
+    etmv3_position_load(f, out, &s);
+    do
+        fast_loop(f, &s, in, out);
+    while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
+    etmv3_position_store(f, &s, in, out);
+}
 
 /* Short branches leave it as it is. */
 static bool same_security(const struct etmv3 *p, const struct etmv3_flow *f)
@@ -17,9 +419,10 @@ static void find_range(struct flow_core *c)
         c->range = code_lookup(c->code, view, c->cur.address, (enum bt_isa)c->cur.isa);
 }
 
-static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
+static bool etmv3_fast_fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *f)
 {
-    if (!p->synced || p->in_zeros || p->carry_len || !p->base.known || p->config.data_only)
+    if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !p->base.known ||
+        p->config.data_only)
         return false;
     if (p->base.isa > BT_ISA_T32 || p->base.alt_isa || !same_security(p, f))
         return false;
@@ -28,89 +431,10 @@ static bool fast_path_may_begin(const struct etmv3 *p, const struct etmv3_flow *
     return f->core.cur.known || f->pending;
 }
 
-/* Interrupts, from within the loops. */
-
-static uint64_t offset_of(const struct etmv3_bytes *in)
-{
-    return in->p->offset + (size_t)(in->at - in->start);
-}
-
-/* Number of the next instruction, when all that were executed are put out. */
-static uint64_t position_of(const struct etmv3_flow *f, const struct etmv3_bytes *in)
-{
-    return f->core.instructions + etmv3_open(f) + in->atoms;
-}
-
-static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
-                      const struct etmv3_packet *k)
-{
-    if (k->kind != ETMV3_BRANCH || k->number == 0 || (k->flags & ETMV3_CANCEL))
-        return false;
-    if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile)
-        return false;
-    return in->p->base.isa <= BT_ISA_T32 && !in->p->base.alt_isa &&
-           etmv3_packet_security(k) == f->core.cur.security;
-}
-
-struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
-                                        const struct etmv3_origin *from, struct flow_out *out)
-{
-    struct etmv3_packet k = {.offset = offset_of(in)};
-    const struct etmv3_base saved = in->p->base;
-    struct code_range *range = NULL;
-    if (in->has_pending || out->event_max - out->event_count < FLOW_SLACK)
-        return NULL;
-    size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
-    if (size && is_simple(f, in, &k))
-        range = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
-    if (!range) {
-        in->p->base = saved;
-        return NULL;
-    }
-    etmv3_exception(f, &k, from, out)->position = position_of(f, in);
-    in->at += size;
-    in->inner += size - 1;
-    in->branched = in->at;
-    in->committed = in->atoms;
-    return range;
-}
-
-bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
-                       struct flow_out *out)
-{
-    if (f->config.m_profile || out->event_max - out->event_count < FLOW_SLACK)
-        return false;
-    if (in->returned == in->atoms) /* another one: that is odd */
-        return false;
-    in->returned = in->atoms;
-    in->tail = out->event_count;
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, offset_of(in));
-    e->position = position_of(f, in);
-    flow_exception_return_address(e, bt_block_last(b), bt_block_isa(b));
-    if (in->branched == in->at++) /* still the latest but for this */
-        in->branched = in->at;
-    return true;
-}
-
-void etmv3_fast_keep_pending(struct etmv3_flow *f, const struct etmv3_bytes *in,
-                             const struct bt_block *b, uint64_t cycles, struct flow_out *out)
-{
-    f->pending_block = (struct etmv3_pending_block){.first = b->first,
-                                                    .cycles = cycles,
-                                                    .extent = b->extent,
-                                                    .count = bt_block_count(b),
-                                                    .isa = (uint8_t)bt_block_isa(b),
-                                                    .cond = (uint8_t)bt_block_cond(b)};
-    if (in->returned != in->atoms)
-        return;
-    f->queue[0] = out->events[--out->event_count];
-    f->queued = 1;
-}
-
 /* What the two loops can take at in->at, out of them: false, and nothing is taken. */
-static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+static bool etmv3_fast_fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
 {
-    if (!fast_path_may_begin(in->p, f))
+    if (!etmv3_fast_fast_path_may_begin(in->p, f))
         return false;
     if (f->done == 0)
         find_range(&f->core);
@@ -126,7 +450,7 @@ static bool fast_path(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
         etmv3_fast_cycles(f, in, out);
     else
         etmv3_fast_plain(f, in, out);
-    in->p->offset += (size_t)(in->at - in->start);
+    in->p->scan.offset += (size_t)(in->at - in->start);
     return true;
 }
 
@@ -135,7 +459,7 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
 {
     if (in->left == 0)
         return false;
-    const struct etmv3_packet k = {.offset = in->p->offset - 1,
+    const struct etmv3_packet k = {.offset = in->p->scan.offset - 1,
                                    .value = in->value,
                                    .size = 1,
                                    .flags = in->flags,
@@ -147,14 +471,15 @@ static bool take_left(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_
 }
 
 /* One packet that the loops cannot take: the slow path, but at once. */
-static bool slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out)
+static bool etmv3_fast_slow_packet(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                   struct flow_out *out)
 {
     struct etmv3_packet k[3]; /* what one step of the parser may need */
     struct etmv3 *p = in->p;
     size_t count = 0;
     bool room = out->block_max - out->block_count >= 3 * FLOW_SLACK &&
                 out->event_max - out->event_count >= 3 * FLOW_SLACK;
-    if (in->at == in->end || !room || !p->synced || p->in_zeros || p->carry_len)
+    if (in->at == in->end || !room || !p->scan.synced || p->scan.in_zeros || p->scan.carry_len)
         return false;
     size_t size = etmv3_parse(p, in->at, (size_t)(in->end - in->at), k, 3, &count);
     etmv3_flow_run(f, k, count, out);
@@ -167,7 +492,8 @@ size_t etmv3_fast(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, si
                   struct flow_out *out, uint64_t *packets)
 {
     struct etmv3_bytes in = {.p = p, .at = data, .end = data + len};
-    while (fast_path(f, &in, out) && (take_left(f, &in, out) || slow_packet(f, &in, out)))
+    while (etmv3_fast_fast_path(f, &in, out) &&
+           (take_left(f, &in, out) || etmv3_fast_slow_packet(f, &in, out)))
         ;
     size_t used = (size_t)(in.at - data);
     *packets += used - in.inner;

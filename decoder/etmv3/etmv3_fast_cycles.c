@@ -5,7 +5,87 @@
  * gathered without any branch that depends on them, and followed together, one range at a time.
  * Blocks are stored HALF at a time, more than enough of them,
  * each worked out from the first one. */
-#include "etmv3_fast_parts.h"
+#include "etmv3_fast_internal.h"
+
+/* Interrupts, from within the loops. */
+
+static uint64_t etmv3_cycles_offset_of(const struct etmv3_bytes *in)
+{
+    return in->p->scan.offset + (size_t)(in->at - in->start);
+}
+
+/* Number of the next instruction, when all that were executed are put out. */
+static uint64_t position_of(const struct etmv3_flow *f, const struct etmv3_bytes *in)
+{
+    return f->core.instructions + etmv3_open(f) + in->atoms;
+}
+
+static bool is_simple(const struct etmv3_flow *f, const struct etmv3_bytes *in,
+                      const struct etmv3_packet *k)
+{
+    if (k->kind != ETMV3_BRANCH || k->number == 0 || (k->flags & ETMV3_CANCEL))
+        return false;
+    if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile)
+        return false;
+    return in->p->base.isa <= BT_ISA_T32 && !in->p->base.alt_isa &&
+           etmv3_packet_security(k) == f->core.cur.security;
+}
+
+struct code_range *etmv3_fast_exception(struct etmv3_flow *f, struct etmv3_bytes *in,
+                                        const struct etmv3_origin *from, struct flow_out *out)
+{
+    struct etmv3_packet k = {.offset = etmv3_cycles_offset_of(in)};
+    const struct etmv3_base saved = in->p->base;
+    struct code_range *range = NULL;
+    if (in->has_pending || out->event_max - out->event_count < FLOW_SLACK)
+        return NULL;
+    size_t size = etmv3_exception_packet(in->p, in->at, in->end, &k);
+    if (size && is_simple(f, in, &k))
+        range = code_find(f->core.code, f->core.view, k.value, etmv3_packet_isa(&k));
+    if (!range) {
+        in->p->base = saved;
+        return NULL;
+    }
+    etmv3_exception(f, &k, from, out)->position = position_of(f, in);
+    in->at += size;
+    in->inner += size - 1;
+    in->branched = in->at;
+    in->committed = in->atoms;
+    return range;
+}
+
+bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struct bt_block *b,
+                       struct flow_out *out)
+{
+    if (f->config.m_profile || out->event_max - out->event_count < FLOW_SLACK)
+        return false;
+    if (in->returned == in->atoms) /* another one: that is odd */
+        return false;
+    in->returned = in->atoms;
+    in->tail = out->event_count;
+    struct bt_event *e =
+        flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, etmv3_cycles_offset_of(in));
+    e->position = position_of(f, in);
+    flow_exception_return_address(e, bt_block_last(b), bt_block_isa(b));
+    if (in->branched == in->at++) /* still the latest but for this */
+        in->branched = in->at;
+    return true;
+}
+
+void etmv3_fast_keep_pending(struct etmv3_flow *f, const struct etmv3_bytes *in,
+                             const struct bt_block *b, uint64_t cycles, struct flow_out *out)
+{
+    f->pending_block = (struct etmv3_pending_block){.first = b->first,
+                                                    .cycles = cycles,
+                                                    .extent = b->extent,
+                                                    .count = bt_block_count(b),
+                                                    .isa = (uint8_t)bt_block_isa(b),
+                                                    .cond = (uint8_t)bt_block_cond(b)};
+    if (in->returned != in->atoms)
+        return;
+    f->queue[0] = out->events[--out->event_count];
+    f->queued = 1;
+}
 
 #define ATOMS_MAX 8  /* of one P-header */
 #define GATHERED  63 /* atoms that are gathered at most: 64 bits hold them and one more */
@@ -48,7 +128,7 @@ static const block_bits steps[1 << HALF][HALF] = {
     STEPS(8), STEPS(9), STEPS(10), STEPS(11), STEPS(12), STEPS(13), STEPS(14), STEPS(15),
 };
 
-static inline void store_block(struct bt_block *b, block_bits bits)
+static inline void etmv3_cycles_store_block(struct bt_block *b, block_bits bits)
 {
     memcpy(b, &bits, sizeof *b);
 }
@@ -115,10 +195,10 @@ static inline void chain_blocks(struct chain *c, uint32_t n)
     const block_bits *step;
     for (;; n -= HALF) {
         step = steps[c->wide & ((1 << HALF) - 1)];
-        store_block(c->b, c->here);
-        store_block(c->b + 1, c->here + step[0]);
-        store_block(c->b + 2, c->here + step[1]);
-        store_block(c->b + 3, c->here + step[2]);
+        etmv3_cycles_store_block(c->b, c->here);
+        etmv3_cycles_store_block(c->b + 1, c->here + step[0]);
+        etmv3_cycles_store_block(c->b + 2, c->here + step[1]);
+        etmv3_cycles_store_block(c->b + 3, c->here + step[2]);
         if (n <= HALF)
             break;
         c->here += step[HALF - 1];
@@ -151,7 +231,7 @@ static inline bool chain_failed(struct chain *c)
     struct code_range *range = c->range, *next = range->next[CODE_ONWARD];
     if (c->left == 0 || (c->left == 1 && (c->cut || range->end == CODE_END_NO_CODE || !next)))
         return false;
-    store_block(c->b++, c->here + failed);
+    etmv3_cycles_store_block(c->b++, c->here + failed);
     if (c->left == 1) {
         c->before = range;
         chain_enter(c, next);
@@ -174,8 +254,8 @@ struct gathered {
 
 /* Headers from in->at on, with `most` atoms or a few less, and a count for each atom. Where there
  * are more than two of them, a W stands before each. */
-static inline struct gathered gather(const struct etmv3_bytes *in, uint64_t waited, uint8_t version,
-                                     uint32_t most, uint64_t *counts)
+static inline struct gathered etmv3_cycles_gather(const struct etmv3_bytes *in, uint64_t waited,
+                                                  uint8_t version, uint32_t most, uint64_t *counts)
 {
     struct gathered g = {.at = in->at, .waited = waited};
     while (g.at < in->end && g.n + ATOMS_MAX <= most) {
@@ -367,8 +447,8 @@ static inline bool fast_headers(struct etmv3_flow *f, struct chain *c, struct et
     uint8_t version = (uint8_t)(1u << f->config.version_minor);
     size_t at = (size_t)(c->b - out->blocks), room = out->block_max - at - HALF;
     uint64_t *counts = out->cycles ? out->cycles + at : unwanted;
-    struct gathered g =
-        gather(in, c->waited, version, room < GATHERED ? (uint32_t)room : GATHERED, counts);
+    struct gathered g = etmv3_cycles_gather(in, c->waited, version,
+                                            room < GATHERED ? (uint32_t)room : GATHERED, counts);
     uint64_t rest = chain_atoms(c, &f->core.code->calls, g.failed);
     uint32_t n = g.n - (63u - (uint32_t)__builtin_clzll(rest));
     in->atoms += n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv3/etmv3_flow.h"
-
-#include "etmv3_flow_parts.h"
+#include "decoder/flow/access.h"
+#include "etmv3_flow_internal.h"
 
 #include <string.h>
 
@@ -29,6 +29,167 @@ bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_
     return f->pending_block.count || f->core.cur.known || f->core.cur.halted;
 }
 
+/* Data packets to events of the instructions that made them: IHI 0014Q 7.4. */
+
+/* A transfer: its address as the packet says, or behind the one before it (IHI 0014Q 7.4). */
+static bool transfer_address(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t *address)
+{
+    struct etmv3_data *d = &f->data;
+    bool known = false;
+    if (k->flags & ETMV3_HAS_ADDRESS) {
+        known = k->extra == 32;
+        *address = k->address;
+    } else if (d->has_next && !d->no_address) {
+        known = true;
+        *address = d->next;
+    }
+    d->has_next = known;
+    d->next = (uint32_t)(*address + (d->bytes ? d->bytes : 4));
+    return known;
+}
+
+static uint8_t etmv3_distance(const struct etmv3_flow *f, const struct etmv3_data *d)
+{
+    uint64_t back = f->core.instructions + f->pending_block.count - d->owner;
+    return d->has_owner && back <= UINT8_MAX ? (uint8_t)back : 0;
+}
+
+/* Always behind the pending block, where a cancel and a failed store can still reach it. */
+static struct bt_event *data_event(struct etmv3_flow *f, const struct etmv3_data *d,
+                                   uint64_t offset, struct flow_out *out)
+{
+    if (f->queued == ETMV3_QUEUE)
+        etmv3_release(f, out);
+    struct flow_out tray = {.events = f->queue, .event_count = f->queued, .event_max = ETMV3_QUEUE};
+    struct bt_event *e = flow_event(&f->core, &tray, BT_EVENT_DATA, offset);
+    f->queued = (uint8_t)tray.event_count;
+    e->u.data.bytes = d->bytes;
+    e->u.data.store = d->has_owner && d->store;
+    e->u.data.back = etmv3_distance(f, d);
+    return e;
+}
+
+static void set_address(struct bt_event *e, uint64_t address)
+{
+    e->u.data.address = address;
+    e->u.data.has_address = true;
+}
+
+static void set_value(struct bt_event *e, const struct etmv3_packet *k)
+{
+    if (!(k->flags & ETMV3_HAS_VALUE))
+        return;
+    e->u.data.value = k->value;
+    e->u.data.has_value = true;
+    if (e->u.data.bytes == 0)
+        e->u.data.bytes = k->n;
+}
+
+static void etmv3_access(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    uint64_t address = 0;
+    bool known = transfer_address(f, k, &address);
+    struct bt_event *e = data_event(f, &f->data, k->offset, out);
+    if (known)
+        set_address(e, address);
+    set_value(e, k);
+}
+
+static void etmv3_placeholder(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct flow_out *out)
+{
+    struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
+    if (w->used) { /* its value never came */
+        struct bt_event *e = data_event(f, &w->data, w->offset, out);
+        if (w->has_address)
+            set_address(e, w->address);
+    }
+    *w = (struct etmv3_waiting){.offset = k->offset, .used = true};
+    w->has_address = transfer_address(f, k, &w->address);
+    w->data = f->data;
+}
+
+/* Without a placeholder it is consumed and nothing else (IHI 0014Q 7.4). */
+static void late_value(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+{
+    struct etmv3_waiting *w = &f->waiting[(k->number - 1) % 3];
+    if (!w->used)
+        return;
+    struct bt_event *e = data_event(f, &w->data, k->offset, out);
+    if (w->has_address)
+        set_address(e, w->address);
+    set_value(e, k);
+    w->used = false;
+}
+
+/* Values that will never come: their accesses are told without. */
+static void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct etmv3_waiting *w = &f->waiting[i];
+        if (!w->used)
+            continue;
+        struct bt_event *e = data_event(f, &w->data, w->offset, out);
+        if (w->has_address)
+            set_address(e, w->address);
+        w->used = false;
+    }
+    etmv3_data_disown(f, 0);
+}
+
+static void store_failed(struct etmv3_flow *f)
+{
+    struct bt_event *e = f->queued ? &f->queue[f->queued - 1] : NULL;
+    if (e && e->kind == BT_EVENT_DATA)
+        e->u.data.failed = true;
+}
+
+/* Data is lost, the flow is not (IHI 0014Q 7.4). */
+static void etmv3_suppressed(struct etmv3_flow *f, const struct etmv3_packet *k,
+                             struct flow_out *out)
+{
+    struct flow_out tray;
+    struct flow_out *to = etmv3_events(f, out, &tray);
+    flow_event(&f->core, to, BT_EVENT_WARNING, k->offset)->cause = BT_GAP_OVERFLOW;
+    etmv3_events_end(f, to, &tray);
+    f->data.has_next = false;
+}
+
+/* A data packet of any kind. */
+static void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct flow_out *out)
+{
+    etmv3_close(f);
+    etmv3_data_scan(f);
+    switch ((enum etmv3_kind)k->kind) {
+    case ETMV3_DATA:
+    case ETMV3_NOT_TRACED:
+        etmv3_access(f, k, out);
+        break;
+    case ETMV3_PLACEHOLDER:
+        etmv3_placeholder(f, k, out);
+        break;
+    case ETMV3_OOO_DATA:
+        late_value(f, k, out);
+        break;
+    case ETMV3_STORE_FAILED:
+        store_failed(f);
+        break;
+    default:
+        etmv3_suppressed(f, k, out);
+        break;
+    }
+}
+
+/* ARMv7-M: a packet's exception number as the architecture counts (16 = IRQ 0). The frequent
+ * ones were moved below 16: IHI 0014Q 7.5. */
+static uint16_t etmv3_architectural(uint16_t number)
+{
+    static const uint8_t numbers[24] = {0,  17, 18, 19, 20, 21, 22, 23, 16, 6, 2, 11,
+                                        12, 4,  14, 15, 8,  1,  10, 3,  9,  5, 7, 13};
+    return number < 24 ? numbers[number] : number;
+}
+
 /* State of the instructions that follow. */
 
 static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
@@ -45,8 +206,8 @@ static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
 }
 
 /* `repeat`: tell it even if it is the one before. */
-static void set_context(struct etmv3_flow *f, const struct etmv3_packet *k, bool repeat,
-                        struct flow_out *out)
+static void etmv3_set_context(struct etmv3_flow *f, const struct etmv3_packet *k, bool repeat,
+                              struct flow_out *out)
 {
     struct flow_out tray;
     bool same = f->core.cur.has_context && f->core.cur.context == k->context;
@@ -72,7 +233,7 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 
 /* I-sync (IHI 0014Q 7.10.5). */
 
-static enum bt_gap_cause isync_gap(const struct etmv3_flow *f, unsigned reason)
+static enum bt_gap_cause etmv3_isync_gap(const struct etmv3_flow *f, unsigned reason)
 {
     static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
     if (!f->core.started || !f->synced)
@@ -91,10 +252,10 @@ static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t
     return cycles != 0;
 }
 
-static void trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
-    e->cause = (uint8_t)isync_gap(f, k->number);
+    e->cause = (uint8_t)etmv3_isync_gap(f, k->number);
     e->u.trace_on.reason = (uint8_t)k->number;
     e->u.trace_on.security = (uint8_t)etmv3_packet_security(k);
     if (!(k->flags & ETMV3_DATA_ONLY))
@@ -141,21 +302,21 @@ static void start_isync(struct etmv3_flow *f, const struct etmv3_packet *k, stru
         etmv3_data_drop(f, out);
     etmv3_data_disown(f, 0);
     etmv3_release(f, out);
-    trace_on(f, k, out);
+    etmv3_trace_on(f, k, out);
     f->pending = false;
     f->branched = ETMV3_BRANCHED_NOT;
     f->waited = 0;
     f->since = 0;
     f->core.agreed = f->core.instructions;
     flow_set_security(&f->core, out, k->offset, (enum bt_security)security, false);
-    set_context(f, k, false, out);
+    etmv3_set_context(f, k, false, out);
     take_position(f, k, out);
     f->synced = f->core.started = true;
 }
 
 /* With the range rebased: what is pending stays, since nothing behind this can cancel it. */
-static void contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
-                       struct flow_out *out)
+static void etmv3_contradict(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                             struct flow_out *out)
 {
     etmv3_release(f, out);
     flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, here);
@@ -167,7 +328,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
     bool odd = k->flags & ETMV3_ODD_STATE;
     set_security(f, k, etmv3_packet_security(k), out);
-    set_context(f, k, false, out);
+    etmv3_set_context(f, k, false, out);
     if (k->flags & ETMV3_DATA_ONLY)
         return;
     bool known = f->core.cur.known;
@@ -179,7 +340,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
     }
     etmv3_rebase(f);
     if (known && !odd) /* a packet that cannot be right says nothing against what was followed */
-        contradict(f, k, here, out);
+        etmv3_contradict(f, k, here, out);
     struct flow_out *to = etmv3_events(f, out, &tray);
     take_position(f, k, to);
     etmv3_events_end(f, to, &tray);
@@ -187,7 +348,7 @@ static void periodic_isync(struct etmv3_flow *f, const struct etmv3_packet *k, s
         f->core.agreed = before;
 }
 
-static void isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_isync(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     if (k->number == ISYNC_PERIODIC && f->synced)
         periodic_isync(f, k, out);
@@ -232,7 +393,7 @@ struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet
 }
 
 /* Debug state is entered: where to is not what the packet's address says. */
-static void halt(struct etmv3_flow *f, const struct etmv3_origin *from)
+static void etmv3_halt(struct etmv3_flow *f, const struct etmv3_origin *from)
 {
     if (from->known)
         etmv3_go_to(f, from->address, from->isa);
@@ -248,7 +409,7 @@ static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
     f->pending = false;
     f->branched = ETMV3_BRANCHED_PACKET;
     if (k->number == ETMV3_EXC_DEBUG && !f->config.m_profile) {
-        halt(f, from);
+        etmv3_halt(f, from);
         return;
     }
     set_security(f, k, etmv3_packet_security(k), out);
@@ -256,7 +417,8 @@ static void exception_branch(struct etmv3_flow *f, const struct etmv3_packet *k,
 }
 
 /* A packet that is no exception, where the code says that execution is elsewhere. */
-static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here)
+static bool etmv3_unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k,
+                              uint64_t here)
 {
     if (!f->core.cur.known || here == k->value)
         return false;
@@ -265,12 +427,12 @@ static bool unexplained(const struct etmv3_flow *f, const struct etmv3_packet *k
     return f->branched == ETMV3_BRANCHED_DIRECT || f->since > 1;
 }
 
-static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
-                         struct flow_out *out)
+static void etmv3_plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uint64_t here,
+                               struct flow_out *out)
 {
     uint8_t isa = (uint8_t)etmv3_packet_isa(k);
-    if (unexplained(f, k, here))
-        contradict(f, k, here, out);
+    if (etmv3_unexplained(f, k, here))
+        etmv3_contradict(f, k, here, out);
     struct code_range *from = f->pending ? f->core.range : NULL;
     set_security(f, k, etmv3_packet_security(k), out);
     f->pending = false;
@@ -284,8 +446,8 @@ static void plain_branch(struct etmv3_flow *f, const struct etmv3_packet *k, uin
 
 /* IHI 0014Q 7.3, cancelled instructions. A return that is taken back (M profile) is no cancelled
  * instruction. */
-static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct etmv3_origin *from,
-                   struct flow_out *out)
+static void etmv3_flow_cancel(struct etmv3_flow *f, const struct etmv3_packet *k,
+                              struct etmv3_origin *from, struct flow_out *out)
 {
     uint8_t isa = f->pending_block.count ? f->pending_block.isa : f->last_isa;
     bool was_return = f->return_pending;
@@ -298,23 +460,23 @@ static void cancel(struct etmv3_flow *f, const struct etmv3_packet *k, struct et
     etmv3_release(f, out);
 }
 
-static void branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_branch(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     etmv3_rebase(f);
     uint64_t here = f->core.cur.address;
     struct etmv3_origin from = {here, f->core.cur.isa, f->core.cur.known, false};
     if (k->flags & ETMV3_CANCEL)
-        cancel(f, k, &from, out);
+        etmv3_flow_cancel(f, k, &from, out);
     if (f->blind)
         return;
     if (k->number != 0)
         exception_branch(f, k, &from, out);
     else
-        plain_branch(f, k, here, out);
+        etmv3_plain_branch(f, k, here, out);
 }
 
-static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
-                             struct flow_out *out)
+static void etmv3_exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
+                                   struct flow_out *out)
 {
     struct flow_out tray;
     etmv3_close(f);
@@ -335,7 +497,8 @@ static void exception_return(struct etmv3_flow *f, const struct etmv3_packet *k,
     etmv3_events_end(f, to, &tray);
 }
 
-static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_timestamp(struct etmv3_flow *f, const struct etmv3_packet *k,
+                            struct flow_out *out)
 {
     struct flow_out tray;
     if (!(k->flags & ETMV3_TS_VALID) || k->value == 0) /* 0: the unit does not know the time */
@@ -343,12 +506,12 @@ static void timestamp(struct etmv3_flow *f, const struct etmv3_packet *k, struct
     etmv3_close(f);
     struct flow_out *to = etmv3_events(f, out, &tray);
     struct bt_event *e = flow_event(&f->core, to, BT_EVENT_TIMESTAMP, k->offset);
-    e->u.timestamp.value = etmv3_timestamp(&f->config, k->value);
+    e->u.timestamp.value = packet_time(k->value, f->config.timestamp_gray);
     e->u.timestamp.rate_changed = k->flags & ETMV3_TS_FREQ;
     etmv3_events_end(f, to, &tray);
 }
 
-static void trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct flow_out tray;
     etmv3_close(f);
@@ -358,17 +521,18 @@ static void trigger(struct etmv3_flow *f, const struct etmv3_packet *k, struct f
 }
 
 /* Packets that mean something before the first I-sync, too. */
-static bool early_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static bool etmv3_early_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                               struct flow_out *out)
 {
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_ISYNC:
-        isync(f, k, out);
+        etmv3_isync(f, k, out);
         return true;
     case ETMV3_TIMESTAMP:
-        timestamp(f, k, out);
+        etmv3_timestamp(f, k, out);
         return true;
     case ETMV3_TRIGGER:
-        trigger(f, k, out);
+        etmv3_trigger(f, k, out);
         return true;
     case ETMV3_RESERVED:
     case ETMV3_MALFORMED:
@@ -379,25 +543,26 @@ static bool early_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
     }
 }
 
-static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static void etmv3_other_packet(struct etmv3_flow *f, const struct etmv3_packet *k,
+                               struct flow_out *out)
 {
-    if (early_packet(f, k, out))
+    if (etmv3_early_packet(f, k, out))
         return;
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_BRANCH:
-        branch(f, k, out);
+        etmv3_branch(f, k, out);
         break;
     case ETMV3_CYCLE_COUNT:
         late_count(f, k, out);
         break;
     case ETMV3_CONTEXT:
-        set_context(f, k, true, out);
+        etmv3_set_context(f, k, true, out);
         break;
     case ETMV3_VMID:
         set_vmid(f, k, out);
         break;
     case ETMV3_EXC_RETURN:
-        exception_return(f, k, out);
+        etmv3_exception_return(f, k, out);
         break;
     case ETMV3_EXC_ENTRY:
         etmv3_close(f);
@@ -422,7 +587,7 @@ static void other_packet(struct etmv3_flow *f, const struct etmv3_packet *k, str
  * In cycle-accurate mode an I-sync without a count waits for the packet behind it: a count there
  * is its own, and both forms give the same history (IHI 0014Q 7.13). True: `k` is used up.
  */
-static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
+static bool etmv3_defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     if (f->has_deferred) {
         if (k->kind == ETMV3_IGNORE)
@@ -433,7 +598,7 @@ static bool defer(struct etmv3_flow *f, const struct etmv3_packet *k, struct flo
             f->deferred.flags |= ETMV3_HAS_CYCLES;
         }
         f->has_deferred = false;
-        other_packet(f, &f->deferred, out);
+        etmv3_other_packet(f, &f->deferred, out);
         if (count)
             return true;
     }
@@ -464,7 +629,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             etmv3_relink(f, out, k->offset);
         if (f->queued)
             commit_queue(f, k, out);
-        if (f->config.cycle_accurate && defer(f, k, out))
+        if (f->config.cycle_accurate && etmv3_defer(f, k, out))
             continue;
         if (k->kind == ETMV3_ATOM) {
             if (f->core.view_stale)
@@ -472,7 +637,7 @@ size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, 
             if (f->synced)
                 etmv3_atoms(f, k, out);
         } else {
-            other_packet(f, k, out);
+            etmv3_other_packet(f, k, out);
         }
     }
     return count;
@@ -492,7 +657,7 @@ void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out)
     if (!f->core.range && f->done)
         etmv3_relink(f, out, nothing.offset);
     if (f->has_deferred)
-        defer(f, &nothing, out);
+        etmv3_defer(f, &nothing, out);
     etmv3_rebase(f);
     etmv3_release(f, out);
     if (etmv3_has_data(f))

@@ -1,8 +1,82 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop that most bytes of packets go through: apart from the others, for its registers. */
-#include "etmv3_parse.h"
+#include "etmv3_internal.h"
 
 #include <string.h>
+
+/* The packet of a header that is one byte long, without its offset. */
+struct etmv3_single {
+    struct etmv3_packet packet;
+    uint8_t versions; /* as above; 0: no such packet */
+};
+
+/* Index: header / 2; of even ones. P-headers, and returns from exceptions. */
+#define ETMV3_SINGLES 128
+
+#define ALL_VERSIONS 0x3fu
+#define FROM_3       0x38u /* ETMv3.3 and later */
+#define ONLY_0       0x01u
+
+/* E atoms of a header that has two atoms, the oldest in bit 3, before the first N. */
+#define TWO_PASSED(h) ((h)&8 ? 0 : (h)&4 ? 1 : 2)
+
+/* Which of them are N, the oldest in bit 0; and of those that end with an N behind `e` E atoms. */
+#define TWO_FAILED(h)     (((h) >> 3 & 1) | ((h) >> 1 & 2))
+#define LAST_FAILED(h, e) (((h) >> 6 & 1) << (e))
+
+/*
+ * M makes what is wanted of: versions, atoms, their value as in a packet, W atoms, those before the
+ * first atom, E atoms before the first N, whether there is a W before each, which are N.
+ * Format 1: E atoms, then perhaps an N. Format 2: two of any kind.
+ */
+#define PLAIN_1(M, h)                                                                              \
+    M(ALL_VERSIONS, ((h) >> 2 & 15) + ((h) >> 6 & 1), (h) >> 6 & 1, 0, 0, (h) >> 2 & 15, 0, 0)
+#define PLAIN_2(M, h) M(ALL_VERSIONS, 2, (h) >> 2 & 3, 0, 0, TWO_PASSED(h), 0, 0)
+
+/* Format 0: a W alone. Format 1: a W before each atom. Format 2: W atoms, then perhaps an E.
+ * Format 3: a W, then two atoms. Format 4: one atom without a W. */
+#define CYCLE_0(M, h) M(ONLY_0, 0, 0, 1, 1, 0, 0, 0)
+#define CYCLE_1(M, h)                                                                              \
+    M(ALL_VERSIONS, ((h) >> 2 & 7) + ((h) >> 6 & 1), (h) >> 6 & 1,                                 \
+      ((h) >> 2 & 7) + ((h) >> 6 & 1), 1, (h) >> 2 & 7, 1, LAST_FAILED(h, (h) >> 2 & 7))
+#define CYCLE_2(M, h)                                                                              \
+    M(ALL_VERSIONS, (h) >> 6 & 1, 0, ((h) >> 2 & 7) + 1, ((h) >> 2 & 7) + 1, (h) >> 6 & 1, 0, 0)
+#define CYCLE_3(M, h) M(ALL_VERSIONS, 2, (h) >> 2 & 3, 1, 1, TWO_PASSED(h), 0, TWO_FAILED(h))
+#define CYCLE_4(M, h) M(FROM_3, 1, (h) >> 2 & 1, 0, 0, (h)&4 ? 0 : 1, 0, (h) >> 2 & 1)
+
+/* As the decoder of whole streams wants it, and as a packet. */
+#define HEADER(versions, n, value, cycles, before, passed, each, failed)                           \
+    {                                                                                              \
+        versions, n, value, cycles, before, passed, each, failed                                   \
+    }
+#define SINGLE(versions, n, value, cycles, before, passed, each, failed)                           \
+    {                                                                                              \
+        {0, value, 0, cycles, 0, 1, 0, (each)*ETMV3_W_EACH, ETMV3_ATOM, 0, 0, n}, versions         \
+    }
+
+#define AT_HEADER(m, h) [((h)-0x80) / 2] = m(HEADER, h)
+#define AT_SINGLE(m, h) [(h) / 2] = m(SINGLE, h)
+#define OTHER(h, k)     [(h) / 2] = {{.kind = (k), .size = 1}, ALL_VERSIONS}
+
+#define FOUR(AT, m, h)  AT(m, h), AT(m, (h) + 4), AT(m, (h) + 8), AT(m, (h) + 12)
+#define EIGHT(AT, m, h) FOUR(AT, m, h), FOUR(AT, m, (h) + 16)
+
+#define PLAIN_HEADERS(AT)                                                                          \
+    EIGHT(AT, PLAIN_1, 0x80), EIGHT(AT, PLAIN_1, 0xa0), EIGHT(AT, PLAIN_1, 0xc0),                  \
+        EIGHT(AT, PLAIN_1, 0xe0), FOUR(AT, PLAIN_2, 0x82)
+#define CYCLE_HEADERS(AT)                                                                          \
+    AT(CYCLE_0, 0x80), AT(CYCLE_1, 0x84), AT(CYCLE_1, 0x88), AT(CYCLE_1, 0x8c),                    \
+        FOUR(AT, CYCLE_1, 0x90), EIGHT(AT, CYCLE_2, 0xa0), EIGHT(AT, CYCLE_1, 0xc0),               \
+        EIGHT(AT, CYCLE_2, 0xe0), FOUR(AT, CYCLE_3, 0x82), AT(CYCLE_4, 0x92), AT(CYCLE_4, 0x96)
+
+const struct etmv3_header etmv3_plain_headers[ETMV3_HEADERS] = {PLAIN_HEADERS(AT_HEADER)};
+const struct etmv3_header etmv3_cycle_headers[ETMV3_HEADERS] = {CYCLE_HEADERS(AT_HEADER)};
+
+static const struct etmv3_single etmv3_plain_singles[ETMV3_SINGLES] = {
+    PLAIN_HEADERS(AT_SINGLE), OTHER(ETMV3_EXC_EXIT, ETMV3_EXC_RETURN)};
+static const struct etmv3_single etmv3_cycle_singles[ETMV3_SINGLES] = {
+    CYCLE_HEADERS(AT_SINGLE), OTHER(ETMV3_EXC_EXIT, ETMV3_EXC_RETURN)};
+
+/* The loop that most bytes of packets go through: apart from the others, for its registers. */
 
 #define AT_HAND     8u /* bytes that a branch is read with */
 #define ANY_ADDRESS 4u /* a fifth byte: the whole address, and the instruction set */
@@ -22,7 +96,7 @@ struct usual {
     uint16_t partial;
 };
 
-static struct usual usual(const struct etmv3 *p)
+static struct usual etmv3_frequent_usual(const struct etmv3 *p)
 {
     static const uint8_t shifts[] = {[BT_ISA_A32] = 2, [BT_ISA_T32] = 1, [BT_ISA_JAZELLE] = 0};
     static const uint8_t masks[] = {
@@ -40,9 +114,9 @@ static struct usual usual(const struct etmv3 *p)
                           .partial = p->base.known ? 0 : ETMV3_PARTIAL};
 }
 
-static inline uint64_t load(const uint8_t *b)
+static inline uint64_t etmv3_frequent_load(const uint8_t *b)
 {
-    return etmv3_word(b) | (uint64_t)etmv3_word(b + 4) << 32;
+    return packet_word(b) | (uint64_t)packet_word(b + 4) << 32;
 }
 
 /*
@@ -54,8 +128,9 @@ static inline __attribute__((always_inline)) unsigned
 usual_branch(struct usual *u, bool alternative, const uint8_t *at, uint64_t offset,
              struct etmv3_packet *k)
 {
-    uint64_t w = load(at), stop = ~w & UINT64_C(0x8080808080); /* the lowest: in the last byte */
-    if ((w & 0xffff) == 0x0001u || !stop)                      /* 01 00: the end of the capture? */
+    uint64_t w = etmv3_frequent_load(at),
+             stop = ~w & UINT64_C(0x8080808080); /* the lowest: in the last byte */
+    if ((w & 0xffff) == 0x0001u || !stop)        /* 01 00: the end of the capture? */
         return 0;
     unsigned place = (unsigned)__builtin_ctzll(stop) / 8, whole = place == ANY_ADDRESS;
     unsigned fifth = (unsigned)(w >> 32) & 0xff, info = (unsigned)(w >> 40) & 0xff;
@@ -92,7 +167,7 @@ static __attribute__((noinline)) size_t unusual_branch(struct etmv3 *p, struct u
     memset(k, 0, sizeof *k);
     k->offset = offset;
     size_t size = etmv3_exception_packet(p, at, end, k);
-    *u = usual(p);
+    *u = etmv3_frequent_usual(p);
     return size;
 }
 
@@ -106,8 +181,8 @@ static inline __attribute__((always_inline)) size_t parse(struct etmv3 *p, bool 
     const uint8_t *at = data, *end = data + len;
     const struct etmv3_packet *last = out + max;
     uint8_t version = (uint8_t)(1u << p->config.version_minor);
-    uint64_t base = p->offset - (uintptr_t)at;
-    struct usual u = usual(p);
+    uint64_t base = p->scan.offset - (uintptr_t)at;
+    struct usual u = etmv3_frequent_usual(p);
     struct etmv3_packet *k = out;
     for (; at < end && k < last; k++) {
         uint64_t offset = base + (uintptr_t)at;
@@ -133,7 +208,7 @@ static inline __attribute__((always_inline)) size_t parse(struct etmv3 *p, bool 
         at += size;
     }
     p->base.address = u.address;
-    p->offset = base + (uintptr_t)at;
+    p->scan.offset = base + (uintptr_t)at;
     *count += (size_t)(k - out);
     return (size_t)(at - data);
 }

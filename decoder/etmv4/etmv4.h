@@ -7,7 +7,7 @@
 #ifndef DECODER_ETMV4_H
 #define DECODER_ETMV4_H
 
-#include "btrace/types.h"
+#include "decoder/flow/packet_scan.h"
 
 /* What the decoder must know of the trace unit: the stream is not self-describing. */
 struct etmv4_config {
@@ -136,8 +136,6 @@ struct etmv4_packet {
     uint8_t n;
 };
 
-#define ETMV4_CARRY 32 /* longer than any packet but A-sync */
-
 struct etmv4_address {
     uint64_t value;
     uint8_t isa_bit;
@@ -146,18 +144,12 @@ struct etmv4_address {
 /* Parser state; plain data, may be copied to make a checkpoint. */
 struct etmv4 {
     struct etmv4_config config;
-    uint64_t offset;       /* of the next byte to be read */
-    uint64_t resync_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
+    struct packet_scan scan;
     uint64_t timestamp;
     uint32_t threshold;           /* added to cycle counts */
     struct etmv4_address last[3]; /* address registers, newest first */
-    bool synced;                  /* an A-sync was seen */
     bool lost;                    /* synchronisation was lost since the latest Trace Info */
-    bool in_zeros;                /* inside an A-sync (or what may become one) */
     bool numbers_due;             /* what the next context leaves out of its numbers is 0 */
-    uint8_t carry_len;
-    uint8_t carry[ETMV4_CARRY]; /* begin of a packet whose end has not come yet */
 };
 
 void etmv4_init(struct etmv4 *p, const struct etmv4_config *config);

@@ -17,9 +17,4 @@
 size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
                   struct flow_out *out, uint64_t *packets);
 
-/* The same for units that speculate. What is committed may be left in the queue when `out` has no
- * room for it: then come again, with what is left of the data, which is never nothing. */
-size_t etmv4_fast_queue(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
-                        struct flow_out *out, uint64_t *packets);
-
 #endif

@@ -11,8 +11,8 @@ void etmv4_queue_reset(struct etmv4_queue *q, uint32_t unseen)
 
 /* P0 elements of one packet (IHI 0064H.b chapter 6); `*open`: an exception waits for its
  * address. */
-static unsigned elements(const struct etmv4_config *config, const struct etmv4_packet *k,
-                         bool *open)
+static unsigned etmv4_queue_elements(const struct etmv4_config *config,
+                                     const struct etmv4_packet *k, bool *open)
 {
     switch (k->kind) {
     case ETMV4_ATOM:
@@ -46,7 +46,7 @@ void etmv4_queue_pull(struct etmv4_queue *q)
 }
 
 /* Room at the newest end: the items move to the begin when they have come to the end. */
-static bool make_room(struct etmv4_queue *q, uint16_t items)
+static bool etmv4_queue_make_room(struct etmv4_queue *q, uint16_t items)
 {
     if (q->count < items)
         return true;
@@ -56,12 +56,13 @@ static bool make_room(struct etmv4_queue *q, uint16_t items)
     return true;
 }
 
-bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
-                     const struct etmv4_packet *k)
+/* A packet that is no commit, cancel or mispredict. False: the queue is full. */
+static bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
+                            const struct etmv4_packet *k)
 {
-    if (!make_room(q, etmv4_queue_items(config->max_speculated)))
+    if (!etmv4_queue_make_room(q, etmv4_queue_items(config->max_speculated)))
         return false;
-    unsigned n = elements(config, k, &q->open);
+    unsigned n = etmv4_queue_elements(config, k, &q->open);
     struct etmv4_packet *item = &q->items[q->count++];
     *item = *k;
     if (n)
@@ -72,7 +73,8 @@ bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
     return true;
 }
 
-bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
+/* The oldest `n` are real. False: there are fewer. */
+static bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
 {
     if (n > q->depth - q->release)
         return false;
@@ -81,7 +83,7 @@ bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n)
 }
 
 /* IHI 0064H.b, speculation: what a cancel leaves where it was. */
-static bool is_kept(const struct etmv4_packet *k)
+static bool etmv4_queue_is_kept(const struct etmv4_packet *k)
 {
     switch (k->kind) {
     case ETMV4_EVENT:
@@ -109,7 +111,7 @@ static uint32_t take_from(struct etmv4_packet *item, uint32_t n)
 }
 
 /* The newest `n` never ran. False: there are fewer, or they are committed. */
-static bool cancel(struct etmv4_queue *q, uint32_t n)
+static bool etmv4_queue_cancel(struct etmv4_queue *q, uint32_t n)
 {
     uint16_t at = q->count, kept = 0;
     bool with_exception = false;
@@ -118,7 +120,7 @@ static bool cancel(struct etmv4_queue *q, uint32_t n)
     q->depth -= n;
     while (at > q->first && (n > 0 || with_exception)) {
         struct etmv4_packet *item = &q->items[at - 1];
-        if (is_kept(item)) {
+        if (etmv4_queue_is_kept(item)) {
             kept++;
             at--;
             continue;
@@ -142,7 +144,7 @@ static bool cancel(struct etmv4_queue *q, uint32_t n)
 }
 
 /* The newest atom went the other way. False: there is none. */
-static bool mispredict(struct etmv4_queue *q)
+static bool etmv4_queue_mispredict(struct etmv4_queue *q)
 {
     if (q->depth == q->release)
         return false;
@@ -171,8 +173,8 @@ bool etmv4_queue_undo(struct etmv4_queue *q, const struct etmv4_config *config,
     uint32_t release = q->release;
     atoms.kind = ETMV4_ATOM;
     if ((!k->n || etmv4_queue_add(q, config, &atoms)) &&
-        (k->kind != ETMV4_CANCEL || cancel(q, k->commit)) &&
-        (!(k->flags & ETMV4_MISPREDICTS) || mispredict(q)))
+        (k->kind != ETMV4_CANCEL || etmv4_queue_cancel(q, k->commit)) &&
+        (!(k->flags & ETMV4_MISPREDICTS) || etmv4_queue_mispredict(q)))
         return true;
     q->release = release; /* what its atoms may have pushed out is in doubt, too */
     return false;
@@ -223,8 +225,30 @@ bool etmv4_queue_rest(struct etmv4_queue *q, struct etmv4_packet *k)
     while (q->first < q->count) {
         *k = q->items[q->first];
         drop_first(q);
-        if (is_kept(k))
+        if (etmv4_queue_is_kept(k))
             return true;
     }
     return false;
+}
+
+bool etmv4_queue_take(struct etmv4_queue *q, const struct etmv4_config *config,
+                      const struct etmv4_packet *k)
+{
+    struct etmv4_packet item = *k;
+    switch (k->kind) {
+    case ETMV4_TRACE_INFO: /* a check of what is known */
+        item.n = k->commit != q->depth;
+        return etmv4_queue_add(q, config, &item);
+    case ETMV4_COMMIT:
+        return etmv4_queue_commit(q, k->commit);
+    case ETMV4_CYCLES:
+        if (k->flags & ETMV4_COMMITS)
+            return etmv4_queue_commit(q, k->commit);
+        return etmv4_queue_add(q, config, k);
+    case ETMV4_CANCEL:
+    case ETMV4_MISPREDICT:
+        return etmv4_queue_undo(q, config, k);
+    default:
+        return etmv4_queue_add(q, config, k);
+    }
 }

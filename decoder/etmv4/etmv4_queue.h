@@ -25,12 +25,10 @@ struct etmv4_queue {
 /* All forgotten; then `unseen` elements are there that no packet tells of. */
 void etmv4_queue_reset(struct etmv4_queue *q, uint32_t unseen);
 
-/* A packet that is no commit, cancel or mispredict. False: the queue is full. */
-bool etmv4_queue_add(struct etmv4_queue *q, const struct etmv4_config *config,
-                     const struct etmv4_packet *k);
-
-/* The oldest `n` are real. False: there are fewer. */
-bool etmv4_queue_commit(struct etmv4_queue *q, uint32_t n);
+/* A packet's effect: an element is added, the oldest are committed, the newest vanish. False: the
+ * queue is full, or there are not so many. */
+bool etmv4_queue_take(struct etmv4_queue *q, const struct etmv4_config *config,
+                      const struct etmv4_packet *k);
 
 /* A cancel or mispredict: its atoms are added; the newest elements vanish; the newest atom then
  * went the other way. False: there are fewer, or they are committed. */

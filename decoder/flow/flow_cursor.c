@@ -84,13 +84,6 @@ bool flow_cursor_opcode(struct flow_cursor *t, const struct flow_cursor_step *st
                              opcode) == BT_OK;
 }
 
-uint64_t flow_cursor_cycles(struct flow_cursor *t)
-{
-    uint64_t cycles = t->core.cycles - t->counted;
-    t->counted = t->core.cycles;
-    return t->cycle_accurate ? cycles : FLOW_NO_CYCLES;
-}
-
 static void put_block(struct flow_cursor *t, struct flow_out *out, enum bt_cond cond,
                       uint64_t cycles)
 {
@@ -120,27 +113,6 @@ void flow_cursor_add(struct flow_cursor *t, struct flow_out *out,
     t->count++;
     if (cond == BT_COND_FAIL || step->end != CODE_END_PAGE || cycles != FLOW_NO_CYCLES)
         put_block(t, out, cond, cycles);
-}
-
-struct bt_event *flow_cursor_event(struct flow_cursor *t, struct flow_out *out,
-                                   enum bt_event_kind kind, uint64_t offset)
-{
-    flow_cursor_close(t, out);
-    return flow_event(&t->core, out, kind, offset);
-}
-
-void flow_cursor_lose(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
-                      enum bt_gap_cause cause, uint64_t address)
-{
-    flow_cursor_close(t, out);
-    flow_lose(&t->core, out, offset, cause, address);
-}
-
-void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
-                      enum bt_gap_cause cause, uint64_t address)
-{
-    flow_cursor_close(t, out);
-    flow_warn(&t->core, out, offset, cause, address);
 }
 
 void flow_cursor_on(struct flow_cursor *t, struct flow_out *out, uint64_t offset, unsigned reason,

@@ -56,7 +56,12 @@ bool flow_cursor_opcode(struct flow_cursor *t, const struct flow_cursor_step *st
                         uint32_t *opcode);
 
 /* Cycles since the latest instruction; counting starts anew. FLOW_NO_CYCLES if not counted. */
-uint64_t flow_cursor_cycles(struct flow_cursor *t);
+static inline uint64_t flow_cursor_cycles(struct flow_cursor *t)
+{
+    uint64_t cycles = t->core.cycles - t->counted;
+    t->counted = t->core.cycles;
+    return t->cycle_accurate ? cycles : FLOW_NO_CYCLES;
+}
 
 /* Adds an executed instruction. */
 void flow_cursor_add(struct flow_cursor *t, struct flow_out *out,
@@ -66,12 +71,26 @@ void flow_cursor_add(struct flow_cursor *t, struct flow_out *out,
 void flow_cursor_close(struct flow_cursor *t, struct flow_out *out);
 
 /* As flow_event() and so on, behind the open block. */
-struct bt_event *flow_cursor_event(struct flow_cursor *t, struct flow_out *out,
-                                   enum bt_event_kind kind, uint64_t offset);
-void flow_cursor_lose(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
-                      enum bt_gap_cause cause, uint64_t address);
-void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
-                      enum bt_gap_cause cause, uint64_t address);
+static inline struct bt_event *flow_cursor_event(struct flow_cursor *t, struct flow_out *out,
+                                                 enum bt_event_kind kind, uint64_t offset)
+{
+    flow_cursor_close(t, out);
+    return flow_event(&t->core, out, kind, offset);
+}
+
+static inline void flow_cursor_lose(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
+                                    enum bt_gap_cause cause, uint64_t address)
+{
+    flow_cursor_close(t, out);
+    flow_lose(&t->core, out, offset, cause, address);
+}
+
+static inline void flow_cursor_warn(struct flow_cursor *t, struct flow_out *out, uint64_t offset,
+                                    enum bt_gap_cause cause, uint64_t address)
+{
+    flow_cursor_close(t, out);
+    flow_warn(&t->core, out, offset, cause, address);
+}
 
 /*
  * Tracing begins at `address`, for one of the reasons of IHI 0014Q chapter 5 and IHI 0014Q

@@ -10,24 +10,25 @@ struct walked {
 };
 
 /* An address as trace told it, or behind the end of them all, may have more bits than there are. */
-static uint64_t address_of(uint64_t address, uint8_t isa)
+static uint64_t flow_walk_address_of(uint64_t address, uint8_t isa)
 {
     return isa == BT_ISA_A64 ? address : (uint32_t)address;
 }
 
-static void begin(const struct flow_core *f, struct walked *s)
+static void flow_walk_begin(const struct flow_core *f, struct walked *s)
 {
-    *s = (struct walked){.first = address_of(f->cur.address, f->cur.isa), .isa = f->cur.isa};
+    *s = (struct walked){.first = flow_walk_address_of(f->cur.address, f->cur.isa),
+                         .isa = f->cur.isa};
 }
 
-static void extend(struct walked *s, uint64_t last, uint32_t count)
+static void flow_walk_extend(struct walked *s, uint64_t last, uint32_t count)
 {
     s->extent = (uint32_t)(last - s->first);
     s->count += count;
 }
 
-static void put_out(struct flow_core *f, struct flow_out *out, const struct walked *s,
-                    enum bt_cond cond, uint64_t cycles)
+static void flow_walk_put_out(struct flow_core *f, struct flow_out *out, const struct walked *s,
+                              enum bt_cond cond, uint64_t cycles)
 {
     if (s->count)
         flow_block(f, out, s->first, s->extent, bt_block_info(s->count, (enum bt_isa)s->isa, cond),
@@ -38,22 +39,22 @@ struct code_range *flow_walk_to_waypoint(struct flow_core *f, struct flow_out *o
                                          enum bt_cond cond, uint64_t cycles)
 {
     struct walked s;
-    begin(f, &s);
+    flow_walk_begin(f, &s);
     struct code_range *r = flow_range_here(f, out, offset);
     if (!r)
         return NULL;
     while (r && r->end == CODE_END_PAGE && s.count < FLOW_WALK_LIMIT) {
-        extend(&s, code_range_last64(r), code_range_count(r));
+        flow_walk_extend(&s, code_range_last64(r), code_range_count(r));
         r = code_onward(f->code, f->view, r);
     }
     if (r && r->end < CODE_END_PAGE) {
-        extend(&s, code_range_last64(r), code_range_count(r));
-        put_out(f, out, &s, cond, cycles);
+        flow_walk_extend(&s, code_range_last64(r), code_range_count(r));
+        flow_walk_put_out(f, out, &s, cond, cycles);
         return r;
     }
     if (r && r->end == CODE_END_NO_CODE && code_range_count(r))
-        extend(&s, code_range_last64(r), code_range_count(r));
-    put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
+        flow_walk_extend(&s, code_range_last64(r), code_range_count(r));
+    flow_walk_put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_lose(f, out, offset, r && r->end == CODE_END_PAGE ? BT_GAP_DESYNC : BT_GAP_NO_CODE,
               r ? code_range_behind64(r) : f->cur.address);
     return NULL;
@@ -92,7 +93,7 @@ static uint64_t part_of_range(const struct flow_core *f, const struct code_range
         index++;
     }
     if (index)
-        extend(s, last, index);
+        flow_walk_extend(s, last, index);
     return address;
 }
 
@@ -101,7 +102,7 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
 {
     struct walked s;
     struct code_view *view = flow_view(f);
-    begin(f, &s);
+    flow_walk_begin(f, &s);
     struct code_range *range = NULL;
     if (view)
         range = f->range ? f->range : code_lookup(f->code, view, s.first, (enum bt_isa)s.isa);
@@ -110,7 +111,7 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
         if (range->end < CODE_END_PAGE && !over)
             return FLOW_WALK_PASSED;
         if (code_range_count(range))
-            extend(&s, code_range_last64(range), code_range_count(range));
+            flow_walk_extend(&s, code_range_last64(range), code_range_count(range));
         if (code_range_behind64(range) == address) {
             range = NULL;
             break;
@@ -122,7 +123,7 @@ enum flow_walk_end flow_walk_before(struct flow_core *f, struct flow_out *out, u
             return FLOW_WALK_LOST;
     }
     uint64_t behind = range ? part_of_range(f, range, address, UINT32_MAX, &s) : address;
-    put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
+    flow_walk_put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);
     return FLOW_WALK_THERE;
 }
@@ -138,9 +139,9 @@ static bool walk_inside(struct flow_core *f, const struct code_range *range, uin
     unsigned size = index < code_range_count(range) ? insn_size(f, range, index, address) : 0;
     if (size == 0)
         return false;
-    extend(&passed, address, 1);
+    flow_walk_extend(&passed, address, 1);
     *s = passed;
-    flow_go_to(f, address_of(address + size, s->isa), s->isa);
+    flow_go_to(f, flow_walk_address_of(address + size, s->isa), s->isa);
     return true;
 }
 
@@ -148,13 +149,13 @@ void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offse
 {
     struct walked s;
     bool warned = false;
-    begin(f, &s);
+    flow_walk_begin(f, &s);
     struct code_range *range = flow_range_here(f, out, offset);
     if (!range)
         return;
     while (range && wanted - code_range_first64(range) >= code_range_length(range) &&
            range->end != CODE_END_NO_CODE && s.count < FLOW_WALK_LIMIT) {
-        extend(&s, code_range_last64(range), code_range_count(range));
+        flow_walk_extend(&s, code_range_last64(range), code_range_count(range));
         if (range->end != CODE_END_PAGE && !warned) {
             flow_warn(f, out, offset, BT_GAP_DESYNC, code_range_last64(range));
             warned = true;
@@ -165,8 +166,8 @@ void flow_walk_through(struct flow_core *f, struct flow_out *out, uint64_t offse
                  walk_inside(f, range, wanted, &s);
     bool no_code = range && range->end == CODE_END_NO_CODE;
     if (!found && no_code && code_range_count(range))
-        extend(&s, code_range_last64(range), code_range_count(range));
-    put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
+        flow_walk_extend(&s, code_range_last64(range), code_range_count(range));
+    flow_walk_put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     if (!found)
         flow_lose(f, out, offset, no_code ? BT_GAP_NO_CODE : BT_GAP_DESYNC,
                   range ? code_range_behind64(range) : wanted);
@@ -189,7 +190,7 @@ enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, ui
 {
     struct walked s;
     struct code_view *view = flow_view(f);
-    begin(f, &s);
+    flow_walk_begin(f, &s);
     uint64_t behind = s.first;
     struct code_range *range =
         view ? code_lookup(f->code, view, s.first, (enum bt_isa)s.isa) : NULL;
@@ -207,7 +208,7 @@ enum flow_walk_end flow_walk_count(struct flow_core *f, struct flow_out *out, ui
         return FLOW_WALK_LOST;
     if (!can_lead(f, count ? range : NULL, behind, to))
         return FLOW_WALK_PASSED;
-    put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
+    flow_walk_put_out(f, out, &s, BT_COND_UNKNOWN, FLOW_NO_CYCLES);
     flow_go_to(f, behind, s.isa);
     return FLOW_WALK_THERE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/flow/transfer.h"
 
-static uint8_t ones(uint32_t bits)
+static uint8_t transfer_ones(uint32_t bits)
 {
     return (uint8_t)__builtin_popcount(bits);
 }
@@ -9,7 +9,7 @@ static uint8_t ones(uint32_t bits)
 static uint8_t a32_count(uint32_t op, bool *swap)
 {
     if ((op & 0x0e000000) == 0x08000000) /* LDM, STM; RFE and SRS have two words */
-        return op >> 28 == 0xf ? 2 : ones(op & 0xffff);
+        return op >> 28 == 0xf ? 2 : transfer_ones(op & 0xffff);
     if ((op & 0x0fb00ff0) == 0x01000090) { /* SWP, SWPB */
         *swap = true;
         return 2;
@@ -26,9 +26,9 @@ static uint8_t a32_count(uint32_t op, bool *swap)
 static uint8_t t16_count(uint32_t h)
 {
     if ((h & 0xf600) == 0xb400) /* PUSH, POP */
-        return ones(h & 0x1ff);
+        return transfer_ones(h & 0x1ff);
     if ((h & 0xf000) == 0xc000) /* LDMIA, STMIA */
-        return ones(h & 0xff);
+        return transfer_ones(h & 0xff);
     return 1;
 }
 

@@ -41,7 +41,7 @@ void formatter_init(struct formatter *f, enum formatter_mode mode)
 }
 
 /* Everything that depends on earlier bytes is void. */
-static void lose(struct formatter *f, struct gather *g, bool keep_alignment)
+static void formatter_lose(struct formatter *f, struct gather *g, bool keep_alignment)
 {
     f->losses++;
     f->skipped += f->fill;
@@ -182,7 +182,7 @@ static inline void take_frame(struct formatter *f, struct gather *g, const uint8
         take_data(f, g, frame, FORMATTER_FRAME - 1);
     } else if (!take_mixed_frame(f, g, frame, ids, aux)) {
         /* Frames from memory keep their place whatever is in them. */
-        lose(f, g, f->mode == FORMATTER_ALIGNED);
+        formatter_lose(f, g, f->mode == FORMATTER_ALIGNED);
         return;
     }
     f->frames++;
@@ -219,16 +219,16 @@ static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t 
         bool tail = f->want_sync_tail;
         f->want_sync_tail = false;
         if (!tail && f->mode == FORMATTER_FULLSYNC)
-            lose(f, g, false);
+            formatter_lose(f, g, false);
         return;
     }
     if (f->want_sync_tail) { /* FF FF without its second half */
-        lose(f, g, false);
+        formatter_lose(f, g, false);
         return;
     }
     if (a == 0xff && b == 0xff) {
         if (f->fill != 0)
-            lose(f, g, true);
+            formatter_lose(f, g, true);
         f->want_sync_tail = true;
         return;
     }
@@ -244,7 +244,7 @@ static void take_pair(struct formatter *f, struct gather *g, uint8_t a, uint8_t 
 }
 
 /* Nothing but a full sync gives the frame's start (IHI 0029E). Returns bytes consumed. */
-static size_t resync(struct formatter *f, const uint8_t *data, size_t len)
+static size_t formatter_resync(struct formatter *f, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         f->window = f->window << 8 | data[i];
@@ -284,7 +284,7 @@ static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data
     size_t i = 0;
     while (i < len) {
         if (!f->aligned) {
-            i += resync(f, data + i, len - i);
+            i += formatter_resync(f, data + i, len - i);
             continue;
         }
         if (!f->half && f->fill == 0 && !f->want_sync_tail) {
@@ -324,5 +324,5 @@ void formatter_discontinuity(struct formatter *f, formatter_sink *sink, void *ct
     g.ctx = ctx;
     g.len = 0;
     f->half = false;
-    lose(f, &g, f->mode == FORMATTER_ALIGNED);
+    formatter_lose(f, &g, f->mode == FORMATTER_ALIGNED);
 }

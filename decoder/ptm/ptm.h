@@ -7,7 +7,7 @@
 #ifndef DECODER_PTM_H
 #define DECODER_PTM_H
 
-#include "btrace/types.h"
+#include "decoder/flow/packet_scan.h"
 
 /* What the decoder must know of the trace unit: the stream is not self-describing. */
 struct ptm_config {
@@ -81,29 +81,21 @@ static inline enum bt_security ptm_packet_security(const struct ptm_packet *p)
     return (enum bt_security)(p->isa_state >> 4);
 }
 
-#define PTM_CARRY 32
-
 /*
  * Parser state; plain data, may be copied to make a checkpoint. The "last" fields are the
  * LastState of IHI 0035B B.3.2: what packets alone have said, the base of compression.
  */
 struct ptm {
     struct ptm_config config;
-    uint64_t offset;       /* of the next byte to be read */
-    uint64_t resync_start; /* offset where the search for an A-sync began */
-    uint64_t zeros;        /* length of the run of zero bytes before `offset` */
+    struct packet_scan scan;
     uint64_t ts_raw;
     uint32_t last_address;
     uint8_t last_isa;
     bool last_alt_isa;
     bool last_ns;
     bool last_hyp;
-    bool synced;
-    bool based;    /* an I-sync gave LastState since the last loss */
-    bool in_zeros; /* inside an A-sync (or what may become one) */
+    bool based; /* an I-sync gave LastState since the last loss */
     bool ts_valid;
-    uint8_t carry_len;
-    uint8_t carry[PTM_CARRY]; /* begin of a packet whose end has not come yet */
 };
 
 void ptm_init(struct ptm *p, const struct ptm_config *config);
@@ -121,8 +113,5 @@ size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_pack
 
 /* End of stream: stores 0 or 1 packet (PTM_INCOMPLETE or PTM_UNSYNCED) and returns that. */
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out);
-
-/* Time from a merged raw value: Gray code undone where the unit sends it (IHI 0035B 2.4). */
-uint64_t ptm_timestamp(const struct ptm_config *config, uint64_t raw);
 
 #endif

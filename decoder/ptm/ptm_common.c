@@ -194,7 +194,7 @@ static inline struct ptm_packet *take_all(struct ptm *p, const uint8_t **data, c
                                           bool counted)
 {
     const uint8_t *at = *data;
-    uint64_t base = p->offset - (uintptr_t)at;
+    uint64_t base = p->scan.offset - (uintptr_t)at;
     struct common c;
     common_load(p, &c);
     while (at < end && k < last) {
@@ -213,7 +213,7 @@ static inline struct ptm_packet *take_all(struct ptm *p, const uint8_t **data, c
         k++;
     }
     p->last_address = c.address;
-    p->offset = base + (uintptr_t)at;
+    p->scan.offset = base + (uintptr_t)at;
     *data = at;
     return k;
 }

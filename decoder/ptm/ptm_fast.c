@@ -170,7 +170,7 @@ static struct bt_event *ptm_fast_cursor_event(struct ptm_fast_cursor *t, const s
                                               const uint8_t *at, enum bt_event_kind kind,
                                               struct flow_out *out)
 {
-    uint64_t offset = in->p->offset + (size_t)(at - in->start);
+    uint64_t offset = in->p->scan.offset + (size_t)(at - in->start);
     struct bt_event *e = flow_event(&t->f->core, out, kind, offset);
     e->position = t->instructions;
     return e;
@@ -217,8 +217,8 @@ static bool parse_entry(const struct ptm_fast_cursor *t, const struct bytes *in,
 
 /* The instruction of the range that holds `wanted`: its index and place. False: there is none, or
  * not so near. */
-static bool find_inside(const struct code_range *range, uint32_t wanted, uint32_t *index,
-                        uint32_t *offset, uint32_t *size)
+static bool ptm_fast_find_inside(const struct code_range *range, uint32_t wanted, uint32_t *index,
+                                 uint32_t *offset, uint32_t *size)
 {
     uint32_t ahead = wanted - (uint32_t)range->start;
     *size = 4;
@@ -254,7 +254,7 @@ static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *i
             return false;
         at += update.bytes + 1;
         base = in->p->config.update_keeps_base ? base : update.address;
-        if (!find_inside(range, update.address, &index, &offset, &size))
+        if (!ptm_fast_find_inside(range, update.address, &index, &offset, &size))
             return false;
     }
     if (out->event_max - out->event_count < FLOW_SLACK || !parse_entry(t, in, at, base, &entry))
@@ -355,7 +355,7 @@ static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
     f->core.cur.isa = code_range_isa(t->range);
 }
 
-static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+static void ptm_fast_fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
 {
     bool counted = in->p->config.cycle_accurate;
     struct bt_block *b = out->blocks + out->block_count;
@@ -375,15 +375,16 @@ static void fast_path(struct ptm_flow *f, struct bytes *in, struct flow_out *out
     else
         (f->config.return_stack ? ptm_fast_cursor_run_stack : ptm_fast_cursor_run_plain)(&t, in,
                                                                                          out);
-    in->p->offset += (size_t)(in->at - in->start);
+    in->p->scan.offset += (size_t)(in->at - in->start);
     ptm_fast_cursor_end(&t, out);
 }
 
 /* The range at the position, as the next waypoint would look for it. */
-static bool fast_path_may_begin(const struct ptm *p, struct ptm_flow *f, const struct flow_out *out)
+static bool ptm_fast_fast_path_may_begin(const struct ptm *p, struct ptm_flow *f,
+                                         const struct flow_out *out)
 {
     struct flow_core *c = &f->core;
-    if (!p->synced || p->in_zeros || p->carry_len || !p->based)
+    if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !p->based)
         return false;
     if (!f->synced || !c->cur.known || !flow_room(out) || !flow_view(c))
         return false;
@@ -394,14 +395,17 @@ static bool fast_path_may_begin(const struct ptm *p, struct ptm_flow *f, const s
 
 /* What was left of a header, or one packet that the loop cannot take: the slow path,
  * but at once. */
-static bool slow_packet(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
+static bool ptm_fast_slow_packet(struct ptm_flow *f, struct bytes *in, struct flow_out *out)
 {
     struct ptm_packet k[2]; /* a synchronised parser needs room for two, and gives one */
     size_t count = 0;
     if (in->left) {
         const struct ptm_atom_header *h = &ptm_atom_headers[in->at[-1] >> 1 & 63];
-        *k = (struct ptm_packet){
-            .offset = in->p->offset - 1, .value = h->value, .size = 1, .kind = PTM_ATOM, .n = h->n};
+        *k = (struct ptm_packet){.offset = in->p->scan.offset - 1,
+                                 .value = h->value,
+                                 .size = 1,
+                                 .kind = PTM_ATOM,
+                                 .n = h->n};
         ptm_flow_atoms(f, k, in->left, out);
         in->left = 0;
         return true;
@@ -420,10 +424,10 @@ size_t ptm_fast(struct ptm *p, struct ptm_flow *f, const uint8_t *data, size_t l
                 struct flow_out *out, uint64_t *packets)
 {
     struct bytes in = {.p = p, .at = data, .end = data + len};
-    while (fast_path_may_begin(p, f, out)) {
+    while (ptm_fast_fast_path_may_begin(p, f, out)) {
         code_calls_of(f->core.code, f->core.view);
-        fast_path(f, &in, out);
-        if (!slow_packet(f, &in, out))
+        ptm_fast_fast_path(f, &in, out);
+        if (!ptm_fast_slow_packet(f, &in, out))
             break;
     }
     size_t used = (size_t)(in.at - data);

@@ -77,8 +77,8 @@ static void indirect_by_atom(struct ptm_flow *f, struct flow_out *out, uint64_t 
 }
 
 /* After the waypoint that ends `range`, E: the position it leads to. */
-static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_range *range,
-                         uint64_t offset)
+static inline void ptm_flow_taken(struct ptm_flow *f, struct flow_out *out,
+                                  struct code_range *range, uint64_t offset)
 {
     uint64_t ret = code_range_behind(range);
     uint8_t isa = f->core.cur.isa, security = f->core.cur.security;
@@ -99,8 +99,9 @@ static inline void taken(struct ptm_flow *f, struct flow_out *out, struct code_r
 }
 
 /* One waypoint with its condition. Returns its range, NULL when the code could not be followed. */
-static inline struct code_range *waypoint(struct ptm_flow *f, struct flow_out *out, uint64_t offset,
-                                          enum bt_cond cond, uint64_t cycles)
+static inline struct code_range *ptm_flow_waypoint(struct ptm_flow *f, struct flow_out *out,
+                                                   uint64_t offset, enum bt_cond cond,
+                                                   uint64_t cycles)
 {
     struct code_range *range = f->core.range;
     if (!range || range->end >= CODE_END_PAGE)
@@ -112,16 +113,16 @@ static inline struct code_range *waypoint(struct ptm_flow *f, struct flow_out *o
     return range;
 }
 
-static inline void one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
-                            struct flow_out *out)
+static inline void ptm_flow_one_atom(struct ptm_flow *f, const struct ptm_packet *k, bool passed,
+                                     struct flow_out *out)
 {
     uint64_t cycles = k->flags & PTM_HAS_CYCLES ? k->cycles : FLOW_NO_CYCLES;
     struct code_range *range =
-        waypoint(f, out, k->offset, passed ? BT_COND_PASS : BT_COND_FAIL, cycles);
+        ptm_flow_waypoint(f, out, k->offset, passed ? BT_COND_PASS : BT_COND_FAIL, cycles);
     if (!range)
         return;
     if (passed) {
-        taken(f, out, range, k->offset);
+        ptm_flow_taken(f, out, range, k->offset);
         return;
     }
     f->core.cur.address = code_range_behind(range);
@@ -132,7 +133,7 @@ static void slow_atom(struct ptm_flow *f, const struct ptm_packet *k, unsigned i
                       struct flow_out *out)
 {
     if (f->core.cur.known)
-        one_atom(f, k, !(k->value >> i & 1), out);
+        ptm_flow_one_atom(f, k, !(k->value >> i & 1), out);
     else
         f->core.dropped++;
 }
@@ -156,7 +157,7 @@ static void branch_no_excp(struct ptm_flow *f, const struct ptm_packet *k, struc
     if (f->core.cur.known) {
         if (f->core.view_stale)
             flow_view(&f->core);
-        range = waypoint(f, out, k->offset, BT_COND_PASS, cycles);
+        range = ptm_flow_waypoint(f, out, k->offset, BT_COND_PASS, cycles);
     }
     if (range) {
         if ((range->last & INSN_LINK) && f->config.return_stack)
@@ -223,7 +224,7 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
 
 /* I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest. */
 
-static enum bt_gap_cause isync_gap(const struct ptm_flow *f, unsigned reason)
+static enum bt_gap_cause ptm_flow_isync_gap(const struct ptm_flow *f, unsigned reason)
 {
     if (!f->core.started || !f->synced)
         return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
@@ -239,10 +240,10 @@ static enum bt_gap_cause isync_gap(const struct ptm_flow *f, unsigned reason)
     }
 }
 
-static void trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+static void ptm_flow_trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
-    e->cause = (uint8_t)isync_gap(f, k->number);
+    e->cause = (uint8_t)ptm_flow_isync_gap(f, k->number);
     e->u.trace_on.reason = (uint8_t)k->number;
     e->u.trace_on.security = (uint8_t)ptm_packet_security(k);
     flow_trace_on_address(e, k->value, (uint8_t)ptm_packet_isa(k));
@@ -258,7 +259,7 @@ static void analyze_isync(struct ptm_flow *f, const struct ptm_packet *k, struct
     if (k->flags & PTM_HAS_CYCLES)
         f->core.cycles += k->cycles;
     if (!periodic)
-        trace_on(f, k, out);
+        ptm_flow_trace_on(f, k, out);
     else if (f->core.cur.known && (f->core.cur.address != k->value || f->core.cur.isa != isa))
         flow_contradict(&f->core, out, k->offset, BT_GAP_DESYNC, f->core.cur.address);
     f->core.agreed = f->core.instructions;
@@ -289,27 +290,28 @@ static void analyze_eret(struct ptm_flow *f, const struct ptm_packet *k, struct 
     flow_exception_return_address(e, f->last_waypoint, f->core.cur.isa);
 }
 
-static void timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+static void ptm_flow_timestamp(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     if (k->flags & PTM_HAS_CYCLES)
         f->core.cycles += k->cycles;
     if (!(k->flags & PTM_TS_VALID))
         return;
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TIMESTAMP, k->offset);
-    e->u.timestamp.value = ptm_timestamp(&f->config, k->value);
+    e->u.timestamp.value = packet_time(k->value, f->config.timestamp_gray);
     e->u.timestamp.rate_changed = k->flags & PTM_TS_FREQ;
     event_cycles(e, k);
 }
 
 /* Packets that mean something before the first I-sync, too. */
-static bool early_packet(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+static bool ptm_flow_early_packet(struct ptm_flow *f, const struct ptm_packet *k,
+                                  struct flow_out *out)
 {
     switch (k->kind) {
     case PTM_ISYNC:
         analyze_isync(f, k, out);
         return true;
     case PTM_TIMESTAMP:
-        timestamp(f, k, out);
+        ptm_flow_timestamp(f, k, out);
         return true;
     case PTM_TRIGGER:
         flow_event(&f->core, out, BT_EVENT_TRIGGER, k->offset);
@@ -323,9 +325,10 @@ static bool early_packet(struct ptm_flow *f, const struct ptm_packet *k, struct 
     }
 }
 
-static void other_packet(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
+static void ptm_flow_other_packet(struct ptm_flow *f, const struct ptm_packet *k,
+                                  struct flow_out *out)
 {
-    if (early_packet(f, k, out))
+    if (ptm_flow_early_packet(f, k, out))
         return;
     switch (k->kind) {
     case PTM_BRANCH:
@@ -358,7 +361,7 @@ size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t
         if (k->kind == PTM_ATOM && f->synced)
             ptm_flow_atoms(f, k, k->n, out);
         else
-            other_packet(f, k, out);
+            ptm_flow_other_packet(f, k, out);
     }
     return count;
 }

@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Private to the PTM parser: ptm.c finds packets, ptm_packets.c takes any of them apart,
- * ptm_common.c the frequent ones, fast. */
+/* Private to the PTM parser: ptm.c takes any packet apart, ptm_common.c the frequent ones, fast. */
 #ifndef DECODER_PTM_INTERNAL_H
 #define DECODER_PTM_INTERNAL_H
 
 #include "decoder/ptm/ptm.h"
 
-/* ptm_parse_packet() returns 1, or one of these. */
-#define PTM_NEED_MORE 0
-#define PTM_BAD       (-1)
-
 /* Headers that both of them know (IHI 0035B table 4-1). */
 #define PTM_HDR_UPDATE     0x72
 #define PTM_HDR_EXC_RETURN 0x76
-
-/* Bytes of one packet while it is taken apart. */
-struct ptm_cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
-
-/*
- * One packet that is no A-sync, at c->p, into the cleared *k. c->p ends behind it. The parser's
- * state changes only when the packet is complete.
- */
-int ptm_parse_packet(struct ptm *p, struct ptm_cursor *c, struct ptm_packet *k);
 
 /*
  * Frequent packets of a synchronised stream, as many as there are whole, up to out[max - 1]. Stops

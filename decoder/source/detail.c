@@ -80,7 +80,7 @@ static const char *exception_name(const struct bt_exception *x)
     return detail_exception(x->number, x->m_profile);
 }
 
-static void add_trace_on(struct detail *d, const struct bt_event *e)
+static void detail_add_trace_on(struct detail *d, const struct bt_event *e)
 {
     const struct bt_trace_on *t = &e->u.trace_on;
     detail_add(d, "reason=%u", t->reason);
@@ -93,7 +93,7 @@ static void add_trace_on(struct detail *d, const struct bt_event *e)
         detail_add(d, "gap=%s", bt_gap_name((enum bt_gap_cause)e->cause));
 }
 
-static void add_gap(struct detail *d, const struct bt_event *e)
+static void detail_add_gap(struct detail *d, const struct bt_event *e)
 {
     const struct bt_gap *g = &e->u.gap;
     detail_add(d, "cause=%s", bt_gap_name((enum bt_gap_cause)e->cause));
@@ -105,7 +105,7 @@ static void add_gap(struct detail *d, const struct bt_event *e)
         detail_add(d, "bytes=%" PRIu64, g->bytes);
 }
 
-static void add_exception(struct detail *d, const struct bt_exception *x)
+static void detail_add_exception(struct detail *d, const struct bt_exception *x)
 {
     detail_add(d, "number=%u", x->number);
     detail_add(d, "name=%s", exception_name(x));
@@ -119,7 +119,7 @@ static void add_exception(struct detail *d, const struct bt_exception *x)
         detail_add(d, "canceled=1");
 }
 
-static void add_access(struct detail *d, const struct bt_access *a)
+static void detail_add_access(struct detail *d, const struct bt_access *a)
 {
     if (a->has_address)
         detail_add(d, "address=0x%08" PRIx64, a->address);
@@ -133,21 +133,21 @@ static void add_access(struct detail *d, const struct bt_access *a)
         detail_add(d, "failed=1");
 }
 
-static void add_event(struct detail *d, const struct bt_event *e)
+static void detail_add_event(struct detail *d, const struct bt_event *e)
 {
     switch ((enum bt_event_kind)e->kind) {
     case BT_EVENT_TRACE_ON:
-        add_trace_on(d, e);
+        detail_add_trace_on(d, e);
         break;
     case BT_EVENT_GAP:
     case BT_EVENT_WARNING:
-        add_gap(d, e);
+        detail_add_gap(d, e);
         break;
     case BT_EVENT_EXCEPTION:
-        add_exception(d, &e->u.exception);
+        detail_add_exception(d, &e->u.exception);
         break;
     case BT_EVENT_DATA:
-        add_access(d, &e->u.data);
+        detail_add_access(d, &e->u.data);
         break;
     case BT_EVENT_CONTEXT:
         detail_add(d, "cid=0x%" PRIx32, e->u.context.id);
@@ -180,7 +180,7 @@ void detail_event(const struct bt_event *event, char *out)
 {
     struct detail d = {out, 0};
     out[0] = 0;
-    add_event(&d, event);
+    detail_add_event(&d, event);
     if (event->has_cycles)
         detail_add(&d, "cycles=%u", event->cycles);
 }

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/source/source.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 static const struct source_protocol *const protocols[] = {
     &source_ptm, &source_etmv3, &source_etmv2, &source_etmv1, &source_etmv4,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)
-
-void source_fail(struct source_error *why, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why->text, sizeof why->text, format, args);
-    va_end(args);
-}
 
 const struct source_protocol *source_protocol_of_type(const char *type)
 {
@@ -34,60 +21,4 @@ const struct source_protocol *source_protocol(enum stream_protocol protocol)
         if (protocols[i]->protocol == protocol)
             return protocols[i];
     return NULL;
-}
-
-int source_reg(const struct bt_source *source, const char *name, uint64_t *value)
-{
-    for (size_t i = 0; i < source->register_count; i++) {
-        if (strcasecmp(source->registers[i].name, name) == 0) {
-            *value = source->registers[i].value;
-            return BT_OK;
-        }
-    }
-    return BT_ERR_RANGE;
-}
-
-int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value,
-                    struct source_error *why)
-{
-    uint64_t v;
-    if (source_reg(source, name, &v)) {
-        source_fail(why, "register %s is missing: the trace of '%s' cannot be decoded without it",
-                    name, source->name ? source->name : source->type);
-        return BT_ERR_FORMAT;
-    }
-    *value = (uint32_t)v;
-    return BT_OK;
-}
-
-int source_port_layout(const struct bt_source *source, struct port_format *format,
-                       struct source_error *why)
-{
-    uint64_t layout = PORT_ETB;
-    if (source_reg(source, "PORT_LAYOUT", &layout) == BT_OK && layout >= PORT_LAYOUTS) {
-        source_fail(why, "PORT_LAYOUT must be 0 (words of an ETB) or 1 (a cycle a record)");
-        return BT_ERR_FORMAT;
-    }
-    format->layout = (uint8_t)layout;
-    return BT_OK;
-}
-
-bool source_m_profile(const struct bt_source *source)
-{
-    static const char *const names[] = {"Cortex-M",  "ARMv6-M", "ARMv7-M", "ARMv8-M",
-                                        "ARMv8.1-M", "SC000",   "SC300",   "STAR-MC"};
-    for (size_t i = 0; source->core && i < sizeof names / sizeof *names; i++)
-        if (strncasecmp(source->core, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-void source_vectors(const struct bt_source *source, bool *low, bool *high)
-{
-    uint64_t sctlr;
-    *low = *high = true;
-    if (source_reg(source, "SCTLR", &sctlr))
-        return;
-    *high = sctlr >> 13 & 1;
-    *low = !*high;
 }

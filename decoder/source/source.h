@@ -48,15 +48,8 @@ int source_reg(const struct bt_source *source, const char *name, uint64_t *value
 int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value,
                     struct source_error *why);
 
-/* ETMv1, ETMv2: how the cycles of the port are stored (PORT_LAYOUT; 0 if missing). */
-int source_port_layout(const struct bt_source *source, struct port_format *format,
-                       struct source_error *why);
-
 /* ETMs have no register that tells ARM's M-profile from the others: the core's name does. */
 bool source_m_profile(const struct bt_source *source);
-
-/* Where the core's exception vectors are, from its SCTLR: both places if that is not known. */
-void source_vectors(const struct bt_source *source, bool *low, bool *high);
 
 extern const struct source_protocol source_ptm;
 extern const struct source_protocol source_etmv3;

@@ -42,7 +42,7 @@ static int configure_etmv3(const struct bt_source *source, struct stream_config 
     return BT_OK;
 }
 
-static uint32_t sync_period(const struct stream_config *config)
+static uint32_t source_etmv3_sync_period(const struct stream_config *config)
 {
     return config->etmv3.sync_period;
 }
@@ -89,7 +89,7 @@ static const char *security_name(uint8_t state)
 }
 
 /* "WEWEWN", oldest first; "-" for none. */
-static void add_atoms(struct detail *d, const struct etmv3_packet *k)
+static void source_etmv3_add_atoms(struct detail *d, const struct etmv3_packet *k)
 {
     char atoms[40];
     size_t n = 0;
@@ -105,7 +105,7 @@ static void add_atoms(struct detail *d, const struct etmv3_packet *k)
     detail_add(d, "atoms=%s", n ? atoms : "-");
 }
 
-static void add_target(struct detail *d, const struct etmv3_packet *k)
+static void source_etmv3_add_target(struct detail *d, const struct etmv3_packet *k)
 {
     if (k->flags & ETMV3_PARTIAL)
         detail_add(d, "address=partial");
@@ -114,9 +114,9 @@ static void add_target(struct detail *d, const struct etmv3_packet *k)
     detail_add(d, "isa=%s", isa_name(k->isa_state));
 }
 
-static void add_branch(struct detail *d, const struct etmv3_packet *k)
+static void source_etmv3_add_branch(struct detail *d, const struct etmv3_packet *k)
 {
-    add_target(d, k);
+    source_etmv3_add_target(d, k);
     if (k->flags & ETMV3_HAS_INFO)
         detail_add(d, "sec=%s", security_name(k->isa_state));
     if (k->flags & (ETMV3_HAS_INFO | ETMV3_INLINE))
@@ -133,7 +133,7 @@ static void add_isync(struct detail *d, const struct etmv3_packet *k)
 {
     detail_add(d, "reason=%u", k->number);
     if (!(k->flags & ETMV3_DATA_ONLY))
-        add_target(d, k);
+        source_etmv3_add_target(d, k);
     detail_add(d, "sec=%s", security_name(k->isa_state));
     if (k->flags & ETMV3_ODD_STATE)
         detail_add(d, "state=reserved");
@@ -148,19 +148,19 @@ static void add_isync(struct detail *d, const struct etmv3_packet *k)
         detail_add(d, "cycles=%u", k->cycles);
 }
 
-static void add_timestamp(struct detail *d, const struct etmv3_config *config,
-                          const struct etmv3_packet *k)
+static void source_etmv3_add_timestamp(struct detail *d, const struct etmv3_config *config,
+                                       const struct etmv3_packet *k)
 {
     detail_add(d, "raw=0x%" PRIx64, k->value);
     detail_add(d, "bits=%u", k->n);
     if (k->flags & ETMV3_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, etmv3_timestamp(config, k->value));
+        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
     if (k->flags & ETMV3_TS_FREQ)
         detail_add(d, "freq=1");
 }
 
 /* Address and value as far as they were sent. */
-static void add_data(struct detail *d, const struct etmv3_packet *k)
+static void source_etmv3_add_data(struct detail *d, const struct etmv3_packet *k)
 {
     if (k->kind == ETMV3_PLACEHOLDER || k->kind == ETMV3_OOO_DATA)
         detail_add(d, "tag=%u", k->number);
@@ -175,15 +175,15 @@ static void add_data(struct detail *d, const struct etmv3_packet *k)
         detail_add(d, "value=0x%" PRIx64, k->value);
 }
 
-static void add_fields(struct detail *d, const struct etmv3_config *config,
-                       const struct etmv3_packet *k)
+static void source_etmv3_add_fields(struct detail *d, const struct etmv3_config *config,
+                                    const struct etmv3_packet *k)
 {
     switch ((enum etmv3_kind)k->kind) {
     case ETMV3_ATOM:
-        add_atoms(d, k);
+        source_etmv3_add_atoms(d, k);
         break;
     case ETMV3_BRANCH:
-        add_branch(d, k);
+        source_etmv3_add_branch(d, k);
         break;
     case ETMV3_ISYNC:
         add_isync(d, k);
@@ -192,7 +192,7 @@ static void add_fields(struct detail *d, const struct etmv3_config *config,
         detail_add(d, "cycles=%u", k->cycles);
         break;
     case ETMV3_TIMESTAMP:
-        add_timestamp(d, config, k);
+        source_etmv3_add_timestamp(d, config, k);
         break;
     case ETMV3_VMID:
         detail_add(d, "vmid=0x%02" PRIx64, k->value);
@@ -211,7 +211,7 @@ static void add_fields(struct detail *d, const struct etmv3_config *config,
         detail_add(d, "count=%" PRIu64, k->value);
         break;
     default:
-        add_data(d, k);
+        source_etmv3_add_data(d, k);
         break;
     }
 }
@@ -219,7 +219,7 @@ static void add_fields(struct detail *d, const struct etmv3_config *config,
 static void describe_etmv3(const struct stream_config *config, const void *packet, struct detail *d)
 {
     const struct etmv3_packet *k = packet;
-    add_fields(d, &config->etmv3, k);
+    source_etmv3_add_fields(d, &config->etmv3, k);
     if (k->flags & ETMV3_HAS_CONTEXT)
         detail_add(d, "cid=0x%x", k->context);
 }
@@ -228,7 +228,7 @@ const struct source_protocol source_etmv3 = {
     .protocol = STREAM_ETMV3,
     .matches = is_etmv3,
     .configure = configure_etmv3,
-    .sync_period = sync_period,
+    .sync_period = source_etmv3_sync_period,
     .registers = "ETMCR, ETMIDR and ETMCCER",
     .name = etmv3_name,
     .describe = describe_etmv3,

@@ -61,7 +61,7 @@ static int configure_etmv4(const struct bt_source *source, struct stream_config 
     return error;
 }
 
-static uint32_t sync_period(const struct stream_config *config)
+static uint32_t source_etmv4_sync_period(const struct stream_config *config)
 {
     (void)config;
     return 0;
@@ -107,7 +107,7 @@ static const char *etmv4_name(const void *packet)
 }
 
 /* "EEN", oldest first. */
-static void add_atoms(struct detail *d, const struct etmv4_packet *k)
+static void source_etmv4_add_atoms(struct detail *d, const struct etmv4_packet *k)
 {
     char atoms[40];
     size_t n = 0;
@@ -163,19 +163,19 @@ static void add_cycles(struct detail *d, const struct etmv4_packet *k)
 
 static void add_speculation(struct detail *d, const struct etmv4_packet *k)
 {
-    add_atoms(d, k);
+    source_etmv4_add_atoms(d, k);
     if (k->kind != ETMV4_MISPREDICT)
         detail_add(d, "count=%u", k->commit);
     if (k->kind == ETMV4_CANCEL && (k->flags & ETMV4_MISPREDICTS))
         detail_add(d, "mispredict=1");
 }
 
-static void add_fields(struct detail *d, const struct etmv4_config *config,
-                       const struct etmv4_packet *k)
+static void source_etmv4_add_fields(struct detail *d, const struct etmv4_config *config,
+                                    const struct etmv4_packet *k)
 {
     switch ((enum etmv4_kind)k->kind) {
     case ETMV4_ATOM:
-        add_atoms(d, k);
+        source_etmv4_add_atoms(d, k);
         break;
     case ETMV4_ADDRESS:
         add_address(d, k);
@@ -238,14 +238,14 @@ static void add_fields(struct detail *d, const struct etmv4_config *config,
 
 static void describe_etmv4(const struct stream_config *config, const void *packet, struct detail *d)
 {
-    add_fields(d, &config->etmv4, packet);
+    source_etmv4_add_fields(d, &config->etmv4, packet);
 }
 
 const struct source_protocol source_etmv4 = {
     .protocol = STREAM_ETMV4,
     .matches = is_etmv4,
     .configure = configure_etmv4,
-    .sync_period = sync_period,
+    .sync_period = source_etmv4_sync_period,
     .registers = "TRCCONFIGR, TRCIDR0 or TRCIDR2",
     .name = etmv4_name,
     .describe = describe_etmv4,

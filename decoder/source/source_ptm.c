@@ -27,7 +27,7 @@ static bool is_ptm(const char *type)
     return strncasecmp(type, "PTM", 3) == 0 || strncasecmp(type, "PFT", 3) == 0;
 }
 
-static uint32_t sync_period(const struct stream_config *config)
+static uint32_t source_ptm_sync_period(const struct stream_config *config)
 {
     (void)config;
     return 1024; /* the reset value of ETMSYNCFR */
@@ -56,7 +56,7 @@ static const char *ptm_name(const void *packet)
     return kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 
-static void add_target(struct detail *d, const struct ptm_packet *k)
+static void source_ptm_add_target(struct detail *d, const struct ptm_packet *k)
 {
     if (k->flags & PTM_PARTIAL)
         detail_add(d, "address=partial");
@@ -65,16 +65,16 @@ static void add_target(struct detail *d, const struct ptm_packet *k)
     detail_add(d, "isa=%s", bt_isa_name(ptm_packet_isa(k)));
 }
 
-static void add_branch(struct detail *d, const struct ptm_packet *k)
+static void source_ptm_add_branch(struct detail *d, const struct ptm_packet *k)
 {
-    add_target(d, k);
+    source_ptm_add_target(d, k);
     if (!(k->flags & PTM_HAS_INFO))
         return;
     detail_add(d, "sec=%s", detail_security(ptm_packet_security(k)));
     detail_add(d, "exception=%u", k->number);
 }
 
-static void add_atoms(struct detail *d, const struct ptm_packet *k)
+static void source_ptm_add_atoms(struct detail *d, const struct ptm_packet *k)
 {
     char atoms[9] = {0};
     for (unsigned i = 0; i < k->n && i < 8; i++)
@@ -82,37 +82,37 @@ static void add_atoms(struct detail *d, const struct ptm_packet *k)
     detail_add(d, "atoms=%s", atoms);
 }
 
-static void add_timestamp(struct detail *d, const struct ptm_config *config,
-                          const struct ptm_packet *k)
+static void source_ptm_add_timestamp(struct detail *d, const struct ptm_config *config,
+                                     const struct ptm_packet *k)
 {
     detail_add(d, "raw=0x%" PRIx64, k->value);
     detail_add(d, "bits=%u", k->n);
     if (k->flags & PTM_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, ptm_timestamp(config, k->value));
+        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
     if (k->flags & PTM_TS_FREQ)
         detail_add(d, "freq=1");
 }
 
-static void add_fields(struct detail *d, const struct ptm_config *config,
-                       const struct ptm_packet *k)
+static void source_ptm_add_fields(struct detail *d, const struct ptm_config *config,
+                                  const struct ptm_packet *k)
 {
     switch ((enum ptm_kind)k->kind) {
     case PTM_ATOM:
-        add_atoms(d, k);
+        source_ptm_add_atoms(d, k);
         break;
     case PTM_BRANCH:
-        add_branch(d, k);
+        source_ptm_add_branch(d, k);
         break;
     case PTM_ISYNC:
         detail_add(d, "reason=%u", k->number);
-        add_target(d, k);
+        source_ptm_add_target(d, k);
         detail_add(d, "sec=%s", detail_security(ptm_packet_security(k)));
         break;
     case PTM_UPDATE:
-        add_target(d, k);
+        source_ptm_add_target(d, k);
         break;
     case PTM_TIMESTAMP:
-        add_timestamp(d, config, k);
+        source_ptm_add_timestamp(d, config, k);
         break;
     case PTM_ASYNC:
         if (k->size > 64)
@@ -137,7 +137,7 @@ static void add_fields(struct detail *d, const struct ptm_config *config,
 static void describe_ptm(const struct stream_config *config, const void *packet, struct detail *d)
 {
     const struct ptm_packet *k = packet;
-    add_fields(d, &config->ptm, k);
+    source_ptm_add_fields(d, &config->ptm, k);
     if (k->flags & PTM_HAS_CYCLES)
         detail_add(d, "cycles=%u", k->cycles);
     if (k->flags & PTM_HAS_CONTEXT)
@@ -148,7 +148,7 @@ const struct source_protocol source_ptm = {
     .protocol = STREAM_PTM,
     .matches = is_ptm,
     .configure = configure_ptm,
-    .sync_period = sync_period,
+    .sync_period = source_ptm_sync_period,
     .registers = "ETMCR and ETMIDR",
     .name = ptm_name,
     .describe = describe_ptm,

@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_ops.h"
+#include "stream_internal.h"
 
 #include <string.h>
 
 #define FEW 3 /* packets after which the fast path is tried again */
 
-/* One row a protocol. */
-static const struct stream_ops *const protocols[] = {
-    [STREAM_PTM] = &stream_ops_ptm,     [STREAM_ETMV3] = &stream_ops_etmv3,
-    [STREAM_ETMV2] = &stream_ops_etmv2, [STREAM_ETMV1] = &stream_ops_etmv1,
-    [STREAM_ETMV4] = &stream_ops_etmv4,
-};
-
 static const struct stream_ops *ops_of(const struct stream *s)
 {
-    return protocols[s->protocol];
-}
-
-struct flow_core *stream_core(struct stream *s)
-{
-    return ops_of(s)->core(s);
+    return &stream_protocols[s->protocol];
 }
 
 static const struct flow_core *const_core(const struct stream *s)
@@ -30,7 +18,7 @@ static const struct flow_core *const_core(const struct stream *s)
 void stream_code_options(const struct stream_config *config, struct code_options *options)
 {
     memset(options, 0, sizeof *options);
-    protocols[config->protocol]->code_options(config, options);
+    stream_protocols[config->protocol].code_options(config, options);
 }
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code)
@@ -43,13 +31,13 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
 
 bool stream_counts_blocks(const struct stream_config *config)
 {
-    const struct stream_ops *ops = protocols[config->protocol];
+    const struct stream_ops *ops = &stream_protocols[config->protocol];
     return ops->counts_blocks && ops->counts_blocks(config);
 }
 
 size_t stream_state_size(const struct stream_config *config)
 {
-    return offsetof(struct stream, u) + protocols[config->protocol]->state_size(config);
+    return offsetof(struct stream, u) + stream_protocols[config->protocol].state_size(config);
 }
 
 void stream_save(const struct stream *s, struct stream *copy)
@@ -120,14 +108,15 @@ static void count_skipped(struct stream *s, const struct stream_batch *b)
 }
 
 /* The way past the packets: a listing wants to see them. */
-static size_t fast_path(struct stream *s, const uint8_t *data, size_t len, struct stream_sink *sink)
+static size_t stream_fast_path(struct stream *s, const uint8_t *data, size_t len,
+                               struct stream_sink *sink)
 {
     const struct stream_ops *ops = ops_of(s);
     return ops->fast_path && !sink->packet ? ops->fast_path(s, data, len, &sink->out) : 0;
 }
 
-static size_t parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
-                    struct stream_batch *b)
+static size_t stream_parse(struct stream *s, const uint8_t *data, size_t len, size_t max,
+                           struct stream_batch *b)
 {
     const struct stream_ops *ops = ops_of(s);
     struct stream_place before = ops->place(s);
@@ -143,7 +132,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
     struct stream_batch b;
     size_t max = STREAM_BATCH;
     while (len > 0) {
-        size_t used = fast_path(s, data, len, sink);
+        size_t used = stream_fast_path(s, data, len, sink);
         data += used;
         len -= used;
         if (!flow_room(&sink->out)) {
@@ -151,7 +140,7 @@ void stream_feed(struct stream *s, const uint8_t *data, size_t len, struct strea
             continue;
         }
         max = used ? FEW : 2 * max < STREAM_BATCH ? 2 * max : STREAM_BATCH;
-        used = parse(s, data, len, max, &b);
+        used = stream_parse(s, data, len, max, &b);
         take_packets(s, &b, sink);
         data += used;
         len -= used;

@@ -6,7 +6,7 @@
  * A protocol is a parser (bytes -> packets) and a flow stage (packets -> blocks and events) with
  * the shape of ptm.h and ptm_flow.h. It joins with an enumerator, a configuration in struct
  * stream_config, a pair of states in the union of struct stream, and the table of operations that
- * stream_ops.h describes.
+ * stream_internal.h describes.
  */
 #ifndef DECODER_STREAM_H
 #define DECODER_STREAM_H
@@ -24,6 +24,8 @@ enum stream_protocol {
     STREAM_ETMV1,
     STREAM_ETMV4,
 };
+
+#define STREAM_PROTOCOLS 5
 
 struct stream_config {
     enum stream_protocol protocol;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/stream/stream_join.h"
 
-#include "stream_ops.h"
+#include "stream_internal.h"
 
 #include <string.h>
 
@@ -57,18 +57,28 @@ static bool same_position(const struct flow_position *a, const struct flow_posit
            (!a->has_vmid || a->vmid == b->vmid);
 }
 
-static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
+static bool same_scan(const struct packet_scan *a, const struct packet_scan *b)
 {
     return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
-           (!a->in_zeros || a->zeros == b->zeros) && a->ts_raw == b->ts_raw &&
-           a->ts_valid == b->ts_valid && a->last_address == b->last_address &&
-           a->last_isa == b->last_isa && a->last_alt_isa == b->last_alt_isa &&
-           a->last_ns == b->last_ns && a->last_hyp == b->last_hyp && a->based == b->based &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+           (!a->in_zeros || a->zeros == b->zeros) && a->carry_len == b->carry_len &&
+           memcmp(a->carry, b->carry, a->carry_len) == 0;
+}
+
+static void start_scan(struct packet_scan *scan, uint64_t offset)
+{
+    scan->offset = scan->resync_start = offset;
+}
+
+static bool same_ptm_parser(const struct ptm *a, const struct ptm *b)
+{
+    return same_scan(&a->scan, &b->scan) && a->ts_raw == b->ts_raw && a->ts_valid == b->ts_valid &&
+           a->last_address == b->last_address && a->last_isa == b->last_isa &&
+           a->last_alt_isa == b->last_alt_isa && a->last_ns == b->last_ns &&
+           a->last_hyp == b->last_hyp && a->based == b->based;
 }
 
 /* Entry number i of the return stack, 0 = the one to be popped next. */
-static const struct ptm_return *entry(const struct ptm_flow *f, unsigned i)
+static const struct ptm_return *stream_join_entry(const struct ptm_flow *f, unsigned i)
 {
     return &f->rs[(f->rs_top + 2u * PTM_RETURN_STACK - 1 - i) % PTM_RETURN_STACK];
 }
@@ -78,7 +88,7 @@ static bool same_returns(const struct ptm_flow *a, const struct ptm_flow *b)
     if (a->rs_count != b->rs_count)
         return false;
     for (unsigned i = 0; i < a->rs_count; i++) {
-        const struct ptm_return *x = entry(a, i), *y = entry(b, i);
+        const struct ptm_return *x = stream_join_entry(a, i), *y = stream_join_entry(b, i);
         if (x->address != y->address || x->isa != y->isa || x->security != y->security)
             return false;
     }
@@ -97,7 +107,7 @@ static bool same_ptm(const struct stream *a, const struct stream *b, const struc
 
 static void start_ptm(struct stream *s, uint64_t offset)
 {
-    s->u.ptm.parser.offset = s->u.ptm.parser.resync_start = offset;
+    start_scan(&s->u.ptm.parser.scan, offset);
 }
 
 static const struct join join_ptm = {.start_at = start_ptm, .same = same_ptm};
@@ -112,11 +122,9 @@ static bool same_base(const struct etmv3_base *a, const struct etmv3_base *b)
 
 static bool same_etmv3_parser(const struct etmv3 *a, const struct etmv3 *b)
 {
-    return a->offset == b->offset && a->synced && b->synced && a->in_zeros == b->in_zeros &&
-           (!a->in_zeros || (a->zeros == b->zeros && a->marker == b->marker)) &&
+    return same_scan(&a->scan, &b->scan) && (!a->scan.in_zeros || a->marker == b->marker) &&
            a->ts_raw == b->ts_raw && a->ts_valid == b->ts_valid && same_base(&a->base, &b->base) &&
-           a->data_base == b->data_base && a->data_bits == b->data_bits &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+           a->data_base == b->data_base && a->data_bits == b->data_bits;
 }
 
 static bool same_held(const struct etmv3_pending_block *a, const struct etmv3_pending_block *b)
@@ -127,7 +135,7 @@ static bool same_held(const struct etmv3_pending_block *a, const struct etmv3_pe
 }
 
 /* Events that wait, and a position that is told in other words, are the same later on. */
-static bool same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
+static bool stream_join_same_place(const struct etmv3_flow *a, const struct etmv3_flow *b)
 {
     return same_position(&a->core.cur, &b->core.cur) &&
            same_held(&a->pending_block, &b->pending_block) && a->queued == 0 && b->queued == 0 &&
@@ -146,7 +154,7 @@ static bool same_due(const struct etmv3_flow *a, const struct etmv3_flow *b)
 static bool same_state3(const struct stream_etmv3 *a, const struct stream_etmv3 *b)
 {
     const struct etmv3_flow *f = &a->flow, *g = &b->flow;
-    return same_etmv3_parser(&a->parser, &b->parser) && same_place(f, g) &&
+    return same_etmv3_parser(&a->parser, &b->parser) && stream_join_same_place(f, g) &&
            f->waited == g->waited && f->synced == g->synced && f->core.started == g->core.started &&
            f->pending == g->pending && f->blind == g->blind &&
            f->return_pending == g->return_pending && f->branched == g->branched &&
@@ -185,7 +193,7 @@ static bool no_data(const struct stream_config *config)
 
 static void start_etmv3(struct stream *s, uint64_t offset)
 {
-    s->u.etmv3.parser.offset = s->u.etmv3.parser.resync_start = offset;
+    start_scan(&s->u.etmv3.parser.scan, offset);
 }
 
 static const struct join join_etmv3 = {
@@ -198,10 +206,8 @@ static bool same_etmv4_parser(const struct etmv4 *a, const struct etmv4 *b)
     for (unsigned i = 0; i < 3; i++)
         if (a->last[i].value != b->last[i].value || a->last[i].isa_bit != b->last[i].isa_bit)
             return false;
-    return a->offset == b->offset && a->synced && b->synced && a->lost == b->lost &&
-           a->in_zeros == b->in_zeros && (!a->in_zeros || a->zeros == b->zeros) &&
-           a->timestamp == b->timestamp && a->threshold == b->threshold &&
-           a->carry_len == b->carry_len && memcmp(a->carry, b->carry, a->carry_len) == 0;
+    return same_scan(&a->scan, &b->scan) && a->lost == b->lost && a->timestamp == b->timestamp &&
+           a->threshold == b->threshold;
 }
 
 static bool same_item(const struct etmv4_packet *a, const struct etmv4_packet *b)
@@ -213,7 +219,7 @@ static bool same_item(const struct etmv4_packet *a, const struct etmv4_packet *b
 }
 
 /* Elements that are not certain yet: one that nobody here has seen is another state. */
-static bool same_queue(const struct etmv4_queue *a, const struct etmv4_queue *b)
+static bool stream_join_same_queue(const struct etmv4_queue *a, const struct etmv4_queue *b)
 {
     if (a->depth != b->depth || a->unseen != b->unseen || a->release != b->release ||
         a->open != b->open || a->count - a->first != b->count - b->first)
@@ -285,7 +291,7 @@ static bool same_state4(const struct stream_etmv4 *a, const struct stream_etmv4 
 {
     const struct etmv4_flow *f = &a->flow, *g = &b->flow;
     return same_etmv4_parser(&a->parser, &b->parser) && same_place4(&f->core, &g->core) &&
-           same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
+           stream_join_same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
            g->wait == ETMV4_WAIT_NONE && !f->has_early && !g->has_early && !f->has_handler &&
            !g->has_handler && f->last_p0 == g->last_p0 && f->on_reason == g->on_reason &&
            f->on_cause == g->on_cause && f->isa_bit == g->isa_bit && f->announce == g->announce &&
@@ -304,7 +310,7 @@ static bool same_etmv4(const struct stream *s, const struct stream *mark, const 
 
 static void start_etmv4(struct stream *s, uint64_t offset)
 {
-    s->u.etmv4.parser.offset = s->u.etmv4.parser.resync_start = offset;
+    start_scan(&s->u.etmv4.parser.scan, offset);
     s->u.etmv4.flow.cut = offset > 0;
 }
 

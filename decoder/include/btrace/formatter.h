@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CoreSight formatter frames (16 bytes, as a TPIU or an ETB makes them: IHI 0029E, chapter D4) taken
- * apart into the bytes of each trace source. A trace that was stored without frames needs none of
- * this: it goes into its decoder as it is.
+ * CoreSight formatter frames (16 bytes, as a TPIU or an ETB makes them: IHI 0029E, chapter D4)
+ * taken apart into the bytes of each trace source. A trace that was stored without frames needs
+ * none of this: it goes into its decoder as it is.
  */
 #ifndef BTRACE_FORMATTER_H
 #define BTRACE_FORMATTER_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv1/etmv1.c and decoder/etmv1/etmv1_flow.c. */
 /* ETMv1: addresses by all values, cuts of the input, synchronisation from anywhere, damage. */
 #include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv2/etmv2.c, decoder/etmv2/etmv2_flow.c and decoder/etmv2/etmv2_group.c. */
 /* ETMv2: what needs all values of a byte, cuts of the input, finding back after damage. */
+#include "decoder/etmv2/etmv2_internal.h"
 #include "decoder/stream/stream.h"
 #include "tests/support/decoded.h"
 #include "tests/support/port_text.h"
@@ -105,14 +107,14 @@ START_TEST(test_address_random)
         bool to_thumb = (seed >> 9 & 7) == 0 ? !thumb : thumb;
         uint32_t target =
             (base ^ (seed & (uint32_t)(((uint64_t)2 << spread) - 1))) & (to_thumb ? ~1u : ~3u);
-        uint8_t bytes[5], isa = thumb ? BT_ISA_T32 : BT_ISA_A32;
-        uint32_t address = base;
-        bool cancel;
-        size_t n = encode(base, thumb, target, to_thumb, bytes);
-        ck_assert(etmv2_address(bytes, (unsigned)n, &address, &isa, &cancel));
-        ck_assert_uint_eq(address, target);
-        ck_assert_uint_eq(isa, to_thumb ? BT_ISA_T32 : BT_ISA_A32);
-        ck_assert(!cancel);
+        struct etmv2 p = {.base = base, .base_isa = thumb ? BT_ISA_T32 : BT_ISA_A32};
+        struct etmv2_packet k;
+        p.raw_len = (uint8_t)encode(base, thumb, target, to_thumb, p.raw);
+        ck_assert_int_eq(etmv2_parse_packet(&p, false, &k), ETMV2_DONE);
+        ck_assert_uint_eq(k.kind, ETMV2_BRANCH);
+        ck_assert_uint_eq(k.value, target);
+        ck_assert_uint_eq(k.isa, to_thumb ? BT_ISA_T32 : BT_ISA_A32);
+        ck_assert(!(k.flags & ETMV2_CANCEL));
         base = target;
         thumb = to_thumb;
     }
@@ -120,36 +122,47 @@ START_TEST(test_address_random)
 END_TEST
 
 /* The 1 goes just above A[31], index 32: only so the fifth bytes of ARM and Thumb come out. */
+static void check_marker(enum bt_isa isa, uint8_t fifth, uint32_t address)
+{
+    struct etmv2 p = {.base = 0x8000, .base_isa = (uint8_t)isa, .raw_len = 5};
+    struct etmv2_packet k;
+    uint32_t low = address >> (isa == BT_ISA_A32 ? 2 : 1) << 1 | 1;
+    for (unsigned i = 0; i < 4; i++)
+        p.raw[i] = (uint8_t)(low >> 7 * i | 0x80);
+    p.raw[4] = fifth;
+    ck_assert_int_eq(etmv2_parse_packet(&p, false, &k), ETMV2_DONE);
+    ck_assert_uint_eq(k.value, address);
+    ck_assert_uint_eq(k.isa, isa);
+}
+
 START_TEST(test_marker)
 {
-    ck_assert_uint_eq(etmv2_address_code(0x8000, BT_ISA_A32), 0x100008000u / 4 * 2 + 1);
-    ck_assert_uint_eq(etmv2_address_code(0x8000, BT_ISA_T32), 0x100008000u / 2 * 2 + 1);
-    ck_assert_uint_eq(etmv2_address_code(0xfffffffc, BT_ISA_A32) >> 28, 0x0f);
-    ck_assert_uint_eq(etmv2_address_code(0, BT_ISA_A32) >> 28, 0x08);
-    ck_assert_uint_eq(etmv2_address_code(0xfffffffe, BT_ISA_T32) >> 28, 0x1f);
-    ck_assert_uint_eq(etmv2_address_code(0, BT_ISA_T32) >> 28, 0x10);
+    check_marker(BT_ISA_A32, 0x0f, 0xfffffffc);
+    check_marker(BT_ISA_A32, 0x08, 0);
+    check_marker(BT_ISA_T32, 0x1f, 0xfffffffe);
+    check_marker(BT_ISA_T32, 0x10, 0);
 }
 END_TEST
 
 START_TEST(test_fifth_byte)
 {
     for (unsigned b = 0; b < 256; b++) {
-        uint8_t bytes[5] = {0x81, 0x80, 0x81, 0x80, (uint8_t)b}, isa = BT_ISA_A32;
-        uint32_t address = 0;
-        bool cancel = false;
+        struct etmv2 p = {
+            .base_isa = BT_ISA_A32, .raw = {0x81, 0x80, 0x81, 0x80, (uint8_t)b}, .raw_len = 5};
+        struct etmv2_packet k;
         bool arm = (b >= 0x08 && b <= 0x0f) || (b >= 0x48 && b <= 0x4f);
         bool thumb = b >= 0x10 && b <= 0x1f;
-        ck_assert_int_eq(etmv2_address(bytes, 5, &address, &isa, &cancel), arm || thumb);
+        ck_assert_int_eq(etmv2_parse_packet(&p, false, &k), arm || thumb ? ETMV2_DONE : ETMV2_BAD);
         if (arm) {
-            ck_assert_uint_eq(isa, BT_ISA_A32);
-            ck_assert_uint_eq(address, 0x8000 | (b & 7) << 29);
-            ck_assert_int_eq(cancel, b >= 0x48);
+            ck_assert_uint_eq(k.isa, BT_ISA_A32);
+            ck_assert_uint_eq(k.value, 0x8000 | (b & 7) << 29);
+            ck_assert_int_eq((k.flags & ETMV2_CANCEL) != 0, b >= 0x48);
         } else if (thumb) {
-            ck_assert_uint_eq(isa, BT_ISA_T32);
-            ck_assert_uint_eq(address, 0x4000 | (b & 0xf) << 28);
-            ck_assert(!cancel);
+            ck_assert_uint_eq(k.isa, BT_ISA_T32);
+            ck_assert_uint_eq(k.value, 0x4000 | (b & 0xf) << 28);
+            ck_assert(!(k.flags & ETMV2_CANCEL));
         } else {
-            ck_assert_uint_eq(address, 0);
+            ck_assert_uint_eq(p.base, 0);
         }
         struct run r;
         char text[160];

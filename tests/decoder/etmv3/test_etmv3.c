@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv3/etmv3.c and decoder/etmv3/etmv3_packets.c. */
 /* ETMv3 packets: every header in every configuration, addresses, cuts, what registers mean. */
 #include "decoder/etmv3/etmv3.h"
 #include "tests/support/random_next.h"
@@ -280,8 +281,8 @@ START_TEST(lost_bytes_forget_everything)
     etmv3_parse(&p, data, sizeof data, out, 16, &count);
     ck_assert_uint_eq(count, 3);
     etmv3_discontinuity(&p);
-    ck_assert_uint_eq(p.offset, sizeof data);
-    ck_assert(!p.synced && !p.base.known);
+    ck_assert_uint_eq(p.scan.offset, sizeof data);
+    ck_assert(!p.scan.synced && !p.base.known);
     etmv3_parse(&p, data, sizeof data, out, 16, &count);
     ck_assert_uint_eq(count, 3);
     ck_assert_uint_eq(out[0].kind, ETMV3_ASYNC);
@@ -319,10 +320,10 @@ START_TEST(gray_code)
 {
     struct etmv3_config c = {.timestamp_gray = true};
     for (uint64_t i = 0; i < 100000; i++)
-        ck_assert_uint_eq(etmv3_timestamp(&c, i ^ i >> 1), i);
-    ck_assert_uint_eq(etmv3_timestamp(&c, 0x800000000000), 0xffffffffffff);
+        ck_assert_uint_eq(packet_time(i ^ i >> 1, c.timestamp_gray), i);
+    ck_assert_uint_eq(packet_time(0x800000000000, c.timestamp_gray), 0xffffffffffff);
     c.timestamp_gray = false;
-    ck_assert_uint_eq(etmv3_timestamp(&c, 0x800000000000), 0x800000000000);
+    ck_assert_uint_eq(packet_time(0x800000000000, c.timestamp_gray), 0x800000000000);
 }
 END_TEST
 

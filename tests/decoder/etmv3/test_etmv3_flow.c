@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv3/etmv3_flow.c and decoder/etmv3/etmv3_pending.c. */
 /* ETMv3 flow: windows of a history equal one straight decode, what is pending, how much. */
 #include "decoder/history/history.h"
 #include "tests/support/decoded.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv3/etmv3_fast.c and decoder/etmv3/etmv3_fast_cycles.c. */
 /*
  * ETMv3, as a property: random executions of random code with data accesses, encoded with random
  * options by the model of a trace unit and cut into random pieces,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv4/etmv4.c, decoder/etmv4/etmv4_fast.c, decoder/etmv4/etmv4_flow.c,
+ * decoder/etmv4/etmv4_frequent.c and decoder/etmv4/etmv4_queue.c. */
 /*
  * ETMv4 and ETE, as a property: random executions of random code, encoded with random options by
  * the model of a trace unit and cut into random pieces, decode to what really ran.

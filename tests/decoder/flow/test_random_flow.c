@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/flow/flow_core.c, decoder/flow/flow_walk.c, decoder/flow/flow.c,
+ * decoder/stream/stream.c and decoder/stream/stream_protocols.c. */
 /* The generator of random flows: repeatable, in itself consistent, and it reaches everything. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/ptm/ptm_flow.c. */
 /* PTM model, exceptions: worked examples and the tables of IHI 0035B 5.2.3, byte for byte. */
 #include "tests/support/encoder_script.h"
 #include "tests/support/unit_main.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/ptm/ptm.c, decoder/ptm/ptm_common.c and decoder/ptm/ptm_fast.c. */
 /*
  * PTM, as a property: random executions of random code, encoded with random options by the model
  * of a trace unit and cut into random pieces, decode to what really ran.

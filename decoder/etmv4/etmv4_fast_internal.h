@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the fast path share. Private to decoder/etmv4_fast*.c. */
-#ifndef DECODER_ETMV4_FAST_PARTS_H
-#define DECODER_ETMV4_FAST_PARTS_H
+/* What the fast path works on: its cursor, addresses and atoms. Private to etmv4_fast.c. */
+#ifndef DECODER_ETMV4_FAST_INTERNAL_H
+#define DECODER_ETMV4_FAST_INTERNAL_H
 
-#include "etmv4_flow_parts.h"
-#include "etmv4_forms.h"
+#include "etmv4_flow_internal.h"
+#include "etmv4_internal.h"
 
 #include <string.h>
 
@@ -41,7 +41,8 @@ struct etmv4_fast_cursor {
 };
 
 /* Note the last P0 instruction, before something else is put out. */
-static inline void etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 {
     if (t->b > t->base)
         t->f->last_p0 = bt_block_last(t->b - 1);
@@ -49,17 +50,11 @@ static inline void etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 }
 
 /* Whose addresses come: those of A64. Nothing but a context packet changes that. */
-static inline bool etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_is_wide(const struct etmv4_flow *f)
 {
     return f->aarch64 && !f->config.m_profile;
 }
-
-/* Whether the loop can begin, at the range that execution is in front of or that it left. Then
- * begin, and what ends it. */
-bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f);
-void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
-                             const struct flow_out *out);
-void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *out);
 
 /* How much of an address a header brings: IHI 0064H.b chapter 6. */
 static const struct etmv4_address_form {
@@ -78,16 +73,12 @@ struct etmv4_target {
     uint8_t packets; /* 2: with a context in front of it */
 };
 
-static inline uint32_t etmv4_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 /* The address packet with this header and what is behind it at `at`, of 32 bits or less, relative
  * to `last`; false: it is another packet, or not all there. Branches only where most packets of a
  * stream are alike. */
-static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t header,
-                                      const uint8_t *at, const uint8_t *end, struct etmv4_target *a)
+static inline __attribute__((always_inline)) bool
+etmv4_near_address(const struct etmv4_address *last, uint8_t header, const uint8_t *at,
+                   const uint8_t *end, struct etmv4_target *a)
 {
     unsigned h = header - ETMV4_HDR_ADDRESS;
     const struct etmv4_address_form *form = &etmv4_address_forms[h & 0xf];
@@ -97,7 +88,7 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     }
     if (h > 0xf || form->size == 0 || end - at < 4)
         return false;
-    uint32_t w = etmv4_word(at), bits, mask;
+    uint32_t w = packet_word(at), bits, mask;
     unsigned more = w >> 7 & 1 & ~(unsigned)form->full;
     if (form->isa_bit) {
         bits = (w & 0x7f) << 1 | (w & 0xffffff00);
@@ -115,8 +106,8 @@ static inline bool etmv4_near_address(const struct etmv4_address *last, uint8_t 
     return true;
 }
 
-static inline enum bt_isa etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit,
-                                                bool wide)
+static inline __attribute__((always_inline)) enum bt_isa
+etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit, bool wide)
 {
     if (wide)
         return BT_ISA_A64;
@@ -124,7 +115,7 @@ static inline enum bt_isa etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *
 }
 
 /* As code_went(), with the count of calls that is at hand. */
-static inline struct code_range *
+static inline __attribute__((always_inline)) struct code_range *
 etmv4_fast_cursor_went(struct etmv4_fast_cursor *t, uint64_t address, enum bt_isa isa, bool wide)
 {
     const struct flow_core *core = &t->f->core;
@@ -141,8 +132,8 @@ etmv4_fast_cursor_went(struct etmv4_fast_cursor *t, uint64_t address, enum bt_is
 }
 
 /* Execution is told to be there: where the indirect branch went, or what is known already. */
-static inline bool etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t address,
-                                           enum bt_isa isa, bool wide)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t address, enum bt_isa isa, bool wide)
 {
     if (!wide && address > UINT32_MAX)
         return false;
@@ -161,8 +152,9 @@ static inline bool etmv4_fast_cursor_reach(struct etmv4_fast_cursor *t, uint64_t
 }
 
 /* The same of a packet. */
-static inline bool etmv4_fast_cursor_there(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                                           const struct etmv4_target *a, bool wide)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_there(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                        const struct etmv4_target *a, bool wide)
 {
     if (!etmv4_fast_cursor_reach(t, a->value, etmv4_fast_cursor_isa(t, a->isa_bit, wide), wide))
         return false;
@@ -183,8 +175,8 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                "a range's second half is a block");
 
 /* `wide`, here and below: all code is A64; else none is. */
-static inline void etmv4_fast_cursor_block(struct etmv4_fast_cursor *t,
-                                           const struct code_range *range, unsigned fail)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, const struct code_range *range, unsigned fail)
 {
     etmv4_bits block;
     memcpy(&block, &range->start, sizeof block);
@@ -195,7 +187,8 @@ static inline void etmv4_fast_cursor_block(struct etmv4_fast_cursor *t,
 }
 
 /* The branch that ends `range` was taken. */
-static inline void etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct code_range *range)
+static inline __attribute__((always_inline)) void
+etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct code_range *range)
 {
     if (!t->stack) {
         t->calls[t->call_count % CODE_CALLS] = range;
@@ -206,7 +199,8 @@ static inline void etmv4_fast_cursor_push(struct etmv4_fast_cursor *t, struct co
 }
 
 /* An indirect branch went where the return stack says, if that is at hand. */
-static inline bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t, bool wide)
+static inline __attribute__((always_inline)) bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t,
+                                                                        bool wide)
 {
     struct etmv4_flow *f = t->f;
     unsigned top = (f->rs_top + ETMV4_RETURN_STACK - 1u) % ETMV4_RETURN_STACK;
@@ -223,7 +217,8 @@ static inline bool etmv4_fast_cursor_pop(struct etmv4_fast_cursor *t, bool wide)
 }
 
 /* `e` times E, along cached ranges: returns how many are left. */
-static inline unsigned etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
+static inline __attribute__((always_inline)) unsigned
+etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
 {
     for (; e > 0; e--) {
         struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
@@ -237,7 +232,8 @@ static inline unsigned etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, uns
 }
 
 /* An E on an indirect branch. False: it is none. */
-static inline bool etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range;
     if (range->end != CODE_END_INDIRECT)
@@ -250,7 +246,8 @@ static inline bool etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 }
 
 /* An N. False: it has yet to be taken, by the slow path. */
-static inline bool etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
     if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
@@ -261,8 +258,8 @@ static inline bool etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
 }
 
 /* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
-static inline unsigned etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms,
-                                               unsigned n, bool wide)
+static inline __attribute__((always_inline)) unsigned
+etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n, bool wide)
 {
     while (n > 0) {
         unsigned e = (unsigned)__builtin_ctz(~atoms);
@@ -281,16 +278,6 @@ static inline unsigned etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint
     return 0;
 }
 
-/* etmv4_fast_exception.c */
-
-/* What interrupts are made of. False: it is something else, and nothing was taken. */
-bool etmv4_fast_cursor_rare(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                            struct flow_out *out, bool wide);
-
-/* A context that is told again: security, AArch64, and no numbers. The exception level may be
- * another one. */
-bool etmv4_fast_cursor_same_context(const struct etmv4_fast_cursor *t, uint8_t info);
-
 /* An exception of that type, and the packet of it at `offset`. */
 struct etmv4_entry {
     uint64_t from;
@@ -300,12 +287,5 @@ struct etmv4_entry {
     uint8_t from_isa; /* IS */
     uint8_t to_isa;
 };
-
-/* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
-bool etmv4_fast_cursor_enter(struct etmv4_fast_cursor *t, const struct etmv4_entry *e,
-                             struct flow_out *out, bool wide);
-
-/* Exception return (IHI 0064H.b chapter 6): the last P0 instruction was the return. */
-bool etmv4_fast_cursor_leave(struct etmv4_fast_cursor *t, uint64_t offset, struct flow_out *out);
 
 #endif

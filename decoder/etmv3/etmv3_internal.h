@@ -1,53 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the ETMv3 parser share. Private to decoder/etmv3*.c. */
-#ifndef DECODER_ETMV3_PARSE_H
-#define DECODER_ETMV3_PARSE_H
+#ifndef DECODER_ETMV3_INTERNAL_H
+#define DECODER_ETMV3_INTERNAL_H
 
 #include "decoder/etmv3/etmv3.h"
-#include "etmv3_headers.h"
 
-/* Results of a function that takes one packet apart. */
-#define PARSED    1
-#define NEED_MORE 0 /* it does not end within the bytes at hand; the state has not changed */
-#define BAD       (-1)
+#define ETMV3_END_MARKER 0x01 /* header: of a branch, or the end of an unformatted capture */
 
-/* Bytes of one packet while it is taken apart; `p` ends behind the packet. */
-struct cursor {
-    const uint8_t *p;
-    const uint8_t *end;
-};
+/* One packet that is no A-sync; c->p ends behind it. PACKET_BAD: k->kind says what it is. */
+int etmv3_parse_packet(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k);
 
-static inline bool next_byte(struct cursor *c, uint8_t *byte)
-{
-    if (c->p == c->end)
-        return false;
-    *byte = *c->p++;
-    return true;
-}
-
-static inline bool little_endian(struct cursor *c, unsigned n, uint32_t *value)
-{
-    if ((size_t)(c->end - c->p) < n)
-        return false;
-    *value = 0;
-    for (unsigned i = 0; i < n; i++)
-        *value |= (uint32_t)*c->p++ << 8 * i;
-    return true;
-}
-
-/* etmv3_branch.c: the cursor stands at the first address byte. */
-int etmv3_parse_branch(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
-
-/*
- * Second address of an LSiP I-sync: relative to *base, which it updates. BAD where an exception is
- * indicated: that is never sent here.
- */
-int etmv3_parse_current(const struct etmv3 *p, struct cursor *c, struct etmv3_base *base);
-
-static inline uint32_t etmv3_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
+/* A branch packet: the cursor stands at the first address byte. */
+int etmv3_parse_branch(struct etmv3 *p, struct packet_cursor *c, struct etmv3_packet *k);
 
 /* Address bits in the first four bytes of a branch packet: 6, then 7 each. */
 static inline uint32_t etmv3_address_bits(uint32_t w)
@@ -82,7 +46,7 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
 {
     if (end - b < 4)
         return false;
-    uint32_t w = etmv3_word(b);
+    uint32_t w = packet_word(b);
     uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;
@@ -97,14 +61,14 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
 }
 
 /*
- * etmv3.c: a branch packet of any length, as exceptions have it, whole in the bytes at hand, into
+ * A branch packet of any length, as exceptions have it, whole in the bytes at hand, into
  * the cleared *k. Returns its size; 0: it is something else.
  */
 size_t etmv3_exception_packet(struct etmv3 *p, const uint8_t *data, const uint8_t *end,
                               struct etmv3_packet *k);
 
 /*
- * etmv3_frequent.c: synced, not in data-only mode, at a header: branches and packets of one byte,
+ * Synced, not in data-only mode, at a header: branches and packets of one byte,
  * which most of a stream is, as many as there are. Adds packets, `max` at most, to *count; returns
  * bytes consumed: up to a packet of another kind, or one that is not whole.
  */
@@ -121,14 +85,39 @@ static inline uint8_t etmv3_state(const struct etmv3 *p, const struct etmv3_base
     return (uint8_t)(isa | security << 4);
 }
 
-/* etmv3_isync.c: cursor behind the header. */
-int etmv3_parse_isync(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, bool with_count);
-bool etmv3_parse_count(struct cursor *c, uint32_t *count);
-int etmv3_parse_context(const struct etmv3 *p, struct cursor *c, struct etmv3_packet *k);
-int etmv3_parse_timestamp(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k,
-                          uint8_t header);
+/* What each P-header says: IHI 0014Q 7.3.1. */
+struct etmv3_header {
+    uint8_t versions; /* bit v: it has this meaning in ETMv3.v; 0: reserved */
+    uint8_t n;        /* atoms */
+    uint8_t value;    /* of the atoms as in struct etmv3_packet */
+    uint8_t cycles;   /* W atoms */
+    uint8_t before;   /* those that stand before the first atom */
+    uint8_t passed;   /* E atoms before the first N */
+    uint8_t each;     /* 1: a W before each atom */
+    uint8_t failed;   /* with cycles: bit i: atom i is N, the oldest is number 0 */
+};
 
-/* etmv3_data.c: cursor behind the header. BAD where the unit is not set to trace data. */
-int etmv3_parse_data(struct etmv3 *p, struct cursor *c, struct etmv3_packet *k, uint8_t header);
+/* Index: (header - 0x80) / 2. */
+#define ETMV3_HEADERS 64
+extern const struct etmv3_header etmv3_plain_headers[ETMV3_HEADERS];
+extern const struct etmv3_header etmv3_cycle_headers[ETMV3_HEADERS];
+
+#define ETMV3_EXC_EXIT 0x76 /* header */
+
+static inline bool etmv3_is_pheader(uint8_t byte)
+{
+    return (byte & 0x81) == 0x80;
+}
+
+/* ETMV3_* of its packet. */
+static inline uint16_t etmv3_header_flags(const struct etmv3_header *h)
+{
+    return (uint16_t)(h->each * ETMV3_W_EACH);
+}
+
+static inline const struct etmv3_header *etmv3_header_table(const struct etmv3_config *config)
+{
+    return config->cycle_accurate ? etmv3_cycle_headers : etmv3_plain_headers;
+}
 
 #endif

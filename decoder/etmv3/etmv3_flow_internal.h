@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the ETMv3 flow stage share. Private to decoder/etmv3*.c. */
-#ifndef DECODER_ETMV3_FLOW_PARTS_H
-#define DECODER_ETMV3_FLOW_PARTS_H
+#ifndef DECODER_ETMV3_FLOW_INTERNAL_H
+#define DECODER_ETMV3_FLOW_INTERNAL_H
 
 #include "decoder/etmv3/etmv3_flow.h"
 
@@ -40,9 +40,6 @@ static inline uint32_t etmv3_wide_offset(const struct code_range *range, uint32_
     uint32_t before = range->wide & (uint32_t)(((uint64_t)1 << index) - 1);
     return 2 * index + 2 * etmv3_bits_set(before);
 }
-
-/* Bytes from the start of the range to its instruction `index`. */
-uint32_t etmv3_range_offset(struct etmv3_flow *f, uint32_t index);
 
 /* Execution goes on at `address`: the open block must be closed. */
 void etmv3_go_to(struct etmv3_flow *f, uint64_t address, uint8_t isa);
@@ -90,14 +87,10 @@ struct etmv3_origin {
 struct bt_event *etmv3_exception(struct etmv3_flow *f, const struct etmv3_packet *k,
                                  const struct etmv3_origin *from, struct flow_out *out);
 
-/* etmv3_flow_atoms.c */
-
 void etmv3_atoms(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
 
 /* One executed instruction without a W atom: that of an LSiP I-sync. */
 void etmv3_implied(struct etmv3_flow *f, uint64_t offset, struct flow_out *out);
-
-/* etmv3_flow_data.c */
 
 static inline bool etmv3_has_data(const struct etmv3_flow *f)
 {
@@ -107,17 +100,8 @@ static inline bool etmv3_has_data(const struct etmv3_flow *f)
 /* Looks for data instructions in the pending block: before it is put out, and before data. */
 void etmv3_data_scan(struct etmv3_flow *f);
 
-/* A data packet of any kind. */
-void etmv3_data_packet(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out);
-
-/* The last instruction was cancelled: its data never was. */
-void etmv3_data_cancel(struct etmv3_flow *f, uint64_t number);
-
 /* What follows is no instruction's: the stack transfers of an exception, 4 bytes each, or nothing
  * is known of it (0 bytes). */
 void etmv3_data_disown(struct etmv3_flow *f, uint8_t bytes);
-
-/* Values that will never come: their accesses are told without. */
-void etmv3_data_drop(struct etmv3_flow *f, struct flow_out *out);
 
 #endif

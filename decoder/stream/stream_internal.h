@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a protocol is to stream.c: a table of operations, stream_PROTOCOL.c. They are called once a
- * piece of input or a batch of packets, never once a packet. Private to decoder/.
+ * What a protocol is to stream.c: a row of operations in stream_protocols.c. They are called once a
+ * piece of input or a batch of packets, never once a packet. Private to
+ * decoder/stream.
  */
-#ifndef DECODER_STREAM_OPS_H
-#define DECODER_STREAM_OPS_H
+#ifndef DECODER_STREAM_INTERNAL_H
+#define DECODER_STREAM_INTERNAL_H
 
 #include "decoder/stream/stream.h"
 
@@ -80,13 +81,12 @@ struct stream_ops {
                  struct stream_packet *out);
 };
 
-/* The part of the flow stage that all protocols have. */
-struct flow_core *stream_core(struct stream *s);
+extern const struct stream_ops stream_protocols[STREAM_PROTOCOLS];
 
-extern const struct stream_ops stream_ops_ptm;
-extern const struct stream_ops stream_ops_etmv3;
-extern const struct stream_ops stream_ops_etmv2;
-extern const struct stream_ops stream_ops_etmv1;
-extern const struct stream_ops stream_ops_etmv4;
+/* The part of the flow stage that all protocols have. */
+static inline struct flow_core *stream_core(struct stream *s)
+{
+    return stream_protocols[s->protocol].core(s);
+}
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the two loops of the fast path share. Private to decoder/etmv3_fast*.c. */
-#ifndef DECODER_ETMV3_FAST_PARTS_H
-#define DECODER_ETMV3_FAST_PARTS_H
+#ifndef DECODER_ETMV3_FAST_INTERNAL_H
+#define DECODER_ETMV3_FAST_INTERNAL_H
 
-#include "etmv3_flow_parts.h"
-#include "etmv3_headers.h"
-#include "etmv3_parse.h"
+#include "etmv3_flow_internal.h"
+#include "etmv3_internal.h"
 
 #include <string.h>
 
@@ -75,10 +74,7 @@ static inline void etmv3_emitted(struct etmv3_flow *f, struct flow_out *out,
     f->core.instructions += instructions;
 }
 
-/* etmv3_fast_plain.c */
-void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
-
-/* etmv3_fast_cycles.c */
+/* Where cycles are counted. */
 void etmv3_fast_cycles(struct etmv3_flow *f, struct etmv3_bytes *in, struct flow_out *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the ETMv2 parser share. Private to decoder/etmv2*.c. */
-#ifndef DECODER_ETMV2_GROUP_H
-#define DECODER_ETMV2_GROUP_H
+#ifndef DECODER_ETMV2_INTERNAL_H
+#define DECODER_ETMV2_INTERNAL_H
 
 #include "decoder/etmv2/etmv2.h"
 
