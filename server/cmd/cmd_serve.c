@@ -11,7 +11,6 @@
 #include "server/config/config_reload.h"
 #include "server/config/serve_args.h"
 #include "server/live/live.h"
-#include "server/live/live_status.h"
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
 
@@ -84,7 +83,7 @@ static void stop(struct serve *s, int code)
     notify_stopping();
     access_control_stop(&s->access);
     metrics_stop(s->metrics);
-    s->live.leaving = true; /* control is not passed on any more */
+    s->live.phase = LIVE_LEAVING; /* control is not passed on any more */
     gdb_clients_stop(&s->clients);
     live_detach(&s->live, end, s);
 }
@@ -161,10 +160,10 @@ static void watch(struct serve *s)
 static void on_board_ended(void *ctx, const struct board_process *b)
 {
     struct serve *s = ctx;
-    char text[640];
+    char text[800];
     board_process_describe(b, text, sizeof text);
-    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->args.command,
-            s->config.command[0], text, board_process_hint(b));
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s\n", s->args.command,
+            s->config.command[0], text);
     stop(s, EXIT_INPUT);
 }
 
@@ -401,9 +400,7 @@ static int start(struct serve *s)
     if (s->config.command &&
         board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
         return complain(s, &why, EXIT_INPUT);
-    if (has_probe)
-        live_use_probe(&s->live, &s->probe);
-    if (live_connect(&s->live))
+    if (live_connect(&s->live, has_probe ? &s->probe : NULL))
         return EXIT_INTERNAL;
     uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
     return EXIT_OK;

@@ -60,15 +60,6 @@ static void read_rest(struct board_process *b)
     end_line(b);
 }
 
-void board_process_describe(const struct board_process *b, char *text, size_t size)
-{
-    const char *colon = b->last[0] ? ": " : "";
-    if (WIFSIGNALED(b->status))
-        snprintf(text, size, "signal %d%s%s", WTERMSIG(b->status), colon, b->last);
-    else
-        snprintf(text, size, "exit code %d%s%s", WEXITSTATUS(b->status), colon, b->last);
-}
-
 static void on_child(uv_signal_t *handle, int number)
 {
     struct board_process *b = handle->data;
@@ -106,12 +97,21 @@ static bool is_qemu(const char *program)
     return strncmp(slash ? slash + 1 : program, "qemu-system-", 12) == 0;
 }
 
-const char *board_process_hint(const struct board_process *b)
+/* What may help against the end that it came to. */
+static const char *hint_of_end(const struct board_process *b)
 {
     if (!is_qemu(b->program) || !strstr(b->last, "plugin") || strstr(b->last, "No such file"))
         return "";
     return "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 or newer "
            "the package qemu-system-arm is";
+}
+
+void board_process_describe(const struct board_process *b, char *text, size_t size)
+{
+    bool signaled = WIFSIGNALED(b->status);
+    snprintf(text, size, "%s %d%s%s%s", signaled ? "signal" : "exit code",
+             signaled ? WTERMSIG(b->status) : WEXITSTATUS(b->status), b->last[0] ? ": " : "",
+             b->last, hint_of_end(b));
 }
 
 static void report_why_not(const char *program, int error, struct message *why)
@@ -129,9 +129,12 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
                         struct message *why)
 {
     int text[2], report[2], error = 0;
-    if (pipe2(text, O_CLOEXEC) != 0)
+    if (pipe2(text, O_CLOEXEC) != 0) {
+        report_why_not(command[0], errno, why);
         return BT_ERR_IO;
+    }
     if (pipe2(report, O_CLOEXEC) != 0) {
+        report_why_not(command[0], errno, why);
         close(text[0]);
         close(text[1]);
         return BT_ERR_IO;
@@ -139,6 +142,8 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
     b->pid = fork();
     if (b->pid == 0)
         run_child(command, text[1], report[1]);
+    if (b->pid < 0)
+        error = errno;
     close(text[1]);
     close(report[1]);
     bool failed = b->pid < 0 || read(report[0], &error, sizeof error) == (ssize_t)sizeof error;
@@ -165,7 +170,6 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
     b->program = command[0];
     b->ended = ended;
     b->ctx = ctx;
-    message_set(why, "cannot start '%s': %s", command[0], "no more processes");
     uv_signal_init(loop, &b->child);
     uv_pipe_init(loop, &b->messages, 0);
     b->child.data = b->messages.data = b;

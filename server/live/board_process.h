@@ -38,10 +38,7 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
 /* Ends the program, by force after two seconds, and closes the handles. */
 void board_process_stop(struct board_process *b);
 
-/* "exit code 1: could not load kernel" */
+/* "exit code 1: could not load kernel", and what may help against it if that is known. */
 void board_process_describe(const struct board_process *b, char *text, size_t size);
-
-/* What may help against the end that it came to, behind its description; "" if nothing is known. */
-const char *board_process_hint(const struct board_process *b);
 
 #endif
