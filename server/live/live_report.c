@@ -158,13 +158,28 @@ static void print_probe(const struct live *l, bool first, gdb_print_fn print, vo
         print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
+/* What was found of trace units, and what is wrong. */
+static void print_units(const struct live *l, void (*print)(void *to, const char *text), void *to)
+{
+    const struct live_units *u = &l->units;
+    char text[sizeof u->notes.text + 1];
+    if (!u->wanted)
+        return;
+    snprintf(text, sizeof text, "%.*s", (int)u->notes.used, u->notes.text);
+    print(to, text);
+    if (!u->reported[0])
+        return;
+    snprintf(text, sizeof text, "history is missing: %s\n", u->reported);
+    print(to, text);
+}
+
 void live_summary(struct live *l, bool first, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
     if (l->probe)
         print_probe(l, first, print, to);
-    live_units_report(l, print, to);
+    print_units(l, print, to);
     if (!l->pipeline) {
         console_print(&c, "%s\n",
                       l->probe           ? "no history: nothing is traced"
@@ -294,14 +309,14 @@ static void gather_live(const struct live *l, struct live_numbers *s)
     s->up_s = (uv_hrtime() - l->started) / 1000000000;
     s->halts = l->stops;
     gather_live_clients(l, s);
-    s->traced = l->pipeline != NULL;
+    s->traced = l->pipeline;
     if (l->pipeline) {
         s->trace_bytes = live_bytes(l);
         s->rate = l->rate;
         pipeline_stats(l->pipeline, &s->pipeline);
         gather_live_cores(l, s);
     }
-    s->recording = l->recorder != NULL;
+    s->recording = l->recorder;
     if (l->recorder)
         recorder_stats(l->recorder, &s->recorder);
     s->recording_failed = s->recorder.error != 0;

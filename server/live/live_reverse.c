@@ -93,7 +93,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     const struct live_core *c = live_core_of(l, r->core);
     bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
     enum values_memory kind =
-        reverse_memory_kind(&c->elf, c->elf != NULL, address, pc->regs.value[GDB_REG_SP], shared);
+        reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address, pc->regs.value[GDB_REG_SP], shared);
     const uint8_t *bytes;
     uint8_t code[4];
     if (kind == VALUES_MEMORY_CONST) {
@@ -134,10 +134,10 @@ static void look_at_core_program(struct live_reverse_core *pc, const struct live
     if (pc->program_known)
         return;
     pc->program_known = true;
-    pc->one_stack = reverse_one_stack(&c->elf, c->elf != NULL);
-    pc->two_states = reverse_two_states(&c->elf, c->elf != NULL);
-    pc->plain_modes = reverse_plain_modes(&c->elf, c->elf != NULL);
-    pc->has_float = reverse_has_float(&c->elf, c->elf != NULL);
+    pc->one_stack = reverse_one_stack(&c->elf, c->elf ? 1 : 0);
+    pc->two_states = reverse_two_states(&c->elf, c->elf ? 1 : 0);
+    pc->plain_modes = reverse_plain_modes(&c->elf, c->elf ? 1 : 0);
+    pc->has_float = reverse_has_float(&c->elf, c->elf ? 1 : 0);
 }
 
 static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
@@ -152,8 +152,8 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
     pc->core = core;
     if (!pc->reported) {
         pc->asked = true;
-        int rc = gdb_remote_read_regs(l->remote, core, on_reverse_regs, pc);
-        return rc < 0 ? rc : GDB_PENDING;
+        int error = gdb_remote_read_regs(l->remote, core, on_reverse_regs, pc);
+        return error < 0 ? error : GDB_PENDING;
     }
     look_at_core_program(pc, c);
     *m = (struct reverse_machine){.regs = pc->regs,

@@ -8,7 +8,6 @@
 #include "protocol/rsp/gdb_packet.h"
 #include "server/base/log.h"
 #include "server/history/call_history.h"
-#include "server/monitor/history_text.h"
 #include "server/monitor/status.h"
 
 #include <inttypes.h>
@@ -73,7 +72,7 @@ static bool release_control(struct live_client *k)
     pass_control(l);
     log_write(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
               k->client->connection->peer);
-    return l->control != NULL;
+    return l->control;
 }
 
 static const char *client_role(const struct live *l, const struct live_client *k)
@@ -136,7 +135,7 @@ static int cmd_status(struct live_client *k, int core, const char *rest, const s
         console_print(c, "core          %s, traced by %s\n", l->cores[i].config->name,
                       l->cores[i].config->source_device.type);
         pipeline_lock(l->pipeline);
-        history_text_summary(c, live_history(l, (int)i));
+        status_report_history(c, live_history(l, (int)i));
         pipeline_unlock(l->pipeline);
     }
     return BT_OK;
@@ -150,7 +149,7 @@ static int cmd_gaps(struct live_client *k, int core, const char *rest, const str
         if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
             continue;
         pipeline_lock(l->pipeline);
-        history_text_gaps(c, live_history(l, (int)i));
+        status_report_gaps(c, live_history(l, (int)i));
         pipeline_unlock(l->pipeline);
         return BT_OK;
     }
@@ -265,7 +264,7 @@ static int ask_live_history(struct live_client *client, int core, const char *re
         const struct call_query q = {.history = live_history(l, (int)i),
                                      .image = &k->image,
                                      .elf = &k->elf,
-                                     .elf_count = k->elf != NULL,
+                                     .elf_count = k->elf ? 1 : 0,
                                      .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
                                      .end = reverse_motion_position(&client->motion, core)};
         answer(&q, rest, c);
@@ -679,7 +678,7 @@ static void op_leave(void *ctx)
     reverse_motion_forget(&((struct live_client *)ctx)->motion);
 }
 
-const struct gdb_target live_target = {
+static const struct gdb_target live_target = {
     .core_count = op_core_count,
     .core_info = op_core_info,
     .btrace_enable = op_btrace_enable,

@@ -409,20 +409,6 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l))
         start_units_worker(l);
 }
 
-void live_units_report(const struct live *l, void (*print)(void *to, const char *text), void *to)
-{
-    const struct live_units *u = &l->units;
-    char text[sizeof u->notes.text + 1];
-    if (!u->wanted)
-        return;
-    snprintf(text, sizeof text, "%.*s", (int)u->notes.used, u->notes.text);
-    print(to, text);
-    if (!u->reported[0])
-        return;
-    snprintf(text, sizeof text, "history is missing: %s\n", u->reported);
-    print(to, text);
-}
-
 int live_ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply)
 {
     char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";

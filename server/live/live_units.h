@@ -41,11 +41,8 @@ struct live_units {
 /*
  * At a halt, when its trace is decoded: finds the components if that was not done yet, makes the
  * decoders, and programs what a reset has undone. Then calls `done`, maybe at once. What goes wrong
- * is logged on standard error and by live_units_report(); the target goes on without history.
+ * is logged on standard error and in the summary; the target goes on without history.
  */
 void live_units_prepare(struct live *l, void (*done)(struct live *l));
-
-/* Lines about what was found and what is wrong. */
-void live_units_report(const struct live *l, void (*print)(void *to, const char *text), void *to);
 
 #endif

@@ -11,7 +11,7 @@
 #ifndef SERVER_REVERSE_H
 #define SERVER_REVERSE_H
 
-#include "server/history/halt_join.h"
+#include "server/history/btrace_blocks.h"
 
 #define REVERSE_BREAKPOINTS_MAX 256
 
