@@ -92,7 +92,7 @@ def _(board):
         done = subprocess.run(
             [tool(GDB), "-q", "-nx", "-batch"] + [w for s in SETTINGS for w in ("-ex", s)] +
             [str(ELVES[board]), "-ex", f"target extended-remote :{live.port}", "-ex",
-             "tbreak main", "-ex", "continue", "-ex", "set var crash_after = 0", "-x", str(ROOT / "tests" / "gdb" / "random_stops.py")],
+             "tbreak main", "-ex", "continue", "-ex", "set var crash_after = 0", "-x", str(ROOT / "tests" / "bench" / "gdb" / "random_stops.py")],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE,
             env=dict(environment(), STOPS_SEED="7", STOPS_COUNT=str(count),
                      STOPS_OUT=str(place / "stops"), STOPS_BITS="64" if live.wide else "32", STOPS_TRUTH=str(path.parent / "truth"),
