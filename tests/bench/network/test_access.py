@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/cmd/cmd_connect.c.
 """Access control: certificates, networks, Unix sockets, systemd's sockets. Whoever is not admitted
 hears nothing of the protocol, and whoever is at work does not notice."""
 
