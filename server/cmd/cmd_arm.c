@@ -36,28 +36,28 @@ struct arm {
     struct probe_target_trace trace;
 };
 
-static void no_bytes(void *user, const uint8_t *data, size_t length)
+static void drop_bytes(void *user, const uint8_t *data, size_t length)
 {
     (void)user, (void)data, (void)length;
 }
 
-static void no_loss(void *user, enum bt_gap_cause cause)
+static void drop_loss(void *user, enum bt_gap_cause cause)
 {
     (void)user, (void)cause;
 }
 
-static int complain(const struct message *why, int code)
+static int complain_of_arm(const struct message *why, int code)
 {
     fprintf(stderr, "btraced arm: %s\n", why->text);
     return code;
 }
 
-static int load(struct arm *a)
+static int load_arm_config(struct arm *a)
 {
     struct message why;
     const struct config_names names = {.run = "$RUN"}; /* nothing here is used that has it */
     if (config_load(&a->config, a->path, &names, &why))
-        return complain(&why, EXIT_USAGE);
+        return complain_of_arm(&why, EXIT_USAGE);
     if (!config_has_probe(&a->config)) {
         fprintf(stderr, "btraced arm: %s has no [probe], through which trace units are reached\n",
                 a->config.path);
@@ -79,7 +79,7 @@ static int load(struct arm *a)
     return EXIT_OK;
 }
 
-static int write_setup(struct arm *a)
+static int write_arm_setup(struct arm *a)
 {
     for (unsigned i = 0; i < a->config.setup_count; i++) {
         const struct config_setup *s = &a->config.setup[i];
@@ -107,10 +107,10 @@ static int catch_faults(struct arm *a)
     return EXIT_PROBE;
 }
 
-static int start_trace(struct arm *a)
+static int start_arm_trace(struct arm *a)
 {
     struct message why;
-    const struct trace_sink sink = {.bytes = no_bytes, .lost = no_loss};
+    const struct trace_sink sink = {.bytes = drop_bytes, .lost = drop_loss};
     char text[100];
     int error = probe_target_trace_open(&a->trace, &a->probe, &a->config, &sink, &why);
     fputs(a->trace.setup.notes.text, stderr);
@@ -119,7 +119,7 @@ static int start_trace(struct arm *a)
     if (!error)
         error = probe_target_trace_resume(&a->trace, &why);
     if (error)
-        return complain(&why, EXIT_PROBE);
+        return complain_of_arm(&why, EXIT_PROBE);
     printf("armed: %s%s\n", trace_setup_describe_sink(&a->trace.setup, text, sizeof text),
            a->halt_on_fault ? "; a HardFault halts the core" : "");
     printf("later: btraced serve --attach -c %s\n", a->path);
@@ -127,7 +127,7 @@ static int start_trace(struct arm *a)
 }
 
 /* Before the trace began: then the buffer will never hold what led there. */
-static void look_at_core(struct arm *a)
+static void look_at_faults(struct arm *a)
 {
     static const char *const faults[] = {[3] = "HardFault",
                                          [4] = "MemManage",
@@ -150,21 +150,21 @@ static void look_at_core(struct arm *a)
                 faults[active]);
 }
 
-static int run(struct arm *a)
+static int arm_board(struct arm *a)
 {
     struct message why;
-    int code = load(a);
+    int code = load_arm_config(a);
     if (!code &&
         probe_link_open(&a->probe, probe_driver_named(a->config.probe.type), &a->config, &why))
-        code = complain(&why, EXIT_PROBE);
+        code = complain_of_arm(&why, EXIT_PROBE);
     if (!code)
-        code = write_setup(a);
+        code = write_arm_setup(a);
     if (!code && a->halt_on_fault)
         code = catch_faults(a);
     if (!code)
-        code = start_trace(a);
+        code = start_arm_trace(a);
     if (!code)
-        look_at_core(a);
+        look_at_faults(a);
     if (a->trace.probe)
         probe_target_trace_close(&a->trace);
     probe_link_close(&a->probe);
@@ -172,7 +172,7 @@ static int run(struct arm *a)
     return code;
 }
 
-static int parse_args(int argc, char **argv, struct arm *a)
+static int parse_arm_args(int argc, char **argv, struct arm *a)
 {
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
@@ -207,9 +207,9 @@ int cmd_arm(int argc, char **argv)
     if (!a)
         return EXIT_INTERNAL;
     argv[0] = name; /* getopt's messages begin with it */
-    int code = parse_args(argc, argv, a);
+    int code = parse_arm_args(argc, argv, a);
     if (code == EXIT_OK)
-        code = run(a);
+        code = arm_board(a);
     free(a);
     return code < 0 ? EXIT_OK : code;
 }

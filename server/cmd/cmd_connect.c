@@ -78,7 +78,7 @@ static const char connect_help[] =
     "Without --cert and --ca the files cert.pem, key.pem and ca.pem are taken from\n"
     "~/.config/btraced, if there are any; if there are none it is as with --plain.\n";
 
-static void close_all(struct pipe_ends *p)
+static void close_pipe(struct pipe_ends *p)
 {
     if (p->gdb)
         connection_finish(p->gdb);
@@ -89,22 +89,22 @@ static void close_all(struct pipe_ends *p)
     p->gdb = p->server = NULL;
 }
 
-static void fail(struct pipe_ends *p, const char *why)
+static void end_pipe(struct pipe_ends *p, const char *why)
 {
     char where[300];
     address_format(&p->args->to, where, sizeof where);
     fprintf(stderr, "btraced connect: %s: %s\n", where, why);
     p->code = EXIT_CONNECT;
-    close_all(p);
+    close_pipe(p);
 }
 
 static void on_impatient(uv_timer_t *timer)
 {
     struct pipe_ends *p = timer->data;
     if (p->ready)
-        close_all(p);
+        close_pipe(p);
     else
-        fail(p, "no answer to the handshake in 10 s: is it a btraced that speaks TLS?");
+        end_pipe(p, "no answer to the handshake in 10 s: is it a btraced that speaks TLS?");
 }
 
 static void on_gdb_input(void *ctx, const void *bytes, size_t length)
@@ -112,7 +112,7 @@ static void on_gdb_input(void *ctx, const void *bytes, size_t length)
     struct pipe_ends *p = ctx;
     p->asked = true;
     if (connection_write(p->server, bytes, length) != BT_OK)
-        fail(p, "the connection is broken");
+        end_pipe(p, "the connection is broken");
     else if (connection_unsent(p->server) > UNSENT_MAX)
         connection_pause(p->gdb, true);
 }
@@ -141,7 +141,7 @@ static void on_server_input(void *ctx, const void *bytes, size_t length)
     if (p->gdb_over)
         uv_timer_start(&p->patience, on_impatient, SILENCE_MS, 0);
     if (connection_write(p->gdb, bytes, length) != BT_OK)
-        close_all(p); /* nobody reads any more */
+        close_pipe(p); /* nobody reads any more */
     else if (connection_unsent(p->gdb) > UNSENT_MAX)
         connection_pause(p->server, true);
 }
@@ -158,12 +158,12 @@ static void on_server_ended(void *ctx, const char *why)
 {
     struct pipe_ends *p = ctx;
     if (why && !(p->heard && p->gdb_over))
-        fail(p, why);
+        end_pipe(p, why);
     else if (p->heard || (p->gdb_over && !p->asked))
-        close_all(p);
+        close_pipe(p);
     else
-        fail(p, "the server has closed the connection: another client may have the target, or "
-                "it wants a certificate (--cert), or does not let this address in");
+        end_pipe(p, "the server has closed the connection: another client may have the target, or "
+                    "it wants a certificate (--cert), or does not let this address in");
 }
 
 static void on_ready(struct pipe_ends *p)
@@ -176,7 +176,7 @@ static void on_ready(struct pipe_ends *p)
     uv_timer_stop(&p->patience);
     if (connection_start(p->server, &of_server) != BT_OK ||
         (p->gdb && connection_start(p->gdb, &of_gdb) != BT_OK))
-        fail(p, "the connection is broken");
+        end_pipe(p, "the connection is broken");
 }
 
 static void on_shaken(void *ctx, struct connection *c, const char *why)
@@ -184,7 +184,7 @@ static void on_shaken(void *ctx, struct connection *c, const char *why)
     struct pipe_ends *p = ctx;
     (void)c;
     if (why)
-        fail(p, why);
+        end_pipe(p, why);
     else
         on_ready(p);
 }
@@ -219,7 +219,7 @@ static int try_socket(int family, const struct sockaddr *address, socklen_t leng
     return -1;
 }
 
-static int reach(const struct address *to, const char **why)
+static int reach_server(const struct address *to, const char **why)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
     struct sockaddr_un u = {.sun_family = AF_UNIX};
@@ -241,26 +241,26 @@ static int reach(const struct address *to, const char **why)
     return fd;
 }
 
-static void begin(struct pipe_ends *p, struct tls_context *context)
+static void begin_pipe(struct pipe_ends *p, struct tls_context *context)
 {
     const char *why = "no reason is given";
-    int fd = reach(&p->args->to, &why);
+    int fd = reach_server(&p->args->to, &why);
     if (fd < 0) {
-        fail(p, why);
+        end_pipe(p, why);
         return;
     }
     p->server = stream_connection_new(&p->loop, fd);
     if (p->server && context)
         p->server = tls_connection_new(p->server, context, on_shaken, p);
     if (!p->server)
-        fail(p, "the connection is broken");
+        end_pipe(p, "the connection is broken");
     else if (context)
         uv_timer_start(&p->patience, on_impatient, CONNECT_MS, 0);
     else
         on_ready(p);
 }
 
-static int run(const struct pipe_args *args)
+static int run_pipe(const struct pipe_args *args)
 {
     struct tls_client client = {args->ca, args->cert, args->key,
                                 args->name ? args->name : args->to.host};
@@ -279,11 +279,11 @@ static int run(const struct pipe_args *args)
     p.patience.data = &p;
     p.gdb = stream_connection_stdio(&p.loop);
     if (p.gdb) {
-        begin(&p, context);
+        begin_pipe(&p, context);
     } else {
         fprintf(stderr, "btraced connect: " STREAM_CONNECTION_NO_PIPE "\n");
         p.code = EXIT_USAGE;
-        close_all(&p);
+        close_pipe(&p);
     }
     uv_run(&p.loop, UV_RUN_DEFAULT);
     uv_loop_close(&p.loop);
@@ -291,7 +291,7 @@ static int run(const struct pipe_args *args)
     return p.code;
 }
 
-static int usage_error(const char *text)
+static int connect_usage_error(const char *text)
 {
     fprintf(stderr, "btraced connect: %s; see 'btraced connect --help'\n", text);
     return EXIT_USAGE;
@@ -311,14 +311,14 @@ static const char *own_file(char *path, const char *name)
 }
 
 /* What was not given. */
-static int complete(struct pipe_args *a)
+static int complete_pipe_args(struct pipe_args *a)
 {
     if (a->plain)
         return a->ca || a->cert || a->key || a->name
-                   ? usage_error("--plain is without certificates")
+                   ? connect_usage_error("--plain is without certificates")
                    : 0;
     if (a->key && !a->cert)
-        return usage_error("--key wants --cert");
+        return connect_usage_error("--key wants --cert");
     if (a->cert && !a->key)
         a->key = a->cert;
     if (!a->cert) {
@@ -332,7 +332,7 @@ static int complete(struct pipe_args *a)
     return 0;
 }
 
-static int parse_args(int argc, char **argv, struct pipe_args *a)
+static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
 {
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == OPT_CA)
@@ -353,10 +353,11 @@ static int parse_args(int argc, char **argv, struct pipe_args *a)
         }
     }
     if (optind != argc - 1)
-        return usage_error(optind == argc ? "no HOST:PORT given" : "more than one HOST:PORT");
+        return connect_usage_error(optind == argc ? "no HOST:PORT given"
+                                                  : "more than one HOST:PORT");
     if (address_problem(argv[optind], &a->to) || (a->to.kind == ADDRESS_TCP && a->to.port == 0))
-        return usage_error("HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted");
-    return complete(a);
+        return connect_usage_error("HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted");
+    return complete_pipe_args(a);
 }
 
 int cmd_connect(int argc, char **argv)
@@ -364,8 +365,8 @@ int cmd_connect(int argc, char **argv)
     struct pipe_args args = {0};
     char name[] = "btraced connect";
     argv[0] = name; /* getopt's messages begin with it */
-    int code = parse_args(argc, argv, &args);
+    int code = parse_connect_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;
-    return run(&args);
+    return run_pipe(&args);
 }

@@ -54,7 +54,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-const char decode_help[] =
+static const char decode_help[] =
     "usage: btraced decode [OPTION]... RECORDING\n"
     "Lists what a recorded trace says. RECORDING is a CoreSight snapshot folder.\n"
     "\n"
@@ -77,14 +77,14 @@ const char decode_help[] =
     "  btraced decode --perf --blocks perf.data\n"
     "  btraced decode --instructions --format tsv --source PTM_0 recording\n";
 
-static int usage_error(const char *text, const char *value)
+static int decode_usage_error(const char *text, const char *value)
 {
     fprintf(stderr, "btraced decode: %s%s%s%s; see 'btraced decode --help'\n", text,
             value ? " '" : "", value ? value : "", value ? "'" : "");
     return EXIT_USAGE;
 }
 
-static int parse_format(const char *name, enum listing_format *format)
+static int parse_listing_format(const char *name, enum listing_format *format)
 {
     static const char *const names[] = {"text", "tsv", "json"};
     for (unsigned i = 0; i < 3; i++) {
@@ -93,16 +93,16 @@ static int parse_format(const char *name, enum listing_format *format)
             return 0;
         }
     }
-    return usage_error("format must be text, tsv or json, not", name);
+    return decode_usage_error("format must be text, tsv or json, not", name);
 }
 
-static int parse_id(const char *text, int *id)
+static int parse_trace_id(const char *text, int *id)
 {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 0);
     if (*end || end == text || errno || value < 1 || value > FORMATTER_ID_MAX)
-        return usage_error("a trace ID is a number from 1 to 0x6f, not", text);
+        return decode_usage_error("a trace ID is a number from 1 to 0x6f, not", text);
     *id = (int)value;
     return 0;
 }
@@ -112,12 +112,12 @@ static int parse_jobs(const char *text, unsigned *jobs)
     char *end;
     long value = strtol(text, &end, 10);
     if (*end || end == text || value < 1 || value > 64)
-        return usage_error("the number of threads is from 1 to 64, not", text);
+        return decode_usage_error("the number of threads is from 1 to 64, not", text);
     *jobs = (unsigned)value;
     return 0;
 }
 
-static int parse_option(struct decode_args *args, int option)
+static int parse_decode_option(struct decode_args *args, int option)
 {
     switch (option) {
     case OPT_PACKETS:
@@ -136,15 +136,15 @@ static int parse_option(struct decode_args *args, int option)
         args->summary = true;
         return 0;
     case OPT_FORMAT:
-        return parse_format(optarg, &args->list.format);
+        return parse_listing_format(optarg, &args->list.format);
     case OPT_SOURCE:
         args->source = optarg;
         return 0;
     case OPT_ID:
-        return parse_id(optarg, &args->id);
+        return parse_trace_id(optarg, &args->id);
     case OPT_ELF:
         if (args->elf_count == RECORDING_MAX_ELF)
-            return usage_error("too many --elf options", NULL);
+            return decode_usage_error("too many --elf options", NULL);
         args->elf[args->elf_count++] = optarg;
         return 0;
     case OPT_CYCLES:
@@ -164,34 +164,35 @@ static int parse_option(struct decode_args *args, int option)
     }
 }
 
-static int parse_args(int argc, char **argv, struct decode_args *args)
+static int parse_decode_args(int argc, char **argv, struct decode_args *args)
 {
     memset(args, 0, sizeof *args);
     args->id = -1;
     for (int option; (option = getopt_long(argc, argv, "hj:", options, NULL)) != -1;) {
-        int code = perf_args_take(&args->perf, option, optarg) ? 0 : parse_option(args, option);
+        int code =
+            perf_args_take(&args->perf, option, optarg) ? 0 : parse_decode_option(args, option);
         if (code)
             return code;
     }
     if (optind != argc - 1)
-        return usage_error(optind == argc ? "no recording given" : "more than one recording given",
-                           NULL);
+        return decode_usage_error(
+            optind == argc ? "no recording given" : "more than one recording given", NULL);
     args->path = argv[optind];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)
-        return usage_error(wrong, NULL);
+        return decode_usage_error(wrong, NULL);
     int listings =
         args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
     if (listings == 0)
         args->summary = true;
     if (args->list.format != LISTING_TEXT && listings + args->summary > 1)
-        return usage_error("tsv and json take one listing at a time", NULL);
+        return decode_usage_error("tsv and json take one listing at a time", NULL);
     return 0;
 }
 
 /* The sources that were asked for: one, or all. */
-static int choose(const struct recording *r, const struct decode_args *args, size_t *first,
-                  size_t *end)
+static int choose_sources(const struct recording *r, const struct decode_args *args, size_t *first,
+                          size_t *end)
 {
     *first = 0;
     *end = r->source_count;
@@ -215,7 +216,7 @@ static int choose(const struct recording *r, const struct decode_args *args, siz
 static int decode_recording(struct recording *r, const struct decode_args *args)
 {
     size_t first, end;
-    int code = choose(r, args, &first, &end);
+    int code = choose_sources(r, args, &first, &end);
     if (code)
         return code;
     struct dump *dump = dump_new(stdout, &args->list);
@@ -226,9 +227,10 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     for (size_t i = first; i < end && !error; i++) {
         if (several)
             printf("source %s (core %s)\n", r->sources[i].name, r->sources[i].core_name);
-        error = dump_source(dump, r, &r->sources[i], args->summary);
-        if (!error && dump_warning(dump))
-            fprintf(stderr, "btraced decode: warning: %s\n", dump_warning(dump));
+        struct message warning;
+        error = dump_source(dump, r, &r->sources[i], args->summary, &warning);
+        if (!error && warning.text[0])
+            fprintf(stderr, "btraced decode: warning: %s\n", warning.text);
     }
     dump_free(dump);
     if (error && !ferror(stdout)) {
@@ -256,7 +258,7 @@ int cmd_decode(int argc, char **argv)
     struct message why;
     char name[] = "btraced decode";
     argv[0] = name; /* getopt's messages begin with it */
-    int code = parse_args(argc, argv, &args);
+    int code = parse_decode_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;
     int error = args.perf.on ? recording_open_perf(&r, args.path, &args.perf.places, args.elf,

@@ -19,40 +19,40 @@ struct count {
     unsigned usable, others;
 };
 
-static void line(const char *name, const char *value)
+static void print_probe_line(const char *name, const char *value)
 {
     if (value && *value)
         printf("  %-9s %s\n", name, value);
 }
 
-static void show(void *ctx, const struct probe_listing *p)
+static void print_listed_probe(void *ctx, const struct probe_listing *p)
 {
     struct count *count = ctx;
     printf("%s%s%s\n", p->vendor, *p->vendor ? " " : "", *p->product ? p->product : "(no name)");
-    line("type", p->type);
+    print_probe_line("type", p->type);
     printf("  %-9s %04x:%04x%s%s\n", "usb", p->usb_vendor, p->usb_product, *p->usb_path ? " " : "",
            p->usb_path);
-    line("serial", p->serial);
-    line("firmware", p->firmware);
-    line("wires", p->wires);
-    line("SWO", p->problem ? "" : *p->trace || *p->capture ? p->trace : "none");
-    line("capture", p->capture);
-    line("speed", p->speed);
-    line("problem", p->problem);
+    print_probe_line("serial", p->serial);
+    print_probe_line("firmware", p->firmware);
+    print_probe_line("wires", p->wires);
+    print_probe_line("SWO", p->problem ? "" : *p->trace || *p->capture ? p->trace : "none");
+    print_probe_line("capture", p->capture);
+    print_probe_line("speed", p->speed);
+    print_probe_line("problem", p->problem);
     if (p->problem)
         count->others++;
     else
         count->usable++;
 }
 
-static int list(void)
+static int list_attached_probes(void)
 {
     struct count count = {0};
     struct message why;
     size_t drivers;
     const struct probe_driver *const *driver = probe_drivers(&drivers);
     for (size_t i = 0; i < drivers; i++) {
-        if (driver[i]->list(show, &count, &why)) {
+        if (driver[i]->list(print_listed_probe, &count, &why)) {
             fprintf(stderr, "btraced probes: %s\n", why.text);
             return EXIT_PROBE;
         }
@@ -79,5 +79,5 @@ int cmd_probes(int argc, char **argv)
         fprintf(stderr, "btraced probes: takes no arguments; see 'btraced probes --help'\n");
         return EXIT_USAGE;
     }
-    return list();
+    return list_attached_probes();
 }

@@ -56,7 +56,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-const char replay_help[] =
+static const char replay_help[] =
     "usage: btraced replay [OPTION]... RECORDING\n"
     "Serves a recorded execution history to GDB. RECORDING is a CoreSight snapshot folder.\n"
     "\n"
@@ -86,7 +86,7 @@ const char replay_help[] =
     "  (gdb) target remote :3333\n"
     "  (gdb) record instruction-history\n";
 
-static int usage_error(const char *text, const char *value)
+static int replay_usage_error(const char *text, const char *value)
 {
     fprintf(stderr, "btraced replay: %s%s%s%s; see 'btraced replay --help'\n", text,
             value ? " '" : "", value ? value : "", value ? "'" : "");
@@ -119,7 +119,7 @@ static int complete_access(struct replay_args *args)
     return error ? EXIT_USAGE : 0;
 }
 
-static int parse_args(int argc, char **argv, struct replay_args *args)
+static int parse_replay_args(int argc, char **argv, struct replay_args *args)
 {
     enum log_level level;
     int code = 0;
@@ -128,13 +128,13 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             continue;
         } else if (option == OPT_LISTEN) {
             if (args->listen_count == CONFIG_MAX_LISTEN)
-                return usage_error("too many --listen options", NULL);
+                return replay_usage_error("too many --listen options", NULL);
             args->listen[args->listen_count++] = optarg;
         } else if (option == 'c') {
             args->config_path = optarg;
         } else if (option == OPT_ELF) {
             if (args->elf_count == RECORDING_MAX_ELF)
-                return usage_error("too many --elf options", NULL);
+                return replay_usage_error("too many --elf options", NULL);
             args->elf[args->elf_count++] = optarg;
         } else if (option == OPT_STDIO) {
             args->stdio = true;
@@ -142,7 +142,7 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
             args->exit_after_detach = true;
         } else if (option == OPT_LOG) {
             if (!log_choose(optarg))
-                return usage_error("--log wants one of " LOG_LEVELS ", not", optarg);
+                return replay_usage_error("--log wants one of " LOG_LEVELS ", not", optarg);
         } else if (option == OPT_ODD_THUMB) {
             args->odd_thumb = true;
         } else if (option == OPT_NO_RECORD) {
@@ -156,16 +156,17 @@ static int parse_args(int argc, char **argv, struct replay_args *args)
         }
     }
     if (!log_level_now(&level))
-        return usage_error(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
+        return replay_usage_error(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
     if (!code && optind != argc - 1)
-        return usage_error(optind == argc ? "no recording given" : "more than one recording given",
-                           NULL);
+        return replay_usage_error(
+            optind == argc ? "no recording given" : "more than one recording given", NULL);
     if (args->stdio && args->listen_count > 0)
-        return usage_error("--stdio serves one GDB through pipes, and takes no --listen", NULL);
+        return replay_usage_error("--stdio serves one GDB through pipes, and takes no --listen",
+                                  NULL);
     args->path = argv[argc - 1];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)
-        return code ? code : usage_error(wrong, NULL);
+        return code ? code : replay_usage_error(wrong, NULL);
     return code ? code : complete_access(args);
 }
 
@@ -182,7 +183,7 @@ struct daemon {
     const struct replay_args *args;
 };
 
-static void stop(struct daemon *d)
+static void stop_replay(struct daemon *d)
 {
     if (uv_is_closing((uv_handle_t *)&d->interrupt))
         return;
@@ -214,7 +215,7 @@ static void search_later(void *ctx)
 static void on_signal(uv_signal_t *handle, int number)
 {
     (void)number;
-    stop(handle->data);
+    stop_replay(handle->data);
 }
 
 static struct gdb_limits limits_of(const struct config *config)
@@ -224,7 +225,7 @@ static struct gdb_limits limits_of(const struct config *config)
 }
 
 /* Who may connect, and what they may use, anew; what became of it is put in words. */
-static int read_again(struct daemon *d, struct message *reported)
+static int read_config_again(struct daemon *d, struct message *reported)
 {
     struct message why = {""};
     struct config *fresh = calloc(1, sizeof *fresh);
@@ -247,10 +248,10 @@ static int read_again(struct daemon *d, struct message *reported)
     return error;
 }
 
-static void reload(void *ctx, const struct console *c)
+static void reload_replay(void *ctx, const struct console *c)
 {
     struct message reported;
-    read_again(ctx, &reported);
+    read_config_again(ctx, &reported);
     console_print(c, "%s\n", reported.text);
 }
 
@@ -260,7 +261,7 @@ static void on_hangup(uv_signal_t *handle, int number)
     struct message reported;
     (void)number;
     notify_systemd(NOTIFY_RELOADING, NULL);
-    int error = read_again(d, &reported);
+    int error = read_config_again(d, &reported);
     log_write(error ? LOG_AT_WARNING : LOG_AT_INFO, "btraced replay: %s\n", reported.text);
     notify_systemd(NOTIFY_READY, d->args->path);
 }
@@ -277,7 +278,7 @@ static void watch_signals(struct daemon *d)
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
 }
 
-static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
+static int admit_to_replay(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
     int error = k ? gdb_session_init(&c->session, &replay_target, k, send, send_ctx) : BT_ERR_NOMEM;
@@ -291,13 +292,13 @@ static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void 
     return error;
 }
 
-static void close_session(void *ctx, struct gdb_client *c)
+static void leave_replay(void *ctx, struct gdb_client *c)
 {
     (void)ctx;
     replay_client_leave(c->served);
 }
 
-static void release_session(void *ctx, struct gdb_client *c)
+static void release_replay_client(void *ctx, struct gdb_client *c)
 {
     (void)ctx;
     replay_client_free(c->served);
@@ -307,7 +308,7 @@ static void on_client_gone(void *ctx, bool last)
 {
     struct daemon *d = ctx;
     if (d->args->stdio || (d->args->exit_after_detach && last))
-        stop(d);
+        stop_replay(d);
 }
 
 static void on_admitted(void *ctx, struct connection *c)
@@ -315,32 +316,33 @@ static void on_admitted(void *ctx, struct connection *c)
     gdb_clients_admit(&((struct daemon *)ctx)->clients, c);
 }
 
-static void announce(const struct daemon *d)
+static void announce_replay(const struct daemon *d)
 {
     access_control_announce(&d->access, false);
     notify_systemd(NOTIFY_READY, d->args->path);
 }
 
-static void write_page(void *ctx, struct text_buf *out)
+static void write_replay_page(void *ctx, struct text_buf *out)
 {
     replay_status_page(((struct daemon *)ctx)->replay, out);
 }
 
-static int start_metrics(struct daemon *d, const struct address *address, struct message *why)
+static int start_replay_metrics(struct daemon *d, const struct address *address,
+                                struct message *why)
 {
     unsigned port = 0;
     if (address->kind == ADDRESS_NONE)
         return BT_OK;
-    d->metrics = metrics_start(&d->loop, address, write_page, d, &port, why);
+    d->metrics = metrics_start(&d->loop, address, write_replay_page, d, &port, why);
     if (!d->metrics)
         return BT_ERR_IO;
     log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
     return BT_OK;
 }
 
-static int start(struct daemon *d, const struct replay_args *args)
+static int start_replay(struct daemon *d, const struct replay_args *args)
 {
-    const struct gdb_service service = {open_session, close_session, release_session,
+    const struct gdb_service service = {admit_to_replay, leave_replay, release_replay_client,
                                         on_client_gone, d};
     struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
@@ -349,7 +351,7 @@ static int start(struct daemon *d, const struct replay_args *args)
     gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
     d->replay->connections = &d->clients;
     d->replay->started = uv_hrtime();
-    error = start_metrics(d, &args->config.metrics, &why);
+    error = start_replay_metrics(d, &args->config.metrics, &why);
     if (error) {
         fprintf(stderr, "btraced replay: %s\n", why.text);
         return error;
@@ -368,11 +370,11 @@ static int start(struct daemon *d, const struct replay_args *args)
     else if (args->stdio)
         gdb_clients_admit(&d->clients, c);
     else
-        announce(d);
+        announce_replay(d);
     return error;
 }
 
-static int serve(struct replay *r, const struct replay_args *args)
+static int serve_replay(struct replay *r, const struct replay_args *args)
 {
     struct daemon *d = calloc(1, sizeof *d);
     if (!d || uv_loop_init(&d->loop) < 0) {
@@ -386,18 +388,18 @@ static int serve(struct replay *r, const struct replay_args *args)
     uv_idle_init(&d->loop, &d->search);
     d->search.data = d;
     r->io.later = search_later;
-    r->io.reload = d->config_path ? reload : NULL;
+    r->io.reload = d->config_path ? reload_replay : NULL;
     r->io.ctx = d;
-    int error = start(d, args);
+    int error = start_replay(d, args);
     if (error)
-        stop(d);
+        stop_replay(d);
     uv_run(&d->loop, UV_RUN_DEFAULT);
     uv_loop_close(&d->loop);
     free(d);
     return !error ? EXIT_OK : error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN;
 }
 
-static int replay(const struct replay_args *args)
+static int open_and_serve_replay(const struct replay_args *args)
 {
     struct replay r;
     struct message why = {""};
@@ -411,7 +413,7 @@ static int replay(const struct replay_args *args)
     } else {
         r.odd_thumb = args->odd_thumb;
         r.no_record = args->no_record;
-        code = serve(&r, args);
+        code = serve_replay(&r, args);
     }
     replay_release(&r);
     return code;
@@ -424,9 +426,9 @@ int cmd_replay(int argc, char **argv)
     if (!args)
         return EXIT_INTERNAL;
     argv[0] = name; /* getopt's messages begin with it */
-    int code = parse_args(argc, argv, args);
+    int code = parse_replay_args(argc, argv, args);
     if (code == 0)
-        code = replay(args);
+        code = open_and_serve_replay(args);
     config_release(&args->config);
     free(args);
     return code < 0 ? EXIT_OK : code;

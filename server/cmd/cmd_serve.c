@@ -10,7 +10,6 @@
 #include "server/config/config.h"
 #include "server/config/serve_args.h"
 #include "server/live/live.h"
-#include "server/live/live_status.h"
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
 
@@ -56,7 +55,7 @@ static void report_recorded(const struct serve *s)
 }
 
 /* The target was left as it is to be. */
-static void end(void *ctx)
+static void end_serving(void *ctx)
 {
     struct serve *s = ctx;
     if (s->ended)
@@ -72,10 +71,10 @@ static void end(void *ctx)
 }
 
 /* Who asks twice does not want to wait. */
-static void stop(struct serve *s, int code)
+static void stop_serving(struct serve *s, int code)
 {
     if (s->stopping) {
-        end(s);
+        end_serving(s);
         return;
     }
     s->stopping = true;
@@ -83,9 +82,9 @@ static void stop(struct serve *s, int code)
     notify_systemd(NOTIFY_STOPPING, NULL);
     access_control_stop(&s->access);
     metrics_stop(s->metrics);
-    s->live.leaving = true; /* control is not passed on any more */
+    s->live.phase = LIVE_LEAVING; /* control is not passed on any more */
     gdb_clients_stop(&s->clients);
-    live_detach(&s->live, end, s);
+    live_detach(&s->live, end_serving, s);
 }
 
 static void print_line(void *to, const char *text)
@@ -100,7 +99,7 @@ static void set_limits(struct serve *s)
 }
 
 /* What is wrong with the new file leaves everything as it is. */
-static void reload(void *ctx, const struct console *c)
+static void reload_board_file(void *ctx, const struct console *c)
 {
     struct serve *s = ctx;
     struct message why;
@@ -133,18 +132,18 @@ static void on_signal(uv_signal_t *handle, int number)
     struct serve *s = handle->data;
     const struct console c = {print_line, stderr};
     if (number != SIGHUP || s->args.stdio || s->args.recording_only) {
-        stop(s, EXIT_OK);
+        stop_serving(s, EXIT_OK);
         return;
     }
     log_write(LOG_AT_INFO, "%s: SIGHUP: %s is read again\n", s->args.command, s->config.path);
     if (!s->file || s->stopping)
         return;
     notify_systemd(NOTIFY_RELOADING, NULL);
-    reload(s, &c);
+    reload_board_file(s, &c);
     notify_systemd(NOTIFY_READY, s->config.name);
 }
 
-static void watch(struct serve *s)
+static void watch_serve_signals(struct serve *s)
 {
     uv_signal_t *const handles[] = {&s->interrupt, &s->terminate, &s->hangup};
     const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -157,14 +156,12 @@ static void watch(struct serve *s)
     s->patience.data = s;
 }
 
-static void on_board_ended(void *ctx, const struct board_process *b)
+static void on_board_ended(void *ctx, const char *how)
 {
     struct serve *s = ctx;
-    char text[640];
-    board_process_describe(b, text, sizeof text);
-    fprintf(stderr, "%s: the board's program '%s' has ended: %s%s\n", s->args.command,
-            s->config.command[0], text, board_process_hint(b));
-    stop(s, EXIT_INPUT);
+    fprintf(stderr, "%s: the board's program '%s' has ended: %s\n", s->args.command,
+            s->config.command[0], how);
+    stop_serving(s, EXIT_INPUT);
 }
 
 static void on_impatient(uv_timer_t *timer)
@@ -188,20 +185,20 @@ static void on_impatient(uv_timer_t *timer)
                 "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
                 "running?\n",
                 s->args.command, where, s->config.path);
-    stop(s, EXIT_INPUT);
+    stop_serving(s, EXIT_INPUT);
 }
 
-static int open_session(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
+static int admit_to_live(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     return live_admit(&((struct serve *)ctx)->live, c, send, send_ctx);
 }
 
-static void close_session(void *ctx, struct gdb_client *c)
+static void leave_live(void *ctx, struct gdb_client *c)
 {
     live_leave(&((struct serve *)ctx)->live, c);
 }
 
-static void release_session(void *ctx, struct gdb_client *c)
+static void release_live_client(void *ctx, struct gdb_client *c)
 {
     (void)ctx;
     live_client_free(c->served);
@@ -211,7 +208,7 @@ static void on_client_gone(void *ctx, bool last)
 {
     struct serve *s = ctx;
     if (s->args.stdio || (s->args.exit_after_detach && last))
-        stop(s, EXIT_OK);
+        stop_serving(s, EXIT_OK);
 }
 
 static void on_admitted(void *ctx, struct connection *c)
@@ -219,21 +216,21 @@ static void on_admitted(void *ctx, struct connection *c)
     gdb_clients_admit(&((struct serve *)ctx)->clients, c);
 }
 
-static void write_page(void *ctx, struct text_buf *out)
+static void write_live_page(void *ctx, struct text_buf *out)
 {
     live_status_page(&((struct serve *)ctx)->live, out);
 }
 
-static bool start_metrics(struct serve *s)
+static bool start_live_metrics(struct serve *s)
 {
     struct message why;
     unsigned port = 0;
     if (s->config.metrics.kind == ADDRESS_NONE)
         return true;
-    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_page, s, &port, &why);
+    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_live_page, s, &port, &why);
     if (!s->metrics) {
         fprintf(stderr, "%s: %s\n", s->args.command, why.text);
-        stop(s, EXIT_LISTEN);
+        stop_serving(s, EXIT_LISTEN);
         return false;
     }
     log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
@@ -242,13 +239,13 @@ static bool start_metrics(struct serve *s)
 
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {open_session, close_session, release_session,
+    const struct gdb_service service = {admit_to_live, leave_live, release_live_client,
                                         on_client_gone, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
     s->live.connections = &s->clients;
-    s->live.reload = reload;
-    if (!start_metrics(s))
+    s->live.reload = reload_board_file;
+    if (!start_live_metrics(s))
         return;
     if (s->args.stdio) {
         struct connection *c = stream_connection_stdio(&s->loop);
@@ -257,12 +254,12 @@ static void start_listening(struct serve *s)
             return;
         }
         fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->args.command);
-        stop(s, EXIT_LISTEN);
+        stop_serving(s, EXIT_LISTEN);
         return;
     }
     if (access_control_start(&s->access, &s->loop, on_admitted, s, &why)) {
         fprintf(stderr, "%s: %s\n", s->args.command, why.text);
-        stop(s, EXIT_LISTEN);
+        stop_serving(s, EXIT_LISTEN);
         return;
     }
     if (log_shows(LOG_AT_INFO))
@@ -286,7 +283,7 @@ static void start_recording(struct serve *s)
         uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
     if (gdb_remote_resume(s->live.remote) != BT_OK) {
         fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
-        stop(s, EXIT_INPUT);
+        stop_serving(s, EXIT_INPUT);
     }
 }
 
@@ -302,7 +299,7 @@ static void on_ready(void *ctx, struct live *l, int error)
         address_format(&s->config.target, where, sizeof where);
         fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->args.command, where,
                 bt_strerror(error));
-        stop(s, EXIT_INPUT);
+        stop_serving(s, EXIT_INPUT);
     } else if (s->args.recording_only) {
         start_recording(s);
     } else {
@@ -315,21 +312,21 @@ static void on_halted(void *ctx, struct live *l)
     struct serve *s = ctx;
     (void)l;
     if (s->args.recording_only && !s->stopping)
-        stop(s, EXIT_OK);
+        stop_serving(s, EXIT_OK);
 }
 
-static int complain(const struct serve *s, const struct message *why, int code)
+static int complain_of_serve(const struct serve *s, const struct message *why, int code)
 {
     fprintf(stderr, "%s: %s\n", s->args.command, why->text);
     return code;
 }
 
-static int load(struct serve *s)
+static int load_serve_config(struct serve *s)
 {
     struct message why;
     const struct config_names names = {.run = s->folder.path};
     if (config_load(&s->config, s->args.path, &names, &why))
-        return complain(s, &why, EXIT_USAGE);
+        return complain_of_serve(s, &why, EXIT_USAGE);
     s->file = calloc(1, sizeof *s->file);
     if (!s->file || config_load(s->file, s->args.path, &names, &why))
         return EXIT_INTERNAL;
@@ -338,7 +335,7 @@ static int load(struct serve *s)
         s->config.access.listen_count = 0;
     for (unsigned i = 0; i < s->args.listen_count; i++)
         if (config_access_listen(&s->config.access, s->args.listen[i], &why))
-            return complain(s, &why, EXIT_USAGE);
+            return complain_of_serve(s, &why, EXIT_USAGE);
     if (s->args.listen_count && config_access_check(&s->config.access, &why)) {
         fprintf(stderr, "%s: --listen: %s\n", s->args.command, why.text);
         return EXIT_USAGE;
@@ -372,7 +369,7 @@ static int check_files(const struct serve *s)
     if (config_has_tls(&s->config.access)) {
         struct tls_context *t = tls_context_server(&s->config.access.tls, s->config.path, &why);
         if (!t)
-            return complain(s, &why, EXIT_USAGE);
+            return complain_of_serve(s, &why, EXIT_USAGE);
         tls_context_drop(t);
     }
     printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
@@ -382,7 +379,7 @@ static int check_files(const struct serve *s)
 }
 
 /* Everything that can go wrong before there is a loop to run. */
-static int start(struct serve *s)
+static int start_serving(struct serve *s)
 {
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
@@ -391,38 +388,36 @@ static int start(struct serve *s)
         int error = access_control_open(&s->access, &s->config.access, s->config.path,
                                         s->args.command, &why);
         if (error)
-            return complain(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
+            return complain_of_serve(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }
     if (has_probe && probe_server_open(&s->probe, &s->config, &sink, &why))
-        return complain(s, &why, EXIT_INPUT);
+        return complain_of_serve(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
-        return complain(s, &why, EXIT_INPUT);
+        return complain_of_serve(s, &why, EXIT_INPUT);
     if (s->config.command &&
         board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
-        return complain(s, &why, EXIT_INPUT);
-    if (has_probe)
-        live_use_probe(&s->live, &s->probe);
-    if (live_connect(&s->live))
+        return complain_of_serve(s, &why, EXIT_INPUT);
+    if (live_connect(&s->live, has_probe ? &s->probe : NULL))
         return EXIT_INTERNAL;
     uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
     return EXIT_OK;
 }
 
-static int run(struct serve *s)
+static int run_serve(struct serve *s)
 {
     struct message why;
     int code = EXIT_OK;
     if (run_folder_make(&s->folder, &why))
-        return complain(s, &why, EXIT_INPUT);
-    code = load(s);
+        return complain_of_serve(s, &why, EXIT_INPUT);
+    code = load_serve_config(s);
     if (!code && s->args.check_only) {
         code = check_files(s);
     } else if (!code) {
         uv_loop_init(&s->loop);
-        watch(s);
-        code = start(s);
+        watch_serve_signals(s);
+        code = start_serving(s);
         if (code)
-            stop(s, code);
+            stop_serving(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
         probe_server_stop(&s->probe);
         live_release(&s->live);
@@ -449,7 +444,7 @@ static int serve_or_record(int argc, char **argv, bool recording_only)
     signal(SIGXFSZ, SIG_IGN); /* a recording that grows too large is an error of writing */
     int code = serve_args_parse(&s->args, argc, argv);
     if (code == 0)
-        code = run(s);
+        code = run_serve(s);
     free(s);
     return code < 0 ? EXIT_OK : code;
 }

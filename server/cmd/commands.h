@@ -11,7 +11,4 @@ int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 
-extern const char decode_help[];
-extern const char replay_help[];
-
 #endif

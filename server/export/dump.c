@@ -18,6 +18,21 @@
 
 #define HEX_MAX 64 /* bytes shown of one packet; " ..." marks that there are more */
 
+/* A column: its name in header and JSON; numbers are not quoted in JSON; width in text. */
+struct listing_column {
+    const char *name;
+    bool number;
+    int width; /* text: minimum width, negative: left-aligned, 0: as it comes */
+};
+
+struct listing {
+    FILE *out;
+    enum listing_format format;
+    const struct listing_column *columns;
+    unsigned count;
+    bool header_done;
+};
+
 /* Bytes are not kept by the decoder: the last ones fed are, for the packets' hex column. */
 #define KEEP 8192
 
@@ -46,7 +61,6 @@ struct dump {
     uint64_t exceptions;
     uint64_t total; /* cycles up to here */
     int error;
-    char warning[400];
     struct bt_block out_blocks[OUT_BLOCKS];
     uint64_t out_cycles[OUT_BLOCKS];
     struct bt_event out_events[OUT_EVENTS];
@@ -74,6 +88,102 @@ static const struct listing_column summary_columns[] = {
     {"key", false, -20},
     {"value", true, 12},
 };
+
+static void listing_init(struct listing *l, FILE *out, enum listing_format format,
+                         const struct listing_column *columns, unsigned count)
+{
+    l->out = out;
+    l->format = format;
+    l->columns = columns;
+    l->count = count;
+    l->header_done = false;
+}
+
+static void listing_header(struct listing *l)
+{
+    if (l->header_done)
+        return;
+    l->header_done = true;
+    if (l->format != LISTING_TSV)
+        return;
+    for (unsigned i = 0; i < l->count; i++)
+        fprintf(l->out, "%s%s", i ? "\t" : "", l->columns[i].name);
+    fputc('\n', l->out);
+}
+
+static void json_string(FILE *out, const char *s)
+{
+    fputc('"', out);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void json_row(const struct listing *l, const char *const *values)
+{
+    bool first = true;
+    fputc('{', l->out);
+    for (unsigned i = 0; i < l->count; i++) {
+        if (!*values[i])
+            continue;
+        fprintf(l->out, "%s\"%s\":", first ? "" : ",", l->columns[i].name);
+        first = false;
+        if (l->columns[i].number)
+            fputs(values[i], l->out);
+        else
+            json_string(l->out, values[i]);
+    }
+    fputs("}\n", l->out);
+}
+
+/* A tab or line end inside a value (a device's name, say) must not look like a column or a row. */
+static void tsv_value(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        fputc((unsigned char)*s < 0x20 ? ' ' : *s, out);
+}
+
+static void text_row(const struct listing *l, const char *const *values)
+{
+    char line[1024];
+    size_t n = 0;
+    line[0] = 0;
+    for (unsigned i = 0; i < l->count && n < sizeof line; i++) {
+        int written = snprintf(line + n, sizeof line - n, "%s%*s", i ? "  " : "",
+                               l->columns[i].width, values[i]);
+        n += written > 0 ? (size_t)written : 0;
+    }
+    size_t end = strlen(line);
+    while (end > 0 && line[end - 1] == ' ')
+        line[--end] = 0;
+    fprintf(l->out, "%s\n", line);
+}
+
+static void listing_row(struct listing *l, const char *const *values)
+{
+    listing_header(l);
+    if (l->format == LISTING_JSON) {
+        json_row(l, values);
+        return;
+    }
+    if (l->format == LISTING_TEXT) {
+        text_row(l, values);
+        return;
+    }
+    for (unsigned i = 0; i < l->count; i++) {
+        if (i)
+            fputc('\t', l->out);
+        tsv_value(l->out, values[i]);
+    }
+    fputc('\n', l->out);
+}
 
 #define COLUMNS(array) array, sizeof array / sizeof *array
 
@@ -170,9 +280,7 @@ static void list_block_instructions(struct dump *l, const struct bt_block *b, ui
     }
 }
 
-/* The decoder's output. */
-
-static void take_event(struct dump *l, const struct bt_event *e)
+static void list_decoded_event(struct dump *l, const struct bt_event *e)
 {
     flow_track_key(&l->key, e);
     l->view = NULL;
@@ -186,7 +294,7 @@ static void take_event(struct dump *l, const struct bt_event *e)
         list_event(l, e);
 }
 
-static void take_block(struct dump *l, const struct bt_block *b, uint64_t cycles)
+static void list_decoded_block(struct dump *l, const struct bt_block *b, uint64_t cycles)
 {
     if (l->options.blocks)
         list_block(l, b, cycles);
@@ -196,23 +304,23 @@ static void take_block(struct dump *l, const struct bt_block *b, uint64_t cycles
 }
 
 /* Blocks and events in stream order: an event stands before the instruction of its position. */
-static void flush(void *ctx, struct flow_out *out)
+static void list_output(void *ctx, struct flow_out *out)
 {
     struct dump *l = ctx;
     size_t e = 0;
     bool blocks = l->options.blocks || l->options.instructions;
     for (size_t b = 0; blocks && b < out->block_count; b++) {
         while (e < out->event_count && out->events[e].position <= l->number)
-            take_event(l, &out->events[e++]);
-        take_block(l, &out->blocks[b], out->cycles[b]);
+            list_decoded_event(l, &out->events[e++]);
+        list_decoded_block(l, &out->blocks[b], out->cycles[b]);
     }
     while (e < out->event_count)
-        take_event(l, &out->events[e++]);
+        list_decoded_event(l, &out->events[e++]);
     out->block_count = 0;
     out->event_count = 0;
 }
 
-static void keep(struct kept *k, const uint8_t *data, size_t len)
+static void keep_bytes(struct kept *k, const uint8_t *data, size_t len)
 {
     for (size_t i = 0; i < len; i++, k->end++)
         k->bytes[k->end % KEEP] = data[i];
@@ -231,7 +339,7 @@ static void hex_bytes(const struct kept *k, const struct stream_packet *p, char 
         snprintf(out + n, max - n, " ...");
 }
 
-static void take_packet(void *ctx, const struct stream_packet *p)
+static void list_packet(void *ctx, const struct stream_packet *p)
 {
     struct dump *l = ctx;
     char offset[24], bytes[400], text[DETAIL_MAX] = "";
@@ -248,9 +356,7 @@ static void take_packet(void *ctx, const struct stream_packet *p)
     listing_row(&l->packets, row);
 }
 
-/* One source. */
-
-static int feed_data(void *ctx, const uint8_t *data, size_t len)
+static int dump_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct dump *l = ctx;
     if (ferror(l->summary.out))
@@ -260,7 +366,7 @@ static int feed_data(void *ctx, const uint8_t *data, size_t len)
     while (len > 0) {
         size_t piece = l->options.packets && len > KEEP / 2 ? KEEP / 2 : len;
         if (l->options.packets)
-            keep(&l->kept, data, piece);
+            keep_bytes(&l->kept, data, piece);
         stream_feed(&l->stream, data, piece, &l->sink);
         data += piece;
         len -= piece;
@@ -268,7 +374,7 @@ static int feed_data(void *ctx, const uint8_t *data, size_t len)
     return BT_OK;
 }
 
-static int feed_gap(void *ctx, enum bt_gap_cause cause)
+static int dump_gap(void *ctx, enum bt_gap_cause cause)
 {
     struct dump *l = ctx;
     int error = l->parallel ? parallel_drain(l->parallel) : BT_OK;
@@ -277,9 +383,9 @@ static int feed_gap(void *ctx, enum bt_gap_cause cause)
     return error;
 }
 
-static int feed_loss(void *ctx)
+static int dump_loss(void *ctx)
 {
-    return feed_gap(ctx, BT_GAP_WIRE);
+    return dump_gap(ctx, BT_GAP_WIRE);
 }
 
 static void summary_row(struct dump *l, const char *key, uint64_t value)
@@ -290,23 +396,17 @@ static void summary_row(struct dump *l, const char *key, uint64_t value)
 }
 
 /* A stream that never synchronises is a stream of something else: say so, once. */
-static void judge(struct dump *l)
+static void judge_source(struct dump *l, struct message *warning)
 {
     uint64_t bytes = stream_offset(&l->stream);
     uint64_t patience = 2 * (uint64_t)l->protocol->sync_period(&l->source->config) + SYNC_SLACK;
     const char *what = l->stream.skipped == bytes ? "A-sync" : "I-sync";
-    l->warning[0] = 0;
     if (patience == SYNC_SLACK || bytes < patience || stream_started(&l->stream))
         return;
-    snprintf(l->warning, sizeof l->warning,
-             "%s: no %s in %" PRIu64 " bytes: check %s in '%s', and that the trace ID is 0x%02x",
-             l->source->name, what, bytes, l->protocol->registers, l->source->device->path,
-             l->source->trace_id);
-}
-
-const char *dump_warning(const struct dump *l)
-{
-    return l->warning[0] ? l->warning : NULL;
+    message_set(warning,
+                "%s: no %s in %" PRIu64 " bytes: check %s in '%s', and that the trace ID is 0x%02x",
+                l->source->name, what, bytes, l->protocol->registers, l->source->device->path,
+                l->source->trace_id);
 }
 
 static void list_summary(struct dump *l, const struct recording_pass *pass)
@@ -361,7 +461,7 @@ void dump_free(struct dump *l)
     free(l);
 }
 
-static void set_up(struct dump *l, const struct recording_source *source)
+static void set_up_source(struct dump *l, const struct recording_source *source)
 {
     struct code_options code;
     l->source = source;
@@ -384,8 +484,8 @@ static void set_up(struct dump *l, const struct recording_source *source)
                 .events = l->out_events,
                 .block_max = OUT_BLOCKS,
                 .event_max = OUT_EVENTS},
-        .flush = flush,
-        .packet = l->options.packets ? take_packet : NULL,
+        .flush = list_output,
+        .packet = l->options.packets ? list_packet : NULL,
         .ctx = l,
     };
 }
@@ -405,15 +505,16 @@ static void write_headers(struct dump *l, bool summary)
 }
 
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
-                bool summary)
+                bool summary, struct message *warning)
 {
-    struct recording_sink sink = {.data = feed_data, .loss = feed_loss, .gap = feed_gap, .ctx = l};
+    struct recording_sink sink = {.data = dump_data, .loss = dump_loss, .gap = dump_gap, .ctx = l};
     struct recording_pass pass;
+    warning->text[0] = '\0';
     bool m_profile = source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
     l->disasm = disasm_new(m_profile);
     if (!l->disasm)
         return BT_ERR_NOMEM;
-    set_up(l, source);
+    set_up_source(l, source);
     write_headers(l, summary);
     /* A packet listing needs the bytes at hand, and what cannot be joined goes on one thread. */
     struct parallel_options jobs = {.threads = l->options.jobs,
@@ -427,8 +528,8 @@ int dump_source(struct dump *l, struct recording *r, const struct recording_sour
     l->parallel = NULL;
     if (!error) {
         stream_finish(&l->stream, &l->sink);
-        flush(l, &l->sink.out);
-        judge(l);
+        list_output(l, &l->sink.out);
+        judge_source(l, warning);
         if (summary || l->options.stats)
             list_summary(l, &pass);
         if (l->options.stats)

@@ -3,8 +3,16 @@
 #ifndef SERVER_DUMP_H
 #define SERVER_DUMP_H
 
-#include "server/export/listing.h"
 #include "server/recording/recording_history.h"
+
+#include <stdio.h>
+
+/* Text for people, tab-separated values or JSON lines for programs. */
+enum listing_format {
+    LISTING_TEXT,
+    LISTING_TSV,
+    LISTING_JSON,
+};
 
 struct dump_options {
     bool packets;
@@ -25,12 +33,9 @@ void dump_free(struct dump *l);
 
 /*
  * Decodes one source and writes the listings that were asked for, in stream order, then the
- * summary if wanted. Returns 0 or a bt_error.
+ * summary if wanted. 0 or a bt_error. *warning is what is odd about the source, "" if nothing is.
  */
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
-                bool summary);
-
-/* What is odd about the source listed last, as a line for standard error; NULL: nothing. */
-const char *dump_warning(const struct dump *l);
+                bool summary, struct message *warning);
 
 #endif

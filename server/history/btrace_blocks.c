@@ -1,10 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/history/btrace_blocks.h"
 
-#include "decoder/program/code.h"
-#include "server/history/halt_join.h"
-
 #include <string.h>
+
+/* True when straight code leads from the trace's end to the PC: then those *count instructions
+ * ran. */
+static bool walk_to_pc(struct code_cache *code, const struct btrace_view *v,
+                       const struct history_tail *tail, unsigned *count)
+{
+    struct code_view *view = code_select(code, &v->key);
+    uint64_t address = tail->address;
+    for (unsigned i = 0; i < HALT_JOIN_WALK_MAX && view; i++) {
+        struct insn insn;
+        uint32_t opcode;
+        *count = i;
+        if (address == v->pc)
+            return true;
+        if (code_insn(code, view, address, tail->isa, &insn, &opcode) != BT_OK ||
+            insn.cls == INSN_DIRECT || insn.cls == INSN_INDIRECT)
+            return false;
+        address += insn.size;
+    }
+    return false;
+}
+
+static bool leads_to_pc(const struct btrace_view *view, struct code_cache *code,
+                        const struct history_tail *tail, unsigned *walked)
+{
+    *walked = 0;
+    if (!tail->known || view->untraced)
+        return false;
+    return view->jumped ? tail->address == view->pc : walk_to_pc(code, view, tail, walked);
+}
+
+void halt_join(const struct btrace_view *view, struct code_cache *code, struct halt_join *join)
+{
+    history_tail(view->history, &join->tail);
+    join->known = leads_to_pc(view, code, &join->tail, &join->walked);
+    if (!join->known) {
+        join->tail.count = join->tail.instructions = 0;
+        join->tail.known = history_position(view->history, &join->tail.address, &join->tail.isa);
+        join->known = leads_to_pc(view, code, &join->tail, &join->walked);
+    }
+    if (!join->known)
+        join->walked = 0;
+    join->base = history_end(view->history) + join->tail.instructions;
+}
 
 /* Blocks go out newest first: `begin`, `end` is the one that older ones may still join. */
 struct builder {
@@ -27,7 +68,7 @@ struct builder {
 };
 
 /* What is still open counts: it will go out, too. */
-static bool full(const struct builder *b)
+static bool builder_is_full(const struct builder *b)
 {
     size_t blocks = b->out->count + b->open + b->gap;
     return b->instructions >= b->max_instructions || blocks >= b->max_blocks;
@@ -130,7 +171,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
         flow_track_key(&b->key, &w->events[i]);
     b->code_view = code_select(&b->code, &b->key);
     uint64_t end = w->end;
-    for (size_t i = w->block_count; i > 0 && !full(b); i--) {
+    for (size_t i = w->block_count; i > 0 && !builder_is_full(b); i--) {
         struct bt_block block;
         history_block(w, i - 1, &block);
         /* The limit is a promise: a block that goes past it is left out, but never all of them. */
@@ -138,7 +179,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
             b->max_instructions = b->instructions;
         for (; e > 0 && w->events[e - 1].position >= end; e--)
             b->gap |= is_gap(b, &w->events[e - 1]);
-        if (full(b))
+        if (builder_is_full(b))
             break;
         int error = add_block(b, &block, bt_block_isa(&block) == *newer);
         if (error)
@@ -148,7 +189,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
         if (b->since && end <= b->since->number)
             return join_delta(b, &block, end);
     }
-    for (; e > 0 && !full(b); e--)
+    for (; e > 0 && !builder_is_full(b); e--)
         b->gap |= is_gap(b, &w->events[e - 1]) && w->events[e - 1].position > 0;
     return BT_OK;
 }
@@ -201,17 +242,12 @@ static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum b
     return add_tail(b, &j.tail, j.base, isa);
 }
 
-uint32_t btrace_clamp_size(uint32_t size)
-{
-    const uint32_t max = 64u << 20, min = 64 * BTRACE_BLOCK_BYTES;
-    return size > max ? max : size < min ? min : size;
-}
-
 static int add_windows(struct builder *b, struct history *h, enum bt_isa isa)
 {
     struct history_window w;
     int error = BT_OK;
-    for (size_t i = history_window_count(h); i > 0 && !full(b) && !b->joined && !error; i--) {
+    for (size_t i = history_window_count(h); i > 0 && !builder_is_full(b) && !b->joined && !error;
+         i--) {
         error = history_window_index(h, i - 1, &w);
         if (!error)
             error = add_window(b, &w, &isa);
@@ -219,8 +255,8 @@ static int add_windows(struct builder *b, struct history *h, enum bt_isa isa)
     return error;
 }
 
-static int build(const struct btrace_view *view, const struct btrace_mark *since,
-                 struct gdb_btrace_blocks *out, struct btrace_mark *mark)
+static int build_blocks(const struct btrace_view *view, const struct btrace_mark *since,
+                        struct gdb_btrace_blocks *out, struct btrace_mark *mark)
 {
     struct history *h = view->history;
     struct builder b = {
@@ -255,13 +291,13 @@ static int build(const struct btrace_view *view, const struct btrace_mark *since
 int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
                   struct btrace_mark *mark)
 {
-    return build(view, NULL, out, mark);
+    return build_blocks(view, NULL, out, mark);
 }
 
 int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
                  struct gdb_btrace_blocks *out, struct btrace_mark *mark)
 {
-    return since->valid ? build(view, since, out, mark) : BT_ERR_RANGE;
+    return since->valid ? build_blocks(view, since, out, mark) : BT_ERR_RANGE;
 }
 
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key)
@@ -275,19 +311,4 @@ void btrace_end_key(struct history *h, uint16_t core, struct code_key *key)
     *key = w.key;
     for (size_t i = 0; i < w.event_count; i++)
         flow_track_key(key, &w.events[i]);
-}
-
-bool btrace_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa)
-{
-    struct history_window w;
-    if (history_position(h, address, isa))
-        return true;
-    uint64_t end = history_end(h);
-    if (end == 0 || history_window(h, end - 1, &w) || w.block_count == 0)
-        return false;
-    struct bt_block last;
-    history_block(&w, w.block_count - 1, &last);
-    *address = bt_block_last(&last);
-    *isa = bt_block_isa(&last);
-    return true;
 }

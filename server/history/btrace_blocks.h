@@ -7,6 +7,7 @@
 #define SERVER_BTRACE_BLOCKS_H
 
 #include "decoder/history/history.h"
+#include "decoder/program/code.h"
 #include "protocol/target/gdb_target.h"
 
 /* Instructions of one document, unless the user asks for a larger buffer: GDB takes 4 to 5
@@ -42,7 +43,11 @@ struct btrace_mark {
 };
 
 /* What GDB asks for, as it will be reported: not less than a few blocks, not more than 64 MiB. */
-uint32_t btrace_clamp_size(uint32_t size);
+static inline uint32_t btrace_clamp_size(uint32_t size)
+{
+    const uint32_t max = 64u << 20, min = 64 * BTRACE_BLOCK_BYTES;
+    return size > max ? max : size < min ? min : size;
+}
 
 /*
  * Fills `out`; no block if nothing was traced. *mark (may be NULL) is where the next delta begins.
@@ -61,7 +66,20 @@ int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since
 /* Who reads memory at the end of the history. `core` is that of the image's regions. */
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);
 
-/* The last address that the trace knows: where it goes on, else its last instruction. */
-bool btrace_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa);
+#define HALT_JOIN_WALK_MAX 4096 /* instructions from the trace's end to the halted PC */
+
+/*
+ * How the traced path leads to the PC of the halted core, with which GDB's newest block must end:
+ * what the decoder holds back, and straight code behind it.
+ */
+struct halt_join {
+    struct history_tail tail; /* empty if what is held back may not have run */
+    uint64_t base;            /* number behind the last instruction of history and tail */
+    unsigned walked;          /* straight instructions from there to the PC; 0 unless `known` */
+    bool known;               /* else instructions are missing right before the PC */
+};
+
+/* `code` is of the view's image. */
+void halt_join(const struct btrace_view *view, struct code_cache *code, struct halt_join *join);
 
 #endif

@@ -56,7 +56,7 @@ static const struct elf_symbol *symbol_at(const struct call_query *q, uint64_t a
     return NULL;
 }
 
-static const char *place(const struct call_query *q, uint64_t address, char *text, size_t size)
+static const char *place_name(const struct call_query *q, uint64_t address, char *text, size_t size)
 {
     uint64_t offset;
     const struct elf_symbol *s = symbol_at(q, address, &offset);
@@ -125,7 +125,7 @@ static void close_exception(struct walk *w, uint64_t number, uint64_t address)
 }
 
 /* From the last block to `next` without an exception in between. */
-static void step(struct walk *w, uint64_t number, uint64_t next)
+static void walk_block(struct walk *w, uint64_t number, uint64_t next)
 {
     struct insn insn;
     uint32_t opcode;
@@ -152,7 +152,7 @@ static void step(struct walk *w, uint64_t number, uint64_t next)
     }
 }
 
-static void take_event(struct walk *w, const struct bt_event *e, uint64_t next, bool *transfer)
+static void walk_event(struct walk *w, const struct bt_event *e, uint64_t next, bool *transfer)
 {
     flow_track_key(&w->key, e);
     bool gap = (e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON) &&
@@ -186,9 +186,9 @@ static void walk_window(struct walk *w, const struct history_window *window)
         bool transfer = false;
         history_block(window, i, &block);
         for (; e < window->event_count && window->events[e].position <= number; e++)
-            take_event(w, &window->events[e], block.first, &transfer);
+            walk_event(w, &window->events[e], block.first, &transfer);
         if (w->begun && !transfer)
-            step(w, number, block.first);
+            walk_block(w, number, block.first);
         w->last = block;
         w->begun = true;
         number += bt_block_count(&block);
@@ -199,7 +199,7 @@ static void print_line(const struct call_query *q, const struct line *l, int lea
                        const struct console *c)
 {
     char name[200];
-    const char *where = place(q, l->address, name, sizeof name);
+    const char *where = place_name(q, l->address, name, sizeof name);
     int indent = 2 * (l->depth - least < 60 ? l->depth - least : 60);
     console_print(c, "%12" PRIu64 "  %*s", l->number + 1, indent, "");
     if (l->kind == LINE_EXCEPTION)
@@ -251,7 +251,8 @@ static int walk_newest(struct walk *w, size_t windows)
     return BT_OK;
 }
 
-void call_history_list(const struct call_query *q, unsigned count, const struct console *c)
+/* The last `count` calls, or fewer if they do not go back so far. */
+static void list_calls(const struct call_query *q, unsigned count, const struct console *c)
 {
     struct walk *w = calloc(1, sizeof *w);
     const struct code_options options = {0};
@@ -287,7 +288,7 @@ void call_history_command(const struct call_query *q, const char *count, const s
         console_print(c, "monitor history N: N is a number from 1 to %u, not '%s'\n",
                       CALL_HISTORY_MAX, count);
     else
-        call_history_list(q, (unsigned)n, c);
+        list_calls(q, (unsigned)n, c);
 }
 
 /* Number of instructions before `address` in the block; false if it holds none there. */

@@ -22,13 +22,10 @@ struct call_query {
 };
 
 /*
- * The last `count` calls, oldest first: number of the first instruction, name, indented by the
- * depth of the calls; exceptions, returns into callers that were called before the part that is
- * shown, and gaps are lines of their own.
+ * "monitor history [N]", with its argument as text: the last N calls, oldest first: number of the
+ * first instruction, name, indented by the depth of the calls; exceptions, returns into callers
+ * that were called before the part that is shown, and gaps are lines of their own.
  */
-void call_history_list(const struct call_query *q, unsigned count, const struct console *c);
-
-/* "monitor history [N]": the same, with its argument as text. */
 void call_history_command(const struct call_query *q, const char *count, const struct console *c);
 
 /* Where the function, or the instruction at the address ("0x..."), ran last: newest first. Counted

@@ -42,7 +42,7 @@ struct parallel {
     bool want_blocks;
     bool stop;
     size_t piece_bytes;
-    uint64_t joined; /* pieces whose end was taken over */
+    uint64_t *joined; /* of the options */
     unsigned thread_count;
     unsigned started;
     uv_thread_t *threads;
@@ -64,7 +64,7 @@ struct worker_out {
     struct bt_event events[OUT_EVENTS];
 };
 
-static bool reserve(void **array, size_t max, size_t item)
+static bool grow_array(void **array, size_t max, size_t item)
 {
     void *grown = realloc(*array, max * item);
     if (!grown)
@@ -78,8 +78,8 @@ static bool reserve_blocks(struct piece *p, size_t more)
     if (p->block_count + more <= p->block_max)
         return true;
     size_t max = 2 * (p->block_count + more);
-    if (!reserve((void **)&p->blocks, max, sizeof *p->blocks) ||
-        !reserve((void **)&p->cycles, max, sizeof *p->cycles))
+    if (!grow_array((void **)&p->blocks, max, sizeof *p->blocks) ||
+        !grow_array((void **)&p->cycles, max, sizeof *p->cycles))
         return false;
     p->block_max = max;
     return true;
@@ -90,7 +90,7 @@ static bool reserve_events(struct piece *p, size_t more)
     if (p->event_count + more <= p->event_max)
         return true;
     size_t max = 2 * (p->event_count + more);
-    if (!reserve((void **)&p->events, max, sizeof *p->events))
+    if (!grow_array((void **)&p->events, max, sizeof *p->events))
         return false;
     p->event_max = max;
     return true;
@@ -174,7 +174,7 @@ static struct piece *next_piece(struct parallel *par)
     return par->taken == par->head ? NULL : par->ring[par->taken++ % par->ring_size];
 }
 
-static void work(void *arg)
+static void decode_pieces(void *arg)
 {
     struct parallel *par = arg;
     struct code_options options;
@@ -243,7 +243,8 @@ static int join_piece(struct parallel *par, struct piece *p)
     const struct piece_mark *m = find_join(par, p, &at);
     if (m) {
         take_over(par, p, m);
-        par->joined++;
+        if (par->joined)
+            ++*par->joined;
         return BT_OK;
     }
     stream_feed(par->exact, p->bytes + at, p->len - at, par->sink);
@@ -252,7 +253,7 @@ static int join_piece(struct parallel *par, struct piece *p)
 }
 
 /* Waits for the oldest piece and joins it. */
-static int collect(struct parallel *par)
+static int collect_piece(struct parallel *par)
 {
     struct piece *p = par->ring[par->tail % par->ring_size];
     uv_mutex_lock(&par->lock);
@@ -265,7 +266,7 @@ static int collect(struct parallel *par)
     return error;
 }
 
-static void submit(struct parallel *par)
+static void submit_piece(struct parallel *par)
 {
     uv_mutex_lock(&par->lock);
     par->head++;
@@ -289,9 +290,9 @@ int parallel_feed(struct parallel *par, const uint8_t *data, size_t len)
         len -= n;
         if (p->len < par->piece_bytes)
             continue;
-        submit(par);
+        submit_piece(par);
         if (par->head - par->tail == par->ring_size) { /* the slot to be filled next is in use */
-            int error = collect(par);
+            int error = collect_piece(par);
             if (error)
                 return error;
         }
@@ -303,9 +304,9 @@ int parallel_feed(struct parallel *par, const uint8_t *data, size_t len)
 int parallel_drain(struct parallel *par)
 {
     if (par->ring[par->head % par->ring_size]->len)
-        submit(par);
+        submit_piece(par);
     while (par->tail < par->head) {
-        int error = collect(par);
+        int error = collect_piece(par);
         if (error)
             return error;
     }
@@ -341,6 +342,7 @@ struct parallel *parallel_new(const struct parallel_options *options,
     par->exact = exact;
     par->sink = sink;
     par->want_blocks = options->want_blocks;
+    par->joined = options->joined;
     par->thread_count = options->threads;
     par->piece_bytes = options->piece_bytes ? options->piece_bytes : PIECE_BYTES;
     uv_mutex_init(&par->lock);
@@ -348,18 +350,13 @@ struct parallel *parallel_new(const struct parallel_options *options,
     uv_cond_init(&par->done);
     bool ok = make_ring(par);
     for (unsigned i = 0; ok && i < par->thread_count; i++) {
-        ok = uv_thread_create(&par->threads[i], work, par) == 0;
+        ok = uv_thread_create(&par->threads[i], decode_pieces, par) == 0;
         par->started += ok;
     }
     if (ok)
         return par;
     parallel_free(par);
     return NULL;
-}
-
-uint64_t parallel_joined(const struct parallel *par)
-{
-    return par->joined;
 }
 
 void parallel_free(struct parallel *par)

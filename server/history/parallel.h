@@ -19,6 +19,7 @@ struct parallel_options {
     unsigned threads;   /* workers beside the caller's thread */
     size_t piece_bytes; /* 0: 1 MiB; else 1024 or more */
     bool want_blocks;   /* false: only events are handed over, blocks are counted alone */
+    uint64_t *joined;   /* optional: counts pieces whose end was taken from a worker */
 };
 
 /*
@@ -35,9 +36,6 @@ int parallel_feed(struct parallel *p, const uint8_t *data, size_t len);
 /* Everything fed so far is decoded and put out when this returns: the caller may go on with
  * `exact` itself (a gap, the end of the stream), and then feed more. */
 int parallel_drain(struct parallel *p);
-
-/* Pieces so far whose end was taken from a worker; the others were decoded again. */
-uint64_t parallel_joined(const struct parallel *p);
 
 void parallel_free(struct parallel *p);
 

@@ -60,26 +60,44 @@ static void read_rest(struct board_process *b)
     end_line(b);
 }
 
-void board_process_describe(const struct board_process *b, char *text, size_t size)
+/* The program is QEMU, under whatever path. */
+static bool is_qemu(const char *program)
 {
-    const char *colon = b->last[0] ? ": " : "";
-    if (WIFSIGNALED(b->status))
-        snprintf(text, size, "signal %d%s%s", WTERMSIG(b->status), colon, b->last);
-    else
-        snprintf(text, size, "exit code %d%s%s", WEXITSTATUS(b->status), colon, b->last);
+    const char *slash = strrchr(program, '/');
+    return strncmp(slash ? slash + 1 : program, "qemu-system-", 12) == 0;
+}
+
+/* What may help against the end that it came to. */
+static const char *hint_of_end(const struct board_process *b)
+{
+    if (!is_qemu(b->program) || !strstr(b->last, "plugin") || strstr(b->last, "No such file"))
+        return "";
+    return "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 or newer "
+           "the package qemu-system-arm is";
+}
+
+static void describe_end(const struct board_process *b, char *text, size_t size)
+{
+    bool signaled = WIFSIGNALED(b->status);
+    snprintf(text, size, "%s %d%s%s%s", signaled ? "signal" : "exit code",
+             signaled ? WTERMSIG(b->status) : WEXITSTATUS(b->status), b->last[0] ? ": " : "",
+             b->last, hint_of_end(b));
 }
 
 static void on_child(uv_signal_t *handle, int number)
 {
     struct board_process *b = handle->data;
+    char how[800];
     (void)number;
     if (!b->pid || waitpid(b->pid, &b->status, WNOHANG) != b->pid)
         return;
     kill(-b->pid, SIGTERM); /* what it has left behind */
     b->pid = 0;
     read_rest(b);
-    if (b->ended)
-        b->ended(b->ctx, b);
+    if (!b->ended)
+        return;
+    describe_end(b, how, sizeof how);
+    b->ended(b->ctx, how);
 }
 
 /* In the child: never returns. What cannot be started is told through `report`. */
@@ -99,21 +117,6 @@ static void run_child(char *const *command, int output, int report)
     _exit(n < 0 ? 126 : 127);
 }
 
-/* The program is QEMU, under whatever path. */
-static bool is_qemu(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    return strncmp(slash ? slash + 1 : program, "qemu-system-", 12) == 0;
-}
-
-const char *board_process_hint(const struct board_process *b)
-{
-    if (!is_qemu(b->program) || !strstr(b->last, "plugin") || strstr(b->last, "No such file"))
-        return "";
-    return "; a virtual board needs QEMU 7.2 or newer, built with plugins: on Debian 12 or newer "
-           "the package qemu-system-arm is";
-}
-
 static void report_why_not(const char *program, int error, struct message *why)
 {
     if (error == ENOENT && is_qemu(program))
@@ -129,9 +132,12 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
                         struct message *why)
 {
     int text[2], report[2], error = 0;
-    if (pipe2(text, O_CLOEXEC) != 0)
+    if (pipe2(text, O_CLOEXEC) != 0) {
+        report_why_not(command[0], errno, why);
         return BT_ERR_IO;
+    }
     if (pipe2(report, O_CLOEXEC) != 0) {
+        report_why_not(command[0], errno, why);
         close(text[0]);
         close(text[1]);
         return BT_ERR_IO;
@@ -139,6 +145,8 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
     b->pid = fork();
     if (b->pid == 0)
         run_child(command, text[1], report[1]);
+    if (b->pid < 0)
+        error = errno;
     close(text[1]);
     close(report[1]);
     bool failed = b->pid < 0 || read(report[0], &error, sizeof error) == (ssize_t)sizeof error;
@@ -157,15 +165,13 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
 }
 
 int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
-                        void (*ended)(void *ctx, const struct board_process *b), void *ctx,
-                        struct message *why)
+                        void (*ended)(void *ctx, const char *how), void *ctx, struct message *why)
 {
     int output = -1;
     memset(b, 0, sizeof *b);
     b->program = command[0];
     b->ended = ended;
     b->ctx = ctx;
-    message_set(why, "cannot start '%s': %s", command[0], "no more processes");
     uv_signal_init(loop, &b->child);
     uv_pipe_init(loop, &b->messages, 0);
     b->child.data = b->messages.data = b;

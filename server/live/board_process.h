@@ -21,27 +21,21 @@ struct board_process {
     size_t used;
     char last[512]; /* latest complete line, for the message when it ends too soon */
     int status;     /* as waitpid() tells it, once it has ended */
-    void (*ended)(void *ctx, const struct board_process *b);
+    void (*ended)(void *ctx, const char *how);
     void *ctx;
     char buffer[4096];
 };
 
 /*
  * Starts `command` (NULL at the end; stays with the caller). `ended` is called from the loop when
- * the program ends by itself. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why
- * filled; then, too, board_process_stop() closes the handles.
+ * the program ends by itself, with `how`: "exit code 1: could not load kernel", and what may help
+ * against it if that is known. The program also ends when the daemon dies. 0, or BT_ERR_IO with
+ * *why filled; then, too, board_process_stop() closes the handles.
  */
 int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
-                        void (*ended)(void *ctx, const struct board_process *b), void *ctx,
-                        struct message *why);
+                        void (*ended)(void *ctx, const char *how), void *ctx, struct message *why);
 
 /* Ends the program, by force after two seconds, and closes the handles. */
 void board_process_stop(struct board_process *b);
-
-/* "exit code 1: could not load kernel" */
-void board_process_describe(const struct board_process *b, char *text, size_t size);
-
-/* What may help against the end that it came to, behind its description; "" if nothing is known. */
-const char *board_process_hint(const struct board_process *b);
 
 #endif

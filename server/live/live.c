@@ -1,135 +1,120 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A live target: it is connected to, halts, is lost, comes back, and is left. */
 #include "live_internal.h"
 
 #include "server/base/log.h"
 #include "server/config/config.h"
-#include "server/protocols/source_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define RATE_MS  1000
-#define ANSWER_S 10 /* of the target's GDB server */
+#define RATE_MS        1000
+#define ANSWER_S       10 /* of the target's GDB server */
+#define DETACH_LOOK_MS 5
+#define DETACH_MS      3000 /* less than a service manager has */
 
-/* A stop: fetch and decode the trace of the last run. */
+/* Who waits for the target is told. */
+static void report_to_clients(struct live *l, const char *text)
+{
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
+        gdb_session_output(k->session, text);
+    }
+}
 
-static void read_next_core(struct live *l);
+/* The target is elsewhere: no delta leads there. */
+static void mark_moved(struct live *l)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        l->cores[i].jumped = true;
+    for (struct live_client *k = l->clients; k; k = k->next)
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            k->cores[i].moved = true;
+    gdb_remote_outdate(l->remote);
+}
+
+/* The probe target was reset since this was asked last. */
+static bool probe_was_reset(struct live *l)
+{
+    unsigned before = l->resets;
+    if (l->probe)
+        l->resets = probe_server_resets(l->probe);
+    return l->resets != before;
+}
+
+/* The target is elsewhere: its registers are others. */
+static void target_was_moved(struct live *l)
+{
+    live_reverse_written(l, false);
+    mark_moved(l);
+    live_look_again(l); /* the PC may be another one */
+}
+
+/* In the server's thread. */
+static void report_moved(void *ctx)
+{
+    uv_async_send(&((struct live *)ctx)->moved);
+}
+
+static void on_moved(uv_async_t *async)
+{
+    struct live *l = async->data;
+    bool reset = probe_was_reset(l);
+    if (reset)
+        l->setup = 0;
+    /* Cores that run are looked at when they halt. */
+    if (!gdb_remote_is_running(l->remote))
+        target_was_moved(l);
+}
+
+static int connect_probe(struct live *l)
+{
+    if (uv_async_init(l->loop, &l->moved, on_moved) != 0)
+        return BT_ERR_NOMEM;
+    l->moved.data = l;
+    int fd = probe_server_start(l->probe, report_moved, l);
+    if (fd < 0)
+        return fd;
+    if (remote_link_open(&l->link, l->loop, fd, l->remote) == 0)
+        return BT_OK;
+    close(fd);
+    return BT_ERR_IO;
+}
 
 static void report_ready(struct live *l, int error)
 {
-    if (l->reported_ready)
+    if (l->phase != LIVE_OPENING)
         return;
-    l->reported_ready = true;
+    l->phase = LIVE_SERVING;
     l->ready(l->ctx, l, error);
-}
-
-static void begin_reading(struct live *l);
-
-/* Everything about this stop is known. */
-static void stop_done(struct live *l)
-{
-    l->looking = false;
-    if (l->look_again) {
-        begin_reading(l);
-        return;
-    }
-    l->stops++;
-    live_look_for_strays(l, true);
-    if (l->reported_ready)
-        l->halted(l->ctx, l);
-    report_ready(l, BT_OK);
-    gdb_remote_release_stop(l->remote);
-    gdb_remote_hold_client(l->remote, false);
-    if (l->run_after)
-        gdb_remote_resume(l->remote);
-    l->run_after = false;
-}
-
-static void stop_decoded(struct live *l)
-{
-    live_record_halt(l, stop_done);
-}
-
-static void on_regs(void *ctx, int core, const struct gdb_regs *regs)
-{
-    struct live *l = ctx;
-    if (l->reading < 0 || (unsigned)l->reading >= l->config->core_count)
-        return;
-    struct live_core *c = &l->cores[l->reading];
-    (void)core;
-    if (regs)
-        c->regs = *regs;
-    else
-        c->regs.known = 0;
-    l->reading++;
-    read_next_core(l);
-}
-
-static void read_next_core(struct live *l)
-{
-    if (!gdb_remote_is_ready(l->remote))
-        return;
-    while ((unsigned)l->reading < l->config->core_count) {
-        int thread = live_thread(&l->cores[l->reading]);
-        if (thread < gdb_remote_cores(l->remote) &&
-            gdb_remote_read_pc(l->remote, thread, on_regs, l) == BT_OK)
-            return;
-        l->cores[l->reading].regs.known = 0;
-        l->reading++;
-    }
-    l->reading = -1;
-    live_code_complete(l, stop_decoded);
-}
-
-static void read_first_core(struct live *l)
-{
-    l->reading = 0;
-    read_next_core(l);
-}
-
-static void prepare_units(struct live *l)
-{
-    live_units_prepare(l, read_first_core);
-}
-
-/* Once for each start of the target, then at every halt: its registers. */
-static void begin_reading(struct live *l)
-{
-    if (!gdb_remote_is_ready(l->remote))
-        return;
-    l->looking = true;
-    l->look_again = false;
-    gdb_remote_hold_client(l->remote, true);
-    live_setup(l, prepare_units);
 }
 
 static void after_drain(uv_work_t *work, int status)
 {
     struct live *l = work->data;
     (void)status;
-    l->draining = false;
-    if (!l->stopping)
-        begin_reading(l);
+    l->halt = LIVE_HALT_IDLE;
+    if (l->phase != LIVE_STOPPED)
+        live_look(l);
 }
 
 static void begin_drain(struct live *l)
 {
-    if (l->draining || l->stopping)
+    if (l->halt == LIVE_HALT_DRAINING || l->phase == LIVE_STOPPED)
         return;
-    l->draining = true;
+    l->halt = LIVE_HALT_DRAINING;
     gdb_remote_hold_client(l->remote, true);
     l->work.data = l;
     if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);
 }
 
-/* Events of the target's own GDB server. */
-
 static void on_stopped(void *ctx)
 {
     struct live *l = ctx;
-    if (live_probe_reset(l))
+    if (probe_was_reset(l))
         l->setup = 0;
     begin_drain(l);
 }
@@ -140,8 +125,9 @@ static void on_resumed(void *ctx)
     l->drain = LIVE_DRAIN_NONE;
     live_reverse_forget(l);
     live_code_commit(l);
-    l->untraced = l->trace_off;
-    l->ran_off |= l->trace_off;
+    l->untraced = l->tracing != LIVE_TRACING_ON;
+    if (l->untraced)
+        l->tracing = LIVE_TRACING_MISSED;
     for (unsigned i = 0; i < l->config->core_count; i++) {
         l->cores[i].regs.known = 0;
         l->cores[i].jumped = false;
@@ -155,9 +141,7 @@ static void on_ready(void *ctx, int error)
         log_write(LOG_AT_INFO, "btraced: the target's GDB server is back\n");
         l->lost = false;
         l->setup = 0; /* the target may be another one */
-        live_clients_moved(l);
-        for (unsigned i = 0; i < l->config->core_count; i++)
-            l->cores[i].jumped = true;
+        mark_moved(l);
     }
     if (error)
         report_ready(l, error);
@@ -167,28 +151,11 @@ static void on_ready(void *ctx, int error)
         report_ready(l, BT_OK);
 }
 
-void live_look_again(struct live *l)
-{
-    if (l->looking)
-        l->look_again = true;
-    else if (!l->draining)
-        begin_reading(l);
-}
-
-void live_was_moved(struct live *l)
-{
-    live_reverse_written(l, false);
-    live_clients_moved(l);
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].jumped = true;
-    live_look_again(l); /* the PC may be another one */
-}
-
 void live_was_reset(struct live *l)
 {
     l->setup = 0;
-    live_probe_reset(l);
-    live_was_moved(l);
+    probe_was_reset(l);
+    target_was_moved(l);
 }
 
 /* The probe target tells whether a command has reset it; of another that is not known. */
@@ -197,11 +164,11 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
     struct live *l = ctx;
     if (change == GDB_CHANGE_MEMORY) {
         live_reverse_written(l, true);
-        live_code_written(l, address, length);
+        live_code_written(l, address, NULL, length);
         gdb_remote_outdate(l->remote);
     } else if (change == GDB_CHANGE_REGISTERS || !l->probe) {
-        live_was_moved(l);
-    } else if (live_probe_reset(l)) {
+        target_was_moved(l);
+    } else if (probe_was_reset(l)) {
         live_was_reset(l);
     } else {
         l->run_after = false;
@@ -211,7 +178,7 @@ static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
 {
     live_reverse_written(ctx, true);
-    live_code_programmed(ctx, address, bytes, len);
+    live_code_written(ctx, address, bytes, len);
     gdb_remote_outdate(((struct live *)ctx)->remote);
 }
 
@@ -219,12 +186,14 @@ static void on_lost(void *ctx)
 {
     struct live *l = ctx;
     l->reading = -1;
-    l->looking = l->look_again = l->run_after = false;
+    if (l->halt != LIVE_HALT_DRAINING) /* the worker goes on */
+        l->halt = LIVE_HALT_IDLE;
+    l->run_after = false;
     l->record.active = false;
     l->losses++;
     l->lost = true;
     live_clients_forget(l);
-    if (!l->stopping)
+    if (l->phase != LIVE_STOPPED)
         log_write(LOG_AT_WARNING,
                   "btraced: the target's GDB server closed the connection; it is called "
                   "again until it answers, the history is kept\n");
@@ -239,7 +208,7 @@ static const struct gdb_remote_events remote_events = {
     .lost = on_lost,
 };
 
-static int add_program(struct live_core *c, struct message *why)
+static int add_core_program(struct live_core *c, struct message *why)
 {
     char text[256];
     code_image_init(&c->image);
@@ -261,67 +230,19 @@ static int add_program(struct live_core *c, struct message *why)
         if (error == BT_ERR_INVAL)
             error = BT_OK;
     }
+    if (error)
+        message_set(why, "out of memory");
     return error;
 }
 
-static int add_source(struct live *l, struct live_core *c, struct pipeline_config *p,
-                      struct message *why)
-{
-    const struct config_core *core = c->config;
-    const struct source_protocol *protocol = source_protocol_of_type(core->source_device.type);
-    struct pipeline_source *s = &p->sources[p->source_count];
-    if (!protocol) {
-        message_set(why, "%s: core %s: protocol '%s' is not known", l->config->path, core->name,
-                    core->source_device.type);
-        return BT_ERR_UNSUPPORTED;
-    }
-    s->config.protocol = protocol->protocol;
-    s->config.core = (uint16_t)(c - l->cores);
-    s->image = &c->image;
-    int error = source_device_configure(protocol, &core->source_device, &core->core_device,
-                                        &s->config, &s->trace_id, why);
-    c->source = (int)p->source_count;
-    p->source_count += !error;
-    return error;
-}
-
-static int start_cores(struct live *l, struct message *why)
+static int open_cores(struct live *l, struct message *why)
 {
     int error = BT_OK;
     for (unsigned i = 0; i < l->config->core_count && !error; i++) {
         l->cores[i].config = &l->config->cores[i];
         l->cores[i].source = -1;
-        error = add_program(&l->cores[i], why);
+        error = add_core_program(&l->cores[i], why);
     }
-    return error;
-}
-
-static void drop_trace(struct live *l)
-{
-    trace_link_stop(l->trace);
-    live_record_stop(l);
-    pipeline_free(l->pipeline);
-    l->trace = NULL;
-    l->pipeline = NULL;
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        l->cores[i].source = -1;
-}
-
-int live_start_sources(struct live *l, struct message *why)
-{
-    struct pipeline_config p = {
-        .formatted = l->config->formatted,
-        .mode = l->config->mode,
-        .ring_bytes = l->config->ring,
-        .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
-    int error = BT_OK;
-    for (unsigned i = 0; i < l->config->core_count && !error; i++)
-        if (l->config->cores[i].has_source)
-            error = add_source(l, &l->cores[i], &p, why);
-    if (!error && p.source_count > 0)
-        error = live_start_trace(l, &p, why);
-    if (error)
-        drop_trace(l);
     return error;
 }
 
@@ -344,9 +265,23 @@ static void look_at_limits(struct live *l)
     if (r.error && !l->recording_reported) {
         snprintf(text, sizeof text, "%s; what was written before can be replayed\n", r.why);
         log_write(LOG_AT_WARNING, "btraced: %s", text);
-        live_clients_report(l, text);
+        report_to_clients(l, text);
     }
     l->recording_reported = r.error != 0;
+}
+
+/* Told once. */
+static void report_strays(struct live *l, bool halted)
+{
+    char text[400];
+    if (l->strays_reported)
+        return;
+    live_strays(l, halted, text, sizeof text);
+    if (!text[0])
+        return;
+    l->strays_reported = true;
+    log_write(LOG_AT_WARNING, "btraced: %s", text);
+    report_to_clients(l, text);
 }
 
 /* An answer that never comes would keep everybody waiting for ever. */
@@ -363,6 +298,21 @@ static void look_at_server(struct live *l)
     remote_link_again(&l->link);
 }
 
+/* Everything about this halt is known. */
+static void report_halt(struct live *l)
+{
+    l->stops++;
+    report_strays(l, true);
+    if (l->phase == LIVE_SERVING)
+        l->halted(l->ctx, l);
+    report_ready(l, BT_OK);
+    gdb_remote_release_stop(l->remote);
+    gdb_remote_hold_client(l->remote, false);
+    if (l->run_after)
+        gdb_remote_resume(l->remote);
+    l->run_after = false;
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct live *l = timer->data;
@@ -375,7 +325,7 @@ static void on_timer(uv_timer_t *timer)
     l->rate_time = now;
     look_at_limits(l);
     look_at_server(l);
-    live_look_for_strays(l, false);
+    report_strays(l, false);
 }
 
 int live_start(struct live *l, uv_loop_t *loop, struct config *config,
@@ -387,6 +337,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->loop = loop;
     l->board = -1;
     l->reading = -1;
+    l->known = report_halt;
     l->ready = ready;
     l->halted = halted;
     l->ctx = ctx;
@@ -397,57 +348,95 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->detach.timer.data = l;
     l->rate_time = l->started = uv_hrtime();
     uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
-    why->text[0] = '\0';
-    live_reverse_init(l);
-    int error = start_cores(l, why);
-    if (!error)
-        error = gdb_remote_new(&remote_events, l, remote_link_send, &l->link, &l->remote);
-    if (!error)
-        error = live_units_start(l);
+    uv_idle_init(loop, &l->reverse.search);
+    l->reverse.search.data = l;
+    int error = open_cores(l, why);
+    if (error)
+        return error;
+    error = gdb_remote_new(&remote_events, l, remote_link_send, &l->link, &l->remote);
+    if (error) {
+        message_set(why, "out of memory");
+        return error;
+    }
     /* Last: from here on the capture thread reads what was set above. */
-    if (!error && (!config_programs_trace(config) || config_has_probe(config)))
-        error = live_start_sources(l, why);
-    if (error && !why->text[0])
-        message_set(why, "%s", bt_strerror(error));
-    return error;
+    return live_trace_open(l, why);
 }
 
-int live_connect(struct live *l)
+int live_connect(struct live *l, struct probe_server *probe)
 {
-    if (l->probe)
-        return live_connect_probe(l);
+    l->probe = probe;
+    if (probe)
+        return connect_probe(l);
     return remote_link_start(&l->link, l->loop, &l->config->target, l->remote) ? BT_ERR_IO : BT_OK;
 }
 
 void live_stop(struct live *l)
 {
-    if (!l->loop || l->stopping)
+    if (!l->loop || l->phase == LIVE_STOPPED)
         return;
-    l->stopping = true;
+    l->phase = LIVE_STOPPED;
     remote_link_stop(&l->link);
-    live_units_stop(l);
+    remote_bus_stop(&l->units.bus);
     if (l->probe && l->moved.data)
         uv_close((uv_handle_t *)&l->moved, NULL);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);
-    live_reverse_stop(l);
+    uv_close((uv_handle_t *)&l->reverse.search, NULL);
 }
 
 void live_release(struct live *l)
 {
     if (!l->loop)
         return;
-    live_reverse_release(l);
-    drop_trace(l);
-    live_units_release(l);
+    free(l->reverse.lines);
+    live_trace_release(l);
     gdb_remote_free(l->remote);
-    if (l->board >= 0)
-        close(l->board);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         code_image_release(&l->cores[i].image);
         elf_image_close(l->cores[i].elf);
     }
     live_code_release(l);
-    free(l->readout.bytes);
     uv_mutex_destroy(&l->lock);
+}
+
+static void end_detach(struct live *l)
+{
+    uv_timer_stop(&l->detach.timer);
+    l->detach.done(l->detach.ctx);
+}
+
+static void on_detach_look(uv_timer_t *timer)
+{
+    struct live *l = timer->data;
+    bool over = !gdb_remote_is_ready(l->remote) || gdb_remote_is_idle(l->remote);
+    bool late = uv_now(l->loop) - l->detach.begun > DETACH_MS;
+    if (late && !over)
+        log_write(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
+                                  "left as it is, maybe with breakpoints\n");
+    if (over || late)
+        end_detach(l);
+}
+
+/* A probe's cores are left by the probe server, a board's program ends with us. */
+static bool target_is_kept(const struct live *l)
+{
+    return l->loop && l->remote && !l->probe && !l->config->command &&
+           gdb_remote_is_ready(l->remote);
+}
+
+void live_detach(struct live *l, void (*done)(void *ctx), void *ctx)
+{
+    l->detach.done = done;
+    l->detach.ctx = ctx;
+    if (!target_is_kept(l)) {
+        done(ctx);
+        return;
+    }
+    bool run = gdb_remote_will_run(l->remote) || l->run_after;
+    if (l->config->at_exit != CONFIG_EXIT_LEAVE)
+        run = l->config->at_exit == CONFIG_EXIT_RUN;
+    l->run_after = false;
+    l->detach.begun = uv_now(l->loop);
+    uv_timer_start(&l->detach.timer, on_detach_look, DETACH_LOOK_MS, DETACH_LOOK_MS);
+    gdb_remote_let_go(l->remote, run);
 }

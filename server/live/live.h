@@ -12,11 +12,13 @@
 #define SERVER_LIVE_H
 
 #include "drivers/elf/elf_image.h"
+#include "protocol/rsp/text_buf.h"
+#include "server/access/gdb_clients.h"
+#include "server/base/console.h"
 #include "server/capture/pipeline.h"
 #include "server/capture/trace_link.h"
 #include "server/history/btrace_blocks.h"
 #include "server/live/board_process.h"
-#include "server/live/live_clients.h"
 #include "server/live/live_code.h"
 #include "server/live/live_reverse.h"
 #include "server/live/live_units.h"
@@ -49,8 +51,36 @@ enum live_drain {
     LIVE_DRAIN_SILENT,  /* the board did not say how much there is */
 };
 
+/*
+ * How far it is with a halt. Legal: idle -> draining -> looking -> idle at each halt; idle ->
+ * looking where a halted core was written to; looking <-> look again; looking, look again -> idle
+ * where the connection is lost; any -> draining where the cores have run and halted meanwhile.
+ */
+enum live_halt {
+    LIVE_HALT_IDLE,       /* all is known, or the cores run */
+    LIVE_HALT_DRAINING,   /* a worker fetches and decodes the trace of the last run */
+    LIVE_HALT_LOOKING,    /* at what halted cores are like: setup, registers, missing code */
+    LIVE_HALT_LOOK_AGAIN, /* the same, and that has changed meanwhile */
+};
+
+/* Legal: only downwards, each step may be left out. */
+enum live_phase {
+    LIVE_OPENING, /* `ready` is to be called */
+    LIVE_SERVING,
+    LIVE_LEAVING, /* clients are disconnected, then the target is detached */
+    LIVE_STOPPED, /* handles are closed */
+};
+
+/* Tracing, by command. Legal: on -> off -> missed; off, missed -> on. */
+enum live_tracing {
+    LIVE_TRACING_ON,
+    LIVE_TRACING_OFF,
+    LIVE_TRACING_MISSED, /* off, and the cores ran since */
+};
+
 struct live {
     struct config *config;
+    enum live_phase phase;
     uv_loop_t *loop;
     struct live_core cores[CONFIG_MAX_CORES];
     struct gdb_remote *remote;
@@ -68,22 +98,18 @@ struct live {
     } readout; /* of a trace buffer, at this halt; written by the capture thread */
     int board; /* control socket of the virtual board; -1: not connected */
     uv_work_t work;
-    bool draining;
     enum live_drain drain;
-    int reading;     /* core whose registers are being asked for */
-    bool looking;    /* at what halted cores are like: setup, registers, missing code */
-    bool look_again; /* that has changed meanwhile */
-    uint64_t stops;  /* stops so far */
-    bool trace_off;  /* by command */
-    bool ran_off;    /* the cores ran since that command */
-    bool untraced;   /* they did so up to this stop */
+    enum live_halt halt;
+    int reading;    /* core whose registers are being asked for */
+    uint64_t stops; /* stops so far */
+    enum live_tracing tracing;
+    bool untraced;   /* the cores ran without trace up to this stop */
     uv_mutex_t lock; /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
     struct {
         bool active;
         unsigned core, piece; /* what is asked for now */
         struct recorder_state state;
-        void (*done)(struct live *l);
     } record;       /* of the halted cores */
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
@@ -101,22 +127,18 @@ struct live {
     bool lost; /* the target's GDB server, since it was ready */
     /* Optional: reads the board file again, and says what became of it. */
     void (*reload)(void *ctx, const struct console *c);
-    void (*code_done)(struct live *l);
-    void (*setup_done)(struct live *l);
     uv_timer_t timer; /* once a second: the rate */
     uint64_t rate, rate_bytes, rate_time;
+    void (*known)(struct live *l); /* all about this halt; from live_halt.c */
     void (*ready)(void *ctx, struct live *l, int error);
     void (*halted)(void *ctx, struct live *l);
     void *ctx;
-    bool reported_ready;
-    bool leaving; /* clients are disconnected, then the target is detached */
     struct {
         uv_timer_t timer;
         uint64_t begun; /* uv_now() */
         void (*done)(void *ctx);
         void *ctx;
     } detach;
-    bool stopping;
 };
 
 /*
@@ -135,11 +157,11 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
  */
 struct trace_sink live_sink(struct live *l);
 
-/* Behind live_start(), before live_connect(): the target is that of `probe`. */
-void live_use_probe(struct live *l, struct probe_server *probe);
-
-/* Begins to connect to the target's GDB server, which may still have to start. */
-int live_connect(struct live *l);
+/*
+ * Begins to connect to the target's GDB server, which may still have to start; with `probe` (else
+ * NULL) the target is the one behind it. 0 or a bt_error.
+ */
+int live_connect(struct live *l, struct probe_server *probe);
 
 /*
  * A target that another GDB server keeps is left as [target] at_exit says, without breakpoints of
@@ -150,35 +172,19 @@ void live_detach(struct live *l, void (*done)(void *ctx), void *ctx);
 void live_stop(struct live *l);
 void live_release(struct live *l);
 
-/* Operations of a session, with a struct live_client as context. */
-extern const struct gdb_target live_target;
+/*
+ * `open`, `close` and `release` of struct gdb_service. The first that comes is in control, [gdb]
+ * others says what becomes of those that come later. 0 or a bt_error. What is released later is
+ * c->served; NULL is allowed.
+ */
+int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
+void live_leave(struct live *l, struct gdb_client *c);
+void live_client_free(struct live_client *k);
 
-/* The target is elsewhere: its registers are others, and no delta leads there. */
-void live_was_moved(struct live *l);
-/* It has started over: [setup] is due again. */
-void live_was_reset(struct live *l);
-
-/* server/live/live_setup.c: goes on with [setup], then calls `done` (maybe at once). */
-void live_setup(struct live *l, void (*done)(struct live *l));
-
-/* Starts or ends recording; `dir` NULL: that of the board file. */
-int live_record(struct live *l, const char *dir, struct message *why);
-int live_record_stop(struct live *l);
-
-/* History of a core, or NULL; between pipeline_lock() and pipeline_unlock(). */
-struct history *live_history(const struct live *l, int core);
-
-/* Asks the virtual board: "on", "flush" ... BT_ERR_UNSUPPORTED without a control socket. */
-int live_ask_board(struct live *l, const char *line, char *answer, size_t size);
-
-/* server/live/live_monitor.c: "monitor" commands. */
-int live_monitor(struct live_client *k, int core, const char *text, gdb_print_fn print, void *to);
-
-/* server/live/live_summary.c: the summary; `first` false: what of it changes. */
+/* The summary that a target is presented with; `first` false: what of it changes. */
 void live_summary(struct live *l, bool first, gdb_print_fn print, void *to);
 
-/* server/live/live_summary.c: trace that no core gets is told, once. While cores run another one's
- * trace may still come first: then only what is no trace at all counts. */
-void live_look_for_strays(struct live *l, bool halted);
+/* The numbers of `monitor status` in the text format of Prometheus, version 0.0.4. */
+void live_status_page(const struct live *l, struct text_buf *out);
 
 #endif

@@ -38,21 +38,14 @@ struct live_code {
     bool full;        /* a limit was reached and told */
 };
 
-/* GDB has written: the bytes are read back from the target, whatever packet brought them. */
-void live_code_written(struct live *l, uint64_t address, uint64_t length);
-
-/* GDB has programmed flash: with these bytes, which may be in there later only. */
-void live_code_programmed(struct live *l, uint64_t address, const uint8_t *bytes, size_t length);
+/*
+ * GDB has written memory. `bytes` NULL: they are read back from the target, whatever packet brought
+ * them. Else flash was programmed with these, which may be in there later only.
+ */
+void live_code_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length);
 
 /* The cores are about to run: what was written counts from now on. */
 void live_code_commit(struct live *l);
-
-/*
- * At a halt, when all trace is decoded: reads code that was missing, and decodes again, until
- * nothing is missing that can be read, or for LIVE_CODE_MS: the next halt goes on. Then `done` is
- * called (maybe at once). Damaged trace leads anywhere:
- * memory that holds nothing is no code. */
-void live_code_complete(struct live *l, void (*done)(struct live *l));
 
 void live_code_release(struct live *l);
 

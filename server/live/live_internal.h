@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files that make up a live target. */
+/*
+ * Shared by the files that make up a live target. Calls go one way: live_target.c is on top of
+ * live.c, that of live_halt.c, and below are live_reverse.c, live_report.c and live_trace.c.
+ */
 #ifndef SERVER_LIVE_INTERNAL_H
 #define SERVER_LIVE_INTERNAL_H
 
 #include "server/live/live.h"
+
+#include <strings.h>
+
+/* A client: each has its own branch trace and its own replay position. */
+struct live_client {
+    struct live_client *next;
+    struct live *live;
+    struct gdb_client *client;
+    struct gdb_session *session;
+    uint32_t size; /* of GDB's buffer */
+    struct {
+        bool recording; /* as far as GDB knows */
+        bool delivered; /* the history was read since it was enabled or GDB connected */
+        bool moved;     /* PC was written, or the target was reset, since the history was read */
+        uint64_t stop;  /* number of the stop at which it was read */
+        struct btrace_mark has, given; /* what GDB has, and will have once it is delivered */
+    } cores[CONFIG_MAX_CORES];
+    struct reverse_motion motion;
+    struct live_reverse_misses misses[2]; /* of a motion; of what is worked out ahead of it */
+    struct live_reverse_reader readers[GDB_CORES_MAX];
+};
 
 /* Thread of the target's own GDB server, 0-based. */
 static inline int live_thread(const struct live_core *c)
@@ -11,47 +35,68 @@ static inline int live_thread(const struct live_core *c)
     return (int)c->config->thread - 1;
 }
 
-/* live_gdb.c: the core of a thread; NULL if the board file does not name it. */
-struct live_core *live_core_of(struct live *l, int thread);
-/* live_gdb.c: the core has halted in AArch64 state: its PSTATE.M[4] is 0. */
-bool live_is_a64(const struct live_core *c);
-/* live_gdb.c: how the core's history leads to the halt; `size` is that of GDB's buffer. With the
- * pipeline locked. */
+/* The core of a thread; NULL: the board file does not name it, and it has no trace. */
+static inline struct live_core *live_core_of(struct live *l, int thread)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (live_thread(&l->cores[i]) == thread)
+            return &l->cores[i];
+    return NULL;
+}
+
+/* The core has halted in AArch64 state: bit 4 of its PSTATE, set in all modes of AArch32, is 0. */
+static inline bool live_is_a64(const struct live_core *c)
+{
+    return strncasecmp(c->config->type, "Cortex-A", 8) == 0 && (c->regs.known >> GDB_REG_PSR & 1) &&
+           !(c->regs.value[GDB_REG_PSR] & 1u << 4);
+}
+
+/* History of a core, or NULL; between pipeline_lock() and pipeline_unlock(). */
+static inline struct history *live_history(const struct live *l, int core)
+{
+    return l->cores[core].source < 0
+               ? NULL
+               : pipeline_history(l->pipeline, (unsigned)l->cores[core].source);
+}
+
+/* live_trace.c: trace units, pipeline, link, and recording if the board file wants it. 0 or a
+ * bt_error with *why filled; release in both cases. */
+int live_trace_open(struct live *l, struct message *why);
+void live_trace_release(struct live *l);
+/* Bytes of trace that have arrived. */
+uint64_t live_bytes(const struct live *l);
+/* For a worker thread; work->data is the target. l->drain tells how it ended. */
+void live_drain_work(uv_work_t *work);
+/* Starts or ends recording; `dir` NULL: that of the board file. 0 or a bt_error. */
+int live_record(struct live *l, const char *dir, struct message *why);
+int live_record_stop(struct live *l);
+/* One of the commands of the target's own GDB server; its answer comes before GDB's next packet
+ * does. 0 or a bt_error. */
+int live_ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply);
+/* `monitor trace on` and `off`. True: from the next resume on it is so, once the target has been
+ * looked at again. */
+bool live_trace_switch(struct live *l, bool on, const struct console *c);
+/* `monitor trace filter`. True: likewise. */
+bool live_trace_filter(struct live *l, const char *text, const struct console *c);
+
+/* live_report.c: the lines of `monitor status`. */
+void live_status_report(const struct live *l, const struct console *c);
+/* Trace that no core gets, in words, "" if there is none. While cores run another one's trace may
+ * still come first: then only what is no trace at all counts. */
+void live_strays(const struct live *l, bool halted, char *text, size_t size);
+
+/* live_reverse.c: how the core's history leads to the halt; `size` is that of GDB's buffer. With
+ * the pipeline locked. */
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view);
 
-/* live_reverse_read.c: see machine() and fetch() of struct reverse_host. */
-int live_reverse_machine(void *ctx, int core, struct reverse_machine *m);
-int live_reverse_fetch(void *ctx, int core);
-
-/* live_trace.c: pipeline, link, and recording if the board file wants it. */
-int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why);
-
-/* live.c: the same, with a source for each core that has one. After an error there is no trace. */
-int live_start_sources(struct live *l, struct message *why);
-
-/* live_monitor.c: resets the target with the words of the board file; BT_ERR_UNSUPPORTED: it has
- * none, or the probe target does it. */
-int live_restart(struct live *l);
-
-/* live.c: what is known of the halted cores, and what was programmed for them, may be otherwise. */
+/* live_halt.c: begins to look at the halted cores; then l->known is called, unless the connection
+ * is lost meanwhile. */
+void live_look(struct live *l);
+/* What is known of the halted cores, and what was programmed for them, may be otherwise. */
 void live_look_again(struct live *l);
 
-/* live_record.c: a recording gets the cores as they are halted. Then `done` is called (maybe at
- * once), unless the connection is lost meanwhile. */
-void live_record_halt(struct live *l, void (*done)(struct live *l));
-
-/* live_trace.c: bytes from whoever captures, in its thread. */
-void live_take_bytes(struct live *l, const uint8_t *data, size_t len);
-void live_take_loss(struct live *l, enum bt_gap_cause cause);
-uint64_t live_bytes(const struct live *l);
-
-/* live_probe.c */
-int live_connect_probe(struct live *l);
-/* The probe target was reset since this was asked last. */
-bool live_probe_reset(struct live *l);
-
-/* live_trace.c: for a worker thread; work->data is the target. l->drain tells how it ended. */
-void live_drain_work(uv_work_t *work);
+/* live.c: the target has started over: [setup] is due again. */
+void live_was_reset(struct live *l);
 
 #endif

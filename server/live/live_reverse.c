@@ -1,11 +1,250 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reverse execution of a live target: registers and memory of the halted cores for value
+ * reconstruction, and what the motions of its clients ask for.
+ */
 #include "live_internal.h"
+
+#include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
+#define CPSR_T (1u << 5)
+
+void live_view(const struct live *l, const struct live_core *c, uint32_t size,
+               struct btrace_view *view)
+{
+    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+    *view = (struct btrace_view){.image = &c->image,
+                                 .history = live_history(l, (int)(c - l->cores)),
+                                 .pc = c->regs.value[GDB_REG_PC],
+                                 .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
+                                 .size = size,
+                                 .jumped = c->jumped,
+                                 .untraced = l->untraced,
+                                 .holes = c->holes,
+                                 .hole_count = c->hole_count};
+    btrace_end_key(view->history, (uint16_t)(c - l->cores), &view->key);
+}
+
+static struct live_client *client_of_number(const struct live *l, unsigned number)
+{
+    struct live_client *k = l->clients;
+    while (k && k->client->number != number)
+        k = k->next;
+    return k;
+}
+
+static void go_on_all_clients(struct live *l)
+{
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
+        reverse_motion_go_on(&k->motion);
+    }
+}
+
+static const struct live_reverse_line *find_memory_line(const struct live_reverse *p, int core,
+                                                        uint32_t line)
+{
+    for (size_t i = 0; i < p->line_count; i++)
+        if (p->lines[i].address == line && p->lines[i].core == core)
+            return &p->lines[i];
+    return NULL;
+}
+
+static void note_line_miss(struct live_client *k, uint32_t line)
+{
+    struct live_reverse_misses *m = &k->misses[reverse_motion_ahead(&k->motion)];
+    for (size_t i = 0; i < m->count; i++)
+        if (m->lines[i] == line)
+            return;
+    if (m->count < LIVE_REVERSE_MISSES)
+        m->lines[m->count++] = line;
+}
+
+/* Present bytes of a word; NULL when they are not here. */
+static const uint8_t *present_word(struct live_reverse_reader *r, uint32_t address)
+{
+    struct live_reverse *p = &r->client->live->reverse;
+    uint32_t line = address & ~(LIVE_REVERSE_LINE - 1), at = address - line;
+    uint64_t in = address - p->reply.address;
+    if (p->reply.bytes && address >= p->reply.address && in + 4 <= p->reply.length)
+        return p->reply.bytes + in;
+    const struct live_reverse_line *found = find_memory_line(p, r->core, line);
+    if (!found)
+        note_line_miss(r->client, line);
+    return found && at + 4 <= found->length ? found->bytes + at : NULL;
+}
+
+static uint32_t word_of_bytes(const uint8_t *b, bool big)
+{
+    return big ? (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3]
+               : (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
+}
+
+static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t *value)
+{
+    struct live_reverse_reader *r = ctx;
+    struct live *l = r->client->live;
+    const struct live_reverse_core *pc = &l->reverse.cores[r->core];
+    const struct live_core *c = live_core_of(l, r->core);
+    bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
+    enum values_memory kind =
+        reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address, pc->regs.value[GDB_REG_SP], shared);
+    const uint8_t *bytes;
+    uint8_t code[4];
+    if (kind == VALUES_MEMORY_CONST) {
+        struct code_key key = {.core = (uint16_t)(c - l->cores), .generation = c->image.generation};
+        if (code_image_read(&c->image, &key, address, code, sizeof code) != sizeof code)
+            return VALUES_MEMORY_OTHER;
+        bytes = code;
+    } else if (kind == VALUES_MEMORY_RAM) {
+        bytes = l->reverse.written ? NULL : present_word(r, address);
+        if (!bytes)
+            return VALUES_MEMORY_UNREAD;
+    } else {
+        return kind;
+    }
+    *value = word_of_bytes(bytes, big);
+    return kind;
+}
+
+static void on_reverse_regs(void *ctx, int core, const struct gdb_regs *regs)
+{
+    struct live_reverse_core *pc = ctx;
+    (void)core;
+    if (!pc->asked)
+        return; /* of an earlier halt */
+    const struct live_core *c = live_core_of(pc->live, pc->core);
+    pc->reported = true;
+    pc->regs = regs ? *regs : c->regs;
+    if (!(pc->regs.known >> GDB_REG_PSR & 1)) {
+        pc->regs.value[GDB_REG_PSR] = c->regs.value[GDB_REG_PSR];
+        pc->regs.known |= c->regs.known & 1u << GDB_REG_PSR;
+    }
+    go_on_all_clients(pc->live);
+}
+
+/* Looks through all of the code: once. */
+static void look_at_core_program(struct live_reverse_core *pc, const struct live_core *c)
+{
+    if (pc->program_known)
+        return;
+    pc->program_known = true;
+    pc->program = reverse_program_of(&c->elf, c->elf ? 1 : 0);
+}
+
+static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
+{
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    struct live_reverse_core *pc = &l->reverse.cores[core];
+    const struct live_core *c = live_core_of(l, core);
+    bool is_m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+    pc->live = l;
+    k->readers[core] = (struct live_reverse_reader){k, core};
+    pc->core = core;
+    if (!pc->reported) {
+        pc->asked = true;
+        int error = gdb_remote_read_regs(l->remote, core, on_reverse_regs, pc);
+        return error < 0 ? error : GDB_PENDING;
+    }
+    look_at_core_program(pc, c);
+    *m = (struct reverse_machine){.regs = pc->regs,
+                                  .m_profile = is_m,
+                                  .program = pc->program,
+                                  .v4t = reverse_is_v4t(c->config->type),
+                                  .big_endian = c->elf && c->elf->big_endian,
+                                  .registers_written = c->jumped,
+                                  .halts_known = true,
+                                  .written = c->written,
+                                  .written_count = c->written_count,
+                                  .written_before = c->written_before,
+                                  .read = read_halted_word,
+                                  .context = &k->readers[core]};
+    return BT_OK;
+}
+
+struct line_question {
+    struct live *live;
+    unsigned client; /* its number: it may have left since */
+    uint32_t halt;
+    uint16_t core;
+    bool ahead;
+};
+
+static struct live_reverse_line *add_memory_line(struct live_reverse *p)
+{
+    if (p->line_count == p->line_max) {
+        size_t max = p->line_max ? 2 * p->line_max : 64;
+        struct live_reverse_line *grown = realloc(p->lines, max * sizeof *grown);
+        if (!grown)
+            return NULL;
+        p->lines = grown;
+        p->line_max = max;
+    }
+    return &p->lines[p->line_count++];
+}
+
+static void on_line_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct line_question *q = ctx;
+    struct live *l = q->live;
+    struct live_reverse *p = &l->reverse;
+    bool late = q->halt != p->halt;
+    struct live_reverse_line *line = late ? NULL : add_memory_line(p);
+    if (line) {
+        line->address = (uint32_t)address;
+        line->core = q->core;
+        line->length = (uint16_t)len;
+        memcpy(line->bytes, bytes, len);
+    }
+    struct line_question asked = *q;
+    free(q);
+    struct live_client *k = late ? NULL : client_of_number(l, asked.client);
+    if (!k || --k->misses[asked.ahead].waiting)
+        return;
+    if (asked.ahead)
+        reverse_motion_fetched(&k->motion, asked.core);
+    else
+        reverse_motion_go_on(&k->motion);
+}
+
+static bool ask_memory_line(struct live_client *k, int core, bool ahead, uint32_t address)
+{
+    struct live *l = k->live;
+    struct line_question *q = malloc(sizeof *q);
+    if (!q)
+        return false;
+    *q = (struct line_question){l, k->client->number, l->reverse.halt, (uint16_t)core, ahead};
+    k->misses[ahead].waiting++;
+    if (gdb_remote_read_memory(l->remote, core, address, LIVE_REVERSE_LINE, on_line_memory, q) ==
+        BT_OK)
+        return true;
+    k->misses[ahead].waiting--;
+    free(q);
+    return false;
+}
+
+static int live_host_fetch(void *ctx, int core)
+{
+    struct live_client *k = ctx;
+    const struct live_reverse *p = &k->live->reverse;
+    bool any = false, ahead = reverse_motion_ahead(&k->motion);
+    struct live_reverse_misses *m = &k->misses[ahead];
+    size_t n = m->count;
+    m->count = 0;
+    for (size_t i = 0;
+         i < n && p->line_count + k->misses[0].waiting + k->misses[1].waiting < LIVE_REVERSE_LINES;
+         i++)
+        any |= ask_memory_line(k, core, ahead, m->lines[i]);
+    return any ? GDB_PENDING : BT_OK;
+}
+
+static int live_host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
 {
     const struct live_client *k = ctx;
     struct live *l = k->live;
@@ -20,29 +259,29 @@ static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_w
     return BT_OK;
 }
 
-static void lock(struct live *l)
+static void lock_history(struct live *l)
 {
     if (l->pipeline)
         pipeline_lock(l->pipeline);
 }
 
-static void unlock(struct live *l)
+static void unlock_history(struct live *l)
 {
     if (l->pipeline)
         pipeline_unlock(l->pipeline);
 }
 
-static void host_lock(void *ctx)
+static void live_host_lock(void *ctx)
 {
-    lock(((struct live_client *)ctx)->live);
+    lock_history(((struct live_client *)ctx)->live);
 }
 
-static void host_unlock(void *ctx)
+static void live_host_unlock(void *ctx)
 {
-    unlock(((struct live_client *)ctx)->live);
+    unlock_history(((struct live_client *)ctx)->live);
 }
 
-static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+static size_t live_host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
 {
     const struct live_client *k = ctx;
     const struct live *l = k->live;
@@ -60,7 +299,7 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
     return n;
 }
 
-static const char *host_core_name(void *ctx, int core)
+static const char *live_host_core_name(void *ctx, int core)
 {
     const struct live_core *c = live_core_of(((struct live_client *)ctx)->live, core);
     return c ? c->config->name : "this core";
@@ -77,69 +316,71 @@ static void on_search(uv_idle_t *idle)
     }
 }
 
-static void host_later(void *ctx)
+static void live_host_later(void *ctx)
 {
     struct live *l = ((struct live_client *)ctx)->live;
-    if (!l->stopping)
+    if (l->phase != LIVE_STOPPED)
         uv_idle_start(&l->reverse.search, on_search);
 }
 
-static void host_stopped(void *ctx, const struct gdb_stop *stop)
+static void live_host_stopped(void *ctx, const struct gdb_stop *stop)
 {
     const struct live_client *k = ctx;
     if (k->session)
         gdb_session_stopped(k->session, stop);
 }
 
-static void host_failed(void *ctx, const struct gdb_why *why)
+static void live_host_failed(void *ctx, const struct gdb_why *why)
 {
     const struct live_client *k = ctx;
     if (k->session)
         gdb_session_resume_failed(k->session, why->text);
 }
 
-static void host_report(void *ctx, const char *text)
+static void live_host_report(void *ctx, const char *text)
 {
     const struct live_client *k = ctx;
     if (k->session)
         gdb_session_output(k->session, text);
 }
 
-static const struct reverse_host host = {
-    .view = host_view,
-    .lock = host_lock,
-    .unlock = host_unlock,
-    .machine = live_reverse_machine,
-    .fetch = live_reverse_fetch,
-    .breakpoints = host_breakpoints,
-    .core_name = host_core_name,
-    .later = host_later,
-    .stopped = host_stopped,
-    .failed = host_failed,
-    .report = host_report,
+static const struct reverse_host live_host = {
+    .view = live_host_view,
+    .lock = live_host_lock,
+    .unlock = live_host_unlock,
+    .machine = live_host_machine,
+    .fetch = live_host_fetch,
+    .breakpoints = live_host_breakpoints,
+    .core_name = live_host_core_name,
+    .later = live_host_later,
+    .stopped = live_host_stopped,
+    .failed = live_host_failed,
+    .report = live_host_report,
 };
-
-void live_reverse_init(struct live *l)
-{
-    uv_idle_init(l->loop, &l->reverse.search);
-    l->reverse.search.data = l;
-}
 
 int live_reverse_client(struct live *l, struct live_client *k)
 {
     int n = gdb_remote_cores(l->remote);
-    return reverse_motion_init(&k->motion, &host, k, n > 0 ? n : 1);
+    return reverse_motion_init(&k->motion, &live_host, k, n > 0 ? n : 1);
 }
 
-void live_reverse_stop(struct live *l)
+/* GDB waits for the end of a motion that can have none any more. */
+static void end_client_motion(struct live_client *k, const char *why)
 {
-    uv_close((uv_handle_t *)&l->reverse.search, NULL);
+    bool waits = reverse_motion_running(&k->motion);
+    reverse_motion_forget(&k->motion);
+    memset(k->misses, 0, sizeof k->misses);
+    if (waits)
+        gdb_session_resume_failed(k->session, why);
 }
 
-void live_reverse_release(struct live *l)
+void live_clients_forget(struct live *l)
 {
-    free(l->reverse.lines);
-    l->reverse.lines = NULL;
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
+        end_client_motion(k,
+                          "the target was changed or runs again: its history is another one now");
+    }
 }
 
 void live_reverse_forget(struct live *l)
@@ -154,7 +395,7 @@ void live_reverse_forget(struct live *l)
 }
 
 /* The number of the next instruction to run, as later reads of the history count it. */
-static void mark_written(struct live *l, struct live_core *c)
+static void mark_halt_written(struct live *l, struct live_core *c)
 {
     struct btrace_view view;
     struct reverse reverse;
@@ -174,67 +415,11 @@ static void mark_written(struct live *l, struct live_core *c)
 void live_reverse_written(struct live *l, bool memory)
 {
     bool before = l->reverse.written;
-    lock(l);
+    lock_history(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> GDB_REG_PC & 1))
-            mark_written(l, &l->cores[i]);
-    unlock(l);
+            mark_halt_written(l, &l->cores[i]);
+    unlock_history(l);
     live_reverse_forget(l);
     l->reverse.written = memory || before;
-}
-
-bool live_reverse_is_replaying(void *ctx, int core)
-{
-    const struct live_client *k = ctx;
-    return core < 0 ? reverse_motion_concerned(&k->motion)
-                    : reverse_motion_active(&k->motion, core);
-}
-
-int live_reverse_regs(void *ctx, int core, struct gdb_regs *regs)
-{
-    struct live_client *k = ctx;
-    return reverse_motion_regs(&k->motion, core, regs);
-}
-
-size_t live_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
-{
-    struct live_client *k = ctx;
-    struct live *l = k->live;
-    uint8_t now[GDB_PACKET_SIZE / 2];
-    len = len < sizeof now ? len : sizeof now;
-    memcpy(now, bytes, len);
-    l->reverse.reply.bytes = now;
-    l->reverse.reply.address = address;
-    l->reverse.reply.length = len;
-    size_t n = reverse_motion_memory(&k->motion, core, address, bytes, len);
-    l->reverse.reply.bytes = NULL;
-    k->misses[false].count = 0;
-    return n;
-}
-
-int live_reverse_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                        struct gdb_why *why)
-{
-    struct live_client *k = ctx;
-    if (!reverse_motion_takes(&k->motion, resume))
-        return GDB_PASS_ON;
-    return reverse_motion_resume(&k->motion, resume, stop, why);
-}
-
-int live_reverse_back(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
-{
-    struct live_client *k = ctx;
-    const struct live_core *c = live_core_of(k->live, core);
-    if (c && live_is_a64(c)) {
-        snprintf(why->text, sizeof why->text,
-                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
-        return BT_ERR_UNSUPPORTED;
-    }
-    return reverse_motion_back(&k->motion, core, step, stop, why);
-}
-
-void live_reverse_interrupt(void *ctx)
-{
-    struct live_client *k = ctx;
-    reverse_motion_interrupt(&k->motion);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reverse execution of a live target: registers and memory of the halted cores, read through the
- * target's own GDB server when values are to be reconstructed,
- * and kept until the cores run. */
+ * target's own GDB server when values are to be reconstructed, and kept until the cores run.
+ */
 #ifndef SERVER_LIVE_REVERSE_H
 #define SERVER_LIVE_REVERSE_H
 
@@ -62,11 +62,8 @@ struct live_reverse {
     uv_idle_t search; /* active while one goes on */
 };
 
-void live_reverse_init(struct live *l);
 /* The motions of a new client, which has the rest of its fields already; BT_OK or BT_ERR_NOMEM. */
 int live_reverse_client(struct live *l, struct live_client *k);
-void live_reverse_stop(struct live *l); /* closes the handle */
-void live_reverse_release(struct live *l);
 
 /* The cores are about to run, or have been reset: all are as they are. */
 void live_reverse_forget(struct live *l);
@@ -74,13 +71,7 @@ void live_reverse_forget(struct live *l);
 /* GDB writes memory or registers at this halt: what was before is not carried over it. */
 void live_reverse_written(struct live *l, bool memory);
 
-/* Operations of struct gdb_target, with a struct live_client. */
-bool live_reverse_is_replaying(void *ctx, int core);
-int live_reverse_regs(void *ctx, int core, struct gdb_regs *regs);
-size_t live_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len);
-int live_reverse_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                        struct gdb_why *why);
-int live_reverse_back(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why);
-void live_reverse_interrupt(void *ctx);
+/* All clients: replay positions are void, for the cores run or are elsewhere. */
+void live_clients_forget(struct live *l);
 
 #endif

@@ -1,154 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A live target's trace: capture, the last run's trace at a halt, and what is written to disk. */
+/*
+ * A live target's trace: its sources and trace units, capture, the last run's trace at a halt, and
+ * what is written to disk.
+ */
 #include "live_internal.h"
 
+#include "server/base/log.h"
+#include "server/config/config.h"
 #include "server/net/stream_socket.h"
+#include "server/protocols/source_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define QUIET_MS      30 /* a source that cannot be asked has sent all when it is silent so long */
 #define CONTROL_TRIES 20 /* 50 ms each: the board makes its socket when it starts */
-
-/* Capture: the link's thread. */
-
-void live_take_bytes(struct live *l, const uint8_t *data, size_t len)
-{
-    uv_mutex_lock(&l->lock);
-    if (l->recorder)
-        recorder_bytes(l->recorder, data, len);
-    uv_mutex_unlock(&l->lock);
-    pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
-}
-
-/* What a buffer holds says only as a whole whether it has run over. */
-static void on_bytes(void *ctx, const uint8_t *data, size_t len)
-{
-    struct live *l = ctx;
-    if (!l->config->buffer) {
-        live_take_bytes(l, data, len);
-        return;
-    }
-    uv_mutex_lock(&l->lock);
-    size_t room = l->config->buffer - l->readout.used, n = len < room ? len : room;
-    memcpy(l->readout.bytes + l->readout.used, data, n);
-    l->readout.used += n;
-    uv_mutex_unlock(&l->lock);
-}
-
-void live_take_loss(struct live *l, enum bt_gap_cause cause)
-{
-    pipeline_lost(l->pipeline, cause, 0);
-    uv_mutex_lock(&l->lock);
-    if (l->recorder)
-        recorder_lost(l->recorder);
-    uv_mutex_unlock(&l->lock);
-}
-
-/* The buffer has been read: full, it has run over since the last time. */
-static void take_readout(struct live *l)
-{
-    if (!l->config->buffer)
-        return;
-    uv_mutex_lock(&l->lock);
-    size_t n = l->readout.used;
-    l->readout.used = 0;
-    uv_mutex_unlock(&l->lock);
-    if (n == l->config->buffer)
-        live_take_loss(l, BT_GAP_OVERWRITTEN);
-    if (n)
-        live_take_bytes(l, l->readout.bytes, n);
-}
-
-static void on_lost(void *ctx, enum bt_gap_cause cause)
-{
-    live_take_loss(ctx, cause);
-}
-
-uint64_t live_bytes(const struct live *l)
-{
-    struct trace_link_stats stats;
-    if (!l->trace)
-        return l->fed;
-    trace_link_stats(l->trace, &stats);
-    return stats.bytes;
-}
-
-/* The virtual board's control socket. */
-
-static bool control_open(struct live *l)
-{
-    for (unsigned i = 0; l->board < 0 && i < CONTROL_TRIES; i++) {
-        if (i)
-            uv_sleep(50);
-        l->board = stream_socket_connect(&l->config->control);
-    }
-    return l->board >= 0;
-}
-
-int live_ask_board(struct live *l, const char *line, char *answer, size_t size)
-{
-    if (l->config->control.kind == ADDRESS_NONE)
-        return BT_ERR_UNSUPPORTED;
-    if (!control_open(l))
-        return BT_ERR_IO;
-    int error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
-    if (error) { /* a late answer must not be taken for that of the next question */
-        close(l->board);
-        l->board = -1;
-    }
-    return error;
-}
-
-/* A stop: fetch and decode the trace of the last run. */
-
-/* In a worker thread: the event loop goes on meanwhile. */
-void live_drain_work(uv_work_t *work)
-{
-    struct live *l = work->data;
-    unsigned ms = l->config->drain_ms;
-    char answer[256];
-    bool all;
-    l->drain = LIVE_DRAIN_DONE;
-    live_units_collect(l);
-    if (!l->trace) {
-        all = true; /* it came before the stop, or has been read out */
-    } else if (l->config->control.kind == ADDRESS_NONE) {
-        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
-    } else if (live_ask_board(l, "flush", answer, sizeof answer) != BT_OK ||
-               strncmp(answer, "ok ", 3) != 0) {
-        l->drain = LIVE_DRAIN_SILENT;
-        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
-    } else {
-        all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
-    }
-    if (l->trace)
-        take_readout(l);
-    all = pipeline_drain(l->pipeline, ms) && all;
-    if (!all)
-        l->drain = LIVE_DRAIN_TIMEOUT;
-}
-
-int live_start_trace(struct live *l, const struct pipeline_config *p, struct message *why)
-{
-    const struct trace_link_sink sink = {.bytes = on_bytes, .lost = on_lost, .ctx = l};
-    int error = pipeline_new(p, &l->pipeline);
-    if (error) {
-        message_set(why, "%s: the trace cannot be decoded with this [history]: %s", l->config->path,
-                    bt_strerror(error));
-        return error;
-    }
-    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer))) {
-        message_set(why, "%s: out of memory for this [trace] buffer", l->config->path);
-        return BT_ERR_NOMEM;
-    }
-    if (l->config->record_dir[0])
-        error = live_record(l, NULL, why);
-    if (!error && config_has_trace_input(l->config))
-        error = trace_link_start(l->config, &sink, &l->trace, why);
-    return error;
-}
+#define ACCESS_MS     2000 /* of one access to a trace unit */
+#define CONNECT_MS    1000 /* a port has a listener before it sends: the first sync comes soon */
+#define PAUSE_MS      5
 
 int live_record(struct live *l, const char *dir, struct message *why)
 {
@@ -182,4 +53,470 @@ int live_record_stop(struct live *l)
     l->recorder = NULL;
     uv_mutex_unlock(&l->lock);
     return r ? recorder_stop(r) : BT_OK;
+}
+
+/* Bytes from whoever captures, in its thread. */
+static void take_trace(struct live *l, const uint8_t *data, size_t len)
+{
+    uv_mutex_lock(&l->lock);
+    if (l->recorder)
+        recorder_bytes(l->recorder, data, len);
+    uv_mutex_unlock(&l->lock);
+    pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
+}
+
+static void take_trace_loss(struct live *l, enum bt_gap_cause cause)
+{
+    pipeline_lost(l->pipeline, cause, 0);
+    uv_mutex_lock(&l->lock);
+    if (l->recorder)
+        recorder_lost(l->recorder);
+    uv_mutex_unlock(&l->lock);
+}
+
+/* What a buffer holds says only as a whole whether it has run over. */
+static void on_link_bytes(void *ctx, const uint8_t *data, size_t len)
+{
+    struct live *l = ctx;
+    if (!l->config->buffer) {
+        take_trace(l, data, len);
+        return;
+    }
+    uv_mutex_lock(&l->lock);
+    size_t room = l->config->buffer - l->readout.used, n = len < room ? len : room;
+    memcpy(l->readout.bytes + l->readout.used, data, n);
+    l->readout.used += n;
+    uv_mutex_unlock(&l->lock);
+}
+
+static void on_trace_lost(void *ctx, enum bt_gap_cause cause)
+{
+    take_trace_loss(ctx, cause);
+}
+
+static void on_sink_bytes(void *user, const uint8_t *data, size_t length)
+{
+    struct live *l = user;
+    l->fed += length;
+    take_trace(l, data, length);
+}
+
+struct trace_sink live_sink(struct live *l)
+{
+    return (struct trace_sink){.user = l, .bytes = on_sink_bytes, .lost = on_trace_lost};
+}
+
+/* The buffer has been read: full, it has run over since the last time. */
+static void take_readout(struct live *l)
+{
+    if (!l->config->buffer)
+        return;
+    uv_mutex_lock(&l->lock);
+    size_t n = l->readout.used;
+    l->readout.used = 0;
+    uv_mutex_unlock(&l->lock);
+    if (n == l->config->buffer)
+        take_trace_loss(l, BT_GAP_OVERWRITTEN);
+    if (n)
+        take_trace(l, l->readout.bytes, n);
+}
+
+uint64_t live_bytes(const struct live *l)
+{
+    struct trace_link_stats stats;
+    if (!l->trace)
+        return l->fed;
+    trace_link_stats(l->trace, &stats);
+    return stats.bytes;
+}
+
+static bool open_board_control(struct live *l)
+{
+    for (unsigned i = 0; l->board < 0 && i < CONTROL_TRIES; i++) {
+        if (i)
+            uv_sleep(50);
+        l->board = stream_socket_connect(&l->config->control);
+    }
+    return l->board >= 0;
+}
+
+static int ask_board(struct live *l, const char *line, char *answer, size_t size)
+{
+    if (l->config->control.kind == ADDRESS_NONE)
+        return BT_ERR_UNSUPPORTED;
+    if (!open_board_control(l))
+        return BT_ERR_IO;
+    int error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
+    if (error) { /* a late answer must not be taken for that of the next question */
+        close(l->board);
+        l->board = -1;
+    }
+    return error;
+}
+
+/* True: the board has done it. */
+static bool tell_board(struct live *l, const char *line, const struct console *c, const char *done)
+{
+    char answer[256];
+    int error = ask_board(l, line, answer, sizeof answer);
+    if (error == BT_ERR_UNSUPPORTED)
+        console_print(c, "this board has no way to do that: no [trace] control in %s\n",
+                      l->config->path);
+    else if (error)
+        console_print(c, "the board does not answer at its control socket\n");
+    else if (strncmp(answer, "ok", 2) != 0)
+        console_print(c, "the board says: %s\n", answer);
+    else
+        console_print(c, "%s\n", done);
+    return !error && strncmp(answer, "ok", 2) == 0;
+}
+
+static void read_out_units(struct live *l)
+{
+    const struct trace_sink sink = live_sink(l);
+    struct live_units *u = &l->units;
+    remote_bus_begin(&u->bus);
+    u->error = trace_setup_collect(&u->setup, &sink, &u->why);
+    if (!u->error)
+        u->error = trace_setup_rearm(&u->setup, &u->why);
+    if (u->error) /* everything from the start at the next chance */
+        u->setup.programmed = false;
+}
+
+static void collect_from_units(struct live *l)
+{
+    struct live_units *u = &l->units;
+    if (!u->wanted)
+        return;
+    uv_mutex_lock(&u->lock);
+    u->error = BT_OK;
+    if (u->found && u->setup.programmed)
+        read_out_units(l);
+    uv_mutex_unlock(&u->lock);
+}
+
+/* In a worker thread: the event loop goes on meanwhile. */
+void live_drain_work(uv_work_t *work)
+{
+    struct live *l = work->data;
+    unsigned ms = l->config->drain_ms;
+    char answer[256];
+    bool all;
+    l->drain = LIVE_DRAIN_DONE;
+    collect_from_units(l);
+    if (!l->trace) {
+        all = true; /* it came before the stop, or has been read out */
+    } else if (l->config->control.kind == ADDRESS_NONE) {
+        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
+    } else if (ask_board(l, "flush", answer, sizeof answer) != BT_OK ||
+               strncmp(answer, "ok ", 3) != 0) {
+        l->drain = LIVE_DRAIN_SILENT;
+        all = trace_link_wait_quiet(l->trace, QUIET_MS, ms);
+    } else {
+        all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
+    }
+    if (l->trace)
+        take_readout(l);
+    all = pipeline_drain(l->pipeline, ms) && all;
+    if (!all)
+        l->drain = LIVE_DRAIN_TIMEOUT;
+}
+
+static int add_trace_source(struct live *l, struct live_core *c, struct pipeline_config *p,
+                            struct message *why)
+{
+    const struct config_core *core = c->config;
+    const struct source_protocol *protocol = source_protocol_of_type(core->source_device.type);
+    struct pipeline_source *s = &p->sources[p->source_count];
+    if (!protocol) {
+        message_set(why, "%s: core %s: protocol '%s' is not known", l->config->path, core->name,
+                    core->source_device.type);
+        return BT_ERR_UNSUPPORTED;
+    }
+    s->config.protocol = protocol->protocol;
+    s->config.core = (uint16_t)(c - l->cores);
+    s->image = &c->image;
+    int error = source_device_configure(protocol, &core->source_device, &core->core_device,
+                                        &s->config, &s->trace_id, why);
+    c->source = (int)p->source_count;
+    p->source_count += !error;
+    return error;
+}
+
+static int open_pipeline(struct live *l, const struct pipeline_config *p, struct message *why)
+{
+    const struct trace_link_sink sink = {.bytes = on_link_bytes, .lost = on_trace_lost, .ctx = l};
+    int error = pipeline_new(p, &l->pipeline);
+    if (error == BT_ERR_NOMEM)
+        message_set(why, "out of memory");
+    else if (error)
+        message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
+    if (error)
+        return error;
+    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer))) {
+        message_set(why, "out of memory");
+        return BT_ERR_NOMEM;
+    }
+    if (l->config->record_dir[0])
+        error = live_record(l, NULL, why);
+    if (!error && config_has_trace_input(l->config))
+        error = trace_link_start(l->config, &sink, &l->trace, why);
+    return error;
+}
+
+static void drop_live_trace(struct live *l)
+{
+    trace_link_stop(l->trace);
+    live_record_stop(l);
+    pipeline_free(l->pipeline);
+    l->trace = NULL;
+    l->pipeline = NULL;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        l->cores[i].source = -1;
+}
+
+static int start_sources(struct live *l, struct message *why)
+{
+    struct pipeline_config p = {
+        .formatted = l->config->formatted,
+        .mode = l->config->mode,
+        .ring_bytes = l->config->ring,
+        .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
+    int error = BT_OK;
+    for (unsigned i = 0; i < l->config->core_count && !error; i++)
+        if (l->config->cores[i].has_source)
+            error = add_trace_source(l, &l->cores[i], &p, why);
+    if (!error && p.source_count > 0)
+        error = open_pipeline(l, &p, why);
+    if (error)
+        drop_live_trace(l);
+    return error;
+}
+
+static void discover_units(struct live *l)
+{
+    struct live_units *u = &l->units;
+    trace_setup_release(&u->setup);
+    u->error = trace_setup_discover(&u->setup, &u->bus.bus, l->config, 0, &u->why);
+}
+
+static void await_listener(struct live *l)
+{
+    struct trace_link_stats stats = {.connected = !l->trace};
+    for (unsigned ms = 0; !stats.connected && ms < CONNECT_MS; ms += PAUSE_MS) {
+        trace_link_stats(l->trace, &stats);
+        if (!stats.connected)
+            uv_sleep(PAUSE_MS);
+    }
+}
+
+static void program_units(struct live *l)
+{
+    struct live_units *u = &l->units;
+    if (u->off) {
+        u->error = u->setup.programmed ? trace_setup_stop(&u->setup, &u->why) : BT_OK;
+    } else if (!trace_setup_runs(&u->setup)) {
+        await_listener(l);
+        u->error = trace_setup_program(&u->setup, &u->why);
+    }
+}
+
+static void prepare_units_work(uv_work_t *work)
+{
+    struct live *l = work->data;
+    struct live_units *u = &l->units;
+    uv_mutex_lock(&u->lock);
+    u->error = BT_OK;
+    remote_bus_begin(&u->bus);
+    if (!u->found)
+        discover_units(l);
+    else if (u->setup.history)
+        program_units(l);
+    uv_mutex_unlock(&u->lock);
+}
+
+static void report_units_error(struct live *l)
+{
+    struct live_units *u = &l->units;
+    if (!u->error) {
+        u->reported[0] = '\0';
+    } else if (strcmp(u->reported, u->why.text) != 0) {
+        log_write(LOG_AT_WARNING, "btraced: history is missing: %s\n", u->why.text);
+        snprintf(u->reported, sizeof u->reported, "%s", u->why.text);
+    }
+}
+
+/* The decoders are made of what was found. */
+static void begin_found_trace(struct live *l)
+{
+    struct live_units *u = &l->units;
+    u->notes = u->setup.notes;
+    u->setup.notes.used = 0;
+    log_write(LOG_AT_INFO, "%.*s", (int)u->notes.used, u->notes.text);
+    u->found = true;
+    if (u->setup.history)
+        u->error = start_sources(l, &u->why);
+    if (u->error)
+        u->setup.history = false;
+}
+
+static void start_units_worker(struct live *l);
+
+static void on_units_prepared(uv_work_t *work, int status)
+{
+    struct live *l = work->data;
+    struct live_units *u = &l->units;
+    bool found = u->found;
+    (void)status;
+    bool again = u->state == LIVE_UNITS_AGAIN;
+    u->state = LIVE_UNITS_IDLE;
+    if (l->phase == LIVE_STOPPED)
+        return;
+    if (!found && !u->error)
+        begin_found_trace(l);
+    bool next = again || (!found && u->found && u->setup.history);
+    if (next && gdb_remote_is_ready(l->remote)) {
+        start_units_worker(l);
+        return;
+    }
+    report_units_error(l);
+    u->done(l);
+}
+
+static void start_units_worker(struct live *l)
+{
+    struct live_units *u = &l->units;
+    u->state = LIVE_UNITS_BUSY;
+    u->work.data = l;
+    if (uv_queue_work(l->loop, &u->work, prepare_units_work, on_units_prepared) == 0)
+        return;
+    u->state = LIVE_UNITS_IDLE;
+    u->done(l);
+}
+
+void live_units_prepare(struct live *l, void (*done)(struct live *l))
+{
+    struct live_units *u = &l->units;
+    u->done = done;
+    if (u->state != LIVE_UNITS_IDLE)
+        u->state = LIVE_UNITS_AGAIN; /* it works on a connection before this one */
+    else if (!u->wanted)
+        done(l);
+    else if (u->error) { /* the buffer could not be read out */
+        report_units_error(l);
+        start_units_worker(l);
+    } else
+        start_units_worker(l);
+}
+
+int live_ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply)
+{
+    char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
+    size_t n = strlen(packet);
+    for (const char *p = text; *p && n + 2 < sizeof packet; p++)
+        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
+    return gdb_remote_ask(l->remote, packet, n, reply, l);
+}
+
+static void on_trace_switched(void *ctx, const char *reply, size_t len)
+{
+    (void)reply, (void)len;
+    gdb_remote_hold_client(((struct live *)ctx)->remote, false);
+}
+
+/* Trace units behind a probe of ours belong to the probe target's thread, and obey its command. */
+static bool switch_probe_trace(struct live *l, const char *command, const struct console *c)
+{
+    gdb_remote_hold_client(l->remote, true);
+    if (live_ask_server(l, command, on_trace_switched) == BT_OK)
+        return true;
+    gdb_remote_hold_client(l->remote, false);
+    console_print(c, "the target cannot be asked now\n");
+    return false;
+}
+
+bool live_trace_switch(struct live *l, bool on, const struct console *c)
+{
+    const char *done = on ? "tracing is on" : "tracing is off: what runs now is not in the history";
+    if (!l->units.wanted && !l->probe)
+        return tell_board(l, on ? "on" : "off", c, done);
+    if (!l->pipeline) {
+        console_print(c, "nothing is traced: 'monitor trace status' says why\n");
+        return false;
+    }
+    if (l->probe && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
+        return false;
+    if (l->units.wanted)
+        l->units.off = !on;
+    console_print(c, "%s\n", done);
+    return true;
+}
+
+static int start_units(struct live *l)
+{
+    struct live_units *u = &l->units;
+    bool big = l->cores[0].elf && l->cores[0].elf->big_endian;
+    u->wanted = config_programs_trace(l->config) && !config_has_probe(l->config);
+    if (!u->wanted)
+        return BT_OK;
+    uv_mutex_init(&u->lock);
+    return remote_bus_open(&u->bus, l->loop, l->remote, ACCESS_MS, big);
+}
+
+/* As trace_setup_filter(); BT_ERR_IO: not possible just now. */
+static int filter_units(struct live *l, const char *text, struct message *why)
+{
+    struct live_units *u = &l->units;
+    if (uv_mutex_trylock(&u->lock)) {
+        message_set(why, "the trace units are being read or set: ask again");
+        return BT_ERR_IO;
+    }
+    int error = trace_setup_filter(&u->setup, text, why);
+    uv_mutex_unlock(&u->lock);
+    return error;
+}
+
+bool live_trace_filter(struct live *l, const char *text, const struct console *c)
+{
+    struct message why;
+    if (l->units.wanted) {
+        int error = filter_units(l, text, &why);
+        console_print(c, "%s\n", why.text);
+        return !error;
+    } else if (!trace_setup_filter_is_good(text)) {
+        console_print(c,
+                      "monitor trace filter include|exclude START-END, or none, such as include "
+                      "0x8000-0x8fff; not '%s'\n",
+                      text);
+    } else if (strcmp(text, "none") == 0) {
+        if (tell_board(l, "include none", c, "all addresses are traced"))
+            tell_board(l, "exclude none", c, "none is left out");
+    } else if (strstr(text, "none")) {
+        tell_board(l, text, c, "these ranges are taken away");
+    } else {
+        tell_board(l, text, c, "the filter is set");
+    }
+    return false;
+}
+
+int live_trace_open(struct live *l, struct message *why)
+{
+    int error = start_units(l);
+    if (error)
+        message_set(why, "out of memory");
+    else if (!config_programs_trace(l->config) || config_has_probe(l->config))
+        error = start_sources(l, why);
+    return error;
+}
+
+void live_trace_release(struct live *l)
+{
+    drop_live_trace(l);
+    trace_setup_release(&l->units.setup);
+    if (l->units.wanted)
+        uv_mutex_destroy(&l->units.lock);
+    remote_bus_close(&l->units.bus);
+    if (l->board >= 0)
+        close(l->board);
+    free(l->readout.bytes);
 }

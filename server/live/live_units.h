@@ -15,11 +15,18 @@
 
 struct live;
 
+/* Legal: idle -> busy -> idle; busy -> again -> busy. */
+enum live_units_work {
+    LIVE_UNITS_IDLE,
+    LIVE_UNITS_BUSY,  /* the worker has the registers */
+    LIVE_UNITS_AGAIN, /* the same, for a connection that was lost: it is to begin anew */
+};
+
 struct live_units {
     bool wanted; /* the board file names a sink */
     bool found;  /* trace_setup_discover() has succeeded; l->pipeline is there if it has history */
     _Atomic bool off; /* by command; the worker reads it */
-    bool busy, again;
+    enum live_units_work state;
     uv_mutex_t lock; /* of the worker threads: one at a time */
     struct remote_bus bus;
     struct trace_setup setup; /* the worker's, while there is one */
@@ -31,28 +38,11 @@ struct live_units {
     void (*done)(struct live *l);
 };
 
-/* 0 or BT_ERR_NOMEM; stop and release in all cases. */
-int live_units_start(struct live *l);
-void live_units_stop(struct live *l);
-void live_units_release(struct live *l);
-
 /*
  * At a halt, when its trace is decoded: finds the components if that was not done yet, makes the
  * decoders, and programs what a reset has undone. Then calls `done`, maybe at once. What goes wrong
- * is logged on standard error and by live_units_report();
- * the target goes on without history. */
+ * is logged on standard error and in the summary; the target goes on without history.
+ */
 void live_units_prepare(struct live *l, void (*done)(struct live *l));
-
-/* In the worker thread of a halt: reads the buffer out, and starts it again. */
-void live_units_collect(struct live *l);
-
-/* Before live_units_prepare(), which stops the trace units or programs them. */
-void live_units_enable(struct live *l, bool on);
-
-/* As trace_setup_filter(), before live_units_prepare(); BT_ERR_IO: not possible just now. */
-int live_units_filter(struct live *l, const char *text, struct message *why);
-
-/* Lines about what was found and what is wrong. */
-void live_units_report(const struct live *l, void (*print)(void *to, const char *text), void *to);
 
 #endif

@@ -7,27 +7,28 @@
 #define RETRY_MS  100
 #define QUEUE_MAX (16u << 20) /* bytes that the other side may leave unread */
 
-static void attempt(struct remote_link *l);
+static void attempt_link(struct remote_link *l);
 
 static void on_retry(uv_timer_t *timer)
 {
-    attempt(timer->data);
+    attempt_link(timer->data);
 }
 
 static void on_closed(uv_handle_t *handle)
 {
     struct remote_link *l = handle->data;
-    l->socket_open = false;
+    l->state = REMOTE_LINK_CLOSED;
     if (!l->stopping && !l->given)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
 }
 
-static void drop(struct remote_link *l)
+static void drop_link(struct remote_link *l)
 {
-    bool was_connected = l->connected;
-    l->connected = false;
-    if (l->socket_open && !uv_is_closing(&l->socket.handle))
+    bool was_connected = l->state == REMOTE_LINK_CONNECTED;
+    if (was_connected || l->state == REMOTE_LINK_OPENING) {
+        l->state = REMOTE_LINK_CLOSING;
         uv_close(&l->socket.handle, on_closed);
+    }
     if (was_connected)
         gdb_remote_disconnected(l->remote);
 }
@@ -45,17 +46,17 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n > 0)
         gdb_remote_input(l->remote, buf->base, (size_t)n);
     else if (n < 0)
-        drop(l);
+        drop_link(l);
 }
 
 static void on_connected(uv_connect_t *request, int status)
 {
     struct remote_link *l = request->data;
-    if (status < 0 || l->stopping) {
-        drop(l);
+    if (status < 0 || l->stopping || l->state != REMOTE_LINK_OPENING) {
+        drop_link(l);
         return;
     }
-    l->connected = true;
+    l->state = REMOTE_LINK_CONNECTED;
     if (l->address.kind == ADDRESS_TCP)
         uv_tcp_nodelay(&l->socket.tcp, 1);
     uv_read_start(&l->socket.stream, on_alloc, on_read);
@@ -67,15 +68,15 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
     struct remote_link *l = lookup->data;
     if (status < 0 || l->stopping ||
         uv_tcp_connect(&l->request, &l->socket.tcp, found->ai_addr, on_connected) < 0)
-        drop(l);
+        drop_link(l);
     uv_freeaddrinfo(found);
 }
 
-static void attempt(struct remote_link *l)
+static void attempt_link(struct remote_link *l)
 {
-    if (l->stopping || l->socket_open)
+    if (l->stopping || l->state != REMOTE_LINK_CLOSED)
         return;
-    l->socket_open = true;
+    l->state = REMOTE_LINK_OPENING;
     if (l->address.kind == ADDRESS_UNIX) {
         uv_pipe_init(l->loop, &l->socket.pipe, 0);
         l->socket.handle.data = l;
@@ -88,10 +89,10 @@ static void attempt(struct remote_link *l)
     uv_tcp_init(l->loop, &l->socket.tcp);
     l->socket.handle.data = l;
     if (uv_getaddrinfo(l->loop, &l->lookup, on_found, l->address.host, port, &hints) < 0)
-        drop(l);
+        drop_link(l);
 }
 
-static int init(struct remote_link *l, uv_loop_t *loop, struct gdb_remote *remote)
+static int init_link(struct remote_link *l, uv_loop_t *loop, struct gdb_remote *remote)
 {
     memset(l, 0, sizeof *l);
     l->loop = loop;
@@ -104,18 +105,19 @@ static int init(struct remote_link *l, uv_loop_t *loop, struct gdb_remote *remot
 
 int remote_link_open(struct remote_link *l, uv_loop_t *loop, int fd, struct gdb_remote *remote)
 {
-    int error = init(l, loop, remote);
+    int error = init_link(l, loop, remote);
     if (!error)
         error = uv_pipe_init(loop, &l->socket.pipe, 0);
     if (error)
         return error;
-    l->given = l->socket_open = true;
+    l->given = true;
+    l->state = REMOTE_LINK_OPENING;
     l->address.kind = ADDRESS_UNIX;
     l->socket.handle.data = l;
     error = uv_pipe_open(&l->socket.pipe, fd);
     if (error)
         return error;
-    l->connected = true;
+    l->state = REMOTE_LINK_CONNECTED;
     uv_read_start(&l->socket.stream, on_alloc, on_read);
     gdb_remote_connected(remote);
     return 0;
@@ -124,10 +126,10 @@ int remote_link_open(struct remote_link *l, uv_loop_t *loop, int fd, struct gdb_
 int remote_link_start(struct remote_link *l, uv_loop_t *loop, const struct address *address,
                       struct gdb_remote *remote)
 {
-    int error = init(l, loop, remote);
+    int error = init_link(l, loop, remote);
     l->address = *address;
     if (!error)
-        attempt(l);
+        attempt_link(l);
     return error;
 }
 
@@ -145,27 +147,27 @@ static void on_written(uv_write_t *request, int status)
 void remote_link_send(void *link, const void *bytes, size_t len)
 {
     struct remote_link *l = link;
-    if (!l->connected)
+    if (l->state != REMOTE_LINK_CONNECTED)
         return;
     struct pending_write *w = NULL;
     if (uv_stream_get_write_queue_size(&l->socket.stream) < QUEUE_MAX)
         w = malloc(sizeof *w + len);
     if (!w) {
-        drop(l);
+        drop_link(l);
         return;
     }
     memcpy(w->bytes, bytes, len);
     uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)len);
     if (uv_write(&w->request, &l->socket.stream, &buf, 1, on_written) < 0) {
         free(w);
-        drop(l);
+        drop_link(l);
     }
 }
 
 void remote_link_again(struct remote_link *l)
 {
     if (!l->given)
-        drop(l);
+        drop_link(l);
 }
 
 void remote_link_stop(struct remote_link *l)
@@ -174,6 +176,6 @@ void remote_link_stop(struct remote_link *l)
         return;
     l->stopping = true;
     uv_cancel((uv_req_t *)&l->lookup);
-    drop(l);
+    drop_link(l);
     uv_close((uv_handle_t *)&l->retry, NULL);
 }

@@ -8,6 +8,14 @@
 
 #include <uv.h>
 
+/* Legal: closed -> opening -> connected -> closing -> closed; opening -> closing. */
+enum remote_link_state {
+    REMOTE_LINK_CLOSED, /* the next attempt may wait for its time */
+    REMOTE_LINK_OPENING,
+    REMOTE_LINK_CONNECTED,
+    REMOTE_LINK_CLOSING, /* the handle is in use still */
+};
+
 struct remote_link {
     uv_loop_t *loop;
     struct address address;
@@ -21,8 +29,7 @@ struct remote_link {
     uv_connect_t request;
     uv_getaddrinfo_t lookup;
     uv_timer_t retry;
-    bool socket_open; /* the handle is in use */
-    bool connected;
+    enum remote_link_state state;
     bool stopping;
     bool given; /* the socket: there is no other */
     char buffer[65536];

@@ -22,8 +22,8 @@ struct metrics {
     void *ctx;
 };
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *text,
-                              size_t length)
+static enum MHD_Result answer_request(struct MHD_Connection *connection, unsigned status,
+                                      const char *text, size_t length)
 {
     struct MHD_Response *r =
         MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
@@ -37,9 +37,10 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-static enum MHD_Result report(struct MHD_Connection *connection, unsigned status, const char *text)
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned status,
+                                   const char *text)
 {
-    return answer(connection, status, text, strlen(text));
+    return answer_request(connection, status, text, strlen(text));
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -50,22 +51,22 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct text_buf page;
     (void)version, (void)data, (void)data_size, (void)request;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return report(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+        return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
     if (strcmp(url, "/metrics") != 0)
-        return report(connection, MHD_HTTP_NOT_FOUND, "the numbers are at /metrics\n");
+        return answer_text(connection, MHD_HTTP_NOT_FOUND, "the numbers are at /metrics\n");
     text_buf_init(&page);
     m->page(m->ctx, &page);
     enum MHD_Result result =
         text_buf_error(&page) < 0
-            ? report(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n")
-            : answer(connection, MHD_HTTP_OK, page.data ? page.data : "", page.len);
+            ? answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n")
+            : answer_request(connection, MHD_HTTP_OK, page.data ? page.data : "", page.len);
     text_buf_release(&page);
     return result;
 }
 
 static void on_timer(uv_timer_t *timer);
 
-static void run(struct metrics *m)
+static void serve_requests(struct metrics *m)
 {
     MHD_UNSIGNED_LONG_LONG ms = 0;
     MHD_run(m->daemon);
@@ -77,13 +78,13 @@ static void run(struct metrics *m)
 
 static void on_timer(uv_timer_t *timer)
 {
-    run(timer->data);
+    serve_requests(timer->data);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
-    run(poll->data);
+    serve_requests(poll->data);
 }
 
 static int bound_socket(const struct address *a, unsigned *port)
@@ -119,7 +120,7 @@ static struct MHD_Daemon *start_daemon(struct metrics *m, int fd)
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
 }
 
-static int watch(struct metrics *m, uv_loop_t *loop)
+static int watch_daemon(struct metrics *m, uv_loop_t *loop)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (!info || uv_poll_init(loop, &m->poll, info->epoll_fd) != 0)
@@ -140,7 +141,6 @@ struct metrics *metrics_start(uv_loop_t *loop, const struct address *address, me
         message_set(why, "[metrics] listen: cannot listen on %s: %s", where, strerror(errno));
         return NULL;
     }
-    message_set(why, "[metrics] listen: %s: no memory for a page of numbers", where);
     struct metrics *m = calloc(1, sizeof *m);
     if (m) {
         m->page = page;
@@ -148,12 +148,15 @@ struct metrics *metrics_start(uv_loop_t *loop, const struct address *address, me
         m->daemon = start_daemon(m, fd);
     }
     if (!m || !m->daemon) {
+        message_set(why, "[metrics] listen: %s: %s", where,
+                    m ? "the HTTP server cannot be started" : "out of memory");
         close(fd);
         free(m);
         return NULL;
     }
-    if (watch(m, loop) == BT_OK)
+    if (watch_daemon(m, loop) == BT_OK)
         return m;
+    message_set(why, "[metrics] listen: %s: the HTTP server cannot be watched", where);
     metrics_stop(m);
     return NULL;
 }

@@ -31,8 +31,6 @@ void status_of_core(struct status_core *s, const char *name, const struct histor
         s->gaps[cause] = history_gap_count(h, (enum bt_gap_cause)cause);
 }
 
-/* For people. */
-
 void status_report_clients(const struct status_clients *s, unsigned limit, const struct console *c)
 {
     console_print(c,
@@ -67,18 +65,62 @@ void status_report_core(const struct status_core *s, const struct console *c)
                           bt_gap_name((enum bt_gap_cause)cause));
 }
 
-/* For programs. */
+static void print_gap_counts(const struct console *c, const struct history *h)
+{
+    bool any = false;
+    for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
+        uint64_t n = history_gap_count(h, (enum bt_gap_cause)cause);
+        if (!n)
+            continue;
+        console_print(c, "%s%" PRIu64 " %s", any ? ", " : "", n,
+                      bt_gap_name((enum bt_gap_cause)cause));
+        any = true;
+    }
+    console_print(c, any ? "\n" : "none\n");
+}
+
+void status_report_gaps(const struct console *c, const struct history *h)
+{
+    const struct gap_entry *gaps;
+    size_t n = history_gaps(h, &gaps);
+    for (size_t i = 0; i < n; i++) {
+        console_print(c, "before instruction %" PRIu64 ", trace byte %" PRIu64 ": %s",
+                      gaps[i].position + 1, gaps[i].offset,
+                      bt_gap_name((enum bt_gap_cause)gaps[i].cause));
+        if (gaps[i].has_address)
+            console_print(c, ", address 0x%08" PRIx64, gaps[i].address);
+        if (gaps[i].bytes)
+            console_print(c, ", %" PRIu64 " bytes", gaps[i].bytes);
+        if (gaps[i].doubtful)
+            console_print(c, ", instructions from %" PRIu64 " on may be wrong",
+                          gaps[i].position - gaps[i].doubtful + 1);
+        console_print(c, "\n");
+    }
+    if (n == 0)
+        console_print(c, "no gaps\n");
+}
+
+void status_report_history(const struct console *c, const struct history *h)
+{
+    struct history_totals totals;
+    history_totals(h, &totals);
+    console_print(c,
+                  "trace         %" PRIu64 " bytes, %" PRIu64 " packets, %" PRIu64
+                  " bytes skipped without synchronisation\n",
+                  totals.bytes, totals.packets, totals.skipped);
+    if (history_end(h) > history_first(h))
+        console_print(
+            c, "history       instructions %" PRIu64 " to %" PRIu64 " in %" PRIu64 " blocks\n",
+            history_first(h) + 1, history_end(h), totals.blocks);
+    else
+        console_print(c, "history       no instruction\n");
+    console_print(c, "gaps          ");
+    print_gap_counts(c, h);
+}
 
 void status_head(struct text_buf *out, const char *name, const char *type, const char *help)
 {
     text_buf_printf(out, "# HELP btraced_%s %s\n# TYPE btraced_%s %s\n", name, help, name, type);
-}
-
-void status_number(struct text_buf *out, const char *name, const char *type, const char *help,
-                   uint64_t value)
-{
-    status_head(out, name, type, help);
-    text_buf_printf(out, "btraced_%s %" PRIu64 "\n", name, value);
 }
 
 void status_page_clients(const struct status_clients *s, struct text_buf *out)
@@ -95,7 +137,7 @@ void status_page_clients(const struct status_clients *s, struct text_buf *out)
 }
 
 /* A quotation mark or a backslash in a name would end the label. */
-static void label(struct text_buf *out, const char *name)
+static void put_label(struct text_buf *out, const char *name)
 {
     for (; *name; name++) {
         if (*name == '"' || *name == '\\')
@@ -104,11 +146,11 @@ static void label(struct text_buf *out, const char *name)
     }
 }
 
-static void sample(struct text_buf *out, const char *name, const char *core, const char *cause,
-                   uint64_t value)
+static void put_sample(struct text_buf *out, const char *name, const char *core, const char *cause,
+                       uint64_t value)
 {
     text_buf_printf(out, "btraced_%s{core=\"", name);
-    label(out, core);
+    put_label(out, core);
     if (cause)
         text_buf_printf(out, "\",cause=\"%s", cause);
     text_buf_printf(out, "\"} %" PRIu64 "\n", value);
@@ -118,13 +160,13 @@ void status_page_cores(const struct status_core *cores, unsigned count, struct t
 {
     status_head(out, "instructions_total", "counter", "Instructions decoded so far.");
     for (unsigned i = 0; i < count; i++)
-        sample(out, "instructions_total", cores[i].name, NULL, cores[i].end);
+        put_sample(out, "instructions_total", cores[i].name, NULL, cores[i].end);
     status_head(out, "history_bytes", "gauge", "Memory of the history.");
     for (unsigned i = 0; i < count; i++)
-        sample(out, "history_bytes", cores[i].name, NULL, cores[i].memory);
+        put_sample(out, "history_bytes", cores[i].name, NULL, cores[i].memory);
     status_head(out, "gaps_total", "counter", "Places where trace is missing.");
     for (unsigned i = 0; i < count; i++)
         for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++)
-            sample(out, "gaps_total", cores[i].name, bt_gap_name((enum bt_gap_cause)cause),
-                   cores[i].gaps[cause]);
+            put_sample(out, "gaps_total", cores[i].name, bt_gap_name((enum bt_gap_cause)cause),
+                       cores[i].gaps[cause]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Numbers that live targets and recordings have in common, in the words of `monitor status`,
- * `monitor clients` and of the page of metrics (text format of
- * Prometheus, version 0.0.4). */
+ * `monitor clients` and of the page of metrics (text format of Prometheus, version 0.0.4).
+ */
 #ifndef SERVER_STATUS_H
 #define SERVER_STATUS_H
 
@@ -10,6 +10,8 @@
 #include "protocol/rsp/text_buf.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/console.h"
+
+#include <inttypes.h>
 
 struct status_clients {
     unsigned here, looking_on;
@@ -38,11 +40,20 @@ void status_report_client(const struct gdb_client *k, bool me, const char *role,
                           const struct console *c);
 void status_report_core(const struct status_core *s, const struct console *c);
 
+/* The ledger of a history, a line an entry. Then the lines that say what was decoded: trace,
+ * history, gaps by cause. Nobody may write to the history meanwhile. */
+void status_report_gaps(const struct console *c, const struct history *h);
+void status_report_history(const struct console *c, const struct history *h);
+
 /* For programs: the lines in front of samples; a sample with them; samples. `type` is gauge or
  * counter. */
 void status_head(struct text_buf *out, const char *name, const char *type, const char *help);
-void status_number(struct text_buf *out, const char *name, const char *type, const char *help,
-                   uint64_t value);
+static inline void status_number(struct text_buf *out, const char *name, const char *type,
+                                 const char *help, uint64_t value)
+{
+    status_head(out, name, type, help);
+    text_buf_printf(out, "btraced_%s %" PRIu64 "\n", name, value);
+}
 void status_page_clients(const struct status_clients *s, struct text_buf *out);
 void status_page_cores(const struct status_core *cores, unsigned count, struct text_buf *out);
 

@@ -3,6 +3,7 @@
 
 #include "server/history/btrace_blocks.h"
 #include "server/recording/recorder.h"
+#include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,12 +79,28 @@ static bool is_cut(const struct replay *r, const struct snapshot_device *device,
     return all != bytes;
 }
 
+/* Where the traced path ends. */
+static bool find_traced_end(struct history *h, uint64_t *address, enum bt_isa *isa)
+{
+    struct history_window w;
+    if (history_position(h, address, isa))
+        return true;
+    uint64_t end = history_end(h);
+    if (end == 0 || history_window(h, end - 1, &w) || w.block_count == 0)
+        return false;
+    struct bt_block last;
+    history_block(&w, w.block_count - 1, &last);
+    *address = bt_block_last(&last);
+    *isa = bt_block_isa(&last);
+    return true;
+}
+
 /* GDB cannot do without PC and PSR: where the recording has none the trace's end stands in. */
 static void complete_regs(struct replay_core *core)
 {
     uint64_t address = 0;
     enum bt_isa isa = core->profile == GDB_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
-    bool traced = core->trace && btrace_traced_end(core->trace->history, &address, &isa);
+    bool traced = core->trace && find_traced_end(core->trace->history, &address, &isa);
     if (!(core->regs.known >> GDB_REG_PC & 1))
         set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
     if (traced && isa == BT_ISA_A64)
@@ -106,8 +123,9 @@ static enum gdb_profile profile_of(const struct snapshot_device *device)
     return GDB_PROFILE_A;
 }
 
-static void add_core(struct replay *r, const char *name, const struct snapshot_device *device,
-                     struct recording_history *trace, const struct recording_core *image)
+static void add_replay_core(struct replay *r, const char *name,
+                            const struct snapshot_device *device, struct recording_history *trace,
+                            const struct recording_core *image)
 {
     struct replay_core *core = &r->cores[r->core_count++];
     core->replay = r;
@@ -151,7 +169,7 @@ static void agree_on_width(struct replay *r)
 }
 
 /* Cores with trace come first: GDB selects the first thread. */
-static int add_cores(struct replay *r)
+static int add_replay_cores(struct replay *r)
 {
     struct recording *rec = &r->recording;
     r->cores = calloc(rec->source_count + rec->core_count + 1, sizeof *r->cores);
@@ -159,11 +177,12 @@ static int add_cores(struct replay *r)
         return BT_ERR_NOMEM;
     for (size_t i = 0; i < r->trace_count && r->core_count < GDB_CORES_MAX; i++) {
         const struct recording_source *s = r->traces[i].source;
-        add_core(r, s->core_name, s->core, &r->traces[i], &rec->cores[s->config.core]);
+        add_replay_core(r, s->core_name, s->core, &r->traces[i], &rec->cores[s->config.core]);
     }
     for (size_t i = 0; i < rec->core_count && r->core_count < GDB_CORES_MAX; i++)
         if (!has_trace(r, rec->cores[i].device))
-            add_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL, &rec->cores[i]);
+            add_replay_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL,
+                            &rec->cores[i]);
     agree_on_width(r);
     return BT_OK;
 }
@@ -181,8 +200,10 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
         return BT_ERR_UNSUPPORTED;
     }
     r->traces = calloc(r->recording.source_count, sizeof *r->traces);
-    if (!r->traces)
+    if (!r->traces) {
+        message_set(why, "out of memory");
         return BT_ERR_NOMEM;
+    }
     for (size_t i = 0; i < r->recording.source_count; i++) {
         r->trace_count++;
         error =
@@ -193,7 +214,10 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
             return error;
         }
     }
-    return add_cores(r);
+    error = add_replay_cores(r);
+    if (error)
+        message_set(why, "out of memory");
+    return error;
 }
 
 void replay_release(struct replay *r)
@@ -206,12 +230,206 @@ void replay_release(struct replay *r)
     memset(r, 0, sizeof *r);
 }
 
+static void set_replay_view(const struct replay_client *k, int core, struct btrace_view *view)
+{
+    const struct replay *r = k->replay;
+    const struct replay_core *c = &r->cores[core];
+    bool m = c->profile == GDB_PROFILE_M, a64 = c->profile == GDB_PROFILE_A64;
+    *view = (struct btrace_view){.history = c->trace->history,
+                                 .image = c->image,
+                                 .key = c->key,
+                                 .pc = c->regs.value[GDB_REG_PC],
+                                 .thumb = m || (!a64 && (c->regs.value[GDB_REG_PSR] & CPSR_T)),
+                                 .odd_thumb = r->odd_thumb,
+                                 .size = k->size};
+}
+
+static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
+{
+    const struct replay_client *k = ctx;
+    const struct replay *r = k->replay;
+    if (!r->cores[core].trace) {
+        snprintf(why->text, sizeof why->text, "the recording has no trace of %s",
+                 r->cores[core].name);
+        return BT_ERR_UNSUPPORTED;
+    }
+    set_replay_view(k, core, view);
+    return BT_OK;
+}
+
+static bool in_dump(const struct replay_core *c, uint32_t address)
+{
+    for (size_t i = 0; c->device && i < c->device->dump_count; i++) {
+        const struct snapshot_dump *d = &c->device->dumps[i];
+        if (address >= d->address && address - d->address + 4 <= d->length)
+            return true;
+    }
+    return false;
+}
+
+/* Dumps of other programs were made at the halt whose PC is told; in ours the program stands as it
+ * was at first. */
+static bool is_present(const struct replay_core *c, uint32_t address)
+{
+    uint64_t in = address - c->stack;
+    if (!c->ours)
+        return c->recorded >> GDB_REG_PC & 1;
+    return address >= c->stack && c->stack_bytes >= 4 && in <= c->stack_bytes - 4;
+}
+
+/* Memory that no program file speaks of, but that somebody dumped, is memory. */
+static enum values_memory kind_of(const struct replay *r, const struct replay_core *c,
+                                  uint32_t address, bool dumped)
+{
+    bool shared = r->core_count > 1;
+    enum values_memory kind = reverse_memory_kind(r->recording.elf, r->recording.elf_count, address,
+                                                  c->regs.value[GDB_REG_SP], shared);
+    return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
+}
+
+static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
+{
+    const struct replay_core *c = ctx;
+    const struct replay *r = c->replay;
+    uint8_t b[4];
+    bool dumped = in_dump(c, address);
+    enum values_memory kind = kind_of(r, c, address, dumped);
+    bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
+                 code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
+    if (!there || (kind == VALUES_MEMORY_RAM && !is_present(c, address)))
+        return kind == VALUES_MEMORY_RAM ? VALUES_MEMORY_UNREAD : VALUES_MEMORY_OTHER;
+    *value = c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
+                           : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
+    return kind;
+}
+
+static int host_machine(void *ctx, int core, struct reverse_machine *m)
+{
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
+    struct replay_core *c = &r->cores[core];
+    bool is_m = c->profile == GDB_PROFILE_M;
+    *m = (struct reverse_machine){.regs = c->regs,
+                                  .m_profile = is_m,
+                                  .program =
+                                      reverse_program_of(r->recording.elf, r->recording.elf_count),
+                                  .v4t = c->device && reverse_is_v4t(c->device->type),
+                                  .big_endian = c->big_endian,
+                                  .read = read_word,
+                                  .context = c};
+    m->regs.known = c->recorded; /* without what only stands in for them */
+    return BT_OK;
+}
+
+static size_t find_breakpoint(const struct replay_client *k, const struct gdb_breakpoint *bp)
+{
+    size_t i = 0;
+    while (i < k->breakpoint_count &&
+           (k->breakpoints[i].type != bp->type || k->breakpoints[i].address != bp->address))
+        i++;
+    return i;
+}
+
+/*
+ * GDB keeps to itself why a watchpoint cannot be inserted, but shows why a motion is refused: it
+ * may insert them where the motions are ours.
+ */
+static bool is_taken(const struct replay_client *k, const struct gdb_breakpoint *bp)
+{
+    bool records = false;
+    for (size_t i = 0; i < k->replay->core_count; i++)
+        records |= k->cores[i].recording;
+    return bp->type <= GDB_BREAKPOINT_HARDWARE || !records;
+}
+
+static int insert_breakpoint(struct replay_client *k, const struct gdb_breakpoint *bp,
+                             struct gdb_why *why)
+{
+    if (!is_taken(k, bp))
+        return BT_ERR_UNSUPPORTED;
+    if (find_breakpoint(k, bp) < k->breakpoint_count)
+        return BT_OK;
+    if (k->breakpoint_count == REVERSE_BREAKPOINTS_MAX) {
+        snprintf(why->text, sizeof why->text, "more than %d breakpoints", REVERSE_BREAKPOINTS_MAX);
+        return BT_ERR_NOMEM;
+    }
+    k->breakpoints[k->breakpoint_count++] = *bp;
+    return BT_OK;
+}
+
+static int remove_breakpoint(struct replay_client *k, const struct gdb_breakpoint *bp)
+{
+    size_t i = find_breakpoint(k, bp);
+    if (i == k->breakpoint_count && !is_taken(k, bp))
+        return BT_ERR_UNSUPPORTED;
+    if (i < k->breakpoint_count)
+        k->breakpoints[i] = k->breakpoints[--k->breakpoint_count];
+    return BT_OK;
+}
+
+static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+{
+    const struct replay_client *k = ctx;
+    size_t n = 0;
+    *watch = false;
+    for (size_t i = 0; i < k->breakpoint_count && n < max; i++) {
+        if (k->breakpoints[i].type > GDB_BREAKPOINT_HARDWARE)
+            *watch = true;
+        else
+            addresses[n++] = k->breakpoints[i].address;
+    }
+    return n;
+}
+
+static const char *host_core_name(void *ctx, int core)
+{
+    return ((const struct replay_client *)ctx)->replay->cores[core].name;
+}
+
+static void host_later(void *ctx)
+{
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
+    if (r->io.later)
+        r->io.later(r->io.ctx);
+}
+
+static void host_stopped(void *ctx, const struct gdb_stop *stop)
+{
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_stopped(k->session, stop);
+}
+
+static void host_failed(void *ctx, const struct gdb_why *why)
+{
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_resume_failed(k->session, why->text);
+}
+
+static void host_report(void *ctx, const char *text)
+{
+    const struct replay_client *k = ctx;
+    if (k->session)
+        gdb_session_output(k->session, text);
+}
+
+static const struct reverse_host replay_host = {
+    .view = host_view,
+    .machine = host_machine,
+    .breakpoints = host_breakpoints,
+    .core_name = host_core_name,
+    .later = host_later,
+    .stopped = host_stopped,
+    .failed = host_failed,
+    .report = host_report,
+};
+
 struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
 {
     struct replay_client *k = calloc(1, sizeof *k);
     if (!k)
         return NULL;
-    if (reverse_motion_init(&k->reverse, &replay_reverse_host, k, (int)r->core_count)) {
+    if (reverse_motion_init(&k->reverse, &replay_host, k, (int)r->core_count)) {
         free(k);
         return NULL;
     }
@@ -219,7 +437,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     k->session = s;
     k->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++)
-        k->cores[i].recording = r->cores[i].trace != NULL && !r->no_record;
+        k->cores[i].recording = r->cores[i].trace && !r->no_record;
     struct replay_client **at = &r->clients;
     while (*at)
         at = &(*at)->next;
@@ -253,12 +471,12 @@ void replay_go_on(struct replay *r)
     }
 }
 
-static int op_core_count(void *ctx)
+static int op_replay_core_count(void *ctx)
 {
     return (int)((struct replay_client *)ctx)->replay->core_count;
 }
 
-static int op_core_info(void *ctx, int core, struct gdb_core *info)
+static int op_replay_core_info(void *ctx, int core, struct gdb_core *info)
 {
     const struct replay_core *c = &((struct replay_client *)ctx)->replay->cores[core];
     info->name = c->name;
@@ -365,13 +583,61 @@ static void op_interrupt(void *ctx)
 static int op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
 {
     (void)core;
-    return replay_insert(ctx, bp, why);
+    return insert_breakpoint(ctx, bp, why);
 }
 
 static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
 {
     (void)core, (void)why;
-    return replay_remove(ctx, bp);
+    return remove_breakpoint(ctx, bp);
+}
+
+/*
+ * Floating-point registers. Their values are never known, but a GDB that is told by its program to
+ * expect them, and does not find them described, does not survive a `finish`.
+ */
+#define VFP    "org.gnu.gdb.arm.vfp"
+#define DOUBLE "ieee_double", 64
+
+static const struct gdb_register float_registers[] = {
+    {VFP, "d0", DOUBLE},          {VFP, "d1", DOUBLE},  {VFP, "d2", DOUBLE},  {VFP, "d3", DOUBLE},
+    {VFP, "d4", DOUBLE},          {VFP, "d5", DOUBLE},  {VFP, "d6", DOUBLE},  {VFP, "d7", DOUBLE},
+    {VFP, "d8", DOUBLE},          {VFP, "d9", DOUBLE},  {VFP, "d10", DOUBLE}, {VFP, "d11", DOUBLE},
+    {VFP, "d12", DOUBLE},         {VFP, "d13", DOUBLE}, {VFP, "d14", DOUBLE}, {VFP, "d15", DOUBLE},
+    {VFP, "fpscr", "uint32", 32},
+};
+
+#define FLOAT_COUNT (sizeof float_registers / sizeof *float_registers)
+
+/* Cores of M profile that have such registers, or may. */
+static bool may_have_float(const char *type)
+{
+    static const char *const names[] = {"Cortex-M4",  "Cortex-M4F",  "Cortex-M7",
+                                        "Cortex-M33", "Cortex-M33F", "Cortex-M35P",
+                                        "Cortex-M52", "Cortex-M55",  "Cortex-M85"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int op_extra_registers(void *ctx, int core, const struct gdb_register **list)
+{
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
+    const struct replay_core *c = &r->cores[core];
+    if (c->profile == GDB_PROFILE_A64)
+        return 0;
+    bool wanted = c->device && may_have_float(c->device->type);
+    for (size_t i = 0; i < r->recording.elf_count; i++)
+        wanted |= r->recording.elf[i]->hard_float;
+    *list = float_registers;
+    return wanted ? (int)FLOAT_COUNT : 0;
+}
+
+static int op_read_extra(void *ctx, int core, unsigned index, uint64_t *value)
+{
+    (void)ctx, (void)core, (void)index, (void)value;
+    return BT_ERR_UNSUPPORTED;
 }
 
 static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
@@ -429,7 +695,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
     if (annex == GDB_ANNEX_DELTA)
         return BT_ERR_RANGE;
     struct btrace_view view;
-    replay_view(k, core, &view);
+    set_replay_view(k, core, &view);
     return btrace_blocks(&view, out, NULL);
 }
 
@@ -451,14 +717,14 @@ static int op_restart(void *ctx, struct gdb_why *why)
 }
 
 const struct gdb_target replay_target = {
-    .core_count = op_core_count,
-    .core_info = op_core_info,
+    .core_count = op_replay_core_count,
+    .core_info = op_replay_core_info,
     .core_status = op_core_status,
     .halt_reason = op_halt_reason,
     .read_regs = op_read_regs,
     .write_reg = op_write_reg,
-    .extra_registers = replay_extra_registers,
-    .read_extra = replay_read_extra,
+    .extra_registers = op_extra_registers,
+    .read_extra = op_read_extra,
     .read_memory = op_read_memory,
     .write_memory = op_write_memory,
     .resume = op_resume,

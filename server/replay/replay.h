@@ -85,22 +85,8 @@ void replay_client_free(struct replay_client *k);
 /* Goes on with searches that take longer; see io.later. */
 void replay_go_on(struct replay *r);
 
-/* server/replay/replay_reverse.c */
-extern const struct reverse_host replay_reverse_host;
-void replay_view(const struct replay_client *k, int core, struct btrace_view *view);
-int replay_insert(struct replay_client *k, const struct gdb_breakpoint *bp, struct gdb_why *why);
-int replay_remove(struct replay_client *k, const struct gdb_breakpoint *bp);
-
-/* server/replay/replay_registers.c */
-int replay_extra_registers(void *ctx, int core, const struct gdb_register **list);
-int replay_read_extra(void *ctx, int core, unsigned index, uint64_t *value);
-
-/* server/replay/replay_status.c: the numbers for people, and in the text format of Prometheus. */
-void replay_status_report(const struct replay *r, const struct console *c);
+/* The numbers of a recording in the text format of Prometheus. */
 void replay_status_page(const struct replay *r, struct text_buf *out);
-/* Who is here, as lines; `me` is marked. */
-void replay_clients_list(const struct replay *r, const struct replay_client *me,
-                         const struct console *c);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
 int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,

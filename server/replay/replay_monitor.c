@@ -1,10 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `monitor` commands on a recording. */
+/* `monitor` commands on a recording, and its numbers for the page of metrics. */
 #include "server/history/call_history.h"
-#include "server/monitor/history_text.h"
+#include "server/monitor/status.h"
 #include "server/replay/replay.h"
 
 #include <inttypes.h>
+
+static void gather_replay_clients(const struct replay *r, struct status_clients *s)
+{
+    status_of_connections(s, r->connections);
+    for (const struct replay_client *k = r->clients; k; k = k->next)
+        status_add_client(s, k->client);
+}
+
+static unsigned gather_replay_cores(const struct replay *r, struct status_core *cores)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < r->core_count; i++)
+        if (r->cores[i].trace)
+            status_of_core(&cores[count++], r->cores[i].name, r->cores[i].trace->history);
+    return count;
+}
+
+static uint64_t replay_up_s(const struct replay *r)
+{
+    return (uv_hrtime() - r->started) / 1000000000;
+}
+
+static void report_numbers(const struct replay *r, const struct console *c)
+{
+    struct status_clients clients;
+    struct status_core cores[GDB_CORES_MAX];
+    unsigned count = gather_replay_cores(r, cores);
+    gather_replay_clients(r, &clients);
+    console_print(c, "target        a recording; up %" PRIu64 " s\n", replay_up_s(r));
+    status_report_clients(&clients, r->connections->limits->clients, c);
+    for (unsigned i = 0; i < count; i++)
+        status_report_core(&cores[i], c);
+}
+
+void replay_status_page(const struct replay *r, struct text_buf *out)
+{
+    struct status_clients clients;
+    struct status_core cores[GDB_CORES_MAX];
+    unsigned count = gather_replay_cores(r, cores);
+    gather_replay_clients(r, &clients);
+    status_number(out, "up_seconds", "gauge", "Seconds since the start.", replay_up_s(r));
+    status_page_clients(&clients, out);
+    status_page_cores(cores, count, out);
+}
+
+/* Nobody is in control: each moves through the recording by itself. */
+static const char *client_place(const struct replay_client *k)
+{
+    for (size_t i = 0; i < k->replay->core_count; i++)
+        if (reverse_motion_active(&k->reverse, (int)i))
+            return "replaying";
+    return "at the end";
+}
+
+static void list_replay_clients(const struct replay *r, const struct replay_client *me,
+                                const struct console *c)
+{
+    uint64_t now = uv_now(r->connections->loop);
+    for (const struct replay_client *k = r->clients; k; k = k->next)
+        status_report_client(k->client, k == me, client_place(k), now, c);
+}
 
 static int cmd_status(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
@@ -26,7 +87,7 @@ static int cmd_status(struct replay_client *k, int core, const char *rest, const
     else
         console_print(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
                       pass->raw_bytes);
-    history_text_summary(c, h);
+    status_report_history(c, h);
     console_print(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[GDB_REG_PC]);
     return BT_OK;
 }
@@ -36,14 +97,14 @@ static int cmd_gaps(struct replay_client *k, int core, const char *rest, const s
     const struct replay_core *one = &k->replay->cores[core];
     (void)rest;
     if (one->trace)
-        history_text_gaps(c, one->trace->history);
+        status_report_gaps(c, one->trace->history);
     else
         console_print(c, "%s: no trace in this recording\n", one->name);
     return BT_OK;
 }
 
-static bool query(const struct replay_client *k, int core, struct call_query *q,
-                  const struct console *c)
+static bool replay_query(const struct replay_client *k, int core, struct call_query *q,
+                         const struct console *c)
 {
     const struct replay *r = k->replay;
     const struct replay_core *one = &r->cores[core];
@@ -55,13 +116,13 @@ static bool query(const struct replay_client *k, int core, struct call_query *q,
                              .end = reverse_motion_position(&k->reverse, core)};
     if (!one->trace)
         console_print(c, "%s: no trace in this recording\n", one->name);
-    return one->trace != NULL;
+    return one->trace;
 }
 
 static int cmd_history(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (query(k, core, &q, c))
+    if (replay_query(k, core, &q, c))
         call_history_command(&q, rest, c);
     return BT_OK;
 }
@@ -69,7 +130,7 @@ static int cmd_history(struct replay_client *k, int core, const char *rest, cons
 static int cmd_when(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (query(k, core, &q, c))
+    if (replay_query(k, core, &q, c))
         call_history_when(&q, rest, c);
     return BT_OK;
 }
@@ -84,14 +145,14 @@ static int cmd_version(struct replay_client *k, int core, const char *rest, cons
 static int cmd_numbers(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    replay_status_report(k->replay, c);
+    report_numbers(k->replay, c);
     return BT_OK;
 }
 
 static int cmd_clients(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     (void)core, (void)rest;
-    replay_clients_list(k->replay, k, c);
+    list_replay_clients(k->replay, k, c);
     return BT_OK;
 }
 

@@ -7,7 +7,7 @@
 #ifndef SERVER_REVERSE_H
 #define SERVER_REVERSE_H
 
-#include "server/history/halt_join.h"
+#include "server/history/btrace_blocks.h"
 
 struct reverse {
     struct btrace_view view;

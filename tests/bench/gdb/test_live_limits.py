@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/live/board_process.c.
 """Live boards at their limits: what cannot work is told in words, and nothing is left running."""
 
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/reverse/reverse_values.c, reverse_window.c, reverse_monitor.c.
+# Tests server/live/live_reverse.c.
 """Reverse execution by the server in stock GDB: over the recorded demo and over live virtual
 boards. Positions are compared with what really ran; reconstructed values have their own tests."""
 

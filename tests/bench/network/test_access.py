@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/access/access_control.c, server/net/listener.c and tls.c.
+# Tests server/cmd/cmd_connect.c.
 """Access control: certificates, networks, Unix sockets, systemd's sockets. Whoever is not admitted
 hears nothing of the protocol, and whoever is at work does not notice."""
 

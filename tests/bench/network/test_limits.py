@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/access/gdb_clients.c and server/base/console.c.
+# Tests server/monitor/metrics.c, server/monitor/status.c and server/live/remote_link.c.
 """Limits: who meets one is told, and so is the log. The numbers of `monitor status` and of the page
 of metrics. A board file that is read again."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests server/replay/replay_monitor.c.
 """A recording that a lab serves: several clients, each with its own place in it; limits, numbers,
 and a file that is read again."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/probe/probe_table.c.
+# Tests server/cmd/cmd_probes.c and server/cmd/cmd_arm.c.
 """`btraced probes` and `btraced arm` on the modelled probe: what they say, and what they refuse."""
 
 import os

@@ -63,7 +63,8 @@ static void check_sample(const struct random_sample *s, uint64_t seed, struct jo
     static struct decoded one, many;
     struct parallel_options o = {.threads = 1 + random_sample_pick(seed, 52, 3),
                                  .piece_bytes = 1024 + random_sample_pick(seed, 53, 2048),
-                                 .want_blocks = true};
+                                 .want_blocks = true,
+                                 .joined = &joins->joined};
     decoded_init(&one, &s->config, &s->image);
     decoded_init(&many, &s->config, &s->image);
     struct parallel *p = parallel_new(&o, &s->config, &s->image, &many.stream, &many.sink);
@@ -71,7 +72,6 @@ static void check_sample(const struct random_sample *s, uint64_t seed, struct jo
     feed_all(&one, NULL, s, seed);
     feed_all(&many, p, s, seed);
     joins->pieces += (s->size + o.piece_bytes - 1) / o.piece_bytes - 1;
-    joins->joined += parallel_joined(p);
     parallel_free(p);
     const char *difference = decoded_difference(&one, &many);
     ck_assert_msg(!difference, "seed %llu: %s", (ull)seed, difference);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The summary that a live target is presented with. */
+/* What a live target reports: the summary, and its numbers for people and for programs. */
 #include "live_internal.h"
-#include "server/base/log.h"
+
+#include "server/monitor/status.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static void report_bytes(const struct console *c, uint64_t n, const char *after)
+#define FRAMES_SEEN 4096 /* bytes among which a frame synchronisation would be */
+
+static void print_bytes(const struct console *c, uint64_t n, const char *after)
 {
     if (n >= 10u << 20)
         console_print(c, "%" PRIu64 " MB%s", n >> 20, after);
@@ -44,7 +47,7 @@ static void line_lock(const struct live *l, const struct console *c, const struc
                       s->losses);
 }
 
-static const char *other_id(unsigned id)
+static const char *other_id_text(unsigned id)
 {
     return id == TRACE_SETUP_PUSH_ID ? "(what pushes the last trace out at a halt)"
                                      : "(no core of the board file)";
@@ -69,7 +72,7 @@ static void line_ids(const struct live *l, const struct console *c, const struct
         const char *core = core_of_id(l, id);
         if (!s->seen[id] && !(core && l->config->formatted))
             continue;
-        console_print(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id(id),
+        console_print(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id_text(id),
                       s->seen[id] ? "" : " (silent so far)");
         any = true;
     }
@@ -81,8 +84,8 @@ static void line_ids(const struct live *l, const struct console *c, const struct
 static void line_rate(struct live *l, const struct console *c)
 {
     console_print(c, "rate          ");
-    report_bytes(c, l->rate, "/s in the last second, ");
-    report_bytes(c, live_bytes(l), " in all\n");
+    print_bytes(c, l->rate, "/s in the last second, ");
+    print_bytes(c, live_bytes(l), " in all\n");
 }
 
 static void line_loss(struct live *l, const struct console *c, const struct pipeline_stats *s)
@@ -90,7 +93,7 @@ static void line_loss(struct live *l, const struct console *c, const struct pipe
     bool any = false;
     console_print(c, "lost          ");
     if (s->dropped) {
-        report_bytes(c, s->dropped, "");
+        print_bytes(c, s->dropped, "");
         console_print(c, " (ring full, %" PRIu64 " transfers)", s->drops);
         any = true;
     }
@@ -138,7 +141,7 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 }
 
 /* The state is that of the moment when the probe was opened: later it is not told again. */
-static void report_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
+static void print_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
 {
     char line[PROBE_SERVER_SUMMARY];
     unsigned losses;
@@ -155,13 +158,28 @@ static void report_probe(const struct live *l, bool first, gdb_print_fn print, v
         print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
+/* What was found of trace units, and what is wrong. */
+static void print_units(const struct live *l, void (*print)(void *to, const char *text), void *to)
+{
+    const struct live_units *u = &l->units;
+    char text[sizeof u->notes.text + 1];
+    if (!u->wanted)
+        return;
+    snprintf(text, sizeof text, "%.*s", (int)u->notes.used, u->notes.text);
+    print(to, text);
+    if (!u->reported[0])
+        return;
+    snprintf(text, sizeof text, "history is missing: %s\n", u->reported);
+    print(to, text);
+}
+
 void live_summary(struct live *l, bool first, gdb_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;
     if (l->probe)
-        report_probe(l, first, print, to);
-    live_units_report(l, print, to);
+        print_probe(l, first, print, to);
+    print_units(l, print, to);
     if (!l->pipeline) {
         console_print(&c, "%s\n",
                       l->probe           ? "no history: nothing is traced"
@@ -180,10 +198,6 @@ void live_summary(struct live *l, bool first, gdb_print_fn print, void *to)
     line_decoded(l, &c, &stats);
 }
 
-/* Trace that no core gets. */
-
-#define FRAMES_SEEN 4096 /* bytes among which a frame synchronisation would be */
-
 /* An ID that arrives and is nobody's; 0: none, or some core has its trace. */
 static unsigned stray_id(const struct live *l, const struct pipeline_stats *s)
 {
@@ -198,7 +212,7 @@ static unsigned stray_id(const struct live *l, const struct pipeline_stats *s)
     return stray;
 }
 
-static bool any_id(const struct pipeline_stats *s)
+static bool any_id_seen(const struct pipeline_stats *s)
 {
     for (unsigned id = 1; id < 0x70; id++)
         if (s->seen[id])
@@ -218,24 +232,23 @@ static const char *silent_core(const struct live *l, unsigned *expected)
     return NULL;
 }
 
-void live_look_for_strays(struct live *l, bool halted)
+void live_strays(const struct live *l, bool halted, char *text, size_t size)
 {
     struct pipeline_stats s;
-    char text[400] = "";
     unsigned expected;
-    if (l->strays_reported || !l->pipeline || !l->config->formatted)
+    *text = '\0';
+    if (!l->pipeline || !l->config->formatted)
         return;
     pipeline_stats(l->pipeline, &s);
     unsigned stray = halted ? stray_id(l, &s) : 0;
     const char *core = silent_core(l, &expected);
     if (stray && core)
-        snprintf(text, sizeof text,
+        snprintf(text, size,
                  "no history: the trace has ID 0x%02x, which no core of the board file has; core "
                  "%s has 0x%02x\n",
                  stray, core, expected);
-    else if (s.decoded >= FRAMES_SEEN && !s.aligned && !any_id(&s))
-        snprintf(text, sizeof text,
-                 "no history: trace arrives, but no frames are found in it; %s\n",
+    else if (s.decoded >= FRAMES_SEEN && !s.aligned && !any_id_seen(&s))
+        snprintf(text, size, "no history: trace arrives, but no frames are found in it; %s\n",
                  l->config->capture.baud
                      ? "is [capture] baud (or swo_rate) the rate of the pin, and [trace] format "
                        "what it sends?"
@@ -244,9 +257,140 @@ void live_look_for_strays(struct live *l, bool halted)
                  : l->config->sink == CONFIG_SINK_TPIU
                      ? "has the port as many pins as [trace] tpiu_width says?"
                      : "is [trace] format what the source sends?");
-    if (!text[0])
-        return;
-    l->strays_reported = true;
-    log_write(LOG_AT_WARNING, "btraced: %s", text);
-    live_clients_report(l, text);
+}
+
+struct live_numbers {
+    const char *target; /* in a word */
+    uint64_t up_s, halts, target_losses;
+    struct status_clients clients;
+    bool traced, recording, recording_failed;
+    uint64_t trace_bytes, rate;
+    struct pipeline_stats pipeline;
+    struct recorder_stats recorder;
+    struct status_core cores[CONFIG_MAX_CORES];
+    unsigned core_count;
+};
+
+/* Between us and the target is another GDB server, or a probe. */
+static const char *live_target_state(const struct live *l, uint64_t *losses)
+{
+    unsigned of_probe = 0;
+    bool lost = l->probe && probe_server_is_lost(l->probe, &of_probe);
+    *losses = l->losses + of_probe;
+    if (lost || !gdb_remote_is_ready(l->remote))
+        return "lost";
+    return gdb_remote_is_running(l->remote) ? "running" : "halted";
+}
+
+static void gather_live_clients(const struct live *l, struct live_numbers *s)
+{
+    status_of_connections(&s->clients, l->connections);
+    for (const struct live_client *k = l->clients; k; k = k->next) {
+        status_add_client(&s->clients, k->client);
+        s->clients.looking_on += k != l->control;
+    }
+}
+
+static void gather_live_cores(const struct live *l, struct live_numbers *s)
+{
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        const struct history *h = live_history(l, (int)i);
+        if (h)
+            status_of_core(&s->cores[s->core_count++], l->cores[i].config->name, h);
+    }
+    pipeline_unlock(l->pipeline);
+}
+
+static void gather_live(const struct live *l, struct live_numbers *s)
+{
+    memset(s, 0, sizeof *s);
+    s->target = live_target_state(l, &s->target_losses);
+    s->up_s = (uv_hrtime() - l->started) / 1000000000;
+    s->halts = l->stops;
+    gather_live_clients(l, s);
+    s->traced = l->pipeline;
+    if (l->pipeline) {
+        s->trace_bytes = live_bytes(l);
+        s->rate = l->rate;
+        pipeline_stats(l->pipeline, &s->pipeline);
+        gather_live_cores(l, s);
+    }
+    s->recording = l->recorder;
+    if (l->recorder)
+        recorder_stats(l->recorder, &s->recorder);
+    s->recording_failed = s->recorder.error != 0;
+}
+
+void live_status_report(const struct live *l, const struct console *c)
+{
+    struct live_numbers s;
+    gather_live(l, &s);
+    console_print(c,
+                  "target        %s, %" PRIu64 " halts, lost %" PRIu64 " times; up %" PRIu64 " s\n",
+                  s.target, s.halts, s.target_losses, s.up_s);
+    status_report_clients(&s.clients, l->config->limits.clients, c);
+    if (s.traced) {
+        console_print(c, "throughput    %" PRIu64 " bytes/s, %" PRIu64 " bytes in all\n", s.rate,
+                      s.trace_bytes);
+        console_print(c, "ring          %" PRIu64 " of %zu bytes wait; %" PRIu64 " dropped\n",
+                      s.pipeline.waiting, l->config->ring, s.pipeline.dropped);
+    }
+    for (unsigned i = 0; i < s.core_count; i++)
+        status_report_core(&s.cores[i], c);
+    if (s.recording_failed)
+        console_print(c, "recording     %s\n", s.recorder.why);
+    else if (s.recording)
+        console_print(
+            c, "recording     %s: %" PRIu64 " bytes, %" PRIu64 " wait, %" PRIu64 " dropped\n",
+            s.recorder.folder, s.recorder.bytes, s.recorder.waiting, s.recorder.dropped);
+}
+
+static void write_target_page(const struct live_numbers *s, struct text_buf *out)
+{
+    static const char *const states[] = {"halted", "running", "lost"};
+    status_number(out, "up_seconds", "gauge", "Seconds since the start.", s->up_s);
+    status_head(out, "target_state", "gauge", "1 for the state that the target is in.");
+    for (unsigned i = 0; i < 3; i++)
+        text_buf_printf(out, "btraced_target_state{state=\"%s\"} %d\n", states[i],
+                        strcmp(states[i], s->target) == 0);
+    status_number(out, "halts_total", "counter", "Halts of the target.", s->halts);
+    status_number(out, "target_losses_total", "counter",
+                  "Times that the probe, the target or its GDB server was lost.", s->target_losses);
+    status_page_clients(&s->clients, out);
+}
+
+static void write_trace_page(const struct live *l, const struct live_numbers *s,
+                             struct text_buf *out)
+{
+    const struct pipeline_stats *p = &s->pipeline;
+    status_number(out, "trace_bytes_total", "counter", "Bytes of trace that have arrived.",
+                  s->trace_bytes);
+    status_number(out, "trace_rate_bytes", "gauge", "Bytes of trace in the last second.", s->rate);
+    status_number(out, "ring_bytes", "gauge", "Bytes that wait for the decoder.", p->waiting);
+    status_number(out, "ring_size_bytes", "gauge", "Bytes that may wait for the decoder.",
+                  l->config->ring);
+    status_number(out, "ring_dropped_bytes_total", "counter", "Bytes that found the ring full.",
+                  p->dropped);
+    status_number(out, "decoded_bytes_total", "counter", "Bytes through the decoder.", p->decoded);
+    status_number(out, "frame_losses_total", "counter", "Times that frame alignment was lost.",
+                  p->losses);
+}
+
+void live_status_page(const struct live *l, struct text_buf *out)
+{
+    struct live_numbers s;
+    gather_live(l, &s);
+    write_target_page(&s, out);
+    if (s.traced) {
+        write_trace_page(l, &s, out);
+        status_page_cores(s.cores, s.core_count, out);
+    }
+    status_number(out, "recording", "gauge", "1 while trace is written to disk.",
+                  s.recording && !s.recording_failed);
+    status_number(out, "recording_bytes", "gauge", "Bytes on disk.", s.recorder.bytes);
+    status_number(out, "recording_dropped_bytes", "gauge", "Bytes that are missing there.",
+                  s.recorder.dropped);
+    status_number(out, "recording_failed", "gauge", "1 when writing has failed.",
+                  s.recording_failed);
 }

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is done while a live target is halted, before GDB is told: the board file's [setup], its
+ * trace units, the registers of its cores, code that the trace went through and nobody knows, and
+ * what a recording gets of the halt.
+ */
+#include "live_internal.h"
+
+#include "server/base/log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CODE_PIECE      1024u /* bytes of one question */
+#define CODE_ROUNDS_MAX 64u   /* looks for missing code at one stop: each decodes all again */
+#define CODE_NEW_MAX    64u   /* pages of one round */
+#define CODE_BYTES_MAX  (64u << 20)
+
+#define STACK_PIECE  1024u /* bytes of one question; the first piece lies below SP */
+#define STACK_PIECES (RECORDER_STACK_MAX / STACK_PIECE)
+
+static void setup_next_line(struct live *l);
+static void read_first_regs(struct live *l);
+
+static const struct config_setup *setup_line(const struct live *l)
+{
+    return &l->config->setup[l->setup];
+}
+
+static void setup_complain(const struct live *l, const char *what)
+{
+    const struct config_setup *s = setup_line(l);
+    log_write(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n", l->config->path,
+              s->line, s->address, what, l->probe ? "" : " through the target's GDB server");
+}
+
+static void on_setup_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct live *l = ctx;
+    (void)address, (void)bytes;
+    if (len != 4)
+        setup_complain(l, "written");
+    l->setup++;
+    setup_next_line(l);
+}
+
+/* Registers are words of the core's byte order, as GDB's memory packets carry them. */
+static void setup_write_word(struct live *l, uint32_t value)
+{
+    bool big = l->cores[0].elf && l->cores[0].elf->big_endian;
+    uint8_t bytes[4];
+    for (unsigned i = 0; i < 4; i++)
+        bytes[big ? 3 - i : i] = (uint8_t)(value >> 8 * i);
+    if (gdb_remote_write_memory(l->remote, 0, setup_line(l)->address, bytes, 4, on_setup_written,
+                                l))
+        on_setup_written(l, 0, NULL, 0);
+}
+
+static void on_setup_read(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct live *l = ctx;
+    const struct config_setup *s = setup_line(l);
+    bool big = l->cores[0].elf && l->cores[0].elf->big_endian;
+    uint32_t word = 0;
+    (void)address;
+    if (len != 4) {
+        setup_complain(l, "read");
+        l->setup++;
+        setup_next_line(l);
+        return;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        word |= (uint32_t)bytes[big ? 3 - i : i] << 8 * i;
+    setup_write_word(l, s->how == CONFIG_SETUP_SET ? word | s->value : word & ~s->value);
+}
+
+static void setup_next_line(struct live *l)
+{
+    if (!gdb_remote_is_ready(l->remote))
+        return;
+    if (l->setup >= l->config->setup_count) {
+        live_units_prepare(l, read_first_regs);
+        return;
+    }
+    const struct config_setup *s = setup_line(l);
+    if (s->how == CONFIG_SETUP_WRITE)
+        setup_write_word(l, s->value);
+    else if (gdb_remote_read_memory(l->remote, 0, s->address, 4, on_setup_read, l))
+        on_setup_read(l, 0, NULL, 0);
+}
+
+static struct live_patch *code_new_patch(struct live *l, uint64_t address, const uint8_t *bytes,
+                                         size_t size)
+{
+    struct live_code *code = &l->code;
+    if (code->bytes + size > CODE_BYTES_MAX) {
+        if (!code->full)
+            log_write(LOG_AT_WARNING,
+                      "btraced: more than %u MB of code beside the program file: what "
+                      "is written from now on is not followed\n",
+                      CODE_BYTES_MAX >> 20);
+        code->full = true;
+        return NULL;
+    }
+    struct live_patch *p = malloc(sizeof *p + size);
+    if (!p)
+        return NULL;
+    p->next = NULL;
+    p->address = address;
+    p->size = size;
+    memcpy(p->bytes, bytes, size);
+    code->bytes += size;
+    return p;
+}
+
+static bool code_is_known(const struct live *l, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    const struct code_image *image = &l->cores[0].image;
+    uint8_t known[CODE_PIECE];
+    struct code_key key;
+    code_key_init(&key);
+    key.generation = image->generation;
+    for (size_t at = 0; at < len;) {
+        size_t n = code_image_read(image, &key, address + at, known, len - at);
+        if (n == 0 || memcmp(known, bytes + at, n) != 0)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+static void on_code_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct live *l = ctx;
+    if (len == 0 || len > CODE_PIECE || (!l->code.pending && code_is_known(l, address, bytes, len)))
+        return;
+    struct live_patch *p = code_new_patch(l, address, bytes, len);
+    if (!p)
+        return;
+    struct live_patch **last = &l->code.pending;
+    while (*last)
+        last = &(*last)->next;
+    *last = p;
+}
+
+void live_code_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
+{
+    for (uint64_t at = 0; at < length; at += CODE_PIECE) {
+        size_t n = length - at < CODE_PIECE ? (size_t)(length - at) : CODE_PIECE;
+        if (bytes)
+            on_code_written(l, address + at, bytes + at, n);
+        else
+            gdb_remote_read_memory(l->remote, 0, address + at, n, on_code_written, l);
+    }
+}
+
+static void code_add_patch(struct live *l, const struct live_patch *p, bool new_code)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct code_image *image = &l->cores[i].image;
+        struct code_region region = {.address = p->address,
+                                     .size = p->size,
+                                     .bytes = p->bytes,
+                                     .generation = new_code ? image->generation : 0};
+        code_image_add(image, &region);
+    }
+}
+
+void live_code_commit(struct live *l)
+{
+    if (!l->code.pending)
+        return;
+    if (l->pipeline)
+        pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        code_image_new_generation(&l->cores[i].image);
+    while (l->code.pending) {
+        struct live_patch *p = l->code.pending;
+        l->code.pending = p->next;
+        code_add_patch(l, p, true);
+        p->next = l->code.known;
+        l->code.known = p;
+    }
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct history *h = l->pipeline ? live_history(l, (int)i) : NULL;
+        if (h)
+            history_set_generation(h, l->cores[i].image.generation);
+    }
+    if (l->pipeline)
+        pipeline_unlock(l->pipeline);
+}
+
+static bool code_page_asked(const struct live_code *code, uint64_t page)
+{
+    for (size_t i = 0; i < code->page_count; i++)
+        if (code->pages[i] == page)
+            return true;
+    return false;
+}
+
+static void code_want_page(struct live_code *code, uint64_t address)
+{
+    uint64_t page = address & ~(uint64_t)(LIVE_CODE_PAGE - 1);
+    size_t fresh = code->page_count - code->first_new;
+    if (code->page_count < LIVE_CODE_PAGES && fresh < CODE_NEW_MAX && !code_page_asked(code, page))
+        code->pages[code->page_count++] = page;
+}
+
+/* Pages that the ledgers name; an instruction may reach into the next one. */
+static void code_look_for_missing(struct live *l)
+{
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        const struct gap_entry *gaps;
+        struct history *h = live_history(l, (int)i);
+        size_t n = h ? history_gaps(h, &gaps) : 0;
+        for (size_t g = 0; g < n; g++) {
+            if (gaps[g].cause != BT_GAP_NO_CODE || !gaps[g].has_address)
+                continue;
+            code_want_page(&l->code, gaps[g].address);
+            code_want_page(&l->code, gaps[g].address + 2);
+        }
+    }
+    pipeline_unlock(l->pipeline);
+}
+
+static void code_decode_again(struct live *l)
+{
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct history *h = live_history(l, (int)i);
+        if (h && history_again(h) != BT_OK)
+            log_write(LOG_AT_WARNING, "btraced: no memory to decode the history again\n");
+    }
+    pipeline_unlock(l->pipeline);
+}
+
+/* Erased or unused memory, or what reads as zero because nothing is there: bytes that are all
+ * alike. It has no end that a walk through it would find, and each page would ask for the next. */
+static bool page_holds_nothing(const uint8_t *bytes, size_t len)
+{
+    return len > 1 && memcmp(bytes, bytes + 1, len - 1) == 0;
+}
+
+static void code_next_round(struct live *l);
+static void record_halt(struct live *l);
+
+static void on_code_page(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct live *l = ctx;
+    struct live_code *code = &l->code;
+    bool wanted = len && !page_holds_nothing(bytes, len);
+    struct live_patch *p = wanted ? code_new_patch(l, address, bytes, len) : NULL;
+    if (p) {
+        pipeline_lock(l->pipeline);
+        code_add_patch(l, p, false);
+        pipeline_unlock(l->pipeline);
+        p->next = code->known;
+        code->known = p;
+        code->found = true;
+    }
+    code->piece += CODE_PIECE;
+    if (code->piece == LIVE_CODE_PAGE) {
+        code->piece = 0;
+        code->first_new++;
+    }
+    code_next_round(l);
+}
+
+/* The time for this stop is over: what was not asked for yet is left to the next one. */
+static void code_mind_the_time(struct live *l)
+{
+    struct live_code *code = &l->code;
+    if (uv_hrtime() < code->until)
+        return;
+    if (!code->late)
+        log_write(LOG_AT_WARNING,
+                  "btraced: after %u s not all code that the trace went through has been read: "
+                  "what is missing is a gap in the history, and the next halt goes on reading\n",
+                  LIVE_CODE_MS / 1000);
+    code->late = true;
+    code->rounds = CODE_ROUNDS_MAX;
+    size_t begun = code->first_new + (code->piece > 0);
+    if (code->page_count > begun)
+        code->page_count = begun;
+}
+
+/* Asks for the next piece; when there is none, decodes with what was found and looks again. */
+static void code_next_round(struct live *l)
+{
+    struct live_code *code = &l->code;
+    for (;;) {
+        code_mind_the_time(l);
+        if (code->first_new < code->page_count &&
+            gdb_remote_read_memory(l->remote, 0, code->pages[code->first_new] + code->piece,
+                                   CODE_PIECE, on_code_page, l) == BT_OK)
+            return;
+        code->first_new = code->page_count;
+        code->piece = 0;
+        if (code->found)
+            code_decode_again(l);
+        code->found = false;
+        if (code->rounds++ < CODE_ROUNDS_MAX)
+            code_look_for_missing(l);
+        if (code->first_new == code->page_count)
+            break;
+    }
+    record_halt(l);
+}
+
+static void code_complete(struct live *l)
+{
+    if (!l->pipeline) {
+        record_halt(l);
+        return;
+    }
+    l->code.rounds = 0;
+    l->code.until = uv_hrtime() + (uint64_t)LIVE_CODE_MS * 1000000;
+    code_next_round(l);
+}
+
+static void code_free_patches(struct live_patch *p)
+{
+    while (p) {
+        struct live_patch *next = p->next;
+        free(p);
+        p = next;
+    }
+}
+
+void live_code_release(struct live *l)
+{
+    code_free_patches(l->code.known);
+    code_free_patches(l->code.pending);
+}
+
+static void record_next_core(struct live *l);
+static void stop_done(struct live *l);
+
+static void record_put(struct live *l, const struct recorder_state *state)
+{
+    const struct gdb_regs *regs = &l->cores[l->record.core].regs;
+    uv_mutex_lock(&l->lock);
+    if (l->recorder)
+        recorder_halted(l->recorder, l->record.core, regs->value[GDB_REG_PC],
+                        (uint32_t)regs->value[GDB_REG_PSR], state);
+    uv_mutex_unlock(&l->lock);
+    l->record.core++;
+    record_next_core(l);
+}
+
+static void record_next_piece(struct live *l);
+
+/* What was popped last still lies below SP; where nothing can be read there the stack is empty. */
+static void on_record_stack(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+{
+    struct live *l = ctx;
+    struct recorder_state *s = &l->record.state;
+    if (!l->record.active)
+        return;
+    bool below = l->record.piece == 0;
+    if (below && len < STACK_PIECE)
+        s->stack = s->regs[GDB_REG_SP] & ~3u;
+    else if (address == s->stack + s->length) {
+        memcpy(s->memory + s->length, bytes, len);
+        s->length += (uint32_t)len;
+    }
+    l->record.piece++;
+    if (!below && len < STACK_PIECE)
+        record_put(l, s);
+    else
+        record_next_piece(l);
+}
+
+static void record_next_piece(struct live *l)
+{
+    struct recorder_state *s = &l->record.state;
+    int thread = live_thread(&l->cores[l->record.core]);
+    uint32_t at = s->stack + s->length;
+    bool more = l->record.piece < STACK_PIECES && at <= UINT32_MAX - STACK_PIECE;
+    if (!more ||
+        gdb_remote_read_memory(l->remote, thread, at, STACK_PIECE, on_record_stack, l) != BT_OK)
+        record_put(l, s);
+}
+
+/* A wild SP may point at devices, some of which notice that they are read: an M-profile core's are
+ * at fixed places. */
+static bool may_be_stack(const struct live_core *c, uint32_t sp)
+{
+    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+    return !m || sp >> 29 == 1 || sp >> 29 == 0 || (sp >= 0x60000000 && sp < 0xa0000000);
+}
+
+static void on_record_regs(void *ctx, int core, const struct gdb_regs *regs)
+{
+    struct live *l = ctx;
+    struct recorder_state *s = &l->record.state;
+    const uint32_t all = (1u << (GDB_REG_LR + 1)) - 1;
+    (void)core;
+    if (!l->record.active)
+        return;
+    if (!regs || (regs->known & all) != all) {
+        record_put(l, NULL);
+        return;
+    }
+    for (unsigned i = 0; i <= GDB_REG_LR; i++)
+        s->regs[i] = (uint32_t)regs->value[i];
+    uint32_t sp = s->regs[GDB_REG_SP] & ~3u;
+    s->stack = sp > STACK_PIECE ? sp - STACK_PIECE : sp;
+    s->length = 0;
+    l->record.piece = sp > STACK_PIECE ? 0 : 1;
+    if (may_be_stack(&l->cores[l->record.core], sp))
+        record_next_piece(l);
+    else
+        record_put(l, s);
+}
+
+static void record_next_core(struct live *l)
+{
+    if (!gdb_remote_is_ready(l->remote)) {
+        l->record.active = false;
+        return;
+    }
+    while (l->record.core < l->config->core_count &&
+           !(l->cores[l->record.core].regs.known >> GDB_REG_PC & 1))
+        l->record.core++;
+    if (l->record.core >= l->config->core_count) {
+        l->record.active = false;
+        stop_done(l);
+        return;
+    }
+    const struct live_core *c = &l->cores[l->record.core];
+    if (live_is_a64(c) ||
+        gdb_remote_read_regs(l->remote, live_thread(c), on_record_regs, l) != BT_OK)
+        record_put(l, NULL);
+}
+
+static void record_halt(struct live *l)
+{
+    if (!l->recorder) {
+        stop_done(l);
+        return;
+    }
+    l->record.active = true;
+    l->record.core = 0;
+    record_next_core(l);
+}
+
+static void read_next_regs(struct live *l);
+
+static void on_halted_regs(void *ctx, int core, const struct gdb_regs *regs)
+{
+    struct live *l = ctx;
+    if (l->reading < 0 || (unsigned)l->reading >= l->config->core_count)
+        return;
+    struct live_core *c = &l->cores[l->reading];
+    (void)core;
+    if (regs)
+        c->regs = *regs;
+    else
+        c->regs.known = 0;
+    l->reading++;
+    read_next_regs(l);
+}
+
+static void read_next_regs(struct live *l)
+{
+    if (!gdb_remote_is_ready(l->remote))
+        return;
+    while ((unsigned)l->reading < l->config->core_count) {
+        int thread = live_thread(&l->cores[l->reading]);
+        if (thread < gdb_remote_cores(l->remote) &&
+            gdb_remote_read_pc(l->remote, thread, on_halted_regs, l) == BT_OK)
+            return;
+        l->cores[l->reading].regs.known = 0;
+        l->reading++;
+    }
+    l->reading = -1;
+    code_complete(l);
+}
+
+static void read_first_regs(struct live *l)
+{
+    l->reading = 0;
+    read_next_regs(l);
+}
+
+/* Once for each start of the target, then at every halt: its registers. */
+void live_look(struct live *l)
+{
+    if (!gdb_remote_is_ready(l->remote))
+        return;
+    l->halt = LIVE_HALT_LOOKING;
+    gdb_remote_hold_client(l->remote, true);
+    setup_next_line(l);
+}
+
+/* Everything about this stop is known. */
+static void stop_done(struct live *l)
+{
+    bool again = l->halt == LIVE_HALT_LOOK_AGAIN;
+    if (l->halt != LIVE_HALT_DRAINING)
+        l->halt = LIVE_HALT_IDLE;
+    if (again)
+        live_look(l);
+    else
+        l->known(l);
+}
+
+void live_look_again(struct live *l)
+{
+    if (l->halt == LIVE_HALT_LOOKING)
+        l->halt = LIVE_HALT_LOOK_AGAIN;
+    else if (l->halt == LIVE_HALT_IDLE)
+        live_look(l);
+}

@@ -1,0 +1,785 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the clients of a live target ask for: who of them is in control, history and motions through
+ * it, and `monitor` commands. The rest is the target's own server's.
+ */
+#include "live_internal.h"
+
+#include "protocol/rsp/gdb_packet.h"
+#include "server/base/log.h"
+#include "server/history/call_history.h"
+#include "server/monitor/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void live_client_free(struct live_client *k)
+{
+    if (!k)
+        return;
+    reverse_motion_release(&k->motion);
+    free(k);
+}
+
+static void log_control(const struct live_client *k)
+{
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) is in control\n", k->client->number,
+              k->client->connection->peer);
+}
+
+static void give_control(struct live *l, struct live_client *k)
+{
+    l->control = k;
+    if (!k)
+        return;
+    gdb_session_take_control(k->session);
+    log_control(k);
+}
+
+/* The one that has waited longest; only a queue passes control on by itself. */
+static void pass_control(struct live *l)
+{
+    struct live_client *next = l->clients;
+    while (next && next == l->control)
+        next = next->next;
+    give_control(l, l->config->others == CONFIG_OTHERS_QUEUE ? next : NULL);
+}
+
+static int take_control(struct live_client *k, struct gdb_why *why)
+{
+    struct live *l = k->live;
+    if (l->control == k) {
+        snprintf(why->text, sizeof why->text, "you are in control already");
+        return BT_ERR_INVAL;
+    }
+    if (l->control) {
+        snprintf(why->text, sizeof why->text, "client %u (%.80s) is in control",
+                 l->control->client->number, l->control->client->connection->peer);
+        return BT_ERR_INVAL;
+    }
+    give_control(l, k);
+    return BT_OK;
+}
+
+/* GDB keeps what it shows: the target has not run since. */
+static bool release_control(struct live_client *k)
+{
+    struct live *l = k->live;
+    gdb_session_give_control(k->session);
+    pass_control(l);
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
+              k->client->connection->peer);
+    return l->control;
+}
+
+static const char *client_role(const struct live *l, const struct live_client *k)
+{
+    if (k == l->control)
+        return "in control";
+    return l->config->others == CONFIG_OTHERS_QUEUE ? "looks on, waits for control" : "looks on";
+}
+
+static void list_clients(const struct live *l, const struct live_client *me,
+                         const struct console *c)
+{
+    uint64_t now = uv_now(l->loop);
+    for (const struct live_client *k = l->clients; k; k = k->next)
+        status_report_client(k->client, k == me, client_role(l, k), now, c);
+}
+
+static void unlink_live_client(struct live_client *k)
+{
+    struct live_client **at = &k->live->clients;
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+}
+
+void live_leave(struct live *l, struct gdb_client *c)
+{
+    struct live_client *k = c->served;
+    if (k == l->control && l->phase < LIVE_LEAVING)
+        pass_control(l);
+    if (k == l->control)
+        l->control = NULL;
+    unlink_live_client(k);
+}
+
+static void print_drain(const struct live *l, const struct console *c)
+{
+    static const char *const texts[] = {
+        [LIVE_DRAIN_NONE] = "the core has not stopped yet",
+        [LIVE_DRAIN_DONE] = "complete up to the halt",
+        [LIVE_DRAIN_TIMEOUT] = "NOT complete: the trace did not arrive in time",
+        [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
+    };
+    console_print(c, "last run      %s\n", texts[l->drain]);
+}
+
+static int cmd_status(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)rest;
+    live_summary(l, false, c->print, c->to);
+    if (!l->pipeline)
+        return BT_OK;
+    print_drain(l, c);
+    if (l->tracing != LIVE_TRACING_ON)
+        console_print(c, "tracing       off by command\n");
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
+            continue;
+        console_print(c, "core          %s, traced by %s\n", l->cores[i].config->name,
+                      l->cores[i].config->source_device.type);
+        pipeline_lock(l->pipeline);
+        status_report_history(c, live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+    }
+    return BT_OK;
+}
+
+static int cmd_gaps(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)rest;
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
+            continue;
+        pipeline_lock(l->pipeline);
+        status_report_gaps(c, live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+        return BT_OK;
+    }
+    console_print(c, "this core has no trace unit in the board file\n");
+    return BT_OK;
+}
+
+/* What ran since tracing was switched off is missing at this place. */
+static void add_trace_hole(struct live_core *c, struct history *h)
+{
+    struct history_tail tail;
+    if (c->hole_count == LIVE_HOLES)
+        memmove(c->holes, c->holes + 1, --c->hole_count * sizeof *c->holes);
+    history_tail(h, &tail);
+    c->holes[c->hole_count++] =
+        (struct btrace_hole){history_end(h), history_end(h) + tail.instructions};
+}
+
+static bool switch_tracing(struct live *l, bool on, const struct console *c)
+{
+    bool done = live_trace_switch(l, on, c);
+    if (done && l->units.wanted)
+        live_look_again(l);
+    return done;
+}
+
+static int cmd_on(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)core, (void)rest;
+    if (!switch_tracing(l, true, c))
+        return BT_OK;
+    if (l->tracing == LIVE_TRACING_MISSED && l->pipeline) {
+        pipeline_lock(l->pipeline);
+        for (unsigned i = 0; i < l->config->core_count; i++)
+            if (l->cores[i].source >= 0)
+                add_trace_hole(&l->cores[i], live_history(l, (int)i));
+        pipeline_unlock(l->pipeline);
+    }
+    l->tracing = LIVE_TRACING_ON;
+    return BT_OK;
+}
+
+static int cmd_off(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)core, (void)rest;
+    if (switch_tracing(l, false, c) && l->tracing == LIVE_TRACING_ON)
+        l->tracing = LIVE_TRACING_OFF;
+    return BT_OK;
+}
+
+static int cmd_filter(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core;
+    if (k->live->probe) /* its trace units belong to its own thread, which answers */
+        return BT_ERR_UNSUPPORTED;
+    if (live_trace_filter(k->live, rest, c))
+        live_look_again(k->live);
+    return BT_OK;
+}
+
+static int cmd_record_start(struct live_client *k, int core, const char *rest,
+                            const struct console *c)
+{
+    struct live *l = k->live;
+    struct message why;
+    struct recorder_stats stats;
+    (void)core;
+    if (live_record(l, *rest ? rest : NULL, &why)) {
+        console_print(c, "not recording: %s\n", why.text);
+        return BT_OK;
+    }
+    recorder_stats(l->recorder, &stats);
+    console_print(c, "recording to %s\n", stats.folder);
+    return BT_OK;
+}
+
+static int cmd_record_stop(struct live_client *k, int core, const char *rest,
+                           const struct console *c)
+{
+    struct live *l = k->live;
+    struct recorder_stats stats;
+    (void)core, (void)rest;
+    if (!l->recorder) {
+        console_print(c, "nothing is being recorded\n");
+        return BT_OK;
+    }
+    recorder_stats(l->recorder, &stats);
+    uint64_t bytes = stats.bytes + stats.waiting;
+    int error = live_record_stop(l);
+    if (error)
+        console_print(c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
+    else
+        console_print(c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
+                      stats.folder, bytes, stats.folder);
+    return BT_OK;
+}
+
+/* The answer of a question about the selected thread's core; the history is locked meanwhile. */
+static int ask_live_history(struct live_client *client, int core, const char *rest,
+                            const struct console *c,
+                            void (*answer)(const struct call_query *q, const char *text,
+                                           const struct console *c))
+{
+    struct live *l = client->live;
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct live_core *k = &l->cores[i];
+        if ((int)k->config->thread - 1 != core || k->source < 0)
+            continue;
+        pipeline_lock(l->pipeline);
+        const struct call_query q = {.history = live_history(l, (int)i),
+                                     .image = &k->image,
+                                     .elf = &k->elf,
+                                     .elf_count = k->elf ? 1 : 0,
+                                     .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
+                                     .end = reverse_motion_position(&client->motion, core)};
+        answer(&q, rest, c);
+        pipeline_unlock(l->pipeline);
+        return BT_OK;
+    }
+    console_print(c, "this core has no trace unit in the board file\n");
+    return BT_OK;
+}
+
+static int cmd_history(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    return ask_live_history(k, core, rest, c, call_history_command);
+}
+
+static int cmd_when(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    return ask_live_history(k, core, rest, c, call_history_when);
+}
+
+static void on_target_reset(void *ctx, const char *reply, size_t len)
+{
+    struct live *l = ctx;
+    (void)reply, (void)len;
+    live_was_reset(l);
+}
+
+static int restart_target(struct live *l)
+{
+    if (!l->config->reset[0] || l->probe)
+        return BT_ERR_UNSUPPORTED;
+    gdb_remote_hold_client(l->remote, true);
+    int error = live_ask_server(l, l->config->reset, on_target_reset);
+    if (error)
+        gdb_remote_hold_client(l->remote, false);
+    return error;
+}
+
+static int cmd_reset(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    bool run = strcmp(rest, "run") == 0;
+    (void)core;
+    if (!l->config->reset[0])
+        return BT_ERR_UNSUPPORTED;
+    if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
+        console_print(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
+        return BT_OK;
+    }
+    if (l->probe) {
+        /* It says itself whether there was a reset, which is heard when its answer comes. */
+        l->run_after = run && !gdb_remote_is_running(l->remote);
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (restart_target(l) != BT_OK) {
+        console_print(c, "the target's GDB server cannot be asked now\n");
+        return BT_OK;
+    }
+    l->run_after = run;
+    console_print(c, run ? "reset; the target runs until GDB asks for something\n"
+                         : "reset; the target is halted\n");
+    return BT_OK;
+}
+
+static int cmd_version(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)k, (void)core, (void)rest;
+    console_print(c, "btraced " BTRACED_VERSION "\n");
+    return BT_OK;
+}
+
+static int cmd_numbers(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    live_status_report(k->live, c);
+    return BT_OK;
+}
+
+static int cmd_reload(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)core, (void)rest;
+    if (!l->reload)
+        return BT_ERR_UNSUPPORTED;
+    l->reload(l->ctx, c);
+    return BT_OK;
+}
+
+static int cmd_clients(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    list_clients(k->live, k, c);
+    return BT_OK;
+}
+
+static int cmd_control(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct gdb_why why = {""};
+    (void)core, (void)rest;
+    if (take_control(k, &why))
+        console_print(c, "%s\n", why.text);
+    else
+        console_print(c, "you are in control of the target now\n");
+    return BT_OK;
+}
+
+static int cmd_release(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    (void)core, (void)rest;
+    if (release_control(k))
+        console_print(c, "you give control to client %u; you look on\n",
+                      k->live->control->client->number);
+    else
+        console_print(c, "nobody is in control now; you look on. 'monitor control' takes it\n");
+    return BT_OK;
+}
+
+static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c);
+
+static const struct {
+    const char *name;
+    int (*run)(struct live_client *k, int core, const char *rest, const struct console *c);
+    bool control; /* only for the client in control: it changes something */
+    const char *help;
+} commands[] = {
+    {"trace status", cmd_status, false, "what arrives, what was lost, how far it is decoded"},
+    {"trace gaps", cmd_gaps, false,
+     "where trace of the selected thread's core is missing, and why"},
+    {"gaps", cmd_gaps, false, "the same"},
+    {"trace on", cmd_on, true, "go on tracing"},
+    {"trace off", cmd_off, true, "stop tracing"},
+    {"trace filter", cmd_filter, true, "include|exclude START-END|none: addresses that are traced"},
+    {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
+    {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},
+    {"record start", cmd_record_start, true, "[FOLDER]: write the raw trace to disk as it comes"},
+    {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
+    {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
+    {"status", cmd_numbers, false, "target, clients, throughput, ring, history, gaps, recording"},
+    {"clients", cmd_clients, false, "who is connected, and who is in control"},
+    {"control", cmd_control, false, "take control, when nobody has it"},
+    {"release", cmd_release, true, "give control away, and look on"},
+    {"reload", cmd_reload, true, "read the board file again; says what holds from now on"},
+    {"version", cmd_version, false, "version of the server"},
+    {"help", cmd_help, false, "this list"},
+};
+
+/* The board's own commands are listed as well: an error here hands the text on to it. */
+static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c)
+{
+    struct live *l = k->live;
+    (void)core, (void)rest;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (commands[i].run != cmd_reset || l->config->reset[0])
+            console_print(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    reverse_monitor_help(c->print, c->to);
+    if (l->probe)
+        probe_target_help(l->config, c->print, c->to);
+    else
+        console_print(c, "everything else is for the target's own GDB server\n");
+    return BT_OK;
+}
+
+static int run_live_command(struct live_client *k, size_t i, int core, const char *rest,
+                            const struct console *c)
+{
+    if (!commands[i].control || !gdb_session_observes(k->session))
+        return commands[i].run(k, core, rest, c);
+    console_print(c, "you look on: 'monitor %s' is for the client in control\n", commands[i].name);
+    return BT_OK;
+}
+
+/* "monitor trace" alone, or with a word that is none of ours. Another GDB server may have commands
+ * that begin so; QEMU and a probe target have none. */
+static bool help_live_group(const struct live *l, const char *text, const struct console *c)
+{
+    static const char *const groups[] = {"trace", "record"};
+    char rest[300];
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        size_t n = strlen(groups[i]);
+        if (!console_rest(text, groups[i], rest, sizeof rest))
+            continue;
+        if (*rest && !l->probe && l->config->control.kind == ADDRESS_NONE)
+            return false;
+        if (*rest)
+            console_print(c, "no command '%s %s'; there is:\n", groups[i], rest);
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
+            if (strncmp(commands[k].name, groups[i], n) == 0)
+                console_print(c, "monitor %-14s %s\n", commands[k].name, commands[k].help);
+        return true;
+    }
+    return false;
+}
+
+static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+{
+    struct live_client *k = ctx;
+    const struct console c = {print, to};
+    char rest[300];
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (console_rest(text, commands[i].name, rest, sizeof rest))
+            return run_live_command(k, i, core, rest, &c);
+    if (help_live_group(k->live, text, &c))
+        return BT_OK;
+    if (text[strspn(text, " ")] == '\0')
+        return cmd_help(k, core, "", &c);
+    int error = reverse_monitor(&k->motion, core, text, print, to);
+    if (error != BT_ERR_UNSUPPORTED || k->live->probe || !reverse_motion_any(&k->motion) ||
+        gdb_packet_only_shows(text))
+        return error;
+    /* It may change anything, and GDB would go on as if it were still at a replay position. */
+    console_print(&c,
+                  "no command of btraced ('monitor help' lists them), and for the target's own GDB "
+                  "server not at a replay position: 'monitor goto end' and 'stepi' first\n");
+    return BT_OK;
+}
+
+static bool op_is_replaying(void *ctx, int core)
+{
+    const struct live_client *k = ctx;
+    return core < 0 ? reverse_motion_concerned(&k->motion)
+                    : reverse_motion_active(&k->motion, core);
+}
+
+static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+{
+    struct live_client *k = ctx;
+    return reverse_motion_regs(&k->motion, core, regs);
+}
+
+static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+{
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    uint8_t now[GDB_PACKET_SIZE / 2];
+    len = len < sizeof now ? len : sizeof now;
+    memcpy(now, bytes, len);
+    l->reverse.reply.bytes = now;
+    l->reverse.reply.address = address;
+    l->reverse.reply.length = len;
+    size_t n = reverse_motion_memory(&k->motion, core, address, bytes, len);
+    l->reverse.reply.bytes = NULL;
+    k->misses[false].count = 0;
+    return n;
+}
+
+static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
+                     struct gdb_why *why)
+{
+    struct live_client *k = ctx;
+    if (!reverse_motion_takes(&k->motion, resume))
+        return GDB_PASS_ON;
+    return reverse_motion_resume(&k->motion, resume, stop, why);
+}
+
+static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+{
+    struct live_client *k = ctx;
+    const struct live_core *c = live_core_of(k->live, core);
+    if (c && live_is_a64(c)) {
+        snprintf(why->text, sizeof why->text,
+                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
+        return BT_ERR_UNSUPPORTED;
+    }
+    return reverse_motion_back(&k->motion, core, step, stop, why);
+}
+
+static void op_interrupt(void *ctx)
+{
+    struct live_client *k = ctx;
+    reverse_motion_interrupt(&k->motion);
+}
+
+static struct live_core *traced_core(struct live *l, int thread)
+{
+    struct live_core *c = live_core_of(l, thread);
+    return c && c->source >= 0 ? c : NULL;
+}
+
+static int op_core_count(void *ctx)
+{
+    const struct live *l = ((const struct live_client *)ctx)->live;
+    int n = gdb_remote_cores(l->remote);
+    return n > 0 ? n : 1;
+}
+
+static int op_core_info(void *ctx, int core, struct gdb_core *info)
+{
+    struct live *l = ((struct live_client *)ctx)->live;
+    const struct live_core *c = live_core_of(l, core);
+    info->name = c ? c->config->name : "core";
+    info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
+                    : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? GDB_PROFILE_R
+                    : c && live_is_a64(c)                                   ? GDB_PROFILE_A64
+                                                                            : GDB_PROFILE_A;
+    info->big_endian = c && c->elf && c->elf->big_endian;
+    return BT_OK;
+}
+
+/* What the one in control has switched on is on for a GDB that comes later. */
+static void set_recording(struct live_client *k, struct live_core *c, bool on)
+{
+    k->cores[c - k->live->cores].recording = on;
+    if (!gdb_session_observes(k->session))
+        c->recording = on;
+}
+
+static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
+{
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    struct live_core *c = traced_core(l, core);
+    if (!c) {
+        snprintf(why->text, sizeof why->text, "%s",
+                 config_programs_trace(l->config)
+                     ? "this core has no trace: 'monitor trace status' says why"
+                     : "the board file names no trace unit for this core");
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (reverse_motion_active(&k->motion, core)) {
+        snprintf(why->text, sizeof why->text,
+                 "the core is at a replay position: 'monitor goto end' and 'stepi' first");
+        return BT_ERR_UNSUPPORTED;
+    }
+    if (!k->cores[c - l->cores].recording)
+        k->cores[c - l->cores].delivered = false;
+    set_recording(k, c, true);
+    return BT_OK;
+}
+
+static int op_btrace_disable(void *ctx, int core)
+{
+    struct live_client *k = ctx;
+    struct live_core *c = live_core_of(k->live, core);
+    if (c)
+        set_recording(k, c, false);
+    return BT_OK;
+}
+
+static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+{
+    (void)why;
+    ((struct live_client *)ctx)->size = btrace_clamp_size(size);
+    return BT_OK;
+}
+
+static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+{
+    const struct live_client *k = ctx;
+    const struct live_core *c = live_core_of(k->live, core);
+    conf->recording = c && k->cores[c - k->live->cores].recording;
+    conf->size = k->size;
+    return BT_OK;
+}
+
+static int read_blocks(struct live_client *k, struct live_core *c, bool delta,
+                       struct gdb_btrace_blocks *out)
+{
+    struct live *l = k->live;
+    struct btrace_mark *given = &k->cores[c - l->cores].given;
+    const struct btrace_mark *has = &k->cores[c - l->cores].has;
+    struct btrace_view view;
+    pipeline_lock(l->pipeline);
+    live_view(l, c, k->size, &view);
+    int error = delta ? btrace_delta(&view, has, out, given) : btrace_blocks(&view, out, given);
+    pipeline_unlock(l->pipeline);
+    return error;
+}
+
+/* Before the first read GDB has the PC of the start, and nothing to join the history to. */
+static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
+{
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    struct live_core *c = traced_core(l, core);
+    if (!c || !(c->regs.known >> GDB_REG_PC & 1) || !k->cores[c - l->cores].recording)
+        return BT_ERR_UNSUPPORTED;
+    bool delivered = k->cores[c - l->cores].delivered, moved = k->cores[c - l->cores].moved;
+    if (annex != GDB_ANNEX_ALL && delivered && !moved && k->cores[c - l->cores].stop == l->stops)
+        return BT_OK;
+    bool delta = annex == GDB_ANNEX_DELTA;
+    if (delta && (!delivered || moved))
+        return BT_ERR_RANGE;
+    return read_blocks(k, c, delta, out);
+}
+
+static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
+{
+    struct live_client *k = ctx;
+    struct live *l = k->live;
+    const struct live_core *c = traced_core(l, core);
+    if (!c)
+        return;
+    size_t i = (size_t)(c - l->cores);
+    if (!k->cores[i].delivered || k->cores[i].moved || k->cores[i].stop != l->stops ||
+        annex == GDB_ANNEX_ALL)
+        k->cores[i].has = k->cores[i].given;
+    k->cores[i].delivered = true;
+    k->cores[i].moved = false;
+    k->cores[i].stop = l->stops;
+}
+
+/* GDB's `run`: many GDB servers cannot start over by a packet of the protocol. */
+static int op_restart(void *ctx, struct gdb_why *why)
+{
+    (void)why;
+    return restart_target(((struct live_client *)ctx)->live);
+}
+
+static void op_leave(void *ctx)
+{
+    reverse_motion_forget(&((struct live_client *)ctx)->motion);
+}
+
+static const struct gdb_target live_target = {
+    .core_count = op_core_count,
+    .core_info = op_core_info,
+    .btrace_enable = op_btrace_enable,
+    .btrace_disable = op_btrace_disable,
+    .btrace_set_size = op_btrace_set_size,
+    .btrace_conf = op_btrace_conf,
+    .btrace_read = op_btrace_read,
+    .btrace_delivered = op_btrace_delivered,
+    .monitor = op_monitor,
+    .read_regs = op_read_regs,
+    .resume = op_resume,
+    .reverse = op_reverse,
+    .is_replaying = op_is_replaying,
+    .reverse_memory = op_reverse_memory,
+    .interrupt = op_interrupt,
+    .restart = op_restart,
+    .detach = op_leave,
+    .kill = op_leave,
+};
+
+static struct live_client *new_live_client(struct live *l, struct gdb_client *c)
+{
+    struct live_client *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    if (live_reverse_client(l, k) != BT_OK) {
+        free(k);
+        return NULL;
+    }
+    k->live = l;
+    k->client = c;
+    k->session = &c->session;
+    k->size = BTRACE_DEFAULT_SIZE;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        k->cores[i].recording = l->cores[i].recording;
+    struct live_client **at = &l->clients;
+    while (*at)
+        at = &(*at)->next;
+    *at = k;
+    return k;
+}
+
+static int open_control(struct live_client *k, gdb_send_fn send, void *send_ctx)
+{
+    struct live *l = k->live;
+    int error = gdb_session_init_remote(k->session, &live_target, k, l->remote, send, send_ctx);
+    if (error)
+        return error;
+    l->control = k;
+    log_control(k);
+    return BT_OK;
+}
+
+static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx)
+{
+    const struct live *l = k->live;
+    const struct gdb_client *c = l->control->client;
+    char text[360];
+    snprintf(text, sizeof text,
+             "client %u (%s) is in control of the target, you look on: registers, memory and "
+             "history can be read while it is halted%s\n",
+             c->number, c->connection->peer,
+             l->config->others == CONFIG_OTHERS_QUEUE ? "; you wait for control" : "");
+    int error =
+        gdb_session_init_observer(k->session, &live_target, k, l->remote, text, send, send_ctx);
+    if (!error)
+        log_write(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
+                  k->client->connection->peer);
+    return error;
+}
+
+static int open_refused(struct live_client *k, gdb_send_fn send, void *send_ctx)
+{
+    const struct gdb_client *c = k->live->control->client;
+    char text[CONNECTION_PEER_MAX + 120];
+    int error =
+        gdb_session_init_observer(k->session, &live_target, k, k->live->remote, "", send, send_ctx);
+    if (error)
+        return error;
+    snprintf(text, sizeof text, "client %u (%s) is in control, and [gdb] others = refuse",
+             c->number, c->connection->peer);
+    gdb_session_refuse(k->session, text);
+    return BT_OK;
+}
+
+int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
+{
+    int error;
+    struct live_client *k = new_live_client(l, c);
+    if (!k)
+        return BT_ERR_NOMEM;
+    if (!l->control)
+        error = open_control(k, send, send_ctx);
+    else if (l->config->others == CONFIG_OTHERS_REFUSE)
+        error = open_refused(k, send, send_ctx);
+    else
+        error = open_observer(k, send, send_ctx);
+    c->served = error ? NULL : k;
+    if (error) {
+        unlink_live_client(k);
+        live_client_free(k);
+    }
+    return error;
+}
